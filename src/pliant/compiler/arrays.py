@@ -1,0 +1,123 @@
+"""Checks and converts the arrays of a call; every refusal says what was expected."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import KernelError, unknown_name
+
+__all__ = ["Arrays", "Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An array of a kernel for one robot: its name, its shape, and the loop count of its rows."""
+
+    name: str
+    shape: tuple[int, ...]
+    rounds: int | str | None = None
+
+    def full(self, counts: dict[str, int]) -> tuple[int, ...]:
+        """The shape with the number of rounds put in."""
+        if self.rounds is None:
+            return self.shape
+        return (counts[self.rounds] if isinstance(self.rounds, str) else self.rounds, *self.shape)
+
+    def __str__(self) -> str:
+        dims = ([] if self.rounds is None else [str(self.rounds)]) + [str(n) for n in self.shape]
+        one = "(" + ", ".join(dims) + ("," if len(dims) == 1 else "") + ")"
+        return f"{one} or ({', '.join(['batch', *dims])})" if dims else "a number or (batch,)"
+
+
+class Arrays:
+    """What a kernel takes and gives."""
+
+    def __init__(self, kernel: str, inputs: list[Layout], outputs: list[Layout], dtype: np.dtype):
+        self.kernel = kernel
+        self.input_layouts = inputs
+        self.output_layouts = outputs
+        self.dtype = dtype
+
+    def inputs(self, args: tuple, named: dict[str, Any]) -> list[np.ndarray]:
+        """The inputs in order, as packed arrays of the kernel's type."""
+        names = [layout.name for layout in self.input_layouts]
+        signature = f"{self.kernel}({', '.join(names)})"
+        if len(args) > len(names):
+            raise KernelError(f"{signature} takes {len(names)} arrays, got {len(args)}")
+        values = dict(zip(names, args, strict=False))
+        for name, value in named.items():
+            if name not in names:
+                raise KernelError(unknown_name("argument", name, names, signature))
+            if name in values:
+                raise KernelError(f"{signature} got {name!r} twice, by place and by name")
+            values[name] = value
+        missing = [n for n in names if n not in values]
+        if missing:
+            raise KernelError(f"{signature} lacks {', '.join(missing)}")
+        return [self._converted(layout, values[layout.name]) for layout in self.input_layouts]
+
+    def _converted(self, layout: Layout, value: Any) -> np.ndarray:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise KernelError(
+                f"{self.kernel}: {layout.name} has type {array.dtype}, which is not a real number; "
+                f"give it as {self.dtype}"
+            )
+        inner = len(layout.shape) + (layout.rounds is not None)
+        tail = array.shape[array.ndim - len(layout.shape) :]
+        if array.ndim not in (inner, inner + 1) or tail != layout.shape:
+            raise KernelError(f"{self.kernel}: {layout.name} has shape {array.shape}; it takes {layout}")
+        array = array.astype(self.dtype, copy=False)
+        packed = array if array.ndim == inner else array[:1].reshape(array.shape[1:]) if len(array) else array
+        if not packed.flags.c_contiguous:
+            array = np.ascontiguousarray(array)
+        return array
+
+    def sizes(self, inputs: list[np.ndarray]) -> tuple[int | None, dict[str, int]]:
+        """The batch that the inputs agree on (None if none has one), and the loop counts."""
+        batch, counts, source = None, {}, ""
+        for layout, array in zip(self.input_layouts, inputs, strict=True):
+            inner = len(layout.shape) + (layout.rounds is not None)
+            if array.ndim > inner:
+                if batch is not None and batch != len(array):
+                    raise KernelError(
+                        f"{self.kernel}: {source} has {batch} robots but {layout.name} has {len(array)}; "
+                        "give each array the same batch, or none"
+                    )
+                batch, source = len(array), layout.name
+            if layout.rounds is not None:
+                self._count(layout, array.shape[array.ndim - inner], counts)
+        return batch, counts
+
+    def _count(self, layout: Layout, found: int, counts: dict[str, int]) -> None:
+        expected = layout.rounds if isinstance(layout.rounds, int) else counts.setdefault(str(layout.rounds), found)
+        if found != expected:
+            raise KernelError(f"{self.kernel}: {layout.name} has {found} rounds, expected {expected}")
+
+    def outputs(self, given: tuple | None, batch: int | None, counts: dict[str, int]) -> list[np.ndarray]:
+        """New arrays, or those given as ``out`` if they fit exactly."""
+        lead = () if batch is None else (batch,)
+        shapes = [(*lead, *layout.full(counts)) for layout in self.output_layouts]
+        if given is None:
+            return [np.empty(shape, self.dtype) for shape in shapes]
+        if len(given) != len(shapes):
+            names = ", ".join(layout.name for layout in self.output_layouts)
+            raise KernelError(f"{self.kernel}: out needs {len(shapes)} arrays ({names}), got {len(given)}")
+        for layout, array, shape in zip(self.output_layouts, given, shapes, strict=True):
+            self._check_output(layout, array, shape, len(shape) - len(lead))
+        return list(given)
+
+    def _check_output(self, layout: Layout, array: Any, shape: tuple[int, ...], inner: int) -> None:
+        what = f"{self.kernel}: out for {layout.name}"
+        if not isinstance(array, np.ndarray):
+            raise KernelError(f"{what} is a {type(array).__name__}; it must be a NumPy array to be written to")
+        if array.dtype != self.dtype:
+            raise KernelError(f"{what} has type {array.dtype}; it must be {self.dtype}, since nothing is copied")
+        if array.shape != shape:
+            raise KernelError(f"{what} has shape {array.shape}; this call makes {shape}")
+        if not array.flags.writeable:
+            raise KernelError(f"{what} is read-only")
+        row = array.reshape(array.shape) if array.ndim == inner else array[:1]
+        if array.size and not row.flags.c_contiguous:
+            raise KernelError(f"{what} must hold each robot's numbers side by side (C order)")

@@ -1,0 +1,85 @@
+"""Compiled objects on disk, by content.
+
+An entry is named after everything that its machine code depends on. It is written to a temporary
+file and moved into place, so readers in other processes see all of it or none; it carries its own
+checksum, and one that does not match is compiled again, never loaded. The folder is the platform's
+for caches, or ``PLIANT_CACHE_DIR``; set that to ``off`` to do without.
+"""
+
+import functools
+import hashlib
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+__all__ = ["folder", "read", "source_digest", "write"]
+
+_MAGIC = b"pliant-object-1\n"
+_log = logging.getLogger("pliant")
+
+
+def folder() -> Path | None:
+    """Where entries are, or None if there is no cache."""
+    chosen = os.environ.get("PLIANT_CACHE_DIR")
+    if chosen is not None:
+        return None if chosen.strip().lower() in ("", "off", "0") else Path(chosen)
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "pliant"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "pliant" / "Cache"
+    return Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "pliant"
+
+
+def read(key: str) -> bytes | None:
+    """The entry of that name, or None if there is none that is whole."""
+    where = folder()
+    if where is None:
+        return None
+    try:
+        data = (where / f"{key}.o").read_bytes()
+    except OSError:
+        return None
+    head = len(_MAGIC) + 32
+    if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]:
+        _log.warning("cache entry %s is damaged; compiling again", key[:16])
+        return None
+    return data[head:]
+
+
+def write(key: str, code: bytes) -> None:
+    """Keep an entry; a folder that cannot be written costs a warning, not the result."""
+    where = folder()
+    if where is None:
+        return
+    temporary = None
+    try:
+        where.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=where, prefix=".writing-")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+        os.replace(temporary, where / f"{key}.o")
+    except OSError as error:
+        _warn_once(f"compiled code is not kept: {error}; set PLIANT_CACHE_DIR to a folder you can write to")
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    _log.warning(message)
+
+
+@functools.cache
+def source_digest() -> str:
+    """Of the compiler's own source: code from another version of it must not be loaded."""
+    digest = hashlib.sha256()
+    here = Path(__file__).parent
+    for path in [*sorted(here.glob("*.py")), here.parent / "scalar" / "ops.py"]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,252 @@
+"""From Python objects straight into machine code, in well under a microsecond.
+
+Asking NumPy for addresses and strides from Python costs more than a robot's dynamics. So the way in
+is itself compiled: a function that reads the arrays' headers, compares types and shapes with what
+the kernel expects, and runs it. It handles the plain case and answers False for anything else, with
+nothing touched; the caller then takes the long way, which converts or explains.
+
+    PyObject *enter(PyObject *self, PyObject **arrays, i64 count)
+
+is a Python function in its own right: ``enter(*inputs, *outputs)``. Its ``self`` is the address of a
+table, the ``spec``: the address of `run`, the width, the addresses of the array type and of the dtype, the item
+size, the number of inputs and of outputs, then for each array its number of dimensions and its
+dimensions. The layout of an array's header is part of NumPy's public binary interface; should an
+interpreter differ (`_headers_are_as_expected` looks), everything goes the long way.
+"""
+
+import ctypes
+import functools
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.compiler import native
+
+__all__ = ["MOST_ARRAYS", "Doorway", "is_open", "spec_of"]
+
+MOST_ARRAYS = 64
+
+_API = ("PyLong_AsVoidPtr", "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread")
+_METH_FASTCALL = 0x80
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+# PyObject: reference count 0, type 8. PyArrayObject: data 16, ndim 24, dimensions 32, strides 40,
+# base 48, dtype 56, flags 64.
+_TEXT = """
+target triple = "TRIPLE"
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare ptr @PyBool_FromLong(i64)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+
+define ptr @enter(ptr %self, ptr %given, i64 %count) nounwind {
+entry:
+  %spec = call ptr @PyLong_AsVoidPtr(ptr %self)
+  %data = alloca [64 x ptr], align 16
+  %strides = alloca [64 x i64], align 16
+  %runi = load i64, ptr %spec
+  %run = inttoptr i64 %runi to ptr
+  %widthp = getelementptr i64, ptr %spec, i64 1
+  %width = load i64, ptr %widthp
+  %typep = getelementptr i64, ptr %spec, i64 2
+  %type = load i64, ptr %typep
+  %dtypep = getelementptr i64, ptr %spec, i64 3
+  %dtype = load i64, ptr %dtypep
+  %itemp = getelementptr i64, ptr %spec, i64 4
+  %item = load i64, ptr %itemp
+  %ninp = getelementptr i64, ptr %spec, i64 5
+  %nin = load i64, ptr %ninp
+  %noutp = getelementptr i64, ptr %spec, i64 6
+  %nout = load i64, ptr %noutp
+  %n = add i64 %nin, %nout
+  %shapes = getelementptr i64, ptr %spec, i64 7
+  %all = icmp eq i64 %count, %n
+  br i1 %all, label %array, label %reject
+
+array:                                                ; one array after the other
+  %k = phi i64 [ 0, %entry ], [ %k.next, %accepted ]
+  %want = phi ptr [ %shapes, %entry ], [ %want.next, %accepted ]
+  %batch = phi i64 [ -1, %entry ], [ %batch.next, %accepted ]
+  %more = icmp slt i64 %k, %n
+  br i1 %more, label %get, label %ready
+get:
+  %is.in = icmp slt i64 %k, %nin
+  %objectp = getelementptr ptr, ptr %given, i64 %k
+  %object = load ptr, ptr %objectp
+  %its.typep = getelementptr i8, ptr %object, i64 8
+  %its.type = load i64, ptr %its.typep
+  %is.array = icmp eq i64 %its.type, %type
+  br i1 %is.array, label %look2, label %reject
+look2:
+  %its.dtypep = getelementptr i8, ptr %object, i64 56
+  %its.dtype = load i64, ptr %its.dtypep
+  %right = icmp eq i64 %its.dtype, %dtype
+  br i1 %right, label %flags, label %reject
+flags:                                                ; aligned (0x100), and an output writable (0x400)
+  %flagsp = getelementptr i8, ptr %object, i64 64
+  %its.flags = load i32, ptr %flagsp
+  %need = select i1 %is.in, i32 256, i32 1280
+  %kept = and i32 %its.flags, %need
+  %usable = icmp eq i32 %kept, %need
+  br i1 %usable, label %rank, label %reject
+rank:
+  %bufp = getelementptr i8, ptr %object, i64 16
+  %buf = load ptr, ptr %bufp
+  %ndimp = getelementptr i8, ptr %object, i64 24
+  %ndim32 = load i32, ptr %ndimp
+  %ndim = sext i32 %ndim32 to i64
+  %shapep = getelementptr i8, ptr %object, i64 32
+  %shape = load ptr, ptr %shapep
+  %stridep = getelementptr i8, ptr %object, i64 40
+  %stride = load ptr, ptr %stridep
+  %inner = load i64, ptr %want
+  %dims = getelementptr i64, ptr %want, i64 1
+  %extra = sub i64 %ndim, %inner
+  %plain = icmp eq i64 %extra, 0
+  br i1 %plain, label %single, label %maybe
+maybe:
+  %one = icmp eq i64 %extra, 1
+  br i1 %one, label %many, label %reject
+single:                                               ; one row for all; for an output, only without a batch
+  %no.batch = icmp eq i64 %batch, -1
+  %fine = or i1 %is.in, %no.batch
+  br i1 %fine, label %inside, label %reject
+many:
+  %rows = load i64, ptr %shape
+  %step = load i64, ptr %stride
+  %unset = icmp eq i64 %batch, -1
+  %set.by.in = and i1 %unset, %is.in
+  %same = icmp eq i64 %batch, %rows
+  %agrees = or i1 %set.by.in, %same
+  br i1 %agrees, label %inside, label %reject
+inside:
+  %batch.next = phi i64 [ %batch, %single ], [ %rows, %many ]
+  %row.stride = phi i64 [ 0, %single ], [ %step, %many ]
+  br label %dimension
+dimension:                                            ; inner dimensions: right size, packed
+  %d = phi i64 [ %inner, %inside ], [ %d.before, %packed ]
+  %packed.size = phi i64 [ %item, %inside ], [ %packed.next, %packed ]
+  %left = icmp sgt i64 %d, 0
+  br i1 %left, label %check, label %accepted
+check:
+  %d.before = sub i64 %d, 1
+  %wantp = getelementptr i64, ptr %dims, i64 %d.before
+  %wanted = load i64, ptr %wantp
+  %axis = add i64 %d.before, %extra
+  %sizep = getelementptr i64, ptr %shape, i64 %axis
+  %size = load i64, ptr %sizep
+  %fits = icmp eq i64 %size, %wanted
+  br i1 %fits, label %check2, label %reject
+check2:
+  %gapp = getelementptr i64, ptr %stride, i64 %axis
+  %gap = load i64, ptr %gapp
+  %tight = icmp eq i64 %gap, %packed.size
+  br i1 %tight, label %packed, label %reject
+packed:
+  %packed.next = mul i64 %packed.size, %size
+  br label %dimension
+accepted:
+  %datap = getelementptr ptr, ptr %data, i64 %k
+  store ptr %buf, ptr %datap
+  %strp = getelementptr i64, ptr %strides, i64 %k
+  store i64 %row.stride, ptr %strp
+  %k.next = add i64 %k, 1
+  %skip = add i64 %inner, 1
+  %want.next = getelementptr i64, ptr %want, i64 %skip
+  br label %array
+
+ready:
+  %alone = icmp eq i64 %batch, -1
+  %robots = select i1 %alone, i64 1, i64 %batch
+  %w1 = sub i64 %width, 1
+  %up = add i64 %robots, %w1
+  %groups = udiv i64 %up, %width
+  %long = icmp sgt i64 %groups, 4
+  br i1 %long, label %released, label %held
+held:                                                 ; a few microseconds: keep the interpreter's lock
+  call void %run(ptr %data, ptr %strides, ptr null, i64 %robots, i64 0, i64 %groups)
+  br label %done
+released:
+  %state = call ptr @PyEval_SaveThread()
+  call void %run(ptr %data, ptr %strides, ptr null, i64 %robots, i64 0, i64 %groups)
+  call void @PyEval_RestoreThread(ptr %state)
+  br label %done
+done:
+  %yes = call ptr @PyBool_FromLong(i64 1)
+  ret ptr %yes
+reject:
+  %no = call ptr @PyBool_FromLong(i64 0)
+  ret ptr %no
+}
+"""
+
+
+class Doorway:
+    """The compiled way into one kernel: ``doorway.enter(*inputs, *outputs)`` is True if it ran."""
+
+    def __init__(self, spec: Any):
+        self._spec = spec
+        method = _method()
+        new = ctypes.pythonapi.PyCFunction_NewEx
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        self.enter = new(ctypes.addressof(method), ctypes.addressof(spec), None)
+
+
+@functools.cache
+def _method() -> _Method:
+    for name in _API:
+        native.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+    text = _TEXT.replace("TRIPLE", native.machine().triple)
+    key = hashlib.sha256(f"{text} {native.machine()} {native.versions()}".encode()).hexdigest()
+    loaded = native.loaded(key, lambda: text)
+    _keep.append(loaded)
+    return _Method(b"enter", loaded.address("enter"), _METH_FASTCALL, b"Run a kernel on arrays that fit it.")
+
+
+_keep: list[native.Loaded] = []
+
+
+@functools.cache
+def is_open() -> bool:
+    """Whether this interpreter lays out arrays as the compiled code expects."""
+    return _headers_are_as_expected()
+
+
+def _headers_are_as_expected() -> bool:
+    """Whether an array's header is where the compiled code looks for it."""
+    if object.__basicsize__ != 16 or ctypes.sizeof(ctypes.c_void_p) != 8 or np.ndarray.__basicsize__ < 68:
+        return False
+    base = np.zeros((5, 7))
+    array = base[1:4, 2:]
+    array.flags.writeable = False
+    words = (ctypes.c_int64 * 7).from_address(id(array) + 8)
+    if words[0] != id(np.ndarray) or words[1] != array.ctypes.data or words[2] & 0xFFFFFFFF != 2:
+        return False
+    dimensions = (ctypes.c_int64 * 2).from_address(words[3])
+    strides = (ctypes.c_int64 * 2).from_address(words[4])
+    flags = [ctypes.c_int32.from_address(id(a) + 64).value & 0x500 for a in (array, base)]
+    same_dtype = words[6] == id(array.dtype) == id(np.dtype("float64"))
+    return (*dimensions,) == (3, 5) and (*strides,) == array.strides and same_dtype and flags == [0x100, 0x500]
+
+
+def spec_of(
+    run: int, width: int, dtype: np.dtype, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]
+) -> Any:
+    """The table that `enter` compares arrays with."""
+    numbers = [run, width, id(np.ndarray), id(dtype), dtype.itemsize, len(inputs), len(outputs)]
+    for shape in (*inputs, *outputs):
+        numbers += [len(shape), *shape]
+    return (ctypes.c_int64 * len(numbers))(*numbers)

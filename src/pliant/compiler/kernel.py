@@ -1,0 +1,194 @@
+"""The callable: NumPy arrays in and out of a compiled program."""
+
+import ctypes
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from pliant.compiler import cache, doorway, native
+from pliant.compiler.arrays import Arrays, Layout
+from pliant.compiler.assembly import Assembly, assemble
+from pliant.compiler.elementary import precision_of
+from pliant.compiler.llvm import Vectors
+from pliant.compiler.program import Program
+from pliant.compiler.show import stages
+from pliant.compiler.tracing import program_from_function
+
+__all__ = ["Kernel", "kernel_from_function"]
+
+
+class Kernel:
+    """A program compiled for one robot's worth of scalars, called on arrays of any number of robots.
+
+        kernel(q, v, tau)              # (nq,), (nv,), (nv,) or (batch, nq), ...
+        kernel(q, v, tau, out=vd)      # writes into vd, no copies
+        kernel(q=q, v=v, tau=tau, threads=2)
+
+    An argument without a batch dimension goes to every robot. Results do not depend, bit for bit,
+    on the batch a robot is in, its place there, or the number of threads. While it runs, other
+    Python threads run too.
+
+    Attributes:
+        name: what it computes.
+        inputs, outputs: the shape of each array for one robot, by name.
+        precision: "float64" or "float32".
+        lanes: how many robots are computed side by side.
+        threads: how many threads share a batch, unless the call says otherwise.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Mapping[str, tuple[int, ...]],
+        outputs: Mapping[str, tuple[int, ...]],
+        *,
+        name: str = "kernel",
+        precision: str = "float64",
+        threads: int = 1,
+        package: Callable[..., Any] | None = None,
+    ):
+        self.name = name
+        self.precision = precision
+        self.threads = threads
+        self.program = program
+        self.inputs = dict(inputs)
+        self.outputs = dict(outputs)
+        numbers = precision_of(precision)
+        machine = native.machine()
+        self.lanes = max(1, machine.vector_bytes * 8 // numbers.bits)
+        self._vectors = Vectors(self.lanes, numbers)
+        self._arrays = Arrays(name, _layouts(program, self.inputs), _layouts(program, self.outputs), np.dtype(precision))
+        self._package = package
+        self._single = package is None and len(self.outputs) == 1
+        self._door: doorway.Doorway | None = None
+        self._code = native.loaded(self._key(), lambda: self.assembly.text)
+        address = self._code.address("run")
+        self._run = native.RUN(address)
+        self._enter = self._doorway(address) if threads == 1 else None
+
+    def _doorway(self, run: int) -> Callable[..., bool] | None:
+        """The short way in, for kernels whose arrays have no rows per round."""
+        if self.program.rounds or len(self.inputs) + len(self.outputs) > doorway.MOST_ARRAYS or not doorway.is_open():
+            return None
+        shapes = list(self.inputs.values()), list(self.outputs.values())
+        self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, np.dtype(self.precision), *shapes))
+        return self._door.enter
+
+    @functools.cached_property
+    def assembly(self) -> Assembly:
+        """The lowered program; made when it is compiled or shown."""
+        return assemble(self.program, self._vectors, native.machine())
+
+    def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
+        if out is not None and not named and threads is None and self._enter is not None:
+            if self._single:
+                if self._enter(*args, out):
+                    return out
+            elif self._enter(*args, *out):
+                return out
+        return self._call(args, named, out, threads or self.threads)
+
+    def _call(self, args: tuple, named: dict[str, Any], out: Any, threads: int) -> Any:
+        """The long way: converts arguments, makes outputs, explains what does not fit."""
+        inputs = self._arrays.inputs(args, named)
+        batch, counts = self._arrays.sizes(inputs)
+        given = None if out is None else ((out,) if self._single else tuple(out))
+        outputs = self._arrays.outputs(given, batch, counts)
+        arrays = [*inputs, *outputs]
+        data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+        layouts = [*self._arrays.input_layouts, *self._arrays.output_layouts]
+        steps = [a.strides[0] if a.ndim > len(s.full(counts)) else 0 for a, s in zip(arrays, layouts, strict=True)]
+        strides = (ctypes.c_int64 * len(arrays))(*steps)
+        rounds = (ctypes.c_int64 * max(1, len(counts)))(*[counts[c] for c in self.program.counts])
+        robots = 1 if batch is None else batch
+        groups = -(-robots // self._vectors.width)
+
+        def part(begin: int, end: int) -> None:
+            self._run(data, strides, rounds, robots, begin, end)
+
+        if threads <= 1 or groups < 2 * threads:
+            part(0, groups)
+        else:
+            bounds = [groups * k // threads for k in range(threads + 1)]
+            list(_pool(threads).map(part, bounds[:-1], bounds[1:]))
+        if out is not None:
+            return out
+        if self._package is not None:
+            return self._package(*outputs)
+        return outputs[0] if self._single else tuple(outputs)
+
+    def operations(self) -> dict[str, int]:
+        """How many instructions of each kind one group of robots takes, loops counted once."""
+        total: dict[str, int] = {}
+        for block in self.assembly.blocks:
+            for op, n in block.count().items():
+                total[op] = total.get(op, 0) + n
+        return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+    def show(self, stage: str = "summary", *, lines: int | None = 60) -> None:
+        """Print a stage of the compilation: "summary", "graph", "llvm", "assembly" or "all".
+
+        Args:
+            lines: how many lines of a stage at most; None for all of them.
+        """
+        print(stages(self, stage, lines))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())
+        made = ", ".join(f"{n}{list(s)}" for n, s in self.outputs.items())
+        return f"Kernel {self.name}({shown}) -> {made}, {self.precision}, {self._vectors.width} lanes"
+
+    def _key(self) -> str:
+        """All that the machine code depends on."""
+        digest = hashlib.sha256()
+        digest.update(repr((self._vectors, native.machine(), native.versions(), cache.source_digest())).encode())
+        digest.update(content(self.program))
+        return digest.hexdigest()
+
+
+def content(program: Program) -> bytes:
+    """The program as bytes: equal bytes, equal machine code."""
+    parts = [repr((dict(program.variables), tuple(program.inputs), tuple(program.outputs)))]
+    for statement, loops in program.walk():
+        shape = (len(loops), type(statement).__name__, getattr(statement, "count", None), getattr(statement, "until", None))
+        parts.append(repr((shape, tuple(statement.reads), tuple(statement.writes))))
+    for block in program.traced:
+        nodes = block.outputs[0][2].graph.nodes if block.outputs else []
+        parts.extend(f"{n.op} {n.value!r} {[a.index for a in n.args]}" for n in nodes)
+        parts.append(repr([(name, k, node.index) for name, k, node in block.outputs]))
+    return "\n".join(parts).encode()
+
+
+def _layouts(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> list[Layout]:
+    return [
+        Layout(name, shape, program.rounds[name].count if name in program.rounds else None)
+        for name, shape in shapes.items()
+    ]
+
+
+@functools.cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"pliant-{os.getpid()}")
+
+
+def kernel_from_function(
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    *,
+    name: str | None = None,
+    precision: str = "float64",
+    threads: int = 1,
+) -> Kernel:
+    """Trace ``function`` on arrays of traced scalars of the given shapes and compile it.
+
+    The function may return a scalar, a (nested) list of scalars, or a tuple of these, which becomes a
+    tuple of arrays; of a NamedTuple, one of its kind.
+    """
+    program, outputs, package = program_from_function(function, inputs)
+    label = name or getattr(function, "__name__", "kernel")
+    return Kernel(program, inputs, outputs, name=label, precision=precision, threads=threads, package=package)

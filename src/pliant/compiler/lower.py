@@ -1,0 +1,228 @@
+"""From an expression graph to a list of instructions, cut into pieces that compile fast.
+
+The steps: keep what the results need, spell out elementary functions, fuse multiply-adds, put the
+instructions in an order that keeps values short-lived, and cut the list into pieces. What a piece
+hands to a later one goes through slots of a workspace, which are used again when their value is
+dead.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
+from pliant.scalar import Expr, Graph
+
+__all__ = ["Instruction", "Piece", "Straight", "cut", "lower"]
+
+PIECE_SIZE = 2000
+
+
+@dataclass(slots=True)
+class Instruction:
+    """``op`` applied to the results of earlier instructions.
+
+    Attributes:
+        op: an operation that is one instruction, or "const", "input", "fma", "fms" (a b - c) or
+            "fnma" (c - a b).
+        args: numbers of the instructions it uses.
+        value: the number of a "const", the slot of an "input".
+    """
+
+    op: str
+    args: tuple[int, ...]
+    value: float | int | None = None
+
+
+@dataclass
+class Straight:
+    """Straight-line code: instructions in order, and which of them are the results."""
+
+    instructions: list[Instruction]
+    results: list[int]
+
+    def count(self) -> dict[str, int]:
+        """How many of each operation, constants and inputs left out."""
+        counts: dict[str, int] = {}
+        for i in self.instructions:
+            if i.op not in ("const", "input"):
+                counts[i.op] = counts.get(i.op, 0) + 1
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+@dataclass
+class Piece:
+    """A run of instructions compiled as one function, with what it loads and stores."""
+
+    first: int
+    last: int
+    loads: dict[int, int] = field(default_factory=dict)  # instruction -> slot
+    stores: list[tuple[int, int]] = field(default_factory=list)  # instruction, slot
+
+
+def lower(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Precision, fuse: bool = True) -> Straight:
+    """Instructions that compute ``outputs`` from ``inputs``; input number k is read from slot k."""
+    nodes, results = _spelled_out(inputs, outputs, precision)
+    fused = _fused(nodes, results) if fuse else {}
+    return _ordered(inputs, nodes, results, fused)
+
+
+def _reachable(results: Sequence[Expr]) -> list[Expr]:
+    """All nodes that the results need, in topological order."""
+    seen: dict[int, Expr] = {}
+    stack = list(results)
+    while stack:
+        node = stack.pop()
+        if node.index not in seen:
+            seen[node.index] = node
+            stack.extend(node.args)
+    return [seen[k] for k in sorted(seen)]
+
+
+def _spelled_out(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Precision):
+    """The same graph without elementary functions; itself if there are none."""
+    nodes = _reachable(outputs)
+    if not any(n.op in FUNCTIONS for n in nodes):
+        return nodes, list(outputs)
+    graph = Graph()
+    new: dict[int, Expr] = {}
+    for node in nodes:
+        if node.op == "const":
+            new[node.index] = graph.constant(node.value)
+        elif node.op == "input":
+            new[node.index] = graph.input(node.value)
+        else:
+            new[node.index] = spell_out(graph, node.op, tuple(new[a.index] for a in node.args), precision)
+    results = [new[n.index] for n in outputs]
+    return _reachable(results), results
+
+
+def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple[Expr, ...]]]:
+    """Sums that take a product in: sum's index -> fused op and its arguments.
+
+    A product is taken in only if every use of it is, so that it need not be computed at all.
+    """
+    depth: dict[int, int] = {}
+    uses: dict[int, int] = {}
+    sums: dict[int, int] = {}
+    for node in nodes:
+        depth[node.index] = 1 + max((depth[a.index] for a in node.args), default=0)
+        is_sum = node.op in ("add", "sub")
+        for a in node.args:
+            uses[a.index] = uses.get(a.index, 0) + 1
+            if is_sum:
+                sums[a.index] = sums.get(a.index, 0) + 1
+    for r in results:
+        uses[r.index] = uses.get(r.index, 0) + 1
+    fused: dict[int, tuple[str, tuple[Expr, ...]]] = {}
+    taken: dict[int, int] = {}
+    for node in nodes:
+        if node.op not in ("add", "sub"):
+            continue
+        a, b = node.args
+        can_a = a.op == "mul" and uses[a.index] == sums.get(a.index)
+        can_b = b.op == "mul" and uses[b.index] == sums.get(b.index)
+        if not (can_a or can_b):
+            continue
+        # with two products, the one that is ready later goes into the fused operation
+        use_a = can_a and (not can_b or depth[a.index] >= depth[b.index])
+        product, other = (a, b) if use_a else (b, a)
+        if node.op == "add":
+            op = "fma"
+        else:
+            op = "fms" if use_a else "fnma"
+        fused[node.index] = (op, (*product.args, other))
+        taken[product.index] = taken.get(product.index, 0) + 1
+    return fused
+
+
+def _ordered(inputs: Sequence[Expr], nodes, results: list[Expr], fused) -> Straight:
+    """Depth-first from the results, in the order of the trace: values are made when they are used."""
+    slot_of = {x.value: k for k, x in enumerate(inputs)}
+    number: dict[int, int] = {}
+    out: list[Instruction] = []
+    needed = _needed(nodes, results, fused)
+    for node in nodes:
+        if node.index not in needed:
+            continue
+        op, args = fused.get(node.index, (node.op, node.args))
+        value = slot_of[node.value] if op == "input" else node.value
+        number[node.index] = len(out)
+        out.append(Instruction(op, tuple(number[a.index] for a in args), value))
+    return Straight(out, [number[r.index] for r in results])
+
+
+def _needed(nodes: list[Expr], results: list[Expr], fused) -> set[int]:
+    """What is still used after products went into fused operations."""
+    needed = {r.index for r in results}
+    for node in reversed(nodes):
+        if node.index in needed:
+            needed.update(a.index for a in fused.get(node.index, (None, node.args))[1])
+    return needed
+
+
+def cut(code: Straight, output_slots: Sequence[int], first_free: int, size: int = PIECE_SIZE) -> tuple[list[Piece], int]:
+    """Pieces of at most ``size`` operations, and the number of workspace slots in use.
+
+    Args:
+        output_slots: where each result must end up.
+        first_free: slots below it hold inputs and outputs.
+
+    Returns:
+        The pieces, and one past the highest slot used.
+    """
+    instructions = code.instructions
+    bounds = _bounds(instructions, size)
+    home = {n: k for k, (first, last) in enumerate(bounds) for n in range(first, last)}
+    last_use: dict[int, int] = {}
+    for n, instruction in enumerate(instructions):
+        for a in instruction.args:
+            last_use[a] = max(last_use.get(a, 0), home[n])
+    final = [Piece(first, last) for first, last in bounds]
+    slot: dict[int, int] = {}
+    expiring: list[list[int]] = [[] for _ in bounds]
+    free: list[int] = []
+    top = first_free
+    wanted: dict[int, list[int]] = {}
+    for n, s in zip(code.results, output_slots, strict=True):
+        wanted.setdefault(n, []).append(s)
+    for k, piece in enumerate(final):
+        # loads: inputs from their own slots, the rest from the workspace
+        for n in range(piece.first, piece.last):
+            for a in instructions[n].args:
+                if instructions[a].op == "input":
+                    piece.loads[a] = int(instructions[a].value)  # type: ignore[arg-type]
+                elif home[a] != k and instructions[a].op != "const":
+                    piece.loads[a] = slot[a]
+        # slots of values that are read here for the last time may be used again from the next piece on
+        for n in range(piece.first, piece.last):
+            if last_use.get(n, -1) > k and instructions[n].op not in ("input", "const"):
+                if free:
+                    slot[n] = free.pop()
+                else:
+                    slot[n] = top
+                    top += 1
+                expiring[last_use[n]].append(slot[n])
+                piece.stores.append((n, slot[n]))
+        free.extend(expiring[k])
+    # results: stored by the piece that makes them
+    for n, slots in wanted.items():
+        piece = final[home[n]]
+        if instructions[n].op == "input":
+            piece.loads[n] = int(instructions[n].value)  # type: ignore[arg-type]
+        piece.stores.extend((n, s) for s in slots)
+    return final, top
+
+
+def _bounds(instructions: list[Instruction], size: int) -> list[tuple[int, int]]:
+    total = sum(i.op not in ("const", "input") for i in instructions)
+    pieces = max(1, -(-total // size))
+    per_piece = -(-total // pieces) if total else 1
+    bounds, first, count = [], 0, 0
+    for n, i in enumerate(instructions):
+        count += i.op not in ("const", "input")
+        if count == per_piece:
+            bounds.append((first, n + 1))
+            first, count = n + 1, 0
+    if first < len(instructions) or not bounds:
+        bounds.append((first, len(instructions)))
+    return bounds

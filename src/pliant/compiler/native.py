@@ -1,0 +1,105 @@
+"""LLVM assembly to machine code, and machine code into this process."""
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from pliant.compiler import cache
+from pliant.compiler.llvm import Machine
+
+__all__ = ["RUN", "Loaded", "add_symbol", "disassembly", "loaded", "machine", "object_code", "versions"]
+
+# Instruction selection, scheduling and register allocation, without the passes that search for
+# structure in loops: the folding at birth has done what they could do.
+_CODEGEN_LEVEL = 2
+
+
+@functools.cache
+def _llvm() -> Any:
+    import llvmlite.binding as llvm  # slow to import, so only when something is compiled
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@functools.cache
+def machine() -> Machine:
+    """The processor of this process."""
+    llvm = _llvm()
+    features = llvm.get_host_cpu_features()
+    triple = llvm.get_process_triple()
+    if features.get("avx512f"):
+        vector_bytes = 64
+    elif features.get("avx"):
+        vector_bytes = 32
+    else:
+        vector_bytes = 16
+    has_fma = bool(features.get("fma")) or "aarch64" in triple or "arm64" in triple
+    return Machine(triple, llvm.get_host_cpu_name(), features.flatten(), vector_bytes, has_fma)
+
+
+@functools.cache
+def _target_machine() -> Any:
+    llvm, m = _llvm(), machine()
+    target = llvm.Target.from_triple(m.triple)
+    features = m.features
+    return target.create_target_machine(cpu=m.cpu, features=features, opt=_CODEGEN_LEVEL, reloc="pic", codemodel="jitdefault")
+
+
+def versions() -> str:
+    """What the machine code depends on besides the program."""
+    import llvmlite
+
+    return f"llvmlite {llvmlite.__version__} llvm {_llvm().llvm_version_info} level {_CODEGEN_LEVEL}"
+
+
+def object_code(text: str) -> bytes:
+    """An object file from LLVM assembly."""
+    module = _llvm().parse_assembly(text)
+    return _target_machine().emit_object(module)
+
+
+def disassembly(text: str) -> str:
+    """The processor's assembly for LLVM assembly."""
+    return _target_machine().emit_assembly(_llvm().parse_assembly(text))
+
+
+class Loaded:
+    """Machine code in memory; lives as long as this object."""
+
+    def __init__(self, code: bytes):
+        llvm = _llvm()
+        target = llvm.Target.from_triple(machine().triple)
+        holder = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(holder, target.create_target_machine(codemodel="jitdefault"))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function starts."""
+        return self._engine.get_function_address(name)
+
+
+def loaded(key: str, text: Callable[[], str]) -> Loaded:
+    """The code of that key from the cache, or compiled from ``text()`` and kept."""
+    code = cache.read(key)
+    if code is not None:
+        try:
+            return Loaded(code)
+        except RuntimeError:
+            pass  # not an object file after all: compile
+    code = object_code(text())
+    cache.write(key, code)
+    return Loaded(code)
+
+
+def add_symbol(name: str, address: int) -> None:
+    """Make a function of this process known to compiled code."""
+    _llvm().add_symbol(name, address)
+
+
+RUN = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
+)

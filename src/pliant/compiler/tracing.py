@@ -1,0 +1,67 @@
+"""A Python function on traced scalars becomes a program of one block."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pliant.compiler.program import Block, Program, TracedBlock, as_number
+from pliant.errors import TraceError
+from pliant.scalar import Graph
+
+__all__ = ["flattened", "program_from_function", "shaped"]
+
+
+def shaped(scalars: list, shape: tuple[int, ...]) -> Any:
+    """A scalar, a list of scalars, or lists of lists."""
+    if not shape:
+        return scalars[0]
+    if len(shape) == 1:
+        return scalars
+    step = len(scalars) // shape[0] if shape[0] else 0
+    return [shaped(scalars[k * step : (k + 1) * step], shape[1:]) for k in range(shape[0])]
+
+
+def flattened(value: Any) -> tuple[list, tuple[int, ...]]:
+    """The scalars of nested lists (or an array of objects), and their shape."""
+    if isinstance(value, np.ndarray):
+        return list(value.ravel()), value.shape
+    if not isinstance(value, list | tuple):
+        return [value], ()
+    parts = [flattened(v) for v in value]
+    shapes = {shape for _, shape in parts}
+    if len(shapes) > 1:
+        raise TraceError(f"a list with parts of different shapes {sorted(shapes)} is not an array")
+    inner = parts[0][1] if parts else ()
+    return [s for scalars, _ in parts for s in scalars], (len(parts), *inner)
+
+
+def program_from_function(
+    function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]]
+) -> tuple[Program, dict[str, tuple[int, ...]], Callable[..., Any] | None]:
+    """A program of one block, the shapes of its outputs by name, and how to pack several of them."""
+    graph = Graph()
+    sizes = {name: math.prod(shape) for name, shape in inputs.items()}
+    nodes = {name: [graph.input(f"{name}[{k}]") for k in range(size)] for name, size in sizes.items()}
+    value = function(*(shaped(nodes[name], shape) for name, shape in inputs.items()))
+    names, parts, package = _parts(value, set(sizes))
+    flat = {name: flattened(part) for name, part in zip(names, parts, strict=True)}
+    traced = TracedBlock(
+        [(name, k, node) for name, scalars in nodes.items() for k, node in enumerate(scalars)],
+        [(name, k, as_number(graph, s)) for name, (scalars, _) in flat.items() for k, s in enumerate(scalars)],
+    )
+    variables = {**sizes, **{name: len(scalars) for name, (scalars, _) in flat.items()}}
+    block = Block(function, tuple(sizes), tuple(names), traced)
+    program = Program(variables, tuple(sizes), tuple(names), (block,))
+    return program, {name: shape for name, (_, shape) in flat.items()}, package
+
+
+def _parts(value: Any, taken: set[str]) -> tuple[list[str], tuple, Callable[..., Any] | None]:
+    """Names of what a function returned, the parts, and how to put them together again."""
+    if not isinstance(value, tuple):
+        return ["result" if "result" not in taken else "result_"], (value,), None
+    fields = getattr(type(value), "_fields", None)
+    if fields is None:
+        return [f"result{k}" for k in range(len(value))], value, lambda *arrays: arrays
+    return [f if f not in taken else f + "_" for f in fields], value, type(value)

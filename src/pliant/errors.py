@@ -1,0 +1,44 @@
+"""Every error that Pliant raises on purpose derives from `PliantError`."""
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["KernelError", "PliantError", "RobotError", "TraceError", "unknown_name"]
+
+
+class PliantError(Exception):
+    """Root of Pliant's errors: the message names the thing, the place and the cure."""
+
+
+class TraceError(PliantError):
+    """A function did something that cannot be turned into an expression graph."""
+
+
+class KernelError(PliantError):
+    """A kernel was called with arrays that do not fit it."""
+
+
+class RobotError(PliantError):
+    """A robot, or the file that describes it, is not one that can exist."""
+
+
+def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "") -> str:
+    """Message for a name that is not there: says which ones are near, or lists them all.
+
+    Args:
+        kind: what was looked up, e.g. "frame".
+        name: what the user asked for.
+        valid: the names that exist.
+        owner: where it was looked up, e.g. "robot 'anymal'".
+    """
+    names = list(valid)
+    where = f" in {owner}" if owner else ""
+    near = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
+    if near:
+        hint = "did you mean " + ", ".join(repr(n) for n in near) + "?"
+    elif not names:
+        hint = "there are none"
+    else:
+        shown = ", ".join(repr(n) for n in names[:30])
+        hint = f"valid: {shown}" + (f", and {len(names) - 30} more" if len(names) > 30 else "")
+    return f"no {kind} named {name!r}{where}; {hint}"

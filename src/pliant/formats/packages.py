@@ -1,0 +1,96 @@
+"""Where the mesh files that a robot file names are, and which of them it may name.
+
+A robot file is untrusted: it may point into its own folder, into the package it lies in, and into the
+folders that the user gives. A path that leaves them is never handed on, so nothing will read it.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote
+
+from pliant.errors import RobotError
+
+__all__ = ["EscapingPath", "MissingFile", "Packages"]
+
+
+class EscapingPath(RobotError):
+    """A file reference that leaves the folders the robot file may use."""
+
+
+class MissingFile(RobotError):
+    """A file reference, allowed but to nothing."""
+
+
+class Packages:
+    """Resolves ``package://``, ``file://`` and relative references of one robot file.
+
+    Args:
+        folder: the robot file's own folder.
+        given: folders that contain packages (as ROS_PACKAGE_PATH does), or are packages themselves.
+    """
+
+    def __init__(self, folder: Path, given: Iterable[str | Path] = ()):
+        self.folder = folder.resolve()
+        self.given = [_existing_folder(g) for g in given]
+        lineage = [self.folder, *self.folder.parents]
+        own = next((a for a in lineage if (a / "package.xml").is_file()), None)
+        self.lineage = lineage
+        self.roots = [self.folder, *([own] if own else []), *self.given]
+
+    def resolve(self, reference: str) -> Path:
+        """The file that a reference names.
+
+        Raises:
+            EscapingPath: it leaves the allowed folders, or names a server.
+            MissingFile: there is no such file or package.
+        """
+        try:
+            return self._resolve(reference)
+        except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle
+            raise MissingFile(f"{reference!r} is no usable path: {error}") from None
+
+    def _resolve(self, reference: str) -> Path:
+        scheme, separator, rest = reference.partition("://")
+        if not separator:
+            return self._inside(self.folder / reference, self.roots, reference)
+        if scheme == "file":
+            return self._inside(self.folder / unquote(rest), self.roots, reference)
+        if scheme != "package":
+            raise EscapingPath(f"{reference!r}: only package://, file:// and relative paths are read, nothing is fetched")
+        name, _, inner = rest.lstrip("/").partition("/")
+        if name in ("", ".", ".."):
+            raise EscapingPath(f"{reference!r} names no package; write package://name/path")
+        home = self._package(name)
+        return self._inside(home / inner, [home], reference)
+
+    def _package(self, name: str) -> Path:
+        """The folder of a package: in the given folders, around the robot file, or next to what is around it."""
+        for parent in self.given:
+            if (parent / name).is_dir():
+                return (parent / name).resolve()
+            if parent.name == name:
+                return parent
+        for ancestor in self.lineage:
+            if ancestor.name == name:
+                return ancestor
+            # a neighbour must say that it is a package: package://etc/ is none
+            if (ancestor / name / "package.xml").is_file():
+                return (ancestor / name).resolve()
+        raise MissingFile(f"package {name!r} not found; give packages=[a folder that contains {name!r}]")
+
+    @staticmethod
+    def _inside(path: Path, roots: list[Path], reference: str) -> Path:
+        path = path.resolve()
+        if not any(path.is_relative_to(root) for root in roots):
+            shown = ", ".join(str(root) for root in roots)
+            raise EscapingPath(f"{reference!r} leaves {shown}; if you trust it, name its folder in packages=")
+        if not path.is_file():
+            raise MissingFile(f"no file {path}")
+        return path
+
+
+def _existing_folder(folder: str | Path) -> Path:
+    path = Path(folder)
+    if not path.is_dir():
+        raise RobotError(f"packages: {folder} is not a folder; give folders that contain packages")
+    return path.resolve()

@@ -1,0 +1,124 @@
+"""A small XML tree that keeps line numbers, from files that nobody vouches for.
+
+Built on the standard library's expat. Nothing is expanded, fetched or executed: a DOCTYPE that declares
+anything is refused, and so are files too big or too deep to describe a robot (docs/decisions/0002).
+"""
+
+import difflib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from pliant.errors import RobotError
+
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "parse_xml", "read_file"]
+
+MAX_BYTES = 16_000_000  # the largest of the 69 robots of example-robot-data has 0.3 MB
+MAX_ELEMENTS = 500_000
+MAX_DEPTH = 100
+
+
+@dataclass(slots=True)
+class Element:
+    """An XML element: tag, attributes, children, and the line it starts on."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list["Element"] = field(default_factory=list)
+
+    def all(self, tag: str) -> list["Element"]:
+        """The children with this tag, in file order."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> "Element | None":
+        """The first child with this tag, or None."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a robot file; an error that helps when there is no such file."""
+    if path.is_dir():
+        inside = sorted(p.name for p in path.iterdir() if p.suffix in (".urdf", ".xacro", ".xml"))
+        hint = f"it holds {', '.join(inside[:10])}" if inside else "give the path of the file itself"
+        raise RobotError(f"{path} is a folder, not a robot file; {hint}")
+    if not path.exists():
+        raise RobotError(f"{path}: no such file; {_near_files(path)}")
+    if not path.is_file():
+        raise RobotError(f"{path} is not a regular file; save it as one first")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise RobotError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB: that is no robot description")
+        return path.read_bytes()
+    except OSError as error:
+        raise RobotError(f"{path} cannot be read: {error.strerror}; check its permissions") from error
+
+
+def _near_files(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"its folder {folder} does not exist either (paths are relative to {Path.cwd()})"
+    names = [p.name for p in folder.iterdir() if p.is_file()]
+    near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+    near = near or sorted(n for n in names if n.endswith((".urdf", ".xacro")))[:5]
+    return f"in that folder: {', '.join(near)}" if near else f"no robot file is in {folder}"
+
+
+def parse_xml(data: bytes, source: str) -> Element:
+    """The root element of an XML document.
+
+    Args:
+        data: the document.
+        source: its file name, for messages.
+    """
+    if len(data) > MAX_BYTES:
+        raise RobotError(f"{source} is larger than {MAX_BYTES // 1_000_000} MB: that is no robot description")
+    reader = _Reader(source)
+    try:
+        reader.parser.Parse(data, True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise RobotError(
+            f"{source}:{error.lineno}: not well-formed XML at column {error.offset + 1} ({reason}); "
+            "mend the file there, or export it again"
+        ) from None
+    return reader.document.children[0]
+
+
+class _Reader:
+    """Collects the elements that expat reports."""
+
+    def __init__(self, source: str):
+        self.source = source
+        self.document = Element("", {}, 0)
+        self.open = [self.document]
+        self.count = 0
+        self.parser: Any = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.StartDoctypeDeclHandler = self.doctype
+        self.parser.EntityDeclHandler = self.entity
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.count += 1
+        if self.count > MAX_ELEMENTS or len(self.open) > MAX_DEPTH:
+            raise self.refusal(f"more than {MAX_ELEMENTS} elements, or nested deeper than {MAX_DEPTH}")
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        self.open[-1].children.append(element)
+        self.open.append(element)
+
+    def end(self, tag: str) -> None:
+        self.open.pop()
+
+    def doctype(self, name: str, system_id: str | None, public_id: str | None, has_subset: bool) -> None:
+        if has_subset or system_id:
+            raise self.refusal("a DOCTYPE with declarations (entities could expand without bound or read other files)")
+
+    def entity(self, *declaration: object) -> None:
+        raise self.refusal("an entity declaration")
+
+    def refusal(self, what: str) -> RobotError:
+        where = f"{self.source}:{self.parser.CurrentLineNumber}"
+        return RobotError(f"{where}: refused, the file has {what}; robot files need none of this, remove it")

@@ -1,0 +1,17 @@
+"""Robots: frozen trees of bodies and joints, the builder that makes them, and the view the algorithms take."""
+
+from pliant.robot.builder import RobotBuilder
+from pliant.robot.joints import (
+    Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical,
+)  # fmt: skip
+from pliant.robot.mechanism import Link, Mechanism
+from pliant.robot.model import Body, Frame, Geometry, Joint, Limits, Mimic, Motor
+from pliant.robot.named import Named
+from pliant.robot.report import Finding, Report
+from pliant.robot.robot import Robot
+
+__all__ = [
+    "Body", "Continuous", "Finding", "Fixed", "Frame", "Free", "Geometry", "Helical", "Joint", "JointKind",
+    "Limits", "Link", "Mechanism", "Mimic", "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute",
+    "Robot", "RobotBuilder", "Spherical",
+]  # fmt: skip

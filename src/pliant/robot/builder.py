@@ -1,0 +1,335 @@
+"""The builder: collects the parts of a robot, checks them, and makes it."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pliant.errors import RobotError, unknown_name
+from pliant.robot import checks
+from pliant.robot.joints import KINDS, Fixed, Free, JointKind
+from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Limits, Mimic, Motor
+from pliant.robot.named import Named
+from pliant.robot.report import Finding, Report
+from pliant.robot.robot import Robot
+from pliant.robot.tree import depth_first
+from pliant.scalar import is_constant
+from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
+
+__all__ = ["ROOT_JOINT", "RobotBuilder"]
+
+Scalar = Any
+Triple = Sequence[Scalar]
+
+ROOT_JOINT = "root_joint"
+"""Name of the joint that `RobotBuilder.build` puts between the world and the root."""
+
+
+@dataclass(frozen=True)
+class _BodyPlan:
+    """A body as it was given: the tensor is about the centre of mass."""
+
+    name: str
+    mass: Scalar
+    com: Vector
+    tensor: Symmetric3
+    visuals: tuple[Geometry, ...]
+    collisions: tuple[Geometry, ...]
+
+
+class RobotBuilder:
+    """Makes a `Robot`, part by part; what is wrong with a part is an error that names it.
+
+    The body "world" is always there, does not move and has no inertia. Parts may come in any order.
+
+        builder = RobotBuilder("pendulum")
+        builder.body("rod", mass=1, com=(0, 0, -0.5), inertia=(0.1, 0, 0, 0.1, 0, 0.001))
+        builder.joint("pivot", "revolute", "world", "rod", axis=(0, 1, 0))
+        robot = builder.build()
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+        self._bodies: dict[str, _BodyPlan] = {}
+        self._joints: dict[str, Joint] = {}
+        self._frames: dict[str, tuple[str, Transform]] = {}
+        self._motors: dict[str, Motor] = {}
+        self._gravity = Vector(0, 0, -9.81)
+        self._findings: list[Finding] = []
+
+    # ---- parts
+
+    def body(
+        self,
+        name: str,
+        mass: Scalar = 0,
+        com: Triple = (0, 0, 0),
+        inertia: Sequence[Scalar] = (0, 0, 0, 0, 0, 0),
+        inertia_rpy: Triple = (0, 0, 0),
+        visuals: Iterable[Geometry] = (),
+        collisions: Iterable[Geometry] = (),
+    ) -> "RobotBuilder":
+        """Add a body.
+
+        Args:
+            name: unique among bodies and frames.
+            mass: [kg].
+            com: centre of mass in the body's frame [m].
+            inertia: (ixx, ixy, ixz, iyy, iyz, izz) about the centre of mass [kg m^2].
+            inertia_rpy: roll, pitch, yaw of the axes in which ``inertia`` is given [rad].
+        """
+        subject = f"body {name!r}"
+        if name == WORLD:
+            raise RobotError(f"body {WORLD!r} is always there and has no inertia; rename yours, or attach joints to it")
+        _check_new("body", name, self._bodies)
+        _check_new("frame", name, self._frames)
+        checks.check_finite(f"mass of {subject}", mass)
+        if is_constant(mass) and mass < 0:
+            raise RobotError(f"mass of {subject} is {mass:g} kg; it must not be negative")
+        if len(inertia) != 6:
+            raise RobotError(f"inertia of {subject} has {len(inertia)} entries; give ixx, ixy, ixz, iyy, iyz, izz")
+        checks.check_finite(f"inertia of {subject}", *inertia)
+        tensor = Symmetric3(*inertia)
+        angles = checks.vector(subject, "inertia_rpy", inertia_rpy)
+        if not all(is_constant(a) and a == 0 for a in angles):
+            tensor = rotation_from_rpy(*angles).conjugate_symmetric(tensor)
+        centre = checks.vector(subject, "centre of mass", com)
+        self._bodies[name] = _BodyPlan(name, mass, centre, tensor, tuple(visuals), tuple(collisions))
+        return self
+
+    def joint(
+        self,
+        name: str,
+        kind: JointKind | str,
+        parent: str,
+        child: str,
+        position: Triple = (0, 0, 0),
+        rpy: Triple = (0, 0, 0),
+        *,
+        axis: Triple | None = None,
+        limits: Limits | tuple[Any, Any] | None = None,
+        damping: Any = 0,
+        friction: Any = 0,
+        armature: Any = 0,
+        mimic: Mimic | None = None,
+    ) -> "RobotBuilder":
+        """Add a joint; siblings keep the order in which they were added.
+
+        Args:
+            kind: a kind of `pliant.robot.joints` or its name, e.g. "revolute".
+            parent, child: bodies; the parent may be "world".
+            position, rpy: of the joint's frame in the parent's [m, rad].
+            axis: for a kind given by name, else (0, 0, 1); any length but zero.
+            limits: `Limits`, or the pair (lower, upper).
+            damping, friction, armature: see `Joint`; one number for all dofs or one for each.
+            mimic: the leader, if this joint follows another.
+        """
+        subject = f"joint {name!r}"
+        _check_new("joint", name, self._joints)
+        kind, remark = checks.normalised_axis(subject, _kind(subject, kind, axis))
+        if remark:
+            self.note("mended", subject, remark)
+        if mimic is not None:
+            checks.check_finite(f"mimic of {subject}", mimic.multiplier, mimic.offset)
+        self._joints[name] = Joint(
+            name,
+            kind,
+            parent,
+            child,
+            checks.placement(subject, position, rpy),
+            checks.full_limits(subject, limits, kind),
+            checks.per_entry(subject, "damping", damping, kind.nv, least=0),
+            checks.per_entry(subject, "friction", friction, kind.nv, least=0),
+            checks.per_entry(subject, "armature", armature, kind.nv, least=0),
+            mimic,
+        )
+        return self
+
+    def frame(
+        self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)
+    ) -> "RobotBuilder":
+        """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
+        _check_new("body", name, self._bodies)
+        _check_new("frame", name, self._frames)
+        self._frames[name] = body, checks.placement(f"frame {name!r}", position, rpy)
+        return self
+
+    def motor(
+        self,
+        joint: str,
+        *,
+        name: str | None = None,
+        gear: Scalar = 1,
+        rotor_inertia: Scalar = 0,
+        effort_limit: float = math.inf,
+        velocity_limit: float = math.inf,
+    ) -> "RobotBuilder":
+        """Add a motor to a joint, by default of the joint's name; see `Motor`."""
+        name = name or joint
+        _check_new("motor", name, self._motors)
+        self._motors[name] = Motor(name, joint, gear, rotor_inertia, effort_limit, velocity_limit)
+        return self
+
+    def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
+        """Set the acceleration of gravity in the world frame [m/s^2]."""
+        self._gravity = checks.vector(f"robot {self.name!r}", "gravity", (x, y, z))
+        return self
+
+    def note(
+        self,
+        kind: Literal["odd", "dropped", "guessed", "mended"],
+        subject: str,
+        message: str,
+        line: int | None = None,
+    ) -> "RobotBuilder":
+        """Add a finding to the robot's report."""
+        self._findings.append(Finding(kind, subject, message, line))
+        return self
+
+    # ---- the robot
+
+    def build(self, *, base: Literal["fixed", "free"] = "fixed", strict: bool = True, repair: bool = False) -> Robot:
+        """The robot.
+
+        Args:
+            base: how the body without a joint, if there is one, is attached to the world: joint
+                "root_joint", fixed or free.
+            strict: whether what cannot exist (an impossible inertia, limits the wrong way round) is an error, or
+                else a finding of the report.
+            repair: mend what cannot exist, and report how.
+        """
+        owner = f"robot {self.name!r}"
+        self._check_references()
+        ordered = depth_first([*self._root_joint(base), *self._joints.values()], list(self._bodies))
+
+        judge = _Judge(list(self._findings), strict and not repair, repair)
+        joints = Named("joint", [judge.joint(j) for j in ordered], owner)
+        bodies = Named("body", [judge.body(self._bodies[j.child]) for j in ordered], owner)
+        judge.massless_ends(joints, bodies)
+        for motor in self._motors.values():
+            checks.check_motor(motor, joints)
+        frames = [Frame(name, name, Transform.identity()) for name in bodies]
+        frames += [Frame(name, body, placement) for name, (body, placement) in self._frames.items()]
+        return Robot(
+            self.name,
+            bodies,
+            joints,
+            Named("frame", frames, owner),
+            Named("motor", self._motors.values(), owner),
+            self._gravity,
+            Report(judge.findings),
+        )
+
+    def _check_references(self) -> None:
+        bodies = [WORLD, *self._bodies]
+        for joint in self._joints.values():
+            for role, body in (("parent", joint.parent), ("child", joint.child)):
+                if body not in bodies:
+                    raise RobotError(unknown_name("body", body, bodies, f"{role} of joint {joint.name!r}"))
+            if joint.mimic is not None:
+                self._check_mimic(joint, joint.mimic)
+        for name, (body, _) in self._frames.items():
+            if body not in bodies:
+                raise RobotError(unknown_name("body", body, bodies, f"frame {name!r}"))
+
+    def _check_mimic(self, joint: Joint, mimic: Mimic) -> None:
+        subject, seen = f"joint {joint.name!r}", [joint.name]
+        leader: Mimic | None = mimic
+        while leader is not None:
+            if leader.joint not in self._joints:
+                raise RobotError(unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}"))
+            if leader.joint in seen:
+                raise RobotError(f"{subject} mimics itself: {' -> '.join([*seen, leader.joint])}; let one of them lead")
+            seen.append(leader.joint)
+            leader = self._joints[leader.joint].mimic
+        if any(self._joints[name].kind.nq != 1 for name in seen):
+            raise RobotError(f"{subject} cannot mimic {mimic.joint!r}: both need exactly one coordinate")
+
+    def _root_joint(self, base: str) -> list[Joint]:
+        """The joint between the world and the body that has none."""
+        if base not in ("fixed", "free"):
+            raise RobotError(f"base is {base!r}; it is either 'fixed' or 'free'")
+        carried = {joint.child for joint in self._joints.values()}
+        roots = [name for name in self._bodies if name not in carried]
+        if len(roots) > 1:
+            names = ", ".join(repr(r) for r in roots)
+            raise RobotError(f"robot {self.name!r} has {len(roots)} roots, {names}; join all but one to a body")
+        if not roots:
+            held = [j.name for j in self._joints.values() if j.parent == WORLD]
+            if base == "free" and held:
+                raise RobotError(f"the base cannot be free: joint {held[0]!r} attaches it to the world")
+            return []
+        _check_new("joint", ROOT_JOINT, self._joints)
+        kind = Free() if base == "free" else Fixed()
+        none = (0,) * kind.nv
+        limits = checks.full_limits(ROOT_JOINT, None, kind)
+        return [Joint(ROOT_JOINT, kind, WORLD, roots[0], Transform.identity(), limits, none, none, none)]
+
+
+class _Judge:
+    """Decides on parts that cannot exist: an error, a finding, or a cure and a finding."""
+
+    def __init__(self, findings: list[Finding], strict: bool, repair: bool):
+        self.findings = findings
+        self.strict = strict
+        self.repair = repair
+
+    def body(self, plan: _BodyPlan) -> Body:
+        tensor = plan.tensor
+        fault = checks.impossible_inertia(tensor)
+        if fault:
+            mended = checks.mended_inertia(tensor)
+            shown = ", ".join(f"{e:.4g}" for e in mended)
+            self._rule(f"body {plan.name!r}", fault, f"the nearest possible tensor is ({shown})")
+            tensor = mended if self.repair else tensor
+        inertia = Inertia.from_com(plan.mass, plan.com, tensor)
+        return Body(plan.name, inertia, plan.visuals, plan.collisions)
+
+    def joint(self, joint: Joint) -> Joint:
+        fault = checks.crossed_limits(joint.limits)
+        if not fault:
+            return joint
+        self._rule(f"joint {joint.name!r}", fault, "swap them")
+        if not self.repair:
+            return joint
+        pairs = [sorted(pair) for pair in zip(joint.limits.lower, joint.limits.upper, strict=True)]
+        lower, upper = zip(*pairs, strict=True)
+        return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))
+
+    def _rule(self, subject: str, fault: str, cure: str) -> None:
+        if self.strict:
+            raise RobotError(f"{subject}: {fault}; {cure}, or build with repair=True or strict=False")
+        self.findings.append(Finding("mended" if self.repair else "odd", subject, f"{fault}; {cure}"))
+
+    def massless_ends(self, joints: Named[Joint], bodies: Named[Body]) -> None:
+        """Report moving joints that carry no mass at all: they have no forward dynamics."""
+        carries = {name: not _is_zero(body.inertia) for name, body in bodies.items()}
+        for joint in reversed(list(joints.values())):
+            carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
+        for joint in joints.values():
+            bare = not carries[joint.child] and all(is_constant(a) and a == 0 for a in joint.armature)
+            if bare and joint.kind.nv > 0:
+                message = f"moves no mass: body {joint.child!r} and what it carries have none"
+                self.findings.append(Finding("odd", f"joint {joint.name!r}", message))
+
+
+def _is_zero(inertia: Inertia) -> bool:
+    return all(is_constant(e) and e == 0 for e in (inertia.mass, *inertia.J))
+
+
+def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind:
+    if isinstance(kind, str):
+        if kind not in KINDS:
+            raise RobotError(unknown_name("kind of joint", kind, KINDS, subject))
+        made: Any = KINDS[kind]
+        return made(tuple(axis)) if axis is not None and hasattr(made, "axis") else made()
+    if axis is not None:
+        raise RobotError(f"{subject}: the axis belongs in the kind, as in {type(kind).__name__}(axis)")
+    return kind
+
+
+def _check_new(kind: str, name: str, taken: dict[str, Any]) -> None:
+    if name in taken:
+        raise RobotError(f"there is a {kind} named {name!r} already; names must be unique")
+
+

@@ -1,0 +1,127 @@
+"""A robot as text: table, tree and digest."""
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pliant.robot.model import WORLD, Joint
+from pliant.scalar import is_constant
+from pliant.spatial import Transform
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import Robot
+
+__all__ = ["digest", "entry_name", "table", "tree"]
+
+Scalar = Any
+
+
+def entry_name(joint: str, label: str) -> str:
+    """Name of an entry of q or v."""
+    return f"{joint}.{label}" if label else joint
+
+
+def table(robot: "Robot") -> str:
+    """Joints and bodies, one a line."""
+    head = (
+        f"Robot {robot.name!r}: nq = {robot.nq}, nv = {robot.nv}, nu = {robot.nu}, "
+        f"{len(robot.bodies)} bodies, {_number(robot.mass)} kg"
+    )
+    rows = [("joint", "kind", "parent", "body", "q", "v", "limits", "mass [kg]")]
+    rows += [_row(robot, joint) for joint in robot.joints.values()]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "-" * max(len(line) for line in lines))
+    if robot.motors:
+        lines.append("motors: " + ", ".join(robot.motors))
+    own = [name for name in robot.frames if name not in robot.bodies]
+    if own:
+        lines.append("frames: " + ", ".join(own))
+    if len(robot.report):
+        lines.append(f"report: {len(robot.report)} findings, see robot.report")
+    return "\n".join([head, *lines])
+
+
+def _row(robot: "Robot", joint: Joint) -> tuple[str, ...]:
+    q, v = robot.q_slice(joint.name), robot.v_slice(joint.name)
+    mass = _number(robot.bodies[joint.child].inertia.mass)
+    return (joint.name, _kind(joint), joint.parent, joint.child, _span(q), _span(v), _limits(joint), mass)
+
+
+def _kind(joint: Joint) -> str:
+    axis = getattr(joint.kind, "axis", None)
+    words = [joint.kind.name]
+    if axis is not None:
+        words.append("(" + " ".join(_number(a) for a in axis) + ")")
+    if joint.mimic is not None:
+        words.append(f"= {_number(joint.mimic.multiplier)} {joint.mimic.joint} + {_number(joint.mimic.offset)}")
+    return " ".join(words)
+
+
+def _span(s: slice) -> str:
+    size = s.stop - s.start
+    return "" if size == 0 else str(s.start) if size == 1 else f"{s.start}:{s.stop}"
+
+
+def _limits(joint: Joint) -> str:
+    pairs = list(zip(joint.limits.lower, joint.limits.upper, strict=True))
+    if all(is_constant(x) and math.isinf(x) for pair in pairs for x in pair):
+        return ""
+    return " ".join(f"[{_number(low)}, {_number(high)}]" for low, high in pairs)
+
+
+def _number(x: Scalar) -> str:
+    return f"{x:.4g}" if is_constant(x) else str(x)
+
+
+def tree(robot: "Robot") -> str:
+    """The tree, a body a line, with the joint that carries it."""
+    children: dict[str, list[Joint]] = {}
+    for joint in robot.joints.values():
+        children.setdefault(joint.parent, []).append(joint)
+    lines = [WORLD]
+    # a stack, not recursion: chains may be long
+    stack = _branches(children, WORLD, "")
+    while stack:
+        joint, prefix, is_last = stack.pop()
+        lines.append(f"{prefix}{'└─ ' if is_last else '├─ '}{joint.child}  ({joint.name}: {_kind(joint)})")
+        stack += _branches(children, joint.child, prefix + ("   " if is_last else "│  "))
+    return "\n".join(lines)
+
+
+def _branches(children: dict[str, list[Joint]], body: str, prefix: str) -> list[tuple[Joint, str, bool]]:
+    joints = children.get(body, [])
+    return [(j, prefix, j is joints[-1]) for j in reversed(joints)]
+
+
+def digest(robot: "Robot") -> str:
+    """SHA-256 over the names and numbers that dynamics sees."""
+    return hashlib.sha256("\n".join(_content(robot)).encode()).hexdigest()
+
+
+def _content(robot: "Robot") -> Iterator[str]:
+    yield f"gravity {_exact(robot.gravity)}"
+    for body in robot.bodies.values():
+        i = body.inertia
+        yield f"body {body.name!r} {_exact((i.mass, *i.h, *i.J))}"
+    for j in robot.joints.values():
+        kind = f"{j.kind.name} {_exact(getattr(j.kind, 'axis', ()))} {_exact((getattr(j.kind, 'pitch', 0),))}"
+        limits = (*j.limits.lower, *j.limits.upper, *j.limits.velocity, *j.limits.effort)
+        own = (*j.damping, *j.friction, *j.armature)
+        mimic = f"{j.mimic.joint!r} {_exact((j.mimic.multiplier, j.mimic.offset))}" if j.mimic else ""
+        yield f"joint {j.name!r} {j.parent!r} {j.child!r} {kind} {_pose(j.placement)} {_exact(limits)} {_exact(own)}"
+        yield f"mimic {mimic}"
+    for frame in robot.frames.values():
+        yield f"frame {frame.name!r} {frame.body!r} {_pose(frame.placement)}"
+    for m in robot.motors.values():
+        yield f"motor {m.name!r} {m.joint!r} {_exact((m.gear, m.rotor_inertia, m.effort_limit, m.velocity_limit))}"
+
+
+def _pose(X: Transform) -> str:
+    return _exact((*X.R.matrix(), *X.p))
+
+
+def _exact(numbers: Any) -> str:
+    # a symbol is itself only: its identity keeps two of one name apart
+    return " ".join((float(x) + 0.0).hex() if is_constant(x) else f"{x!r}@{id(x)}" for x in numbers)

@@ -1,0 +1,109 @@
+"""Exponential and logarithm of turns and poses, any scalar, smooth at zero and right up to pi.
+
+Near zero a power series takes over, by `select`; the closed form is then fed a harmless argument,
+so that derivatives of every order stay finite. Quaternions are (x, y, z, w) and have w >= 0 here,
+as in Pinocchio. Formulas: Sola, Deray, Atchuthan, "A micro Lie theory for state estimation in
+robotics", 2018, appendices B and D.
+"""
+
+from typing import Any
+
+from pliant.scalar import atan2, cos, select, sin, sqrt
+from pliant.spatial import Vector
+
+__all__ = [
+    "planar_exponential",
+    "planar_logarithm",
+    "pose_exponential",
+    "pose_logarithm",
+    "turn_exponential",
+    "turn_logarithm",
+]
+
+Scalar = Any
+Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
+
+
+def turn_exponential(w: Vector) -> Quaternion:
+    """The unit quaternion of the turn by |w| about w [rad]."""
+    k, c, _ = _half_turn(w.dot(w))
+    sign = select(c < 0, -1, 1)
+    return (w.x * k * sign, w.y * k * sign, w.z * k * sign, c * sign)
+
+
+def turn_logarithm(quaternion: Quaternion) -> Vector:
+    """The rotation vector of a unit quaternion, of length at most pi [rad]."""
+    w, _ = _turn_logarithm(quaternion)
+    return w
+
+
+def pose_exponential(v: Vector, w: Vector) -> tuple[Vector, Quaternion]:
+    """Position and quaternion reached by the constant body velocity (v, w) in unit time.
+
+    p = v + (1 - cos t) / t^2 w x v + (t - sin t) / t^3 w x (w x v), with t = |w|.
+    """
+    k, c, third = _half_turn(w.dot(w))
+    wv = w.cross(v)
+    return v + wv * (2 * k * k) + w.cross(wv) * third, turn_exponential(w)
+
+
+def pose_logarithm(p: Vector, quaternion: Quaternion) -> tuple[Vector, Vector]:
+    """The constant body velocity (v, w) that reaches position and quaternion in unit time.
+
+    v = p - 1/2 w x p + (1 - t/2 cot(t/2)) / t^2 w x (w x p), with t = |w|.
+    """
+    w, third = _turn_logarithm(quaternion)
+    half = Vector(*(e / 2 for e in w))
+    return p - half.cross(p) + w.cross(w.cross(p)) * third, w
+
+
+def planar_exponential(x: Scalar, y: Scalar, w: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """(x, y, cos, sin) reached by the constant body velocity (x, y, w) in unit time."""
+    k, c, _ = _half_turn(w * w)
+    along, across = 2 * k * c, 2 * k * k * w
+    return along * x - across * y, across * x + along * y, cos(w), sin(w)
+
+
+def planar_logarithm(x: Scalar, y: Scalar, c: Scalar, s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """The constant body velocity that reaches (x, y, cos, sin) in unit time."""
+    w = atan2(s, c)
+    t2 = w * w
+    is_small = 1000 * t2 < 1
+    half = select(is_small, 1, w) / 2
+    along = select(is_small, 1 - t2 * _third_series(t2), half * cos(half) / sin(half))
+    across = w / 2
+    return along * x + across * y, along * y - across * x, w
+
+
+def _half_turn(t2: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """sin(t/2) / t, cos(t/2) and (t - sin t) / t^3, from t^2."""
+    is_small = 100 * t2 < 1
+    t = sqrt(select(is_small, 1, t2))
+    h2 = t2 / 4
+    # the series are Taylor's up to the term below 1e-16 at t^2 = 0.01
+    k = select(is_small, (1 - h2 / 6 * (1 - h2 / 20 * (1 - h2 / 42 * (1 - h2 / 72)))) / 2, sin(t / 2) / t)
+    c = select(is_small, 1 - h2 / 2 * (1 - h2 / 12 * (1 - h2 / 30 * (1 - h2 / 56))), cos(t / 2))
+    third = select(is_small, (1 - t2 / 20 * (1 - t2 / 42 * (1 - t2 / 72))) / 6, (1 - 2 * k * c) / (t * t))
+    return k, c, third
+
+
+def _turn_logarithm(quaternion: Quaternion) -> tuple[Vector, Scalar]:
+    """The rotation vector, and (1 - t/2 cot(t/2)) / t^2 of its length t."""
+    sign = select(quaternion[3] < 0, -1, 1)
+    x, y, z, c = (e * sign for e in quaternion)
+    s2 = x * x + y * y + z * z
+    is_small = 1000 * s2 < 1
+    s = sqrt(select(is_small, 1, s2))
+    half = atan2(s, c)
+    # atan(r) / r, up to the term below 1e-16 at r^2 = 0.001
+    safe = select(is_small, c, 1)
+    r2 = s2 / (safe * safe)
+    series = (2 - r2 * (105 - r2 * (63 - r2 * (45 - r2 * 35))) * 2 / 315) / safe
+    k = select(is_small, series, 2 * half / s)
+    closed = (1 - half * c / s) / (4 * half * half)
+    return Vector(x * k, y * k, z * k), select(is_small, _third_series(k * k * s2), closed)
+
+
+def _third_series(t2: Scalar) -> Scalar:
+    """(1 - t/2 cot(t/2)) / t^2 for small t."""
+    return (1 + t2 / 60 * (1 + t2 / 42 * (1 + t2 / 40))) / 12

@@ -1,0 +1,245 @@
+"""The robot as the algorithms see it: one link a moving joint, in frames that suit the arithmetic.
+
+- Fixed joints are lumped; bodies that cannot move are gone.
+- A joint about any other axis than +x, +y or +z has its body's frame turned so that the axis is +z:
+  its motion subspace is then a unit vector. Inertias, frames and children follow.
+- Constants that are 0 or 1 but for rounding are the integers 0 and 1.
+
+Link i is in its own frame, B in formulas, and its parent's is P; -1 is the world.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pliant.robot.joints import Fixed, JointKind, turn_of_axis
+from pliant.robot.model import WORLD, Joint
+from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform
+from pliant.scalar import is_constant
+from pliant.spatial import Inertia, MatrixRotation, Steps, Transform, Vector
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import Robot
+
+__all__ = ["Link", "Mechanism"]
+
+Scalar = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A moving joint with the body it carries and all that is fixed to it.
+
+    Attributes:
+        index: its place in `Mechanism.links`; parent: that of the link it hangs on, -1 for the world.
+        name: of the joint; body: of the joint's child.
+        kind: of the joint, in the frames of the Mechanism.
+        placement: X_PJ.
+        inertia: of all its bodies.
+        q, v: where its coordinates and velocities, or its leader's, are in the robot's.
+        dofs: v as a tuple of indices.
+        armature, damping: felt at each of its dofs (at the leader's, for a joint that mimics one).
+        ratio, offset: position = ratio * q + offset; 1 and 0 unless it mimics.
+        frame_turn: X_BL, the pose of the body's frame of the Robot in that of the Mechanism.
+    """
+
+    index: int
+    parent: int
+    name: str
+    body: str
+    kind: JointKind
+    placement: Transform
+    inertia: Inertia
+    q: slice
+    v: slice
+    dofs: tuple[int, ...]
+    armature: tuple[Scalar, ...]
+    damping: tuple[Scalar, ...]
+    ratio: Scalar
+    offset: Scalar
+    is_mimic: bool
+    frame_turn: Transform
+
+    def position(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """The joint's own coordinates, from the robot's."""
+        own = list(q[self.q])
+        return [self.ratio * x + self.offset for x in own] if self.is_mimic else own
+
+    def rate(self, v: Sequence[Scalar]) -> list[Scalar]:
+        """The joint's own velocities, or accelerations, from the robot's."""
+        own = list(v[self.v])
+        return [self.ratio * x for x in own] if self.is_mimic else own
+
+    def transform(self, q: Sequence[Scalar]) -> Steps:
+        """X_PB, as the constant placement and then the joint's motion."""
+        return Steps(self.placement, self.kind.transform(self.position(q)))
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """The moving links of a robot, parents before children.
+
+    Attributes:
+        poses: for each body of the Robot, the link it is part of (-1: it does not move) and the pose
+            of its frame in that link's (in the world's).
+    """
+
+    robot: "Robot"
+    links: tuple[Link, ...]
+    poses: dict[str, tuple[int, Transform]]
+
+    @classmethod
+    def of(cls, robot: "Robot") -> "Mechanism":
+        """The mechanism of a robot; also `Robot.mechanism`."""
+        links: list[Link] = []
+        inertias: list[Inertia] = []
+        poses = {WORLD: (-1, Transform.identity())}
+        for joint in robot.joints.values():
+            p, X_PB = poses[joint.parent]
+            X_PJ = snapped_transform(X_PB @ joint.placement)
+            inertia = robot.bodies[joint.child].inertia
+            if isinstance(joint.kind, Fixed):
+                poses[joint.child] = p, X_PJ
+                if p >= 0:
+                    inertias[p] += inertia.transformed(X_PJ)
+            else:
+                kind, turn = _aligned(joint.kind)
+                X_BL = snapped_transform(turn.inverse())
+                poses[joint.child] = len(links), X_BL
+                inertias.append(inertia.transformed(X_BL))
+                links.append(_link(robot, joint, len(links), p, kind, snapped_transform(X_PJ @ turn), X_BL))
+        done = (replace(k, inertia=snapped_inertia(i)) for k, i in zip(links, inertias, strict=True))
+        return cls(robot, tuple(done), poses)
+
+    @property
+    def nq(self) -> int:
+        return self.robot.nq
+
+    @property
+    def nv(self) -> int:
+        return self.robot.nv
+
+    @property
+    def gravity(self) -> Vector:
+        return self.robot.gravity
+
+    @cached_property
+    def has_mimic(self) -> bool:
+        """Whether links share dofs; M is then not sparse by branches."""
+        return any(link.is_mimic for link in self.links)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The links that hang on each link."""
+        return tuple(self._hanging_on(i) for i in range(len(self.links)))
+
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """The links that hang on the world."""
+        return self._hanging_on(-1)
+
+    def _hanging_on(self, parent: int) -> tuple[int, ...]:
+        return tuple(link.index for link in self.links if link.parent == parent)
+
+    def ancestors(self, i: int) -> tuple[int, ...]:
+        """The links between link i and the world, the nearest first, i not among them."""
+        found = []
+        while (i := self.links[i].parent) >= 0:
+            found.append(i)
+        return tuple(found)
+
+    @cached_property
+    def support(self) -> tuple[tuple[int, ...], ...]:
+        """For each dof d: d itself and the dofs between it and the world, downward.
+
+        Entry (d, e) of M with e <= d is zero unless e is in support[d], and so in its factor L^T D L.
+        """
+        if self.has_mimic:
+            return tuple(tuple(range(d, -1, -1)) for d in range(self.nv))
+        found: dict[int, tuple[int, ...]] = {}
+        for link in self.links:
+            above = found[self.links[link.parent].dofs[-1]] if link.parent >= 0 else ()
+            for d in link.dofs:
+                above = found[d] = (d, *above)
+        return tuple(found[d] for d in range(self.nv))
+
+    @cached_property
+    def armature(self) -> tuple[Scalar, ...]:
+        """Rotor inertia at each dof, to be added to the diagonal of M."""
+        return self._per_dof("armature")
+
+    @cached_property
+    def damping(self) -> tuple[Scalar, ...]:
+        """Damping at each dof."""
+        return self._per_dof("damping")
+
+    def _per_dof(self, what: str) -> tuple[Scalar, ...]:
+        total: list[Scalar] = [0] * self.nv
+        for link in self.links:
+            for d, value in zip(link.dofs, getattr(link, what), strict=True):
+                total[d] += value
+        return tuple(total)
+
+    def body(self, name: str) -> tuple[int, Transform]:
+        """The link that a body is part of, -1 if it does not move, and X_BL of the body's frame in it."""
+        if name not in self.poses:
+            return self.poses[self.robot.bodies[name].name]
+        return self.poses[name]
+
+    def frame(self, name: str) -> tuple[int, Transform]:
+        """The same for a frame, or for what `Robot.frame` takes for one: X_BF."""
+        frame = self.robot.frame(name)
+        i, X_BL = self.poses[frame.body]
+        return i, snapped_transform(X_BL @ frame.placement)
+
+
+def _link(
+    robot: "Robot", joint: Joint, index: int, parent: int, kind: JointKind, placement: Transform, turn: Transform
+) -> Link:
+    q, v = robot.q_slice(joint.name), robot.v_slice(joint.name)
+    ratio, offset = _lead(robot, joint)
+    motors = sum(m.armature for m in robot.motors.values() if m.joint == joint.name)
+    is_mimic = joint.mimic is not None
+    felt = ratio * ratio if is_mimic else 1
+    return Link(
+        index=index,
+        parent=parent,
+        name=joint.name,
+        body=joint.child,
+        kind=kind,
+        placement=placement,
+        inertia=Inertia.zero(),
+        q=q,
+        v=v,
+        dofs=tuple(range(v.start, v.stop)),
+        armature=tuple(felt * (a + motors) for a in joint.armature),
+        damping=tuple(felt * d for d in joint.damping),
+        ratio=ratio,
+        offset=offset,
+        is_mimic=is_mimic,
+        frame_turn=turn,
+    )
+
+
+def _lead(robot: "Robot", joint: Joint) -> tuple[Scalar, Scalar]:
+    """Ratio and offset to the leader's coordinate, through leaders that mimic in turn."""
+    ratio, offset = 1, 0
+    while joint.mimic is not None:
+        offset = ratio * joint.mimic.offset + offset
+        ratio = ratio * joint.mimic.multiplier
+        joint = robot.joints[joint.mimic.joint]
+    return ratio, offset
+
+
+def _aligned(kind: JointKind) -> tuple[JointKind, Transform]:
+    """The kind about +x, +y or +z, and the turn X_JA to the frame in which it is."""
+    axis = getattr(kind, "axis", None)
+    if axis is None or not all(is_constant(a) for a in axis):
+        return kind, Transform.identity()
+    match coordinate_axis(axis):
+        case (_, 1):
+            return kind, Transform.identity()
+        case _:
+            turn = Transform(MatrixRotation(turn_of_axis(axis)), Vector.zero())
+            return replace(kind, axis=(0, 0, 1)), snapped_transform(turn)  # type: ignore[type-var]

@@ -1,0 +1,59 @@
+"""Structural zeros and ones: constants that are exactly 0, 1 or -1 but for rounding become integers.
+
+Integers 0 and 1 vanish from formulas and kernels, while cos(pi/2) = 6e-17 would survive everywhere.
+Only plain numbers are touched, and none by more than `ROUNDING`.
+"""
+
+from typing import Any
+
+from pliant.scalar import is_constant
+from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Rotation, Symmetric3, Transform, Vector
+
+__all__ = ["ROUNDING", "coordinate_axis", "snapped", "snapped_inertia", "snapped_transform"]
+
+Scalar = Any
+
+ROUNDING = 1e-15
+
+
+def snapped(x: Scalar, rounding: float = ROUNDING) -> Scalar:
+    """``x``, or the integer 0, 1 or -1 that it is but for rounding."""
+    if not is_constant(x):
+        return x
+    return next((n for n in (0, 1, -1) if abs(x - n) <= rounding), x)
+
+
+def snapped_transform(X: Transform) -> Transform:
+    """The same pose with structural zeros and ones."""
+    m = Matrix3(snapped(e) for e in X.R.matrix())
+    return Transform(_about_coordinate_axis(m) or MatrixRotation(m), Vector(*(snapped(e) for e in X.p)))
+
+
+def snapped_inertia(inertia: Inertia) -> Inertia:
+    """The same inertia with integers for exact zeros: small inertias are meant."""
+    m, h, J = inertia.mass, inertia.h, inertia.J
+    return Inertia(snapped(m, 0), Vector(*(snapped(e, 0) for e in h)), Symmetric3(*(snapped(e, 0) for e in J)))
+
+
+def coordinate_axis(axis: tuple[Scalar, ...]) -> tuple[int, int] | None:
+    """(k, sign) if the axis is plus or minus coordinate axis k, else None."""
+    if not all(is_constant(a) for a in axis):
+        return None
+    nonzero = [k for k in range(3) if axis[k] != 0]
+    if len(nonzero) != 1 or abs(axis[nonzero[0]]) != 1:
+        return None
+    return nonzero[0], int(axis[nonzero[0]])
+
+
+def _about_coordinate_axis(m: Matrix3) -> Rotation | None:
+    """The turn about a coordinate axis that ``m`` is, unless it just swaps axes or is none."""
+    e = m.entry
+    if not all(is_constant(x) for x in m):
+        return None
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        alone = type(e(k, k)) is int and e(k, k) == 1
+        is_turn = abs(e(i, i) - e(j, j)) <= ROUNDING and abs(e(i, j) + e(j, i)) <= ROUNDING
+        if alone and is_turn and type(e(i, i)) is not int:
+            return AxisRotation(k, e(i, i), e(j, i))
+    return None

@@ -1,0 +1,12 @@
+"""The tower of numbers: traced scalars, and functions that work on every kind of scalar."""
+
+from pliant.scalar.expr import Expr, Graph
+from pliant.scalar.functions import (
+    abs, acos, asin, atan2, both, cos, either, equal, exp, floor, is_constant, log, maximum, minimum,
+    negation, select, sin, sqrt, tan,
+)  # fmt: skip
+
+__all__ = [
+    "Expr", "Graph", "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "exp", "floor",
+    "is_constant", "log", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
+]  # fmt: skip

@@ -1,0 +1,147 @@
+"""The table of operations: one row says all there is to know about an operation.
+
+- ``python``: its meaning on floats. A kernel is right when it agrees with this.
+- ``partials``: the derivatives by each argument, from the arguments and the result, or None where
+  the derivative is zero almost everywhere.
+- ``llvm``: how one instruction is written, with ``{T}`` the vector type, ``{N}`` its suffix in the
+  names of intrinsics, ``{I}`` its integer twin; or None for functions that `compiler.elementary`
+  spells out in simpler operations first.
+- ``sympy``: the name of the SymPy function, or a function of the module and the arguments.
+
+Comparisons give a condition, which only ``select and or not`` take.
+"""
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["CONDITIONS", "TABLE", "Op"]
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row of the table."""
+
+    name: str
+    arity: int
+    python: Callable[..., Any]
+    partials: Callable[..., tuple] | None
+    llvm: str | None
+    sympy: str | Callable[..., Any] | None = None
+
+
+def _fma(a: float, b: float, c: float) -> float:
+    exact = Fraction(a) * Fraction(b) + Fraction(c) if math.isfinite(a * b + c) else a * b + c
+    return float(exact)
+
+
+def _exponent(x: float) -> float:
+    return float(math.frexp(x)[1] - 1)
+
+
+def _mantissa(x: float) -> float:
+    return 2 * math.frexp(x)[0]
+
+
+def _low_bits(t: float) -> int:
+    return struct.unpack("<q", struct.pack("<d", t))[0]
+
+
+def _sqrt(x: float) -> float:
+    return math.sqrt(x) if x >= 0 else math.nan
+
+
+def _divide(a: float, b: float) -> float:
+    if b != 0:
+        return a / b
+    return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else (-math.inf if x == 0 else math.nan)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 709.79 else (math.inf if x == x else x)
+
+
+def _periodic(function: Callable[[float], float]) -> Callable[[float], float]:
+    return lambda x: function(x) if math.isfinite(x) else math.nan
+
+
+def _on_unit(function: Callable[[float], float]) -> Callable[[float], float]:
+    return lambda x: function(x) if abs(x) <= 1 else math.nan
+
+
+def _root(x):
+    return x.graph.apply("sqrt", 1 - x * x)
+
+
+def _choose(condition, then, otherwise):
+    return condition.graph.apply("select", condition, then, otherwise)
+
+
+def _compare(code: str) -> str:
+    return f"fcmp {code} {{T}} {{a}}, {{b}}"
+
+
+_ROWS = [
+    # arithmetic
+    Op("add", 2, lambda a, b: a + b, lambda a, b, r: (1, 1), "fadd {T} {a}, {b}", "Add"),
+    Op("sub", 2, lambda a, b: a - b, lambda a, b, r: (1, -1), "fsub {T} {a}, {b}", lambda sp, a, b: a - b),
+    Op("mul", 2, lambda a, b: a * b, lambda a, b, r: (b, a), "fmul {T} {a}, {b}", "Mul"),
+    Op("div", 2, _divide, lambda a, b, r: (1 / b, -r / b), "fdiv {T} {a}, {b}", lambda sp, a, b: a / b),
+    Op("neg", 1, lambda a: -a, lambda a, r: (-1,), "fneg {T} {a}", lambda sp, a: -a),
+    Op("sqrt", 1, _sqrt, lambda a, r: (0.5 / r,), "call {T} @llvm.sqrt.{N}({T} {a})", "sqrt"),
+    Op(
+        "abs",
+        1,
+        abs,
+        lambda a, r: (_choose(a < 0, -1, 1),),
+        "call {T} @llvm.fabs.{N}({T} {a})",
+        "Abs",
+    ),
+    Op("floor", 1, lambda a: float(math.floor(a)) if math.isfinite(a) else a, None, "call {T} @llvm.floor.{N}({T} {a})", "floor"),
+    Op("min", 2, min, lambda a, b, r: (_choose(b < a, 0, 1), _choose(b < a, 1, 0)), None, "Min"),
+    Op("max", 2, max, lambda a, b, r: (_choose(a < b, 0, 1), _choose(a < b, 1, 0)), None, "Max"),
+    # conditions
+    Op("less", 2, lambda a, b: a < b, None, _compare("olt"), "StrictLessThan"),
+    Op("less_equal", 2, lambda a, b: a <= b, None, _compare("ole"), "LessThan"),
+    Op("equal", 2, lambda a, b: a == b, None, _compare("oeq"), "Equality"),
+    Op("and", 2, lambda a, b: bool(a and b), None, "and {B} {a}, {b}", "And"),
+    Op("or", 2, lambda a, b: bool(a or b), None, "or {B} {a}, {b}", "Or"),
+    Op("not", 1, lambda a: not a, None, "xor {B} {a}, splat (i1 true)", "Not"),
+    Op(
+        "select",
+        3,
+        lambda c, a, b: a if c else b,
+        lambda c, a, b, r: (0, _choose(c, 1, 0), _choose(c, 0, 1)),
+        "select {B} {a}, {T} {b}, {T} {c}",
+        lambda sp, c, a, b: sp.Piecewise((a, c), (b, True)),
+    ),
+    # elementary functions
+    Op("sin", 1, _periodic(math.sin), lambda a, r: (a.graph.apply("cos", a),), None, "sin"),
+    Op("cos", 1, _periodic(math.cos), lambda a, r: (-a.graph.apply("sin", a),), None, "cos"),
+    Op("tan", 1, _periodic(math.tan), lambda a, r: (1 + r * r,), None, "tan"),
+    Op("asin", 1, _on_unit(math.asin), lambda a, r: (1 / _root(a),), None, "asin"),
+    Op("acos", 1, _on_unit(math.acos), lambda a, r: (-1 / _root(a),), None, "acos"),
+    Op("atan2", 2, math.atan2, lambda a, b, r: (b / (a * a + b * b), -a / (a * a + b * b)), None, "atan2"),
+    Op("exp", 1, _exp, lambda a, r: (r,), None, "exp"),
+    Op("log", 1, _log, lambda a, r: (1 / a,), None, "log"),
+    # what the lowering makes of the above; not for tracing by hand
+    Op("fma", 3, _fma, None, "call {T} @llvm.fma.{N}({T} {a}, {T} {b}, {T} {c})"),
+    Op("round", 1, lambda a: float(round(a)) if math.isfinite(a) else a, None, "call {T} @llvm.rint.{N}({T} {a})"),
+    Op("copysign", 2, math.copysign, None, "call {T} @llvm.copysign.{N}({T} {a}, {T} {b})"),
+    Op("odd", 1, lambda t: bool(_low_bits(t) & 1), None, None),
+    Op("half_odd", 1, lambda t: bool(_low_bits(t) & 2), None, None),
+    Op("power_of_two", 1, lambda k: math.ldexp(1, int(k)) if math.isfinite(k) else math.nan, None, None),
+    Op("exponent", 1, _exponent, None, None),
+    Op("mantissa", 1, _mantissa, None, None),
+]
+
+TABLE: dict[str, Op] = {row.name: row for row in _ROWS}
+
+CONDITIONS = frozenset(("less", "less_equal", "equal", "and", "or", "not", "odd", "half_odd"))

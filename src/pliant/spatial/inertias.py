@@ -1,0 +1,135 @@
+"""Inertias: of a rigid body (ten numbers) and of an articulated one (twenty-one)."""
+
+from typing import Any
+
+from pliant.spatial.transforms import Force, Motion, Steps, Transform
+from pliant.spatial.vectors import Matrix3, Symmetric3, Vector, skew
+
+__all__ = ["ArticulatedInertia", "Inertia"]
+
+Scalar = Any
+
+
+class Inertia:
+    """A rigid body's inertia about the origin of its frame.
+
+    Attributes:
+        mass: m [kg].
+        h: first moment, m times the centre of mass [kg m].
+        J: second moment about the origin of the frame, not the centre of mass [kg m^2].
+    """
+
+    __slots__ = ("J", "h", "mass")
+
+    def __init__(self, mass: Scalar, h: Vector, J: Symmetric3):
+        self.mass = mass
+        self.h = h
+        self.J = J
+
+    @classmethod
+    def zero(cls) -> "Inertia":
+        return cls(0, Vector.zero(), Symmetric3.zero())
+
+    @classmethod
+    def from_com(cls, mass: Scalar, com: Vector, about_com: Symmetric3) -> "Inertia":
+        """From the centre of mass and the tensor about it, axes along the frame's."""
+        return cls(mass, com * mass, about_com + _spread(com, com * (mass / 2)))
+
+    def __add__(self, other: "Inertia") -> "Inertia":
+        return Inertia(self.mass + other.mass, self.h + other.h, self.J + other.J)
+
+    def __matmul__(self, v: Motion) -> Force:
+        """The momentum of motion v."""
+        return Force(
+            v.linear * self.mass + v.angular.cross(self.h),
+            self.J @ v.angular + self.h.cross(v.linear),
+        )
+
+    def transformed(self, X: Transform | Steps) -> "Inertia":
+        """X_AB takes the inertia given in B to A."""
+        if isinstance(X, Steps):
+            return self.transformed(X.then).transformed(X.first)
+        h = X.R.rotate(self.h)
+        J = X.R.conjugate_symmetric(self.J)
+        if _is_zero(X.p):
+            return Inertia(self.mass, h, J)
+        # about the new origin: h' = h + m p, and J' = J + spread(p, h + m p / 2)
+        return Inertia(self.mass, h + X.p * self.mass, J + _spread(X.p, h + X.p * (self.mass / 2)))
+
+    def __repr__(self) -> str:
+        return f"Inertia(mass={self.mass}, h={self.h}, J={tuple(self.J)})"
+
+
+def _is_zero(p: Vector) -> bool:
+    return all(type(k) is int and k == 0 for k in p)
+
+
+def _spread(p: Vector, k: Vector) -> Symmetric3:
+    """2 (p . k) 1 - (p k^T + k p^T): for k = m p / 2, the second moment of a point mass m at p."""
+    xx, yy, zz = 2 * p.x * k.x, 2 * p.y * k.y, 2 * p.z * k.z
+    return Symmetric3(
+        yy + zz, -(p.x * k.y + p.y * k.x), -(p.x * k.z + p.z * k.x),
+        xx + zz, -(p.y * k.z + p.z * k.y),
+        xx + yy,
+    )  # fmt: skip
+
+
+class ArticulatedInertia:
+    """What a handle on a floating tree feels: f = A v, symmetric, but without a mass of its own.
+
+    In blocks, linear first: [[M, H], [H^T, J]], M and J symmetric.
+    """
+
+    __slots__ = ("H", "J", "M")
+
+    def __init__(self, M: Symmetric3, H: Matrix3, J: Symmetric3):
+        self.M = M
+        self.H = H
+        self.J = J
+
+    @classmethod
+    def of(cls, rigid: Inertia) -> "ArticulatedInertia":
+        m = rigid.mass
+        return cls(Symmetric3.diagonal(m, m, m), skew(-rigid.h), rigid.J)
+
+    def __add__(self, other: "ArticulatedInertia") -> "ArticulatedInertia":
+        return ArticulatedInertia(self.M + other.M, self.H + other.H, self.J + other.J)
+
+    def __matmul__(self, v: Motion) -> Force:
+        return Force(
+            self.M @ v.linear + self.H @ v.angular,
+            self.H.transposed_times(v.linear) + self.J @ v.angular,
+        )
+
+    def entry(self, r: int, c: int) -> Scalar:
+        """An entry of the 6x6 matrix."""
+        if r < 3:
+            return self.M.entry(r, c) if c < 3 else self.H.entry(r, c - 3)
+        return self.H.entry(c, r - 3) if c < 3 else self.J.entry(r - 3, c - 3)
+
+    @classmethod
+    def from_entries(cls, entry: Any) -> "ArticulatedInertia":
+        """From a function of row and column, asked for the upper triangle only."""
+        upper = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+        return cls(
+            Symmetric3(*(entry(r, c) for r, c in upper)),
+            Matrix3(entry(r, c) for r in range(3) for c in range(3, 6)),
+            Symmetric3(*(entry(r + 3, c + 3) for r, c in upper)),
+        )
+
+    def transformed(self, X: Transform | Steps) -> "ArticulatedInertia":
+        """X_AB takes the inertia given in B to A."""
+        if isinstance(X, Steps):
+            return self.transformed(X.then).transformed(X.first)
+        M = X.R.conjugate_symmetric(self.M)
+        H = X.R.conjugate(self.H)
+        J = X.R.conjugate_symmetric(self.J)
+        if _is_zero(X.p):
+            return ArticulatedInertia(M, H, J)
+        # shift of the origin: H' = H - M p~, J' = J + p~ H + (p~ H')^T, with p~ = skew(p)
+        p = skew(X.p)
+        shifted = H - M.full().times(p)
+        first, second = p.times(H), p.times(shifted)
+        e, g = first.entry, second.entry
+        upper = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+        return ArticulatedInertia(M, shifted, Symmetric3(*(J.entry(r, c) + e(r, c) + g(c, r) for r, c in upper)))
