@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Collection
+from typing import Literal
 
 from pliant.errors import RobotError
 from pliant.formats.xml import Element
 from pliant.robot import Finding, Report
 
 __all__ = ["Journal"]
+
+Kind = Literal["odd", "dropped", "guessed"]
 
 _log = logging.getLogger("pliant")
 
@@ -80,7 +83,7 @@ class Journal:
             _log.log(level, "%s:%s: %s: %s: %s", self.source, f.line or "", f.kind, f.subject, f.message)
         return Report(findings)
 
-    def _doubtful(self, kind: str, subject: str, message: str, line: int | None) -> None:
+    def _doubtful(self, kind: Kind, subject: str, message: str, line: int | None) -> None:
         if self.strict:
             raise self.error(f"{subject}: {message}; strict=False loads the file all the same", line)
         self.findings.append(Finding(kind, subject, message, line))

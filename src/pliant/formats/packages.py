@@ -10,14 +10,14 @@ from urllib.parse import unquote
 
 from pliant.errors import RobotError
 
-__all__ = ["EscapingPath", "MissingFile", "Packages"]
+__all__ = ["EscapingPathError", "MissingFileError", "Packages"]
 
 
-class EscapingPath(RobotError):
+class EscapingPathError(RobotError):
     """A file reference that leaves the folders the robot file may use."""
 
 
-class MissingFile(RobotError):
+class MissingFileError(RobotError):
     """A file reference, allowed but to nothing."""
 
 
@@ -41,13 +41,13 @@ class Packages:
         """The file that a reference names.
 
         Raises:
-            EscapingPath: it leaves the allowed folders, or names a server.
-            MissingFile: there is no such file or package.
+            EscapingPathError: it leaves the allowed folders, or names a server.
+            MissingFileError: there is no such file or package.
         """
         try:
             return self._resolve(reference)
         except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle
-            raise MissingFile(f"{reference!r} is no usable path: {error}") from None
+            raise MissingFileError(f"{reference!r} is no usable path: {error}") from None
 
     def _resolve(self, reference: str) -> Path:
         scheme, separator, rest = reference.partition("://")
@@ -56,10 +56,12 @@ class Packages:
         if scheme == "file":
             return self._inside(self.folder / unquote(rest), self.roots, reference)
         if scheme != "package":
-            raise EscapingPath(f"{reference!r}: only package://, file:// and relative paths are read, nothing is fetched")
+            raise EscapingPathError(
+                f"{reference!r}: only package://, file:// and relative paths are read, nothing is fetched"
+            )
         name, _, inner = rest.lstrip("/").partition("/")
         if name in ("", ".", ".."):
-            raise EscapingPath(f"{reference!r} names no package; write package://name/path")
+            raise EscapingPathError(f"{reference!r} names no package; write package://name/path")
         home = self._package(name)
         return self._inside(home / inner, [home], reference)
 
@@ -76,16 +78,16 @@ class Packages:
             # a neighbour must say that it is a package: package://etc/ is none
             if (ancestor / name / "package.xml").is_file():
                 return (ancestor / name).resolve()
-        raise MissingFile(f"package {name!r} not found; give packages=[a folder that contains {name!r}]")
+        raise MissingFileError(f"package {name!r} not found; give packages=[a folder that contains {name!r}]")
 
     @staticmethod
     def _inside(path: Path, roots: list[Path], reference: str) -> Path:
         path = path.resolve()
         if not any(path.is_relative_to(root) for root in roots):
             shown = ", ".join(str(root) for root in roots)
-            raise EscapingPath(f"{reference!r} leaves {shown}; if you trust it, name its folder in packages=")
+            raise EscapingPathError(f"{reference!r} leaves {shown}; if you trust it, name its folder in packages=")
         if not path.is_file():
-            raise MissingFile(f"no file {path}")
+            raise MissingFileError(f"no file {path}")
         return path
 
 

@@ -3,7 +3,7 @@
 from pliant.errors import RobotError
 from pliant.formats.attributes import number, numbers, placement, required
 from pliant.formats.journal import Journal
-from pliant.formats.packages import EscapingPath, MissingFile, Packages
+from pliant.formats.packages import EscapingPathError, MissingFileError, Packages
 from pliant.formats.xml import Element
 from pliant.robot import Geometry
 from pliant.spatial import Transform, Vector, rotation_from_rpy
@@ -64,10 +64,10 @@ class Shapes:
         file = None
         try:
             file = str(self.packages.resolve(reference))
-        except EscapingPath as problem:
+        except EscapingPathError as problem:
             self.journal.refused("<mesh>", str(problem), mesh.line)
             return None
-        except MissingFile as problem:
+        except MissingFileError as problem:
             self.journal.ignored("<mesh>", f"{problem}: shape without a file", mesh.line)
         scale = numbers(mesh, "scale", 3, self.journal, (1, 1, 1))
         return Geometry("mesh", (), X_BG, file=file, scale=scale, name=name, color=color)

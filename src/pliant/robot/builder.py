@@ -145,9 +145,7 @@ class RobotBuilder:
         )
         return self
 
-    def frame(
-        self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)
-    ) -> "RobotBuilder":
+    def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
@@ -331,5 +329,3 @@ def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind
 def _check_new(kind: str, name: str, taken: dict[str, Any]) -> None:
     if name in taken:
         raise RobotError(f"there is a {kind} named {name!r} already; names must be unique")
-
-

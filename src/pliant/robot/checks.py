@@ -16,8 +16,8 @@ from pliant.scalar import is_constant
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
 
 __all__ = [
-    "check_finite", "check_limits", "check_motor", "crossed_limits", "full_limits", "impossible_inertia", "mended_inertia",
-    "normalised_axis", "per_entry", "placement", "vector",
+    "check_finite", "check_limits", "check_motor", "crossed_limits", "full_limits", "impossible_inertia",
+    "mended_inertia", "normalised_axis", "per_entry", "placement", "vector",
 ]  # fmt: skip
 
 Scalar = Any

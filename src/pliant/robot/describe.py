@@ -39,7 +39,7 @@ def table(robot: "Robot") -> str:
     if own:
         lines.append("frames: " + ", ".join(own))
     if len(robot.report):
-        lines.append(f"report: {len(robot.report)} findings, see robot.report")
+        lines.append(f"report: {len(robot.report)} remarks, see robot.report")
     return "\n".join([head, *lines])
 
 

@@ -1,9 +1,8 @@
 """Exponential and logarithm of turns and poses, any scalar, smooth at zero and right up to pi.
 
 Near zero a power series takes over, by `select`; the closed form is then fed a harmless argument,
-so that derivatives of every order stay finite. Quaternions are (x, y, z, w) and have w >= 0 here,
-as in Pinocchio. Formulas: Sola, Deray, Atchuthan, "A micro Lie theory for state estimation in
-robotics", 2018, appendices B and D.
+so that derivatives of every order stay finite. Quaternions are (x, y, z, w). Formulas: Sola, Deray,
+Atchuthan, "A micro Lie theory for state estimation in robotics", 2018, appendices B and D.
 """
 
 from typing import Any
@@ -27,8 +26,7 @@ Quaternion = tuple[Scalar, Scalar, Scalar, Scalar]
 def turn_exponential(w: Vector) -> Quaternion:
     """The unit quaternion of the turn by |w| about w [rad]."""
     k, c, _ = _half_turn(w.dot(w))
-    sign = select(c < 0, -1, 1)
-    return (w.x * k * sign, w.y * k * sign, w.z * k * sign, c * sign)
+    return w.x * k, w.y * k, w.z * k, c
 
 
 def turn_logarithm(quaternion: Quaternion) -> Vector:
@@ -44,7 +42,10 @@ def pose_exponential(v: Vector, w: Vector) -> tuple[Vector, Quaternion]:
     """
     k, c, third = _half_turn(w.dot(w))
     wv = w.cross(v)
-    return v + wv * (2 * k * k) + w.cross(wv) * third, turn_exponential(w)
+    # of the two quaternions of a turn, the one nearer to no turn, as Pinocchio has it for poses
+    sign = select(c < 0, -1, 1)
+    quaternion = w.x * k * sign, w.y * k * sign, w.z * k * sign, c * sign
+    return v + wv * (2 * k * k) + w.cross(wv) * third, quaternion
 
 
 def pose_logarithm(p: Vector, quaternion: Quaternion) -> tuple[Vector, Vector]:

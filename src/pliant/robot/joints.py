@@ -23,18 +23,31 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.robot.exponential import (
-    planar_exponential, planar_logarithm, pose_exponential, pose_logarithm, turn_exponential, turn_logarithm,
-)  # fmt: skip
-from pliant.robot.structure import coordinate_axis
-from pliant.scalar import cos, is_constant, sin, sqrt
+    planar_exponential,
+    planar_logarithm,
+    pose_exponential,
+    pose_logarithm,
+    turn_exponential,
+    turn_logarithm,
+)
+from pliant.robot.structure import coordinate_axis, turn_of_axis
+from pliant.scalar import cos, is_constant, sin
 from pliant.spatial import (
-    AxisRotation, Force, Matrix3, MatrixRotation, Motion, Rotation, Transform, Vector, quaternion_product,
-    rotation_about, rotation_from_quaternion,
-)  # fmt: skip
+    AxisRotation,
+    Force,
+    MatrixRotation,
+    Motion,
+    Rotation,
+    Transform,
+    Vector,
+    quaternion_product,
+    rotation_about,
+    rotation_from_quaternion,
+)
 
 __all__ = [
     "KINDS", "Continuous", "Fixed", "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute",
-    "Spherical", "turn_of_axis",
+    "Spherical",
 ]  # fmt: skip
 
 Scalar = Any
@@ -337,18 +350,6 @@ class Free(JointKind):
 KINDS: dict[str, type[JointKind]] = {
     kind.name: kind for kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Spherical, Planar, Free)
 }
-
-
-def turn_of_axis(axis: Axis) -> Matrix3:
-    """A constant rotation R with R e_z = axis, with as many zeros as the axis allows.
-
-    Its first column is at right angles to the axis and to the coordinate direction least along it.
-    """
-    a = Vector(*axis)
-    least = min(range(3), key=lambda k: abs(axis[k])) if all(is_constant(e) for e in axis) else 0
-    first = Vector.unit(least).cross(a)
-    first = first * (1 / sqrt(first.dot(first)))
-    return Matrix3.from_columns(first, a.cross(first), a)
 
 
 def _turn(axis: Axis, angle: Scalar) -> Rotation:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pliant.robot.joints import Fixed, JointKind, turn_of_axis
+from pliant.robot.joints import Fixed, JointKind
 from pliant.robot.model import WORLD, Joint
-from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform
+from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform, turn_of_axis
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, MatrixRotation, Steps, Transform, Vector
 
@@ -76,7 +76,7 @@ class Link:
         return Steps(self.placement, self.kind.transform(self.position(q)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Mechanism:
     """The moving links of a robot, parents before children.
 
@@ -111,6 +111,9 @@ class Mechanism:
                 links.append(_link(robot, joint, len(links), p, kind, snapped_transform(X_PJ @ turn), X_BL))
         done = (replace(k, inertia=snapped_inertia(i)) for k, i in zip(links, inertias, strict=True))
         return cls(robot, tuple(done), poses)
+
+    def __repr__(self) -> str:
+        return f"Mechanism of {self.robot.name!r}: {len(self.links)} links, nq = {self.nq}, nv = {self.nv}"
 
     @property
     def nq(self) -> int:

@@ -1,7 +1,7 @@
 """The parts of a robot: bodies, joints, frames, motors. Frozen; numbers may be any scalar."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pliant.robot.joints import JointKind
@@ -30,7 +30,7 @@ class Geometry:
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "mesh"]
     size: tuple[Scalar, ...] = ()
-    placement: Transform = Transform.identity()
+    placement: Transform = field(default_factory=Transform.identity)
     file: str | None = None
     scale: tuple[float, ...] = (1, 1, 1)
     name: str = ""

@@ -162,7 +162,9 @@ class Robot:
             results += function(joint.kind, *parts)
         if not all(is_constant(x) or isinstance(x, np.ndarray) for c in columns for x in c):
             return results
-        return np.stack(np.broadcast_arrays(*results), axis=-1).astype(float) if results else np.zeros(0)
+        if not results:
+            return np.zeros((*np.shape(arguments[0][1])[:-1], 0))
+        return np.stack(np.broadcast_arrays(*results), axis=-1).astype(float)
 
     def _columns(self, name: str, value: Any) -> list[Scalar]:
         columns = list(np.moveaxis(value, -1, 0)) if isinstance(value, np.ndarray) and value.ndim else list(value)

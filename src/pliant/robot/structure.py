@@ -6,10 +6,10 @@ Only plain numbers are touched, and none by more than `ROUNDING`.
 
 from typing import Any
 
-from pliant.scalar import is_constant
+from pliant.scalar import is_constant, sqrt
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Rotation, Symmetric3, Transform, Vector
 
-__all__ = ["ROUNDING", "coordinate_axis", "snapped", "snapped_inertia", "snapped_transform"]
+__all__ = ["ROUNDING", "coordinate_axis", "snapped", "snapped_inertia", "snapped_transform", "turn_of_axis"]
 
 Scalar = Any
 
@@ -43,6 +43,18 @@ def coordinate_axis(axis: tuple[Scalar, ...]) -> tuple[int, int] | None:
     if len(nonzero) != 1 or abs(axis[nonzero[0]]) != 1:
         return None
     return nonzero[0], int(axis[nonzero[0]])
+
+
+def turn_of_axis(axis: tuple[Scalar, ...]) -> Matrix3:
+    """A constant rotation R with R e_z = axis, with as many zeros as the axis allows.
+
+    Its first column is at right angles to the axis and to the coordinate direction least along it.
+    """
+    a = Vector(*axis)
+    least = min(range(3), key=lambda k: abs(axis[k])) if all(is_constant(e) for e in axis) else 0
+    first = Vector.unit(least).cross(a)
+    first = first * (1 / sqrt(first.dot(first)))
+    return Matrix3.from_columns(first, a.cross(first), a)
 
 
 def _about_coordinate_axis(m: Matrix3) -> Rotation | None:

@@ -45,6 +45,12 @@ class Inertia:
             self.J @ v.angular + self.h.cross(v.linear),
         )
 
+    def second_moment(self) -> Symmetric3:
+        """The integral of p p^T over the mass: tr(J)/2 1 - J."""
+        J = self.J
+        xx, yy, zz = (J.yy + J.zz - J.xx) / 2, (J.xx + J.zz - J.yy) / 2, (J.xx + J.yy - J.zz) / 2
+        return Symmetric3(xx, -J.xy, -J.xz, yy, -J.yz, zz)
+
     def transformed(self, X: Transform | Steps) -> "Inertia":
         """X_AB takes the inertia given in B to A."""
         if isinstance(X, Steps):
@@ -116,6 +122,22 @@ class ArticulatedInertia:
             Matrix3(entry(r, c) for r in range(3) for c in range(3, 6)),
             Symmetric3(*(entry(r + 3, c + 3) for r, c in upper)),
         )
+
+    def released(self, U: Force, D_inverse: Scalar, row: int | None) -> "ArticulatedInertia":
+        """What is left to feel when motion along one direction S is set free: A - U U^T / D.
+
+        Args:
+            U: A S.
+            D_inverse: 1 / (S^T U + inertia of the joint itself).
+            row: if S is a unit vector and the joint has no inertia of its own, the row of its 1:
+                nothing is left in that row and column.
+        """
+        u, scaled = list(U), [x * D_inverse for x in U]
+
+        def left(r: int, c: int) -> Scalar:
+            return 0 if row in (r, c) else self.entry(r, c) - scaled[r] * u[c]
+
+        return ArticulatedInertia.from_entries(left)
 
     def transformed(self, X: Transform | Steps) -> "ArticulatedInertia":
         """X_AB takes the inertia given in B to A."""

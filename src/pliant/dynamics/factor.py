@@ -1,0 +1,66 @@
+"""The factor M = L^T D L, which keeps the zeros that the branches of the tree put into M."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.robot import Mechanism
+
+__all__ = ["Factor", "factorized"]
+
+Scalar = Any
+
+
+class Factor:
+    """L (unit lower triangle) and 1/D of a mass matrix M = L^T D L.
+
+    Attributes:
+        L: rows of L below the diagonal; entry (d, e) is zero unless e supports d.
+        D_inverse: one over the diagonal.
+        above: for each dof, the dofs between it and the root, downward.
+    """
+
+    def __init__(self, L: list[list[Scalar]], D_inverse: list[Scalar], above: Sequence[Sequence[int]]):
+        self.L = L
+        self.D_inverse = D_inverse
+        self.above = above
+
+    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """M^-1 b."""
+        x = self.solve_upper(b)
+        return self.solve_lower([a * d for a, d in zip(x, self.D_inverse, strict=True)])
+
+    def solve_upper(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """L^-T b, from the leaves to the root."""
+        x = list(b)
+        for d in reversed(range(len(x))):
+            for e in self.above[d]:
+                x[e] = x[e] - self.L[d][e] * x[d]
+        return x
+
+    def solve_lower(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """L^-1 b, from the root to the leaves."""
+        x = list(b)
+        for d in range(len(x)):
+            for e in self.above[d]:
+                x[d] = x[d] - self.L[d][e] * x[e]
+        return x
+
+
+def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
+    """Factorize a matrix with the sparsity of the mechanism's mass matrix, from its lower triangle.
+
+    Eliminating from the leaves to the root fills no zero in [Featherstone 2005, "Efficient
+    factorization of the joint-space inertia matrix for branched kinematic trees"].
+    """
+    above = [support[1:] for support in mechanism.support]
+    L = [list(row) for row in M]
+    D_inverse: list[Scalar] = [0] * len(L)
+    for d in reversed(range(len(L))):
+        D_inverse[d] = 1 / L[d][d]
+        share = {e: L[d][e] * D_inverse[d] for e in above[d]}
+        for e in above[d]:
+            for k in mechanism.support[e]:
+                L[e][k] = L[e][k] - share[e] * L[d][k]
+        for e in above[d]:
+            L[d][e] = share[e]
+    return Factor(L, D_inverse, above)

@@ -1,0 +1,192 @@
+"""Functions of a robot that run compiled on numbers and as they are on any other scalar.
+
+`robot_function` marks an algorithm written in generic Python. Called with NumPy arrays or floats it
+is traced for that robot, compiled and cached; called with SymPy or traced scalars it simply runs.
+`compile` gives the kernel itself, to hold and call without the look-up.
+"""
+
+import inspect
+import weakref
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pliant.compiler import Kernel, kernel_from_function
+from pliant.errors import KernelError, PliantError
+from pliant.robot import Robot
+from pliant.scalar import Expr
+
+__all__ = ["ARRAYS", "RobotFunction", "array_shapes", "compile", "robot_function"]
+
+# Arguments that are arrays, by name, and their shape for one robot. Any other is an option, fixed
+# when the function is compiled.
+ARRAYS: dict[str, Callable[[Robot], tuple[int, ...]]] = {
+    "q": lambda robot: (robot.nq,),
+    "q0": lambda robot: (robot.nq,),
+    "q1": lambda robot: (robot.nq,),
+    "v": lambda robot: (robot.nv,),
+    "vd": lambda robot: (robot.nv,),
+    "tau": lambda robot: (robot.nv,),
+    "force": lambda robot: (robot.nv,),
+    "u": lambda robot: (robot.nu,),
+    "t": lambda robot: (),
+    "external": lambda robot: (len(robot.bodies), 6),
+}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class RobotFunction:
+    """A function of a robot and arrays; see the module.
+
+    Attributes:
+        algorithm: the Python function itself. On lists of floats it is the reference.
+    """
+
+    def __init__(self, algorithm: Callable[..., Any]):
+        update_wrapper(self, algorithm)
+        self.algorithm = algorithm
+        self.signature = inspect.signature(algorithm)
+        self.derivative_rule: Callable[..., Any] | None = None
+        self._kernels: weakref.WeakKeyDictionary[Robot, dict[tuple, Kernel]] = weakref.WeakKeyDictionary()
+
+    def __call__(self, robot: Robot, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(robot, Robot):
+            raise PliantError(f"{self.__name__} takes a Robot first, not {type(robot).__name__}; see pliant.load")
+        arrays, options = self._bound(robot, args, kwargs)
+        if any(is_symbolic(a) for a in arrays.values()):
+            plain = {name: _as_lists(a) for name, a in arrays.items()}
+            self._check_lengths(robot, plain)
+            return as_arrays(self.algorithm(robot, **plain, **options))
+        key = (tuple(arrays), tuple(sorted(options.items())))
+        kernels = self._kernels.setdefault(robot, {})
+        if key not in kernels:
+            kernels[key] = self.kernel(robot, tuple(arrays), options)
+        return kernels[key](*arrays.values())
+
+    def kernel(
+        self, robot: Robot, arrays: tuple[str, ...], options: Mapping[str, Any], precision="float64", threads: int = 1
+    ) -> Kernel:
+        """A new kernel for these array arguments and options."""
+        shapes = {name: ARRAYS[name](robot) for name in arrays}
+
+        def run(*values: Any) -> Any:
+            return self.algorithm(robot, **dict(zip(arrays, values, strict=True)), **options)
+
+        return kernel_from_function(run, shapes, name=self.__name__, precision=precision, threads=threads)
+
+    def _bound(self, robot: Robot, args: tuple, kwargs: dict) -> tuple[dict[str, Any], dict[str, Any]]:
+        try:
+            bound = self.signature.bind(robot, *args, **kwargs)
+        except TypeError as error:
+            raise PliantError(f"{self.__name__}{self.signature}: {error}") from None
+        given = {n: v for n, v in list(bound.arguments.items())[1:] if v is not None}
+        return {n: v for n, v in given.items() if n in ARRAYS}, {n: v for n, v in given.items() if n not in ARRAYS}
+
+    def _check_lengths(self, robot: Robot, arrays: dict[str, Any]) -> None:
+        for name, values in arrays.items():
+            shape = ARRAYS[name](robot)
+            if shape and len(values) != shape[0]:
+                raise KernelError(f"{self.__name__}: {name} has {len(values)} entries; {robot.name} needs {shape[0]}")
+
+    def derivative(self, rule: F) -> F:
+        """Marks ``rule(robot, *args, wrt=names)`` as the derivative by arrays, better than the chain rule's."""
+        self.derivative_rule = rule
+        return rule
+
+    def __repr__(self) -> str:
+        return f"<pliant function {self.__name__}{self.signature}>"
+
+
+def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:
+    """Makes an algorithm a `RobotFunction`."""
+    return RobotFunction(algorithm)
+
+
+def compile(
+    function: Callable[..., Any],
+    robot: Robot,
+    *,
+    precision: str = "float64",
+    threads: int = 1,
+    shapes: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Kernel:
+    """The kernel of a function of this robot, to be called on arrays.
+
+    Args:
+        function: one of Pliant's, or your own generic ``function(robot, q, v, ...)``. Arguments named q,
+            v, vd, tau, u, t and external have the shapes that the robot gives them.
+        robot: the robot it is specialised to.
+        precision: "float64" or "float32".
+        threads: how many threads share a batch.
+        shapes: shapes of your function's other array arguments, by name: ``{"target": 3}``.
+        options: values for the arguments that are not arrays, e.g. ``frame="foot"``.
+    """
+    algorithm = function.algorithm if isinstance(function, RobotFunction) else function
+    name = getattr(function, "__name__", "kernel")
+    arrays, options = array_shapes(algorithm, robot, shapes or {}, options)
+
+    def run(*values: Any) -> Any:
+        return algorithm(robot, **dict(zip(arrays, values, strict=True)), **options)
+
+    return kernel_from_function(run, arrays, name=name, precision=precision, threads=threads)
+
+
+def array_shapes(
+    algorithm: Callable[..., Any], robot: Robot, shapes: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
+    """Shapes of the array arguments of ``algorithm(robot, ...)`` in order, and its options.
+
+    An array with a default (``external=None``) is one of the kernel's only if ``shapes`` names it or an
+    option of that name is True.
+    """
+    parameters = list(inspect.signature(algorithm).parameters.values())[1:]
+    name_of = getattr(algorithm, "__name__", "function")
+    arrays: dict[str, tuple[int, ...]] = {}
+    rest = dict(options)
+    for p in parameters:
+        if p.name in shapes:
+            shape = shapes[p.name]
+            arrays[p.name] = tuple(shape) if isinstance(shape, list | tuple) else (int(shape),)
+        elif p.name in ARRAYS and (p.default is p.empty or rest.get(p.name) is True):
+            rest.pop(p.name, None)
+            arrays[p.name] = ARRAYS[p.name](robot)
+        elif p.default is p.empty and p.name not in rest and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+            raise PliantError(
+                f"{name_of} has an argument {p.name!r} that is no array Pliant knows ({', '.join(ARRAYS)}); "
+                f"give its shape, shapes={{{p.name!r}: 3}}, or its value, {p.name}=..."
+            )
+    known = {p.name for p in parameters}
+    unknown = [n for n in (*rest, *shapes) if n not in known]
+    if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        raise PliantError(f"{name_of} has no argument {unknown[0]!r}; it has {', '.join(sorted(known))}")
+    return arrays, rest
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether an argument holds SymPy or traced scalars."""
+    if isinstance(value, np.ndarray):
+        return value.dtype == object
+    if isinstance(value, list | tuple):
+        return any(is_symbolic(v) for v in value)
+    return isinstance(value, Expr) or hasattr(value, "free_symbols")
+
+
+def _as_lists(value: Any) -> Any:
+    """Nested lists of scalars; a SymPy column matrix is a list too."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+        if value and isinstance(value[0], list) and all(len(row) == 1 for row in value):
+            return [row[0] for row in value]
+    return value
+
+
+def as_arrays(value: Any) -> Any:
+    """Lists as arrays of objects, which index, slice and multiply as arrays do; tuples part by part."""
+    if isinstance(value, tuple):
+        parts = [as_arrays(v) for v in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return np.array(value, dtype=object) if isinstance(value, list) else value

@@ -1,0 +1,91 @@
+"""Inverse dynamics by recursive Newton-Euler, with bias and gravity forces as special cases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.dynamics.functions import robot_function
+from pliant.dynamics.motion import force_of_motion, link_motions
+from pliant.robot import Robot
+from pliant.spatial import Force, Vector
+
+__all__ = ["bias_forces", "external_forces", "gravity_forces", "inverse_dynamics", "newton_euler"]
+
+Scalar = Any
+
+
+@robot_function
+def inverse_dynamics(
+    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], *, external: Any = None
+) -> list[Scalar]:
+    """Joint forces that make the robot accelerate with ``vd``.
+
+    tau = M(q) vd + h(q, v) - sum_i J_i^T f_i, by recursive Newton-Euler: motion outward, force inward
+    [Luh, Walker and Paul 1980; Featherstone 2008, 5.3]. Rotor inertia is part of M; damping and
+    friction of the joints are not part of h.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity, nv [rad/s or m/s].
+        vd: acceleration, nv.
+        external: a force on each body of the robot, (bodies, 6): linear, then the moment about the
+            body's origin, in the body's frame [N, N m]; or None.
+
+    Returns:
+        tau, nv [N m or N].
+    """
+    return newton_euler(robot, q, v, vd, external=external)
+
+
+@robot_function
+def bias_forces(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], *, external: Any = None) -> list[Scalar]:
+    """Joint forces that keep vd = 0: h(q, v) = C(q, v) v + g(q), nv [N m or N].
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity, nv [rad/s or m/s].
+        external: forces on the bodies as for `inverse_dynamics`, taken off.
+    """
+    return newton_euler(robot, q, v, [0] * robot.nv, external=external)
+
+
+@robot_function
+def gravity_forces(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
+    """Joint forces that hold the robot at rest against gravity: g(q), nv [N m or N].
+
+    Args:
+        q: configuration, nq [rad or m].
+    """
+    zero = [0] * robot.nv
+    return newton_euler(robot, q, zero, zero)
+
+
+def newton_euler(
+    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], *, external: Any = None
+) -> list[Scalar]:
+    """The algorithm of `inverse_dynamics`, for scalars of any kind."""
+    mechanism = robot.mechanism
+    # outward: gravity is a world that accelerates upward
+    motions = link_motions(mechanism, q, v, vd, -mechanism.gravity)
+    f = [force_of_motion(link, motion) for link, motion in zip(mechanism.links, motions, strict=True)]
+    if external is not None:
+        f = [a - b for a, b in zip(f, external_forces(robot, external), strict=True)]
+    # inward: the joint's own force is what it transmits along its motion; the rest goes to the parent
+    tau: list[Scalar] = [a * x for a, x in zip(mechanism.armature, vd, strict=True)]
+    for link in reversed(mechanism.links):
+        i = link.index
+        for d, force in zip(link.dofs, link.kind.project(f[i]), strict=True):
+            tau[d] = tau[d] + link.ratio * force
+        if link.parent >= 0:
+            f[link.parent] = f[link.parent] + motions[i].X_PB.act(f[i])
+    return tau
+
+
+def external_forces(robot: Robot, external: Sequence[Sequence[Scalar]]) -> list[Force]:
+    """Forces given per body of the robot, gathered per link, in the link's frame."""
+    mechanism = robot.mechanism
+    total = [Force.zero() for _ in mechanism.links]
+    for name, f in zip(robot.bodies, external, strict=True):
+        i, X_BL = mechanism.body(name)
+        if i >= 0:
+            total[i] = total[i] + X_BL.act(Force(Vector(*f[:3]), Vector(*f[3:])))
+    return total

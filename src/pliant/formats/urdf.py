@@ -1,0 +1,303 @@
+"""URDF files: elements to builder calls, with the meaning that Pinocchio gives them."""
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from pliant.errors import RobotError, unknown_name
+from pliant.formats.attributes import number, numbers, placement, required
+from pliant.formats.journal import Journal
+from pliant.formats.packages import Packages
+from pliant.formats.shapes import Shapes
+from pliant.formats.xacro import expanded_xacro
+from pliant.formats.xml import Element, parse_xml, read_file
+from pliant.robot import (
+    Continuous, Fixed, Free, JointKind, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder,
+)  # fmt: skip
+
+__all__ = ["load_urdf"]
+
+WORLD = "world"
+TYPES = {
+    "revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic, "fixed": Fixed, "floating": Free,
+    "planar": Planar,
+}  # fmt: skip
+ONE_DOF = ("revolute", "continuous", "prismatic")
+NOT_URDF = {"mujoco": "this is MJCF", "sdf": "this is SDF", "COLLADA": "this is a mesh"}
+
+
+def load_urdf(
+    path: str | Path,
+    *,
+    base: Literal["fixed", "free"] = "fixed",
+    packages: Iterable[str | Path] = (),
+    mimic: bool = False,
+    strict: bool = False,
+    repair: bool = False,
+    name: str | None = None,
+    xacro: bool = False,
+) -> Robot:
+    """The robot that a URDF file describes.
+
+    The meaning is that of Pinocchio's ``buildModelFromUrdf``: siblings in the order of their joints'
+    names, a link without <inertial> weighs nothing. Three differences: a continuous joint is one
+    angle, a planar joint moves across its <axis> as URDF says (Pinocchio takes the x-y plane), and a
+    missing <limit> is no error.
+
+    Every joint with one degree of freedom that is not coupled to another gets a motor of its name
+    with the effort and velocity limits of the joint, unless that effort is 0: such a joint is passive.
+
+    Real files are dirty. What is odd in one is kept as it is, and it is reported, as is all that was
+    dropped or guessed, in ``robot.report`` and the log "pliant". Meshes are references: none is read,
+    and only files in the robot file's folder, its package, or ``packages`` can be referred to.
+
+    Args:
+        path: of a ``.urdf`` file, or a ``.xacro`` one, see ``xacro``.
+        base: how the root link is attached to the world.
+        packages: folders in which the packages of ``package://`` lie.
+        mimic: whether joints with <mimic> follow their leader; else they are joints of their own.
+        strict: whether what is odd or has to be guessed is an error.
+        repair: mend impossible inertias and reversed limits, and report how.
+        name: of the robot, if not the file's.
+        xacro: allow a ``.xacro`` file. Expanding one evaluates its Python expressions and reads the
+            files it includes: only for files that you trust.
+    """
+    path, packages = Path(path), list(packages)
+    is_xacro = path.suffix == ".xacro"
+    data = expanded_xacro(path, packages, trusted=xacro) if is_xacro else read_file(path)
+    journal = Journal(f"{path} (expanded)" if is_xacro else str(path), strict)
+    root = _robot_element(parse_xml(data, journal.source), journal)
+    shapes = Shapes(root, Packages(path.parent, packages), journal)
+    return _Reader(root, shapes, journal, name or _robot_name(root, path, journal)).robot(base, mimic, repair)
+
+
+def _robot_element(root: Element, journal: Journal) -> Element:
+    if root.tag != "robot":
+        what = NOT_URDF.get(root.tag, "this is not URDF")
+        raise journal.error(f"the root element is <{root.tag}>, not <robot>: {what}", root.line)
+    macro = next((child for child in root.children if child.tag.startswith("xacro:")), None)
+    if macro is not None:
+        cure = "expand it first, or name it .xacro and load it with xacro=True"
+        raise journal.error(f"<{macro.tag}> is a xacro macro, not URDF; {cure}", macro.line)
+    if not root.all("link"):
+        raise journal.error("the robot has no links; is the file a stub, or was it exported from an empty macro?")
+    journal.unread(root, ("link", "joint", "material"), ("name", "version"))
+    return root
+
+
+def _robot_name(root: Element, path: Path, journal: Journal) -> str:
+    given = root.attributes.get("name", "").strip()
+    if not given:
+        journal.guessed("<robot>", f"it has no name: {path.stem!r}, from the file's", root.line)
+    return given or path.stem
+
+
+class _Reader:
+    """Hands links and joints of one file to a builder."""
+
+    def __init__(self, root: Element, shapes: Shapes, journal: Journal, name: str):
+        self.links = root.all("link")
+        self.joints = root.all("joint")
+        self.shapes = shapes
+        self.journal = journal
+        self.builder = RobotBuilder(name)
+        # where each thing is, as findings call it
+        self.lines: dict[str, int] = {}
+        # links that go by another name, since "world" is the builder's own
+        self.renamed: dict[str, str] = {}
+
+    def robot(self, base: Literal["fixed", "free"], mimic: bool, repair: bool) -> Robot:
+        self._settle_world(base)
+        for link in self.links:
+            self._read_link(link, repair)
+        leaders = self._leaders(mimic)
+        # Pinocchio's order of siblings: by name, byte for byte
+        for joint in sorted(self.joints, key=lambda j: j.attributes.get("name", "").encode()):
+            self._read_joint(joint, leaders)
+        with self._named_places():
+            robot = self.builder.build(base=base, strict=self.journal.strict, repair=repair)
+        for joint in robot.joints.values():
+            if joint.kind.nv == 1 and joint.mimic is None and joint.limits.effort[0] > 0:
+                effort, velocity = joint.limits.effort[0], joint.limits.velocity[0]
+                robot = robot.with_motor(joint.name, effort_limit=effort, velocity_limit=velocity)
+        return replace(robot, report=self.journal.report(lines=self.lines, more=robot.report))
+
+    # ---- links
+
+    def _settle_world(self, base: str) -> None:
+        """A root link named "world" is the world if the base is fixed; any other link of that name is renamed."""
+        world = next((link for link in self.links if link.attributes.get("name") == WORLD), None)
+        if world is None:
+            return
+        if base == "fixed" and WORLD not in self._ends("child"):
+            self.links.remove(world)
+            for child in world.children:
+                self.journal.dropped(f"link {WORLD!r}", f"<{child.tag}>: the world has none", child.line)
+            return
+        taken = {link.attributes.get("name") for link in self.links}
+        other = next(n for n in ("world_link", *(f"world_link_{k}" for k in range(len(taken)))) if n not in taken)
+        self.renamed[WORLD] = other
+        self.journal.mended(f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line)
+
+    def _ends(self, role: str) -> list[str]:
+        """The links that joints name as parent or child."""
+        ends = [joint.first(role) for joint in self.joints]
+        return [end.attributes.get("link", "") for end in ends if end is not None]
+
+    def _read_link(self, link: Element, repair: bool) -> None:
+        journal = self.journal
+        given = required(link, "name", journal)
+        name = self.renamed.get(given, given)
+        journal.unread(link, ("inertial", "visual", "collision"), ("name",))
+        mass, com, tensor, rpy = 0.0, (0.0, 0.0, 0.0), (0.0,) * 6, (0.0, 0.0, 0.0)
+        inertial = link.first("inertial")
+        if inertial is not None:
+            journal.unread(inertial, ("origin", "mass", "inertia"))
+            com, rpy = placement(inertial, journal)
+            mass = number(self._part(inertial, "mass"), "value", journal)
+            entries = self._part(inertial, "inertia")
+            tensor = tuple(number(entries, key, journal) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+        if mass == 0 and any(tensor):
+            tensor = self._weightless(f"body {name!r}", tensor, link.line, repair)
+        with self._at(link.line):
+            self.builder.body(
+                name, mass, com, tensor, rpy, self.shapes.of(link, "visual"), self.shapes.of(link, "collision")
+            )
+        self.lines[f"body {name!r}"] = link.line
+
+    def _weightless(self, subject: str, tensor: tuple[float, ...], line: int, repair: bool) -> tuple[float, ...]:
+        fault = "it has a moment of inertia but no mass"
+        if repair:
+            self.journal.mended(subject, f"{fault}; the moment is set to 0", line)
+            return (0.0,) * 6
+        self.journal.odd(subject, fault, line)
+        return tensor
+
+    def _part(self, element: Element, tag: str) -> Element:
+        part = element.first(tag)
+        if part is None:
+            raise self.journal.error(f"<{element.tag}> has no <{tag}>; add it", element.line)
+        return part
+
+    # ---- joints
+
+    def _leaders(self, couple: bool) -> dict[str, Mimic]:
+        """For each joint that follows another, its leader; empty if joints are not to be coupled."""
+        moving = {j.attributes.get("name", ""): j for j in self.joints if j.attributes.get("type") in ONE_DOF}
+        wishes = {name: j.first("mimic") for name, j in moving.items()}
+        leaders: dict[str, Mimic] = {}
+        for name, wish in wishes.items():
+            if wish is None:
+                continue
+            self.journal.unread(wish, (), ("joint", "multiplier", "offset"))
+            leader, subject = required(wish, "joint", self.journal), f"joint {name!r}"
+            if leader not in moving:
+                missing = unknown_name("moving joint", leader, moving)
+                self.journal.odd(subject, f"it mimics nothing ({missing}); it is a joint of its own", wish.line)
+            elif not couple:
+                self.journal.ignored("<mimic>", "not followed, a joint of its own (mimic=True couples it)", wish.line)
+            elif name in _chain(leaders, leader):
+                self.journal.odd(subject, "it mimics itself in the end; it is a joint of its own", wish.line)
+            else:
+                multiplier = number(wish, "multiplier", self.journal, 1)
+                leaders[name] = Mimic(leader, multiplier, number(wish, "offset", self.journal, 0))
+        return leaders
+
+    def _read_joint(self, joint: Element, leaders: dict[str, Mimic]) -> None:
+        journal = self.journal
+        name, type_ = required(joint, "name", journal), required(joint, "type", journal)
+        known = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
+        journal.unread(joint, known, ("name", "type"))
+        if type_ not in TYPES:
+            raise journal.error(f"joint {name!r}: {unknown_name('type of joint', type_, TYPES)}", joint.line)
+        ends = [required(self._part(joint, role), "link", journal) for role in ("parent", "child")]
+        parent, child = (self.renamed.get(end, end) for end in ends)
+        position, rpy = placement(joint, journal)
+        limits, damping, friction = Limits(), 0.0, 0.0
+        if type_ in ONE_DOF:
+            limits = self._limits(joint, f"joint {name!r}", type_)
+            damping, friction = self._losses(joint, f"joint {name!r}")
+        with self._at(joint.line):
+            self.builder.joint(
+                name, self._kind(joint, name, type_), parent, child, position, rpy,
+                limits=limits, damping=damping, friction=friction, mimic=leaders.get(name),
+            )  # fmt: skip
+        self.lines[f"joint {name!r}"] = joint.line
+
+    def _kind(self, joint: Element, name: str, type_: str) -> JointKind:
+        if type_ in ("fixed", "floating"):
+            return TYPES[type_]()
+        element = joint.first("axis")
+        x, y, z = numbers(element, "xyz", 3, self.journal, (1, 0, 0))
+        if x == y == z == 0:
+            self.journal.guessed(f"joint {name!r}", "axis 0 0 0 is no direction: 1 0 0, URDF's default", joint.line)
+            x = 1
+        return TYPES[type_]((x, y, z))
+
+    def _limits(self, joint: Element, subject: str, type_: str) -> Limits:
+        limit = joint.first("limit")
+        if limit is None:
+            if type_ != "continuous":
+                self.journal.guessed(subject, "it has no <limit>: none", joint.line)
+            return Limits()
+        self.journal.unread(limit, (), ("lower", "upper", "effort", "velocity"))
+        effort, velocity = (self._bound(limit, key, subject) for key in ("effort", "velocity"))
+        if type_ == "continuous":
+            return Limits(velocity=velocity, effort=effort)
+        lower, upper = (number(limit, key, self.journal, 0, infinite=True) for key in ("lower", "upper"))
+        if lower == upper:
+            self.journal.odd(subject, f"lower and upper limit are both {lower:g}: it cannot move", limit.line)
+        return Limits(lower, upper, velocity, effort)
+
+    def _bound(self, limit: Element, key: str, subject: str) -> float:
+        if key not in limit.attributes:
+            self.journal.guessed(subject, f"<limit> has no {key}: none", limit.line)
+            return math.inf
+        value = number(limit, key, self.journal, infinite=True)
+        if value < 0:
+            self.journal.guessed(subject, f"{key} limit {value:g} is negative: {-value:g}", limit.line)
+        return abs(value)
+
+    def _losses(self, joint: Element, subject: str) -> tuple[float, float]:
+        dynamics = joint.first("dynamics")
+        if dynamics is not None:
+            self.journal.unread(dynamics, (), ("damping", "friction"))
+        values = {key: number(dynamics, key, self.journal, 0) for key in ("damping", "friction")}
+        for key, value in values.items():
+            if value < 0:
+                self.journal.guessed(subject, f"{key} {value:g} is negative and would drive the joint: 0", joint.line)
+        return max(values["damping"], 0), max(values["friction"], 0)
+
+    # ---- places in the file, for the builder's errors
+
+    @contextmanager
+    def _at(self, line: int) -> Iterator[None]:
+        """Give the builder's errors the line of the element at hand."""
+        try:
+            yield
+        except RobotError as error:
+            raise self.journal.error(str(error), line) from None
+
+    @contextmanager
+    def _named_places(self) -> Iterator[None]:
+        """Give the builder's errors the line of the first thing of the file that they name."""
+        try:
+            yield
+        except RobotError as error:
+            message, found = str(error), []
+            for subject, line in self.lines.items():
+                name = subject.partition(" ")[2]
+                places = (message.find(name), message.find(f"{name[1:-1]} -> "))
+                found += [(place, line) for place in places if place >= 0]
+            raise self.journal.error(message, min(found)[1] if found else None) from None
+
+
+def _chain(leaders: dict[str, Mimic], name: str) -> list[str]:
+    """A joint, its leader, the leader's leader, and so on."""
+    chain = [name]
+    while chain[-1] in leaders:
+        chain.append(leaders[chain[-1]].joint)
+    return chain
