@@ -9,6 +9,7 @@ lanes (`pack`), the pieces of the blocks run over the workspace, and lanes are t
 
 from dataclasses import dataclass
 
+from pliant.compiler.lanes import pack_function, unpack_function
 from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function
 from pliant.compiler.lower import PIECE_SIZE, Straight, cut, lower
 from pliant.compiler.program import Block, Loop, Program
@@ -136,7 +137,8 @@ class _Assembler:
             return
         function = f"{kind}_{size}"
         if function not in self.helpers:
-            self.helpers[function] = (_pack if kind == "pack" else _unpack)(function, size, self.v)
+            make = pack_function if kind == "pack" else unpack_function
+            self.helpers[function] = make(function, size, self.v)
         n = self._label()
         self.lines.append(f"  %t{n} = getelementptr i8, ptr %w, i64 {self.slot[name] * self.v.bytes}")
         self.lines.append(f"  call void @{function}(ptr {base}, i64 {stride}, i64 %first, i64 %last, ptr %t{n})")
@@ -204,102 +206,3 @@ class _Assembler:
         m = self._label()
         out.append(f"  %z{m} = call i1 @llvm.vector.reduce.and.v{v.width}i1({v.conditions} {result})")
         return f"%z{m}"
-
-
-# Rows to lanes and back: square tiles by log2(width) rounds of shuffles, leftovers one by one.
-
-
-def _rows(v: Vectors, base: str) -> list[str]:
-    lines = []
-    for j in range(v.width):
-        lines.append(f"  %n{j} = add i64 %first, {j}")
-        lines.append(f"  %past{j} = icmp sgt i64 %n{j}, %last")
-        lines.append(f"  %i{j} = select i1 %past{j}, i64 %last, i64 %n{j}")
-        lines.append(f"  %o{j} = mul i64 %i{j}, %stride")
-        lines.append(f"  %row{j} = getelementptr i8, ptr {base}, i64 %o{j}")
-    return lines
-
-
-def _tiles(size: int, width: int) -> tuple[list[int], list[int]]:
-    """First columns of the tiles, and the columns left over."""
-    if size < width:
-        return [], list(range(size))
-    starts = list(range(0, size - width + 1, width))
-    if starts[-1] + width < size:
-        starts.append(size - width)  # overlaps the one before, with the same values
-    return starts, []
-
-
-def _transposed(names: list[str], tag: str, v: Vectors, lines: list[str]) -> list[str]:
-    """Transpose a square of vectors; the rounds swap blocks of size width/2, ..., 2, 1."""
-    w, half = v.width, v.width // 2
-    step = 0
-    while half >= 1:
-        out = list(names)
-        low = [n for k in range(0, w, 2 * half) for n in [*range(k, k + half), *range(w + k, w + k + half)]]
-        high = [n + half for n in low]
-        for k in range(w):
-            if k & half:
-                continue
-            for name, mask, place in (("a", low, k), ("b", high, k + half)):
-                label = f"%{tag}.{step}.{k}{name}"
-                indices = ", ".join(f"i32 {n}" for n in mask)
-                lines.append(
-                    f"  {label} = shufflevector {v.type} {names[k]}, {v.type} {names[k + half]}, <{w} x i32> <{indices}>"
-                )
-                out[place] = label
-        names, half, step = out, half // 2, step + 1
-    return names
-
-
-def _pack(function: str, size: int, v: Vectors) -> str:
-    item = v.precision.bits // 8
-    lines = _rows(v, "%base")
-    tiles, rest = _tiles(size, v.width)
-    for c in tiles:
-        names = []
-        for j in range(v.width):
-            lines.append(f"  %p{c}.{j} = getelementptr i8, ptr %row{j}, i64 {c * item}")
-            lines.append(f"  %x{c}.{j} = load {v.type}, ptr %p{c}.{j}, align {item}")
-            names.append(f"%x{c}.{j}")
-        for j, name in enumerate(_transposed(names, f"t{c}", v, lines)):
-            lines.append(f"  %q{c}.{j} = getelementptr i8, ptr %w, i64 {(c + j) * v.bytes}")
-            lines.append(f"  store {v.type} {name}, ptr %q{c}.{j}, align {v.bytes}")
-    for c in rest:
-        name = "poison"
-        for j in range(v.width):
-            lines.append(f"  %p{c}.{j} = getelementptr i8, ptr %row{j}, i64 {c * item}")
-            lines.append(f"  %x{c}.{j} = load {v.precision.llvm}, ptr %p{c}.{j}, align {item}")
-            lines.append(f"  %y{c}.{j} = insertelement {v.type} {name}, {v.precision.llvm} %x{c}.{j}, i32 {j}")
-            name = f"%y{c}.{j}"
-        lines.append(f"  %q{c} = getelementptr i8, ptr %w, i64 {c * v.bytes}")
-        lines.append(f"  store {v.type} {name}, ptr %q{c}, align {v.bytes}")
-    return _helper(function, lines)
-
-
-def _unpack(function: str, size: int, v: Vectors) -> str:
-    item = v.precision.bits // 8
-    lines = _rows(v, "%base")
-    tiles, rest = _tiles(size, v.width)
-    for c in tiles:
-        names = []
-        for j in range(v.width):
-            lines.append(f"  %q{c}.{j} = getelementptr i8, ptr %w, i64 {(c + j) * v.bytes}")
-            lines.append(f"  %x{c}.{j} = load {v.type}, ptr %q{c}.{j}, align {v.bytes}")
-            names.append(f"%x{c}.{j}")
-        for j, name in enumerate(_transposed(names, f"t{c}", v, lines)):
-            lines.append(f"  %p{c}.{j} = getelementptr i8, ptr %row{j}, i64 {c * item}")
-            lines.append(f"  store {v.type} {name}, ptr %p{c}.{j}, align {item}")
-    for c in rest:
-        lines.append(f"  %q{c} = getelementptr i8, ptr %w, i64 {c * v.bytes}")
-        lines.append(f"  %x{c} = load {v.type}, ptr %q{c}, align {v.bytes}")
-        for j in range(v.width):
-            lines.append(f"  %y{c}.{j} = extractelement {v.type} %x{c}, i32 {j}")
-            lines.append(f"  %p{c}.{j} = getelementptr i8, ptr %row{j}, i64 {c * item}")
-            lines.append(f"  store {v.precision.llvm} %y{c}.{j}, ptr %p{c}.{j}, align {item}")
-    return _helper(function, lines)
-
-
-def _helper(function: str, lines: list[str]) -> str:
-    arguments = "ptr %base, i64 %stride, i64 %first, i64 %last, ptr noalias %w"
-    return "\n".join([f"define internal void @{function}({arguments}) noinline nounwind {{", *lines, "  ret void", "}"])

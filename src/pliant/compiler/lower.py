@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
 from pliant.scalar import Expr, Graph
+from pliant.scalar.interp import nodes_of
 
 __all__ = ["Instruction", "Piece", "Straight", "cut", "lower"]
 
@@ -66,21 +67,9 @@ def lower(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Precision,
     return _ordered(inputs, nodes, results, fused)
 
 
-def _reachable(results: Sequence[Expr]) -> list[Expr]:
-    """All nodes that the results need, in topological order."""
-    seen: dict[int, Expr] = {}
-    stack = list(results)
-    while stack:
-        node = stack.pop()
-        if node.index not in seen:
-            seen[node.index] = node
-            stack.extend(node.args)
-    return [seen[k] for k in sorted(seen)]
-
-
 def _spelled_out(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Precision):
     """The same graph without elementary functions; itself if there are none."""
-    nodes = _reachable(outputs)
+    nodes = nodes_of(outputs)
     if not any(n.op in FUNCTIONS for n in nodes):
         return nodes, list(outputs)
     graph = Graph()
@@ -93,7 +82,7 @@ def _spelled_out(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Pre
         else:
             new[node.index] = spell_out(graph, node.op, tuple(new[a.index] for a in node.args), precision)
     results = [new[n.index] for n in outputs]
-    return _reachable(results), results
+    return nodes_of(results), results
 
 
 def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple[Expr, ...]]]:
@@ -114,7 +103,6 @@ def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple
     for r in results:
         uses[r.index] = uses.get(r.index, 0) + 1
     fused: dict[int, tuple[str, tuple[Expr, ...]]] = {}
-    taken: dict[int, int] = {}
     for node in nodes:
         if node.op not in ("add", "sub"):
             continue
@@ -131,12 +119,11 @@ def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple
         else:
             op = "fms" if use_a else "fnma"
         fused[node.index] = (op, (*product.args, other))
-        taken[product.index] = taken.get(product.index, 0) + 1
     return fused
 
 
 def _ordered(inputs: Sequence[Expr], nodes, results: list[Expr], fused) -> Straight:
-    """Depth-first from the results, in the order of the trace: values are made when they are used."""
+    """In the order of the trace, which follows the robot outward and inward: neighbours stay close."""
     slot_of = {x.value: k for k, x in enumerate(inputs)}
     number: dict[int, int] = {}
     out: list[Instruction] = []

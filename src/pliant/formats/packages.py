@@ -34,7 +34,6 @@ class Packages:
         self.given = [_existing_folder(g) for g in given]
         lineage = [self.folder, *self.folder.parents]
         own = next((a for a in lineage if (a / "package.xml").is_file()), None)
-        self.lineage = lineage
         self.roots = [self.folder, *([own] if own else []), *self.given]
 
     def resolve(self, reference: str) -> Path:
@@ -66,16 +65,19 @@ class Packages:
         return self._inside(home / inner, [home], reference)
 
     def _package(self, name: str) -> Path:
-        """The folder of a package: in the given folders, around the robot file, or next to what is around it."""
+        """The folder of a package: in a given folder, or around the robot file or next to what is around it.
+
+        Folders that the user did not give must say that they are packages by a package.xml, since
+        package://home/ and package://etc/ are none.
+        """
         for parent in self.given:
             if (parent / name).is_dir():
                 return (parent / name).resolve()
             if parent.name == name:
                 return parent
-        for ancestor in self.lineage:
-            if ancestor.name == name:
-                return ancestor
-            # a neighbour must say that it is a package: package://etc/ is none
+        if self.folder.name == name:
+            return self.folder
+        for ancestor in self.folder.parents:
             if (ancestor / name / "package.xml").is_file():
                 return (ancestor / name).resolve()
         raise MissingFileError(f"package {name!r} not found; give packages=[a folder that contains {name!r}]")

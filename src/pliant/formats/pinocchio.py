@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from pliant.errors import RobotError, unknown_name
+from pliant.errors import RobotError
 from pliant.robot import (
     Continuous, Finding, Free, Helical, JointKind, Limits, Planar, Prismatic, Report, Revolute, Robot, RobotBuilder,
     Spherical,
@@ -104,7 +104,8 @@ def _kind(joint: Any, name: str) -> JointKind:
     if model in _OTHER:
         return _OTHER[model]
     if model not in _ALONG_AXIS:
-        raise RobotError(f"joint {name!r}: {unknown_name('kind for joint model', model, [*_ALONG_AXIS, *_OTHER])}")
+        known = ", ".join(sorted([*_ALONG_AXIS, *_OTHER]))
+        raise RobotError(f"joint {name!r} is a {joint.shortname()}, for which Pliant has no kind; it has {known}")
     concrete = joint.extract()
     x, y, z = (float(a) for a in concrete.axis) if model.endswith("Unaligned") else _AXES[model[-1]]
     kind = _ALONG_AXIS[model]

@@ -20,7 +20,7 @@ from pliant.robot import (
 
 __all__ = ["load_urdf"]
 
-WORLD = "world"
+WORLD, ROOT_JOINT = "world", "root_joint"
 TYPES = {
     "revolute": Revolute, "continuous": Continuous, "prismatic": Prismatic, "fixed": Fixed, "floating": Free,
     "planar": Planar,
@@ -33,7 +33,7 @@ def load_urdf(
     path: str | Path,
     *,
     base: Literal["fixed", "free"] = "fixed",
-    packages: Iterable[str | Path] = (),
+    packages: str | Path | Iterable[str | Path] = (),
     mimic: bool = False,
     strict: bool = False,
     repair: bool = False,
@@ -57,7 +57,7 @@ def load_urdf(
     Args:
         path: of a ``.urdf`` file, or a ``.xacro`` one, see ``xacro``.
         base: how the root link is attached to the world.
-        packages: folders in which the packages of ``package://`` lie.
+        packages: folders, or one, in which the packages of ``package://`` lie.
         mimic: whether joints with <mimic> follow their leader; else they are joints of their own.
         strict: whether what is odd or has to be guessed is an error.
         repair: mend impossible inertias and reversed limits, and report how.
@@ -65,7 +65,7 @@ def load_urdf(
         xacro: allow a ``.xacro`` file. Expanding one evaluates its Python expressions and reads the
             files it includes: only for files that you trust.
     """
-    path, packages = Path(path), list(packages)
+    path, packages = Path(path), [packages] if isinstance(packages, (str, Path)) else list(packages)
     is_xacro = path.suffix == ".xacro"
     data = expanded_xacro(path, packages, trusted=xacro) if is_xacro else read_file(path)
     journal = Journal(f"{path} (expanded)" if is_xacro else str(path), strict)
@@ -117,6 +117,8 @@ class _Reader:
         # Pinocchio's order of siblings: by name, byte for byte
         for joint in sorted(self.joints, key=lambda j: j.attributes.get("name", "").encode()):
             self._read_joint(joint, leaders)
+        if base == "fixed":
+            self._settle_root_joint()
         with self._named_places():
             robot = self.builder.build(base=base, strict=self.journal.strict, repair=repair)
         for joint in robot.joints.values():
@@ -142,6 +144,16 @@ class _Reader:
         self.renamed[WORLD] = other
         self.journal.mended(f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line)
 
+    def _settle_root_joint(self) -> None:
+        """If the file has a joint of the name that the builder gives its own, attach the root by another."""
+        roots = [name for name in map(self._name, self.links) if name not in self._ends("child")]
+        if f"joint {ROOT_JOINT!r}" in self.lines and len(roots) == 1:
+            self.builder.joint("world_joint", Fixed(), WORLD, roots[0])
+
+    def _name(self, link: Element) -> str:
+        given = required(link, "name", self.journal)
+        return self.renamed.get(given, given)
+
     def _ends(self, role: str) -> list[str]:
         """The links that joints name as parent or child."""
         ends = [joint.first(role) for joint in self.joints]
@@ -149,8 +161,7 @@ class _Reader:
 
     def _read_link(self, link: Element, repair: bool) -> None:
         journal = self.journal
-        given = required(link, "name", journal)
-        name = self.renamed.get(given, given)
+        name = self._name(link)
         journal.unread(link, ("inertial", "visual", "collision"), ("name",))
         mass, com, tensor, rpy = 0.0, (0.0, 0.0, 0.0), (0.0,) * 6, (0.0, 0.0, 0.0)
         inertial = link.first("inertial")

@@ -1,13 +1,13 @@
 """The builder: collects the parts of a robot, checks them, and makes it."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import checks
-from pliant.robot.joints import KINDS, Fixed, Free, JointKind
+from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
 from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Limits, Mimic, Motor
 from pliant.robot.named import Named
 from pliant.robot.report import Finding, Report
@@ -19,7 +19,7 @@ from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from
 __all__ = ["ROOT_JOINT", "RobotBuilder"]
 
 Scalar = Any
-Triple = Sequence[Scalar]
+Triple = Scalars
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that `RobotBuilder.build` puts between the world and the root."""
@@ -64,7 +64,7 @@ class RobotBuilder:
         name: str,
         mass: Scalar = 0,
         com: Triple = (0, 0, 0),
-        inertia: Sequence[Scalar] = (0, 0, 0, 0, 0, 0),
+        inertia: Scalars = (0, 0, 0, 0, 0, 0),
         inertia_rpy: Triple = (0, 0, 0),
         visuals: Iterable[Geometry] = (),
         collisions: Iterable[Geometry] = (),

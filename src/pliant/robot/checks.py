@@ -1,14 +1,13 @@
 """Checks of the numbers of a robot, and their cures. Only plain numbers are checked."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import RobotError
-from pliant.robot.joints import JointKind
+from pliant.robot.joints import JointKind, Scalars
 from pliant.robot.model import Joint, Limits, Motor
 from pliant.robot.named import Named
 from pliant.robot.structure import snapped
@@ -33,7 +32,7 @@ def check_finite(subject: str, *numbers: Scalar) -> None:
         raise RobotError(f"{subject} has the value {bad[0]}; give it a finite number")
 
 
-def vector(subject: str, what: str, values: Sequence[Scalar]) -> Vector:
+def vector(subject: str, what: str, values: Scalars) -> Vector:
     """Three finite numbers as a vector, exact zeros and ones as integers."""
     if len(values) != 3:
         raise RobotError(f"{what} of {subject} has {len(values)} entries; it takes three")
@@ -41,7 +40,7 @@ def vector(subject: str, what: str, values: Sequence[Scalar]) -> Vector:
     return Vector(*(snapped(x, 0) for x in values))
 
 
-def placement(subject: str, position: Sequence[Scalar], rpy: Sequence[Scalar]) -> Transform:
+def placement(subject: str, position: Scalars, rpy: Scalars) -> Transform:
     """The pose at a position [m] with roll, pitch and yaw [rad]."""
     p, angles = vector(subject, "position", position), vector(subject, "rpy", rpy)
     if all(is_constant(a) and a == 0 for a in angles):
@@ -105,7 +104,7 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
 
 def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | None]:
     """The kind with an axis of unit length, and a remark if it was not."""
-    axis: Sequence[Scalar] | None = getattr(kind, "axis", None)
+    axis: Scalars | None = getattr(kind, "axis", None)
     if axis is None:
         return kind, None
     vector(subject, "axis", axis)

@@ -47,10 +47,11 @@ from pliant.spatial import (
 
 __all__ = [
     "KINDS", "Continuous", "Fixed", "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute",
-    "Spherical",
+    "Scalars", "Spherical",
 ]  # fmt: skip
 
 Scalar = Any
+Scalars = Sequence[Scalar] | np.ndarray
 Axis = tuple[Scalar, Scalar, Scalar]
 
 
@@ -92,11 +93,11 @@ class JointKind:
             found.append(entries.index(1))
         return tuple(found)
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         """X_JB."""
         raise NotImplementedError
 
-    def motion(self, v: Sequence[Scalar]) -> Motion:
+    def motion(self, v: Scalars) -> Motion:
         """S v, the velocity of the child relative to the parent."""
         if self.rows is None:
             return sum((column * rate for column, rate in zip(self.columns, v, strict=True)), Motion.zero())
@@ -112,11 +113,11 @@ class JointKind:
         entries = list(f)
         return [entries[row] for row in self.rows]
 
-    def integrate(self, q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Scalars, w: Scalars) -> list[Scalar]:
         """Where the constant velocity w takes q in unit time."""
         return [a + b for a, b in zip(q, w, strict=True)]
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         """The constant velocity that takes q0 to q1 in unit time, the shorter way round."""
         return [b - a for a, b in zip(q0, q1, strict=True)]
 
@@ -124,9 +125,7 @@ class JointKind:
         """The coordinates at which the child's frame is the joint's."""
         return [0] * self.nq
 
-    def random(
-        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], size: int | None = None
-    ) -> list[Scalar]:
+    def random(self, rng: np.random.Generator, lower: Scalars, upper: Scalars, size: int | None = None) -> list[Scalar]:
         """Uniform coordinates: within the limits where there are any, else up to pi [rad] or 1 [m].
 
         Args:
@@ -146,7 +145,7 @@ class Fixed(JointKind):
     v_labels: ClassVar[tuple[str, ...]] = ()
     columns: ClassVar[tuple[Motion, ...]] = ()  # type: ignore[assignment]
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         return Transform.identity()
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
@@ -166,7 +165,7 @@ class _Turning(JointKind):
     def columns(self) -> tuple[Motion, ...]:  # type: ignore[override]
         return (Motion(Vector.zero(), Vector(*self.axis)),)
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         return Transform(_turn(self.axis, q[0]), Vector.zero())
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
@@ -199,7 +198,7 @@ class Helical(_Turning):
     def columns(self) -> tuple[Motion, ...]:  # type: ignore[override]
         return (Motion(Vector(*self.axis) * self.pitch, Vector(*self.axis)),)
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         return Transform(_turn(self.axis, q[0]), _along(self.axis, self.pitch * q[0]))
 
 
@@ -217,7 +216,7 @@ class Prismatic(JointKind):
     def columns(self) -> tuple[Motion, ...]:  # type: ignore[override]
         return (Motion(Vector(*self.axis), Vector.zero()),)
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         return Transform(MatrixRotation.identity(), _along(self.axis, q[0]))
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
@@ -235,13 +234,13 @@ class Spherical(JointKind):
         Motion(Vector.zero(), Vector.unit(k)) for k in range(3)
     )
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         return Transform(rotation_from_quaternion(*q), Vector.zero())
 
-    def integrate(self, q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Scalars, w: Scalars) -> list[Scalar]:
         return _normalised(quaternion_product(tuple(q), turn_exponential(Vector(*w))))
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         return list(turn_logarithm(_quaternion_from_to(q0, q1)))
 
     def neutral(self) -> list[Scalar]:
@@ -280,7 +279,7 @@ class Planar(JointKind):
                 R = turn_of_axis(self.axis)
                 return R.column(0), R.column(1), R.column(2)
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         x, y, c, s = q
         ex, ey, _ = self._directions
         p = ex * x + ey * y
@@ -292,13 +291,13 @@ class Planar(JointKind):
                 turned = AxisRotation(2, c, s).after(R).times(R.transposed())
                 return Transform(MatrixRotation(turned), p)
 
-    def integrate(self, q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Scalars, w: Scalars) -> list[Scalar]:
         x, y, c, s = q
         dx, dy, dc, ds = planar_exponential(*w)
         turn = _normalised((c * dc - s * ds, s * dc + c * ds))
         return [x + c * dx - s * dy, y + s * dx + c * dy, *turn]
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         (x0, y0, c0, s0), (x1, y1, c1, s1) = q0, q1
         dx, dy = x1 - x0, y1 - y0
         turn = c0 * c1 + s0 * s1, c0 * s1 - s0 * c1
@@ -325,15 +324,15 @@ class Free(JointKind):
         + [Motion(Vector.zero(), Vector.unit(k)) for k in range(3)]
     )
 
-    def transform(self, q: Sequence[Scalar]) -> Transform:
+    def transform(self, q: Scalars) -> Transform:
         return Transform(rotation_from_quaternion(*q[3:]), Vector(*q[:3]))
 
-    def integrate(self, q: Sequence[Scalar], w: Sequence[Scalar]) -> list[Scalar]:
+    def integrate(self, q: Scalars, w: Scalars) -> list[Scalar]:
         p, turn = pose_exponential(Vector(*w[:3]), Vector(*w[3:]))
         quaternion = _normalised(quaternion_product(tuple(q[3:]), turn))
         return [*self.transform(q).transform_point(p), *quaternion]
 
-    def difference(self, q0: Sequence[Scalar], q1: Sequence[Scalar]) -> list[Scalar]:
+    def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         X = self.transform(q0)
         p = X.R.rotate_back(Vector(*q1[:3]) - X.p)
         v, w = pose_logarithm(p, _quaternion_from_to(q0[3:], q1[3:]))
@@ -365,7 +364,7 @@ def _along(axis: Axis, distance: Scalar) -> Vector:
     return Vector(*(0 if is_constant(a) and a == 0 else a * distance for a in axis))
 
 
-def _quaternion_from_to(q0: Sequence[Scalar], q1: Sequence[Scalar]) -> tuple[Scalar, ...]:
+def _quaternion_from_to(q0: Scalars, q1: Scalars) -> tuple[Scalar, ...]:
     x, y, z, w = q0
     return quaternion_product((-x, -y, -z, w), tuple(q1))
 

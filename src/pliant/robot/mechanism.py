@@ -8,12 +8,11 @@
 Link i is in its own frame, B in formulas, and its parent's is P; -1 is the world.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pliant.robot.joints import Fixed, JointKind
+from pliant.robot.joints import Fixed, JointKind, Scalars
 from pliant.robot.model import WORLD, Joint
 from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform, turn_of_axis
 from pliant.scalar import is_constant
@@ -61,17 +60,17 @@ class Link:
     is_mimic: bool
     frame_turn: Transform
 
-    def position(self, q: Sequence[Scalar]) -> list[Scalar]:
+    def position(self, q: Scalars) -> list[Scalar]:
         """The joint's own coordinates, from the robot's."""
         own = list(q[self.q])
         return [self.ratio * x + self.offset for x in own] if self.is_mimic else own
 
-    def rate(self, v: Sequence[Scalar]) -> list[Scalar]:
+    def rate(self, v: Scalars) -> list[Scalar]:
         """The joint's own velocities, or accelerations, from the robot's."""
         own = list(v[self.v])
         return [self.ratio * x for x in own] if self.is_mimic else own
 
-    def transform(self, q: Sequence[Scalar]) -> Steps:
+    def transform(self, q: Scalars) -> Steps:
         """X_PB, as the constant placement and then the joint's motion."""
         return Steps(self.placement, self.kind.transform(self.position(q)))
 

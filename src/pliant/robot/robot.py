@@ -1,7 +1,7 @@
 """The robot: frozen, named, and edited by making copies."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import checks, describe
+from pliant.robot.joints import Scalars
 from pliant.robot.lumping import lumped
 from pliant.robot.mechanism import Mechanism
 from pliant.robot.model import WORLD, Body, Frame, Joint, Motor
@@ -67,6 +68,11 @@ class Robot:
     def mass(self) -> Scalar:
         """Of all bodies [kg]."""
         return sum(b.inertia.mass for b in self.bodies.values())
+
+    @property
+    def is_free(self) -> bool:
+        """Whether its base floats."""
+        return any(j.kind.name == "free" and j.parent == WORLD for j in self.joints.values())
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -191,9 +197,7 @@ class Robot:
         checks.check_motor(motor, self.joints)
         return replace(self, motors=self.motors.extended(motor))
 
-    def with_frame(
-        self, name: str, body: str, position: Sequence[Scalar] = (0, 0, 0), rpy: Sequence[Scalar] = (0, 0, 0)
-    ) -> "Robot":
+    def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
         """A copy with a frame more, placed on a body or another frame."""
         on = self.frame(body)
         frame = Frame(name, on.body, on.placement @ checks.placement(f"frame {name!r}", position, rpy))
@@ -249,8 +253,3 @@ class Robot:
     def __getstate__(self) -> dict[str, Any]:
         # what is cached is made again
         return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    @property
-    def is_free(self) -> bool:
-        """Whether its base floats."""
-        return any(j.kind.name == "free" and j.parent == WORLD for j in self.joints.values())

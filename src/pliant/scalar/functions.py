@@ -13,7 +13,7 @@ from pliant.scalar.expr import Expr
 from pliant.scalar.ops import TABLE
 
 __all__ = [
-    "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "exp", "floor", "is_constant",
+    "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "evaluate", "exp", "floor", "is_constant",
     "log", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
@@ -26,7 +26,8 @@ def is_constant(x: Scalar) -> bool:
     return isinstance(x, _PLAIN)
 
 
-def _evaluate(op: str, numpy_name: str, *args: Scalar) -> Scalar:
+def evaluate(op: str, *args: Scalar) -> Scalar:
+    """Any operation of the table, on scalars of any kind."""
     special = next((a for a in args if not isinstance(a, _PLAIN)), None)
     if special is None:
         return TABLE[op].python(*args)
@@ -34,8 +35,8 @@ def _evaluate(op: str, numpy_name: str, *args: Scalar) -> Scalar:
         return special.graph.apply(op, *args)
     if isinstance(special, np.ndarray):
         if special.dtype != object:
-            return getattr(np, numpy_name)(*args)
-        return np.vectorize(lambda *a: _evaluate(op, numpy_name, *a), otypes=[object])(*args)
+            return getattr(np, TABLE[op].numpy or op)(*args)
+        return np.vectorize(lambda *a: evaluate(op, *a), otypes=[object])(*args)
     return _sympy(op, args)
 
 
@@ -49,87 +50,87 @@ def _sympy(op: str, args: tuple) -> Scalar:
 
 def sin(x: Scalar) -> Scalar:
     """Sine of an angle [rad]."""
-    return _evaluate("sin", "sin", x)
+    return evaluate("sin", x)
 
 
 def cos(x: Scalar) -> Scalar:
     """Cosine of an angle [rad]."""
-    return _evaluate("cos", "cos", x)
+    return evaluate("cos", x)
 
 
 def tan(x: Scalar) -> Scalar:
     """Tangent of an angle [rad]."""
-    return _evaluate("tan", "tan", x)
+    return evaluate("tan", x)
 
 
 def asin(x: Scalar) -> Scalar:
     """Angle in [-pi/2, pi/2] with sine ``x``; NaN outside [-1, 1]."""
-    return _evaluate("asin", "arcsin", x)
+    return evaluate("asin", x)
 
 
 def acos(x: Scalar) -> Scalar:
     """Angle in [0, pi] with cosine ``x``; NaN outside [-1, 1]."""
-    return _evaluate("acos", "arccos", x)
+    return evaluate("acos", x)
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """Angle in [-pi, pi] of the point (x, y)."""
-    return _evaluate("atan2", "arctan2", y, x)
+    return evaluate("atan2", y, x)
 
 
 def sqrt(x: Scalar) -> Scalar:
     """Square root; NaN below zero."""
-    return _evaluate("sqrt", "sqrt", x)
+    return evaluate("sqrt", x)
 
 
 def exp(x: Scalar) -> Scalar:
     """Exponential."""
-    return _evaluate("exp", "exp", x)
+    return evaluate("exp", x)
 
 
 def log(x: Scalar) -> Scalar:
     """Natural logarithm; NaN below zero."""
-    return _evaluate("log", "log", x)
+    return evaluate("log", x)
 
 
 def abs(x: Scalar) -> Scalar:
     """Absolute value."""
-    return _evaluate("abs", "abs", x)
+    return evaluate("abs", x)
 
 
 def floor(x: Scalar) -> Scalar:
     """Largest integer not above ``x``."""
-    return _evaluate("floor", "floor", x)
+    return evaluate("floor", x)
 
 
 def minimum(a: Scalar, b: Scalar) -> Scalar:
     """The smaller one."""
-    return _evaluate("min", "minimum", a, b)
+    return evaluate("min", a, b)
 
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
     """The larger one."""
-    return _evaluate("max", "maximum", a, b)
+    return evaluate("max", a, b)
 
 
 def equal(a: Scalar, b: Scalar) -> Scalar:
     """The condition a = b (``==`` of SymPy asks for the same form instead)."""
-    return _evaluate("equal", "equal", a, b)
+    return evaluate("equal", a, b)
 
 
 def both(a: Scalar, b: Scalar) -> Scalar:
     """The condition that ``a`` and ``b`` hold."""
-    return _evaluate("and", "logical_and", a, b)
+    return evaluate("and", a, b)
 
 
 def either(a: Scalar, b: Scalar) -> Scalar:
     """The condition that ``a`` or ``b`` holds."""
-    return _evaluate("or", "logical_or", a, b)
+    return evaluate("or", a, b)
 
 
 def negation(a: Scalar) -> Scalar:
     """The condition that ``a`` does not hold."""
-    return _evaluate("not", "logical_not", a)
+    return evaluate("not", a)
 
 
 def select(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
@@ -138,6 +139,6 @@ def select(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
     Both sides are computed. A side that is not finite where it is not chosen does no harm to the
     value, but guard its argument if you take derivatives.
     """
-    return _evaluate("select", "where", condition, then, otherwise)
+    return evaluate("select", condition, then, otherwise)
 
 

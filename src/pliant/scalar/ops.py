@@ -7,6 +7,7 @@
   names of intrinsics, ``{I}`` its integer twin; or None for functions that `compiler.elementary`
   spells out in simpler operations first.
 - ``sympy``: the name of the SymPy function, or a function of the module and the arguments.
+- ``numpy``: the name of the NumPy function.
 
 Comparisons give a condition, which only ``select and or not`` take.
 """
@@ -31,6 +32,7 @@ class Op:
     partials: Callable[..., tuple] | None
     llvm: str | None
     sympy: str | Callable[..., Any] | None = None
+    numpy: str | None = None
 
 
 def _fma(a: float, b: float, c: float) -> float:
@@ -90,47 +92,47 @@ def _compare(code: str) -> str:
 
 _ROWS = [
     # arithmetic
-    Op("add", 2, lambda a, b: a + b, lambda a, b, r: (1, 1), "fadd {T} {a}, {b}", "Add"),
-    Op("sub", 2, lambda a, b: a - b, lambda a, b, r: (1, -1), "fsub {T} {a}, {b}", lambda sp, a, b: a - b),
-    Op("mul", 2, lambda a, b: a * b, lambda a, b, r: (b, a), "fmul {T} {a}, {b}", "Mul"),
-    Op("div", 2, _divide, lambda a, b, r: (1 / b, -r / b), "fdiv {T} {a}, {b}", lambda sp, a, b: a / b),
-    Op("neg", 1, lambda a: -a, lambda a, r: (-1,), "fneg {T} {a}", lambda sp, a: -a),
-    Op("sqrt", 1, _sqrt, lambda a, r: (0.5 / r,), "call {T} @llvm.sqrt.{N}({T} {a})", "sqrt"),
+    Op("add", 2, lambda a, b: a + b, lambda a, b, r: (1, 1), "fadd {T} {a}, {b}", "Add", "add"),
+    Op("sub", 2, lambda a, b: a - b, lambda a, b, r: (1, -1), "fsub {T} {a}, {b}", lambda sp, a, b: a - b, "subtract"),
+    Op("mul", 2, lambda a, b: a * b, lambda a, b, r: (b, a), "fmul {T} {a}, {b}", "Mul", "multiply"),
+    Op("div", 2, _divide, lambda a, b, r: (1 / b, -r / b), "fdiv {T} {a}, {b}", lambda sp, a, b: a / b, "divide"),
+    Op("neg", 1, lambda a: -a, lambda a, r: (-1,), "fneg {T} {a}", lambda sp, a: -a, "negative"),
+    Op("sqrt", 1, _sqrt, lambda a, r: (0.5 / r,), "call {T} @llvm.sqrt.{N}({T} {a})", "sqrt", "sqrt"),
     Op(
         "abs",
         1,
         abs,
         lambda a, r: (_choose(a < 0, -1, 1),),
         "call {T} @llvm.fabs.{N}({T} {a})",
-        "Abs",
+        "Abs", "abs",
     ),
-    Op("floor", 1, lambda a: float(math.floor(a)) if math.isfinite(a) else a, None, "call {T} @llvm.floor.{N}({T} {a})", "floor"),
-    Op("min", 2, min, lambda a, b, r: (_choose(b < a, 0, 1), _choose(b < a, 1, 0)), None, "Min"),
-    Op("max", 2, max, lambda a, b, r: (_choose(a < b, 0, 1), _choose(a < b, 1, 0)), None, "Max"),
+    Op("floor", 1, lambda a: float(math.floor(a)) if math.isfinite(a) else a, None, "call {T} @llvm.floor.{N}({T} {a})", "floor", "floor"),
+    Op("min", 2, min, lambda a, b, r: (_choose(b < a, 0, 1), _choose(b < a, 1, 0)), None, "Min", "minimum"),
+    Op("max", 2, max, lambda a, b, r: (_choose(a < b, 0, 1), _choose(a < b, 1, 0)), None, "Max", "maximum"),
     # conditions
-    Op("less", 2, lambda a, b: a < b, None, _compare("olt"), "StrictLessThan"),
-    Op("less_equal", 2, lambda a, b: a <= b, None, _compare("ole"), "LessThan"),
-    Op("equal", 2, lambda a, b: a == b, None, _compare("oeq"), "Equality"),
-    Op("and", 2, lambda a, b: bool(a and b), None, "and {B} {a}, {b}", "And"),
-    Op("or", 2, lambda a, b: bool(a or b), None, "or {B} {a}, {b}", "Or"),
-    Op("not", 1, lambda a: not a, None, "xor {B} {a}, splat (i1 true)", "Not"),
+    Op("less", 2, lambda a, b: a < b, None, _compare("olt"), "StrictLessThan", "less"),
+    Op("less_equal", 2, lambda a, b: a <= b, None, _compare("ole"), "LessThan", "less_equal"),
+    Op("equal", 2, lambda a, b: a == b, None, _compare("oeq"), "Equality", "equal"),
+    Op("and", 2, lambda a, b: bool(a and b), None, "and {B} {a}, {b}", "And", "logical_and"),
+    Op("or", 2, lambda a, b: bool(a or b), None, "or {B} {a}, {b}", "Or", "logical_or"),
+    Op("not", 1, lambda a: not a, None, "xor {B} {a}, splat (i1 true)", "Not", "logical_not"),
     Op(
         "select",
         3,
         lambda c, a, b: a if c else b,
         lambda c, a, b, r: (0, _choose(c, 1, 0), _choose(c, 0, 1)),
         "select {B} {a}, {T} {b}, {T} {c}",
-        lambda sp, c, a, b: sp.Piecewise((a, c), (b, True)),
+        lambda sp, c, a, b: sp.Piecewise((a, c), (b, True)), "where",
     ),
     # elementary functions
-    Op("sin", 1, _periodic(math.sin), lambda a, r: (a.graph.apply("cos", a),), None, "sin"),
-    Op("cos", 1, _periodic(math.cos), lambda a, r: (-a.graph.apply("sin", a),), None, "cos"),
-    Op("tan", 1, _periodic(math.tan), lambda a, r: (1 + r * r,), None, "tan"),
-    Op("asin", 1, _on_unit(math.asin), lambda a, r: (1 / _root(a),), None, "asin"),
-    Op("acos", 1, _on_unit(math.acos), lambda a, r: (-1 / _root(a),), None, "acos"),
-    Op("atan2", 2, math.atan2, lambda a, b, r: (b / (a * a + b * b), -a / (a * a + b * b)), None, "atan2"),
-    Op("exp", 1, _exp, lambda a, r: (r,), None, "exp"),
-    Op("log", 1, _log, lambda a, r: (1 / a,), None, "log"),
+    Op("sin", 1, _periodic(math.sin), lambda a, r: (a.graph.apply("cos", a),), None, "sin", "sin"),
+    Op("cos", 1, _periodic(math.cos), lambda a, r: (-a.graph.apply("sin", a),), None, "cos", "cos"),
+    Op("tan", 1, _periodic(math.tan), lambda a, r: (1 + r * r,), None, "tan", "tan"),
+    Op("asin", 1, _on_unit(math.asin), lambda a, r: (1 / _root(a),), None, "asin", "arcsin"),
+    Op("acos", 1, _on_unit(math.acos), lambda a, r: (-1 / _root(a),), None, "acos", "arccos"),
+    Op("atan2", 2, math.atan2, lambda a, b, r: (b / (a * a + b * b), -a / (a * a + b * b)), None, "atan2", "arctan2"),
+    Op("exp", 1, _exp, lambda a, r: (r,), None, "exp", "exp"),
+    Op("log", 1, _log, lambda a, r: (1 / a,), None, "log", "log"),
     # what the lowering makes of the above; not for tracing by hand
     Op("fma", 3, _fma, None, "call {T} @llvm.fma.{N}({T} {a}, {T} {b}, {T} {c})"),
     Op("round", 1, lambda a: float(round(a)) if math.isfinite(a) else a, None, "call {T} @llvm.rint.{N}({T} {a})"),

@@ -236,7 +236,10 @@ def quaternion_from_matrix(m: Matrix3) -> tuple[Scalar, ...]:
 
 
 def rpy_from_matrix(m: Matrix3) -> tuple[Scalar, Scalar, Scalar]:
-    """Roll, pitch and yaw of R = Rz Ry Rx [rad]."""
+    """Roll, pitch and yaw of R = Rz Ry Rx [rad], also where pitch is a right angle and yaw any."""
     e = m.entry
-    cosine = sqrt(e(0, 0) * e(0, 0) + e(1, 0) * e(1, 0))
-    return atan2(e(2, 1), e(2, 2)), atan2(-e(2, 0), cosine), atan2(e(1, 0), e(0, 0))
+    yaw = atan2(e(1, 0), e(0, 0))
+    c, s = cos(yaw), sin(yaw)
+    # Rz^T R = Ry Rx has the middle row (0, cos roll, -sin roll), whatever yaw was chosen
+    roll = atan2(s * e(0, 2) - c * e(1, 2), c * e(1, 1) - s * e(0, 1))
+    return roll, atan2(-e(2, 0), c * e(0, 0) + s * e(1, 0)), yaw

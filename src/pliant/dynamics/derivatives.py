@@ -1,0 +1,203 @@
+"""Derivatives of inverse and forward dynamics, by a recursion of their own.
+
+The chain rule through Newton-Euler would do the work once per dof. Instead, moving joint j a little
+carries all that hangs on it along as one rigid body, so the change of a force felt at joint i is a
+product of something of i with something of j [Carpentier and Mansard 2018; Singh, Russell and Wensing
+2022]. With v and a of the parent of joint j seen at j, and S its columns,
+
+    Pd = v_p x S,   Pdd = a_p x S + v_p x Pd,   Sd = v x S,
+
+and with I, B, f composite over what hangs on i, for j on the path from i to the root,
+
+    d tau_i / d q_j = S_i^T (2 B Pd_j + I Pdd_j)
+    d tau_j / d q_i = S_j^T (2 B Pd_i + I Pdd_i + S_i x* f)       (j above i)
+    d tau_i / d v_j = S_i^T (2 B S_j + I (Pd_j + Sd_j)),   and the same with i and j changed round.
+
+B, the part of the force that is linear in a change of velocity, has a simple form for a rigid body:
+2 B x = 2 (x_w x p, G x_w), with p the linear momentum and G a 3x3 matrix (`_coriolis`). So it takes
+twelve numbers, not thirty-six.
+
+Derivatives by q are in the tangent space: by w in q (+) w, as `Robot.integrate` has it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pliant.dynamics.articulated_body import forward_dynamics
+from pliant.dynamics.factor import Factor, factorized
+from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
+from pliant.robot import Link, Robot
+from pliant.spatial import Force, Inertia, Matrix3, Motion, Steps, Transform, Vector, skew
+
+__all__ = ["InverseDerivatives", "inverse_dynamics_derivatives"]
+
+Scalar = Any
+Matrix = list[list[Scalar]]
+
+
+class InverseDerivatives(NamedTuple):
+    """Derivatives of tau by q, v and vd; the last is M."""
+
+    q: Matrix
+    v: Matrix
+    vd: Matrix
+
+
+class _Coriolis:
+    """B of a rigid body or a composite: B x = (x_w x p, G x_w)."""
+
+    __slots__ = ("G", "p")
+
+    def __init__(self, p: Vector, G: Matrix3):
+        self.p = p
+        self.G = G
+
+    def __add__(self, other: "_Coriolis") -> "_Coriolis":
+        return _Coriolis(self.p + other.p, self.G + other.G)
+
+    def twice(self, x: Motion) -> Force:
+        """2 B x."""
+        return Force(x.angular.cross(self.p) * 2, (self.G @ x.angular) * 2)
+
+    def twice_back(self, S: Motion) -> Vector:
+        """The vector w with S . (2 B x) = w . x_w for every x."""
+        return (self.p.cross(S.linear) + self.G.transposed_times(S.angular)) * 2
+
+    def transformed(self, X: Transform | Steps) -> "_Coriolis":
+        if isinstance(X, Steps):
+            return self.transformed(X.then).transformed(X.first)
+        p, G = X.R.rotate(self.p), X.R.conjugate(self.G)
+        # about another origin, p_AB x (x_w x p) joins in
+        return _Coriolis(p, G - skew(X.p).times(skew(p)))
+
+
+def _coriolis(inertia: Inertia, v: Motion) -> _Coriolis:
+    """G = -h~ v~ - J w~ + (S w)~, S the second moment of mass, v and w of the body's origin."""
+    h, w = skew(inertia.h), v.angular
+    G = skew(inertia.second_moment() @ w) - h.times(skew(v.linear)) - inertia.J.full().times(skew(w))
+    return _Coriolis((inertia @ v).linear, G)
+
+
+class _State:
+    """What the inward pass needs of a link: its pose, its motion and its parent's, all in its frame."""
+
+    __slots__ = ("X_PB", "a_P", "link", "v", "v_P")
+
+    def __init__(self, link: Link, X_PB: Steps, v_P: Motion, a_P: Motion, v: Motion):
+        self.link = link
+        self.X_PB = X_PB
+        self.v_P = v_P
+        self.a_P = a_P
+        self.v = v
+
+    def changes(self) -> list[tuple[Motion, Motion, Motion, Motion]]:
+        """S, Pd, Pdd and Pd + Sd of each dof (times the ratio of a joint that mimics)."""
+        found = []
+        for column in self.link.kind.columns:
+            S = column * self.link.ratio
+            Pd = self.v_P.cross(S)
+            found.append((S, Pd, self.a_P.cross(S) + self.v_P.cross(Pd), Pd + self.v.cross(S)))
+        return found
+
+
+def inverse_dynamics_derivatives(
+    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], *, external: Any = None
+) -> InverseDerivatives:
+    """Derivatives of `inverse_dynamics` by q (in the tangent space), v and vd, nv x nv each."""
+    mechanism = robot.mechanism
+    n = mechanism.nv
+    states, f = _outward(robot, q, v, vd)
+    if external is not None:
+        f = [a - b for a, b in zip(f, external_forces(robot, external), strict=True)]
+    by_q, by_v, by_vd = ([[0] * n for _ in range(n)] for _ in range(3))
+    I = [link.inertia for link in mechanism.links]
+    B = [_coriolis(s.link.inertia, s.v) for s in states]
+    changes = [s.changes() for s in states]
+    for state in reversed(states):
+        link, i = state.link, state.link.index
+        for d, (S, Pd, Pdd, both) in zip(link.dofs, changes[i], strict=True):
+            # seen from joint i: what its own force is made of, and what its own change brings about
+            inertial, convective = I[i] @ S, B[i].twice_back(S)
+            moved = B[i].twice(Pd) + I[i] @ Pdd
+            hurried = B[i].twice(S) + I[i] @ both
+            rest = S.cross_force(f[i])
+            above = state
+            while True:
+                own = above is state
+                for e, (S_e, Pd_e, Pdd_e, both_e) in zip(above.link.dofs, changes[above.link.index], strict=True):
+                    _add(by_q, d, e, convective.dot(Pd_e.angular) + Pdd_e.dot(inertial))
+                    _add(by_v, d, e, convective.dot(S_e.angular) + both_e.dot(inertial))
+                    _add(by_vd, d, e, S_e.dot(inertial))
+                    if not own:
+                        _add(by_q, e, d, S_e.dot(moved))
+                        _add(by_v, e, d, S_e.dot(hurried))
+                        _add(by_vd, e, d, S_e.dot(inertial))
+                if above.link.parent < 0:
+                    break
+                X = above.X_PB
+                inertial, convective, hurried = X.act(inertial), X.rotate(convective), X.act(hurried)
+                moved = X.act(moved + rest) if own else X.act(moved)
+                above = states[above.link.parent]
+        if link.parent >= 0:
+            p = link.parent
+            I[p] = I[p] + I[i].transformed(state.X_PB)
+            B[p] = B[p] + B[i].transformed(state.X_PB)
+            f[p] = f[p] + state.X_PB.act(f[i])
+    for d, arm in enumerate(mechanism.armature):
+        by_vd[d][d] = by_vd[d][d] + arm
+    return InverseDerivatives(by_q, by_v, by_vd)
+
+
+def _add(matrix: Matrix, r: int, c: int, value: Scalar) -> None:
+    matrix[r][c] = matrix[r][c] + value
+
+
+def _outward(robot: Robot, q, v, vd) -> tuple[list[_State], list[Force]]:
+    """Motion of every link and the force its inertia asks for; accelerations are spatial here."""
+    mechanism = robot.mechanism
+    rest, falling = Motion.zero(), Motion(-mechanism.gravity, Vector.zero())
+    states: list[_State] = []
+    accelerations: list[Motion] = []
+    forces: list[Force] = []
+    for link in mechanism.links:
+        X_PB = link.transform(q)
+        v_P = X_PB.act_back(states[link.parent].v if link.parent >= 0 else rest)
+        a_P = X_PB.act_back(accelerations[link.parent] if link.parent >= 0 else falling)
+        vJ = link.kind.motion(link.rate(v))
+        velocity = v_P + vJ
+        a = a_P + link.kind.motion(link.rate(vd)) + velocity.cross(vJ)
+        states.append(_State(link, X_PB, v_P, a_P, velocity))
+        accelerations.append(a)
+        forces.append(link.inertia @ a + velocity.cross_force(link.inertia @ velocity))
+    return states, forces
+
+
+@inverse_dynamics.derivative
+def _inverse_rule(robot: Robot, q, v, vd, *, external: Any = None, wrt: Sequence[str]) -> dict[str, Matrix]:
+    found = inverse_dynamics_derivatives(robot, q, v, vd, external=external)
+    return {name: getattr(found, name) for name in wrt if name in InverseDerivatives._fields}
+
+
+@forward_dynamics.derivative
+def _forward_rule(robot: Robot, q, v, tau, *, external: Any = None, wrt: Sequence[str]) -> dict[str, Matrix]:
+    """By the implicit function: with tau = ID(q, v, vd), d vd / d x = -M^-1 d ID / d x."""
+    vd = forward_dynamics.algorithm(robot, q, v, tau, external=external)
+    found = inverse_dynamics_derivatives(robot, q, v, vd, external=external)
+    factor = factorized(robot.mechanism, found.vd)
+    results: dict[str, Matrix] = {}
+    for name in wrt:
+        if name in ("q", "v"):
+            results[name] = _solved(factor, getattr(found, name), sign=-1)
+        elif name == "tau":
+            unit = [[1 if r == c else 0 for c in range(robot.nv)] for r in range(robot.nv)]
+            inverse = _solved(factor, unit)
+            # symmetric: the half that costs less
+            results[name] = [[inverse[min(r, c)][max(r, c)] for c in range(robot.nv)] for r in range(robot.nv)]
+    return results
+
+
+def _solved(factor: Factor, matrix: Matrix, sign: int = 1) -> Matrix:
+    """sign M^-1 matrix, column by column."""
+    n = len(matrix)
+    columns = [factor.solve([sign * matrix[r][c] for r in range(n)]) for c in range(n)]
+    return [[columns[c][r] for c in range(n)] for r in range(n)]

@@ -1,0 +1,70 @@
+"""Derivatives of a graph, from the table of operations: they are nodes of the same graph."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pliant.errors import TraceError
+from pliant.scalar.expr import Expr
+from pliant.scalar.interp import nodes_of
+from pliant.scalar.ops import TABLE
+
+__all__ = ["adjoints", "jacobian", "tangents"]
+
+Scalar = Any
+
+
+def tangents(outputs: Sequence[Expr], seeds: Mapping[Expr, Scalar]) -> list[Scalar]:
+    """How the outputs change when the inputs change at the rates ``seeds`` (forward derivative).
+
+    Inputs without a seed stay as they are. A rate that is zero by structure is the integer 0.
+    """
+    rates: dict[int, Scalar] = {node.index: rate for node, rate in seeds.items()}
+    for node in nodes_of(outputs):
+        if not node.args or node.index in rates:
+            continue
+        moving = [k for k, a in enumerate(node.args) if not _is_zero(rates.get(a.index, 0))]
+        if moving:
+            partials = _partials(node)
+            rate = 0
+            for k in moving:
+                rate = rate + partials[k] * rates[node.args[k].index]
+            rates[node.index] = rate
+    return [rates.get(node.index, 0) for node in outputs]
+
+
+def adjoints(outputs: Sequence[Expr], weights: Sequence[Scalar], inputs: Sequence[Expr]) -> list[Scalar]:
+    """Derivatives of sum_k weights[k] outputs[k] by each of the inputs (reverse derivative)."""
+    gathered: dict[int, Scalar] = {}
+    for node, weight in zip(outputs, weights, strict=True):
+        gathered[node.index] = gathered.get(node.index, 0) + weight
+    for node in reversed(nodes_of(outputs)):
+        weight = gathered.get(node.index, 0)
+        if not node.args or _is_zero(weight):
+            continue
+        for a, partial in zip(node.args, _partials(node), strict=True):
+            if a.op != "const" and not _is_zero(partial):
+                gathered[a.index] = gathered.get(a.index, 0) + partial * weight
+    return [gathered.get(node.index, 0) for node in inputs]
+
+
+def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr]) -> list[list[Scalar]]:
+    """The matrix of derivatives, a row an output: by columns or by rows, whichever are fewer."""
+    if len(inputs) <= len(outputs):
+        columns = [tangents(outputs, {x: 1}) for x in inputs]
+        return [[column[r] for column in columns] for r in range(len(outputs))]
+    return [adjoints([y], [1], inputs) for y in outputs]
+
+
+def _partials(node: Expr) -> tuple:
+    row = TABLE[node.op]
+    if row.partials is not None:
+        return row.partials(*node.args, node)
+    if row.llvm is None and row.sympy is None:
+        raise TraceError(f"{node.op} belongs to lowered code, which has no derivative")
+    return (0,) * row.arity
+
+
+def _is_zero(x: Any) -> bool:
+    if isinstance(x, Expr):
+        return x.op == "const" and x.value == 0
+    return isinstance(x, int | float) and x == 0

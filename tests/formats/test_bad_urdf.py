@@ -1,0 +1,171 @@
+"""Files that describe no robot: each error names file, line, thing and cure."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.errors import RobotError
+from pliant.formats import load_urdf
+from urdf_text import INERTIAL, PENDULUM, joint, link, refused
+
+
+def test_missing_file(write, tmp_path: Path) -> None:
+    write(*PENDULUM, name="pendulum.urdf")
+    refused(tmp_path / "pendulm.urdf", "no such file", "pendulum.urdf")
+    refused(tmp_path / "nowhere" / "a.urdf", "no such file", "folder")
+
+
+def test_folder(write, tmp_path: Path) -> None:
+    write(*PENDULUM, name="pendulum.urdf")
+    refused(tmp_path, "folder", "pendulum.urdf")
+
+
+@pytest.mark.parametrize("text", ["", "not xml", "<robot>", "<robot></link>", '<robot name="a">\n<link></robot>', "\0"])
+def test_not_xml(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "bad.urdf"
+    path.write_text(text)
+    refused(path, "bad.urdf:", "not well-formed XML", "column")
+
+
+def test_wrong_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "bad.urdf"
+    path.write_bytes(b'<robot name="\xff\xfe"/>')
+    refused(path, "bad.urdf:1", "XML")
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">',
+        '<!ENTITY c SYSTEM "file:///etc/passwd">',
+        '<!ENTITY % p SYSTEM "http://example.org/a.dtd"> %p;',
+        "<!ELEMENT robot ANY>",
+    ],
+)
+def test_declarations_are_refused(tmp_path: Path, doctype: str) -> None:
+    path = tmp_path / "laughs.urdf"
+    path.write_text(f'<?xml version="1.0"?>\n<!DOCTYPE robot [{doctype}]>\n<robot name="&c;"><link name="a"/></robot>')
+    refused(path, "laughs.urdf:2", "refused", "remove it")
+
+
+def test_external_dtd_is_refused_and_a_bare_doctype_is_harmless(write) -> None:
+    refused(write(head='<!DOCTYPE robot SYSTEM "a.dtd"><robot name="r">'), "DOCTYPE")
+    assert load_urdf(write(link("a"), head='<!DOCTYPE robot><robot name="r">')).name == "r"
+
+
+def test_too_deep_and_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "deep.urdf"
+    path.write_text('<robot name="r">' + "<a>" * 200 + "</a>" * 200 + "</robot>")
+    refused(path, "nested deeper")
+    monkeypatch.setattr("pliant.formats.xml.MAX_BYTES", 100)
+    refused(path, "larger than")
+
+
+def test_other_formats(tmp_path: Path) -> None:
+    path = tmp_path / "a.urdf"
+    path.write_text('<mujoco model="a"/>')
+    refused(path, "<mujoco>", "MJCF")
+
+
+def test_stub_without_links(write) -> None:
+    refused(write(), "no links")
+
+
+def test_unexpanded_xacro(write) -> None:
+    refused(
+        write(*PENDULUM, '<xacro:macro name="m"/>', head='<robot name="r" xmlns:xacro="x">\n'), "xacro:macro", "expand"
+    )
+    refused(write(link("a", INERTIAL.replace('"2"', '"${m}"'))), "'${m}'", "xacro")
+
+
+@pytest.mark.parametrize("value", ["two", "", "1,5", "nan", "inf", "1_0", "1 2"])
+def test_numbers_that_are_none(write, value: str) -> None:
+    refused(
+        write(link("a"), link("b", INERTIAL.replace('value="2"', f'value="{value}"')), joint("j", "a", "b")),
+        "urdf:7",
+        "mass",
+    )
+
+
+@pytest.mark.parametrize("value", ["1 2", "1 2 3 4", "1 2 z"])
+def test_vectors_that_are_none(write, value: str) -> None:
+    refused(write(link("a", INERTIAL.replace("0.1 0.2 0.3", value))), "urdf:3", repr(value), "3 finite numbers")
+
+
+def test_negative_mass(write) -> None:
+    path = write(link("a"), link("b", INERTIAL.replace('"2"', '"-2"')), joint("j", "a", "b"))
+    refused(path, "urdf:6", "'b'", "negative")
+
+
+def test_missing_parts(write) -> None:
+    refused(write('<link name="a"><inertial><mass value="1"/></inertial></link>'), "<inertial> has no <inertia>")
+    refused(write("<link/>"), "<link> has no name")
+    refused(write(link("a"), '<joint type="fixed"/>'), "<joint> has no name")
+    refused(write(link("a"), '<joint name="j"/>'), "<joint> has no type")
+    refused(write(link("a"), '<joint name="j" type="fixed"><child link="a"/></joint>'), "<joint> has no <parent>")
+
+
+def test_unknown_link_and_type(write) -> None:
+    refused(write(link("base"), link("rod"), joint("j", "bas", "rod")), "urdf:10", "'bas'", "'base'", "'j'")
+    refused(write(*PENDULUM[:2], joint("j", "base", "rod", "revolut")), "urdf:10", "'j'", "'revolute'")
+
+
+def test_duplicate_names(write) -> None:
+    refused(write(link("a"), link("a")), "urdf:6", "'a'", "unique")
+    elements = (link("a"), link("b", ""), link("c", ""), joint("j", "a", "b"), joint("j", "a", "c"))
+    refused(write(*elements), "urdf:9", "'j'", "unique")
+
+
+def test_two_roots(write) -> None:
+    refused(write(link("a", ""), link("b", ""), link("c", ""), joint("j", "a", "b")), "2 roots", "'a'", "'c'", "join")
+
+
+def test_two_parents(write) -> None:
+    joints = joint("i", "a", "b"), joint("j", "a", "c"), joint("k", "b", "c")
+    elements = (link("a", ""), link("b", ""), link("c", ""), *joints)
+    refused(write(*elements), "'c'", "'j'", "'k'", "remove one")
+
+
+def test_cycle(write) -> None:
+    elements = (link("root", ""), link("a", ""), link("b", ""), joint("j", "a", "b"), joint("k", "b", "a"))
+    message = refused(write(*elements), "cycle", "remove one")
+    assert "a -> b -> a" in message or "b -> a -> b" in message
+    assert "robot.urdf:3:" in message or "robot.urdf:4:" in message
+
+
+def test_unknown_base(write) -> None:
+    refused(write(*PENDULUM), "'floating'", "'free'", base="floating")
+
+
+def test_mutilated_files_meet_no_other_error(tmp_path: Path) -> None:
+    """Whatever is cut out of a file, doubled or overwritten: it loads, or the error is ours."""
+    rng = np.random.default_rng(0)
+    source = (Path(pliant.__file__).parent / "robots" / "two_link_arm.urdf").read_bytes()
+    words = [
+        b"",
+        b"0",
+        b"nan",
+        b"-1",
+        b"1e999",
+        b'"',
+        b"<",
+        b"/>",
+        b"</link>",
+        b"base",
+        b"world",
+        b"&amp;",
+        b"\xff",
+        b" 1 2",
+    ]
+    path, refusals = tmp_path / "robot.urdf", 0
+    for _ in range(300):
+        a, length = int(rng.integers(len(source))), int(rng.integers(1, 30))
+        path.write_bytes(source[:a] + words[rng.integers(len(words))] * int(rng.integers(3)) + source[a + length :])
+        try:
+            load_urdf(path, base="free" if rng.random() < 0.5 else "fixed", mimic=True)
+        except RobotError as error:
+            refusals += 1
+            assert "robot.urdf" in str(error)
+    assert 0 < refusals < 300

@@ -1,0 +1,172 @@
+"""What the URDF reader reads."""
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from pliant.formats import load_urdf
+from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
+
+# ---- what is read
+
+
+def test_a_joint_with_everything(load) -> None:
+    inside = '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><dynamics damping="0.5" friction="0.25"/>' + LIMIT
+    robot = load(link("base"), link("rod"), joint("hinge", "base", "rod", inside=inside))
+    hinge = robot.joints["hinge"]
+    assert hinge.kind.name == "revolute"
+    assert (hinge.parent, hinge.child) == ("base", "rod")
+    assert (hinge.damping, hinge.friction) == ((0.5,), (0.25,))
+    assert (hinge.limits.lower, hinge.limits.upper) == ((-1,), (2,))
+    assert (hinge.limits.effort, hinge.limits.velocity) == ((3,), (4,))
+    X_PJ = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.2, 0.3), np.array([1.0, 2, 3]))
+    # a turn of three angles: a few roundings
+    np.testing.assert_allclose(np.array(hinge.placement.homogeneous(), float), X_PJ.homogeneous, atol=1e-15)
+    assert robot.motors["hinge"].effort_limit == 3
+    assert robot.motors["hinge"].velocity_limit == 4
+    assert len(robot.report) == 0
+
+
+def test_inertia_agrees_with_pinocchio(write) -> None:
+    path = write(*PENDULUM)
+    ours = load_urdf(path).bodies["rod"].inertia
+    theirs = pin.buildModelFromUrdf(str(path)).inertias[1]
+    assert ours.mass == theirs.mass
+    np.testing.assert_allclose(list(ours.h), theirs.mass * theirs.lever, rtol=1e-15)
+    about_origin = theirs.matrix()[3:, 3:]
+    np.testing.assert_allclose(np.array(list(ours.J.full())).reshape(3, 3), about_origin, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("type_", "kind", "nq", "nv"),
+    [
+        ("revolute", "revolute", 1, 1),
+        ("continuous", "continuous", 1, 1),
+        ("prismatic", "prismatic", 1, 1),
+        ("fixed", "fixed", 0, 0),
+        ("floating", "free", 7, 6),
+        ("planar", "planar", 4, 3),
+    ],
+)
+def test_types_of_joints(load, type_: str, kind: str, nq: int, nv: int) -> None:
+    robot = load(link("base"), link("rod"), joint("j", "base", "rod", type_))
+    assert robot.joints["j"].kind.name == kind
+    assert (robot.nq, robot.nv) == (nq, nv)
+
+
+def test_base_free_or_fixed(load) -> None:
+    assert (load(*PENDULUM).nq, load(*PENDULUM, base="free").nq) == (1, 8)
+    assert load(*PENDULUM, base="free").joints["root_joint"].kind.name == "free"
+
+
+def test_siblings_come_by_name_as_in_pinocchio(write) -> None:
+    names = ["b", "a10", "a2", "B", "é"]
+    path = write(
+        link("base"), *(link(f"l{k}") + joint(name, "base", f"l{k}") for k, name in enumerate(names)), link("end"),
+        joint("after", "l0", "end"),
+    )  # fmt: skip
+    moving = [j.name for j in load_urdf(path).joints.values() if j.kind.nv]
+    assert moving == list(pin.buildModelFromUrdf(str(path)).names)[1:]
+    assert list(load_urdf(path).motors) == moving
+
+
+def test_link_without_inertial_weighs_nothing(load) -> None:
+    robot = load(link("base"), link("frame", ""), joint("f", "base", "frame", "fixed"))
+    assert robot.bodies["frame"].inertia.mass == 0
+    assert len(robot.report) == 0
+
+
+def test_passive_joints_have_no_motor(load) -> None:
+    robot = load(link("a"), link("b"), joint("j", "a", "b", inside=LIMIT.replace('effort="3"', 'effort="0"')))
+    assert robot.nu == 0
+
+
+def test_continuous_joint_needs_no_limits(load) -> None:
+    robot = load(link("a"), link("b"), joint("j", "a", "b", "continuous", ""))
+    assert robot.motors["j"].effort_limit == math.inf
+    assert len(robot.report) == 0
+
+
+def test_root_named_world(load) -> None:
+    elements = (link("world", ""), link("arm"), joint("j", "world", "arm"))
+    assert list(load(*elements).bodies) == ["arm"]
+    free = load(*elements, base="free")
+    assert list(free.bodies) == ["world_link", "arm"]
+    assert "world_link" in str(free.report)
+
+
+def test_joint_named_root_joint(load) -> None:
+    robot = load(link("base"), link("rod"), joint("root_joint", "base", "rod"))
+    assert {j.name: j.kind.name for j in robot.joints.values()} == {"world_joint": "fixed", "root_joint": "revolute"}
+
+
+def test_name_comes_from_file_or_argument(load, write) -> None:
+    assert load(*PENDULUM).name == "r"
+    assert load(*PENDULUM, name="other").name == "other"
+    nameless = load_urdf(write(*PENDULUM, head="<robot>\n"))
+    assert nameless.name == "robot"
+    assert [f.kind for f in nameless.report] == ["guessed"]
+
+
+# ---- mimic joints
+
+
+MIMIC = (
+    link("base"), link("a"), link("b"), link("c"),
+    joint("lead", "base", "a"),
+    joint("follow", "base", "b", inside=LIMIT + '<mimic joint="lead" multiplier="2" offset="0.5"/>'),
+    joint("last", "base", "c", inside=LIMIT + '<mimic joint="follow" multiplier="-1"/>'),
+)  # fmt: skip
+
+
+def test_mimic_joints_are_independent_by_default(load) -> None:
+    robot = load(*MIMIC)
+    assert robot.nq == 3
+    assert all(j.mimic is None for j in robot.joints.values())
+    assert "mimic=True" in str(robot.report)
+    assert "(2 times)" in str(robot.report)
+
+
+def test_mimic_joints_coupled(load) -> None:
+    robot = load(*MIMIC, mimic=True)
+    assert (robot.nq, robot.nu) == (1, 1)
+    # last = -follow = -(2 lead + 0.5)
+    positions = {link.name: link.position([1.0])[0] for link in robot.mechanism.links}
+    assert positions == {"lead": 1.0, "follow": 2.5, "last": -2.5}
+
+
+@pytest.mark.parametrize(("leader", "word"), [("led", "'lead'"), ("follow", "itself")])
+def test_mimic_of_nothing_or_itself(load, write, leader: str, word: str) -> None:
+    inside = f'{LIMIT}<mimic joint="{leader}"/>'
+    elements = (
+        link("base"),
+        link("a"),
+        link("b"),
+        joint("lead", "base", "a"),
+        joint("follow", "base", "b", inside=inside),
+    )
+    robot = load(*elements, mimic=True)
+    assert robot.nq == 2
+    assert [f.kind for f in robot.report] == ["odd"]
+    assert word in robot.report[0].message
+    refused(write(*elements), "follow", word, "strict=False", mimic=True, strict=True)
+
+
+# ---- shapes
+
+
+def test_shapes_and_colours(load) -> None:
+    visual = """<visual name="shell"><origin xyz="1 0 0"/><geometry><box size="1 2 3"/></geometry>
+      <material name="red"/></visual>
+      <visual><geometry><sphere radius="0.5"/></geometry><material name=""><color rgba="0 0 1 1"/></material></visual>
+      <collision><geometry><cylinder radius="0.1" length="0.7"/></geometry></collision>"""
+    robot = load('<material name="red"><color rgba="1 0 0 1"/></material>\n', link("a", INERTIAL + visual))
+    box, ball = robot.bodies["a"].visuals
+    assert (box.kind, box.size, box.name, box.color) == ("box", (1, 2, 3), "shell", (1, 0, 0, 1))
+    assert list(box.placement.p) == [1, 0, 0]
+    assert (ball.kind, ball.size, ball.color) == ("sphere", (0.5,), (0, 0, 1, 1))
+    (tube,) = robot.bodies["a"].collisions
+    assert (tube.kind, tube.size) == ("cylinder", (0.1, 0.7))
+    assert len(robot.report) == 0
