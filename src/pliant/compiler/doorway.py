@@ -211,7 +211,7 @@ def _method() -> _Method:
         native.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
     text = _TEXT.replace("TRIPLE", native.machine().triple)
     key = hashlib.sha256(f"{text} {native.machine()} {native.versions()}".encode()).hexdigest()
-    loaded = native.loaded(key, lambda: text)
+    loaded = native.loaded(key, lambda: text, ("enter",))
     _keep.append(loaded)
     return _Method(b"enter", loaded.address("enter"), _METH_FASTCALL, b"Run a kernel on arrays that fit it.")
 

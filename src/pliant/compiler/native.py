@@ -2,7 +2,8 @@
 
 import ctypes
 import functools
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.compiler import cache
@@ -44,8 +45,11 @@ def machine() -> Machine:
 def _target_machine() -> Any:
     llvm, m = _llvm(), machine()
     target = llvm.Target.from_triple(m.triple)
-    features = m.features
-    return target.create_target_machine(cpu=m.cpu, features=features, opt=_CODEGEN_LEVEL, reloc="pic", codemodel="jitdefault")
+    # code finds its constants relative to itself: one instruction less for each, and safe because
+    # `Loaded` keeps code and data in one stretch of memory
+    return target.create_target_machine(
+        cpu=m.cpu, features=m.features, opt=_CODEGEN_LEVEL, reloc="pic", codemodel="small"
+    )
 
 
 def versions() -> str:
@@ -66,38 +70,52 @@ def disassembly(text: str) -> str:
     return _target_machine().emit_assembly(_llvm().parse_assembly(text))
 
 
-class Loaded:
-    """Machine code in memory; lives as long as this object."""
+@functools.cache
+def _linker() -> Any:
+    """One for the process. It checks that every reference reaches what it points to."""
+    llvm = _llvm()
+    target = llvm.Target.from_triple(machine().triple)
+    return llvm.create_lljit_compiler(target.create_target_machine(reloc="pic", codemodel="small"), use_jit_link=True)
 
-    def __init__(self, code: bytes):
-        llvm = _llvm()
-        target = llvm.Target.from_triple(machine().triple)
-        holder = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(holder, target.create_target_machine(codemodel="jitdefault"))
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+
+_numbers = itertools.count()
+
+
+class Loaded:
+    """Machine code in memory, with the addresses of some of its functions; lives as long as this object."""
+
+    def __init__(self, code: bytes, names: Sequence[str] = ("run",)):
+        library = _llvm().JITLibraryBuilder().add_object_img(code).add_current_process()
+        for name in names:
+            library = library.export_symbol(name)
+        for name, address in _symbols.items():
+            library = library.import_symbol(name, address)
+        self._tracker = library.link(_linker(), f"pliant{next(_numbers)}")
 
     def address(self, name: str) -> int:
         """Where a function starts."""
-        return self._engine.get_function_address(name)
+        return self._tracker[name]
 
 
-def loaded(key: str, text: Callable[[], str]) -> Loaded:
+def loaded(key: str, text: Callable[[], str], names: Sequence[str] = ("run",)) -> Loaded:
     """The code of that key from the cache, or compiled from ``text()`` and kept."""
     code = cache.read(key)
     if code is not None:
         try:
-            return Loaded(code)
+            return Loaded(code, names)
         except RuntimeError:
             pass  # not an object file after all: compile
     code = object_code(text())
     cache.write(key, code)
-    return Loaded(code)
+    return Loaded(code, names)
 
 
 def add_symbol(name: str, address: int) -> None:
     """Make a function of this process known to compiled code."""
-    _llvm().add_symbol(name, address)
+    _symbols[name] = address
+
+
+_symbols: dict[str, int] = {}
 
 
 RUN = ctypes.CFUNCTYPE(

@@ -29,8 +29,7 @@ def frame_jacobian(
         reference: "world", "local" or "local_world_aligned".
     """
     check_choice("reference", reference, REFERENCES)
-    columns = _path_columns(robot.mechanism, q, frame, reference)
-    return _matrix(robot.nv, [(link, X_S) for link, X_S in columns])
+    return _matrix(robot.nv, _path_columns(robot.mechanism, q, frame, reference))
 
 
 @robot_function
@@ -55,9 +54,9 @@ def frame_jacobian_rate(
     # V_B as the sum of the joints up to B, and V_F - V_B as that of the joints after it
     steps = [_combined(X_S, link.rate(v)) for link, X_S in columns]
     upto = list(accumulate(steps))
-    after = list(accumulate(reversed(steps[1:]), initial=Motion.zero()))[::-1]
+    after = list(accumulate(reversed(steps), initial=Motion.zero()))[-2::-1]
     rates = []
-    for (link, X_S), V_B, to_F in zip(columns, upto, after, strict=False):
+    for (link, X_S), V_B, to_F in zip(columns, upto, after, strict=True):
         if reference == "world":
             relative = V_B
         elif reference == "local":

@@ -16,7 +16,7 @@ from pliant.dynamics.functions import robot_function
 from pliant.dynamics.motion import link_motions
 from pliant.errors import PliantError, unknown_name
 from pliant.robot import Link, Mechanism, Robot
-from pliant.spatial import Motion, Transform, Vector
+from pliant.spatial import Motion, Steps, Transform, Vector
 
 __all__ = [
     "REFERENCES", "check_choice", "frame_acceleration", "frame_pose", "frame_velocity", "link_poses", "link_velocities",
@@ -116,15 +116,11 @@ def frame_acceleration(
 
 def link_poses(mechanism: Mechanism, q: Sequence[Scalar], *, about_root: bool = False) -> list[Transform]:
     """X_WB of every link; with ``about_root``, X_AB as in `path_poses` (if all hang on one link)."""
+    about_root = about_root and len(mechanism.roots) == 1
     poses: list[Transform] = []
     for link in mechanism.links:
         X = link.transform(q)
-        if link.parent >= 0:
-            poses.append(X.onto(poses[link.parent]))
-        elif about_root and len(mechanism.roots) == 1:
-            poses.append(Transform((X.first @ X.then).R, Vector.zero()))
-        else:
-            poses.append(X.first @ X.then)
+        poses.append(X.onto(poses[link.parent]) if link.parent >= 0 else _root_pose(X, about_root))
     return poses
 
 
@@ -154,9 +150,13 @@ def path_poses(path: list[Link], q: Sequence[Scalar], *, about_root: bool = Fals
     poses: list[Transform] = []
     for link in path:
         X = link.transform(q)
-        X_WB = X.onto(poses[-1]) if poses else X.first @ X.then
-        poses.append(Transform(X_WB.R, Vector.zero()) if about_root and not poses else X_WB)
+        poses.append(X.onto(poses[-1]) if poses else _root_pose(X, about_root))
     return poses
+
+
+def _root_pose(X: Steps, about_root: bool) -> Transform:
+    X_WB = X.first @ X.then
+    return Transform(X_WB.R, Vector.zero()) if about_root else X_WB
 
 
 def check_choice(what: str, value: Any, choices: Sequence[str]) -> None:

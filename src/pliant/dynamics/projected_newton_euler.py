@@ -45,17 +45,17 @@ def projected_newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar
         q: configuration, nq [rad or m].
         v: velocity, nv [rad/s or m/s].
     """
-    mechanism, n = robot.mechanism, robot.nv
-    M: list[list[Scalar]] = [[0] * n for _ in range(n)]
-    b: list[Scalar] = [0] * n
-    g: list[Scalar] = [0] * n
+    mechanism, nv = robot.mechanism, robot.nv
+    M: list[list[Scalar]] = [[0] * nv for _ in range(nv)]
+    b: list[Scalar] = [0] * nv
+    g: list[Scalar] = [0] * nv
     for d, arm in enumerate(mechanism.armature):
         M[d][d] = arm
     axes = _joint_axes(robot, q, v)
     X_WB = link_poses(mechanism, q)
     for link in mechanism.links:
         body = _centered(link, X_WB[link.index])
-        columns = [c for k in path_to(mechanism, link.index) for c in _columns(k, axes[k.index], body.center)]
+        columns = [c for k in path_to(mechanism, link.index) for c in _columns(axes[k.index], body.center)]
         # the velocity and the accelerations left over for vd = 0
         Omega = sum((c.J_R * v[c.d] for c in columns), Vector.zero())
         sdot = sum((c.J_S * v[c.d] for c in columns), Vector.zero())
@@ -66,12 +66,15 @@ def projected_newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar
         moment = body.Theta @ Jdot_R_v + Omega.cross(body.Theta @ Omega)
         weight = robot.gravity * body.mass
         # onto the dofs
-        for c in columns:
+        for n, c in enumerate(columns):
             b[c.d] = b[c.d] + c.J_S.dot(force) + c.J_R.dot(moment)
             g[c.d] = g[c.d] - c.J_S.dot(weight)
             linear, angular = c.J_S * body.mass, body.Theta @ c.J_R
-            for k in columns:
-                M[k.d][c.d] = M[k.d][c.d] + k.J_S.dot(linear) + k.J_R.dot(angular)
+            M[c.d][c.d] = M[c.d][c.d] + c.J_S.dot(linear) + c.J_R.dot(angular)
+            for k in columns[:n]:
+                entry = k.J_S.dot(linear) + k.J_R.dot(angular)
+                M[k.d][c.d] = M[k.d][c.d] + entry
+                M[c.d][k.d] = M[c.d][k.d] + entry
     return ProjectedEquations(M, b, g)
 
 
@@ -110,7 +113,7 @@ class _Column(NamedTuple):
         return slide + turn.cross(self.arm) + axis.turn.cross(sdot - axis.origin_rate), turn
 
 
-def _columns(link: Link, axes: list[_Axis], center: Vector) -> list[_Column]:
+def _columns(axes: list[_Axis], center: Vector) -> list[_Column]:
     found = []
     for axis in axes:
         arm = center - axis.origin

@@ -80,7 +80,8 @@ class Journal:
         findings = sorted([*self.findings, *located], key=lambda f: f.line or 0)
         for f in findings:
             level = logging.INFO if f.kind == "dropped" else logging.WARNING
-            _log.log(level, "%s:%s: %s: %s: %s", self.source, f.line or "", f.kind, f.subject, f.message)
+            where = f"{self.source}:{f.line}" if f.line else self.source
+            _log.log(level, "%s: %s: %s: %s", where, f.kind, f.subject, f.message)
         return Report(findings)
 
     def _doubtful(self, kind: Kind, subject: str, message: str, line: int | None) -> None:

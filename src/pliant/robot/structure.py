@@ -64,7 +64,9 @@ def _about_coordinate_axis(m: Matrix3) -> Rotation | None:
         return None
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
-        alone = type(e(k, k)) is int and e(k, k) == 1
+        # a cosine of 1 is not enough: an axis tilted by 1e-8 has it too
+        beside = (e(k, i), e(k, j), e(i, k), e(j, k))
+        alone = type(e(k, k)) is int and e(k, k) == 1 and all(type(x) is int for x in beside)
         is_turn = abs(e(i, i) - e(j, j)) <= ROUNDING and abs(e(i, j) + e(j, i)) <= ROUNDING
         if alone and is_turn and type(e(i, i)) is not int:
             return AxisRotation(k, e(i, i), e(j, i))
