@@ -1,8 +1,8 @@
 """Random robots and states for Hypothesis, and the same robots as Pinocchio models."""
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -99,6 +99,32 @@ def state_of(robot: Robot, seed: int, turn: float | None = None) -> State:
 
 # uniform rotations, next to none, next to half a turn
 turns = st.one_of(st.none(), st.floats(0, 1e-7), st.floats(math.pi - 1e-7, math.pi))
+
+
+def rate(function: Callable[[list, list], Any], robot: Robot, state: State, h: float = 3e-4) -> np.ndarray:
+    """d/dt of ``function(q, v)`` as the robot moves on with v and vd: central differences of order h^4.
+
+    The error is about 1e-10 for robots that turn by a few radians a second.
+    """
+
+    def at(t: float) -> np.ndarray:
+        q = robot.integrate(state.q, state.v * t + state.vd * t * t / 2)
+        return np.array(function(q.tolist(), (state.v + state.vd * t).tolist()), dtype=float)
+
+    return (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
+
+
+def gradient(function: Callable[[list], Any], robot: Robot, q: np.ndarray) -> np.ndarray:
+    """d/dq of ``function(q)`` by each dof, in the last axis; error as for `rate`."""
+    zero = np.zeros(robot.nv)
+    units = [State(q, unit, zero, zero) for unit in np.eye(robot.nv)]
+    return np.stack([rate(lambda q, _: function(q), robot, unit) for unit in units], axis=-1)
+
+
+def close(found: Any, expected: Any, tolerance: float) -> None:
+    """Equal within ``tolerance`` times the largest of the expected entries, or of one."""
+    a, b = np.array(found, dtype=float), np.array(expected, dtype=float)
+    np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * max(1, abs(b).max(initial=0)))
 
 
 def _add_body(builder: RobotBuilder, name: str, rng: np.random.Generator) -> None:

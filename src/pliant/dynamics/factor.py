@@ -26,24 +26,34 @@ class Factor:
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """M^-1 b."""
-        x = self.solve_upper(b)
-        return self.solve_lower([a * d for a, d in zip(x, self.D_inverse, strict=True)])
+        return self.solve_columns([b])[0]
 
-    def solve_upper(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """L^-T b, from the leaves to the root."""
-        x = list(b)
-        for d in reversed(range(len(x))):
-            for e in self.above[d]:
-                x[e] = x[e] - self.L[d][e] * x[d]
-        return x
+    def solve_columns(self, columns: Sequence[Sequence[Scalar]], together: int = 1) -> list[list[Scalar]]:
+        """M^-1 applied to columns, some of them side by side: their operations do not wait for each other."""
+        solved: list[list[Scalar]] = []
+        for k in range(0, len(columns), together):
+            x = [list(column) for column in columns[k : k + together]]
+            self._solve_upper(x)
+            for column in x:
+                for d, inverse in enumerate(self.D_inverse):
+                    column[d] = column[d] * inverse
+            self._solve_lower(x)
+            solved += x
+        return solved
 
-    def solve_lower(self, b: Sequence[Scalar]) -> list[Scalar]:
-        """L^-1 b, from the root to the leaves."""
-        x = list(b)
-        for d in range(len(x)):
+    def _solve_upper(self, x: list[list[Scalar]]) -> None:
+        """L^-T x in place, from the leaves to the root."""
+        for d in reversed(range(len(self.L))):
             for e in self.above[d]:
-                x[d] = x[d] - self.L[d][e] * x[e]
-        return x
+                for column in x:
+                    column[e] = column[e] - self.L[d][e] * column[d]
+
+    def _solve_lower(self, x: list[list[Scalar]]) -> None:
+        """L^-1 x in place, from the root to the leaves."""
+        for d in range(len(self.L)):
+            for e in self.above[d]:
+                for column in x:
+                    column[d] = column[d] - self.L[d][e] * column[e]
 
 
 def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.motion import link_motions
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError
 from pliant.robot import Link, Mechanism, Robot
 from pliant.spatial import Motion, Steps, Transform, Vector
 
@@ -162,7 +162,8 @@ def _root_pose(X: Steps, about_root: bool) -> Transform:
 def check_choice(what: str, value: Any, choices: Sequence[str]) -> None:
     """An error that lists the choices, unless ``value`` is one of them."""
     if value not in choices:
-        raise PliantError(unknown_name(what, value, choices))
+        valid = ", ".join(repr(c) for c in choices)
+        raise PliantError(f"no {what} named {value!r}; valid: {valid}")
 
 
 def _frame_in_world(poses: list[Transform], X_BF: Transform) -> Transform:

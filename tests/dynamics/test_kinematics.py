@@ -1,0 +1,132 @@
+"""Poses, velocities and accelerations of frames: each is the rate of the one before."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from random_robots import close, rate, robots, seeds, state_of, turns
+
+from pliant.dynamics import frame_acceleration, frame_pose, frame_velocity
+from pliant.dynamics.kinematics import REFERENCES
+from pliant.errors import PliantError, RobotError
+from pliant.robot import RobotBuilder
+from pliant.spatial import Transform
+
+ROUNDING = 1e-12
+DIFFERENCES = 1e-7  # see random_robots.rate
+many = settings(max_examples=100)
+
+
+def last_frame(robot) -> str:
+    return list(robot.frames)[-1]
+
+
+def pose(robot, q, frame) -> np.ndarray:
+    return np.array(frame_pose.algorithm(robot, list(q), frame), dtype=float)
+
+
+@many
+@given(robots(), seeds, turns)
+def test_poses_follow_the_joints(robot, seed, turn) -> None:
+    # straight from the robot's own joints: no links lumped, no frames turned
+    q = state_of(robot, seed, turn).q
+
+    def own(name: str) -> np.ndarray:
+        mimic = robot.joints[name].mimic
+        return q[robot.q_slice(name)] if mimic is None else mimic.multiplier * own(mimic.joint) + mimic.offset
+
+    poses = {"world": Transform.identity()}
+    for joint in robot.joints.values():
+        moved = joint.kind.transform(own(joint.name) if joint.kind.nv else ())
+        poses[joint.child] = poses[joint.parent] @ joint.placement @ moved
+    for frame in robot.frames.values():
+        expected = (poses[frame.body] @ frame.placement).homogeneous()
+        close(frame_pose.algorithm(robot, q.tolist(), frame.name), expected, ROUNDING)
+
+
+@many
+@given(robots(), seeds, turns)
+def test_velocity_is_the_rate_of_the_pose(robot, seed, turn) -> None:
+    state, frame = state_of(robot, seed, turn), last_frame(robot)
+    q, v, _, _ = state.lists
+    X, Xdot = pose(robot, q, frame), rate(lambda q, _: pose(robot, q, frame), robot, state)
+    aligned = frame_velocity.algorithm(robot, q, v, frame)
+    turning = Xdot[:3, :3] @ X[:3, :3].T
+    close(aligned, [*Xdot[:3, 3], turning[2, 1], turning[0, 2], turning[1, 0]], DIFFERENCES)
+    # the other references are turned, and seen from another point
+    R, p = X[:3, :3], X[:3, 3]
+    linear, angular = np.array(aligned[:3], float), np.array(aligned[3:], float)
+    local = frame_velocity.algorithm(robot, q, v, frame, reference="local")
+    close(local, [*(R.T @ linear), *(R.T @ angular)], ROUNDING)
+    world = frame_velocity.algorithm(robot, q, v, frame, reference="world")
+    close(world, [*(linear + np.cross(p, angular)), *angular], ROUNDING)
+
+
+@many
+@given(robots(), seeds, turns)
+def test_acceleration_is_the_rate_of_the_velocity(robot, seed, turn) -> None:
+    state, frame = state_of(robot, seed, turn), last_frame(robot)
+    rates = {
+        reference: rate(lambda q, v, r=reference: frame_velocity.algorithm(robot, q, v, frame, reference=r), robot, state)
+        for reference in REFERENCES
+    }
+
+    def found(**options) -> list:
+        return frame_acceleration.algorithm(robot, *state.lists[:3], frame, **options)
+
+    close(found(), rates["local_world_aligned"], DIFFERENCES)
+    close(found(kind="spatial", reference="local"), rates["local"], DIFFERENCES)
+    close(found(kind="spatial", reference="world"), rates["world"], DIFFERENCES)
+    R = pose(robot, state.q, frame)[:3, :3]
+    for kind in ("classical", "spatial"):
+        local = np.array(found(kind=kind, reference="local"), dtype=float).reshape(2, 3)
+        close(found(kind=kind), (local @ R.T).ravel(), ROUNDING)
+
+
+def test_point_on_a_turning_disc() -> None:
+    # centripetal acceleration w^2 r, tangential wd r (any textbook)
+    builder = RobotBuilder("disc").body("disc", mass=1).frame("rim", "disc", (0.5, 0, 0))
+    robot = builder.joint("axle", "continuous", "world", "disc").build(strict=False)
+    q, w, wd = math.pi / 2, 3.0, 2.0
+    np.testing.assert_allclose(frame_pose(robot, [q], "rim")[:3, 3], [0, 0.5, 0], atol=1e-15)
+    np.testing.assert_allclose(frame_velocity(robot, [q], [w], "rim"), [-1.5, 0, 0, 0, 0, 3], atol=1e-15)
+    found = frame_acceleration(robot, [q], [w], [wd], "rim")
+    np.testing.assert_allclose(found, [-wd * 0.5, -w * w * 0.5, 0, 0, 0, wd], atol=1e-14)
+    # the point of space at the rim sees each point of the disc with the same speed: no centripetal part
+    spatial = frame_acceleration(robot, [q], [w], [wd], "rim", kind="spatial")
+    np.testing.assert_allclose(spatial, [-wd * 0.5, 0, 0, 0, 0, wd], atol=1e-14)
+
+
+def test_a_tilt_below_the_rounding_of_its_cosine_is_kept() -> None:
+    builder = RobotBuilder("tilted").body("arm", mass=1).body("tip", mass=1)
+    builder.joint("pivot", "revolute", "world", "arm", axis=(0, 1, 0))
+    robot = builder.joint("weld", "fixed", "arm", "tip", rpy=(1e-9, 0, 0.3)).build(strict=False)
+    tilt = frame_pose(robot, [0.0], "tip")[2, 1]
+    assert tilt == pytest.approx(1e-9, rel=1e-6)
+
+
+def test_frames_that_do_not_move() -> None:
+    builder = RobotBuilder("post").body("post").body("arm", mass=1).frame("plate", "post", (1, 2, 3))
+    robot = builder.joint("pivot", "revolute", "post", "arm").build(strict=False)
+    np.testing.assert_allclose(frame_pose(robot, [0.4], "plate")[:3, 3], [1, 2, 3])
+    np.testing.assert_array_equal(frame_pose(robot, [0.4], "world"), np.eye(4))
+    assert not frame_velocity(robot, [0.4], [1.0], "plate", reference="world").any()
+    assert not frame_acceleration(robot, [0.4], [1.0], [1.0], "plate").any()
+
+
+def test_a_joint_names_its_childs_frame() -> None:
+    builder = RobotBuilder("arm").body("arm", mass=1)
+    robot = builder.joint("pivot", "revolute", "world", "arm", (1, 0, 0)).build(strict=False)
+    np.testing.assert_array_equal(frame_pose(robot, [0.4], "pivot"), frame_pose(robot, [0.4], "arm"))
+
+
+def test_choices_that_are_none() -> None:
+    robot = RobotBuilder("stone").body("stone", mass=1).build(base="free", strict=False)
+    q, v = robot.neutral(), np.zeros(6)
+    with pytest.raises(PliantError, match="no reference named 'body'.*'local_world_aligned'"):
+        frame_velocity(robot, q, v, "stone", reference="body")
+    with pytest.raises(PliantError, match="no kind of acceleration named 'proper'; valid: 'classical', 'spatial'"):
+        frame_acceleration(robot, q, v, v, "stone", kind="proper")
+    with pytest.raises(RobotError, match="no frame named 'stone_link' in robot 'stone'; did you mean 'stone'"):
+        frame_pose(robot, q, "stone_link")

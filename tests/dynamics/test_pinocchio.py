@@ -1,0 +1,198 @@
+"""Pinocchio as an oracle: every URDF of example-robot-data that it loads, and random trees of every joint kind."""
+
+import logging
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from hypothesis import given, settings
+from random_robots import pinocchio_model, robots, seeds, state_of, turns
+
+from pliant.dynamics import (
+    bias_forces, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
+    centroidal_momentum, centroidal_momentum_rate, coriolis_matrix, forward_dynamics, frame_acceleration,
+    frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity, gravity_forces, inverse_dynamics, kinetic_energy,
+    mass_matrix, potential_energy,
+)  # fmt: skip
+from pliant.formats import load_urdf
+from pliant.robot import Robot
+
+# by folder and file name, e.g. "panda_description/panda.urdf"
+PATHS = {
+    f"{file.parts[-3]}/{file.name}": Path(str(file.locate()))
+    for file in sorted(files("example-robot-data") or [])
+    if file.suffix == ".urdf"
+}
+LEFT_OUT = {"ur_description/ur3.urdf": "an empty <robot>, which Pinocchio refuses, too"}
+# no forward dynamics: fingers without mass
+SINGULAR = ("romeo_description/romeo.urdf", "romeo_description/romeo_laas_small.urdf")
+ROBOTS = [name for name in PATHS if name not in LEFT_OUT]
+REFERENCES = {
+    "world": pin.ReferenceFrame.WORLD,
+    "local": pin.ReferenceFrame.LOCAL,
+    "local_world_aligned": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+}
+
+# of each number, and what is left of numbers that cancel, of the largest of their array
+RELATIVE, CANCELLED = 1e-10, 1e-13
+
+
+def agree(what: str, found: Any, expected: Any, scale: float = 0, cancelled: float = CANCELLED) -> None:
+    a = np.array(found, dtype=float)
+    b = np.reshape(expected, a.shape)  # Pinocchio drops the second axis of a matrix with one column
+    atol = cancelled * max(scale, abs(b).max(initial=0))
+    np.testing.assert_allclose(a, b, rtol=RELATIVE, atol=atol, err_msg=what)
+
+
+class Pair:
+    """One state of a robot, in Pliant's lists and in Pinocchio's arrays and data."""
+
+    def __init__(self, robot: Robot, model: pin.Model, seed: int):
+        rng = np.random.default_rng(seed)
+        self.robot, self.model, self.data = robot, model, model.createData()
+        q = robot.random(rng)
+        self.v, self.vd, self.tau = rng.standard_normal((3, robot.nv))
+        self.q = np.zeros(model.nq)
+        for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+            own = q[robot.q_slice(name)]
+            # a continuous joint is one angle here, cosine and sine there
+            own = [np.cos(own[0]), np.sin(own[0])] if joint.nq == 2 else own
+            self.q[joint.idx_q : joint.idx_q + joint.nq] = own
+        self.ours = q.tolist(), self.v.tolist(), self.vd.tolist(), self.tau.tolist()
+
+    def check_dynamics(self, singular: bool = False) -> None:
+        robot, model, data = self.robot, self.model, self.data
+        (q, v, vd, tau), theirs = self.ours, (model, data, self.q)
+        M = np.triu(pin.crba(*theirs))
+        M = M + np.triu(M, 1).T
+        heavy = abs(M).max()  # what is zero with us may be rounding of this with them
+        agree("mass matrix", mass_matrix.algorithm(robot, q), M)
+        agree("inverse dynamics", inverse_dynamics.algorithm(robot, q, v, vd), pin.rnea(*theirs, self.v, self.vd), heavy)
+        agree("bias", bias_forces.algorithm(robot, q, v), pin.nonLinearEffects(*theirs, self.v), heavy)
+        agree("gravity", gravity_forces.algorithm(robot, q), pin.computeGeneralizedGravity(*theirs), heavy)
+        agree("Coriolis", coriolis_matrix.algorithm(robot, q, v), pin.computeCoriolisMatrix(*theirs, self.v), heavy)
+        if not singular:
+            # what cancels is lost in the rounding of joints with light links: M is conditioned up to 1e7
+            found = forward_dynamics.algorithm(robot, q, v, tau)
+            agree("forward dynamics", found, pin.aba(*theirs, self.v, self.tau), cancelled=1e-10)
+        # Pinocchio 4.1 forgets the armature of some kinds of joints (RevoluteUnaligned) in this one only
+        bare = not model.armature.any()
+        kinetic = pin.computeKineticEnergy(*theirs, self.v) if bare else self.v @ M @ self.v / 2
+        agree("kinetic energy", kinetic_energy.algorithm(robot, q, v), kinetic)
+        potential = pin.computePotentialEnergy(*theirs)
+        agree("potential energy", potential_energy.algorithm(robot, q), potential, pin.computeTotalMass(model))
+
+    def check_momentum(self) -> None:
+        robot, model, data = self.robot, self.model, self.data
+        (q, v, vd, _), theirs = self.ours, (model, data, self.q)
+        pin.centerOfMass(*theirs, self.v)
+        agree("centre of mass", center_of_mass.algorithm(robot, q), data.com[0], 1)
+        agree("its velocity", center_of_mass_velocity.algorithm(robot, q, v), data.vcom[0], 1)
+        agree("its Jacobian", center_of_mass_jacobian.algorithm(robot, q), pin.jacobianCenterOfMass(*theirs))
+        agree("momentum matrix", centroidal_matrix.algorithm(robot, q), pin.computeCentroidalMap(*theirs))
+        pin.computeCentroidalMomentumTimeVariation(*theirs, self.v, self.vd)
+        agree("momentum", centroidal_momentum.algorithm(robot, q, v), data.hg.vector, data.mass[0])
+        agree("momentum rate", centroidal_momentum_rate.algorithm(robot, q, v, vd), data.dhg.vector, data.mass[0])
+
+    def check_frames(self, frames: dict[str, list[int]], motion: bool) -> None:
+        """Poses and Jacobians of frames, ours with each of Pinocchio's that it is; with ``motion``, all the rest of some."""
+        robot, model, data = self.robot, self.model, self.data
+        q, v, vd, _ = self.ours
+        pin.computeJointJacobiansTimeVariation(model, data, self.q, self.v)
+        pin.forwardKinematics(model, data, self.q, self.v, self.vd)
+        pin.updateFramePlacements(model, data)
+        moving = list(frames)[:: len(frames) // 20 + 1] if motion else []
+        for name, theirs in frames.items():
+            X = frame_pose.algorithm(robot, q, name)
+            for i in theirs:
+                agree(f"pose of {name}", X, data.oMf[i].homogeneous, 1)
+            if not robot.nv:  # Pinocchio crashes on Jacobians without columns
+                assert frame_jacobian.algorithm(robot, q, name) == [[]] * 6
+                continue
+            for reference, index in REFERENCES.items():
+                J = frame_jacobian.algorithm(robot, q, name, reference=reference)
+                for i in theirs:
+                    agree(f"{reference} Jacobian of {name}", J, pin.getFrameJacobian(model, data, i, index), 1)
+                if name not in moving:
+                    continue
+                i = theirs[0]
+                found = frame_velocity.algorithm(robot, q, v, name, reference=reference)
+                agree(f"{reference} velocity of {name}", found, pin.getFrameVelocity(model, data, i, index).vector, 1)
+                found = frame_jacobian_rate.algorithm(robot, q, v, name, reference=reference)
+                expected = pin.getFrameJacobianTimeVariation(model, data, i, index)
+                agree(f"{reference} Jacobian rate of {name}", found, expected, 10)
+                for kind in ("classical", "spatial"):
+                    found = frame_acceleration.algorithm(robot, q, v, vd, name, reference=reference, kind=kind)
+                    get = pin.getFrameClassicalAcceleration if kind == "classical" else pin.getFrameAcceleration
+                    agree(f"{reference} {kind} acceleration of {name}", found, get(model, data, i, index).vector, 10)
+
+
+def matching_frames(robot: Robot, model: pin.Model) -> dict[str, list[int]]:
+    """For each frame of ours, all those of Pinocchio's that are the same: every one of Pinocchio's is there once."""
+    found: dict[str, list[int]] = {}
+    for i, frame in list(enumerate(model.frames))[1:]:
+        if str(frame.type) == "BODY":
+            # a file's own link "world" is Pliant's world, or renamed
+            name = frame.name if frame.name != "world" or not robot.is_free else "world_link"
+        else:
+            name = robot.joints[frame.name].child
+        found.setdefault(name, []).append(i)
+    return found
+
+
+@pytest.mark.parametrize("base", ["fixed", "free"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_real_robots(name: str, base) -> None:
+    logging.disable(logging.WARNING)  # oddities of the files are tested elsewhere
+    try:
+        robot = load_urdf(PATHS[name], base=base)
+    finally:
+        logging.disable(logging.NOTSET)
+    path = str(PATHS[name])
+    model = pin.buildModelFromUrdf(path) if base == "fixed" else pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
+    assert robot.nv == model.nv
+    frames = matching_frames(robot, model)
+    assert set(robot.frames) <= set(frames)
+    for seed in range(2):
+        pair = Pair(robot, model, seed)
+        pair.check_frames(frames, motion=seed == 0)
+        if robot.nv:
+            pair.check_dynamics(singular=name in SINGULAR)
+            pair.check_momentum()
+
+
+@settings(max_examples=100)
+@given(robots(mimic=False, most=8), seeds, turns)
+def test_random_trees(robot: Robot, seed: int, turn: float | None) -> None:
+    model = pinocchio_model(robot)
+    frames = {frame.name: [i] for i, frame in enumerate(model.frames) if str(frame.type) == "OP_FRAME"}
+    assert set(frames) == set(robot.frames)
+    pair = Pair(robot, model, seed)
+    state = state_of(robot, seed, turn)
+    pair.q, pair.ours = state.q, (state.q.tolist(), *pair.ours[1:])
+    pair.check_frames(frames, motion=True)
+    if robot.nv:
+        pair.check_dynamics()
+        pair.check_momentum()
+
+
+def test_coverage(capsys: pytest.CaptureFixture[str]) -> None:
+    left_out = "; ".join(f"{name} ({reason})" for name, reason in LEFT_OUT.items())
+    with capsys.disabled():
+        print(
+            f"\ndynamics of {len(ROBOTS)} of {len(PATHS)} URDFs of example-robot-data agree with Pinocchio "
+            f"{pin.__version__} to {RELATIVE:g}, base fixed and free; left out: {left_out}; forward dynamics also "
+            f"without {' and '.join(SINGULAR)} (joints that move no mass: M is singular)"
+        )
+    assert len(ROBOTS) == len(PATHS) - len(LEFT_OUT) >= 60
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_robots_without_forward_dynamics_are_singular(name: str) -> None:
+    robot = load_urdf(PATHS[name])
+    assert any("moves no mass" in finding.message for finding in robot.report)
+    M = np.array(mass_matrix.algorithm(robot, robot.random(0).tolist()), dtype=float)
+    assert not np.diag(M).all()
