@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -32,37 +34,35 @@ def main() -> None:
     parser.add_argument("--robots", nargs="+", choices=ROBOTS, default=list(ROBOTS))
     parser.add_argument("--batch", type=int, default=4096)
     options = parser.parse_args()
-    say = (lambda *_: None) if options.json else print
-
-    results: dict[str, Any] = {"batch": options.batch, "dynamics": [], "derivatives": [], "start": []}
-    say(f"time per robot, batch of {options.batch}, one thread; ratio to Pinocchio {pin.__version__} called from Python")
-    say(_row("robot", "function", "pin [us]", "f64 [us]", "ratio", "f32 [us]", "ratio", "single [us]", "ratio", "ops", "error"))
-    for name in options.robots:
-        for row in dynamics(subject(name, options.batch)):
-            results["dynamics"].append(row)
-            say(_row(
-                row["robot"], row["function"], row["pinocchio"], row["float64"], row["ratio float64"], row["float32"],
-                row["ratio float32"], row["single"], row["ratio single"], row["operations"], row["error float64"],
-            ))  # fmt: skip
-    say("\nderivatives of forward dynamics by q, v and tau together (Pinocchio: computeABADerivatives)")
-    say(_row("robot", "", "pin [us]", "f64 [us]", "ratio", "", "", "", "", "ops", "error"))
-    for name in options.robots:
-        row = derivatives(subject(name, min(options.batch, 1024)))
-        results["derivatives"].append(row)
-        say(_row(row["robot"], "", row["pinocchio"], row["float64"], row["ratio"], "", "", "", "", row["operations"], row["error"]))
-    say("\nfrom nothing to forward dynamics in a new process [s]")
-    say(_row("robot", "", "import", "load", "cold", "cached", "", "", "", "", ""))
-    for name in options.robots:
-        row = start(name)
-        results["start"].append(row)
-        say(_row(name, "", row["import"], row["load"], row["cold"], row["cached"], "", "", "", "", ""))
+    say: Callable[[str], None] = (lambda _: None) if options.json else (lambda text: print(text, flush=True))
+    results: dict[str, Any] = {"batch": options.batch}
+    title = (
+        f"time per robot [us], batch of {options.batch}, one thread; ratios to Pinocchio {pin.__version__} from Python"
+    )
+    rows = (row for name in options.robots for row in dynamics(subject(name, options.batch)))
+    results["dynamics"] = _table(say, title, rows)
+    rows = (derivatives(subject(name, min(options.batch, 1024))) for name in options.robots)
+    results["derivatives"] = _table(say, "derivatives of forward dynamics by q, v and tau together [us]", rows)
+    title = "a new process: import pliant, load the robot, load to first result without and with the cache [s]"
+    results["start"] = _table(say, title, (start(name) for name in options.robots))
     if options.json:
         print(json.dumps(results, indent=1))
 
 
-def _row(*cells: Any) -> str:
-    widths = (7, 17, 9, 9, 7, 9, 7, 11, 7, 7, 8)
-    return " ".join(_cell(c).rjust(w) if k > 1 else _cell(c).ljust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True)))
+def _table(say: Callable[[str], None], title: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Say rows as they come, under their keys; and return them."""
+    done: list[dict[str, Any]] = []
+    say(f"\n{title}")
+    for row in rows:
+        if not done:
+            say("  ".join(key.ljust(_width(key)) for key in row))
+        say("  ".join(_cell(value).ljust(_width(key)) for key, value in row.items()))
+        done.append(row)
+    return done
+
+
+def _width(key: str) -> int:
+    return 16 if key == "function" else max(7, len(key))
 
 
 def _cell(c: Any) -> str:
@@ -92,30 +92,26 @@ def _one(s: Subject, name: str, reference: Any, checked: Any) -> dict[str, Any]:
     function = getattr(pliant, name)
     states = [(s.q[k], s.v[k], s.tau[k]) for k in range(min(256, len(s.q)))]
     expected = np.array([checked(*state) for state in states])
-    contenders = {"pinocchio": lambda: [reference(*state) for state in states]}
-    row: dict[str, Any] = {"robot": s.name, "function": name}
+    contenders: dict[str, Callable[[], object]] = {"pinocchio": lambda: [reference(*state) for state in states]}
+    errors, operations = {}, 0
     for precision in ("float64", "float32"):
         kernel = pliant.compile(function, s.robot, precision=precision)
         arrays = [a.astype(precision) for a in (s.q, s.v, s.tau)[: len(kernel.inputs)]]
-        out = np.empty_like(kernel(*arrays))
-        kernel(*arrays, out=out)
-        error = float(np.abs(out[: len(states)] - expected).max() / np.abs(expected).max())
-        if not error < TOLERANCE[precision]:
-            raise SystemExit(f"{s.name} {name} {precision}: error {error:.1e}, not timed")
-        row[f"error {precision}"] = error
-        contenders[precision] = lambda kernel=kernel, arrays=arrays, out=out: kernel(*arrays, out=out)
+        out = kernel(*arrays)
+        errors[precision] = float(np.abs(out[: len(states)] - expected).max() / np.abs(expected).max())
+        if not errors[precision] < TOLERANCE[precision]:
+            raise SystemExit(f"{s.name} {name} {precision}: error {errors[precision]:.1e}, not timed")
+        contenders[precision] = partial(kernel, *arrays, out=out)
         if precision == "float64":
-            row["operations"] = sum(kernel.operations().values())
-            one, single = [a[0].copy() for a in arrays], np.empty_like(out[0])
-            contenders["single"] = lambda kernel=kernel, one=one, single=single: kernel(*one, out=single)
+            operations = sum(kernel.operations().values())
+            contenders["single"] = partial(kernel, *(a[0].copy() for a in arrays), out=out[0].copy())
     best = best_times(contenders)
-    row["pinocchio"] = best["pinocchio"] / len(states) * 1e6
-    row["single"] = best["single"] * 1e6
-    for precision in ("float64", "float32"):
-        row[precision] = best[precision] / len(s.q) * 1e6
-    for what in ("float64", "float32", "single"):
-        row[f"ratio {what}"] = row["pinocchio"] / row[what]
-    return row
+    ours = {p: best[p] / len(s.q) * 1e6 for p in ("float64", "float32")} | {"single": best["single"] * 1e6}
+    theirs = best["pinocchio"] / len(states) * 1e6
+    row: dict[str, Any] = {"robot": s.name, "function": name, "pinocchio": theirs}
+    for what, t in ours.items():
+        row |= {what: t, "ratio" if what == "float64" else f"ratio {what}": theirs / t}
+    return row | {"operations": operations, "error": errors["float64"], "error float32": errors["float32"]}
 
 
 def derivatives(s: Subject) -> dict[str, Any]:
@@ -139,7 +135,14 @@ def derivatives(s: Subject) -> dict[str, Any]:
     )
     theirs, ours = best["pinocchio"] / len(states) * 1e6, best["pliant"] / len(s.q) * 1e6
     operations = sum(kernel.operations().values())
-    return {"robot": s.name, "pinocchio": theirs, "float64": ours, "ratio": theirs / ours, "operations": operations, "error": error}
+    return {
+        "robot": s.name,
+        "pinocchio": theirs,
+        "float64": ours,
+        "ratio": theirs / ours,
+        "operations": operations,
+        "error": error,
+    }
 
 
 _START = """
@@ -159,7 +162,7 @@ print(json.dumps({"import": t1 - t0, "llvmlite": t2 - t1, "load": t3 - t2, "tota
 """
 
 
-def start(name: str) -> dict[str, float]:
+def start(name: str) -> dict[str, Any]:
     """Time of a new process to import, load and compile: without and with the disk cache."""
     with tempfile.TemporaryDirectory() as folder:
         runs = [_process(name, folder) for _ in range(4)]
@@ -170,7 +173,7 @@ def start(name: str) -> dict[str, float]:
         "load": min(run["load"] for run in runs),
         "cold": runs[0]["total"],
         "cached": cached["total"],
-    }  # type: ignore[dict-item]
+    }
 
 
 def _process(name: str, folder: str) -> dict[str, float]:

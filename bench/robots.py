@@ -3,7 +3,7 @@
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pinocchio as pin
@@ -12,7 +12,7 @@ import pliant
 
 __all__ = ["ROBOTS", "Subject", "subject", "urdf_path"]
 
-ROBOTS = {
+ROBOTS: dict[str, tuple[str, Literal["fixed", "free"]]] = {
     "panda": ("panda_description/urdf/panda.urdf", "fixed"),
     "anymal": ("anymal_b_simple_description/robots/anymal.urdf", "free"),
     "go2": ("go2_description/urdf/go2.urdf", "free"),

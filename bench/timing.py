@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 __all__ = ["best_times"]
 
 
-def best_times(contenders: Mapping[str, Callable[[], object]], *, rounds: int = 12, least: float = 0.01) -> dict[str, float]:
+def best_times(
+    contenders: Mapping[str, Callable[[], object]], *, rounds: int = 12, least: float = 0.01
+) -> dict[str, float]:
     """The shortest time of one call of each contender [s], over rounds in which each has its turn.
 
     Args:

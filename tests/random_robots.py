@@ -56,7 +56,12 @@ def robots(
 
 
 def robot_of(
-    kinds: Sequence[str], parents: Sequence[int], rng: np.random.Generator, *, mimic: bool = False, floating: bool = False
+    kinds: Sequence[str],
+    parents: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    mimic: bool = False,
+    floating: bool = False,
 ) -> Robot:
     """A robot with a joint of each kind on the body of the parent, -1 for the base, and chance for the rest."""
     builder = RobotBuilder("random")
@@ -130,7 +135,9 @@ def close(found: Any, expected: Any, tolerance: float) -> None:
 def _add_body(builder: RobotBuilder, name: str, rng: np.random.Generator) -> None:
     cloud = rng.standard_normal((4, 3)) * 0.3
     tensor = np.trace(cloud.T @ cloud) * np.eye(3) - cloud.T @ cloud
-    builder.body(name, float(rng.uniform(0.5, 2)), rng.uniform(-0.5, 0.5, 3).tolist(), tensor[np.triu_indices(3)].tolist())
+    builder.body(
+        name, float(rng.uniform(0.5, 2)), rng.uniform(-0.5, 0.5, 3).tolist(), tensor[np.triu_indices(3)].tolist()
+    )
 
 
 def _turn(rng: np.random.Generator) -> list[float]:

@@ -35,7 +35,9 @@ def test_articulated_bodies_agree_with_the_factor(robot, seed, turn) -> None:
 
 def test_massless_links_between_joints() -> None:
     # a universal joint: two axes cross on a link without mass, as for a flexibility
-    builder = RobotBuilder("gimbal").body("cross").body("load", mass=1, com=(0, 0, -1), inertia=(0.1, 0, 0, 0.2, 0, 0.3))
+    builder = (
+        RobotBuilder("gimbal").body("cross").body("load", mass=1, com=(0, 0, -1), inertia=(0.1, 0, 0, 0.2, 0, 0.3))
+    )
     builder.joint("x", "revolute", "world", "cross", axis=(1, 0, 0))
     robot = builder.joint("y", "revolute", "cross", "load", axis=(0, 1, 0)).build(strict=False)
     q, v, tau = np.array([0.3, -0.5]), np.array([1.0, 2.0]), np.array([0.1, 0.4])

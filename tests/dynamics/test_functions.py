@@ -104,5 +104,7 @@ def test_a_function_of_ones_own(robot: Robot) -> None:
 
     state = state_of(robot, 3)
     np.testing.assert_allclose(damped(robot, state.q, state.v, gain=2), -2 * state.v)
-    kernel = compile(lambda robot, q, target: [a - b for a, b in zip(q, target, strict=True)], robot, shapes={"target": 6})
+    kernel = compile(
+        lambda robot, q, target: [a - b for a, b in zip(q, target, strict=True)], robot, shapes={"target": 6}
+    )
     np.testing.assert_allclose(kernel(state.q, np.ones(6)), state.q - 1)

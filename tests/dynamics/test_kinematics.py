@@ -68,7 +68,9 @@ def test_velocity_is_the_rate_of_the_pose(robot, seed, turn) -> None:
 def test_acceleration_is_the_rate_of_the_velocity(robot, seed, turn) -> None:
     state, frame = state_of(robot, seed, turn), last_frame(robot)
     rates = {
-        reference: rate(lambda q, v, r=reference: frame_velocity.algorithm(robot, q, v, frame, reference=r), robot, state)
+        reference: rate(
+            lambda q, v, r=reference: frame_velocity.algorithm(robot, q, v, frame, reference=r), robot, state
+        )
         for reference in REFERENCES
     }
 

@@ -13,7 +13,7 @@ from random_robots import pinocchio_model, robots, seeds, state_of, turns
 
 from pliant.dynamics import (
     bias_forces, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
-    centroidal_momentum, centroidal_momentum_rate, coriolis_matrix, forward_dynamics, frame_acceleration,
+    centroidal_momentum, centroidal_momentum_rate, compile, coriolis_matrix, forward_dynamics, frame_acceleration,
     frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity, gravity_forces, inverse_dynamics, kinetic_energy,
     mass_matrix, potential_energy,
 )  # fmt: skip
@@ -29,6 +29,9 @@ PATHS = {
 LEFT_OUT = {"ur_description/ur3.urdf": "an empty <robot>, which Pinocchio refuses, too"}
 # no forward dynamics: fingers without mass
 SINGULAR = ("romeo_description/romeo.urdf", "romeo_description/romeo_laas_small.urdf")
+# with joints that follow others; the rest of these name leaders that are not there
+MIMICS = ("baxter_description/baxter.urdf", "panda_description/panda.urdf", "pr2_description/pr2.urdf",
+          "tiago_pro_description/tiago_pro.urdf")  # fmt: skip
 ROBOTS = [name for name in PATHS if name not in LEFT_OUT]
 REFERENCES = {
     "world": pin.ReferenceFrame.WORLD,
@@ -57,33 +60,43 @@ class Pair:
         self.v, self.vd, self.tau = rng.standard_normal((3, robot.nv))
         self.q = np.zeros(model.nq)
         for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+            if joint.shortname() == "JointModelMimic":
+                continue  # its coordinate is its leader's
             own = q[robot.q_slice(name)]
             # a continuous joint is one angle here, cosine and sine there
             own = [np.cos(own[0]), np.sin(own[0])] if joint.nq == 2 else own
             self.q[joint.idx_q : joint.idx_q + joint.nq] = own
         self.ours = q.tolist(), self.v.tolist(), self.vd.tolist(), self.tau.tolist()
 
-    def check_dynamics(self, singular: bool = False) -> None:
+    def check_forces(self) -> None:
         robot, model, data = self.robot, self.model, self.data
-        (q, v, vd, tau), theirs = self.ours, (model, data, self.q)
+        (q, v, vd, _), theirs = self.ours, (model, data, self.q)
         M = np.triu(pin.crba(*theirs))
         M = M + np.triu(M, 1).T
         heavy = abs(M).max()  # what is zero with us may be rounding of this with them
         agree("mass matrix", mass_matrix.algorithm(robot, q), M)
-        agree("inverse dynamics", inverse_dynamics.algorithm(robot, q, v, vd), pin.rnea(*theirs, self.v, self.vd), heavy)
+        agree(
+            "inverse dynamics", inverse_dynamics.algorithm(robot, q, v, vd), pin.rnea(*theirs, self.v, self.vd), heavy
+        )
         agree("bias", bias_forces.algorithm(robot, q, v), pin.nonLinearEffects(*theirs, self.v), heavy)
         agree("gravity", gravity_forces.algorithm(robot, q), pin.computeGeneralizedGravity(*theirs), heavy)
-        agree("Coriolis", coriolis_matrix.algorithm(robot, q, v), pin.computeCoriolisMatrix(*theirs, self.v), heavy)
-        if not singular:
-            # what cancels is lost in the rounding of joints with light links: M is conditioned up to 1e7
-            found = forward_dynamics.algorithm(robot, q, v, tau)
-            agree("forward dynamics", found, pin.aba(*theirs, self.v, self.tau), cancelled=1e-10)
         # Pinocchio 4.1 forgets the armature of some kinds of joints (RevoluteUnaligned) in this one only
         bare = not model.armature.any()
         kinetic = pin.computeKineticEnergy(*theirs, self.v) if bare else self.v @ M @ self.v / 2
         agree("kinetic energy", kinetic_energy.algorithm(robot, q, v), kinetic)
         potential = pin.computePotentialEnergy(*theirs)
         agree("potential energy", potential_energy.algorithm(robot, q), potential, pin.computeTotalMass(model))
+
+    def check_accelerations(self, found: Any) -> None:
+        # what cancels is lost in the rounding of joints with light links: M is conditioned up to 1e7
+        expected = pin.aba(self.model, self.data, self.q, self.v, self.tau)
+        agree("forward dynamics", found, expected, cancelled=1e-10)
+
+    def check_coriolis(self) -> None:
+        q, v, _, _ = self.ours
+        heavy = abs(np.array(mass_matrix.algorithm(self.robot, q), dtype=float)).max()
+        expected = pin.computeCoriolisMatrix(self.model, self.data, self.q, self.v)
+        agree("Coriolis", coriolis_matrix.algorithm(self.robot, q, v), expected, heavy)
 
     def check_momentum(self) -> None:
         robot, model, data = self.robot, self.model, self.data
@@ -143,25 +156,65 @@ def matching_frames(robot: Robot, model: pin.Model) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.parametrize("base", ["fixed", "free"])
-@pytest.mark.parametrize("name", ROBOTS)
-def test_real_robots(name: str, base) -> None:
+def loaded(name: str, base: str, mimic: bool = False) -> tuple[Robot, pin.Model]:
+    path, free = PATHS[name], [pin.JointModelFreeFlyer()] if base == "free" else []
     logging.disable(logging.WARNING)  # oddities of the files are tested elsewhere
     try:
-        robot = load_urdf(PATHS[name], base=base)
+        robot = load_urdf(path, base=base, mimic=mimic)
     finally:
         logging.disable(logging.NOTSET)
-    path = str(PATHS[name])
-    model = pin.buildModelFromUrdf(path) if base == "fixed" else pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer())
+    model = pin.buildModelFromUrdf(str(path), *free, mimic)
     assert robot.nv == model.nv
+    return robot, model
+
+
+each_base = pytest.mark.parametrize("base", ["fixed", "free"])
+
+
+@each_base
+@pytest.mark.parametrize("name", ROBOTS)
+def test_real_robots(name: str, base: str) -> None:
+    robot, model = loaded(name, base)
     frames = matching_frames(robot, model)
     assert set(robot.frames) <= set(frames)
     for seed in range(2):
         pair = Pair(robot, model, seed)
         pair.check_frames(frames, motion=seed == 0)
         if robot.nv:
-            pair.check_dynamics(singular=name in SINGULAR)
+            pair.check_forces()
+            pair.check_coriolis()
             pair.check_momentum()
+        if robot.nv and name not in SINGULAR:
+            q, v, _, tau = pair.ours
+            pair.check_accelerations(forward_dynamics.algorithm(robot, q, v, tau))
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in SINGULAR])
+def test_compiled_real_robots(name: str) -> None:
+    robot, model = loaded(name, "free")
+    pairs = [Pair(robot, model, seed) for seed in range(2)]
+    q, v, vd, tau = (np.array(rows) for rows in zip(*(pair.ours for pair in pairs), strict=True))
+
+    def both(robot: Robot, q: Any, v: Any, vd: Any, tau: Any) -> tuple:
+        return inverse_dynamics.algorithm(robot, q, v, vd), forward_dynamics.algorithm(robot, q, v, tau)
+
+    forces, accelerations = compile(both, robot)(q, v, vd, tau)
+    for k, pair in enumerate(pairs):
+        heavy = float(robot.mass)
+        agree("inverse dynamics", forces[k], pin.rnea(model, pair.data, pair.q, pair.v, pair.vd), heavy)
+        pair.check_accelerations(accelerations[k])
+
+
+@each_base
+@pytest.mark.parametrize("name", MIMICS)
+def test_mimic_joints(name: str, base: str) -> None:
+    robot, model = loaded(name, base, mimic=True)
+    assert robot.mechanism.has_mimic
+    pair = Pair(robot, model, 0)
+    pair.check_frames(matching_frames(robot, model), motion=True)
+    # Pinocchio has no forward dynamics for them, and its Coriolis matrix breaks C v + g = bias
+    pair.check_forces()
+    pair.check_momentum()
 
 
 @settings(max_examples=100)
@@ -171,12 +224,15 @@ def test_random_trees(robot: Robot, seed: int, turn: float | None) -> None:
     frames = {frame.name: [i] for i, frame in enumerate(model.frames) if str(frame.type) == "OP_FRAME"}
     assert set(frames) == set(robot.frames)
     pair = Pair(robot, model, seed)
-    state = state_of(robot, seed, turn)
-    pair.q, pair.ours = state.q, (state.q.tolist(), *pair.ours[1:])
+    pair.q = state_of(robot, seed, turn).q
+    pair.ours = (pair.q.tolist(), *pair.ours[1:])
     pair.check_frames(frames, motion=True)
     if robot.nv:
-        pair.check_dynamics()
+        pair.check_forces()
+        pair.check_coriolis()
         pair.check_momentum()
+        q, v, _, tau = pair.ours
+        pair.check_accelerations(forward_dynamics.algorithm(robot, q, v, tau))
 
 
 def test_coverage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,11 @@ class Precision:
         """Adding this number leaves the rounded argument in the low bits of the sum."""
         return 1.5 * 2.0**self.mantissa_bits
 
+    @property
+    def largest_angle(self) -> float:
+        """Beyond it, the low bits of that sum have no room for the number of quarter turns [rad]."""
+        return 2.0 ** (self.mantissa_bits - 1) * math.pi / 2
+
 
 _FLOAT64 = Precision(
     name="float64",
@@ -126,6 +131,7 @@ def _reduced(p: Precision, x: Expr) -> tuple[Expr, Expr, Expr]:
     r = x
     for part in p.half_pi:
         r = _fma(k, x.graph.constant(-part), r)
+    r = _select(abs(x) < p.largest_angle, r, math.nan)
     z = r * r
     sine = _fma(r * z, _polynomial(z, p.sin), r)
     cosine = _fma(z * z, _polynomial(z, p.cos), _fma(z, x.graph.constant(-0.5), 1))

@@ -23,10 +23,10 @@ from pliant.dynamics.newton_euler import bias_forces, gravity_forces, inverse_dy
 from pliant.dynamics.projected_newton_euler import ProjectedEquations, projected_newton_euler
 
 __all__ = [
-    "Energy", "InverseDerivatives", "ProjectedEquations", "RobotFunction", "bias_forces", "center_of_mass", "center_of_mass_jacobian",
-    "center_of_mass_velocity", "centroidal_matrix", "centroidal_momentum", "centroidal_momentum_rate", "compile",
-    "coriolis_matrix", "energy", "forward_dynamics", "frame_acceleration", "frame_jacobian", "frame_jacobian_rate",
-    "frame_pose", "frame_velocity", "gravity_forces", "inverse_dynamics", "inverse_dynamics_derivatives",
-    "jacobian", "kinetic_energy", "mass_matrix",
-    "mass_matrix_inverse", "mass_matrix_solution", "potential_energy", "projected_newton_euler", "robot_function",
+    "Energy", "InverseDerivatives", "ProjectedEquations", "RobotFunction", "bias_forces", "center_of_mass",
+    "center_of_mass_jacobian", "center_of_mass_velocity", "centroidal_matrix", "centroidal_momentum",
+    "centroidal_momentum_rate", "compile", "coriolis_matrix", "energy", "forward_dynamics", "frame_acceleration",
+    "frame_jacobian", "frame_jacobian_rate", "frame_pose", "frame_velocity", "gravity_forces", "inverse_dynamics",
+    "inverse_dynamics_derivatives", "jacobian", "kinetic_energy", "mass_matrix", "mass_matrix_inverse",
+    "mass_matrix_solution", "potential_energy", "projected_newton_euler", "robot_function",
 ]  # fmt: skip

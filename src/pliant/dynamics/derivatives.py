@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.factor import Factor, factorized
+from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
 from pliant.robot import Link, Robot
 from pliant.spatial import Force, Inertia, Matrix3, Motion, Steps, Transform, Vector, skew
@@ -100,10 +101,18 @@ class _State:
         return found
 
 
+@robot_function
 def inverse_dynamics_derivatives(
     robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], *, external: Any = None
 ) -> InverseDerivatives:
-    """Derivatives of `inverse_dynamics` by q (in the tangent space), v and vd, nv x nv each."""
+    """Derivatives of `inverse_dynamics` by q (in the tangent space), v and vd, nv x nv each.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity, nv [rad/s or m/s].
+        vd: acceleration, nv.
+        external: forces on the bodies as for `inverse_dynamics`, each constant in its body's frame.
+    """
     mechanism = robot.mechanism
     n = mechanism.nv
     states, f = _outward(robot, q, v, vd)
@@ -174,7 +183,7 @@ def _outward(robot: Robot, q, v, vd) -> tuple[list[_State], list[Force]]:
 
 @inverse_dynamics.derivative
 def _inverse_rule(robot: Robot, q, v, vd, *, external: Any = None, wrt: Sequence[str]) -> dict[str, Matrix]:
-    found = inverse_dynamics_derivatives(robot, q, v, vd, external=external)
+    found = inverse_dynamics_derivatives.algorithm(robot, q, v, vd, external=external)
     return {name: getattr(found, name) for name in wrt if name in InverseDerivatives._fields}
 
 
@@ -182,7 +191,7 @@ def _inverse_rule(robot: Robot, q, v, vd, *, external: Any = None, wrt: Sequence
 def _forward_rule(robot: Robot, q, v, tau, *, external: Any = None, wrt: Sequence[str]) -> dict[str, Matrix]:
     """By the implicit function: with tau = ID(q, v, vd), d vd / d x = -M^-1 d ID / d x."""
     vd = forward_dynamics.algorithm(robot, q, v, tau, external=external)
-    found = inverse_dynamics_derivatives(robot, q, v, vd, external=external)
+    found = inverse_dynamics_derivatives.algorithm(robot, q, v, vd, external=external)
     factor = factorized(robot.mechanism, found.vd)
     results: dict[str, Matrix] = {}
     for name in wrt:

@@ -48,13 +48,14 @@ class RobotFunction:
     def __init__(self, algorithm: Callable[..., Any]):
         update_wrapper(self, algorithm)
         self.algorithm = algorithm
+        self.name: str = algorithm.__name__
         self.signature = inspect.signature(algorithm)
         self.derivative_rule: Callable[..., Any] | None = None
         self._kernels: weakref.WeakKeyDictionary[Robot, dict[tuple, Kernel]] = weakref.WeakKeyDictionary()
 
     def __call__(self, robot: Robot, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(robot, Robot):
-            raise PliantError(f"{self.__name__} takes a Robot first, not {type(robot).__name__}; see pliant.load")
+            raise PliantError(f"{self.name} takes a Robot first, not {type(robot).__name__}; see pliant.load")
         arrays, options = self._bound(robot, args, kwargs)
         if any(is_symbolic(a) for a in arrays.values()):
             plain = {name: _as_lists(a) for name, a in arrays.items()}
@@ -75,13 +76,13 @@ class RobotFunction:
         def run(*values: Any) -> Any:
             return self.algorithm(robot, **dict(zip(arrays, values, strict=True)), **options)
 
-        return kernel_from_function(run, shapes, name=self.__name__, precision=precision, threads=threads)
+        return kernel_from_function(run, shapes, name=self.name, precision=precision, threads=threads)
 
     def _bound(self, robot: Robot, args: tuple, kwargs: dict) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
             bound = self.signature.bind(robot, *args, **kwargs)
         except TypeError as error:
-            raise PliantError(f"{self.__name__}{self.signature}: {error}") from None
+            raise PliantError(f"{self.name}{self.signature}: {error}") from None
         given = {n: v for n, v in list(bound.arguments.items())[1:] if v is not None}
         return {n: v for n, v in given.items() if n in ARRAYS}, {n: v for n, v in given.items() if n not in ARRAYS}
 
@@ -89,7 +90,7 @@ class RobotFunction:
         for name, values in arrays.items():
             shape = ARRAYS[name](robot)
             if shape and len(values) != shape[0]:
-                raise KernelError(f"{self.__name__}: {name} has {len(values)} entries; {robot.name} needs {shape[0]}")
+                raise KernelError(f"{self.name}: {name} has {len(values)} entries; {robot.name} needs {shape[0]}")
 
     def derivative(self, rule: F) -> F:
         """Marks ``rule(robot, *args, wrt=names)`` as the derivative by arrays, better than the chain rule's."""
@@ -97,7 +98,7 @@ class RobotFunction:
         return rule
 
     def __repr__(self) -> str:
-        return f"<pliant function {self.__name__}{self.signature}>"
+        return f"<pliant function {self.name}{self.signature}>"
 
 
 def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.robot import Link, Mechanism
-from pliant.spatial import Force, Matrix3, Steps, Vector
+from pliant.spatial import Force, Matrix3, Steps, Transform, Vector
 
 __all__ = ["LinkMotion", "force_of_motion", "link_motions"]
 
@@ -29,7 +29,7 @@ class LinkMotion:
 
     __slots__ = ("U", "X_PB", "a", "w", "wd")
 
-    def __init__(self, X_PB: Steps | None, w: Vector, wd: Vector, a: Vector):
+    def __init__(self, X_PB: Steps, w: Vector, wd: Vector, a: Vector):
         self.X_PB = X_PB
         self.w = w
         self.wd = wd
@@ -49,7 +49,8 @@ def link_motions(
     mechanism: Mechanism, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], a_world: Vector
 ) -> list[LinkMotion]:
     """Motion of every link, outward from a world whose origin accelerates with ``a_world``."""
-    world = LinkMotion(None, Vector.zero(), Vector.zero(), a_world)
+    still = Steps(Transform.identity(), Transform.identity())
+    world = LinkMotion(still, Vector.zero(), Vector.zero(), a_world)
     motions: list[LinkMotion] = []
     for link in mechanism.links:
         parent = world if link.parent < 0 else motions[link.parent]

@@ -3,11 +3,17 @@
 A `Graph` is an arena of nodes in order of creation, hence in topological order. Arithmetic on an
 `Expr` adds a node to its graph, unless an equal one is there already or the result simplifies to
 something that is. So common sub-expressions, zeros and ones never reach the compiler.
+
+Folding takes scalars for real numbers: 0 x is 0 and x - x is 0 also where x will be infinite or NaN,
+the sign of a zero is not kept, and x / 3 is x times the rounded inverse.
 """
 
 import math
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+from numpy import frompyfunc, ndarray
 
 from pliant.errors import TraceError
 from pliant.scalar import ops
@@ -28,7 +34,7 @@ class Expr:
 
     __slots__ = ("args", "graph", "index", "op", "value")
 
-    # NumPy must hand `array * expr` to the elements and `float64 * expr` to us
+    # NumPy hands `float64 * expr` and `array * expr` to us; an array is taken element by element
     __array_ufunc__ = None
 
     def __init__(self, graph: "Graph", op: str, args: tuple, value: Any, index: int):
@@ -39,28 +45,28 @@ class Expr:
         self.index = index
 
     def __add__(self, other):
-        return self.graph.add(self, other)
+        return self.graph.add(self, other) if type(other) is not ndarray else _each(self.__add__, other)
 
     def __radd__(self, other):
-        return self.graph.add(other, self)
+        return self.graph.add(other, self) if type(other) is not ndarray else _each(self.__radd__, other)
 
     def __sub__(self, other):
-        return self.graph.sub(self, other)
+        return self.graph.sub(self, other) if type(other) is not ndarray else _each(self.__sub__, other)
 
     def __rsub__(self, other):
-        return self.graph.sub(other, self)
+        return self.graph.sub(other, self) if type(other) is not ndarray else _each(self.__rsub__, other)
 
     def __mul__(self, other):
-        return self.graph.mul(self, other)
+        return self.graph.mul(self, other) if type(other) is not ndarray else _each(self.__mul__, other)
 
     def __rmul__(self, other):
-        return self.graph.mul(other, self)
+        return self.graph.mul(other, self) if type(other) is not ndarray else _each(self.__rmul__, other)
 
     def __truediv__(self, other):
-        return self.graph.div(self, other)
+        return self.graph.div(self, other) if type(other) is not ndarray else _each(self.__truediv__, other)
 
     def __rtruediv__(self, other):
-        return self.graph.div(other, self)
+        return self.graph.div(other, self) if type(other) is not ndarray else _each(self.__rtruediv__, other)
 
     def __neg__(self):
         return self.graph.neg(self)
@@ -74,29 +80,32 @@ class Expr:
     def __pow__(self, exponent):
         return self.graph.power(self, exponent)
 
+    def __rpow__(self, base):
+        return self.graph.power(base, self)
+
     def __lt__(self, other):
-        return self.graph.apply("less", self, other)
+        return self.graph.apply("less", self, other) if type(other) is not ndarray else _each(self.__lt__, other)
 
     def __le__(self, other):
-        return self.graph.apply("less_equal", self, other)
+        return self.graph.apply("less_equal", self, other) if type(other) is not ndarray else _each(self.__le__, other)
 
     def __gt__(self, other):
-        return self.graph.apply("less", other, self)
+        return self.graph.apply("less", other, self) if type(other) is not ndarray else _each(self.__gt__, other)
 
     def __ge__(self, other):
-        return self.graph.apply("less_equal", other, self)
+        return self.graph.apply("less_equal", other, self) if type(other) is not ndarray else _each(self.__ge__, other)
 
     def __eq__(self, other):  # type: ignore[override]
-        return self.graph.apply("equal", self, other)
+        return self.graph.apply("equal", self, other) if type(other) is not ndarray else _each(self.__eq__, other)
 
     def __ne__(self, other):  # type: ignore[override]
-        return self.graph.apply("not", self.graph.apply("equal", self, other))
+        return ~(self == other)
 
     def __and__(self, other):
-        return self.graph.apply("and", self, other)
+        return self.graph.apply("and", self, other) if type(other) is not ndarray else _each(self.__and__, other)
 
     def __or__(self, other):
-        return self.graph.apply("or", self, other)
+        return self.graph.apply("or", self, other) if type(other) is not ndarray else _each(self.__or__, other)
 
     def __invert__(self):
         return self.graph.apply("not", self)
@@ -155,12 +164,14 @@ class Graph:
                 raise TraceError(f"{x!r} belongs to another trace; scalars of two traces cannot meet")
             return x
         try:
-            return self.constant(x)
-        except TypeError:
-            raise TraceError(
-                f"cannot use {x!r} of type {type(x).__name__} with a traced scalar; "
-                "numbers and scalars of the same trace only"
-            ) from None
+            if not isinstance(x, str | bytes):  # which float() would read as a number
+                return self.constant(x)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise TraceError(
+            f"cannot use {x!r} of type {type(x).__name__} with a traced scalar; "
+            "numbers and scalars of the same trace only"
+        )
 
     def _intern(self, key: tuple, op: str, args: tuple, value: Any = None) -> Expr:
         node = Expr(self, op, args, value, len(self.nodes))
@@ -240,7 +251,7 @@ class Graph:
                 return self.neg(b)
             if b.op == "neg":
                 return self.mul(-value, b.args[0])
-            if b.op == "mul" and b.args[0].op == "const":
+            if b.op == "mul" and b.args[0].op == "const" and _is_normal(value * b.args[0].value):
                 return self.mul(value * b.args[0].value, b.args[1])
             return self._binary("mul", a, b)
         if a.op == "neg":
@@ -256,7 +267,10 @@ class Graph:
         if b.op == "const":
             if b.value == 0:
                 raise TraceError(f"division of {a!r} by a constant zero")
-            return self.mul(1 / b.value, a)
+            if a.op == "const":
+                return self.constant(a.value / b.value)
+            if _is_normal(1 / b.value):
+                return self.mul(1 / b.value, a)
         if a.op == "const" and a.value == 0:
             return a
         if a.op == "neg":
@@ -279,20 +293,19 @@ class Graph:
 
     def power(self, a, exponent) -> Expr:
         """``a`` to an integer or half-integer power, by squaring; any other by exp and log."""
-        if type(exponent) is Expr:
-            return self.apply("exp", exponent * self.apply("log", a))
-        if exponent == 0.5:
-            return self.apply("sqrt", a)
-        if exponent != int(exponent):
-            return self.apply("exp", exponent * self.apply("log", a))
-        n = abs(int(exponent))
-        result, square = self.constant(1), self.lift(a)
+        exponent = self.lift(exponent)
+        if exponent.op != "const" or 2 * exponent.value % 1 != 0:
+            return self.apply("exp", self.mul(exponent, self.apply("log", a)))
+        whole, half = divmod(abs(exponent.value), 1)
+        result, square, n = self.constant(1), self.lift(a), int(whole)
         while n:
             if n & 1:
                 result = self.mul(result, square)
             square = self.mul(square, square) if n > 1 else square
             n >>= 1
-        return result if exponent >= 0 else self.div(1, result)
+        if half:
+            result = self.mul(result, self.apply("sqrt", a))
+        return result if exponent.value >= 0 else self.div(1, result)
 
     def apply(self, op: str, *args) -> Expr:
         """The node of any operation of the table, folded."""
@@ -317,7 +330,7 @@ class Graph:
                 for one, other in (nodes, nodes[::-1]):
                     if one.op == "const":
                         return other if bool(one.value) == (op == "and") else one
-            # a constant last: then the minimum with a NaN is a NaN
+            # a constant last: it is no NaN, so code need not look whether the second one is
             if nodes[0].op == "const" or (nodes[1].op != "const" and nodes[0].index > nodes[1].index):
                 nodes = nodes[1], nodes[0]
         elif (op == "not" and nodes[0].op == "not") or (op == "abs" and nodes[0].op == "neg"):
@@ -326,7 +339,17 @@ class Graph:
         node = self._interned.get(key)
         return self._intern(key, op, nodes) if node is None else node
 
-    _arithmetic: dict[str, Callable[..., Expr]] = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg}
+    _arithmetic: ClassVar[dict[str, Callable[..., Expr]]] = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg}
+
+
+def _each(function: Callable[[Any], Expr], array: ndarray) -> Any:
+    """An array of what ``function`` makes of the elements."""
+    return frompyfunc(function, 1, 1)(array)
+
+
+def _is_normal(value: float) -> bool:
+    """Whether a constant made by folding has all its digits: neither overflown nor below the normal numbers."""
+    return sys.float_info.min <= abs(value) <= sys.float_info.max
 
 
 def _meaning(op: str, values: list[float]) -> float:

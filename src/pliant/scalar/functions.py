@@ -1,8 +1,8 @@
 """Functions of a scalar of any kind: float, NumPy array, SymPy expression or traced scalar.
 
-The kind of the first argument that is not a plain number decides, so generic code imports these
-and never asks. Conditions come from ``< <= > >=`` (and `equal`), are joined by `both`, `either`
-and `negation`, and are used by `select`.
+The kind of the arguments that are not plain numbers decides, so generic code imports these and never
+asks; arrays are taken element by element. Conditions come from ``< <= > >=`` (and `equal`), are
+joined by `both`, `either` and `negation`, and are used by `select`.
 """
 
 from typing import Any
@@ -28,15 +28,16 @@ def is_constant(x: Scalar) -> bool:
 
 def evaluate(op: str, *args: Scalar) -> Scalar:
     """Any operation of the table, on scalars of any kind."""
-    special = next((a for a in args if not isinstance(a, _PLAIN)), None)
-    if special is None:
+    special = [a for a in args if not isinstance(a, _PLAIN)]
+    if not special:
         return TABLE[op].python(*args)
-    if isinstance(special, Expr):
-        return special.graph.apply(op, *args)
-    if isinstance(special, np.ndarray):
-        if special.dtype != object:
+    if any(isinstance(a, np.ndarray) for a in special):
+        if all(isinstance(a, np.ndarray) and a.dtype != object for a in special):
             return getattr(np, TABLE[op].numpy or op)(*args)
         return np.vectorize(lambda *a: evaluate(op, *a), otypes=[object])(*args)
+    for a in special:
+        if isinstance(a, Expr):
+            return a.graph.apply(op, *args)
     return _sympy(op, args)
 
 
@@ -140,5 +141,3 @@ def select(condition: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
     value, but guard its argument if you take derivatives.
     """
     return evaluate("select", condition, then, otherwise)
-
-

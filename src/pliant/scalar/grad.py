@@ -59,7 +59,7 @@ def _partials(node: Expr) -> tuple:
     row = TABLE[node.op]
     if row.partials is not None:
         return row.partials(*node.args, node)
-    if row.llvm is None and row.sympy is None:
+    if row.sympy is None:
         raise TraceError(f"{node.op} belongs to lowered code, which has no derivative")
     return (0,) * row.arity
 

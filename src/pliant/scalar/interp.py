@@ -23,7 +23,9 @@ def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Sca
     found: dict[int, Scalar] = {}
     for node in nodes_of(outputs):
         if node.op == "const":
-            found[node.index] = int(node.value) if node.value.is_integer() else node.value
+            # SymPy keeps 2 x exact, not 2.0 x
+            is_whole = node.value.is_integer() and abs(node.value) < 2**53
+            found[node.index] = int(node.value) if is_whole else node.value
         elif node.op == "input":
             if node.value not in values:
                 raise TraceError(f"the graph's input {node.value!r} has no value; given: {sorted(values)}")

@@ -67,7 +67,27 @@ def _log(x: float) -> float:
 
 
 def _exp(x: float) -> float:
-    return math.exp(x) if x < 709.79 else (math.inf if x == x else x)
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
+
+
+def _floor(x: float) -> float:
+    return float(math.floor(x)) if math.isfinite(x) else x
+
+
+def _round(x: float) -> float:
+    return float(round(x)) if math.isfinite(x) else x
+
+
+# a NaN is handed on, wherever it stands
+def _min(a: float, b: float) -> float:
+    return b if b < a or b != b else a
+
+
+def _max(a: float, b: float) -> float:
+    return b if a < b or b != b else a
 
 
 def _periodic(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -86,6 +106,14 @@ def _choose(condition, then, otherwise):
     return condition.graph.apply("select", condition, then, otherwise)
 
 
+def _sides(condition, then, otherwise, result):
+    return 0, _choose(condition, 1, 0), _choose(condition, 0, 1)
+
+
+def _piecewise(sp, condition, then, otherwise):
+    return sp.Piecewise((then, condition), (otherwise, True))
+
+
 def _compare(code: str) -> str:
     return f"fcmp {code} {{T}} {{a}}, {{b}}"
 
@@ -98,17 +126,10 @@ _ROWS = [
     Op("div", 2, _divide, lambda a, b, r: (1 / b, -r / b), "fdiv {T} {a}, {b}", lambda sp, a, b: a / b, "divide"),
     Op("neg", 1, lambda a: -a, lambda a, r: (-1,), "fneg {T} {a}", lambda sp, a: -a, "negative"),
     Op("sqrt", 1, _sqrt, lambda a, r: (0.5 / r,), "call {T} @llvm.sqrt.{N}({T} {a})", "sqrt", "sqrt"),
-    Op(
-        "abs",
-        1,
-        abs,
-        lambda a, r: (_choose(a < 0, -1, 1),),
-        "call {T} @llvm.fabs.{N}({T} {a})",
-        "Abs", "abs",
-    ),
-    Op("floor", 1, lambda a: float(math.floor(a)) if math.isfinite(a) else a, None, "call {T} @llvm.floor.{N}({T} {a})", "floor", "floor"),
-    Op("min", 2, min, lambda a, b, r: (_choose(b < a, 0, 1), _choose(b < a, 1, 0)), None, "Min", "minimum"),
-    Op("max", 2, max, lambda a, b, r: (_choose(a < b, 0, 1), _choose(a < b, 1, 0)), None, "Max", "maximum"),
+    Op("abs", 1, abs, lambda a, r: (_choose(a < 0, -1, 1),), "call {T} @llvm.fabs.{N}({T} {a})", "Abs", "abs"),
+    Op("floor", 1, _floor, None, "call {T} @llvm.floor.{N}({T} {a})", "floor", "floor"),
+    Op("min", 2, _min, lambda a, b, r: (_choose(b < a, 0, 1), _choose(b < a, 1, 0)), None, "Min", "minimum"),
+    Op("max", 2, _max, lambda a, b, r: (_choose(a < b, 0, 1), _choose(a < b, 1, 0)), None, "Max", "maximum"),
     # conditions
     Op("less", 2, lambda a, b: a < b, None, _compare("olt"), "StrictLessThan", "less"),
     Op("less_equal", 2, lambda a, b: a <= b, None, _compare("ole"), "LessThan", "less_equal"),
@@ -116,14 +137,7 @@ _ROWS = [
     Op("and", 2, lambda a, b: bool(a and b), None, "and {B} {a}, {b}", "And", "logical_and"),
     Op("or", 2, lambda a, b: bool(a or b), None, "or {B} {a}, {b}", "Or", "logical_or"),
     Op("not", 1, lambda a: not a, None, "xor {B} {a}, splat (i1 true)", "Not", "logical_not"),
-    Op(
-        "select",
-        3,
-        lambda c, a, b: a if c else b,
-        lambda c, a, b, r: (0, _choose(c, 1, 0), _choose(c, 0, 1)),
-        "select {B} {a}, {T} {b}, {T} {c}",
-        lambda sp, c, a, b: sp.Piecewise((a, c), (b, True)), "where",
-    ),
+    Op("select", 3, lambda c, a, b: a if c else b, _sides, "select {B} {a}, {T} {b}, {T} {c}", _piecewise, "where"),
     # elementary functions
     Op("sin", 1, _periodic(math.sin), lambda a, r: (a.graph.apply("cos", a),), None, "sin", "sin"),
     Op("cos", 1, _periodic(math.cos), lambda a, r: (-a.graph.apply("sin", a),), None, "cos", "cos"),
@@ -135,7 +149,7 @@ _ROWS = [
     Op("log", 1, _log, lambda a, r: (1 / a,), None, "log", "log"),
     # what the lowering makes of the above; not for tracing by hand
     Op("fma", 3, _fma, None, "call {T} @llvm.fma.{N}({T} {a}, {T} {b}, {T} {c})"),
-    Op("round", 1, lambda a: float(round(a)) if math.isfinite(a) else a, None, "call {T} @llvm.rint.{N}({T} {a})"),
+    Op("round", 1, _round, None, "call {T} @llvm.rint.{N}({T} {a})"),
     Op("copysign", 2, math.copysign, None, "call {T} @llvm.copysign.{N}({T} {a}, {T} {b})"),
     Op("odd", 1, lambda t: bool(_low_bits(t) & 1), None, None),
     Op("half_odd", 1, lambda t: bool(_low_bits(t) & 2), None, None),
