@@ -48,7 +48,7 @@ def test_it_is_made_of_christoffel_symbols(robot, seed) -> None:
 
 
 def test_two_link_arm() -> None:
-    # Siciliano, Sciavicco, Villani and Oriolo (2009), example 7.2: h = -m2 a1 l2 sin q2, C = [[h v2, h (v1 + v2)], [-h v1, 0]]
+    # Siciliano et al. (2009), Robotics, 7.3.2: C = [[h v2, h (v1 + v2)], [-h v1, 0]], h = -m2 a1 l2 sin q2
     m2, a1, l2, q, v = 1.3, 0.8, 0.4, [0.5, 0.9], [1.1, -0.6]
     builder = RobotBuilder("arm").body("upper", mass=2, com=(0.3, 0, 0)).body("lower", mass=m2, com=(l2, 0, 0))
     builder.joint("shoulder", "revolute", "world", "upper")

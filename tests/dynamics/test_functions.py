@@ -81,7 +81,7 @@ def test_symbolic_arguments_of_wrong_length(robot: Robot) -> None:
 
 
 def test_missing_and_unknown_arguments(robot: Robot) -> None:
-    with pytest.raises(PliantError, match="forward_dynamics.*missing a required argument: 'tau'"):
+    with pytest.raises(PliantError, match=r"forward_dynamics.*missing a required argument: 'tau'"):
         forward_dynamics(robot, np.zeros(6), np.zeros(5))
     with pytest.raises(PliantError, match="frame_pose has no argument 'frames'; it has frame, q"):
         compile(frame_pose, robot, frame="base", frames="base")
@@ -91,9 +91,9 @@ def test_missing_and_unknown_arguments(robot: Robot) -> None:
 
 def test_unknown_frames_list_near_names(robot: Robot) -> None:
     for function in (frame_pose, frame_jacobian):
-        with pytest.raises(RobotError, match="no frame named 'body_2' in robot 'random'; did you mean .*'body2'"):
+        with pytest.raises(RobotError, match=r"no frame named 'body_2' in robot 'random'; did you mean .*'body2'"):
             function(robot, robot.neutral(), "body_2")
-        with pytest.raises(RobotError, match="no frame named 'gripper' .*valid: .*'base', 'body0'"):
+        with pytest.raises(RobotError, match=r"no frame named 'gripper' .*valid: .*'base', 'body0'"):
             compile(function, robot, frame="gripper")
 
 

@@ -126,7 +126,7 @@ def test_a_joint_names_its_childs_frame() -> None:
 def test_choices_that_are_none() -> None:
     robot = RobotBuilder("stone").body("stone", mass=1).build(base="free", strict=False)
     q, v = robot.neutral(), np.zeros(6)
-    with pytest.raises(PliantError, match="no reference named 'body'.*'local_world_aligned'"):
+    with pytest.raises(PliantError, match=r"no reference named 'body'.*'local_world_aligned'"):
         frame_velocity(robot, q, v, "stone", reference="body")
     with pytest.raises(PliantError, match="no kind of acceleration named 'proper'; valid: 'classical', 'spatial'"):
         frame_acceleration(robot, q, v, v, "stone", kind="proper")

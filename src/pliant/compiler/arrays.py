@@ -1,5 +1,7 @@
 """Checks and converts the arrays of a call; every refusal says what was expected."""
 
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +35,11 @@ class Layout:
 class Arrays:
     """What a kernel takes and gives."""
 
-    def __init__(self, kernel: str, inputs: list[Layout], outputs: list[Layout], dtype: np.dtype):
+    def __init__(
+        self, kernel: str, inputs: list[Layout], outputs: list[Layout], dtype: np.dtype, counts: Sequence[str] = ()
+    ):
         self.kernel = kernel
+        self.counts = counts
         self.input_layouts = inputs
         self.output_layouts = outputs
         self.dtype = dtype
@@ -58,7 +63,10 @@ class Arrays:
         return [self._converted(layout, values[layout.name]) for layout in self.input_layouts]
 
     def _converted(self, layout: Layout, value: Any) -> np.ndarray:
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except ValueError:  # lists of different lengths
+            raise KernelError(f"{self.kernel}: {layout.name} is not an array; it takes {layout}") from None
         if array.dtype.kind not in "fiub":
             raise KernelError(
                 f"{self.kernel}: {layout.name} has type {array.dtype}, which is not a real number; "
@@ -70,13 +78,18 @@ class Arrays:
             raise KernelError(f"{self.kernel}: {layout.name} has shape {array.shape}; it takes {layout}")
         array = array.astype(self.dtype, copy=False)
         packed = array if array.ndim == inner else array[:1].reshape(array.shape[1:]) if len(array) else array
-        if not packed.flags.c_contiguous:
-            array = np.ascontiguousarray(array)
+        if not (packed.flags.c_contiguous and packed.flags.aligned):
+            array = np.array(array, order="C")
         return array
 
-    def sizes(self, inputs: list[np.ndarray]) -> tuple[int | None, dict[str, int]]:
-        """The batch that the inputs agree on (None if none has one), and the loop counts."""
-        batch, counts, source = None, {}, ""
+    def sizes(self, inputs: list[np.ndarray], given: Mapping[str, Any]) -> tuple[int | None, dict[str, int]]:
+        """The batch that the inputs agree on (None if none has one), and the loop counts.
+
+        Args:
+            given: the counts that the call names.
+        """
+        counts = {name: self._number_of_rounds(name, value) for name, value in given.items()}
+        batch, source = None, ""
         for layout, array in zip(self.input_layouts, inputs, strict=True):
             inner = len(layout.shape) + (layout.rounds is not None)
             if array.ndim > inner:
@@ -88,22 +101,35 @@ class Arrays:
                 batch, source = len(array), layout.name
             if layout.rounds is not None:
                 self._count(layout, array.shape[array.ndim - inner], counts)
+        missing = [name for name in self.counts if name not in counts]
+        if missing:
+            raise KernelError(f"{self.kernel} lacks the count {missing[0]!r}; give it by name: {missing[0]}=100")
         return batch, counts
+
+    def _number_of_rounds(self, name: str, value: Any) -> int:
+        try:
+            count = operator.index(value)
+        except TypeError:
+            count = -1
+        if count < 0:
+            raise KernelError(f"{self.kernel}: the count {name!r} is {value!r}; it takes an integer from 0 on")
+        return count
 
     def _count(self, layout: Layout, found: int, counts: dict[str, int]) -> None:
         expected = layout.rounds if isinstance(layout.rounds, int) else counts.setdefault(str(layout.rounds), found)
         if found != expected:
             raise KernelError(f"{self.kernel}: {layout.name} has {found} rounds, expected {expected}")
 
-    def outputs(self, given: tuple | None, batch: int | None, counts: dict[str, int]) -> list[np.ndarray]:
+    def outputs(self, given: Any, batch: int | None, counts: dict[str, int]) -> list[np.ndarray]:
         """New arrays, or those given as ``out`` if they fit exactly."""
         lead = () if batch is None else (batch,)
         shapes = [(*lead, *layout.full(counts)) for layout in self.output_layouts]
         if given is None:
             return [np.empty(shape, self.dtype) for shape in shapes]
-        if len(given) != len(shapes):
+        if not isinstance(given, tuple | list) or len(given) != len(shapes):
             names = ", ".join(layout.name for layout in self.output_layouts)
-            raise KernelError(f"{self.kernel}: out needs {len(shapes)} arrays ({names}), got {len(given)}")
+            found = len(given) if isinstance(given, tuple | list) else f"a {type(given).__name__}"
+            raise KernelError(f"{self.kernel}: out needs a tuple of {len(shapes)} arrays ({names}), got {found}")
         for layout, array, shape in zip(self.output_layouts, given, shapes, strict=True):
             self._check_output(layout, array, shape, len(shape) - len(lead))
         return list(given)
@@ -117,7 +143,9 @@ class Arrays:
         if array.shape != shape:
             raise KernelError(f"{what} has shape {array.shape}; this call makes {shape}")
         if not array.flags.writeable:
-            raise KernelError(f"{what} is read-only")
+            raise KernelError(f"{what} is read-only; it must be writable")
+        if not array.flags.aligned:
+            raise KernelError(f"{what} must lie at addresses that are multiples of its item size (aligned)")
         row = array.reshape(array.shape) if array.ndim == inner else array[:1]
         if array.size and not row.flags.c_contiguous:
             raise KernelError(f"{what} must hold each robot's numbers side by side (C order)")

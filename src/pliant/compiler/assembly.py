@@ -7,14 +7,19 @@ lanes (`pack`), the pieces of the blocks run over the workspace, and lanes are t
 (`unpack`). In the last group, lanes past the end of the batch repeat the last robot.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pliant.compiler.lanes import pack_function, unpack_function
 from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function
 from pliant.compiler.lower import PIECE_SIZE, Straight, cut, lower
-from pliant.compiler.program import Block, Loop, Program
+from pliant.compiler.program import Block, Loop, Program, TracedBlock
+from pliant.errors import KernelError
 
 __all__ = ["Assembly", "assemble"]
+
+# the workspace is on the stack, of which a thread has 8 MB, or less
+_MOST_WORKSPACE = 4 << 20
 
 
 @dataclass
@@ -50,27 +55,29 @@ class _Assembler:
         self.lines: list[str] = []
         self.labels = 0
         self.blocks: list[Straight] = []
-        self.calls: dict[int, list[str]] = {}
+        self.calls: list[list[str]] = []  # names of the functions of each block, in the order of the program
 
     def run(self) -> Assembly:
-        traced = iter(self.program.traced)
-        for statement, _ in self.program.walk():
-            if isinstance(statement, Block):
-                self._lower(statement, next(traced))
+        for block in self.program.traced:
+            self._lower(block)
+        if self.top * self.v.bytes > _MOST_WORKSPACE:
+            size = self.top * self.v.bytes / 2**20
+            raise KernelError(f"the program needs a workspace of {size:.1f} MB; it must fit on the stack, in 4 MB")
         self._entry()
         text = "\n".join(
             [
                 f'target triple = "{self.machine.triple}"',
                 declarations(self.v),
                 f"declare i1 @llvm.vector.reduce.and.v{self.v.width}i1({self.v.conditions})",
+                "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
                 *self.helpers.values(),
                 *self.functions,
                 *self.lines,
             ]
         )
-        return Assembly(text, self.blocks, sum(len(c) for c in self.calls.values()), self.top)
+        return Assembly(text, self.blocks, sum(len(names) for names in self.calls), self.top)
 
-    def _lower(self, block: Block, traced) -> None:
+    def _lower(self, traced: TracedBlock) -> None:
         inputs = [node for _, _, node in traced.inputs]
         code = lower(inputs, [node for _, _, node in traced.outputs], self.v.precision, self.machine.has_fma)
         where = [self.slot[name] + k for name, k, _ in traced.inputs]
@@ -85,7 +92,7 @@ class _Assembler:
             self.functions.append(piece_function(name, code, piece, self.v))
             names.append(name)
         self.blocks.append(code)
-        self.calls[id(block)] = names
+        self.calls.append(names)
 
     # The entry: a loop over groups with the program's control flow inside.
 
@@ -93,17 +100,18 @@ class _Assembler:
         v = self.v
         arrays = [*self.program.inputs, *self.program.outputs]
         out = self.lines
-        out.append("define void @run(ptr %arrays, ptr %strides, ptr %counts, i64 %batch, i64 %begin, i64 %end) nounwind {")
+        arguments = "ptr %arrays, ptr %strides, ptr %counts, i64 %batch, i64 %begin, i64 %end"
+        out.append(f"define void @run({arguments}) nounwind {{")
         out.append("entry:")
         out.append(f"  %w = alloca [{max(self.top, 1)} x {v.type}], align {v.bytes}")
-        for k, name in enumerate(arrays):
+        for k in range(len(arrays)):
             out.append(f"  %ap{k} = getelementptr ptr, ptr %arrays, i64 {k}")
             out.append(f"  %a{k} = load ptr, ptr %ap{k}")
             out.append(f"  %sp{k} = getelementptr i64, ptr %strides, i64 {k}")
             out.append(f"  %s{k} = load i64, ptr %sp{k}")
-        for k, name in enumerate(self.program.counts):
+        for k in range(len(self.program.counts)):
             out.append(f"  %cp{k} = getelementptr i64, ptr %counts, i64 {k}")
-            out.append(f"  %count.{name} = load i64, ptr %cp{k}")
+            out.append(f"  %count{k} = load i64, ptr %cp{k}")
         out.append("  %last = sub i64 %batch, 1")
         out.append("  %some = icmp slt i64 %begin, %end")
         out.append("  br i1 %some, label %group, label %exit")
@@ -113,7 +121,10 @@ class _Assembler:
         for k, name in enumerate(self.program.inputs):
             if name not in self.program.rounds:
                 self._transfer("pack", name, f"%a{k}", f"%s{k}")
-        self._body(self.program.body, ())
+        for name in self.program.unset:
+            size = self.program.variables[name] * v.bytes
+            out.append(f"  call void @llvm.memset.p0.i64(ptr {self._variable(name)}, i8 0, i64 {size}, i1 false)")
+        self._body(self.program.body, (), iter(self.calls))
         for k, name in enumerate(self.program.outputs):
             if name not in self.program.rounds:
                 k += len(self.program.inputs)
@@ -139,23 +150,27 @@ class _Assembler:
         if function not in self.helpers:
             make = pack_function if kind == "pack" else unpack_function
             self.helpers[function] = make(function, size, self.v)
+        where = self._variable(name)
+        self.lines.append(f"  call void @{function}(ptr {base}, i64 {stride}, i64 %first, i64 %last, ptr {where})")
+
+    def _variable(self, name: str) -> str:
+        """The address of a variable's first slot."""
         n = self._label()
         self.lines.append(f"  %t{n} = getelementptr i8, ptr %w, i64 {self.slot[name] * self.v.bytes}")
-        self.lines.append(f"  call void @{function}(ptr {base}, i64 {stride}, i64 %first, i64 %last, ptr %t{n})")
+        return f"%t{n}"
 
-    def _body(self, body, loops: tuple[Loop, ...]) -> None:
+    def _body(self, body, loops: tuple[Loop, ...], calls: Iterator[list[str]]) -> None:
         for statement in body:
             if isinstance(statement, Block):
-                self.lines.extend(f"  call void @{name}(ptr %w)" for name in self.calls[id(statement)])
+                self.lines.extend(f"  call void @{name}(ptr %w)" for name in next(calls))
             else:
-                self._loop(statement, loops)
+                self._loop(statement, loops, calls)
 
-    def _loop(self, loop: Loop, loops: tuple[Loop, ...]) -> None:
-        out, v, n = self.lines, self.v, self._label()
+    def _loop(self, loop: Loop, loops: tuple[Loop, ...], calls: Iterator[list[str]]) -> None:
+        out, n = self.lines, self._label()
         if loop.until:
-            out.append(f"  %u{n} = getelementptr i8, ptr %w, i64 {self.slot[loop.until] * v.bytes}")
-            out.append(f"  store {v.type} zeroinitializer, ptr %u{n}, align {v.bytes}")
-        count = str(loop.count) if isinstance(loop.count, int) else f"%count.{loop.count}"
+            self._reset(loop.until, [other.until for other in loops if other.until])
+        count = str(loop.count) if isinstance(loop.count, int) else f"%count{self.program.counts.index(loop.count)}"
         out.append(f"  br label %before{n}")
         out.append(f"before{n}:")
         out.append(f"  br label %head{n}")
@@ -168,11 +183,11 @@ class _Assembler:
         for name in loop.reads:
             self._round("pack", name, arrays.index(name), n)
         inner = (*loops, loop)
-        self._body(loop.body, inner)
+        self._body(loop.body, inner, calls)
         for name in loop.writes:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
-        if loop.until:
+        if loop.until and not (loop.reads or loop.writes):
             done = self._all_done([other.until for other in inner if other.until])
             out.append(f"  br i1 {done}, label %after{n}, label %next{n}")
         else:
@@ -189,20 +204,33 @@ class _Assembler:
         self.lines.append(f"  %r{m} = getelementptr i8, ptr %a{k}, i64 %o{m}")
         self._transfer(kind, name, f"%r{m}", f"%s{k}")
 
-    def _all_done(self, flags: list[str]) -> str:
-        """Whether every lane has left this loop or one around it."""
-        v, out = self.v, self.lines
-        result = ""
-        for flag in flags:
+    def _reset(self, flag: str, outer: list[str]) -> None:
+        """Nobody has left the loop; lanes that left one around it keep their flag as it is."""
+        v, value = self.v, "zeroinitializer"
+        where = self._variable(flag)
+        if outer:
             m = self._label()
-            out.append(f"  %fp{m} = getelementptr i8, ptr %w, i64 {self.slot[flag] * v.bytes}")
-            out.append(f"  %f{m} = load {v.type}, ptr %fp{m}, align {v.bytes}")
+            over = self._left(outer)
+            self.lines.append(f"  %k{m} = load {v.type}, ptr {where}, align {v.bytes}")
+            self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %k{m}, {v.type} zeroinitializer")
+            value = f"%u{m}"
+        self.lines.append(f"  store {v.type} {value}, ptr {where}, align {v.bytes}")
+
+    def _left(self, flags: list[str]) -> str:
+        """Which lanes have left one of the loops with these flags."""
+        v, out, result = self.v, self.lines, ""
+        for flag in flags:
+            m, where = self._label(), self._variable(flag)
+            out.append(f"  %f{m} = load {v.type}, ptr {where}, align {v.bytes}")
             out.append(f"  %d{m} = fcmp une {v.type} %f{m}, zeroinitializer")
             if result:
                 out.append(f"  %e{m} = or {v.conditions} {result}, %d{m}")
-                result = f"%e{m}"
-            else:
-                result = f"%d{m}"
-        m = self._label()
-        out.append(f"  %z{m} = call i1 @llvm.vector.reduce.and.v{v.width}i1({v.conditions} {result})")
+            result = f"%e{m}" if result else f"%d{m}"
+        return result
+
+    def _all_done(self, flags: list[str]) -> str:
+        """Whether every lane has left this loop or one around it."""
+        left, m = self._left(flags), self._label()
+        reduce = f"@llvm.vector.reduce.and.v{self.v.width}i1"
+        self.lines.append(f"  %z{m} = call i1 {reduce}({self.v.conditions} {left})")
         return f"%z{m}"

@@ -24,7 +24,7 @@ def folder() -> Path | None:
     """Where entries are, or None if there is no cache."""
     chosen = os.environ.get("PLIANT_CACHE_DIR")
     if chosen is not None:
-        return None if chosen.strip().lower() in ("", "off", "0") else Path(chosen)
+        return None if chosen.strip().lower() in ("", "off", "0") else Path(chosen).expanduser()
     try:
         home = Path.home()
     except RuntimeError:
@@ -32,8 +32,8 @@ def folder() -> Path | None:
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "pliant"
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "pliant" / "Cache"
-    return Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "pliant"
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "pliant" / "Cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "pliant"
 
 
 def read(key: str) -> bytes | None:
@@ -65,21 +65,22 @@ def write(key: str, code: bytes) -> None:
             file.write(_MAGIC + hashlib.sha256(code).digest() + code)
         os.replace(temporary, where / f"{key}.o")
     except OSError as error:
-        _warn_once(f"compiled code is not kept: {error}; set PLIANT_CACHE_DIR to a folder you can write to")
+        _warn_once(where, error.strerror)
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
 @functools.cache
-def _warn_once(message: str) -> None:
-    _log.warning(message)
+def _warn_once(where: Path, reason: str) -> None:
+    cure = "set PLIANT_CACHE_DIR to a folder you can write to, or to off"
+    _log.warning("compiled code is not kept in %s: %s; %s", where, reason, cure)
 
 
 @functools.cache
 def source_digest() -> str:
-    """Of the compiler's own source: code from another version of it must not be loaded."""
+    """Of the source of compiler and scalars: code from another version of them must not be loaded."""
     digest = hashlib.sha256()
     here = Path(__file__).parent
-    for path in [*sorted(here.glob("*.py")), here.parent / "scalar" / "ops.py"]:
+    for path in [*sorted(here.glob("*.py")), *sorted((here.parent / "scalar").glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()

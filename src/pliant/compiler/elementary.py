@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pliant.errors import KernelError
 from pliant.scalar import Expr, Graph
 
 __all__ = ["FUNCTIONS", "Precision", "precision_of", "spell_out"]
@@ -92,8 +93,6 @@ _PRECISIONS = {"float64": _FLOAT64, "float32": _FLOAT32}
 def precision_of(name: str) -> Precision:
     """The format called "float64" or "float32"."""
     if name not in _PRECISIONS:
-        from pliant.errors import KernelError
-
         raise KernelError(f"unknown precision {name!r}; use 'float64' or 'float32'")
     return _PRECISIONS[name]
 

@@ -3,8 +3,9 @@
 import ctypes
 import functools
 import hashlib
+import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,11 +16,14 @@ from pliant.compiler.arrays import Arrays, Layout
 from pliant.compiler.assembly import Assembly, assemble
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
-from pliant.compiler.program import Program
+from pliant.compiler.program import Loop, Program
 from pliant.compiler.show import stages
 from pliant.compiler.tracing import program_from_function
+from pliant.errors import KernelError
 
 __all__ = ["Kernel", "kernel_from_function"]
+
+_SEVERAL = (tuple, list)  # made once: the call is short
 
 
 class Kernel:
@@ -28,6 +32,7 @@ class Kernel:
         kernel(q, v, tau)              # (nq,), (nv,), (nv,) or (batch, nq), ...
         kernel(q, v, tau, out=vd)      # writes into vd, no copies
         kernel(q=q, v=v, tau=tau, threads=2)
+        kernel(q, v, steps=100)        # a loop count that the program leaves open
 
     An argument without a batch dimension goes to every robot. Results do not depend, bit for bit,
     on the batch a robot is in, its place there, or the number of threads. While it runs, other
@@ -58,11 +63,14 @@ class Kernel:
         self.program = program
         self.inputs = dict(inputs)
         self.outputs = dict(outputs)
+        _check_shapes(name, "input", program, program.inputs, self.inputs)
+        _check_shapes(name, "output", program, program.outputs, self.outputs)
         numbers = precision_of(precision)
         machine = native.machine()
         self.lanes = max(1, machine.vector_bytes * 8 // numbers.bits)
         self._vectors = Vectors(self.lanes, numbers)
-        self._arrays = Arrays(name, _layouts(program, self.inputs), _layouts(program, self.outputs), np.dtype(precision))
+        layouts = _layouts(program, self.inputs), _layouts(program, self.outputs)
+        self._arrays = Arrays(name, *layouts, np.dtype(precision), program.counts)
         self._package = package
         self._single = package is None and len(self.outputs) == 1
         self._door: doorway.Doorway | None = None
@@ -73,7 +81,8 @@ class Kernel:
 
     def _doorway(self, run: int) -> Callable[..., bool] | None:
         """The short way in, for kernels whose arrays have no rows per round."""
-        if self.program.rounds or len(self.inputs) + len(self.outputs) > doorway.MOST_ARRAYS or not doorway.is_open():
+        has_counts = self.program.rounds or self.program.counts
+        if has_counts or len(self.inputs) + len(self.outputs) > doorway.MOST_ARRAYS or not doorway.is_open():
             return None
         shapes = list(self.inputs.values()), list(self.outputs.values())
         self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, np.dtype(self.precision), *shapes))
@@ -89,16 +98,18 @@ class Kernel:
             if self._single:
                 if self._enter(*args, out):
                     return out
-            elif self._enter(*args, *out):
+            elif isinstance(out, _SEVERAL) and self._enter(*args, *out):
                 return out
-        return self._call(args, named, out, threads or self.threads)
+        return self._call(args, named, out, self.threads if threads is None else threads)
 
     def _call(self, args: tuple, named: dict[str, Any], out: Any, threads: int) -> Any:
         """The long way: converts arguments, makes outputs, explains what does not fit."""
+        if threads < 1:
+            raise KernelError(f"{self.name}: threads is {threads}; it takes 1 or more")
+        given = {name: named.pop(name) for name in self.program.counts if name in named}
         inputs = self._arrays.inputs(args, named)
-        batch, counts = self._arrays.sizes(inputs)
-        given = None if out is None else ((out,) if self._single else tuple(out))
-        outputs = self._arrays.outputs(given, batch, counts)
+        batch, counts = self._arrays.sizes(inputs, given)
+        outputs = self._arrays.outputs((out,) if self._single and out is not None else out, batch, counts)
         arrays = [*inputs, *outputs]
         data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         layouts = [*self._arrays.input_layouts, *self._arrays.output_layouts]
@@ -111,11 +122,11 @@ class Kernel:
         def part(begin: int, end: int) -> None:
             self._run(data, strides, rounds, robots, begin, end)
 
-        if threads <= 1 or groups < 2 * threads:
+        if threads == 1 or groups < 2 * threads:
             part(0, groups)
         else:
             bounds = [groups * k // threads for k in range(threads + 1)]
-            list(_pool(threads).map(part, bounds[:-1], bounds[1:]))
+            list(_pool(threads, os.getpid()).map(part, bounds[:-1], bounds[1:]))
         if out is not None:
             return out
         if self._package is not None:
@@ -143,6 +154,12 @@ class Kernel:
         made = ", ".join(f"{n}{list(s)}" for n, s in self.outputs.items())
         return f"Kernel {self.name}({shown}) -> {made}, {self.precision}, {self._vectors.width} lanes"
 
+    def __reduce__(self):
+        raise KernelError(
+            f"{self.name}: a kernel is machine code of this process and cannot be pickled or copied; "
+            "make it again where you need it, which the cache on disk makes fast"
+        )
+
     def _key(self) -> str:
         """All that the machine code depends on."""
         digest = hashlib.sha256()
@@ -155,13 +172,25 @@ def content(program: Program) -> bytes:
     """The program as bytes: equal bytes, equal machine code."""
     parts = [repr((dict(program.variables), tuple(program.inputs), tuple(program.outputs)))]
     for statement, loops in program.walk():
-        shape = (len(loops), type(statement).__name__, getattr(statement, "count", None), getattr(statement, "until", None))
-        parts.append(repr((shape, tuple(statement.reads), tuple(statement.writes))))
+        control = (statement.count, statement.until) if isinstance(statement, Loop) else ()
+        parts.append(repr((len(loops), control, tuple(statement.reads), tuple(statement.writes))))
     for block in program.traced:
         nodes = block.outputs[0][2].graph.nodes if block.outputs else []
         parts.extend(f"{n.op} {n.value!r} {[a.index for a in n.args]}" for n in nodes)
-        parts.append(repr([(name, k, node.index) for name, k, node in block.outputs]))
+        for variables in (block.inputs, block.outputs):
+            parts.append(repr([(name, k, node.index) for name, k, node in variables]))
     return "\n".join(parts).encode()
+
+
+def _check_shapes(
+    kernel: str, kind: str, program: Program, names: Sequence[str], shapes: Mapping[str, tuple[int, ...]]
+) -> None:
+    if list(shapes) != list(names):
+        raise KernelError(f"{kernel}: the program's {kind}s are {list(names)}, the shapes are of {list(shapes)}")
+    for name, shape in shapes.items():
+        if math.prod(shape) != program.variables[name]:
+            size = program.variables[name]
+            raise KernelError(f"{kernel}: the {kind} {name!r} has {size} scalars, which is not the shape {shape}")
 
 
 def _layouts(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> list[Layout]:
@@ -172,8 +201,9 @@ def _layouts(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> list[La
 
 
 @functools.cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix=f"pliant-{os.getpid()}")
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Threads for batches; a process that was forked off has none of its parent's."""
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"pliant-{process}")
 
 
 def kernel_from_function(

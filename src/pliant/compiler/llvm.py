@@ -13,6 +13,9 @@ from pliant.scalar.ops import CONDITIONS, TABLE
 
 __all__ = ["Machine", "Vectors", "declarations", "piece_function"]
 
+# how many arguments, from the first, are conditions; all other arguments are numbers
+_CONDITIONS_TAKEN = {"and": 2, "or": 2, "not": 1, "select": 1}
+
 _INTRINSICS = ("sqrt", "fabs", "floor", "rint", "copysign", "fma")
 
 
@@ -55,6 +58,11 @@ class Vectors:
     def integer(self, value: int) -> str:
         return f"splat (i{self.precision.bits} {value})"
 
+    def bits_of(self, value: float) -> int:
+        """The integer with the bits of a float of the precision."""
+        whole, real = ("<q", "<d") if self.precision.bits == 64 else ("<i", "<f")
+        return struct.unpack(whole, struct.pack(real, value))[0]
+
 
 def _clipped(value: float) -> float:
     limit = 3.4028234663852886e38
@@ -72,6 +80,11 @@ class Machine:
     has_fma: bool
 
 
+# LLVM selects and schedules instructions one basic block at a time. Short blocks keep it near the order
+# of the trace, which needs fewer registers than the order it would choose.
+BASIC_BLOCK = 100
+
+
 def declarations(v: Vectors) -> str:
     """The intrinsics that pieces call."""
     lines = [f"declare {v.type} @llvm.{n}.{v.suffix}({_repeat(v.type, n)})" for n in _INTRINSICS]
@@ -85,13 +98,20 @@ def _repeat(t: str, name: str) -> str:
 def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     """One piece as an LLVM function ``void name(ptr workspace)``."""
     writer = _Writer(v, code.instructions, piece)
+    count = 0
     for n in range(piece.first, piece.last):
         if code.instructions[n].op not in ("const", "input"):
+            if count == BASIC_BLOCK:
+                writer.new_block()
+                count = 0
             writer.instruction(n)
-    for n, slot in piece.stores:
-        writer.store(n, slot)
-    body = "\n".join(writer.lines)
-    return f"define internal void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+            count += 1
+    # all is read before anything is written: a result may go where an input was
+    values = [writer.operand(n) for n, _ in piece.stores]
+    for (_, slot), value in zip(piece.stores, values, strict=True):
+        writer.store(value, slot)
+    head = f"define internal void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
+    return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
 
 
 class _Writer:
@@ -102,48 +122,62 @@ class _Writer:
         self.instructions = instructions
         self.piece = piece
         self.lines: list[str] = []
-        self.names: dict[int, str] = {}
-        self.stored: dict[int, list[int]] = {}
-        for n, slot in piece.stores:
-            self.stored.setdefault(n, []).append(slot)
+        self.numbers: dict[int, str] = {}
+        self.conditions: dict[int, str] = {}
+        self.loaded: list[int] = []
+        self.block = 0
+
+    def new_block(self) -> None:
+        """Start another basic block, which loads what it needs from the workspace again."""
+        self.block += 1
+        self.lines.append(f"  br label %block{self.block}")
+        self.lines.append(f"block{self.block}:")
+        for n in self.loaded:
+            del self.numbers[n]
+        self.loaded = []
 
     def operand(self, n: int) -> str:
-        name = self.names.get(n)
-        if name is not None:
-            return name
-        instruction = self.instructions[n]
-        if instruction.op == "const":
-            is_condition = False
-            name = self.v.constant(float(instruction.value or 0)) if not is_condition else ""
-        else:
-            name = self._load(n, self.piece.loads[n])
-        self.names[n] = name
+        """A value as a number; a condition becomes 1 or 0."""
+        name = self.numbers.get(n)
+        if name is None:
+            name = self.numbers[n] = self._number(n)
         return name
 
-    def _load(self, n: int, slot: int) -> str:
-        t, align = self.v.type, self.v.bytes
-        self.lines.append(f"  %p{n} = getelementptr i8, ptr %w, i64 {slot * align}")
-        self.lines.append(f"  %l{n} = load {t}, ptr %p{n}, align {align}")
-        if self.instructions[n].op in CONDITIONS:
-            self.lines.append(f"  %c{n} = fcmp one {t} %l{n}, zeroinitializer")
-            return f"%c{n}"
-        return f"%l{n}"
+    def _number(self, n: int) -> str:
+        instruction, t = self.instructions[n], self.v.type
+        if instruction.op == "const":
+            return self.v.constant(float(instruction.value or 0))
+        if n in self.conditions:
+            one, b = self.v.constant(1.0), self.v.conditions
+            self.lines.append(f"  %n{n} = select {b} {self.conditions[n]}, {t} {one}, {t} zeroinitializer")
+            return f"%n{n}"
+        align, name = self.v.bytes, f"{n}.{self.block}"
+        self.loaded.append(n)
+        self.lines.append(f"  %p{name} = getelementptr i8, ptr %w, i64 {self.piece.loads[n] * align}")
+        self.lines.append(f"  %l{name} = load {t}, ptr %p{name}, align {align}")
+        return f"%l{name}"
 
-    def store(self, n: int, slot: int) -> None:
+    def condition(self, n: int) -> str:
+        """A value as a condition; a number holds if it is not zero."""
+        name = self.conditions.get(n)
+        if name is None:
+            number = self.operand(n)
+            name = self.conditions[n] = f"%c{n}"
+            self.lines.append(f"  {name} = fcmp une {self.v.type} {number}, zeroinitializer")
+        return name
+
+    def store(self, value: str, slot: int) -> None:
         t, align = self.v.type, self.v.bytes
-        value = self.operand(n)
-        if self.instructions[n].op in CONDITIONS:
-            one = self.v.constant(1.0)
-            self.lines.append(f"  %s{n}.{slot} = select {self.v.conditions} {value}, {t} {one}, {t} zeroinitializer")
-            value = f"%s{n}.{slot}"
-        self.lines.append(f"  %q{n}.{slot} = getelementptr i8, ptr %w, i64 {slot * align}")
-        self.lines.append(f"  store {t} {value}, ptr %q{n}.{slot}, align {align}")
+        self.lines.append(f"  %q{slot} = getelementptr i8, ptr %w, i64 {slot * align}")
+        self.lines.append(f"  store {t} {value}, ptr %q{slot}, align {align}")
 
     def instruction(self, n: int) -> None:
         instruction = self.instructions[n]
         op = instruction.op
-        args = [self.operand(a) for a in instruction.args]
-        name = self.names[n] = f"%v{n}"
+        taken = _CONDITIONS_TAKEN.get(op, 0)
+        args = [self.condition(a) if k < taken else self.operand(a) for k, a in enumerate(instruction.args)]
+        name = f"%v{n}"
+        (self.conditions if op in CONDITIONS else self.numbers)[n] = name
         template = TABLE[op].llvm if op in TABLE else None
         if template is not None:
             a, b, c = (*args, "", "", "")[:3]
@@ -161,7 +195,6 @@ class _Writer:
         self._fused(name, a, b, f"{name}.n")
 
     def _fnma(self, name: str, a: str, b: str, c: str) -> None:
-        # a negated constant is a constant: negate the other factor only if it must be
         self.lines.append(f"  {name}.n = fneg {self.v.type} {a}")
         self._fused(name, f"{name}.n", b, c)
 
@@ -172,8 +205,12 @@ class _Writer:
         self._extreme(name, a, b, f"fcmp olt {self.v.type} {a}, {b}")
 
     def _extreme(self, name: str, a: str, b: str, better: str) -> None:
-        self.lines.append(f"  {name}.c = {better}")
-        self.lines.append(f"  {name} = select {self.v.conditions} {name}.c, {self.v.type} {b}, {self.v.type} {a}")
+        """Of two numbers; a NaN is handed on, which for the second one must be asked for."""
+        t, chosen = self.v.type, f"select {self.v.conditions}"
+        self.lines.append(f"  {name}.b = {better}")
+        self.lines.append(f"  {name}.m = {chosen} {name}.b, {t} {b}, {t} {a}")
+        self.lines.append(f"  {name}.u = fcmp uno {t} {b}, {b}")
+        self.lines.append(f"  {name} = {chosen} {name}.u, {t} {b}, {t} {name}.m")
 
     def _odd(self, name: str, a: str) -> None:
         self._low_bit(name, a, 1)
@@ -191,11 +228,10 @@ class _Writer:
     def _power_of_two(self, name: str, a: str) -> None:
         p, i, t = self.v.precision, self.v.integers, self.v.type
         shift = self.v.integer(p.mantissa_bits)
-        one = struct.unpack("<q", struct.pack("<d", 1.0))[0] if p.bits == 64 else struct.unpack("<i", struct.pack("<f", 1.0))[0]
         self.lines.append(f"  {name}.m = fadd {t} {a}, {self.v.constant(p.magic)}")
         self.lines.append(f"  {name}.i = bitcast {t} {name}.m to {i}")
         self.lines.append(f"  {name}.s = shl {i} {name}.i, {shift}")
-        self.lines.append(f"  {name}.e = add {i} {name}.s, {self.v.integer(one)}")
+        self.lines.append(f"  {name}.e = add {i} {name}.s, {self.v.integer(self.v.bits_of(1.0))}")
         self.lines.append(f"  {name} = bitcast {i} {name}.e to {t}")
 
     def _exponent(self, name: str, a: str) -> None:
@@ -203,18 +239,16 @@ class _Writer:
         p, i, t = self.v.precision, self.v.integers, self.v.type
         base = 2.0**p.mantissa_bits
         bias = 1023 if p.bits == 64 else 127
-        pattern = struct.unpack("<q", struct.pack("<d", base))[0] if p.bits == 64 else struct.unpack("<i", struct.pack("<f", base))[0]
         self.lines.append(f"  {name}.i = bitcast {t} {a} to {i}")
         self.lines.append(f"  {name}.s = lshr {i} {name}.i, {self.v.integer(p.mantissa_bits)}")
-        self.lines.append(f"  {name}.o = or {i} {name}.s, {self.v.integer(pattern)}")
+        self.lines.append(f"  {name}.o = or {i} {name}.s, {self.v.integer(self.v.bits_of(base))}")
         self.lines.append(f"  {name}.f = bitcast {i} {name}.o to {t}")
         self.lines.append(f"  {name} = fsub {t} {name}.f, {self.v.constant(base + bias)}")
 
     def _mantissa(self, name: str, a: str) -> None:
         p, i, t = self.v.precision, self.v.integers, self.v.type
         mask = (1 << p.mantissa_bits) - 1
-        one = (1023 << 52) if p.bits == 64 else (127 << 23)
         self.lines.append(f"  {name}.i = bitcast {t} {a} to {i}")
         self.lines.append(f"  {name}.m = and {i} {name}.i, {self.v.integer(mask)}")
-        self.lines.append(f"  {name}.o = or {i} {name}.m, {self.v.integer(one)}")
+        self.lines.append(f"  {name}.o = or {i} {name}.m, {self.v.integer(self.v.bits_of(1.0))}")
         self.lines.append(f"  {name} = bitcast {i} {name}.o to {t}")

@@ -114,10 +114,7 @@ def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple
         # with two products, the one that is ready later goes into the fused operation
         use_a = can_a and (not can_b or depth[a.index] >= depth[b.index])
         product, other = (a, b) if use_a else (b, a)
-        if node.op == "add":
-            op = "fma"
-        else:
-            op = "fms" if use_a else "fnma"
+        op = "fma" if node.op == "add" else "fms" if use_a else "fnma"
         fused[node.index] = (op, (*product.args, other))
     return fused
 
@@ -147,8 +144,13 @@ def _needed(nodes: list[Expr], results: list[Expr], fused) -> set[int]:
     return needed
 
 
-def cut(code: Straight, output_slots: Sequence[int], first_free: int, size: int = PIECE_SIZE) -> tuple[list[Piece], int]:
+def cut(
+    code: Straight, output_slots: Sequence[int], first_free: int, size: int = PIECE_SIZE
+) -> tuple[list[Piece], int]:
     """Pieces of at most ``size`` operations, and the number of workspace slots in use.
+
+    A result is stored by the piece that makes it; one that goes where an input is, only when that has
+    been read for the last time.
 
     Args:
         output_slots: where each result must end up.
@@ -164,14 +166,14 @@ def cut(code: Straight, output_slots: Sequence[int], first_free: int, size: int 
     for n, instruction in enumerate(instructions):
         for a in instruction.args:
             last_use[a] = max(last_use.get(a, 0), home[n])
+    storing = _storing(code, output_slots, home, last_use, len(bounds) - 1)
+    for n, k, _ in storing:
+        last_use[n] = max(last_use.get(n, 0), k)
     final = [Piece(first, last) for first, last in bounds]
     slot: dict[int, int] = {}
     expiring: list[list[int]] = [[] for _ in bounds]
     free: list[int] = []
     top = first_free
-    wanted: dict[int, list[int]] = {}
-    for n, s in zip(code.results, output_slots, strict=True):
-        wanted.setdefault(n, []).append(s)
     for k, piece in enumerate(final):
         # loads: inputs from their own slots, the rest from the workspace
         for n in range(piece.first, piece.last):
@@ -191,13 +193,28 @@ def cut(code: Straight, output_slots: Sequence[int], first_free: int, size: int 
                 expiring[last_use[n]].append(slot[n])
                 piece.stores.append((n, slot[n]))
         free.extend(expiring[k])
-    # results: stored by the piece that makes them
-    for n, slots in wanted.items():
-        piece = final[home[n]]
+    for n, k, s in storing:
         if instructions[n].op == "input":
-            piece.loads[n] = int(instructions[n].value)  # type: ignore[arg-type]
-        piece.stores.extend((n, s) for s in slots)
+            final[k].loads[n] = int(instructions[n].value)  # type: ignore[arg-type]
+        elif home[n] != k and instructions[n].op != "const":
+            final[k].loads[n] = slot[n]
+        final[k].stores.append((n, s))
     return final, top
+
+
+def _storing(
+    code: Straight, output_slots: Sequence[int], home: dict[int, int], last_use: dict[int, int], last: int
+) -> list[tuple[int, int, int]]:
+    """For each result: its instruction, the piece that stores it, and its slot."""
+    instructions = code.instructions
+    # what is handed on as it came is read by the last piece
+    handed_on = {n for n in code.results if instructions[n].op in ("input", "const")}
+    last_read = {int(i.value or 0): last_use.get(n, 0) for n, i in enumerate(instructions) if i.op == "input"}
+    last_read.update({int(instructions[n].value or 0): last for n in handed_on if instructions[n].op == "input"})
+    return [
+        (n, last if n in handed_on else max(home[n], last_read.get(s, 0)), s)
+        for n, s in zip(code.results, output_slots, strict=True)
+    ]
 
 
 def _bounds(instructions: list[Instruction], size: int) -> list[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """A program: straight-line blocks and counted loops with early exit, over named variables.
 
-A variable is a few scalars per robot, kept in the workspace. A block is a generic Python function
+A variable is a few scalars per robot, kept in the workspace; unless it is an input, it starts at zero.
+A block is a generic Python function
 from variables to variables. A loop repeats its body a number of times, or until a variable is not
 zero. Nothing else branches. The whole program becomes one native function that takes a range of
 robots, as many at a time as the processor has lanes.
@@ -36,8 +37,8 @@ class Block:
     """Straight-line code: ``writes = function(*reads)``.
 
     The function gets a list of scalars per variable read, and returns a list of scalars per
-    variable written (or the list itself if there is one). It is traced once, when it is needed,
-    unless that has been done already (``traced``).
+    variable written (or the list itself if there is one). It may write what it reads. It is traced
+    once, when it is needed, unless that has been done already (``traced``).
     """
 
     function: Callable[..., Any]
@@ -52,11 +53,15 @@ class Loop:
 
     Attributes:
         body: blocks and loops.
-        count: how often at most: a number, or the name of a count given at the call.
+        count: how often at most: a number, or the name of a count given at the call, as the number of
+            rows of an array or by keyword.
         until: a variable of size 1; a robot is done when the body leaves it other than zero. It is
             set to zero before the loop.
         reads: inputs that have a row per round: round k of the loop finds row k in the variable.
         writes: outputs that have a row per round, stored from the variable at the end of the round.
+
+    A loop with rows runs all its rounds, so that each row is written: a robot that is done early
+    repeats its last one.
     """
 
     body: Sequence["Block | Loop"]
@@ -84,25 +89,43 @@ class Program:
     body: Sequence[Block | Loop]
 
     def __post_init__(self):
-        for name in (*self.inputs, *self.outputs):
-            self._check(name, "the program")
+        self._check("the program's inputs", self.inputs)
+        self._check("the program's outputs", self.outputs)
+        with_rows: set[str] = set()
         for statement, loops in self.walk():
-            if isinstance(statement, Loop):
-                for name in (*statement.reads, *statement.writes, *([statement.until] if statement.until else [])):
-                    self._check(name, "a loop")
-                if statement.until and self.variables[statement.until] != 1:
-                    raise TraceError(f"the variable {statement.until!r} that ends a loop must have size 1")
-                if isinstance(statement.count, int) and statement.count < 0:
-                    raise TraceError(f"a loop cannot run {statement.count} times")
-                if loops and (statement.reads or statement.writes):
-                    raise TraceError("only an outermost loop can read or write a row per round")
-            else:
-                for name in (*statement.reads, *statement.writes):
-                    self._check(name, "a block")
+            if isinstance(statement, Block):
+                self._check("a block", statement.reads)
+                self._check("a block", statement.writes)
+                continue
+            self._check_loop(statement)
+            rows = {*statement.reads, *statement.writes}
+            if rows and loops:
+                raise TraceError("only an outermost loop can read or write a row per round")
+            if rows & with_rows or rows & set(self.inputs) & set(self.outputs):
+                raise TraceError(f"{sorted(rows)} have a row per round of one loop, so they cannot be anything else")
+            with_rows |= rows
 
-    def _check(self, name: str, owner: str) -> None:
-        if name not in self.variables:
-            raise TraceError(f"{owner} uses the variable {name!r}; the program has {sorted(self.variables)}")
+    def _check(self, owner: str, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.variables:
+                raise TraceError(f"{owner} uses the variable {name!r}; the program has {sorted(self.variables)}")
+        if len(set(names)) < len(names):
+            raise TraceError(f"{owner} names a variable twice: {list(names)}")
+
+    def _check_loop(self, loop: Loop) -> None:
+        self._check("a loop", [*loop.reads, *loop.writes])
+        if loop.until:
+            self._check("a loop", [loop.until])
+            if self.variables[loop.until] != 1:
+                raise TraceError(f"the variable {loop.until!r} that ends a loop must have size 1")
+        if isinstance(loop.count, str) and loop.count in self.variables:
+            raise TraceError(f"a loop's count needs a name of its own; {loop.count!r} is a variable")
+        if not isinstance(loop.count, str) and (not isinstance(loop.count, int) or loop.count < 0):
+            raise TraceError(f"a loop cannot run {loop.count} times")
+        for names, arrays, kind in ((loop.reads, self.inputs, "input"), (loop.writes, self.outputs, "output")):
+            wrong = [n for n in names if n not in arrays]
+            if wrong:
+                raise TraceError(f"a loop has a row of {wrong[0]!r} per round, which is not an {kind} of the program")
 
     def walk(self) -> Iterator[tuple[Block | Loop, tuple[Loop, ...]]]:
         """Every statement with the loops around it, outermost first."""
@@ -127,11 +150,27 @@ class Program:
         return list(dict.fromkeys(names))
 
     @cached_property
+    def unset(self) -> list[str]:
+        """The variables that something may read before anything has written them; these are set to zero."""
+        known = {n for n in self.inputs if n not in self.rounds}
+        found: dict[str, None] = {}
+        for statement, loops in self.walk():
+            if isinstance(statement, Loop):
+                used = [*statement.reads, *statement.writes, *([statement.until] if statement.until else [])]
+            else:
+                # in a loop, what a block writes may not be written if there is no round
+                used = [*statement.reads, *(statement.writes if loops else ())]
+            found.update(dict.fromkeys(n for n in used if n not in known))
+            known.update(used, statement.writes)
+        found.update(dict.fromkeys(n for n in self.outputs if n not in known))
+        return list(found)
+
+    @cached_property
     def traced(self) -> list[TracedBlock]:
         """The blocks as graphs, in the order of `walk`."""
-        return [s.traced or self._trace(s, loops) for s, loops in self.walk() if isinstance(s, Block)]
+        return [_frozen(s.traced or self._trace(s), loops) for s, loops in self.walk() if isinstance(s, Block)]
 
-    def _trace(self, block: Block, loops: tuple[Loop, ...]) -> TracedBlock:
+    def _trace(self, block: Block) -> TracedBlock:
         graph = Graph()
         nodes: dict[tuple[str, int], Expr] = {}
 
@@ -147,25 +186,35 @@ class Program:
             written = (written,)
         if len(written) != len(block.writes):
             raise TraceError(f"a block writes {list(block.writes)} but its function returned {len(written)} values")
-        # robots that left a loop keep what they have
-        flags = [variable(loop.until)[0] for loop in loops if loop.until]
-        frozen = None
-        for flag in flags:
-            over = negation(equal(flag, 0))
-            frozen = over if frozen is None else either(frozen, over)
         outputs = []
         for name, values in zip(block.writes, written, strict=True):
             values = list(values) if isinstance(values, list | tuple) else [values]
             if len(values) != self.variables[name]:
-                raise TraceError(
-                    f"a block writes {len(values)} scalars to {name!r}, which has {self.variables[name]}"
-                )
-            for k, value in enumerate(values):
-                node = as_number(graph, value)
-                if frozen is not None:
-                    node = graph.lift(select(frozen, variable(name)[k], node))
-                outputs.append((name, k, node))
+                raise TraceError(f"a block writes {len(values)} scalars to {name!r}, which has {self.variables[name]}")
+            outputs.extend((name, k, as_number(graph, value)) for k, value in enumerate(values))
         return TracedBlock([(n, k, e) for (n, k), e in nodes.items()], outputs)
+
+
+def _frozen(block: TracedBlock, loops: tuple[Loop, ...]) -> TracedBlock:
+    """The block inside of loops: robots that have left one of them keep what they have."""
+    flags = [loop.until for loop in loops if loop.until]
+    if not flags or not block.outputs:
+        return block
+    graph = block.outputs[0][2].graph
+    present = {node.value: node for node in graph.nodes if node.op == "input"}
+    nodes = {(name, k): node for name, k, node in block.inputs}
+
+    def variable(name: str, k: int) -> Expr:
+        if (name, k) not in nodes:
+            label = f"{name}[{k}]"
+            nodes[name, k] = present[label] if label in present else graph.input(label)
+        return nodes[name, k]
+
+    over = negation(equal(variable(flags[0], 0), 0))
+    for flag in flags[1:]:
+        over = either(over, negation(equal(variable(flag, 0), 0)))
+    outputs = [(name, k, graph.lift(select(over, variable(name, k), node))) for name, k, node in block.outputs]
+    return TracedBlock([(name, k, node) for (name, k), node in nodes.items()], outputs)
 
 
 def as_number(graph: Graph, value: Any) -> Expr:

@@ -1,7 +1,7 @@
 """A Python function on traced scalars becomes a program of one block."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,18 @@ def program_from_function(
 def _parts(value: Any, taken: set[str]) -> tuple[list[str], tuple, Callable[..., Any] | None]:
     """Names of what a function returned, the parts, and how to put them together again."""
     if not isinstance(value, tuple):
-        return ["result" if "result" not in taken else "result_"], (value,), None
+        return _free(["result"], taken), (value,), None
     fields = getattr(type(value), "_fields", None)
     if fields is None:
-        return [f"result{k}" for k in range(len(value))], value, lambda *arrays: arrays
-    return [f if f not in taken else f + "_" for f in fields], value, type(value)
+        return _free([f"result{k}" for k in range(len(value))], taken), value, lambda *arrays: arrays
+    return _free(fields, taken), value, type(value)
+
+
+def _free(names: Sequence[str], taken: set[str]) -> list[str]:
+    """The names, with a line below those that an input has already."""
+    free: list[str] = []
+    for name in names:
+        while name in taken or name in free:
+            name += "_"
+        free.append(name)
+    return free

@@ -208,5 +208,5 @@ def _forward_rule(robot: Robot, q, v, tau, *, external: Any = None, wrt: Sequenc
 def _solved(factor: Factor, matrix: Matrix, sign: int = 1) -> Matrix:
     """sign M^-1 matrix."""
     n = len(matrix)
-    columns = factor.solve_columns([[sign * matrix[r][c] for r in range(n)] for c in range(n)])
+    columns = [factor.solve([sign * matrix[r][c] for r in range(n)]) for c in range(n)]
     return [[columns[c][r] for c in range(n)] for r in range(n)]

@@ -26,34 +26,18 @@ class Factor:
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """M^-1 b."""
-        return self.solve_columns([b])[0]
-
-    def solve_columns(self, columns: Sequence[Sequence[Scalar]], together: int = 1) -> list[list[Scalar]]:
-        """M^-1 applied to columns, some of them side by side: their operations do not wait for each other."""
-        solved: list[list[Scalar]] = []
-        for k in range(0, len(columns), together):
-            x = [list(column) for column in columns[k : k + together]]
-            self._solve_upper(x)
-            for column in x:
-                for d, inverse in enumerate(self.D_inverse):
-                    column[d] = column[d] * inverse
-            self._solve_lower(x)
-            solved += x
-        return solved
-
-    def _solve_upper(self, x: list[list[Scalar]]) -> None:
-        """L^-T x in place, from the leaves to the root."""
-        for d in reversed(range(len(self.L))):
+        x = list(b)
+        # L^-T, from the leaves to the root
+        for d in reversed(range(len(x))):
             for e in self.above[d]:
-                for column in x:
-                    column[e] = column[e] - self.L[d][e] * column[d]
-
-    def _solve_lower(self, x: list[list[Scalar]]) -> None:
-        """L^-1 x in place, from the root to the leaves."""
-        for d in range(len(self.L)):
-            for e in self.above[d]:
-                for column in x:
-                    column[d] = column[d] - self.L[d][e] * column[e]
+                x[e] = x[e] - self.L[d][e] * x[d]
+        for d, inverse in enumerate(self.D_inverse):
+            x[d] = x[d] * inverse
+        # L^-1, from the root to the leaves; the nearest dof last, since it is ready last
+        for d in range(len(x)):
+            for e in reversed(self.above[d]):
+                x[d] = x[d] - self.L[d][e] * x[e]
+        return x
 
 
 def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:

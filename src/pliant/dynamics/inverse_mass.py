@@ -26,7 +26,7 @@ def mass_matrix_inverse(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]
     """
     n = robot.nv
     factor = factorized(robot.mechanism, composite_inertia(robot, q))
-    columns = factor.solve_columns([[1 if e == d else 0 for e in range(n)] for d in range(n)])
+    columns = [factor.solve([1 if e == d else 0 for e in range(n)]) for d in range(n)]
     return [[columns[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
 
 

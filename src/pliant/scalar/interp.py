@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from pliant.errors import TraceError
 from pliant.scalar.expr import Expr
-from pliant.scalar.functions import evaluate
+from pliant.scalar.functions import evaluate, is_constant
 
 __all__ = ["interpret", "nodes_of"]
 
@@ -21,11 +23,10 @@ def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Sca
             another trace, which puts this graph into that one.
     """
     found: dict[int, Scalar] = {}
+    is_numeric = all(is_constant(v) or (isinstance(v, np.ndarray) and v.dtype != object) for v in values.values())
     for node in nodes_of(outputs):
         if node.op == "const":
-            # SymPy keeps 2 x exact, not 2.0 x
-            is_whole = node.value.is_integer() and abs(node.value) < 2**53
-            found[node.index] = int(node.value) if is_whole else node.value
+            found[node.index] = node.value if is_numeric else _as_integer(node.value)
         elif node.op == "input":
             if node.value not in values:
                 raise TraceError(f"the graph's input {node.value!r} has no value; given: {sorted(values)}")
@@ -33,6 +34,11 @@ def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Sca
         else:
             found[node.index] = evaluate(node.op, *(found[a.index] for a in node.args))
     return [found[node.index] for node in outputs]
+
+
+def _as_integer(value: float) -> float | int:
+    """An integer if it is one: formulas have 2 x, not 2.0 x."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def nodes_of(outputs: Sequence[Expr]) -> list[Expr]:

@@ -74,11 +74,11 @@ def _exp(x: float) -> float:
 
 
 def _floor(x: float) -> float:
-    return float(math.floor(x)) if math.isfinite(x) else x
+    return math.copysign(math.floor(x), x) if math.isfinite(x) else x
 
 
 def _round(x: float) -> float:
-    return float(round(x)) if math.isfinite(x) else x
+    return math.copysign(round(x), x) if math.isfinite(x) else x
 
 
 # a NaN is handed on, wherever it stands

@@ -1,0 +1,85 @@
+"""The Python of README.md and of every page in docs/ runs, and prints what the page says it prints.
+
+The blocks of a page run one after the other in one namespace, in an empty folder. A ``text`` block right
+after a ``python`` block is what that one prints.
+"""
+
+import ast
+import contextlib
+import io
+import linecache
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(p.relative_to(ROOT).as_posix() for p in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>[\w+-]*)[^\n]*\n(?P<body>.*?)^(?P=fence)[ ]*$\n?", re.M | re.S)
+
+
+class Snippet(NamedTuple):
+    """A block of Python on a page, with the line it starts on and what the page says it prints."""
+
+    line: int
+    code: str
+    printed: str | None
+
+
+def snippets(text: str) -> Iterator[Snippet]:
+    blocks = list(FENCE.finditer(text))
+    for block, following in zip_longest(blocks, blocks[1:]):
+        if block["language"] != "python":
+            continue
+        printed = None
+        if following is not None and following["language"] == "text":
+            between = text[block.end() : following.start()]
+            printed = following["body"] if not between.strip() else None
+        yield Snippet(text.count("\n", 0, block.start()) + 2, block["body"], printed)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_of_the_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "page"}
+    with np.printoptions(precision=8, suppress=False, linewidth=120):
+        for snippet in snippets((ROOT / page).read_text(encoding="utf-8")):
+            where = f"{page}:{snippet.line}"
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                _run(snippet.code, where, namespace)
+            if snippet.printed is not None:
+                assert _tidy(printed.getvalue()) == _tidy(snippet.printed), f"{where} prints something else"
+
+
+def _run(code: str, where: str, namespace: dict[str, object]) -> None:
+    """Run a block with its place on the page in the traceback."""
+    linecache.cache[where] = (len(code), None, code.splitlines(keepends=True), where)
+    exec(compile(ast.parse(code, where), where, "exec"), namespace)
+
+
+def _tidy(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def test_readme_shows_code() -> None:
+    assert len(list(snippets((ROOT / "README.md").read_text(encoding="utf-8")))) >= 5
+
+
+def test_what_is_printed_is_compared() -> None:
+    followed = "```python\nprint(1)\n```\n\n```text\n1\n```\n"
+    alone = "```python\nx = 1\n```\n\nSome words.\n\n```text\nnot of x\n```\n"
+    page = f"{followed}\n{alone}"
+    assert list(snippets(page)) == [Snippet(2, "print(1)\n", "1\n"), Snippet(10, "x = 1\n", None)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" not in target and not target.startswith("#"):
+            assert ((ROOT / page).parent / target.partition("#")[0]).exists(), f"{page} links to {target}"
