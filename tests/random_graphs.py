@@ -47,18 +47,17 @@ def graphs(
         kinds = [op in ("and", "or", "not") or (op == "select" and k == 0) for k in range(TABLE[op].arity)]
         if any(kinds) and not conditions:
             continue
-        args = [_chosen(conditions if kind else numbers, c, () if kind else constants) for kind, c in zip(kinds, choices)]
-        if op == "div" and isinstance(args[1], Expr) is False and args[1] == 0:
+        pools = [(conditions, ()) if kind else (numbers, constants) for kind in kinds]
+        args = [graph.lift(_chosen(*pool, choice)) for pool, choice in zip(pools, choices, strict=False)]
+        if op == "div" and args[1].op == "const" and args[1].value == 0:
             continue
-        node = graph.apply(op, *args) if any(isinstance(a, Expr) for a in args) else graph.lift(args[0])
-        if node.op == "const" and op == "div":
-            continue
+        node = graph.apply(op, *args)
         (conditions if op in CONDITIONS else numbers).append(node)
     chosen = draw(st.lists(st.integers(0, 200), min_size=1, max_size=5))
     return RandomGraph(graph, variables, [numbers[-1 - c % len(numbers)] for c in chosen])
 
 
-def _chosen(pool: list[Expr], choice: int, constants: Sequence[float]) -> Expr | float:
+def _chosen(pool: list[Expr], constants: Sequence[float], choice: int) -> Expr | float:
     if choice < len(constants):
         return constants[choice]
     return pool[-1 - (choice - len(constants)) % min(len(pool), 8)]

@@ -1,5 +1,8 @@
 """What the public functions refuse, and how they keep robots apart."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from random_robots import robot_of, state_of
@@ -9,6 +12,7 @@ from pliant.dynamics import (
     RobotFunction, compile, forward_dynamics, frame_jacobian, frame_pose, inverse_dynamics, mass_matrix, robot_function,
 )  # fmt: skip
 from pliant.errors import KernelError, PliantError, RobotError
+from pliant.formats import load
 from pliant.robot import Robot, RobotBuilder
 
 FUNCTIONS = [f for name in dynamics.__all__ if isinstance(f := getattr(dynamics, name), RobotFunction)]
@@ -108,3 +112,18 @@ def test_a_function_of_ones_own(robot: Robot) -> None:
         lambda robot, q, target: [a - b for a, b in zip(q, target, strict=True)], robot, shapes={"target": 6}
     )
     np.testing.assert_allclose(kernel(state.q, np.ones(6)), state.q - 1)
+
+
+def test_robots_and_their_kernels_are_let_go() -> None:
+    robot = load("pendulum")
+    forward_dynamics(robot, [0.1], [0.0], [0.0])
+    gone = weakref.ref(robot)
+    del robot
+    gc.collect()
+    assert gone() is None
+
+
+def test_options_that_cannot_be_options() -> None:
+    robot = load("two_link_arm")
+    with pytest.raises(PliantError, match="plain values"):
+        frame_pose(robot, robot.neutral(), ["tip"])

@@ -2,8 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from importlib.metadata import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from random_robots import pinocchio_model, robots, seeds, state_of, turns
+from real_robots import FAMILIES, LEFT_OUT, MIMICS, PATHS, ROBOTS, SINGULAR, Pair
 
 from pliant.dynamics import (
     bias_forces, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
@@ -18,24 +17,10 @@ from pliant.dynamics import (
     frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity, gravity_forces, inverse_dynamics, kinetic_energy,
     mass_matrix, potential_energy,
 )  # fmt: skip
+from pliant.errors import RobotError
 from pliant.formats import load_urdf
 from pliant.robot import Robot
 
-# by folder and file name, e.g. "panda_description/panda.urdf"
-PATHS = {
-    f"{file.parts[-3]}/{file.name}": Path(str(file.locate()))
-    for file in sorted(files("example-robot-data") or [])
-    if file.suffix == ".urdf"
-}
-LEFT_OUT = {"ur_description/ur3.urdf": "an empty <robot>, which Pinocchio refuses, too"}
-# no forward dynamics: fingers without mass
-SINGULAR = ("romeo_description/romeo.urdf", "romeo_description/romeo_laas_small.urdf")
-# with joints that follow others; the rest of these name leaders that are not there
-MIMICS = ("baxter_description/baxter.urdf", "panda_description/panda.urdf", "pr2_description/pr2.urdf",
-          "tiago_pro_description/tiago_pro.urdf")  # fmt: skip
-ROBOTS = [name for name in PATHS if name not in LEFT_OUT]
-# one robot of each folder, for kernels: variants of a robot are much the same
-FAMILIES = list({name.split("/")[0]: name for name in ROBOTS if name not in SINGULAR}.values())
 REFERENCES = {
     "world": pin.ReferenceFrame.WORLD,
     "local": pin.ReferenceFrame.LOCAL,
@@ -53,24 +38,8 @@ def agree(what: str, found: Any, expected: Any, scale: float = 0, cancelled: flo
     np.testing.assert_allclose(a, b, rtol=RELATIVE, atol=atol, err_msg=what)
 
 
-class Pair:
-    """One state of a robot, in Pliant's lists and in Pinocchio's arrays and data."""
-
-    def __init__(self, robot: Robot, model: pin.Model, seed: int):
-        rng = np.random.default_rng(seed)
-        self.robot, self.model, self.data = robot, model, model.createData()
-        q = robot.random(rng)
-        q = np.where(abs(q) < 1e3, q, np.remainder(q, 2 * np.pi))  # some files have limits of 1e16 rad
-        self.v, self.vd, self.tau = rng.standard_normal((3, robot.nv))
-        self.q = np.zeros(model.nq)
-        for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
-            if joint.shortname() == "JointModelMimic":
-                continue  # its coordinate is its leader's
-            own = q[robot.q_slice(name)]
-            # a continuous joint is one angle here, cosine and sine there
-            own = [np.cos(own[0]), np.sin(own[0])] if joint.nq == 2 else own
-            self.q[joint.idx_q : joint.idx_q + joint.nq] = own
-        self.ours = q.tolist(), self.v.tolist(), self.vd.tolist(), self.tau.tolist()
+class Checked(Pair):
+    """A state, with what is compared at it."""
 
     def check_forces(self) -> None:
         robot, model, data = self.robot, self.model, self.data
@@ -187,7 +156,7 @@ def test_real_robots(name: str, base: str) -> None:
     frames = matching_frames(robot, model)
     assert set(robot.frames) <= set(frames)
     for seed in range(2):
-        pair = Pair(robot, model, seed)
+        pair = Checked(robot, model, seed)
         pair.check_frames(frames, motion=seed == 0)
         if robot.nv:
             pair.check_forces()
@@ -202,7 +171,7 @@ def test_real_robots(name: str, base: str) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_compiled_real_robots(name: str) -> None:
     robot, model = loaded(name, "free")
-    pairs = [Pair(robot, model, seed) for seed in range(2)]
+    pairs = [Checked(robot, model, seed) for seed in range(2)]
     q, v, vd, tau = (np.array(rows) for rows in zip(*(pair.ours for pair in pairs), strict=True))
 
     def both(robot: Robot, q: Any, v: Any, vd: Any, tau: Any) -> tuple:
@@ -220,7 +189,7 @@ def test_compiled_real_robots(name: str) -> None:
 def test_mimic_joints(name: str, base: str) -> None:
     robot, model = loaded(name, base, mimic=True)
     assert robot.mechanism.has_mimic
-    pair = Pair(robot, model, 0)
+    pair = Checked(robot, model, 0)
     pair.check_frames(matching_frames(robot, model), motion=False)
     # Pinocchio has no forward dynamics, energy and Jacobian rates for them, and its C breaks C v + g = bias
     pair.check_forces()
@@ -233,7 +202,7 @@ def test_random_trees(robot: Robot, seed: int, turn: float | None) -> None:
     model = pinocchio_model(robot)
     frames = {frame.name: [i] for i, frame in enumerate(model.frames) if str(frame.type) == "OP_FRAME"}
     assert set(frames) == set(robot.frames)
-    pair = Pair(robot, model, seed)
+    pair = Checked(robot, model, seed)
     pair.q = state_of(robot, seed, turn).q
     pair.ours = (pair.q.tolist(), *pair.ours[1:])
     pair.check_frames(frames, motion=True)
@@ -250,10 +219,13 @@ def test_coverage(record_property: Callable[[str, object], None]) -> None:
     left_out = "; ".join(f"{name} ({reason})" for name, reason in LEFT_OUT.items())
     record_property(
         "note",
-        f"dynamics of {len(ROBOTS)} of {len(PATHS)} URDFs of example-robot-data agree with Pinocchio {pin.__version__} "
-        f"to {RELATIVE:g}, base fixed and free; left out: {left_out}; forward dynamics also without "
+        f"dynamics of {len(ROBOTS)} of {len(PATHS)} URDFs of example-robot-data compared with Pinocchio "
+        f"{pin.__version__} to {RELATIVE:g}, base fixed and free; left out: {left_out}; forward dynamics also without "
         f"{' and '.join(SINGULAR)} (joints that move no mass: M is singular)",
     )
+    for name in LEFT_OUT:
+        with pytest.raises(ValueError, match="does not contain a valid URDF"):
+            pin.buildModelFromUrdf(str(PATHS[name]))
     assert len(ROBOTS) == len(PATHS) - len(LEFT_OUT) >= 60
 
 
@@ -261,5 +233,10 @@ def test_coverage(record_property: Callable[[str, object], None]) -> None:
 def test_robots_without_forward_dynamics_are_singular(name: str) -> None:
     robot = load_urdf(PATHS[name])
     assert any("moves no mass" in finding.message for finding in robot.report)
-    M = np.array(mass_matrix.algorithm(robot, robot.random(0).tolist()), dtype=float)
+    q, zero = robot.random(0).tolist(), [0.0] * robot.nv
+    M = np.array(mass_matrix.algorithm(robot, q), dtype=float)
     assert not np.diag(M).all()
+    with pytest.raises(RobotError, match=r"joint '\w+' of robot '\w+' moves no inertia.*with_armature"):
+        forward_dynamics.algorithm(robot, q, zero, zero)
+    with pytest.raises(RobotError, match=r"moves no inertia.*with_armature"):
+        forward_dynamics(robot, q, zero, zero)

@@ -312,3 +312,9 @@ def test_kinds_are_values(kind: JointKind) -> None:
     assert again == kind
     assert hash(again) == hash(kind)
     assert kind != Fixed()
+
+
+def test_absurdly_wide_limits_count_as_none() -> None:
+    # iris.urdf limits a rotor to 1e16 rad, where an angle has no meaning left
+    angle = Revolute().random(np.random.default_rng(0), [-1e16], [1e16], 100)[0]
+    assert np.abs(angle).max() <= np.pi

@@ -94,7 +94,7 @@ def test_arrays_of_traced_scalars(x: Expr) -> None:
     assert row.sum() is x + 2 * x + 1
     assert [c is d for c, d in zip(row < x, [x < x, 2 * x < x, x > 1.0], strict=True)] == [True] * 3
     assert sin(row)[1] is sin(2 * x)
-    assert [a is b for a, b in zip(row != x, [~(x == x), ~(x == 2 * x), ~(x == 1)], strict=True)] == [True] * 3  # noqa: PLR0124
+    assert [a is b for a, b in zip(row != x, [~(x == x), ~(x == 2 * x), ~(x == 1)], strict=True)] == [True] * 3
 
 
 def test_numpy_functions_refuse_a_traced_scalar(x: Expr) -> None:

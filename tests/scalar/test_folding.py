@@ -48,7 +48,7 @@ RULES = {
     "x - (-y)": lambda x, y: (x - (-y), x + y),
     "(-x) - y": lambda x, y: ((-x) - y, -(x + y)),
     "-(x - y)": lambda x, y: (-(x - y), y - x),
-    "-(-x)": lambda x, y: (-(-x), x),
+    "-(-x)": lambda x, y: (x.graph.neg(-x), x),
     "+x": lambda x, y: (+x, x),
     "0 x": lambda x, y: (0 * x, x.graph.constant(0)),
     "x 0": lambda x, y: (x * 0.0, x.graph.constant(0)),

@@ -4,6 +4,7 @@ A piece is a function of one pointer, the workspace of a group of lanes; slot k 
 Loads and stores sit where the values are used and made; registers are LLVM's business.
 """
 
+import math
 import struct
 from dataclasses import dataclass
 
@@ -52,7 +53,7 @@ class Vectors:
     def number(self, value: float) -> str:
         """A float in LLVM's spelling: the bits of the double it equals."""
         if self.precision.bits == 32:
-            value = struct.unpack("<f", struct.pack("<f", _clipped(value)))[0]
+            value = _as_float32(value)
         return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
     def integer(self, value: int) -> str:
@@ -64,9 +65,11 @@ class Vectors:
         return struct.unpack(whole, struct.pack(real, value))[0]
 
 
-def _clipped(value: float) -> float:
-    limit = 3.4028234663852886e38
-    return value if not abs(value) > limit or abs(value) == float("inf") else float("inf") * (1 if value > 0 else -1)
+def _as_float32(value: float) -> float:
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,14 @@ def program_from_function(
         [(name, k, as_number(graph, s)) for name, (scalars, _) in flat.items() for k, s in enumerate(scalars)],
     )
     variables = {**sizes, **{name: len(scalars) for name, (scalars, _) in flat.items()}}
-    block = Block(function, tuple(sizes), tuple(names), traced)
+    # the function itself is let go: it may hold a robot that holds this kernel
+    block = Block(_is_traced, tuple(sizes), tuple(names), traced)
     program = Program(variables, tuple(sizes), tuple(names), (block,))
     return program, {name: shape for name, (_, shape) in flat.items()}, package
+
+
+def _is_traced(*_: Any) -> Any:
+    raise TraceError("this block has been traced already")
 
 
 def _parts(value: Any, taken: set[str]) -> tuple[list[str], tuple, Callable[..., Any] | None]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import factorized
+from pliant.dynamics.factor import factorized, inverse_inertia
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
@@ -55,7 +55,7 @@ def accelerations(robot: Robot, q: Sequence[Scalar], force: Sequence[Scalar]) ->
         i = link.index
         for d, S, arm, row in reversed(_dofs(link)):
             U = A[i] @ S
-            D_inverse = 1 / (S.dot(U) + arm)
+            D_inverse = inverse_inertia(mechanism, d, S.dot(U) + arm)
             u = (force[d] - S.dot(p[i])) * D_inverse
             A[i] = A[i].released(U, D_inverse, row)
             p[i] = p[i] + U * u

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pliant.errors import RobotError
 from pliant.robot import Mechanism
+from pliant.scalar import Expr, is_constant
 
-__all__ = ["Factor", "factorized"]
+__all__ = ["Factor", "factorized", "inverse_inertia"]
 
 Scalar = Any
 
@@ -50,7 +52,7 @@ def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
     L = [list(row) for row in M]
     D_inverse: list[Scalar] = [0] * len(L)
     for d in reversed(range(len(L))):
-        D_inverse[d] = 1 / L[d][d]
+        D_inverse[d] = inverse_inertia(mechanism, d, L[d][d])
         share = {e: L[d][e] * D_inverse[d] for e in above[d]}
         for e in above[d]:
             for k in mechanism.support[e]:
@@ -58,3 +60,16 @@ def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
         for e in above[d]:
             L[d][e] = share[e]
     return Factor(L, D_inverse, above)
+
+
+def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
+    """1 / D of the inertia felt at dof d; a dof that moves nothing, whatever q, is an error."""
+    value = D.value if isinstance(D, Expr) and D.op == "const" else D
+    if is_constant(value) and value == 0:
+        link = next(link for link in mechanism.links if d in link.dofs)
+        raise RobotError(
+            f"joint {link.name!r} of robot {mechanism.robot.name!r} moves no inertia, so its acceleration is not "
+            f"determined (M is singular); give body {link.body!r} an inertia, or the joint some of its own: "
+            f"robot.with_armature({link.name!r}, 1e-3)"
+        )
+    return 1 / D

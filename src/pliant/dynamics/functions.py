@@ -63,28 +63,28 @@ class RobotFunction:
             return as_arrays(self.algorithm(robot, **plain, **options))
         key = (tuple(arrays), tuple(sorted(options.items())))
         kernels = self._kernels.setdefault(robot, {})
-        if key not in kernels:
-            kernels[key] = self.kernel(robot, tuple(arrays), options)
-        return kernels[key](*arrays.values())
-
-    def kernel(
-        self, robot: Robot, arrays: tuple[str, ...], options: Mapping[str, Any], precision="float64", threads: int = 1
-    ) -> Kernel:
-        """A new kernel for these array arguments and options."""
-        shapes = {name: ARRAYS[name](robot) for name in arrays}
-
-        def run(*values: Any) -> Any:
-            return self.algorithm(robot, **dict(zip(arrays, values, strict=True)), **options)
-
-        return kernel_from_function(run, shapes, name=self.name, precision=precision, threads=threads)
+        try:
+            kernel = kernels.get(key)
+        except TypeError:
+            raise PliantError(f"{self.name}: {options} are options, fixed when compiled; give plain values") from None
+        if kernel is None:
+            shapes = {name: ARRAYS[name](robot) for name in arrays}
+            kernel = kernels[key] = _kernel(self, self.algorithm, robot, shapes, options)
+        return kernel(*arrays.values())
 
     def _bound(self, robot: Robot, args: tuple, kwargs: dict) -> tuple[dict[str, Any], dict[str, Any]]:
         try:
             bound = self.signature.bind(robot, *args, **kwargs)
         except TypeError as error:
             raise PliantError(f"{self.name}{self.signature}: {error}") from None
-        given = {n: v for n, v in list(bound.arguments.items())[1:] if v is not None}
-        return {n: v for n, v in given.items() if n in ARRAYS}, {n: v for n, v in given.items() if n not in ARRAYS}
+        arrays: dict[str, Any] = {}
+        options: dict[str, Any] = {}
+        for name, value in list(bound.arguments.items())[1:]:
+            if name not in ARRAYS:
+                options[name] = value
+            elif value is not None:
+                arrays[name] = value
+        return arrays, options
 
     def _check_lengths(self, robot: Robot, arrays: dict[str, Any]) -> None:
         for name, values in arrays.items():
@@ -127,13 +127,15 @@ def compile(
         options: values for the arguments that are not arrays, e.g. ``frame="foot"``.
     """
     algorithm = function.algorithm if isinstance(function, RobotFunction) else function
-    name = getattr(function, "__name__", "kernel")
     arrays, options = array_shapes(algorithm, robot, shapes or {}, options)
+    return _kernel(function, algorithm, robot, arrays, options, precision=precision, threads=threads)
 
+
+def _kernel(function, algorithm, robot: Robot, arrays: Mapping[str, tuple[int, ...]], options, **how: Any) -> Kernel:
     def run(*values: Any) -> Any:
         return algorithm(robot, **dict(zip(arrays, values, strict=True)), **options)
 
-    return kernel_from_function(run, arrays, name=name, precision=precision, threads=threads)
+    return kernel_from_function(run, arrays, name=getattr(function, "__name__", "kernel"), **how)
 
 
 def array_shapes(

@@ -80,9 +80,9 @@ def frame_acceleration(
 ) -> list[Scalar]:
     """The acceleration of a frame: linear, then angular, 6 [m/s^2, rad/s^2]. Gravity is no part of it.
 
-    The classical one is that of the body's point, d^2 p / dt^2. The spatial one is the rate of the
-    velocity at a point of the reference, which other points of the body pass: a - w x v [Featherstone
-    2008, 2.11]. With kind "spatial" and reference "world", it is the rate of `frame_velocity`.
+    The classical one is that of the body's point, d^2 p / dt^2; the spatial one is a - w x v [Featherstone
+    2008, 2.11]. Rates of `frame_velocity` are the classical one in "local_world_aligned", the spatial
+    one in "world" and "local".
 
     Args:
         q: configuration, nq [rad or m].

@@ -377,7 +377,8 @@ def _normalised(unit: tuple[Scalar, ...]) -> list[Scalar]:
 
 def _uniform(rng: np.random.Generator, lower: float, upper: float, reach: float, size: int | None) -> Scalar:
     """Uniform within the limits; an open side lies ``reach`` from zero, or twice that from the other."""
-    low, high = sorted((lower, upper))
+    # some files write 1e16 for "no limit"
+    low, high = sorted(x if abs(x) < 1e6 else math.copysign(math.inf, x) for x in (lower, upper))
     if math.isinf(low) and math.isinf(high):
         low, high = -reach, reach
     elif math.isinf(low) or math.isinf(high):

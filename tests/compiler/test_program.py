@@ -1,0 +1,426 @@
+"""Blocks and loops against plain Python; a robot's result never depends on its neighbours."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native_code import Native, same_bits
+
+from pliant.compiler import Block, Kernel, Loop, Program
+from pliant.compiler.program import TracedBlock
+from pliant.errors import KernelError, TraceError
+from pliant.scalar import Graph, select, sin
+
+
+def kernel_of(program: Program, **options) -> Kernel:
+    """A kernel with an array dimension for every variable."""
+    shapes = {n: (s,) for n, s in program.variables.items()}
+    return Kernel(program, {n: shapes[n] for n in program.inputs}, {n: shapes[n] for n in program.outputs}, **options)
+
+
+def newton(x, y):
+    """A step towards the square root of x, and whether it stood still."""
+    better = [(y[0] + x[0] / y[0]) * 0.5]
+    return better, [abs(better[0] - y[0]) < 1e-12]
+
+
+ROOT = Program(
+    variables={"x": 1, "y": 1, "rounds": 1, "done": 1},
+    inputs=("x",),
+    outputs=("y", "rounds"),
+    body=(
+        Block(lambda x: [x[0] + 1], reads=("x",), writes=("y",)),
+        Loop(
+            (Block(newton, ("x", "y"), ("y", "done")), Block(lambda n: [n[0] + 1], ("rounds",), ("rounds",))),
+            count=60,
+            until="done",
+        ),
+    ),
+)
+
+
+def root_in_python(x: float) -> tuple[float, int]:
+    """What ROOT means: the second block is frozen once the first has set the flag."""
+    y, rounds = x + 1, 0
+    for _ in range(60):
+        better = (y + x / y) * 0.5
+        done = abs(better - y) < 1e-12
+        y = better
+        if done:
+            break
+        rounds += 1
+    return y, rounds
+
+
+def test_straight_blocks_run_in_order() -> None:
+    program = Program(
+        {"x": 2, "y": 1, "z": 3},
+        ("x",),
+        ("z", "y"),
+        (
+            Block(lambda x: [x[0] * x[1]], ("x",), ("y",)),
+            Block(lambda y, x: [y[0], y[0] + x[0], 5], ("y", "x"), ("z",)),
+            Block(lambda y, z: ([y[0] - 1], [z[2], z[1], z[0]]), ("y", "z"), ("y", "z")),
+        ),
+    )
+    z, y = kernel_of(program)(np.array([[2.0, 3.0], [-1.0, 4.0]]))
+    assert z.tolist() == [[5, 8, 6], [5, -5, -4]]
+    assert y.tolist() == [[5], [-5]]
+
+
+def test_a_block_may_write_what_it_reads() -> None:
+    program = Program({"x": 1, "y": 1}, ("x", "y"), ("x", "y"), (Block(lambda x, y: (y, x), ("x", "y"), ("x", "y")),))
+    swapped = kernel_of(program)([1.0], [2.0])
+    assert [float(a[0]) for a in swapped] == [2, 1]
+
+
+@pytest.mark.parametrize("piece_size", [1, 2, 5, 2000])
+def test_a_long_block_may_write_what_it_reads(piece_size: int) -> None:
+    """A piece must not overwrite what a later one still reads."""
+
+    def turn(x):
+        a = [sin(x[(k + 1) % 4]) + x[k] * x[(k + 2) % 4] for k in range(4)]
+        return [[*a, x[0], x[4]]]
+
+    program = Program({"x": 6}, ("x",), ("x",), (Block(turn, ("x",), ("x",)), Block(turn, ("x",), ("x",))))
+    x = np.random.default_rng(0).normal(size=(7, 6))
+
+    def in_python(v: list[float]) -> list[float]:
+        return [*(math.sin(v[(k + 1) % 4]) + v[k] * v[(k + 2) % 4] for k in range(4)), v[0], v[4]]
+
+    expected = [in_python(in_python(list(row))) for row in x]
+    # two steps of a few operations of size one
+    np.testing.assert_allclose(Native(program, 4, piece_size=piece_size)(x)[0], expected, rtol=1e-13, atol=1e-14)
+
+
+def test_counted_loop() -> None:
+    program = Program({"x": 1}, ("x",), ("x",), (Loop((Block(lambda x: [x[0] * 2 + 1], ("x",), ("x",)),), 5),))
+    assert kernel_of(program)(np.array([[0.0], [1.0]])).tolist() == [[31], [63]]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 17])
+def test_count_given_at_the_call(count: int) -> None:
+    program = Program({"x": 1}, ("x",), ("x",), (Loop((Block(lambda x: [x[0] + 1], ("x",), ("x",)),), "steps"),))
+    kernel = kernel_of(program)
+    assert kernel([0.5], steps=count)[0] == 0.5 + count
+    assert kernel(np.zeros((3, 1)), steps=np.int64(count), out=np.empty((3, 1))).tolist() == [[count]] * 3
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ({}, "lacks the count 'steps'; give it by name: steps=100"),
+    ({"steps": -1}, "the count 'steps' is -1; it takes an integer from 0 on"),
+    ({"steps": 1.5}, "the count 'steps' is 1.5; it takes an integer"),
+    ({"step": 1}, "no argument named 'step'"),
+])  # fmt: skip
+def test_wrong_counts(wrong: dict, message: str) -> None:
+    program = Program({"x": 1}, ("x",), ("x",), (Loop((Block(lambda x: [x[0] + 1], ("x",), ("x",)),), "steps"),))
+    with pytest.raises(KernelError, match=message):
+        kernel_of(program)([0.0], **wrong)
+
+
+def test_early_exit_stops_each_robot_by_itself() -> None:
+    x = np.concatenate([[0.25, 1.0, 2.0, 1e6, 1e-6, 3.0], np.random.default_rng(1).uniform(0, 1e3, 40)])
+    y, rounds = kernel_of(ROOT)(x[:, None])
+    expected = [root_in_python(v) for v in x]
+    assert rounds[:, 0].tolist() == [r for _, r in expected]
+    assert len(set(rounds[:, 0])) > 5, "the robots stop at different times"
+    # fusing of one product may change the last digits on the way, not where it converges to
+    np.testing.assert_allclose(y[:, 0], [v for v, _ in expected], rtol=1e-15)
+
+
+def test_a_frozen_robot_does_not_depend_on_its_neighbours() -> None:
+    kernel = kernel_of(ROOT)
+    x = np.random.default_rng(2).uniform(0, 1e3, (3 * kernel.lanes + 1, 1))
+    x[::7] = 1e-9
+    together = kernel(x)
+    for k in range(len(x)):
+        alone = kernel(x[k])
+        assert all(same_bits(a[k], b) for a, b in zip(together, alone, strict=True))
+
+
+def test_nan_ends_nothing_for_others() -> None:
+    """A robot that has lost its numbers runs to the end, alone."""
+    x = np.array([[2.0], [math.nan], [3.0]])
+    y, rounds = kernel_of(ROOT)(x)
+    assert [float(y[0, 0]), float(y[2, 0])] == pytest.approx([math.sqrt(2), math.sqrt(3)], rel=1e-15)
+    assert math.isnan(y[1, 0])
+    assert rounds[1, 0] == 60
+
+
+def nested(inner_flag_is_output: bool = True) -> Program:
+    """Counts down x in an inner loop until zero, then subtracts 1 from n in an outer one until zero."""
+    variables = {"x": 1, "n": 1, "left": 1, "total": 1, "inner": 1, "outer": 1}
+    outputs = ("total", "left", "inner", "outer") if inner_flag_is_output else ("total",)
+    body = (
+        Loop(
+            (
+                Block(lambda x: x, ("x",), ("left",)),
+                Loop(
+                    (Block(lambda a, t: ([a[0] - 1], [t[0] + 1], [a[0] <= 1]), ("left", "total"), ("left", "total", "inner")),),
+                    count=10,
+                    until="inner",
+                ),
+                Block(lambda n, t: ([n[0] - 1], [t[0] + 100], [n[0] <= 1]), ("n", "total"), ("n", "total", "outer")),
+            ),
+            count=8,
+            until="outer",
+        ),
+    )  # fmt: skip
+    return Program(variables, ("x", "n"), outputs, body)
+
+
+def nested_in_python(x: float, n: float) -> list[float]:
+    total = left = inner = outer = 0.0
+    for _ in range(8):
+        left, inner = x, 0.0
+        for _ in range(10):
+            left, total, inner = left - 1, total + 1, float(left <= 1)
+            if inner:
+                break
+        n, total, outer = n - 1, total + 100, float(n <= 1)
+        if outer:
+            break
+    return [total, left, inner, outer]
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_nested_loops_with_freezes(width: int, precision: str) -> None:
+    """All combinations side by side, in an order that mixes them, at every width."""
+    cases = np.array(list(itertools.product([0.0, 1.0, 3.0, 10.0, 25.0], [0.0, 1.0, 2.0, 7.0, 9.0])))
+    cases = np.random.default_rng(3).permutation(cases)
+    found = np.hstack(Native(nested(), width, precision)(cases[:, :1], cases[:, 1:]))
+    assert found.tolist() == [nested_in_python(x, n) for x, n in cases]
+
+
+def test_an_inner_loop_in_a_loop_without_an_exit() -> None:
+    """The flag of the inner loop starts at zero each time."""
+    program = Program(
+        {"x": 1, "t": 1, "done": 1},
+        ("x",),
+        ("t",),
+        (
+            Loop(
+                (Loop((Block(lambda x, t: ([t[0] + x[0]], [t[0] > 10]), ("x", "t"), ("t", "done")),), 100, "done"),
+                 Block(lambda t: [t[0] * 0.25], ("t",), ("t",))),
+                3,
+            ),
+        ),
+    )  # fmt: skip
+
+    def in_python(x: float) -> float:
+        t = 0.0
+        for _ in range(3):
+            for _ in range(100):
+                t, done = t + x, t > 10
+                if done:
+                    break
+            t *= 0.25
+        return t
+
+    x = np.array([[1.0], [2.5], [0.0], [40.0], [-1.0]])
+    assert kernel_of(program)(x)[:, 0].tolist() == [in_python(float(v)) for v in x[:, 0]]
+
+
+def rollout(count: int | str, until: str | None = None) -> Program:
+    """x moves by its row of u in each round, and its path is an output; done beyond 5."""
+    block = Block(lambda x, u: ([x[0] + u[0], x[1] * u[1]], [x[0] + u[0] > 5]), ("x", "u"), ("x", "done"))
+    copy = Block(lambda x: x, ("x",), ("path",))
+    return Program(
+        {"x": 2, "u": 2, "path": 2, "done": 1},
+        ("x", "u"),
+        ("path", "x"),
+        (Loop((block, copy), count, until, reads=("u",), writes=("path",)),),
+    )
+
+
+def rollout_in_python(x: np.ndarray, u: np.ndarray, stops: bool) -> tuple[np.ndarray, np.ndarray]:
+    path, done = [], False
+    last = np.zeros(2)
+    x = x.copy()
+    for row in u:
+        if not done:
+            x = np.array([x[0] + row[0], x[1] * row[1]])
+            done = stops and x[0] > 5
+            if not done:
+                last = x  # the second block finds the flag set
+        path.append(last if done else x)
+    return np.array(path).reshape(-1, 2), x
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 9])
+@pytest.mark.parametrize("until", [None, "done"])
+@pytest.mark.parametrize("named", [True, False])
+def test_rows_per_round(steps: int, until: str | None, named: bool) -> None:
+    program = rollout("steps" if named else steps, until)
+    kernel = kernel_of(program)
+    rng = np.random.default_rng(steps)
+    x, u = rng.normal(size=(11, 2)), rng.uniform(0, 2, (11, steps, 2))
+    path, last = kernel(x, u)
+    assert path.shape == (11, steps, 2)
+    for k in range(11):
+        expected = rollout_in_python(x[k], u[k], until is not None)
+        assert path[k].tolist() == expected[0].tolist()
+        assert last[k].tolist() == expected[1].tolist()
+        alone = kernel(x[k], u[k])
+        assert same_bits(alone[0], path[k])
+
+
+def test_rows_per_round_are_shared_and_given_by_out() -> None:
+    kernel = kernel_of(rollout("steps"))
+    rng = np.random.default_rng(5)
+    x, u = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
+    path, _ = kernel(x, u)  # one u for all robots
+    np.testing.assert_array_equal(path, kernel(x, np.broadcast_to(u, (6, 4, 2)))[0])
+    out = np.empty((6, 4, 2)), np.empty((6, 2))
+    assert kernel(x, u, out=out) is out
+    np.testing.assert_array_equal(out[0], path)
+    np.testing.assert_array_equal(kernel(x, u, steps=4)[0], path)
+    np.testing.assert_array_equal(kernel(x, u, threads=2)[0], path)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda k: k(np.zeros(2), np.zeros((3, 2)), steps=4), r"u has 3 rounds, expected 4"),
+    (lambda k: k(np.zeros(2), np.zeros(2)), r"u has shape \(2,\); it takes \(steps, 2\) or \(batch, steps, 2\)"),
+    (lambda k: k(np.zeros(2), np.zeros((3, 2)), out=(np.zeros((4, 2)), np.zeros(2))),
+     r"out for path has shape \(4, 2\); this call makes \(3, 2\)"),
+])  # fmt: skip
+def test_wrong_rows_per_round(call, message: str) -> None:
+    with pytest.raises(KernelError, match=message):
+        call(kernel_of(rollout("steps")))
+
+
+def test_wrong_number_of_fixed_rounds() -> None:
+    with pytest.raises(KernelError, match="u has 3 rounds, expected 5"):
+        kernel_of(rollout(5))(np.zeros(2), np.zeros((3, 2)))
+
+
+def test_zero_rounds_leave_variables_as_they_were() -> None:
+    loop = Loop((Block(lambda x: ([x[0] + 1], [x[0]]), ("x",), ("x", "y")),), 0)
+    x, y = kernel_of(Program({"x": 1, "y": 1}, ("x",), ("x", "y"), (loop,)))(np.full((9, 1), 3.0))
+    assert x.tolist() == [[3]] * 9
+    assert y.tolist() == [[0]] * 9, "a variable starts at zero"
+
+
+@pytest.mark.parametrize("body, expected", [
+    ((), [0, 0]),
+    ((Block(lambda y: [y[0] + 1, 2], ("y",), ("y",)),), [1, 2]),
+    ((Loop((Block(lambda y: [y[0] + 1, y[1] + 2], ("y",), ("y",)),), 3),), [3, 6]),
+])  # fmt: skip
+def test_variables_start_at_zero_for_every_robot(body: tuple, expected: list) -> None:
+    kernel = kernel_of(Program({"x": 1, "y": 2}, ("x",), ("y",), body))
+    for _ in range(3):  # whatever the stack held before
+        assert kernel(np.zeros((21, 1))).tolist() == [expected] * 21
+
+
+def test_what_is_written_first_is_not_set_to_zero() -> None:
+    assert Program({"x": 1, "y": 1}, ("x",), ("y",), (Block(lambda x: x, ("x",), ("y",)),)).unset == []
+    assert ROOT.unset == ["done", "rounds"] or ROOT.unset == ["rounds", "done"]
+
+
+def test_one_block_object_in_several_places() -> None:
+    """Inside of a loop it is frozen, after it it is not."""
+    step = Block(lambda x: [x[0] + 1], ("x",), ("x",))
+    flag = Block(lambda x: [x[0] > 3], ("x",), ("done",))
+    program = Program({"x": 1, "done": 1}, ("x",), ("x",), (Loop((step, flag), 10, "done"), step))
+    assert kernel_of(program)(np.array([[0.0], [1.0], [2.0], [3.0]])).tolist() == [[5], [5], [5], [5]]
+
+
+def test_blocks_traced_before_are_frozen_too() -> None:
+    def traced() -> Block:
+        graph = Graph()
+        x = graph.input("x[0]")
+        outputs = [("x", 0, x + 1), ("done", 0, graph.lift(select(x > 3, 1, 0)))]
+        return Block(lambda x: x, ("x",), ("x", "done"), TracedBlock([("x", 0, x)], outputs))
+
+    program = Program({"x": 1, "done": 1}, ("x",), ("x",), (Loop((traced(),), 10, "done"),))
+    assert kernel_of(program)(np.array([[0.0], [1.0], [2.0], [3.0], [9.0]])).tolist() == [[5], [5], [5], [5], [10]]
+
+
+def test_conditions_become_numbers() -> None:
+    program = Program({"x": 1, "y": 2}, ("x",), ("y",), (Block(lambda x: [x[0] < 0, ~(x[0] < 0)], ("x",), ("y",)),))
+    assert kernel_of(program)(np.array([[-1.0], [1.0]])).tolist() == [[1, 0], [0, 1]]
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=20), st.integers(0, 9), st.sampled_from([1, 2, 4, 8]))
+def test_freezes_at_random(targets: list[int], count: int, width: int) -> None:
+    """Each robot counts to its own target, none beyond the loop's count."""
+    program = Program(
+        {"target": 1, "n": 1, "square": 1, "done": 1},
+        ("target",),
+        ("n", "square"),
+        (
+            Loop(
+                (Block(lambda n, t: ([n[0] + 1], [n[0] + 1 >= t[0]]), ("n", "target"), ("n", "done")),
+                 Block(lambda n: [n[0] * n[0]], ("n",), ("square",))),
+                count,
+                "done",
+            ),
+        ),
+    )  # fmt: skip
+    n, square = Native(program, width)(np.array(targets, dtype=float)[:, None])
+    expected = [min(max(t, 1), count) for t in targets]
+    assert n[:, 0].tolist() == expected
+    # the second block does not see the last round, if the target was reached in it
+    assert square[:, 0].tolist() == [(e - 1) ** 2 if e >= t and count else e**2 for e, t in zip(expected, targets, strict=True)]
+
+
+def block(reads=("x",), writes=("y",)) -> Block:
+    return Block(lambda *a: [[0]] * len(writes), reads, writes)
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: Program({"x": 1}, ("x",), ("y",), ()), r"the program's outputs uses the variable 'y'; the program has \['x'\]"),
+    (lambda: Program({"y": 1}, ("x",), ("y",), ()), "inputs uses the variable 'x'"),
+    (lambda: Program({"x": 1, "y": 1}, ("x", "x"), ("y",), ()), "inputs names a variable twice"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (block(reads=("z",)),)), "a block uses the variable 'z'"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (block(writes=("y", "y")),)), "a block names a variable twice"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((), 3, "z"),)), "a loop uses the variable 'z'"),
+    (lambda: Program({"x": 1, "y": 2}, ("x",), ("y",), (Loop((), 3, "y"),)), "'y' that ends a loop must have size 1"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((), -1),)), "a loop cannot run -1 times"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((), 1.5),)), "a loop cannot run 1.5 times"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((), "x"),)), "count needs a name of its own; 'x'"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((Loop((), 2, reads=("x",)),), 2),)), "only an outermost loop"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((), 2, reads=("y",)),)), "'y' per round, which is not an input"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((), 2, writes=("x",)),)), "'x' per round, which is not an output"),
+    (lambda: Program({"x": 1, "y": 1}, ("x",), ("y",), (Loop((), 2, reads=("x",)),) * 2), "a row per round of one loop"),
+    (lambda: Program({"x": 1}, ("x",), ("x",), (Loop((), 2, reads=("x",)),)), "a row per round of one loop"),
+])  # fmt: skip
+def test_bad_programs_are_refused(make, message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("function, message", [
+    (lambda x: ([1], [2]), r"a block writes \['y'\] but its function returned 2 values"),
+    (lambda x: [1, 2], "a block writes 2 scalars to 'y', which has 1"),
+    (lambda x: ["a"], "cannot use 'a' of type str"),
+    (lambda x: [1 if x[0] > 0 else 2], "use pliant.select"),
+])  # fmt: skip
+def test_bad_blocks_are_refused(function, message: str) -> None:
+    program = Program({"x": 1, "y": 1}, ("x",), ("y",), (Block(function, ("x",), ("y",)),))
+    with pytest.raises(TraceError, match=message):
+        kernel_of(program)
+
+
+@pytest.mark.parametrize("inputs, outputs, message", [
+    ({"x": (3,)}, {"y": (1,)}, r"the input 'x' has 2 scalars, which is not the shape \(3,\)"),
+    ({"x": (2,)}, {"y": (1, 2)}, r"the output 'y' has 1 scalars, which is not the shape \(1, 2\)"),
+    ({"z": (2,)}, {"y": (1,)}, r"the program's inputs are \['x'\], the shapes are of \['z'\]"),
+    ({"x": (2,)}, {}, r"the program's outputs are \['y'\], the shapes are of \[\]"),
+])  # fmt: skip
+def test_shapes_that_do_not_fit_the_program(inputs: dict, outputs: dict, message: str) -> None:
+    program = Program({"x": 2, "y": 1}, ("x",), ("y",), (Block(lambda x: [x[0]], ("x",), ("y",)),))
+    with pytest.raises(KernelError, match=message):
+        Kernel(program, inputs, outputs)
+
+
+def test_a_program_too_large_for_the_stack_is_refused() -> None:
+    size = 200_000
+    program = Program({"x": size}, ("x",), ("x",), ())
+    with pytest.raises(KernelError, match="needs a workspace of .* MB; it must fit on the stack"):
+        kernel_of(program)

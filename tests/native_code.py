@@ -1,0 +1,58 @@
+"""Programs compiled at any width and precision, past the kernel: for tests that every width agrees."""
+
+import ctypes
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from pliant.compiler import native
+from pliant.compiler.assembly import assemble
+from pliant.compiler.elementary import precision_of
+from pliant.compiler.llvm import Vectors
+from pliant.compiler.lower import PIECE_SIZE
+from pliant.compiler.program import Block, Program, TracedBlock
+from pliant.scalar import Expr
+
+WIDTHS = (1, 2, 4, 8, 16)
+
+
+class Native:
+    """A program as machine code of a given width; arrays are (batch, size), or (batch, rounds, size)."""
+
+    def __init__(
+        self, program: Program, width: int, precision: str = "float64", fuse: bool = True, piece_size: int = PIECE_SIZE
+    ):
+        machine = native.machine()
+        machine = dataclasses.replace(machine, has_fma=machine.has_fma and fuse)
+        self.program = program
+        self.width = width
+        self.dtype = np.dtype(precision)
+        self.assembly = assemble(program, Vectors(width, precision_of(precision)), machine, piece_size)
+        self._code = native.Loaded(native.object_code(self.assembly.text))
+        self._run = native.RUN(self._code.address("run"))
+
+    def __call__(self, *inputs: np.ndarray, rounds: Sequence[int] = ()) -> list[np.ndarray]:
+        arrays = [np.ascontiguousarray(a, self.dtype) for a in inputs]
+        batch = len(arrays[0])
+        for name in self.program.outputs:
+            loop = self.program.rounds.get(name)
+            count = () if loop is None else (loop.count if isinstance(loop.count, int) else rounds[0],)
+            arrays.append(np.full((batch, *count, self.program.variables[name]), np.nan, self.dtype))
+        data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+        strides = (ctypes.c_int64 * len(arrays))(*[a.strides[0] for a in arrays])
+        counts = (ctypes.c_int64 * max(1, len(rounds)))(*rounds)
+        self._run(data, strides, counts, batch, 0, -(-batch // self.width))
+        return arrays[len(inputs) :]
+
+
+def straight(inputs: list[Expr], outputs: list[Expr]) -> Program:
+    """A program of one block, from a graph whose inputs are called x[0], x[1], ..."""
+    traced = TracedBlock([("x", k, n) for k, n in enumerate(inputs)], [("y", k, n) for k, n in enumerate(outputs)])
+    sizes = {"x": len(inputs), "y": len(outputs)}
+    return Program(sizes, ("x",), ("y",), (Block(lambda x: x, ("x",), ("y",), traced),))
+
+
+def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal to the last bit; NaNs are all alike."""
+    return a.shape == b.shape and bool(np.all((a == b) & (np.signbit(a) == np.signbit(b)) | (np.isnan(a) & np.isnan(b))))
