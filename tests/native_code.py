@@ -55,4 +55,6 @@ def straight(inputs: list[Expr], outputs: list[Expr]) -> Program:
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     """Equal to the last bit; NaNs are all alike."""
-    return a.shape == b.shape and bool(np.all((a == b) & (np.signbit(a) == np.signbit(b)) | (np.isnan(a) & np.isnan(b))))
+    return a.shape == b.shape and bool(
+        np.all((a == b) & (np.signbit(a) == np.signbit(b)) | (np.isnan(a) & np.isnan(b)))
+    )

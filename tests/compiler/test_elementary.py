@@ -63,14 +63,15 @@ def angles(precision: str) -> np.ndarray:
     return np.concatenate([
         rng.uniform(-1e5, 1e5, COUNT), rng.uniform(-10, 10, COUNT), magnitudes(rng, -6, 5),
         magnitudes(rng, -300 if precision == "float64" else -36, 0), near(quarters, precision, rng),
-        near(np.repeat(few_quarters, 9), precision, rng), rng.uniform(-1e5, 1e5, COUNT) // 1 * (math.pi / 4), [1e5, -1e5],
+        near(np.repeat(few_quarters, 9), precision, rng),
+        np.round(rng.uniform(-1e5, 1e5, COUNT)) * (math.pi / 4), [1e5, -1e5],
     ])  # fmt: skip
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_angles(name: str, precision: str) -> None:
-    errors = errors_in_ulps(name, precision, angles(precision))
+    errors = errors_in_ulps(name, precision, np.clip(angles(precision), -1e5, 1e5))
     assert len(errors) > 4000
     assert errors.max() <= MOST_ULPS
 

@@ -17,7 +17,9 @@ from pliant.scalar.interp import interpret, nodes_of
 from pliant.scalar.ops import TABLE
 
 EPS = {"float64": 2.0**-53, "float32": 2.0**-24}
-numbers = st.one_of(st.floats(-10, 10), st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e10, math.inf, -math.inf, math.nan]))
+numbers = st.one_of(
+    st.floats(-10, 10), st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e10, math.inf, -math.inf, math.nan])
+)
 rows = st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=1, max_size=5)
 everything = ARITHMETIC + CONDITIONAL + ELEMENTARY
 
@@ -36,7 +38,9 @@ def test_without_fusing_a_kernel_is_the_interpreter_bit_for_bit(random: RandomGr
 
 @settings(max_examples=30)
 @given(graphs(ops=everything), rows, st.sampled_from(["float64", "float32"]), st.booleans())
-def test_machine_code_does_what_the_instructions_say(random: RandomGraph, values: list, precision: str, fuse: bool) -> None:
+def test_machine_code_does_what_the_instructions_say(
+    random: RandomGraph, values: list, precision: str, fuse: bool
+) -> None:
     """Bit for bit, elementary functions, fused operations and both precisions included."""
     code = lower(random.inputs, random.outputs, precision_of(precision), fuse)
     dtype = np.dtype(precision).type

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.spatial import AxisRotation, Force, Matrix3, MatrixRotation, Motion, Steps, Transform, Vector
-from pliant.spatial.transforms import matrix_of
 
 # a few roundings of numbers of size one
 TOLERANCE = 1e-14
@@ -87,11 +86,6 @@ def test_two_steps_are_their_product(a: tuple, b: tuple, c: tuple, v: tuple, f: 
 def test_a_point_moves_with_the_pose() -> None:
     X = Transform(AxisRotation(2, 0, 1), Vector(1, 2, 3))
     assert list(X.transform_point(Vector(1, 0, 0))) == [1, 3, 3]
-
-
-def test_columns_become_a_matrix() -> None:
-    columns = [Motion(Vector(1, 2, 3), Vector(4, 5, 6)), Motion.zero()]
-    assert matrix_of(columns) == [[k, 0] for k in range(1, 7)]
 
 
 def test_change_of_frame_in_formulas() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pliant.compiler.lanes import pack_function, unpack_function
 from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function
 from pliant.compiler.lower import PIECE_SIZE, Straight, cut, lower
-from pliant.compiler.program import Block, Loop, Program, TracedBlock
+from pliant.compiler.program import Block, Loop, Program, TracedBlock, left
 from pliant.errors import KernelError
 
 __all__ = ["Assembly", "assemble"]
@@ -45,7 +45,7 @@ class _Assembler:
         self.piece_size = piece_size
         self.slot: dict[str, int] = {}
         top = 0
-        for name, size in program.variables.items():
+        for name, size in (*program.variables.items(), *((left(depth), 1) for depth in range(program.depth))):
             self.slot[name] = top
             top += size
         self.first_free = top
@@ -122,8 +122,8 @@ class _Assembler:
             if name not in self.program.rounds:
                 self._transfer("pack", name, f"%a{k}", f"%s{k}")
         for name in self.program.unset:
-            size = self.program.variables[name] * v.bytes
-            out.append(f"  call void @llvm.memset.p0.i64(ptr {self._variable(name)}, i8 0, i64 {size}, i1 false)")
+            where, size = self._variable(name), self.program.variables[name] * v.bytes
+            out.append(f"  call void @llvm.memset.p0.i64(ptr {where}, i8 0, i64 {size}, i1 false)")
         self._body(self.program.body, (), iter(self.calls))
         for k, name in enumerate(self.program.outputs):
             if name not in self.program.rounds:
@@ -168,8 +168,10 @@ class _Assembler:
 
     def _loop(self, loop: Loop, loops: tuple[Loop, ...], calls: Iterator[list[str]]) -> None:
         out, n = self.lines, self._label()
+        outer = [left(depth) for depth, other in enumerate(loops) if other.until]
         if loop.until:
-            self._reset(loop.until, [other.until for other in loops if other.until])
+            self._reset(loop.until, outer)
+            self._reset(left(len(loops)), [])
         count = str(loop.count) if isinstance(loop.count, int) else f"%count{self.program.counts.index(loop.count)}"
         out.append(f"  br label %before{n}")
         out.append(f"before{n}:")
@@ -182,13 +184,14 @@ class _Assembler:
         arrays = [*self.program.inputs, *self.program.outputs]
         for name in loop.reads:
             self._round("pack", name, arrays.index(name), n)
-        inner = (*loops, loop)
-        self._body(loop.body, inner, calls)
+        self._body(loop.body, (*loops, loop), calls)
         for name in loop.writes:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
+        if loop.until:
+            self._copy(loop.until, left(len(loops)))
         if loop.until and not (loop.reads or loop.writes):
-            done = self._all_done([other.until for other in inner if other.until])
+            done = self._all_done([*outer, left(len(loops))])
             out.append(f"  br i1 {done}, label %after{n}, label %next{n}")
         else:
             out.append(f"  br label %next{n}")
@@ -215,6 +218,12 @@ class _Assembler:
             self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %k{m}, {v.type} zeroinitializer")
             value = f"%u{m}"
         self.lines.append(f"  store {v.type} {value}, ptr {where}, align {v.bytes}")
+
+    def _copy(self, source: str, target: str) -> None:
+        m, v = self._label(), self.v
+        origin, goal = self._variable(source), self._variable(target)
+        self.lines.append(f"  %y{m} = load {v.type}, ptr {origin}, align {v.bytes}")
+        self.lines.append(f"  store {v.type} %y{m}, ptr {goal}, align {v.bytes}")
 
     def _left(self, flags: list[str]) -> str:
         """Which lanes have left one of the loops with these flags."""

@@ -29,7 +29,7 @@ from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, either, equal, negation, select
 from pliant.scalar.ops import CONDITIONS
 
-__all__ = ["Block", "Loop", "Program", "TracedBlock", "as_number"]
+__all__ = ["Block", "Loop", "Program", "TracedBlock", "as_number", "left"]
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Loop:
         body: blocks and loops.
         count: how often at most: a number, or the name of a count given at the call, as the number of
             rows of an array or by keyword.
-        until: a variable of size 1; a robot is done when the body leaves it other than zero. It is
-            set to zero before the loop.
+        until: a variable of size 1; a robot is done when it is not zero at the end of a round. It is set
+            to zero before the loop.
         reads: inputs that have a row per round: round k of the loop finds row k in the variable.
         writes: outputs that have a row per round, stored from the variable at the end of the round.
 
@@ -150,6 +150,11 @@ class Program:
         return list(dict.fromkeys(names))
 
     @cached_property
+    def depth(self) -> int:
+        """How many loops are inside each other at most."""
+        return max((len(loops) + isinstance(s, Loop) for s, loops in self.walk()), default=0)
+
+    @cached_property
     def unset(self) -> list[str]:
         """The variables that something may read before anything has written them; these are set to zero."""
         known = {n for n in self.inputs if n not in self.rounds}
@@ -195,9 +200,14 @@ class Program:
         return TracedBlock([(n, k, e) for (n, k), e in nodes.items()], outputs)
 
 
+def left(depth: int) -> str:
+    """A variable of the workspace, not zero for robots that have left the loop with so many around it."""
+    return f"left loop {depth}"
+
+
 def _frozen(block: TracedBlock, loops: tuple[Loop, ...]) -> TracedBlock:
     """The block inside of loops: robots that have left one of them keep what they have."""
-    flags = [loop.until for loop in loops if loop.until]
+    flags = [left(depth) for depth, loop in enumerate(loops) if loop.until]
     if not flags or not block.outputs:
         return block
     graph = block.outputs[0][2].graph

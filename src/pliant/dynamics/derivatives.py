@@ -13,9 +13,8 @@ and with I, B, f composite over what hangs on i, for j on the path from i to the
     d tau_j / d q_i = S_j^T (2 B Pd_i + I Pdd_i + S_i x* f)       (j above i)
     d tau_i / d v_j = S_i^T (2 B S_j + I (Pd_j + Sd_j)),   and the same with i and j changed round.
 
-B, the part of the force that is linear in a change of velocity, has a simple form for a rigid body:
-2 B x = 2 (x_w x p, G x_w), with p the linear momentum and G a 3x3 matrix (`_coriolis`). So it takes
-twelve numbers, not thirty-six.
+B, which gives the part of the force that is linear in a change of velocity, is the `SwayInertia`: it
+looks at the angular part of the change only, and takes twelve numbers, not thirty-six.
 
 Derivatives by q are in the tangent space: by w in q (+) w, as `Robot.integrate` has it.
 """
@@ -27,8 +26,9 @@ from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
+from pliant.dynamics.sway_inertia import SwayInertia
 from pliant.robot import Link, Robot
-from pliant.spatial import Force, Inertia, Matrix3, Motion, Steps, Transform, Vector, skew
+from pliant.spatial import Force, Motion, Steps, Vector
 
 __all__ = ["InverseDerivatives", "inverse_dynamics_derivatives"]
 
@@ -42,41 +42,6 @@ class InverseDerivatives(NamedTuple):
     q: Matrix
     v: Matrix
     vd: Matrix
-
-
-class _Coriolis:
-    """B of a rigid body or a composite: B x = (x_w x p, G x_w)."""
-
-    __slots__ = ("G", "p")
-
-    def __init__(self, p: Vector, G: Matrix3):
-        self.p = p
-        self.G = G
-
-    def __add__(self, other: "_Coriolis") -> "_Coriolis":
-        return _Coriolis(self.p + other.p, self.G + other.G)
-
-    def twice(self, x: Motion) -> Force:
-        """2 B x."""
-        return Force(x.angular.cross(self.p) * 2, (self.G @ x.angular) * 2)
-
-    def twice_back(self, S: Motion) -> Vector:
-        """The vector w with S . (2 B x) = w . x_w for every x."""
-        return (self.p.cross(S.linear) + self.G.transposed_times(S.angular)) * 2
-
-    def transformed(self, X: Transform | Steps) -> "_Coriolis":
-        if isinstance(X, Steps):
-            return self.transformed(X.then).transformed(X.first)
-        p, G = X.R.rotate(self.p), X.R.conjugate(self.G)
-        # about another origin, p_AB x (x_w x p) joins in
-        return _Coriolis(p, G - skew(X.p).times(skew(p)))
-
-
-def _coriolis(inertia: Inertia, v: Motion) -> _Coriolis:
-    """G = -h~ v~ - J w~ + (S w)~, S the second moment of mass, v and w of the body's origin."""
-    h, w = skew(inertia.h), v.angular
-    G = skew(inertia.second_moment() @ w) - h.times(skew(v.linear)) - inertia.J.full().times(skew(w))
-    return _Coriolis((inertia @ v).linear, G)
 
 
 class _State:
@@ -120,15 +85,15 @@ def inverse_dynamics_derivatives(
         f = [a - b for a, b in zip(f, external_forces(robot, external), strict=True)]
     by_q, by_v, by_vd = ([[0] * n for _ in range(n)] for _ in range(3))
     I = [link.inertia for link in mechanism.links]
-    B = [_coriolis(s.link.inertia, s.v) for s in states]
+    B = [SwayInertia.of(s.link.inertia, s.v) for s in states]
     changes = [s.changes() for s in states]
     for state in reversed(states):
         link, i = state.link, state.link.index
         for d, (S, Pd, Pdd, both) in zip(link.dofs, changes[i], strict=True):
             # seen from joint i: what its own force is made of, and what its own change brings about
-            inertial, convective = I[i] @ S, B[i].twice_back(S)
-            moved = B[i].twice(Pd) + I[i] @ Pdd
-            hurried = B[i].twice(S) + I[i] @ both
+            inertial, convective = I[i] @ S, B[i].transposed_times(S) * 2
+            moved = B[i] @ (Pd * 2) + I[i] @ Pdd
+            hurried = B[i] @ (S * 2) + I[i] @ both
             rest = S.cross_force(f[i])
             above = state
             while True:

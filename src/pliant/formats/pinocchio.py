@@ -9,6 +9,7 @@ from pliant.robot import (
     Continuous, Finding, Free, Helical, JointKind, Limits, Planar, Prismatic, Report, Revolute, Robot, RobotBuilder,
     Spherical,
 )  # fmt: skip
+from pliant.spatial import Matrix3, rpy_from_matrix
 
 __all__ = ["from_pinocchio"]
 
@@ -142,12 +143,4 @@ def _add_frames(builder: RobotBuilder, model: Model, bodies: list[str]) -> list[
 
 
 def _rpy(R: Any) -> tuple[float, float, float]:
-    """Roll, pitch, yaw of R = Rz Ry Rx, also where the pitch is 90 degrees and yaw is anything.
-
-    Roll and pitch are those of Rz^T R, and so fit whichever yaw was found.
-    """
-    yaw = math.atan2(R[1, 0], R[0, 0])
-    c, s = math.cos(yaw), math.sin(yaw)
-    pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
-    roll = math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
-    return roll, pitch, yaw
+    return rpy_from_matrix(Matrix3(float(x) for x in R.ravel()))

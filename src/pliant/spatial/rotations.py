@@ -19,6 +19,7 @@ __all__ = [
     "rotation_about",
     "rotation_from_quaternion",
     "rotation_from_rpy",
+    "rpy_from_matrix",
 ]
 
 Scalar = Any

@@ -8,7 +8,7 @@ takes what is expressed in B to A (`act`), and `act_back` takes it from A to B, 
 from typing import Any, TypeVar
 
 from pliant.spatial.rotations import MatrixRotation, Rotation
-from pliant.spatial.vectors import Matrix3, Vector
+from pliant.spatial.vectors import Vector
 
 __all__ = ["Force", "Motion", "Steps", "Transform"]
 
@@ -179,14 +179,3 @@ class Steps:
 
     def rotate_back(self, v: Vector) -> Vector:
         return self.then.R.rotate_back(self.first.R.rotate_back(v))
-
-
-def matrix_of(columns: list[Motion] | list[Force]) -> list[list[Scalar]]:
-    """The 6 x n matrix with these columns, linear rows first."""
-    rows = [list(c) for c in columns]
-    return [[row[k] for row in rows] for k in range(6)]
-
-
-def rotation_matrix_rows(m: Matrix3) -> list[list[Scalar]]:
-    """Three lists of three."""
-    return [list(m.row(r)) for r in range(3)]
