@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import pliant
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(p.relative_to(ROOT).as_posix() for p in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^(?P<fence>`{3,})(?P<language>[\w+-]*)[^\n]*\n(?P<body>.*?)^(?P=fence)[ ]*$\n?", re.M | re.S)
@@ -83,3 +85,11 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" not in target and not target.startswith("#"):
             assert ((ROOT / page).parent / target.partition("#")[0]).exists(), f"{page} links to {target}"
+
+
+def test_reference_has_every_public_name() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    shown = set(re.findall(r"^::: pliant\.(\w+)$", pages, re.M))
+    public = {name for name in pliant.__all__ if not name.startswith("__")}
+    assert public - shown == set(), "not in docs/api"
+    assert {name for name in shown - public if not hasattr(pliant, name)} == set(), "in docs/api only"

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["folder", "read", "source_digest", "write"]
+__all__ = ["folder", "read", "source_digest", "warn_of_damage", "write"]
 
 _MAGIC = b"pliant-object-1\n"
 _log = logging.getLogger("pliant")
@@ -47,9 +47,14 @@ def read(key: str) -> bytes | None:
         return None
     head = len(_MAGIC) + 32
     if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]:
-        _log.warning("cache entry %s is damaged; compiling again", key[:16])
+        warn_of_damage(key)
         return None
     return data[head:]
+
+
+def warn_of_damage(key: str) -> None:
+    """Say that an entry is of no use."""
+    _log.warning("cache entry %s is damaged; compiling again", key[:16])
 
 
 def write(key: str, code: bytes) -> None:

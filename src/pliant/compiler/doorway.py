@@ -8,10 +8,11 @@ nothing touched; the caller then takes the long way, which converts or explains.
     PyObject *enter(PyObject *self, PyObject **arrays, i64 count)
 
 is a Python function in its own right: ``enter(*inputs, *outputs)``. Its ``self`` is the address of a
-table, the ``spec``: the address of `run`, the width, the addresses of the array type and of the dtype, the item
-size, the number of inputs and of outputs, then for each array its number of dimensions and its
-dimensions. The layout of an array's header is part of NumPy's public binary interface; should an
-interpreter differ (`_headers_are_as_expected` looks), everything goes the long way.
+table, the ``spec``: the address of `run`, the width, the addresses of the array type and of the dtype,
+the item size, the number of inputs and of outputs, the number of groups up to which the interpreter's
+lock is kept, then for each array its number of dimensions and its dimensions. The layout of an array's
+header is part of NumPy's public binary interface; should an interpreter differ
+(`_headers_are_as_expected` looks), everything goes the long way.
 """
 
 import ctypes
@@ -27,6 +28,7 @@ from pliant.compiler import native
 __all__ = ["MOST_ARRAYS", "Doorway", "is_open", "spec_of"]
 
 MOST_ARRAYS = 64
+_MOST_HELD = 4  # groups of straight code: a few microseconds, for which letting others run does not pay
 
 _API = ("PyLong_AsVoidPtr", "PyBool_FromLong", "PyEval_SaveThread", "PyEval_RestoreThread")
 _METH_FASTCALL = 0x80
@@ -72,7 +74,9 @@ entry:
   %noutp = getelementptr i64, ptr %spec, i64 6
   %nout = load i64, ptr %noutp
   %n = add i64 %nin, %nout
-  %shapes = getelementptr i64, ptr %spec, i64 7
+  %heldp = getelementptr i64, ptr %spec, i64 7
+  %most.held = load i64, ptr %heldp
+  %shapes = getelementptr i64, ptr %spec, i64 8
   %all = icmp eq i64 %count, %n
   br i1 %all, label %array, label %reject
 
@@ -174,7 +178,7 @@ ready:
   %w1 = sub i64 %width, 1
   %up = add i64 %robots, %w1
   %groups = udiv i64 %up, %width
-  %long = icmp sgt i64 %groups, 4
+  %long = icmp sgt i64 %groups, %most.held
   br i1 %long, label %released, label %held
 held:                                                 ; a few microseconds: keep the interpreter's lock
   call void %run(ptr %data, ptr %strides, ptr null, i64 %robots, i64 0, i64 %groups)
@@ -243,10 +247,16 @@ def _headers_are_as_expected() -> bool:
 
 
 def spec_of(
-    run: int, width: int, dtype: np.dtype, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]
+    run: int,
+    width: int,
+    dtype: np.dtype,
+    inputs: Sequence[tuple[int, ...]],
+    outputs: Sequence[tuple[int, ...]],
+    is_straight: bool = True,
 ) -> Any:
-    """The table that `enter` compares arrays with."""
-    numbers = [run, width, id(np.ndarray), id(dtype), dtype.itemsize, len(inputs), len(outputs)]
+    """The table that `enter` compares arrays with; a program that is not straight may take long in one group."""
+    most_held = _MOST_HELD if is_straight else 0
+    numbers = [run, width, id(np.ndarray), id(dtype), dtype.itemsize, len(inputs), len(outputs), most_held]
     for shape in (*inputs, *outputs):
         numbers += [len(shape), *shape]
     return (ctypes.c_int64 * len(numbers))(*numbers)

@@ -85,7 +85,8 @@ class Kernel:
         if has_counts or len(self.inputs) + len(self.outputs) > doorway.MOST_ARRAYS or not doorway.is_open():
             return None
         shapes = list(self.inputs.values()), list(self.outputs.values())
-        self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, np.dtype(self.precision), *shapes))
+        is_straight = self.program.depth == 0
+        self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, np.dtype(self.precision), *shapes, is_straight))
         return self._door.enter
 
     @functools.cached_property

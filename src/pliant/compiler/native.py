@@ -104,7 +104,7 @@ def loaded(key: str, text: Callable[[], str], names: Sequence[str] = ("run",)) -
         try:
             return Loaded(code, names)
         except RuntimeError:
-            pass  # not an object file after all: compile
+            cache.warn_of_damage(key)  # not the object file that it should be
     code = object_code(text())
     cache.write(key, code)
     return Loaded(code, names)

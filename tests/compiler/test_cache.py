@@ -1,0 +1,326 @@
+"""The cache on disk: by content, whole or not at all, and never in the way."""
+
+import hashlib
+import logging
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pliant.compiler import Block, Kernel, Loop, Program, cache, doorway, kernel_from_function, native
+from pliant.compiler import kernel as kernel_module
+from pliant.scalar import sin
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    doorway.is_open()
+    kernel_from_function(lambda x: x, {"x": ()})  # the doorway's own code is in memory, so not in the folder
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "objects"))
+    cache._warn_once.cache_clear()
+    return tmp_path / "objects"
+
+
+def make(factor: float = 3.0, precision: str = "float64") -> Kernel:
+    return kernel_from_function(lambda x: sin(x) * factor, {"x": ()}, precision=precision)
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.o"))
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch):
+    """Call it to forbid compiling."""
+
+    def forbid() -> None:
+        def fail(text: str) -> bytes:
+            raise AssertionError("compiled, though it is in the cache")
+
+        monkeypatch.setattr(native, "object_code", fail)
+
+    return forbid
+
+
+def test_second_kernel_is_not_compiled(folder: Path, no_compiler) -> None:
+    first = make()
+    assert len(entries(folder)) == 1
+    no_compiler()
+    second = make()
+    assert second(0.7) == first(0.7)
+    assert "assembly" not in vars(second), "the graph is not even lowered"
+    with pytest.raises(AssertionError, match="compiled"):
+        make(4.0)
+
+
+def test_entry_is_moved_into_place_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = []
+    replace = os.replace
+
+    def watched(source, target) -> None:
+        moves.append((Path(source), Path(target), Path(source).read_bytes(), Path(target).exists()))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", watched)
+    make()
+    [(source, target, data, existed)] = moves
+    assert source.parent == target.parent == folder, "within one file system, so at once"
+    assert source.name.startswith(".writing-")
+    assert not existed
+    assert target.read_bytes() == data
+    assert list(folder.iterdir()) == [target], "nothing is left behind"
+    if os.name == "posix":
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def damaged(data: bytes, how: str) -> bytes:
+    body = data[len(cache._MAGIC) + 32 :]
+    with_checksum = cache._MAGIC + hashlib.sha256(b"garbage" * 99).digest() + b"garbage" * 99
+    return {
+        "a bit": data[:-100] + bytes([data[-100] ^ 4]) + data[-99:],
+        "truncated": data[: len(data) // 2],
+        "only the head": data[: len(cache._MAGIC) + 32],
+        "only magic": data[: len(cache._MAGIC)],
+        "empty": b"",
+        "no head": body,
+        "text": b"hello\n" * 100,
+        "garbage with a checksum": with_checksum,
+        "nothing with a checksum": cache._MAGIC + hashlib.sha256(b"").digest(),
+        "another version": b"pliant-object-0\n" + data[len(cache._MAGIC) :],
+    }[how]
+
+
+@pytest.mark.parametrize("how", [
+    "a bit", "truncated", "only the head", "only magic", "empty", "no head", "text", "garbage with a checksum",
+    "nothing with a checksum", "another version",
+])  # fmt: skip
+def test_damaged_entry_is_compiled_again(folder: Path, how: str, no_compiler, caplog: pytest.LogCaptureFixture) -> None:
+    expected = make()(0.7)
+    [entry] = entries(folder)
+    whole = entry.read_bytes()
+    entry.write_bytes(damaged(whole, how))
+    with caplog.at_level(logging.WARNING, "pliant"):
+        assert make()(0.7) == expected
+    assert len(caplog.records) == 1
+    assert "is damaged; compiling again" in caplog.text
+    assert entry.read_bytes() == whole, "and mended"
+    no_compiler()
+    assert make()(0.7) == expected
+
+
+def test_object_without_the_function_is_compiled_again(folder: Path) -> None:
+    """A good object file of something else, under this name."""
+    expected = make()(0.7)
+    [entry] = entries(folder)
+    triple = native.machine().triple
+    other = native.object_code(f'target triple = "{triple}"\ndefine void @walk() {{\n  ret void\n}}')
+    entry.write_bytes(cache._MAGIC + hashlib.sha256(other).digest() + other)
+    assert make()(0.7) == expected
+
+
+def test_unreadable_entry(folder: Path) -> None:
+    """A folder where the file should be: neither read nor written, and one warning."""
+    expected = make()(0.7)
+    [entry] = entries(folder)
+    entry.unlink()
+    entry.mkdir()
+    assert make()(0.7) == expected
+
+
+def test_folder_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "file" / "objects"))
+    cache._warn_once.cache_clear()
+    with caplog.at_level(logging.WARNING, "pliant"):
+        assert make()(0.0) == 0
+        assert make(2.0)(0.0) == 0
+    [record] = caplog.records
+    assert str(tmp_path / "file" / "objects") in record.getMessage()
+    assert "set PLIANT_CACHE_DIR to a folder you can write to" in record.getMessage()
+
+
+def test_disk_that_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One warning for many entries, and no temporary files."""
+
+    def fail(source, target) -> None:
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(os, "replace", fail)
+    with caplog.at_level(logging.WARNING, "pliant"):
+        assert [make(float(k))(0.0) for k in range(2, 5)] == [0, 0, 0]
+    assert len(caplog.records) == 1
+    assert "No space left on device" in caplog.text
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", " off ", "0", ""])
+def test_off(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", word)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert cache.folder() is None
+    assert cache.read("anything") is None
+    cache.write("anything", b"code")
+    assert make()(0.0) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("platform, environment, expected", [
+    ("linux", {}, ".cache/pliant"),
+    ("linux", {"XDG_CACHE_HOME": "/somewhere"}, "/somewhere/pliant"),
+    ("linux", {"XDG_CACHE_HOME": ""}, ".cache/pliant"),
+    ("freebsd14", {}, ".cache/pliant"),
+    ("darwin", {"XDG_CACHE_HOME": "/somewhere"}, "Library/Caches/pliant"),
+    ("win32", {}, "AppData/Local/pliant/Cache"),
+    ("win32", {"LOCALAPPDATA": "/local"}, "/local/pliant/Cache"),
+    ("linux", {"PLIANT_CACHE_DIR": "/mine"}, "/mine"),
+    ("darwin", {"PLIANT_CACHE_DIR": "~/mine"}, "mine"),
+])  # fmt: skip
+def test_folder_of_the_platform(
+    platform: str, environment: dict[str, str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PLIANT_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", platform)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cache.folder() == tmp_path / expected  # which is the second one if that is absolute
+
+
+def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("PLIANT_CACHE_DIR")
+    monkeypatch.setattr(Path, "home", homeless)
+    assert cache.folder() is None
+
+
+def straight(write) -> Program:
+    return Program({"x": 2, "y": 2}, ("x",), ("y",), (Block(write, ("x",), ("y",)),))
+
+
+def looping(**changes) -> Program:
+    options = {"count": 3, "until": None, **changes}
+    body = (Block(lambda x: [x[0] + 1, x[1]], ("x",), ("x",)),)
+    return Program({"x": 2, "y": 1, "z": 1}, ("x",), ("x",), (Loop(body, **options),))
+
+
+PROGRAMS = {
+    "plain": straight(lambda x: [x[0] + x[1], x[0]]),
+    "operation": straight(lambda x: [x[0] - x[1], x[0]]),
+    "constant": straight(lambda x: [x[0] + 2.5, x[0]]),
+    "last digit of a constant": straight(lambda x: [x[0] + 2.5000000000000004, x[0]]),
+    "infinite constant": straight(lambda x: [x[0] + float("inf"), x[0]]),
+    "order of results": straight(lambda x: [x[0], x[0] + x[1]]),
+    "inputs": straight(lambda x: [x[1] + x[0], x[1]]),
+    "more scalars": Program({"x": 3, "y": 2}, ("x",), ("y",), (Block(lambda x: [x[0] + x[1], x[0]], ("x",), ("y",)),)),
+    "numbers": straight(lambda x: [1, 2]),
+    "other numbers": straight(lambda x: [2, 1]),
+    "loop": looping(),
+    "count": looping(count=4),
+    "named count": looping(count="n"),
+    "until": looping(until="y"),
+    "until another": looping(until="z"),
+    "two blocks": Program({"x": 2, "y": 2}, ("x",), ("y",), (Block(lambda x: x, ("x",), ("y",)),) * 2),
+    "no block": Program({"x": 2, "y": 2}, ("x",), ("y",), ()),
+    "swapped arrays": Program({"x": 2, "y": 2}, ("y",), ("x",), ()),
+}
+
+
+def test_key_depends_on_the_program() -> None:
+    contents = {name: kernel_module.content(p) for name, p in PROGRAMS.items()}
+    assert len(set(contents.values())) == len(contents)
+    again = straight(lambda x: [x[0] + x[1], x[0]])
+    assert kernel_module.content(again) == contents["plain"], "and on nothing else"
+
+
+def test_key_depends_on_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = make()
+    keys = [kernel._key(), make(precision="float32")._key(), make(3.0000000000000004)._key()]
+    for module, name, value in (
+        (cache, "source_digest", "another compiler"),
+        (native, "versions", "another LLVM"),
+        (native, "machine", "another processor"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, lambda value=value: value)
+            keys.append(kernel._key())
+    assert len(set(keys)) == len(keys)
+    assert make()._key() == keys[0]
+    assert kernel_from_function(lambda x: sin(x) * 3.0, {"x": ()}, name="other", threads=2)._key() == keys[0]
+
+
+def test_source_digest_covers_compiler_and_scalars(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    read_bytes = Path.read_bytes
+
+    def watched(path: Path) -> bytes:
+        read.append(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", watched)
+    digest = cache.source_digest.__wrapped__()
+    names = {f"{p.parent.name}/{p.name}" for p in read}
+    assert {
+        "compiler/elementary.py",
+        "compiler/llvm.py",
+        "compiler/lanes.py",
+        "scalar/ops.py",
+        "scalar/expr.py",
+    } <= names
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b"# changed")
+    assert cache.source_digest.__wrapped__() != digest
+
+
+def test_keys_are_the_same_in_every_process(folder: Path) -> None:
+    code = (
+        "from pliant.compiler import kernel_from_function\n"
+        "from pliant.scalar import sin\n"
+        "print(kernel_from_function(lambda x: sin(x) * 3.0, {'x': ()})._key())"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert found.stdout.strip() == make()._key()
+
+
+def test_several_processes_at_once(folder: Path) -> None:
+    """They compile the same program into the same cold folder; each gets it right, and one entry is left."""
+    code = """if True:
+        import sys
+        import numpy as np
+        from pliant.compiler import kernel_from_function
+        from pliant.scalar import sin, exp
+        print("ready", flush=True)
+        sys.stdin.readline()
+        def f(x):
+            y = x
+            for k in range(40):
+                y = sin(y + k) * exp(-y * y)
+            return y
+        print(repr(float(kernel_from_function(f, {"x": ()})(0.3))))
+    """
+    command = [sys.executable, "-W", "error", "-c", code]
+    processes = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    for p in processes:
+        assert p.stdout is not None
+        assert p.stdout.readline() == "ready\n"
+    for p in processes:
+        assert p.stdin is not None
+        p.stdin.write("go\n")
+        p.stdin.flush()
+    results = [p.communicate(timeout=60) for p in processes]
+    assert [p.returncode for p in processes] == [0] * 4, [error for _, error in results]
+    assert len({out for out, _ in results}) == 1
+    assert [error for _, error in results] == [""] * 4
+    assert len(entries(folder)) == 2, "the kernel, and the way into kernels"
+    assert len(list(folder.iterdir())) == 2

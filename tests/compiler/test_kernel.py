@@ -1,0 +1,497 @@
+"""Kernels on NumPy arrays: any batch, any place in it, any number of threads give the same bits."""
+
+import copy
+import gc
+import math
+import pickle
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from native_code import same_bits
+
+from pliant.compiler import Kernel, doorway, kernel_from_function
+from pliant.errors import KernelError, TraceError
+from pliant.scalar import atan2, cos, exp, select, sin, sqrt
+
+
+def motion(q, v, gain):
+    """Something with sums, products, functions and a select; shapes (3,), (3,), ()."""
+    energy = sum(a * a for a in v) * 0.5 + gain
+    force = [sin(a) * gain - b * cos(c) for a, b, c in zip(q, v, q[1:] + q[:1], strict=True)]
+    return [[f, atan2(f, energy), select(f < 0, exp(-energy), sqrt(energy + 1))] for f in force]
+
+
+SHAPES = {"q": (3,), "v": (3,), "gain": ()}
+
+
+@pytest.fixture(scope="module", params=["float64", "float32"])
+def precision(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def kernel(precision: str) -> Kernel:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLIANT_CACHE_DIR", "off")
+        return kernel_from_function(motion, SHAPES, precision=precision)
+
+
+def states(batch: int, precision: str, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(batch, *shape)).astype(precision) for shape in SHAPES.values()]
+
+
+def one_by_one(kernel: Kernel, arrays: list[np.ndarray]) -> np.ndarray:
+    return np.array([kernel(*(a[k] for a in arrays)) for k in range(len(arrays[0]))]).reshape(-1, 3, 3)
+
+
+def test_against_the_python_function(kernel: Kernel, precision: str) -> None:
+    arrays = states(50, precision)
+    expected = np.array(
+        [motion(list(map(float, q)), list(map(float, v)), float(g)) for q, v, g in zip(*arrays, strict=True)]
+    )
+    # a dozen operations on numbers below ten
+    np.testing.assert_allclose(kernel(*arrays), expected, rtol=0, atol=100 * np.finfo(precision).eps)
+
+
+def test_every_batch_size(kernel: Kernel, precision: str) -> None:
+    w = kernel.lanes
+    everyone = states(1000, precision)
+    expected = one_by_one(kernel, everyone)
+    for batch in sorted({0, 1, 2, w - 1, w, w + 1, 2 * w - 1, 3 * w, 5 * w + 1, 1000}):
+        found = kernel(*(a[:batch] for a in everyone))
+        assert found.shape == (batch, 3, 3)
+        assert found.dtype == precision
+        assert same_bits(found, expected[:batch])
+
+
+def test_every_place_in_the_batch(kernel: Kernel, precision: str) -> None:
+    arrays = states(37, precision)
+    expected = kernel(*arrays)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        order = rng.permutation(37)
+        assert same_bits(kernel(*(a[order] for a in arrays)), expected[order])
+    for shift in range(2 * kernel.lanes):
+        assert same_bits(kernel(*(np.roll(a, shift, axis=0) for a in arrays)), np.roll(expected, shift, axis=0))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_every_number_of_threads(kernel: Kernel, precision: str, threads: int) -> None:
+    arrays = states(1001, precision)
+    expected = kernel(*arrays)
+    assert same_bits(kernel(*arrays, threads=threads), expected)
+    held = kernel_from_function(motion, SHAPES, precision=precision, threads=threads)
+    assert same_bits(held(*arrays), expected)
+    out = np.empty_like(expected)
+    assert held(*arrays, out=out) is out
+    assert same_bits(out, expected)
+    for few in (0, 1, 5):
+        assert same_bits(held(*(a[:few] for a in arrays)), expected[:few])
+
+
+def test_one_robot_is_a_batch_of_one(kernel: Kernel, precision: str) -> None:
+    q, v, gain = states(1, precision)
+    alone = kernel(q[0], v[0], gain[0])
+    assert alone.shape == (3, 3)
+    assert same_bits(alone, kernel(q, v, gain)[0])
+
+
+def test_arguments_without_a_batch_go_to_every_robot(kernel: Kernel, precision: str) -> None:
+    q, v, gain = states(23, precision)
+    expected = kernel(q, np.tile(v[4], (23, 1)), np.full(23, gain[4]))
+    assert same_bits(kernel(q, v[4], gain[4]), expected)
+    assert same_bits(kernel(q, v[4], float(gain[4])), expected)
+    out = np.empty_like(expected)
+    kernel(q, v[4], gain[4:5].reshape(()), out=out)
+    assert same_bits(out, expected)
+    assert same_bits(kernel(q[4], v, gain), kernel(np.tile(q[4], (23, 1)), v, gain))
+
+
+def test_a_nan_stays_with_its_robot(kernel: Kernel, precision: str) -> None:
+    arrays = states(29, precision)
+    expected = kernel(*arrays)
+    for bad, where in ((np.nan, 0), (np.inf, 13), (-np.inf, 28), (1e30, 7)):
+        spoiled = [a.copy() for a in arrays]
+        spoiled[0][where, 1] = bad
+        found = kernel(*spoiled)
+        others = np.arange(29) != where
+        assert same_bits(found[others], expected[others])
+        assert not same_bits(found[where], expected[where])
+
+
+def test_keyword_arguments(kernel: Kernel, precision: str) -> None:
+    q, v, gain = states(5, precision)
+    expected = kernel(q, v, gain)
+    assert same_bits(kernel(q, gain=gain, v=v), expected)
+    out = np.empty_like(expected)
+    assert kernel(gain=gain, v=v, q=q, out=out) is out
+    assert same_bits(out, expected)
+
+
+def test_numbers_lists_and_other_types_are_converted(kernel: Kernel, precision: str) -> None:
+    expected = kernel(np.array([1, 2, 3], precision), np.array([0, 1, 0], precision), np.array(2, precision))
+    for q in ([1, 2, 3], (1.0, 2.0, 3.0), np.array([1, 2, 3]), np.array([1, 2, 3], np.float16), range(1, 4)):
+        assert same_bits(kernel(q, np.array([False, True, False]), 2), expected)
+    other = "float32" if precision == "float64" else "float64"
+    assert same_bits(kernel(np.array([1, 2, 3], other), [0, 1, 0], 2.0), expected)
+    assert same_bits(kernel(np.array([1, 2, 3], ">f8"), [0, 1, 0], np.int64(2)), expected)
+
+
+def test_inputs_of_any_layout(kernel: Kernel, precision: str) -> None:
+    q, v, gain = states(12, precision)
+    expected = kernel(q, v, gain)
+    wide = np.zeros((12, 9), precision)
+    wide[:, 2:5] = q
+    packed = np.zeros(12, dtype=[("flag", "i1"), ("q", precision, 3)])  # at odd addresses
+    packed["q"] = q
+    variants = [np.asfortranarray(q), wide[:, 2:5], q[::-1].copy()[::-1], np.repeat(q, 2, axis=1)[:, ::2], packed["q"]]
+    for variant in variants:
+        assert not (variant.flags.c_contiguous and variant.flags.aligned)
+        assert same_bits(kernel(variant, v, gain), expected)
+        assert same_bits(kernel(variant, v, gain, out=np.empty_like(expected)), expected)
+
+
+def test_out_without_copies(kernel: Kernel, precision: str) -> None:
+    arrays = states(21, precision)
+    expected = kernel(*arrays)
+    wide = np.full((21, 5, 3), 7, precision)
+    outs = [
+        np.empty((21, 3, 3), precision),
+        wide[:, 1:4],
+        np.empty((42, 3, 3), precision)[::2],
+        np.empty((21, 3, 3), precision)[::-1],
+    ]
+    for out in outs:
+        assert kernel(*arrays, out=out) is out
+        assert same_bits(out, expected)
+    assert (wide[:, [0, 4]] == 7).all(), "the gaps between rows are not touched"
+    single = np.empty((3, 3), precision)
+    assert kernel(*(a[3] for a in arrays), out=single) is single
+    assert same_bits(single, expected[3])
+    nothing = np.empty((0, 3, 3), precision)
+    assert kernel(*(a[:0] for a in arrays), out=nothing) is nothing
+
+
+def test_in_place(precision: str) -> None:
+    kernel = kernel_from_function(lambda x, y: ([x[1] + y[0], x[2], x[0]], [y[1], y[0] * x[0]]), {"x": (3,), "y": (2,)},
+                                  precision=precision)  # fmt: skip
+    x, y = (np.random.default_rng(2).normal(size=(19, n)).astype(precision) for n in (3, 2))
+    expected = kernel(x, y)
+    for threads in (None, 2):
+        a, b = x.copy(), y.copy()
+        kernel(a, b, out=(a, b), threads=threads)
+        assert same_bits(a, expected[0])
+        assert same_bits(b, expected[1])
+
+
+def test_results_are_the_callers_own(kernel: Kernel, precision: str) -> None:
+    first = kernel(*states(3, precision))
+    kept = first.copy()
+    kernel(*states(3, precision, seed=5))
+    assert same_bits(first, kept)
+
+
+class Pair(NamedTuple):
+    """Two results with names."""
+
+    total: list
+    product: object
+
+
+@pytest.mark.parametrize("function, check", [
+    (lambda x: x[0], lambda r: isinstance(r, np.ndarray) and r.shape == (4,)),
+    (lambda x: x, lambda r: r.shape == (4, 2)),
+    (lambda x: [x, x, [x[0], 1]], lambda r: r.shape == (4, 3, 2)),
+    (lambda x: np.array([x, x], dtype=object), lambda r: r.shape == (4, 2, 2)),
+    (lambda x: (x, x[0]), lambda r: type(r) is tuple and r[0].shape == (4, 2) and r[1].shape == (4,)),
+    (lambda x: (x[0],), lambda r: type(r) is tuple and len(r) == 1),
+    (lambda x: Pair(x, x[0] * x[1]), lambda r: type(r) is Pair and r.total.shape == (4, 2) and r.product.shape == (4,)),
+    (lambda x: 3, lambda r: (r == 3).all() and r.shape == (4,)),
+    (lambda x: x[0] < 0, lambda r: set(r.tolist()) <= {0.0, 1.0}),
+    (lambda x: [], lambda r: r.shape == (4, 0)),
+    (lambda x: (), lambda r: r == ()),
+])  # fmt: skip
+def test_kinds_of_results(function: Callable, check: Callable) -> None:
+    kernel = kernel_from_function(function, {"x": (2,)})
+    x = np.random.default_rng(3).normal(size=(4, 2))
+    result = kernel(x)
+    assert check(result)
+    parts = result if isinstance(result, tuple) else (result,)
+    outs = tuple(np.empty_like(p) for p in parts)
+    kernel(x, out=outs if isinstance(result, tuple) else outs[0])
+    assert all(same_bits(a, b) for a, b in zip(outs, parts, strict=True))
+
+
+def test_named_results_can_be_given_as_out() -> None:
+    kernel = kernel_from_function(lambda x: Pair(x, x[0] * x[1]), {"x": (2,)})
+    out = Pair(np.empty((4, 2)), np.empty(4))
+    x = np.ones((4, 2))
+    assert kernel(x, out=out) is out
+    assert kernel(x, out=list(out))[0].tolist() == x.tolist()
+
+
+def test_result_names_keep_out_of_the_way_of_inputs() -> None:
+    kernel = kernel_from_function(lambda a, b: (a + b, a - b), {"result0": (), "result0_": ()})
+    assert list(kernel.outputs) == ["result0__", "result1"]
+    assert [float(r) for r in kernel(3, 1)] == [4, 2]
+    kernel = kernel_from_function(lambda total, x: Pair([total, x], total * x), {"total": (), "x": ()})
+    assert list(kernel.outputs) == ["total_", "product"]
+    assert kernel(2, 3).product == 6
+
+
+def test_functions_without_inputs_or_with_empty_ones() -> None:
+    assert kernel_from_function(lambda: [1.5, 2], {})().tolist() == [1.5, 2]
+    kernel = kernel_from_function(lambda x, y: y + len(x), {"x": (0,), "y": ()})
+    assert kernel(np.zeros((3, 0)), np.arange(3.0)).tolist() == [0, 1, 2]
+    assert kernel([], 4) == 4
+
+
+def test_many_arrays() -> None:
+    """More than the short way in takes."""
+    names = {f"x{k}": () for k in range(80)}
+    kernel = kernel_from_function(lambda *x: sum(x), names)
+    out = np.empty(())
+    assert kernel(*range(80), out=out) == sum(range(80))
+
+
+def test_nested_input_shapes() -> None:
+    kernel = kernel_from_function(lambda m: [[m[j][i] for j in range(2)] for i in range(3)], {"m": (2, 3)})
+    m = np.random.default_rng(4).normal(size=(5, 2, 3))
+    assert same_bits(kernel(m), m.transpose(0, 2, 1).copy())
+
+
+ERRORS = {
+    "too many": (lambda k, q, v, g, o: k(q, v, g, g), r"motion\(q, v, gain\) takes 3 arrays, got 4"),
+    "missing": (lambda k, q, v, g, o: k(q), r"motion\(q, v, gain\) lacks v, gain"),
+    "nothing": (lambda k, q, v, g, o: k(), r"motion\(q, v, gain\) lacks q, v, gain"),
+    "name": (lambda k, q, v, g, o: k(q, v, gian=g),
+        r"no argument named 'gian' in motion\(q, v, gain\); did you mean 'gain'"),
+    "twice": (lambda k, q, v, g, o: k(q, v, g, q=q), r"motion\(q, v, gain\) got 'q' twice"),
+    "shape": (lambda k, q, v, g, o: k(q[:, :2], v, g), r"q has shape \(4, 2\); it takes \(3,\) or \(batch, 3\)"),
+    "rank": (lambda k, q, v, g, o: k(q[None], v, g), r"q has shape \(1, 4, 3\); it takes \(3,\) or \(batch, 3\)"),
+    "number": (lambda k, q, v, g, o: k(1.0, v, g), r"q has shape \(\); it takes \(3,\) or \(batch, 3\)"),
+    "scalar": (lambda k, q, v, g, o: k(q, v, g[:, None]), r"gain has shape \(4, 1\); it takes a number or \(batch,\)"),
+    "batch": (lambda k, q, v, g, o: k(q, v[:3], g), r"q has 4 robots but v has 3; give each array the same batch"),
+    "complex": (lambda k, q, v, g, o: k(q * 1j, v, g),
+        r"q has type complex\d+, which is not a real number; give it as float"),
+    "text": (lambda k, q, v, g, o: k(["a"] * 3, v, g), r"q has type <U1, which is not a real number"),
+    "objects": (lambda k, q, v, g, o: k(q.astype(object), v, g), r"q has type object, which is not a real number"),
+    "none": (lambda k, q, v, g, o: k(None, v, g), r"q has type object"),
+    "ragged": (lambda k, q, v, g, o: k([[1, 2, 3], [4]], v, g), r"q is not an array; it takes \(3,\) or \(batch, 3\)"),
+    "out shape": (lambda k, q, v, g, o: k(q, v, g, out=o[:3]),
+                  r"out for result has shape \(3, 3, 3\); this call makes \(4, 3, 3\)"),
+    "out without batch": (lambda k, q, v, g, o: k(q[0], v[0], g[0], out=o),
+        r"shape \(4, 3, 3\); this call makes \(3, 3\)"),
+    "out type": (lambda k, q, v, g, o: k(q, v, g, out=o.astype(int)),
+        r"out for result has type int64; it must be float"),
+    "out list": (lambda k, q, v, g, o: k(q, v, g, out=o.tolist()),
+        r"out for result is a list; it must be a NumPy array"),
+    "out read-only": (lambda k, q, v, g, o: k(q, v, g, out=read_only(o)),
+        r"out for result is read-only; it must be writable"),
+    "out order": (lambda k, q, v, g, o: k(q, v, g, out=o.transpose(0, 2, 1)),
+        r"out for result must hold each robot's numbers"),
+    "out unaligned": (lambda k, q, v, g, o: k(q, v, g, out=unaligned(o)), r"out for result must lie at addresses"),
+    "threads": (lambda k, q, v, g, o: k(q, v, g, threads=0), r"motion: threads is 0; it takes 1 or more"),
+}  # fmt: skip
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def unaligned(array: np.ndarray) -> np.ndarray:
+    return np.zeros(len(array), dtype=[("flag", "i1"), ("o", array.dtype, array.shape[1:])])["o"]
+
+
+@pytest.mark.parametrize("call, message", ERRORS.values(), ids=ERRORS.keys())
+def test_errors_name_the_array_and_what_was_expected(
+    kernel: Kernel, precision: str, call: Callable, message: str
+) -> None:
+    arrays = states(4, precision)
+    with pytest.raises(KernelError, match=message) as caught:
+        call(kernel, *arrays, np.empty((4, 3, 3), precision))
+    assert "motion" in str(caught.value)
+
+
+@pytest.mark.parametrize("out, message", [
+    (np.empty(2), r"out needs a tuple of 2 arrays \(result0, result1\), got a ndarray"),
+    (5, r"out needs a tuple of 2 arrays \(result0, result1\), got a int"),
+    ((np.empty(2),), r"out needs a tuple of 2 arrays \(result0, result1\), got 1"),
+    ((np.empty(2), None), r"out for result1 is a NoneType; it must be a NumPy array"),
+    ((np.empty(2), np.empty(3)), r"out for result1 has shape \(3,\); this call makes \(\)"),
+])  # fmt: skip
+def test_errors_of_out_for_several_results(out, message: str) -> None:
+    kernel = kernel_from_function(lambda x: (x, x[0]), {"x": (2,)})
+    with pytest.raises(KernelError, match=message):
+        kernel([1.0, 2.0], out=out)
+
+
+@pytest.mark.parametrize("function, message", [
+    (lambda x: None, "cannot use None"),
+    (lambda x: "text", "cannot use 'text'"),
+    (lambda x: [x, [x, x]], "a list with parts of different shapes"),
+    (lambda x: math.sin(x), "has no number while tracing"),
+    (lambda x: x if x > 0 else 0, "use pliant.select"),
+])  # fmt: skip
+def test_functions_that_cannot_be_traced(function: Callable, message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        kernel_from_function(function, {"x": ()})
+
+
+def test_a_kernel_cannot_be_pickled_or_copied(kernel: Kernel) -> None:
+    for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(KernelError, match="cannot be pickled or copied; make it again where you need it"):
+            attempt(kernel)
+
+
+def test_a_kernel_is_freed_when_nobody_holds_it() -> None:
+    held = kernel_from_function(lambda x: x * 3, {"x": ()})
+    memory = weakref.ref(held._code)
+    assert held(2.0) == 6
+    del held
+    gc.collect()
+    assert memory() is None
+
+
+def test_calls_hold_on_to_nothing(kernel: Kernel, precision: str) -> None:
+    arrays = [*states(4, precision), np.empty((4, 3, 3), precision)]
+    before = [sys.getrefcount(a) for a in arrays]
+    for _ in range(100):
+        kernel(*arrays[:3], out=arrays[3])
+        kernel(*arrays[:3])
+    assert [sys.getrefcount(a) for a in arrays] == before
+
+
+def test_attributes_and_repr(kernel: Kernel, precision: str) -> None:
+    assert kernel.name == "motion"
+    assert kernel.inputs == SHAPES
+    assert kernel.outputs == {"result": (3, 3)}
+    assert kernel.precision == precision
+    assert kernel.threads == 1
+    assert kernel.lanes >= 2
+    assert repr(kernel) == f"Kernel motion(q[3], v[3], gain[]) -> result[3, 3], {precision}, {kernel.lanes} lanes"
+    assert kernel_from_function(motion, SHAPES, name="other").name == "other"
+
+
+@pytest.mark.parametrize("stage, contents", {
+    "summary": ["Kernel motion(", "nodes, folded and interned", "instructions: ", "workspace slots", "processor"],
+    "graph": ["graph:", "block 0", "sin(q[0])", "result[8] <- %"],
+    "llvm": ["LLVM:", "target triple", "define void @run(", "@piece0("],
+    "assembly": ["assembly:", "run:"],
+}.items())  # fmt: skip
+def test_show(kernel: Kernel, capsys: pytest.CaptureFixture, stage: str, contents: list[str]) -> None:
+    kernel.show(stage, lines=None)
+    shown = capsys.readouterr().out
+    assert all(c in shown for c in contents)
+    kernel.show("all", lines=None)
+    assert shown.strip() in capsys.readouterr().out
+    kernel.show(stage, lines=3)
+    short = capsys.readouterr().out.splitlines()
+    assert short[:3] == shown.splitlines()[:3]
+    assert "more lines (show(..., lines=None) prints them)" in short[3]
+
+
+def test_show_defaults_to_the_summary(kernel: Kernel, capsys: pytest.CaptureFixture) -> None:
+    kernel.show()
+    assert capsys.readouterr().out.startswith("Kernel motion(")
+
+
+def test_no_such_stage(kernel: Kernel) -> None:
+    with pytest.raises(KernelError, match="no stage named 'ast'; there are summary, graph, llvm, assembly and all"):
+        kernel.show("ast")
+
+
+def test_operations_are_counted(kernel: Kernel) -> None:
+    counts = kernel.operations()
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+    assert sum(counts.values()) == sum(sum(b.count().values()) for b in kernel.assembly.blocks)
+
+
+def test_in_a_forked_process() -> None:
+    """A child that was forked off has none of its parent's threads, and must not wait for them."""
+    code = """if True:
+        import os, sys
+        import numpy as np
+        from pliant.compiler import kernel_from_function
+        kernel = kernel_from_function(lambda x: x * 2, {"x": ()}, threads=2)
+        x = np.arange(1000.0)
+        assert (kernel(x) == 2 * x).all()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (kernel(x) == 2 * x).all() else 3)
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    if not hasattr(__import__("os"), "fork"):
+        pytest.skip("no fork on this platform")
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
+class TestDoorway:
+    """The short way in: the same results, and everything else is left to the long way."""
+
+    def test_is_open_here(self) -> None:
+        assert doorway.is_open()
+
+    def test_gives_the_same_as_the_long_way(self, kernel: Kernel, precision: str) -> None:
+        for batch in (1, 3, 17, 200):
+            arrays = states(batch, precision)
+            short, long = (np.empty((batch, 3, 3), precision) for _ in range(2))
+            assert kernel._enter is not None
+            assert kernel._enter(*arrays, short) is True
+            kernel._call(tuple(arrays), {}, long, 1)
+            assert same_bits(short, long)
+
+    @pytest.mark.parametrize("change", [
+        lambda q, v, g, o: (q, v, g), lambda q, v, g, o: (q, v, g, o, o), lambda q, v, g, o: (),
+        lambda q, v, g, o: (q.tolist(), v, g, o), lambda q, v, g, o: (None, v, g, o), lambda q, v, g, o: (1.0, v, g, o),
+        lambda q, v, g, o: (q.astype("int64"), v, g, o), lambda q, v, g, o: (q.astype(q.dtype.newbyteorder()), v, g, o),
+        lambda q, v, g, o: (q.astype("float16"), v, g, o), lambda q, v, g, o: (q.view(np.matrix), v, g, o),
+        lambda q, v, g, o: (q[:, :2], v, g, o),
+        lambda q, v, g, o: (q[:3], v, g, o), lambda q, v, g, o: (q[None], v, g, o),
+        lambda q, v, g, o: (q[0, 0], v, g, o), lambda q, v, g, o: (np.asfortranarray(q), v, g, o),
+        lambda q, v, g, o: (np.repeat(q, 2, 1)[:, ::2], v, g, o), lambda q, v, g, o: (unaligned(q), v, g, o),
+        lambda q, v, g, o: (q, v, g, o[:3]),
+        lambda q, v, g, o: (q, v, g, o[0]), lambda q, v, g, o: (q, v, g, read_only(o)),
+        lambda q, v, g, o: (q[0], v[0], g[0], o), lambda q, v, g, o: (q, v, g, o.transpose(0, 2, 1)),
+        lambda q, v, g, o: (q, v, g, o.ravel()), lambda q, v, g, o: (q, v, g, unaligned(o)),
+    ])  # fmt: skip
+    @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+    def test_refuses_what_does_not_fit_and_touches_nothing(
+        self, kernel: Kernel, precision: str, change: Callable
+    ) -> None:
+        out = np.full((4, 3, 3), 7, precision)
+        assert kernel._enter is not None
+        assert kernel._enter(*change(*states(4, precision), out)) is False
+        assert (out == 7).all()
+
+    def test_takes_what_fits_as_it_is(self, kernel: Kernel, precision: str) -> None:
+        q, v, g = states(6, precision)
+        assert kernel._enter is not None
+        for rows in (np.repeat(q, 2, 0)[::2], q[::-1].copy()[::-1], np.hstack([q, q])[:, 3:], q[0]):
+            assert kernel._enter(rows, v, g, np.empty((6, 3, 3), precision)) is True
+
+    def test_everything_works_when_it_is_closed(self, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        opened = kernel_from_function(motion, SHAPES, precision=precision)
+        monkeypatch.setattr(doorway, "is_open", lambda: False)
+        closed = kernel_from_function(motion, SHAPES, precision=precision)
+        assert closed._enter is None
+        arrays = states(30, precision)
+        outs = [np.empty((30, 3, 3), precision) for _ in range(2)]
+        assert closed(*arrays, out=outs[0]) is outs[0]
+        opened(*arrays, out=outs[1])
+        assert same_bits(*outs)
+        assert same_bits(closed(*arrays), outs[0])
+        with pytest.raises(KernelError, match="out for result has shape"):
+            closed(*arrays, out=np.empty((2, 3, 3), precision))
+
+    def test_stays_closed_where_arrays_look_otherwise(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert doorway._headers_are_as_expected()
+        monkeypatch.setattr(doorway.ctypes, "sizeof", lambda kind: 4)
+        assert not doorway._headers_are_as_expected()
