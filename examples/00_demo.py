@@ -113,8 +113,8 @@ def readable(formula: sympy.Expr) -> sympy.Expr:
 def show_speed() -> None:
     title("4. The same functions on arrays: kernels, one robot per SIMD lane")
     batch = 4096
-    print(f"forward dynamics, batch of {batch}, one thread ('make bench' measures Pinocchio beside it)")
-    print(f"  {'robot':<12} {'dofs':>4} {'operations':>10} {'compile':>9} {'float64':>15} {'float32':>15}")
+    print(f"forward dynamics, batch of {batch}, one thread ('make bench' sets Pinocchio beside it)")
+    print(f"  {'robot':<12} {'dofs':>4} {'operations':>10} {'ready in':>9} {'float64':>15} {'float32':>15}")
     rng = np.random.default_rng(0)
     for name in ("two_link_arm", "arm7", "quadruped", "biped"):
         robot = pliant.load(name)

@@ -64,7 +64,9 @@ def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
 
 def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
     """1 / D of the inertia felt at dof d; a dof that moves nothing, whatever q, is an error."""
-    value = D.value if isinstance(D, Expr) and D.op == "const" else D
+    value: Any = D
+    if isinstance(D, Expr):
+        value = D.value if D.op == "const" else None
     if is_constant(value) and value == 0:
         link = next(link for link in mechanism.links if d in link.dofs)
         raise RobotError(
