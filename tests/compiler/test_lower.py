@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from native_code import WIDTHS, Native, same_bits, straight
 from random_graphs import ARITHMETIC, CONDITIONAL, ELEMENTARY, RandomGraph, execute, graphs
 
+from pliant.compiler import native
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.lower import cut, lower
 from pliant.scalar import Expr, Graph, atan2, cos, exp, log, select, sin, sqrt
@@ -111,12 +112,16 @@ def chain(x: list[Expr], length: int) -> list[Expr]:
 def test_long_code_cut_into_pieces_gives_the_same_bits(precision: str) -> None:
     graph = Graph()
     x = [graph.input(f"x[{k}]") for k in range(8)]
-    program = straight(x, chain(x, 400))
-    values = np.random.default_rng(0).normal(size=(9, 8))
+    outputs = chain(x, 400)
+    program = straight(x, outputs)
+    values = np.random.default_rng(0).normal(size=(5, 8)).astype(precision)
     whole = Native(program, 4, precision, piece_size=100_000)
     expected = whole(values)[0]
     assert whole.assembly.pieces == 1
     assert np.isfinite(expected).all()
+    code = lower(x, outputs, precision_of(precision), native.machine().has_fma)
+    by_hand = [execute(code, row, np.dtype(precision).type) for row in values]
+    assert same_bits(expected, np.array(by_hand))
     for size in (1, 7, 100, 1000):
         cut_up = Native(program, 4, precision, piece_size=size)
         assert cut_up.assembly.pieces > 1
@@ -239,3 +244,22 @@ def test_derivative_graphs_compile_too() -> None:
     made = Native(straight(x, flat), 4)(values)[0]
     # a dozen operations of size one, functions to 4 ulp
     np.testing.assert_allclose(made, float64_results(flat, values), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.skipif("x86_64" not in native.machine().triple, reason="makes code for the first x86-64")
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_a_processor_without_fused_operations_gives_the_same_bits(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The functions ask for fma by name; without the instruction it is a call of the C library's."""
+    graph = Graph()
+    x = [graph.input(f"x[{k}]") for k in range(2)]
+    program = straight(
+        x, [sin(x[0]), cos(x[0]), log(abs(x[1])), exp(x[0]), atan2(x[0], x[1]), graph.apply("floor", x[0])]
+    )
+    values = np.random.default_rng(4).normal(size=(50, 2)) * 3
+    here = Native(program, 4, precision, fuse=False)(values)[0]
+    target = native._llvm().Target.from_triple(native.machine().triple)
+    old = target.create_target_machine(cpu="x86-64", features="", opt=2, reloc="pic", codemodel="small")
+    monkeypatch.setattr(native, "_target_machine", lambda: old)
+    assert same_bits(Native(program, 2, precision, fuse=False)(values)[0], here)

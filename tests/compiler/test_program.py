@@ -373,6 +373,43 @@ def test_two_loops_may_share_their_flag() -> None:
     assert found.tolist() == [in_python(float(v)) for v in x[:, 0]]
 
 
+def test_constant_results() -> None:
+    """Numbers that are the same for every robot, next to loops and in variables that others write, too."""
+    program = Program(
+        {"x": 1, "fixed": 60, "mixed": 2, "twice": 2, "before": 1, "inner": 1, "outer": 1},
+        ("x",),
+        ("fixed", "mixed", "twice", "before", "x"),
+        (
+            Block(lambda fixed: [fixed[3]], ("fixed",), ("before",)),
+            Block(lambda: [list(range(60))], (), ("fixed",)),
+            Block(lambda x: ([7, x[0]], [1, 2]), ("x",), ("mixed", "twice")),
+            Loop(
+                (Loop((Block(lambda x: ([x[0] + 1], [1]), ("x",), ("x", "inner")),), 3, "inner"),
+                 Block(lambda x, fixed: ([x[0] + fixed[2]], [x[0] > 9]), ("x", "fixed"), ("x", "outer"))),
+                5,
+                "outer",
+            ),
+            Block(lambda t, f: [t[0] + 1, f[59]], ("twice", "fixed"), ("twice",)),
+        ),
+    )  # fmt: skip
+    start = np.linspace(-20, 20, 37)[:, None]
+    fixed, mixed, twice, before, x = kernel_of(program)(start)
+    assert (fixed == np.arange(60)).all()
+    assert (before == 0).all(), "read before it is written"
+    assert (mixed[:, 0] == 7).all()
+    assert same_bits(mixed[:, 1:], start)
+    assert (twice == [2, 59]).all()
+
+    def in_python(x: float) -> float:
+        for _ in range(5):
+            x, done = x + 3, x + 1 > 9
+            if done:
+                break
+        return x
+
+    assert x[:, 0].tolist() == [in_python(float(v)) for v in start[:, 0]]
+
+
 def test_blocks_traced_before_are_frozen_too() -> None:
     def traced() -> Block:
         graph = Graph()

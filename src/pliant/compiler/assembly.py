@@ -15,6 +15,7 @@ from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function
 from pliant.compiler.lower import PIECE_SIZE, Straight, cut, lower
 from pliant.compiler.program import Block, Loop, Program, TracedBlock, left
 from pliant.errors import KernelError
+from pliant.scalar import Expr
 
 __all__ = ["Assembly", "assemble"]
 
@@ -55,6 +56,7 @@ class _Assembler:
         self.lines: list[str] = []
         self.labels = 0
         self.blocks: list[Straight] = []
+        self.fixed: dict[str, dict[int, float]] = {}  # results that are constants, by variable and slot
         self.calls: list[list[str]] = []  # names of the functions of each block, in the order of the program
 
     def run(self) -> Assembly:
@@ -79,12 +81,13 @@ class _Assembler:
 
     def _lower(self, traced: TracedBlock) -> None:
         inputs = [node for _, _, node in traced.inputs]
-        code = lower(inputs, [node for _, _, node in traced.outputs], self.v.precision, self.machine.has_fma)
+        outputs = [(name, k, node) for name, k, node in traced.outputs if not self._is_fixed(name, k, node)]
+        code = lower(inputs, [node for _, _, node in outputs], self.v.precision, self.machine.has_fma)
         where = [self.slot[name] + k for name, k, _ in traced.inputs]
         for i in code.instructions:
             if i.op == "input":
                 i.value = where[int(i.value or 0)]
-        pieces, top = cut(code, [self.slot[n] + k for n, k, _ in traced.outputs], self.first_free, self.piece_size)
+        pieces, top = cut(code, [self.slot[n] + k for n, k, _ in outputs], self.first_free, self.piece_size)
         self.top = max(self.top, top)
         names = []
         for piece in pieces:
@@ -93,6 +96,25 @@ class _Assembler:
             names.append(name)
         self.blocks.append(code)
         self.calls.append(names)
+
+    def _is_fixed(self, name: str, k: int, node: Expr) -> bool:
+        """Notes a result that is the same number for every robot: it is stored once, not for each group."""
+        if node.op != "const" or name not in self.program.written_once:
+            return False
+        self.fixed.setdefault(name, {})[self.slot[name] + k] = node.value
+        return True
+
+    def _store_fixed(self) -> None:
+        for name, values in self.fixed.items():
+            self._zero(name)
+            for slot, value in values.items():
+                if value != 0:
+                    self.lines.append(f"  %k{slot} = getelementptr i8, ptr %w, i64 {slot * self.v.bytes}")
+                    self.lines.append(f"  store {self.v.type} {self.v.constant(value)}, ptr %k{slot}")
+
+    def _zero(self, name: str) -> None:
+        where, size = self._variable(name), self.program.variables[name] * self.v.bytes
+        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {where}, i8 0, i64 {size}, i1 false)")
 
     # The entry: a loop over groups with the program's control flow inside.
 
@@ -112,6 +134,7 @@ class _Assembler:
         for k in range(len(self.program.counts)):
             out.append(f"  %cp{k} = getelementptr i64, ptr %counts, i64 {k}")
             out.append(f"  %count{k} = load i64, ptr %cp{k}")
+        self._store_fixed()
         out.append("  %last = sub i64 %batch, 1")
         out.append("  %some = icmp slt i64 %begin, %end")
         out.append("  br i1 %some, label %group, label %exit")
@@ -122,8 +145,7 @@ class _Assembler:
             if name not in self.program.rounds:
                 self._transfer("pack", name, f"%a{k}", f"%s{k}")
         for name in self.program.unset:
-            where, size = self._variable(name), self.program.variables[name] * v.bytes
-            out.append(f"  call void @llvm.memset.p0.i64(ptr {where}, i8 0, i64 {size}, i1 false)")
+            self._zero(name)
         self._body(self.program.body, (), iter(self.calls))
         for k, name in enumerate(self.program.outputs):
             if name not in self.program.rounds:
@@ -214,8 +236,8 @@ class _Assembler:
         if outer:
             m = self._label()
             over = self._left(outer)
-            self.lines.append(f"  %k{m} = load {v.type}, ptr {where}, align {v.bytes}")
-            self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %k{m}, {v.type} zeroinitializer")
+            self.lines.append(f"  %old{m} = load {v.type}, ptr {where}, align {v.bytes}")
+            self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %old{m}, {v.type} zeroinitializer")
             value = f"%u{m}"
         self.lines.append(f"  store {v.type} {value}, ptr {where}, align {v.bytes}")
 

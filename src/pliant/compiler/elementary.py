@@ -3,9 +3,10 @@
 Every function is a polynomial after a reduction of its argument, without a branch, so that it runs
 on all lanes at once. The polynomials are Chebyshev fits (mpmath's ``chebyfit`` at 200 bits); the
 reductions are the classical ones [Cody and Waite 1980; Muller 2016, ch. 11]. Accuracy, tested
-against mpmath: at most 4 units in the last place, sine and cosine for |x| <= 1e5 (they degrade only
-beyond 1e15), the others over their range. Not covered: results below the smallest normal number,
-and atan2 of infinities and of a negative zero ``x``.
+against mpmath: at most 4 units in the last place; sine, cosine and tangent for |x| <= 1e5 (in fact to
+1e9, in float32 to 1e6; then they lose digits, and give NaN beyond `Precision.largest_angle`), the
+others over their range. Not covered: results below the smallest normal number, and atan2 of two
+infinities, of a negative zero ``x``, and where |x| + |y| overflows.
 """
 
 import math

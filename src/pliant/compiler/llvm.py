@@ -83,11 +83,6 @@ class Machine:
     has_fma: bool
 
 
-# LLVM selects and schedules instructions one basic block at a time. Short blocks keep it near the order
-# of the trace, which needs fewer registers than the order it would choose.
-BASIC_BLOCK = 100
-
-
 def declarations(v: Vectors) -> str:
     """The intrinsics that pieces call."""
     lines = [f"declare {v.type} @llvm.{n}.{v.suffix}({_repeat(v.type, n)})" for n in _INTRINSICS]
@@ -101,20 +96,33 @@ def _repeat(t: str, name: str) -> str:
 def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     """One piece as an LLVM function ``void name(ptr workspace)``."""
     writer = _Writer(v, code.instructions, piece)
-    count = 0
-    for n in range(piece.first, piece.last):
-        if code.instructions[n].op not in ("const", "input"):
-            if count == BASIC_BLOCK:
-                writer.new_block()
-                count = 0
-            writer.instruction(n)
-            count += 1
-    # all is read before anything is written: a result may go where an input was
-    values = [writer.operand(n) for n, _ in piece.stores]
-    for (_, slot), value in zip(piece.stores, values, strict=True):
-        writer.store(value, slot)
+    early, late = _stores(code.instructions, piece)
+    for first, last in piece.blocks(code.instructions):
+        writer.new_block()
+        for n in range(first, last):
+            if code.instructions[n].op not in ("const", "input"):
+                writer.instruction(n)
+                for slot in early.get(n, ()):
+                    writer.store(writer.operand(n), n, slot)
+                    writer.homes.setdefault(n, slot)
+    values = [writer.operand(n) for n, _ in late]
+    for (n, slot), value in zip(late, values, strict=True):
+        writer.store(value, n, slot)
     head = f"define internal void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
     return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
+
+
+def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
+    """What is stored as soon as it is made; and what goes where the piece reads an input, so only at its end."""
+    read = {slot for n, slot in piece.loads.items() if instructions[n].op == "input"}
+    early: dict[int, list[int]] = {}
+    late: list[tuple[int, int]] = []
+    for n, slot in piece.stores:
+        if n not in piece.loads and instructions[n].op != "const" and slot not in read:
+            early.setdefault(n, []).append(slot)
+        else:
+            late.append((n, slot))
+    return early, late
 
 
 class _Writer:
@@ -127,17 +135,18 @@ class _Writer:
         self.lines: list[str] = []
         self.numbers: dict[int, str] = {}
         self.conditions: dict[int, str] = {}
-        self.loaded: list[int] = []
+        self.homes = dict(piece.loads)  # where values are in the workspace
         self.block = 0
 
     def new_block(self) -> None:
-        """Start another basic block, which loads what it needs from the workspace again."""
+        """Start another basic block, which loads anew what is in the workspace: that beats keeping it."""
         self.block += 1
-        self.lines.append(f"  br label %block{self.block}")
-        self.lines.append(f"block{self.block}:")
-        for n in self.loaded:
-            del self.numbers[n]
-        self.loaded = []
+        if self.block > 1:
+            self.lines.append(f"  br label %block{self.block}")
+            self.lines.append(f"block{self.block}:")
+        for n in self.homes:
+            self.numbers.pop(n, None)
+            self.conditions.pop(n, None)
 
     def operand(self, n: int) -> str:
         """A value as a number; a condition becomes 1 or 0."""
@@ -152,11 +161,11 @@ class _Writer:
             return self.v.constant(float(instruction.value or 0))
         if n in self.conditions:
             one, b = self.v.constant(1.0), self.v.conditions
-            self.lines.append(f"  %n{n} = select {b} {self.conditions[n]}, {t} {one}, {t} zeroinitializer")
-            return f"%n{n}"
+            name = f"%n{n}.{self.block}"
+            self.lines.append(f"  {name} = select {b} {self.conditions[n]}, {t} {one}, {t} zeroinitializer")
+            return name
         align, name = self.v.bytes, f"{n}.{self.block}"
-        self.loaded.append(n)
-        self.lines.append(f"  %p{name} = getelementptr i8, ptr %w, i64 {self.piece.loads[n] * align}")
+        self.lines.append(f"  %p{name} = getelementptr i8, ptr %w, i64 {self.homes[n] * align}")
         self.lines.append(f"  %l{name} = load {t}, ptr %p{name}, align {align}")
         return f"%l{name}"
 
@@ -165,14 +174,14 @@ class _Writer:
         name = self.conditions.get(n)
         if name is None:
             number = self.operand(n)
-            name = self.conditions[n] = f"%c{n}"
+            name = self.conditions[n] = f"%c{n}.{self.block}"
             self.lines.append(f"  {name} = fcmp une {self.v.type} {number}, zeroinitializer")
         return name
 
-    def store(self, value: str, slot: int) -> None:
+    def store(self, value: str, n: int, slot: int) -> None:
         t, align = self.v.type, self.v.bytes
-        self.lines.append(f"  %q{slot} = getelementptr i8, ptr %w, i64 {slot * align}")
-        self.lines.append(f"  store {t} {value}, ptr %q{slot}, align {align}")
+        self.lines.append(f"  %q{n}.{slot} = getelementptr i8, ptr %w, i64 {slot * align}")
+        self.lines.append(f"  store {t} {value}, ptr %q{n}.{slot}, align {align}")
 
     def instruction(self, n: int) -> None:
         instruction = self.instructions[n]

@@ -1,12 +1,12 @@
 """From an expression graph to a list of instructions, cut into pieces that compile fast.
 
-The steps: keep what the results need, spell out elementary functions, fuse multiply-adds, put the
-instructions in an order that keeps values short-lived, and cut the list into pieces. What a piece
-hands to a later one goes through slots of a workspace, which are used again when their value is
-dead.
+The steps: keep what the results need, spell out elementary functions, fuse multiply-adds, and cut the
+list into pieces, each a function of its own, and these into basic blocks. What is needed later than
+in the next block goes through slots of a workspace, which are used again when their value is dead.
 """
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
@@ -16,6 +16,10 @@ from pliant.scalar.interp import nodes_of
 __all__ = ["Instruction", "Piece", "Straight", "cut", "lower"]
 
 PIECE_SIZE = 2000
+
+# LLVM selects and schedules instructions one basic block at a time. Short blocks keep it near the order
+# of the trace, which needs fewer registers than the order it would choose.
+BASIC_BLOCK = 100
 
 
 @dataclass(slots=True)
@@ -52,12 +56,30 @@ class Straight:
 
 @dataclass
 class Piece:
-    """A run of instructions compiled as one function, with what it loads and stores."""
+    """A run of instructions compiled as one function, with what it loads and stores.
+
+    Attributes:
+        first, last: its instructions, the last one not included.
+        block: how many operations a basic block of it has.
+        loads: where the values are that it does not make: instruction -> slot.
+        stores: instructions and slots.
+    """
 
     first: int
     last: int
-    loads: dict[int, int] = field(default_factory=dict)  # instruction -> slot
-    stores: list[tuple[int, int]] = field(default_factory=list)  # instruction, slot
+    block: int
+    loads: dict[int, int] = field(default_factory=dict)
+    stores: list[tuple[int, int]] = field(default_factory=list)
+
+    def blocks(self, instructions: list[Instruction]) -> Iterator[tuple[int, int]]:
+        """First and last instruction of each of its basic blocks."""
+        start, count = self.first, 0
+        for n in range(self.first, self.last):
+            if count == self.block:
+                yield start, n
+                start, count = n, 0
+            count += instructions[n].op not in ("const", "input")
+        yield start, self.last
 
 
 def lower(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Precision, fuse: bool = True) -> Straight:
@@ -145,7 +167,7 @@ def _needed(nodes: list[Expr], results: list[Expr], fused) -> set[int]:
 
 
 def cut(
-    code: Straight, output_slots: Sequence[int], first_free: int, size: int = PIECE_SIZE
+    code: Straight, output_slots: Sequence[int], first_free: int, size: int = PIECE_SIZE, block: int = BASIC_BLOCK
 ) -> tuple[list[Piece], int]:
     """Pieces of at most ``size`` operations, and the number of workspace slots in use.
 
@@ -155,6 +177,8 @@ def cut(
     Args:
         output_slots: where each result must end up.
         first_free: slots below it hold inputs and outputs.
+        size: operations in a piece.
+        block: operations in a basic block; what is needed beyond the next one has a slot.
 
     Returns:
         The pieces, and one past the highest slot used.
@@ -165,41 +189,55 @@ def cut(
     last_use: dict[int, int] = {}
     for n, instruction in enumerate(instructions):
         for a in instruction.args:
-            last_use[a] = max(last_use.get(a, 0), home[n])
+            last_use[a] = n
     storing = _storing(code, output_slots, home, last_use, len(bounds) - 1)
     for n, k, _ in storing:
-        last_use[n] = max(last_use.get(n, 0), k)
-    final = [Piece(first, last) for first, last in bounds]
-    slot: dict[int, int] = {}
-    expiring: list[list[int]] = [[] for _ in bounds]
-    free: list[int] = []
-    top = first_free
-    for k, piece in enumerate(final):
-        # loads: inputs from their own slots, the rest from the workspace
+        last_use[n] = max(last_use.get(n, 0), bounds[k][1] - 1)
+    pieces = [Piece(first, last, block) for first, last in bounds]
+    slot, top = _slots(instructions, pieces, home, last_use, first_free)
+    for k, piece in enumerate(pieces):
         for n in range(piece.first, piece.last):
-            for a in instructions[n].args:
-                if instructions[a].op == "input":
-                    piece.loads[a] = int(instructions[a].value)  # type: ignore[arg-type]
-                elif home[a] != k and instructions[a].op != "const":
-                    piece.loads[a] = slot[a]
-        # slots of values that are read here for the last time may be used again from the next piece on
-        for n in range(piece.first, piece.last):
-            if last_use.get(n, -1) > k and instructions[n].op not in ("input", "const"):
-                if free:
-                    slot[n] = free.pop()
-                else:
-                    slot[n] = top
-                    top += 1
-                expiring[last_use[n]].append(slot[n])
+            if n in slot:
                 piece.stores.append((n, slot[n]))
-        free.extend(expiring[k])
+            for a in instructions[n].args:
+                _load(piece, k, a, instructions, home, slot)
     for n, k, s in storing:
-        if instructions[n].op == "input":
-            final[k].loads[n] = int(instructions[n].value)  # type: ignore[arg-type]
-        elif home[n] != k and instructions[n].op != "const":
-            final[k].loads[n] = slot[n]
-        final[k].stores.append((n, s))
-    return final, top
+        _load(pieces[k], k, n, instructions, home, slot)
+        pieces[k].stores.append((n, s))
+    return pieces, top
+
+
+def _load(piece: Piece, k: int, n: int, instructions: list[Instruction], home: dict[int, int], slot: dict[int, int]):
+    """Note where piece k finds the value of instruction n, unless it makes it itself."""
+    if instructions[n].op == "input":
+        piece.loads[n] = int(instructions[n].value)  # type: ignore[arg-type]
+    elif home[n] != k and instructions[n].op != "const":
+        piece.loads[n] = slot[n]
+
+
+def _slots(
+    instructions: list[Instruction], pieces: list[Piece], home: dict[int, int], last_use: dict[int, int], first: int
+) -> tuple[dict[int, int], int]:
+    """Slots of the values that outlive the next basic block or their piece; and one past the highest."""
+    slot: dict[int, int] = {}
+    free: list[int] = []
+    top = first
+    by_end: list[tuple[int, int]] = []  # last use, slot
+    for piece in pieces:
+        for start, stop in piece.blocks(instructions):
+            # slots whose value is read for the last time before this block are used again
+            while by_end and by_end[0][0] < start:
+                free.append(heapq.heappop(by_end)[1])
+            for n in range(start, stop):
+                end = last_use.get(n, -1)
+                is_value = instructions[n].op not in ("input", "const")
+                if is_value and (end >= stop + piece.block or (end >= stop and home[end] != home[n])):
+                    if free:
+                        slot[n] = free.pop()
+                    else:
+                        slot[n], top = top, top + 1
+                    heapq.heappush(by_end, (end, slot[n]))
+    return slot, top
 
 
 def _storing(
@@ -209,7 +247,7 @@ def _storing(
     instructions = code.instructions
     # what is handed on as it came is read by the last piece
     handed_on = {n for n in code.results if instructions[n].op in ("input", "const")}
-    last_read = {int(i.value or 0): last_use.get(n, 0) for n, i in enumerate(instructions) if i.op == "input"}
+    last_read = {int(i.value or 0): home[last_use.get(n, 0)] for n, i in enumerate(instructions) if i.op == "input"}
     last_read.update({int(instructions[n].value or 0): last for n in handed_on if instructions[n].op == "input"})
     return [
         (n, last if n in handed_on else max(home[n], last_read.get(s, 0)), s)

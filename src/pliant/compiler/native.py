@@ -13,7 +13,7 @@ __all__ = ["RUN", "Loaded", "add_symbol", "disassembly", "loaded", "machine", "o
 
 # Instruction selection, scheduling and register allocation, without the passes that search for
 # structure in loops: the folding at birth has done what they could do.
-_CODEGEN_LEVEL = 2
+_CODEGEN_LEVEL = 1
 
 
 @functools.cache

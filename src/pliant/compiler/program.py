@@ -171,6 +171,14 @@ class Program:
         return list(found)
 
     @cached_property
+    def written_once(self) -> set[str]:
+        """The variables that nothing but one block outside of loops ever writes to."""
+        writers = [n for s, _ in self.walk() for n in (s.writes if isinstance(s, Block) else [s.until])]
+        inside = {n for s, loops in self.walk() if loops or isinstance(s, Loop) for n in (*s.reads, *s.writes)}
+        others = {*self.inputs, *self.unset, *inside}
+        return {n for n in writers if n is not None and writers.count(n) == 1 and n not in others}
+
+    @cached_property
     def traced(self) -> list[TracedBlock]:
         """The blocks as graphs, in the order of `walk`."""
         return [_frozen(s.traced or self._trace(s), loops) for s, loops in self.walk() if isinstance(s, Block)]
