@@ -57,7 +57,7 @@ def test_atwood_machine_by_mimic() -> None:
 
 
 def test_elastic_joint_without_inertia_of_its_own() -> None:
-    # mission A, system (2): I (x1'' + x2'') = -k x1 - nu x1' + f and I (x1'' + x2'') + J x2'' = u + f
+    # a true series-elastic joint: I (x1'' + x2'') = -k x1 - nu x1' + f and I (x1'' + x2'') + J x2'' = u + f
     inertia, rotor, spring, u = 0.1, 1.0, -3.0, 2.0
     builder = RobotBuilder("elastic").body("rotor").body("arm", inertia=(0, 0, 0, 0, 0, inertia))
     builder.joint("motor", "revolute", "world", "rotor", armature=rotor)

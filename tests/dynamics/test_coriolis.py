@@ -39,7 +39,7 @@ def test_rate_of_mass_matrix_minus_twice_it_is_skew(robot, seed, turn) -> None:
 @many
 @given(robots((*ONE_DOF, "fixed"), most=5, floating=False), seeds)
 def test_it_is_made_of_christoffel_symbols(robot, seed) -> None:
-    # C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) v_k [mission C], where v are the rates of q
+    # C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) v_k, where v are the rates of q
     state = state_of(robot, seed)
     if robot.nv:
         D = gradient(lambda q: mass_matrix.algorithm(robot, q), robot, state.q)

@@ -1,4 +1,4 @@
-"""The second route to M, b and g agrees with the first, and with mission D's arm."""
+"""The second route to M, b and g agrees with the first, and with the equations of a two-link arm."""
 
 import numpy as np
 import sympy
@@ -22,7 +22,7 @@ def test_both_routes_agree(robot, seed, turn) -> None:
 
 
 def test_arm_of_slender_rods() -> None:
-    # mission D: uniform rods of mass m and length l, turning about y, the second angle relative to the first
+    # uniform rods of mass m and length l, turning about y, the second angle relative to the first
     m, l, g, q1, q2, v1, v2 = sympy.symbols("m l g q1 q2 v1 v2", positive=True)
     rod = m * l**2 / 12
     builder = RobotBuilder("arm").gravity(0, 0, -g)

@@ -69,8 +69,9 @@ class Kernel:
         machine = native.machine()
         self.lanes = max(1, machine.vector_bytes * 8 // numbers.bits)
         self._vectors = Vectors(self.lanes, numbers)
+        self._dtype = np.dtype(precision)
         layouts = _layouts(program, self.inputs), _layouts(program, self.outputs)
-        self._arrays = Arrays(name, *layouts, np.dtype(precision), program.counts)
+        self._arrays = Arrays(name, *layouts, self._dtype, program.counts)
         self._package = package
         self._single = package is None and len(self.outputs) == 1
         self._door: doorway.Doorway | None = None
@@ -86,7 +87,7 @@ class Kernel:
             return None
         shapes = list(self.inputs.values()), list(self.outputs.values())
         is_straight = self.program.depth == 0
-        self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, np.dtype(self.precision), *shapes, is_straight))
+        self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, self._dtype, *shapes, is_straight))
         return self._door.enter
 
     @functools.cached_property
@@ -95,13 +96,32 @@ class Kernel:
         return assemble(self.program, self._vectors, native.machine())
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        if out is not None and not named and threads is None and self._enter is not None:
-            if self._single:
+        if self._enter is not None and not named and threads is None:
+            if out is None:
+                made = self._new_outputs(args)
+                if made and self._enter(*args, *made):
+                    return self._packed(made)
+            elif self._single:
                 if self._enter(*args, out):
                     return out
             elif isinstance(out, _SEVERAL) and self._enter(*args, *out):
                 return out
         return self._call(args, named, out, self.threads if threads is None else threads)
+
+    def _new_outputs(self, args: tuple) -> list[np.ndarray]:
+        """Arrays for the results of plain array arguments, whose fit is yet to be seen; empty for any others."""
+        lead: tuple[int, ...] = ()
+        for a, shape in zip(args, self.inputs.values(), strict=False):
+            if type(a) is not np.ndarray:
+                return []
+            if a.ndim > len(shape):
+                lead = a.shape[:1]
+        return [np.empty(lead + shape, self._dtype) for shape in self.outputs.values()]
+
+    def _packed(self, outputs: list[np.ndarray]) -> Any:
+        if self._package is not None:
+            return self._package(*outputs)
+        return outputs[0] if self._single else tuple(outputs)
 
     def _call(self, args: tuple, named: dict[str, Any], out: Any, threads: int) -> Any:
         """The long way: converts arguments, makes outputs, explains what does not fit."""
@@ -128,11 +148,7 @@ class Kernel:
         else:
             bounds = [groups * k // threads for k in range(threads + 1)]
             list(_pool(threads, os.getpid()).map(part, bounds[:-1], bounds[1:]))
-        if out is not None:
-            return out
-        if self._package is not None:
-            return self._package(*outputs)
-        return outputs[0] if self._single else tuple(outputs)
+        return self._packed(outputs) if out is None else out
 
     def operations(self) -> dict[str, int]:
         """How many instructions of each kind one group of robots takes, loops counted once."""

@@ -50,10 +50,16 @@ class RobotFunction:
         self.algorithm = algorithm
         self.name: str = algorithm.__name__
         self.signature = inspect.signature(algorithm)
+        self._places = _arrays_by_place(self.signature)
         self.derivative_rule: Callable[..., Any] | None = None
         self._kernels: weakref.WeakKeyDictionary[Robot, dict[tuple, Kernel]] = weakref.WeakKeyDictionary()
 
     def __call__(self, robot: Robot, *args: Any, **kwargs: Any) -> Any:
+        # numbers by place, nothing else: straight to the kernel
+        if not kwargs and len(args) == len(self._places) and all(type(a) is np.ndarray for a in args):
+            kernel = self._kernels.get(robot, {}).get((self._places, ()))
+            if kernel is not None and not any(a.dtype == object for a in args):
+                return kernel(*args)
         if not isinstance(robot, Robot):
             raise PliantError(f"{self.name} takes a Robot first, not {type(robot).__name__}; see pliant.load")
         arrays, options = self._bound(robot, args, kwargs)
@@ -76,7 +82,8 @@ class RobotFunction:
         try:
             bound = self.signature.bind(robot, *args, **kwargs)
         except TypeError as error:
-            raise PliantError(f"{self.name}{self.signature}: {error}") from None
+            names = ", ".join(self.signature.parameters)
+            raise PliantError(f"{self.name}({names}): {error}") from None
         arrays: dict[str, Any] = {}
         options: dict[str, Any] = {}
         for name, value in list(bound.arguments.items())[1:]:
@@ -99,6 +106,12 @@ class RobotFunction:
 
     def __repr__(self) -> str:
         return f"<pliant function {self.name}{self.signature}>"
+
+
+def _arrays_by_place(signature: inspect.Signature) -> tuple[str, ...]:
+    """The array arguments after the robot that a call must give, if it must give nothing else."""
+    needed = [p.name for p in list(signature.parameters.values())[1:] if p.default is p.empty]
+    return tuple(needed) if all(n in ARRAYS for n in needed) else ("?",)
 
 
 def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:

@@ -33,7 +33,7 @@ def projected_newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar
     """M, b and g of the equations of motion M vd + b + g = tau, by projected Newton-Euler.
 
     With J_S the Jacobian of the centre of mass of body i, J_R that of its turning, Theta its tensor about
-    that centre and Omega its angular velocity (all in world axes) [mission D],
+    that centre and Omega its angular velocity (all in world axes),
 
         M = sum_i J_S^T m J_S + J_R^T Theta J_R
         b = sum_i J_S^T m Jdot_S v + J_R^T (Theta Jdot_R v + Omega x Theta Omega)
