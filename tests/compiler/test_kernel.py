@@ -22,7 +22,7 @@ from pliant.scalar import atan2, cos, exp, select, sin, sqrt
 def motion(q, v, gain):
     """Something with sums, products, functions and a select; shapes (3,), (3,), ()."""
     energy = sum(a * a for a in v) * 0.5 + gain
-    force = [sin(a) * gain - b * cos(c) for a, b, c in zip(q, v, q[1:] + q[:1], strict=True)]
+    force = [sin(a) * gain - b * cos(c) for a, b, c in zip(q, v, [*q[1:], *q[:1]], strict=True)]
     return [[f, atan2(f, energy), select(f < 0, exp(-energy), sqrt(energy + 1))] for f in force]
 
 

@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, either, equal, negation, select
 from pliant.scalar.ops import CONDITIONS
@@ -36,8 +38,8 @@ __all__ = ["Block", "Loop", "Program", "TracedBlock", "as_number", "left"]
 class Block:
     """Straight-line code: ``writes = function(*reads)``.
 
-    The function gets a list of scalars per variable read, and returns a list of scalars per
-    variable written (or the list itself if there is one). It may write what it reads. It is traced
+    The function gets an array of scalars per variable read, and returns an array or a list of scalars
+    per variable written (or that itself if there is one). It may write what it reads. It is traced
     once, when it is needed, unless that has been done already (``traced``).
     """
 
@@ -187,12 +189,12 @@ class Program:
         graph = Graph()
         nodes: dict[tuple[str, int], Expr] = {}
 
-        def variable(name: str) -> list[Expr]:
+        def variable(name: str) -> np.ndarray:
             keys = [(name, k) for k in range(self.variables[name])]
             for key in keys:
                 if key not in nodes:
                     nodes[key] = graph.input(f"{key[0]}[{key[1]}]")
-            return [nodes[key] for key in keys]
+            return np.array([nodes[key] for key in keys], dtype=object)
 
         written = block.function(*(variable(n) for n in block.reads))
         if len(block.writes) == 1 and not _is_nested(written):
@@ -201,7 +203,7 @@ class Program:
             raise TraceError(f"a block writes {list(block.writes)} but its function returned {len(written)} values")
         outputs = []
         for name, values in zip(block.writes, written, strict=True):
-            values = list(values) if isinstance(values, list | tuple) else [values]
+            values = list(values) if isinstance(values, _SEQUENCES) else [values]
             if len(values) != self.variables[name]:
                 raise TraceError(f"a block writes {len(values)} scalars to {name!r}, which has {self.variables[name]}")
             outputs.extend((name, k, as_number(graph, value)) for k, value in enumerate(values))
@@ -242,4 +244,7 @@ def as_number(graph: Graph, value: Any) -> Expr:
 
 
 def _is_nested(values: Any) -> bool:
-    return isinstance(values, list | tuple) and len(values) > 0 and isinstance(values[0], list | tuple)
+    return isinstance(values, list | tuple) and len(values) > 0 and isinstance(values[0], _SEQUENCES)
+
+
+_SEQUENCES = (list, tuple, np.ndarray)

@@ -14,13 +14,12 @@ __all__ = ["flattened", "program_from_function", "shaped"]
 
 
 def shaped(scalars: list, shape: tuple[int, ...]) -> Any:
-    """A scalar, a list of scalars, or lists of lists."""
+    """A scalar, or an array of scalars, on which arithmetic is that of NumPy."""
     if not shape:
         return scalars[0]
-    if len(shape) == 1:
-        return scalars
-    step = len(scalars) // shape[0] if shape[0] else 0
-    return [shaped(scalars[k * step : (k + 1) * step], shape[1:]) for k in range(shape[0])]
+    array = np.empty(len(scalars), dtype=object)
+    array[:] = scalars
+    return array.reshape(shape)
 
 
 def flattened(value: Any) -> tuple[list, tuple[int, ...]]:

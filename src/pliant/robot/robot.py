@@ -167,7 +167,7 @@ class Robot:
             parts = (c[q if name[0] == "q" else v] for (name, _), c in zip(arguments, columns, strict=True))
             results += function(joint.kind, *parts)
         if not all(is_constant(x) or isinstance(x, np.ndarray) for c in columns for x in c):
-            return results
+            return np.array(results, dtype=object)
         if not results:
             return np.zeros((*np.shape(arguments[0][1])[:-1], 0))
         return np.stack(np.broadcast_arrays(*results), axis=-1).astype(float)

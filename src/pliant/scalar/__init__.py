@@ -1,10 +1,11 @@
 """The tower of numbers: traced scalars, and functions that work on every kind of scalar."""
 
-from pliant.scalar.expr import Expr, Graph
+from pliant.scalar.expr import Expr
 from pliant.scalar.functions import (
     abs, acos, asin, atan2, both, cos, either, equal, exp, floor, is_constant, log, maximum, minimum,
     negation, select, sin, sqrt, tan,
 )  # fmt: skip
+from pliant.scalar.graph import Graph
 
 __all__ = [
     "Expr", "Graph", "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "exp", "floor",

@@ -1,0 +1,239 @@
+"""The arena of traced scalars: expression nodes, interned and folded at birth.
+
+A `Graph` is an arena of nodes in order of creation, hence in topological order. Arithmetic on an
+`Expr` adds a node to its graph, unless an equal one is there already or the result simplifies to
+something that is. So common sub-expressions, zeros and ones never reach the compiler.
+
+Folding takes scalars for real numbers: 0 x is 0 and x - x is 0 also where x will be infinite or NaN,
+the sign of a zero is not kept, and x / 3 is x times the rounded inverse.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from pliant.errors import TraceError
+from pliant.scalar import ops
+from pliant.scalar.expr import Expr
+
+__all__ = ["Graph"]
+
+
+class Graph:
+    """An arena of interned nodes; makes inputs and constants, and folds what is applied to them."""
+
+    def __init__(self):
+        self.nodes: list[Expr] = []
+        self._interned: dict[tuple, Expr] = {}
+
+    def input(self, name: str) -> Expr:
+        """A new variable; a second one of the same name is an error."""
+        if ("input", name) in self._interned:
+            raise TraceError(f"the graph has an input named {name!r} already")
+        return self._intern(("input", name), "input", (), name)
+
+    def constant(self, value: float) -> Expr:
+        """The node of a number."""
+        value = float(value) + 0.0  # no negative zero
+        key = ("const", value if value == value else "nan")
+        node = self._interned.get(key)
+        return self._intern(key, "const", (), value) if node is None else node
+
+    def lift(self, x: Any) -> Expr:
+        """``x`` as a node of this graph."""
+        if type(x) is Expr:
+            if x.graph is not self:
+                raise TraceError(f"{x!r} belongs to another trace; scalars of two traces cannot meet")
+            return x
+        try:
+            if not isinstance(x, str | bytes):  # which float() would read as a number
+                return self.constant(x)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise TraceError(
+            f"cannot use {x!r} of type {type(x).__name__} with a traced scalar; "
+            "numbers and scalars of the same trace only"
+        )
+
+    def _intern(self, key: tuple, op: str, args: tuple, value: Any = None) -> Expr:
+        node = Expr(self, op, args, value, len(self.nodes))
+        self.nodes.append(node)
+        self._interned[key] = node
+        return node
+
+    def _unary(self, op: str, a: Expr) -> Expr:
+        key = (op, a.index)
+        node = self._interned.get(key)
+        return self._intern(key, op, (a,)) if node is None else node
+
+    def _binary(self, op: str, a: Expr, b: Expr) -> Expr:
+        key = (op, a.index, b.index)
+        node = self._interned.get(key)
+        return self._intern(key, op, (a, b)) if node is None else node
+
+    # The four operations and their folding. They are hot: a robot's step makes 1e5 calls.
+
+    def add(self, a, b) -> Expr:
+        if type(a) is not Expr or a.graph is not self:
+            a = self.lift(a)
+        if type(b) is not Expr or b.graph is not self:
+            b = self.lift(b)
+        if a.op == "const":
+            if b.op == "const":
+                return self.constant(a.value + b.value)
+            if a.value == 0:
+                return b
+        elif b.op == "const" and b.value == 0:
+            return a
+        if b.op == "neg":
+            return self.sub(a, b.args[0])
+        if a.op == "neg":
+            return self.sub(b, a.args[0])
+        if a.index > b.index:
+            a, b = b, a
+        return self._binary("add", a, b)
+
+    def sub(self, a, b) -> Expr:
+        if type(a) is not Expr or a.graph is not self:
+            a = self.lift(a)
+        if type(b) is not Expr or b.graph is not self:
+            b = self.lift(b)
+        if b.op == "const":
+            if a.op == "const":
+                return self.constant(a.value - b.value)
+            if b.value == 0:
+                return a
+            return self.add(a, -b.value)
+        if a.op == "const" and a.value == 0:
+            return self.neg(b)
+        if b.op == "neg":
+            return self.add(a, b.args[0])
+        if a is b:
+            return self.constant(0)
+        if a.op == "neg":
+            return self.neg(self.add(a.args[0], b))
+        return self._binary("sub", a, b)
+
+    def mul(self, a, b) -> Expr:
+        if type(a) is not Expr or a.graph is not self:
+            a = self.lift(a)
+        if type(b) is not Expr or b.graph is not self:
+            b = self.lift(b)
+        if b.op == "const":
+            a, b = b, a
+        if a.op == "const":
+            value = a.value
+            if b.op == "const":
+                return self.constant(value * b.value)
+            if value == 0:
+                return a
+            if value == 1:
+                return b
+            if value == -1:
+                return self.neg(b)
+            if b.op == "neg":
+                return self.mul(-value, b.args[0])
+            if b.op == "mul" and b.args[0].op == "const" and _is_normal(value * b.args[0].value):
+                return self.mul(value * b.args[0].value, b.args[1])
+            return self._binary("mul", a, b)
+        if a.op == "neg":
+            return self.neg(self.mul(a.args[0], b))
+        if b.op == "neg":
+            return self.neg(self.mul(a, b.args[0]))
+        if a.index > b.index:
+            a, b = b, a
+        return self._binary("mul", a, b)
+
+    def div(self, a, b) -> Expr:
+        a, b = self.lift(a), self.lift(b)
+        if b.op == "const":
+            if b.value == 0:
+                raise TraceError(f"division of {a!r} by a constant zero")
+            if a.op == "const":
+                return self.constant(a.value / b.value)
+            if _is_normal(1 / b.value):
+                return self.mul(1 / b.value, a)
+        if a.op == "const" and a.value == 0:
+            return a
+        if a.op == "neg":
+            return self.neg(self.div(a.args[0], b))
+        if b.op == "neg":
+            return self.neg(self.div(a, b.args[0]))
+        return self._binary("div", a, b)
+
+    def neg(self, a) -> Expr:
+        a = self.lift(a)
+        if a.op == "const":
+            return self.constant(-a.value)
+        if a.op == "neg":
+            return a.args[0]
+        if a.op == "sub":
+            return self._binary("sub", a.args[1], a.args[0])
+        if a.op == "mul" and a.args[0].op == "const":
+            return self.mul(-a.args[0].value, a.args[1])
+        return self._unary("neg", a)
+
+    def power(self, a, exponent) -> Expr:
+        """``a`` to an integer or half-integer power, by squaring; any other by exp and log."""
+        exponent = self.lift(exponent)
+        if exponent.op != "const" or 2 * exponent.value % 1 != 0:
+            return self.apply("exp", self.mul(exponent, self.apply("log", a)))
+        whole, half = divmod(abs(exponent.value), 1)
+        result, square, n = self.constant(1), self.lift(a), int(whole)
+        while n:
+            if n & 1:
+                result = self.mul(result, square)
+            square = self.mul(square, square) if n > 1 else square
+            n >>= 1
+        if half:
+            result = self.mul(result, self.apply("sqrt", a))
+        return result if exponent.value >= 0 else self.div(1, result)
+
+    def apply(self, op: str, *args) -> Expr:
+        """The node of any operation of the table, folded."""
+        fold = self._arithmetic.get(op)
+        if fold is not None:
+            return fold(self, *args)
+        nodes = tuple(self.lift(a) for a in args)
+        if all(n.op == "const" for n in nodes):
+            return self.constant(_meaning(op, [n.value for n in nodes]))
+        if op == "select":
+            condition, then, otherwise = nodes
+            if condition.op == "const":
+                return then if condition.value else otherwise
+            if then is otherwise:
+                return then
+            if condition.op == "not":
+                return self.apply("select", condition.args[0], otherwise, then)
+        elif op == "equal":
+            nodes = tuple(sorted(nodes, key=lambda node: node.index))
+        elif op in ("min", "max", "and", "or"):
+            if nodes[0] is nodes[1]:
+                return nodes[0]
+            if op in ("and", "or"):
+                for one, other in (nodes, nodes[::-1]):
+                    if one.op == "const":
+                        return other if bool(one.value) == (op == "and") else one
+            # a constant last: it is no NaN, so code need not look whether the second one is
+            if nodes[0].op == "const" or (nodes[1].op != "const" and nodes[0].index > nodes[1].index):
+                nodes = nodes[1], nodes[0]
+        elif (op == "not" and nodes[0].op == "not") or (op == "abs" and nodes[0].op == "neg"):
+            return nodes[0].args[0] if op == "not" else self.apply("abs", nodes[0].args[0])
+        key = (op, *[n.index for n in nodes])
+        node = self._interned.get(key)
+        return self._intern(key, op, nodes) if node is None else node
+
+    _arithmetic: ClassVar[dict[str, Callable[..., Expr]]] = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg}
+
+
+def _is_normal(value: float) -> bool:
+    """Whether a constant made by folding has all its digits: neither overflown nor below the normal numbers."""
+    return sys.float_info.min <= abs(value) <= sys.float_info.max
+
+
+def _meaning(op: str, values: list[float]) -> float:
+    try:
+        return float(ops.TABLE[op].python(*values))
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return math.nan
