@@ -118,3 +118,8 @@ def test_path_by_suffix(tmp_path: Path) -> None:
     copy = tmp_path / "mine.urdf"
     copy.write_bytes((FOLDER / "arm7.urdf").read_bytes())
     assert load(copy).name == load(str(copy), base="free").name == "arm7"
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(RobotError, match=r"no option named 'bse' in pliant.load; did you mean 'base'"):
+        load("pendulum", bse="free")

@@ -72,9 +72,9 @@ class _Assembler:
                 declarations(self.v),
                 f"declare i1 @llvm.vector.reduce.and.v{self.v.width}i1({self.v.conditions})",
                 "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-                *self.helpers.values(),
                 *self.functions,
                 *self.lines,
+                *self.helpers.values(),
             ]
         )
         return Assembly(text, self.blocks, sum(len(names) for names in self.calls), self.top)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pliant.compiler import native
 from pliant.errors import KernelError
+from pliant.scalar.interp import nodes_of
 
 if TYPE_CHECKING:
     from pliant.compiler.kernel import Kernel
@@ -48,8 +49,8 @@ def _graph(kernel: "Kernel") -> str:
     rows = ["graph:"]
     for k, block in enumerate(kernel.program.traced):
         rows.append(f"  block {k}")
-        nodes = block.outputs[0][2].graph.nodes if block.outputs else []
-        rows.extend(f"    {node!r}" for node in nodes if node.args)
+        needed = nodes_of([node for _, _, node in block.outputs])
+        rows.extend(f"    {node!r}" for node in needed if node.args)
         rows.extend(f"    {name}[{i}] <- {_reference(node)}" for name, i, node in block.outputs)
     return "\n".join(rows)
 

@@ -1,5 +1,6 @@
 """Robots by name or path: those that come with Pliant, and files by their suffix."""
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ __all__ = ["load", "robots"]
 # shipped robots that stand on the world; the others are bolted to it
 _FREE = ("biped", "quadruped")
 _READERS = {".urdf": load_urdf, ".xacro": load_urdf}
+_OPTIONS = list(inspect.signature(load_urdf).parameters)[1:]
 
 
 def load(source: str | Path, **options: Any) -> Robot:
@@ -21,6 +23,9 @@ def load(source: str | Path, **options: Any) -> Robot:
         source: "quadruped", or a path that ends in .urdf or .xacro.
         options: those of the reader, `load_urdf`; a shipped robot brings its own ``base``.
     """
+    unknown = [name for name in options if name not in _OPTIONS]
+    if unknown:
+        raise RobotError(unknown_name("option", unknown[0], _OPTIONS, "pliant.load"))
     if isinstance(source, str) and _is_name(source):
         if source not in robots():
             near = unknown_name("shipped robot", source, robots())

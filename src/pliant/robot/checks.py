@@ -129,8 +129,8 @@ def impossible_inertia(tensor: Symmetric3) -> str | None:
     if second[0] >= -TOLERANCE * abs(second).max():
         return None
     moments = second.sum() - second[::-1]
-    shown = ", ".join(f"{m:.4g}" for m in moments)
-    law = "are not positive" if moments[0] < 0 else "break the triangle inequality"
+    shown = ", ".join(f"{m if abs(m) > TOLERANCE * abs(moments).max() else 0:.4g}" for m in moments)
+    law = "are not positive" if moments[0] < -TOLERANCE * moments[-1] else "break the triangle inequality"
     return f"principal moments of inertia ({shown}) kg m^2 {law}"
 
 
