@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import hashlib
+import marshal
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -187,16 +188,19 @@ class Kernel:
 
 def content(program: Program) -> bytes:
     """The program as bytes: equal bytes, equal machine code."""
-    parts = [repr((dict(program.variables), tuple(program.inputs), tuple(program.outputs)))]
+    control = []
     for statement, loops in program.walk():
-        control = (statement.count, statement.until) if isinstance(statement, Loop) else ()
-        parts.append(repr((len(loops), control, tuple(statement.reads), tuple(statement.writes))))
+        counted = (statement.count, statement.until) if isinstance(statement, Loop) else ()
+        control.append((len(loops), counted, tuple(statement.reads), tuple(statement.writes)))
+    graphs = []
     for block in program.traced:
         nodes = block.outputs[0][2].graph.nodes if block.outputs else []
-        parts.extend(f"{n.op} {n.value!r} {[a.index for a in n.args]}" for n in nodes)
-        for variables in (block.inputs, block.outputs):
-            parts.append(repr([(name, k, node.index) for name, k, node in variables]))
-    return "\n".join(parts).encode()
+        rows = [(n.op, n.value, *[a.index for a in n.args]) for n in nodes]
+        ends = [[(name, k, node.index) for name, k, node in part] for part in (block.inputs, block.outputs)]
+        graphs.append((rows, ends))
+    head = (list(program.variables.items()), list(program.inputs), list(program.outputs))
+    # version 2 of the format writes values only, not which of them are the same object
+    return marshal.dumps((head, control, graphs), 2)
 
 
 def _check_shapes(
