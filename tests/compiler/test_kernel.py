@@ -497,3 +497,32 @@ class TestDoorway:
         assert doorway._headers_are_as_expected()
         monkeypatch.setattr(doorway.ctypes, "sizeof", lambda kind: 4)
         assert not doorway._headers_are_as_expected()
+
+
+class TestOverlap:
+    """Rows of an output may be those of an input, but must not lie across them."""
+
+    kernel = staticmethod(lambda: kernel_from_function(lambda x: [x[0] + 1], {"x": (1,)}))
+
+    def test_the_same_rows(self) -> None:
+        rows = np.zeros((11, 4))
+        self.kernel()(rows[:, :1], out=rows[:, :1])
+        self.kernel()(rows[:, :1], out=rows[:, 2:3])
+        self.kernel()(rows[:, 2:3], out=rows[:, 1:2])
+        np.testing.assert_array_equal(rows, np.tile([1.0, 3.0, 2.0, 0.0], (11, 1)))
+
+    @pytest.mark.parametrize("is_open", [True, False])
+    @pytest.mark.parametrize("source, target", [(slice(0, 10), slice(1, 11)), (slice(1, 11), slice(0, 10))])
+    def test_shifted_rows_are_refused(self, monkeypatch, is_open: bool, source: slice, target: slice) -> None:
+        monkeypatch.setattr(doorway, "is_open", lambda: is_open)
+        rows = np.zeros((11, 1))
+        with pytest.raises(KernelError, match="out for result overlaps x in memory"):
+            self.kernel()(rows[source], out=rows[target])
+        assert not rows.any()
+
+    def test_rows_backward_are_refused_only_if_they_are_the_same(self) -> None:
+        rows, other = np.zeros((9, 1)), np.zeros((9, 1))
+        with pytest.raises(KernelError, match="overlaps"):
+            self.kernel()(rows[::-1], out=rows)
+        self.kernel()(rows[::-1], out=other)
+        assert other.sum() == 9

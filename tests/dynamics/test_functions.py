@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+import sympy
 from random_robots import robot_of, state_of
 
 import pliant.dynamics as dynamics
@@ -127,3 +128,22 @@ def test_options_that_cannot_be_options() -> None:
     robot = load("two_link_arm")
     with pytest.raises(PliantError, match="plain values"):
         frame_pose(robot, robot.neutral(), ["tip"])
+
+
+def test_arguments_that_make_no_sense() -> None:
+    robot = load("two_link_arm")
+    with pytest.raises(PliantError, match=r"forward_dynamics: q is None; give an array of shape \(2,\)"):
+        forward_dynamics(robot, None, [0, 0], [0, 0])
+    for wrt in ((), ("q", "q")):
+        with pytest.raises(PliantError, match="name one argument, or several different ones"):
+            dynamics.jacobian(forward_dynamics, robot, wrt)
+    for threads in (0, 1.5, "x"):
+        with pytest.raises(KernelError, match="threads is"):
+            compile(forward_dynamics, robot, threads=threads)  # type: ignore[arg-type]
+
+
+def test_a_robot_with_symbols_cannot_be_compiled() -> None:
+    builder = RobotBuilder("rod").body("rod", mass=sympy.Symbol("m"), com=(0, 0, -1))
+    robot = builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build()
+    with pytest.raises(PliantError, match=r"the symbol .*m.* cannot be compiled; call the function with symbols"):
+        mass_matrix(robot, [0.1])

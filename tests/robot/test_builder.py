@@ -254,3 +254,15 @@ def test_notes_of_a_reader_are_kept() -> None:
     robot = arm().note("dropped", "sensor 'imu'", "not supported", line=12).build()
     assert str(robot.report) == "dropped: sensor 'imu' (line 12): not supported"
     assert robot.report[0].line == 12
+
+
+def test_a_body_that_nothing_carries_is_a_second_root() -> None:
+    builder = RobotBuilder("r").body("a", mass=1).body("c", mass=1).joint("j", "fixed", "world", "a")
+    with pytest.raises(RobotError, match=r"two roots: joint 'j' stands on the world, and nothing carries body 'c'"):
+        builder.build()
+
+
+@pytest.mark.parametrize("wrong", [{"mass": "1"}, {"com": ("0", 0, 0)}, {"mass": None}])
+def test_text_is_not_a_number(wrong: dict) -> None:
+    with pytest.raises(RobotError, match=r"'a'.*not a number"):
+        RobotBuilder("r").body("a", **{"mass": 1, **wrong}).joint("j", "fixed", "world", "a").build()

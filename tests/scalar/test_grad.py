@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.errors import TraceError
-from pliant.scalar import Expr, Graph, atan2, cos, exp, log, select, sin, sqrt
+from pliant.scalar import Expr, Graph, atan2, cos, exp, log, maximum, select, sin, sqrt
 from pliant.scalar.grad import adjoints, jacobian, tangents
 from pliant.scalar.interp import interpret
 from pliant.scalar.ops import CONDITIONS, TABLE
@@ -166,3 +166,22 @@ def test_jacobian_against_differences(graph: tuple[list[Expr], list[Expr]], x: l
             # the truncation is a third of what the two steps differ by; rounding, of a dozen operations, 12 eps / h
             assert abs(found[row][k] - d) <= abs(c - d) + 3e-10
             assert abs(c - d) < 1e-5, "the differences themselves are no good"
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: select(x > 0, sqrt(maximum(x, 0)), 0 * x),
+    lambda x: select(x > 0, sqrt(x), 0),
+    lambda x: select(x > 0, 1 / x, 0),
+    lambda x: select(x > 0, x * log(x), 0),
+])  # fmt: skip
+@pytest.mark.parametrize("at", [-1.0, 0.0])
+def test_the_side_of_a_select_that_is_not_taken_has_no_say(function, at: float) -> None:
+    graph = Graph()
+    x = graph.input("x")
+    y = graph.lift(function(x))
+    forward = interpret([graph.lift(tangents([y], {x: 1})[0])], {"x": at})
+    backward = interpret([graph.lift(adjoints([y], [1], [x])[0])], {"x": at})
+    assert forward == backward == [0]
+    expected = interpret([graph.lift(tangents([y], {x: 1})[0])], {"x": 0.7})
+    assert interpret([graph.lift(adjoints([y], [1], [x])[0])], {"x": 0.7}) == pytest.approx(expected, rel=1e-15)
+    assert expected != [0]

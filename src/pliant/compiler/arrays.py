@@ -149,3 +149,23 @@ class Arrays:
         row = array.reshape(array.shape) if array.ndim == inner else array[:1]
         if array.size and not row.flags.c_contiguous:
             raise KernelError(f"{what} must hold each robot's numbers side by side (C order)")
+
+    def check_overlap(self, inputs: list[np.ndarray], outputs: list[np.ndarray], batch: int | None) -> None:
+        """Refuse outputs that lie across the rows of an input: rows would be read after they were written."""
+        if batch is None or batch < 2:
+            return
+        for layout, out in zip(self.output_layouts, outputs, strict=True):
+            for source, array in zip(self.input_layouts, inputs, strict=True):
+                if np.may_share_memory(array, out) and not _same_rows(array, out):
+                    raise KernelError(
+                        f"{self.kernel}: out for {layout.name} overlaps {source.name} in memory, row against row; "
+                        "give it an array of its own, or the very rows of the input"
+                    )
+
+
+def _same_rows(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether row k of one can only touch row k of the other."""
+    if a.ndim == 0 or b.ndim == 0 or a.strides[0] != b.strides[0] or len(a) != len(b):
+        return False
+    ends = [(x.ctypes.data, x.ctypes.data + x[0].nbytes) for x in (a, b)]
+    return max(end for _, end in ends) - min(start for start, _ in ends) <= abs(a.strides[0])

@@ -59,6 +59,7 @@ entry:
   %spec = call ptr @PyLong_AsVoidPtr(ptr %self)
   %data = alloca [64 x ptr], align 16
   %strides = alloca [64 x i64], align 16
+  %sizes = alloca [64 x i64], align 16
   %runi = load i64, ptr %spec
   %run = inttoptr i64 %runi to ptr
   %widthp = getelementptr i64, ptr %spec, i64 1
@@ -167,6 +168,8 @@ accepted:
   store ptr %buf, ptr %datap
   %strp = getelementptr i64, ptr %strides, i64 %k
   store i64 %row.stride, ptr %strp
+  %bytesp = getelementptr i64, ptr %sizes, i64 %k
+  store i64 %packed.size, ptr %bytesp
   %k.next = add i64 %k, 1
   %skip = add i64 %inner, 1
   %want.next = getelementptr i64, ptr %want, i64 %skip
@@ -175,6 +178,71 @@ accepted:
 ready:
   %alone = icmp eq i64 %batch, -1
   %robots = select i1 %alone, i64 1, i64 %batch
+  %others = sub i64 %robots, 1
+  %several = icmp sgt i64 %robots, 1
+  br i1 %several, label %output, label %go
+
+output:                                               ; no output may lie across the rows of an input
+  %o = phi i64 [ %nin, %ready ], [ %o.next, %output.next ]
+  %o.more = icmp slt i64 %o, %n
+  br i1 %o.more, label %input.first, label %go
+input.first:
+  %o.datap = getelementptr ptr, ptr %data, i64 %o
+  %o.data = load i64, ptr %o.datap
+  %o.stridep = getelementptr i64, ptr %strides, i64 %o
+  %o.stride = load i64, ptr %o.stridep
+  %o.sizep = getelementptr i64, ptr %sizes, i64 %o
+  %o.size = load i64, ptr %o.sizep
+  %o.row.end = add i64 %o.data, %o.size
+  %o.span = mul i64 %o.stride, %others
+  %o.back = icmp slt i64 %o.stride, 0
+  %o.down = select i1 %o.back, i64 %o.span, i64 0
+  %o.up = select i1 %o.back, i64 0, i64 %o.span
+  %o.start = add i64 %o.data, %o.down
+  %o.end = add i64 %o.row.end, %o.up
+  %o.negated = sub i64 0, %o.stride
+  %o.step = select i1 %o.back, i64 %o.negated, i64 %o.stride
+  br label %input
+input:
+  %i = phi i64 [ 0, %input.first ], [ %i.next, %input.next ]
+  %i.more = icmp slt i64 %i, %nin
+  br i1 %i.more, label %compare, label %output.next
+compare:
+  %i.datap = getelementptr ptr, ptr %data, i64 %i
+  %i.data = load i64, ptr %i.datap
+  %i.stridep = getelementptr i64, ptr %strides, i64 %i
+  %i.stride = load i64, ptr %i.stridep
+  %i.sizep = getelementptr i64, ptr %sizes, i64 %i
+  %i.size = load i64, ptr %i.sizep
+  %i.row.end = add i64 %i.data, %i.size
+  %i.span = mul i64 %i.stride, %others
+  %i.back = icmp slt i64 %i.stride, 0
+  %i.down = select i1 %i.back, i64 %i.span, i64 0
+  %i.up = select i1 %i.back, i64 0, i64 %i.span
+  %i.start = add i64 %i.data, %i.down
+  %i.end = add i64 %i.row.end, %i.up
+  %before = icmp ule i64 %i.end, %o.start
+  %after = icmp ule i64 %o.end, %i.start
+  %is.apart = or i1 %before, %after
+  br i1 %is.apart, label %input.next, label %aligned
+aligned:                                              ; same rows: both within one stride
+  %low.is = icmp ult i64 %i.data, %o.data
+  %low = select i1 %low.is, i64 %i.data, i64 %o.data
+  %high.is = icmp ugt i64 %i.row.end, %o.row.end
+  %high = select i1 %high.is, i64 %i.row.end, i64 %o.row.end
+  %extent = sub i64 %high, %low
+  %same.stride = icmp eq i64 %i.stride, %o.stride
+  %fits.row = icmp ule i64 %extent, %o.step
+  %harmless = and i1 %same.stride, %fits.row
+  br i1 %harmless, label %input.next, label %reject
+input.next:
+  %i.next = add i64 %i, 1
+  br label %input
+output.next:
+  %o.next = add i64 %o, 1
+  br label %output
+
+go:
   %w1 = sub i64 %width, 1
   %up = add i64 %robots, %w1
   %groups = udiv i64 %up, %width

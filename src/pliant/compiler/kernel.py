@@ -58,6 +58,7 @@ class Kernel:
         threads: int = 1,
         package: Callable[..., Any] | None = None,
     ):
+        _check_threads(name, threads)
         self.name = name
         self.precision = precision
         self.threads = threads
@@ -126,12 +127,13 @@ class Kernel:
 
     def _call(self, args: tuple, named: dict[str, Any], out: Any, threads: int) -> Any:
         """The long way: converts arguments, makes outputs, explains what does not fit."""
-        if threads < 1:
-            raise KernelError(f"{self.name}: threads is {threads}; it takes 1 or more")
+        _check_threads(self.name, threads)
         given = {name: named.pop(name) for name in self.program.counts if name in named}
         inputs = self._arrays.inputs(args, named)
         batch, counts = self._arrays.sizes(inputs, given)
         outputs = self._arrays.outputs((out,) if self._single and out is not None else out, batch, counts)
+        if out is not None:
+            self._arrays.check_overlap(inputs, outputs, batch)
         arrays = [*inputs, *outputs]
         data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         layouts = [*self._arrays.input_layouts, *self._arrays.output_layouts]
@@ -201,6 +203,11 @@ def content(program: Program) -> bytes:
     head = (list(program.variables.items()), list(program.inputs), list(program.outputs))
     # version 2 of the format writes values only, not which of them are the same object
     return marshal.dumps((head, control, graphs), 2)
+
+
+def _check_threads(kernel: str, threads: Any) -> None:
+    if not isinstance(threads, int) or threads < 1:
+        raise KernelError(f"{kernel}: threads is {threads!r}; it takes 1 or more")
 
 
 def _check_shapes(

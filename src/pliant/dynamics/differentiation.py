@@ -48,6 +48,8 @@ def jacobian(
     algorithm = function.algorithm if isinstance(function, RobotFunction) else function
     label = getattr(function, "__name__", "function")
     arrays, options = array_shapes(algorithm, robot, shapes or {}, options)
+    if not names or len(set(names)) < len(names):
+        raise PliantError(f"jacobian: wrt is {wrt!r}; name one argument, or several different ones")
     for name in names:
         if name not in arrays:
             raise PliantError(unknown_name("array argument", name, arrays, f"{label}"))

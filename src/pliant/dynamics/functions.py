@@ -91,6 +91,8 @@ class RobotFunction:
                 options[name] = value
             elif value is not None:
                 arrays[name] = value
+            elif name in self._places:
+                raise PliantError(f"{self.name}: {name} is None; give an array of shape {ARRAYS[name](robot)}")
         return arrays, options
 
     def _check_lengths(self, robot: Robot, arrays: dict[str, Any]) -> None:

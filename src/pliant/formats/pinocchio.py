@@ -40,6 +40,8 @@ def from_pinocchio(model: Model) -> Robot:
     Raises:
         RobotError: for joint models that Pliant has no kind for, such as composites.
     """
+    if not hasattr(model, "jointPlacements"):
+        raise RobotError(f"from_pinocchio takes a pinocchio.Model, not {type(model).__name__}")
     builder = RobotBuilder(model.name or "robot")
     builder.gravity(*(float(g) for g in model.gravity.linear))
     bodies = _body_names(model)

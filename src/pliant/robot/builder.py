@@ -252,8 +252,13 @@ class RobotBuilder:
         if len(roots) > 1:
             names = ", ".join(repr(r) for r in roots)
             raise RobotError(f"robot {self.name!r} has {len(roots)} roots, {names}; join all but one to a body")
+        held = [j.name for j in self._joints.values() if j.parent == WORLD]
+        if roots and held and len(carried) == len(self._joints):  # a body with two parents is told later
+            raise RobotError(
+                f"robot {self.name!r} has two roots: joint {held[0]!r} stands on the world, and nothing carries body "
+                f"{roots[0]!r}; join it to a body or to the world"
+            )
         if not roots:
-            held = [j.name for j in self._joints.values() if j.parent == WORLD]
             if base == "free" and held:
                 raise RobotError(f"the base cannot be free: joint {held[0]!r} attaches it to the world")
             return []

@@ -26,7 +26,10 @@ TOLERANCE = 1e-6
 
 
 def check_finite(subject: str, *numbers: Scalar) -> None:
-    """Raise if one of the numbers is NaN or infinite."""
+    """Raise if one of the numbers is NaN, infinite, or no number at all."""
+    text = [x for x in numbers if x is None or isinstance(x, str | bytes | list | tuple | dict)]
+    if text:
+        raise RobotError(f"{subject} has the value {text[0]!r}, which is not a number")
     bad = [x for x in numbers if is_constant(x) and not math.isfinite(x)]
     if bad:
         raise RobotError(f"{subject} has the value {bad[0]}; give it a finite number")

@@ -23,7 +23,12 @@ def tangents(outputs: Sequence[Expr], seeds: Mapping[Expr, Scalar]) -> list[Scal
         if not node.args or node.index in rates:
             continue
         moving = [k for k, a in enumerate(node.args) if not _is_zero(rates.get(a.index, 0))]
-        if moving:
+        if moving and node.op == "select":
+            # the rate of the side that is taken: the other one may be infinite
+            condition, then, otherwise = node.args
+            sides = [rates.get(a.index, 0) for a in (then, otherwise)]
+            rates[node.index] = node.graph.apply("select", condition, *sides)
+        elif moving:
             partials = _partials(node)
             rate = 0
             for k in moving:
@@ -37,13 +42,19 @@ def adjoints(outputs: Sequence[Expr], weights: Sequence[Scalar], inputs: Sequenc
     gathered: dict[int, Scalar] = {}
     for node, weight in zip(outputs, weights, strict=True):
         gathered[node.index] = gathered.get(node.index, 0) + weight
-    for node in reversed(nodes_of(outputs)):
+    nodes = nodes_of(outputs)
+    risky = _risky(nodes)
+    for node in reversed(nodes):
         weight = gathered.get(node.index, 0)
         if not node.args or _is_zero(weight):
             continue
         for a, partial in zip(node.args, _partials(node), strict=True):
             if a.op != "const" and not _is_zero(partial):
-                gathered[a.index] = gathered.get(a.index, 0) + partial * weight
+                share = partial * weight
+                if node.index in risky and isinstance(weight, Expr):
+                    # a side that is not taken weighs nothing, also where its derivative is infinite
+                    share = node.graph.apply("select", weight == 0, 0, share)
+                gathered[a.index] = gathered.get(a.index, 0) + share
     return [gathered.get(node.index, 0) for node in inputs]
 
 
@@ -53,6 +64,21 @@ def jacobian(outputs: Sequence[Expr], inputs: Sequence[Expr]) -> list[list[Scala
         columns = [tangents(outputs, {x: 1}) for x in inputs]
         return [[column[r] for column in columns] for r in range(len(outputs))]
     return [adjoints([y], [1], inputs) for y in outputs]
+
+
+# operations whose derivative may be infinite or NaN
+_SINGULAR = frozenset(("div", "sqrt", "log", "tan", "asin", "acos", "atan2", "exp"))
+
+
+def _risky(nodes: Sequence[Expr]) -> set[int]:
+    """Where a partial derivative may not be finite on a side of a choice that is not taken."""
+    if not any(node.op in ("select", "min", "max") for node in nodes):
+        return set()
+    found: set[int] = set()
+    for node in nodes:
+        if node.op in _SINGULAR or any(a.index in found for a in node.args):
+            found.add(node.index)
+    return found
 
 
 def _partials(node: Expr) -> tuple:

@@ -51,6 +51,11 @@ class Graph:
                 return self.constant(x)
         except (TypeError, ValueError, OverflowError):
             pass
+        if hasattr(x, "free_symbols"):
+            raise TraceError(
+                f"the symbol {x!r} meets a traced scalar: what has symbols, such as a robot with a symbolic mass, "
+                "gives formulas and cannot be compiled; call the function with symbols for its arguments, too"
+            )
         raise TraceError(
             f"cannot use {x!r} of type {type(x).__name__} with a traced scalar; "
             "numbers and scalars of the same trace only"
