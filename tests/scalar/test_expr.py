@@ -11,16 +11,6 @@ from pliant.scalar import Expr, Graph, atan2, maximum, select, sin
 from pliant.scalar.interp import interpret
 
 
-@pytest.fixture
-def g() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
-def x(g: Graph) -> Expr:
-    return g.input("x")
-
-
 @pytest.mark.parametrize("use", [
     bool, lambda x: 1 if x > 0 else 2, lambda x: x and 1, lambda x: not x, lambda x: x in [1.0],
     lambda x: 0 < x < 1, float, int, math.sin, math.floor, lambda x: [1, 2][x], lambda x: range(x),

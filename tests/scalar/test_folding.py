@@ -18,16 +18,6 @@ from pliant.scalar.ops import TABLE
 
 
 @pytest.fixture
-def g() -> Graph:
-    return Graph()
-
-
-@pytest.fixture
-def x(g: Graph) -> Expr:
-    return g.input("x")
-
-
-@pytest.fixture
 def y(g: Graph) -> Expr:
     return g.input("y")
 

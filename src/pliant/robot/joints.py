@@ -15,6 +15,7 @@ frame on the parent, B the child's frame; they coincide at `neutral`.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,7 +56,7 @@ Scalars = Sequence[Scalar] | np.ndarray
 Axis = tuple[Scalar, Scalar, Scalar]
 
 
-class JointKind:
+class JointKind(ABC):
     """What every kind of joint answers to. S, the motion subspace, is constant in the child's frame.
 
     Attributes:
@@ -78,9 +79,9 @@ class JointKind:
         return len(self.v_labels)
 
     @property
+    @abstractmethod
     def columns(self) -> tuple[Motion, ...]:
         """The nv columns of S."""
-        raise NotImplementedError
 
     @cached_property
     def rows(self) -> tuple[int, ...] | None:
@@ -93,9 +94,9 @@ class JointKind:
             found.append(entries.index(1))
         return tuple(found)
 
+    @abstractmethod
     def transform(self, q: Scalars) -> Transform:
         """X_JB."""
-        raise NotImplementedError
 
     def motion(self, v: Scalars) -> Motion:
         """S v, the velocity of the child relative to the parent."""
@@ -125,6 +126,7 @@ class JointKind:
         """The coordinates at which the child's frame is the joint's."""
         return [0] * self.nq
 
+    @abstractmethod
     def random(self, rng: np.random.Generator, lower: Scalars, upper: Scalars, size: int | None = None) -> list[Scalar]:
         """Uniform coordinates: within the limits where there are any, else up to pi [rad] or 1 [m].
 
@@ -133,7 +135,6 @@ class JointKind:
             lower, upper: limits of each coordinate, infinite for none; rotations heed none.
             size: how many samples in each scalar, or None for floats.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
