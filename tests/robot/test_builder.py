@@ -266,3 +266,11 @@ def test_a_body_that_nothing_carries_is_a_second_root() -> None:
 def test_text_is_not_a_number(wrong: dict) -> None:
     with pytest.raises(RobotError, match=r"'a'.*not a number"):
         RobotBuilder("r").body("a", **{"mass": 1, **wrong}).joint("j", "fixed", "world", "a").build()
+
+
+def test_a_joint_with_the_name_of_another_body_is_reported() -> None:
+    builder = RobotBuilder("r").body("a", mass=1, inertia=BALL).body("x", mass=1, inertia=BALL)
+    robot = builder.joint("x", "revolute", "world", "a").joint("y", "revolute", "a", "x").build()
+    assert robot.frame("x").body == "x"
+    assert [(f.kind, f.subject) for f in robot.report] == [("dropped", "joint 'x'")]
+    assert "means that body, not 'a'" in str(robot.report)

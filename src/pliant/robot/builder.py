@@ -204,6 +204,7 @@ class RobotBuilder:
         joints = Named("joint", [judge.joint(j) for j in ordered], owner)
         bodies = Named("body", [judge.body(self._bodies[j.child]) for j in ordered], owner)
         judge.massless_ends(joints, bodies)
+        judge.shared_names(joints, bodies)
         for motor in self._motors.values():
             checks.check_motor(motor, joints)
         frames = [Frame(name, name, Transform.identity()) for name in bodies]
@@ -303,6 +304,13 @@ class _Judge:
         if self.strict:
             raise RobotError(f"{subject}: {fault}; {cure}, or build with repair=True or strict=False")
         self.findings.append(Finding("mended" if self.repair else "odd", subject, f"{fault}; {cure}"))
+
+    def shared_names(self, joints: Named[Joint], bodies: Named[Body]) -> None:
+        """Where a name is given as a frame, bodies come before joints."""
+        for joint in joints.values():
+            if joint.name in bodies and joint.child != joint.name:
+                message = f"another body has its name, which as a frame means that body, not {joint.child!r}"
+                self.findings.append(Finding("dropped", f"joint {joint.name!r}", message))
 
     def massless_ends(self, joints: Named[Joint], bodies: Named[Body]) -> None:
         """Report moving joints that carry no mass at all: they have no forward dynamics."""
