@@ -163,8 +163,13 @@ def test_with_motor(robot: Robot) -> None:
     assert more.motors["piston"].armature == pytest.approx(0.9)
     with pytest.raises(RobotError, match="no joint named 'prism'"):
         robot.with_motor("prism")
+    # a joint that has one: its values change
+    changed = robot.with_motor("revolute", gear=7)
+    assert (changed.nu, changed.motors["revolute"].gear) == (1, 7)
     with pytest.raises(RobotError, match="two motors are named 'revolute'"):
-        robot.with_motor("revolute")
+        robot.with_motor("prismatic", name="revolute")
+    with pytest.raises(RobotError, match="no attribute named 'gaer'"):
+        robot.with_motor("revolute", gaer=7)
     with pytest.raises(RobotError, match="cannot drive the planar joint"):
         robot.with_motor("planar")
 

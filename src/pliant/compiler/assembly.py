@@ -190,12 +190,16 @@ class _Assembler:
 
     def _loop(self, loop: Loop, loops: tuple[Loop, ...], calls: Iterator[list[str]]) -> None:
         out, n = self.lines, self._label()
-        outer = [left(depth) for depth, other in enumerate(loops) if other.until]
-        if loop.until:
-            self._reset(loop.until, outer)
-            self._reset(left(len(loops)), [])
+        outer = [left(depth) for depth, other in enumerate(loops) if other.can_be_left]
+        own = left(len(loops))
+        if loop.can_be_left:
+            self._open(loop, own, outer)
         count = str(loop.count) if isinstance(loop.count, int) else f"%count{self.program.counts.index(loop.count)}"
-        out.append(f"  br label %before{n}")
+        if loop.when:
+            nobody = self._all_done([*outer, own])
+            out.append(f"  br i1 {nobody}, label %after{n}, label %before{n}")
+        else:
+            out.append(f"  br label %before{n}")
         out.append(f"before{n}:")
         out.append(f"  br label %head{n}")
         out.append(f"head{n}:")
@@ -211,9 +215,9 @@ class _Assembler:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
         if loop.until:
-            self._copy(loop.until, left(len(loops)))
+            self._copy(loop.until, own)
         if loop.until and not (loop.reads or loop.writes):
-            done = self._all_done([*outer, left(len(loops))])
+            done = self._all_done([*outer, own])
             out.append(f"  br i1 {done}, label %after{n}, label %next{n}")
         else:
             out.append(f"  br label %next{n}")
@@ -229,15 +233,27 @@ class _Assembler:
         self.lines.append(f"  %r{m} = getelementptr i8, ptr %a{k}, i64 %o{m}")
         self._transfer(kind, name, f"%r{m}", f"%s{k}")
 
-    def _reset(self, flag: str, outer: list[str]) -> None:
-        """Nobody has left the loop; lanes that left one around it keep their flag as it is."""
-        v, value = self.v, "zeroinitializer"
-        where = self._variable(flag)
+    def _open(self, loop: Loop, own: str, outer: list[str]) -> None:
+        """Who has left the loop before it begins: those that do not enter; one around it is asked for apart."""
+        v, out, start = self.v, self.lines, "zeroinitializer"
+        if loop.when:
+            m, where = self._label(), self._variable(loop.when)
+            out.append(f"  %f{m} = load {v.type}, ptr {where}, align {v.bytes}")
+            out.append(f"  %d{m} = fcmp oeq {v.type} %f{m}, zeroinitializer")
+            out.append(f"  %x{m} = select {v.conditions} %d{m}, {v.type} {v.constant(1.0)}, {v.type} zeroinitializer")
+            start = f"%x{m}"
+        self._set(own, start, [])
+        if loop.until:
+            self._set(loop.until, start, outer)
+
+    def _set(self, flag: str, value: str, outer: list[str]) -> None:
+        """Set a flag, but for the lanes that have left a loop."""
+        v, where = self.v, self._variable(flag)
         if outer:
             m = self._label()
             over = self._left(outer)
             self.lines.append(f"  %old{m} = load {v.type}, ptr {where}, align {v.bytes}")
-            self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %old{m}, {v.type} zeroinitializer")
+            self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %old{m}, {v.type} {value}")
             value = f"%u{m}"
         self.lines.append(f"  store {v.type} {value}, ptr {where}, align {v.bytes}")
 

@@ -192,15 +192,18 @@ def content(program: Program) -> bytes:
     """The program as bytes: equal bytes, equal machine code."""
     control = []
     for statement, loops in program.walk():
-        counted = (statement.count, statement.until) if isinstance(statement, Loop) else ()
+        counted = (statement.count, statement.until, statement.when) if isinstance(statement, Loop) else ()
         control.append((len(loops), counted, tuple(statement.reads), tuple(statement.writes)))
     graphs = []
     for block in program.traced:
         nodes = block.outputs[0][2].graph.nodes if block.outputs else []
-        rows = [(n.op, n.value, *[a.index for a in n.args]) for n in nodes]
+        # a table is named by the digest of its numbers
+        rows = [
+            (n.op, n.value if n.op != "lookup" else n.value.digest, *[a.index for a in n.args]) for n in nodes
+        ]
         ends = [[(name, k, node.index) for name, k, node in part] for part in (block.inputs, block.outputs)]
         graphs.append((rows, ends))
-    head = (list(program.variables.items()), list(program.inputs), list(program.outputs))
+    head = (list(program.variables.items()), list(program.inputs), list(program.outputs), sorted(program.scratch))
     # version 2 of the format writes values only, not which of them are the same object
     return marshal.dumps((head, control, graphs), 2)
 

@@ -8,8 +8,11 @@ import math
 import struct
 from dataclasses import dataclass
 
+import numpy as np
+
 from pliant.compiler.elementary import Precision
 from pliant.compiler.lower import Instruction, Piece, Straight
+from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, TABLE
 
 __all__ = ["Machine", "Vectors", "declarations", "piece_function"]
@@ -94,8 +97,10 @@ def _repeat(t: str, name: str) -> str:
 
 
 def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
-    """One piece as an LLVM function ``void name(ptr workspace)``."""
+    """One piece as an LLVM function ``void name(ptr workspace)``, after the tables it is the first to use."""
     writer = _Writer(v, code.instructions, piece)
+    tables = _tables(name, code, piece)
+    writer.tables = {digest: _table_name(code, digest) for digest in tables}
     early, late = _stores(code.instructions, piece)
     for first, last in piece.blocks(code.instructions):
         writer.new_block()
@@ -109,7 +114,30 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     for (n, slot), value in zip(late, values, strict=True):
         writer.store(value, n, slot)
     head = f"define internal void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
-    return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
+    brought = [_table_data(writer.tables[d], table, v) for d, table in tables.items() if code.tables[d] == name]
+    return "\n".join([*brought, f"{head} {{", *writer.lines, "  ret void", "}", ""])
+
+
+def _tables(name: str, code: Straight, piece: Piece) -> dict[str, Table]:
+    """The tables that a piece looks up; it brings those that no other piece of the code has brought."""
+    found: dict[str, Table] = {}
+    for i in code.instructions[piece.first : piece.last]:
+        if isinstance(i.value, Table):
+            found[i.value.digest] = i.value
+            code.tables.setdefault(i.value.digest, name)
+    return found
+
+
+def _table_name(code: Straight, digest: str) -> str:
+    return f"@{code.tables[digest]}.table.{digest[:16]}"
+
+
+def _table_data(name: str, table: Table, v: Vectors) -> str:
+    """The numbers as a string of bytes: LLVM reads that ten times faster than a list of numbers."""
+    with np.errstate(over="ignore", under="ignore"):
+        data = table.numbers.astype(v.precision.name).tobytes()
+    written = "\\" + data.hex("\\")
+    return f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
@@ -137,6 +165,7 @@ class _Writer:
         self.conditions: dict[int, str] = {}
         self.homes = dict(piece.loads)  # where values are in the workspace
         self.block = 0
+        self.tables: dict[str, str] = {}  # names of the tables' data, by digest
 
     def new_block(self) -> None:
         """Start another basic block, which loads anew what is in the workspace: that beats keeping it."""
@@ -195,8 +224,33 @@ class _Writer:
             a, b, c = (*args, "", "", "")[:3]
             line = template.format(T=self.v.type, N=self.v.suffix, B=self.v.conditions, a=a, b=b, c=c)
             self.lines.append(f"  {name} = {line}")
+        elif isinstance(instruction.value, Table):
+            self._lookup(name, args[0], instruction.value)
         else:
             getattr(self, f"_{op}")(name, *args)
+
+    def _lookup(self, name: str, index: str, table: Table) -> None:
+        """A load for each lane. The index is clamped before it becomes an integer: any other would be undefined."""
+        v, out, t = self.v, self.lines, self.v.type
+        data, chosen = self.tables[table.digest], f"select {v.conditions}"
+        last = v.constant(len(table) - 1)
+        # a NaN is not above zero, so it reads the first entry
+        out.append(f"  {name}.p = fcmp ogt {t} {index}, zeroinitializer")
+        out.append(f"  {name}.l = {chosen} {name}.p, {t} {index}, {t} zeroinitializer")
+        out.append(f"  {name}.b = fcmp olt {t} {name}.l, {last}")
+        out.append(f"  {name}.h = {chosen} {name}.b, {t} {name}.l, {t} {last}")
+        out.append(f"  {name}.i = fptosi {t} {name}.h to <{v.width} x i32>")
+        row = "poison"
+        for k in range(v.width):
+            lane, number = f"{name}.{k}", v.precision.llvm
+            out.append(f"  {lane}.i = extractelement <{v.width} x i32> {name}.i, i32 {k}")
+            out.append(f"  {lane}.o = zext i32 {lane}.i to i64")
+            out.append(f"  {lane}.a = getelementptr {number}, ptr {data}, i64 {lane}.o")
+            out.append(f"  {lane}.n = load {number}, ptr {lane}.a, align {v.precision.bits // 8}")
+            out.append(f"  {lane} = insertelement {t} {row}, {number} {lane}.n, i32 {k}")
+            row = lane
+        out.append(f"  {name}.u = fcmp uno {t} {index}, {index}")
+        out.append(f"  {name} = {chosen} {name}.u, {t} {index}, {t} {row}")
 
     def _fused(self, name: str, a: str, b: str, c: str) -> None:
         t = self.v.type

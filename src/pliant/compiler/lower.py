@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
-from pliant.scalar import Expr, Graph
+from pliant.scalar import Expr, Graph, Table
 from pliant.scalar.interp import nodes_of
 
 __all__ = ["Instruction", "Piece", "Straight", "cut", "lower"]
@@ -30,20 +30,25 @@ class Instruction:
         op: an operation that is one instruction, or "const", "input", "fma", "fms" (a b - c) or
             "fnma" (c - a b).
         args: numbers of the instructions it uses.
-        value: the number of a "const", the slot of an "input".
+        value: the number of a "const", the slot of an "input", the table of a "lookup".
     """
 
     op: str
     args: tuple[int, ...]
-    value: float | int | None = None
+    value: float | int | Table | None = None
 
 
 @dataclass
 class Straight:
-    """Straight-line code: instructions in order, and which of them are the results."""
+    """Straight-line code: instructions in order, and which of them are the results.
+
+    Attributes:
+        tables: by digest, the function of a piece that brings a table along for all pieces of this code.
+    """
 
     instructions: list[Instruction]
     results: list[int]
+    tables: dict[str, str] = field(default_factory=dict)
 
     def count(self) -> dict[str, int]:
         """How many of each operation, constants and inputs left out."""
@@ -101,6 +106,8 @@ def _spelled_out(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Pre
             new[node.index] = graph.constant(node.value)
         elif node.op == "input":
             new[node.index] = graph.input(node.value)
+        elif node.op == "lookup":
+            new[node.index] = graph.lookup(node.value, new[node.args[0].index])
         else:
             new[node.index] = spell_out(graph, node.op, tuple(new[a.index] for a in node.args), precision)
     results = [new[n.index] for n in outputs]

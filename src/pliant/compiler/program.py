@@ -59,6 +59,7 @@ class Loop:
             rows of an array or by keyword.
         until: a variable of size 1; a robot is done when it is not zero at the end of a round. It is set
             to zero before the loop.
+        when: a variable of size 1; a robot for which it is zero does not enter. If none does, nothing is run.
         reads: inputs that have a row per round: round k of the loop finds row k in the variable.
         writes: outputs that have a row per round, stored from the variable at the end of the round.
 
@@ -71,6 +72,12 @@ class Loop:
     until: str | None = None
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
+    when: str | None = None
+
+    @property
+    def can_be_left(self) -> bool:
+        """Whether some robots may be done with it, or never enter, while others go on."""
+        return self.until is not None or self.when is not None
 
 
 @dataclass(frozen=True)
@@ -83,14 +90,25 @@ class TracedBlock:
 
 @dataclass(frozen=True)
 class Program:
-    """Variables with their sizes, which of them come from and go to arrays, and what to do."""
+    """Variables with their sizes, which of them come from and go to arrays, and what to do.
+
+    Attributes:
+        scratch: variables that are always written before they are read. They need not start at zero,
+            nor be kept for a robot that is frozen: those that have left a loop find anything in what
+            it writes to them.
+    """
 
     variables: Mapping[str, int]
     inputs: Sequence[str]
     outputs: Sequence[str]
     body: Sequence[Block | Loop]
+    scratch: Sequence[str] = ()
 
     def __post_init__(self):
+        self._check("the program's scratch", self.scratch)
+        kept = [n for n in self.scratch if n in self.inputs or n in self.outputs]
+        if kept:
+            raise TraceError(f"{kept[0]!r} is an array of the program, so it cannot be scratch")
         self._check("the program's inputs", self.inputs)
         self._check("the program's outputs", self.outputs)
         with_rows: set[str] = set()
@@ -116,10 +134,13 @@ class Program:
 
     def _check_loop(self, loop: Loop) -> None:
         self._check("a loop", [*loop.reads, *loop.writes])
-        if loop.until:
-            self._check("a loop", [loop.until])
-            if self.variables[loop.until] != 1:
-                raise TraceError(f"the variable {loop.until!r} that ends a loop must have size 1")
+        for name, role in ((loop.until, "ends"), (loop.when, "opens")):
+            if name is not None:
+                self._check("a loop", [name])
+                if self.variables[name] != 1:
+                    raise TraceError(f"the variable {name!r} that {role} a loop must have size 1")
+        if loop.when and (loop.reads or loop.writes):
+            raise TraceError("a loop with a row per round is entered by every robot; it takes no `when`")
         if isinstance(loop.count, str) and loop.count in self.variables:
             raise TraceError(f"a loop's count needs a name of its own; {loop.count!r} is a variable")
         if not isinstance(loop.count, str) and (not isinstance(loop.count, int) or loop.count < 0):
@@ -163,11 +184,12 @@ class Program:
         found: dict[str, None] = {}
         for statement, loops in self.walk():
             if isinstance(statement, Loop):
-                used = [*statement.reads, *statement.writes, *([statement.until] if statement.until else [])]
+                flags = [n for n in (statement.until, statement.when) if n is not None]
+                used = [*statement.reads, *statement.writes, *flags]
             else:
                 # in a loop, what a block writes may not be written if there is no round
                 used = [*statement.reads, *(statement.writes if loops else ())]
-            found.update(dict.fromkeys(n for n in used if n not in known))
+            found.update(dict.fromkeys(n for n in used if n not in known and n not in self.scratch))
             known.update(used, statement.writes)
         found.update(dict.fromkeys(n for n in self.outputs if n not in known))
         return list(found)
@@ -183,7 +205,10 @@ class Program:
     @cached_property
     def traced(self) -> list[TracedBlock]:
         """The blocks as graphs, in the order of `walk`."""
-        return [_frozen(s.traced or self._trace(s), loops) for s, loops in self.walk() if isinstance(s, Block)]
+        scratch = set(self.scratch)
+        return [
+            _frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)
+        ]
 
     def _trace(self, block: Block) -> TracedBlock:
         graph = Graph()
@@ -215,10 +240,10 @@ def left(depth: int) -> str:
     return f"left loop {depth}"
 
 
-def _frozen(block: TracedBlock, loops: tuple[Loop, ...]) -> TracedBlock:
-    """The block inside of loops: robots that have left one of them keep what they have."""
-    flags = [left(depth) for depth, loop in enumerate(loops) if loop.until]
-    if not flags or not block.outputs:
+def _frozen(block: TracedBlock, loops: tuple[Loop, ...], scratch: set[str]) -> TracedBlock:
+    """The block inside of loops: robots that have left one of them keep what they have, but for scratch."""
+    flags = [left(depth) for depth, loop in enumerate(loops) if loop.can_be_left]
+    if not flags or all(name in scratch for name, _, _ in block.outputs):
         return block
     graph = block.outputs[0][2].graph
     present = {node.value: node for node in graph.nodes if node.op == "input"}
@@ -233,7 +258,10 @@ def _frozen(block: TracedBlock, loops: tuple[Loop, ...]) -> TracedBlock:
     over = negation(equal(variable(flags[0], 0), 0))
     for flag in flags[1:]:
         over = either(over, negation(equal(variable(flag, 0), 0)))
-    outputs = [(name, k, graph.lift(select(over, variable(name, k), node))) for name, k, node in block.outputs]
+    outputs = [
+        (name, k, node if name in scratch else graph.lift(select(over, variable(name, k), node)))
+        for name, k, node in block.outputs
+    ]
     return TracedBlock([(name, k, node) for (name, k), node in nodes.items()], outputs)
 
 

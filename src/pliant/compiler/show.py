@@ -1,5 +1,6 @@
 """The stages of a compilation as text, for a curious reader."""
 
+import re
 from typing import TYPE_CHECKING
 
 from pliant.compiler import native
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     from pliant.compiler.kernel import Kernel
 
 __all__ = ["STAGES", "stages"]
+
+# the numbers of a table, past the first few
+_TABLE_DATA = re.compile(r'( c"[^"]{48})[^"]{48,}"')
 
 STAGES = ("summary", "graph", "llvm", "assembly")
 
@@ -60,7 +64,7 @@ def _reference(node) -> str:
 
 
 def _llvm(kernel: "Kernel") -> str:
-    return "LLVM:\n" + kernel.assembly.text
+    return "LLVM:\n" + _TABLE_DATA.sub(r'\1..."', kernel.assembly.text)
 
 
 def _assembly(kernel: "Kernel") -> str:

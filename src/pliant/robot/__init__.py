@@ -5,13 +5,13 @@ from pliant.robot.joints import (
     Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical,
 )  # fmt: skip
 from pliant.robot.mechanism import Link, Mechanism
-from pliant.robot.model import Body, Frame, Geometry, Joint, Limits, Mimic, Motor
+from pliant.robot.model import Body, Closure, Frame, FrameSpring, Geometry, Joint, Limits, Mimic, Motor
 from pliant.robot.named import Named
 from pliant.robot.report import Finding, Report
 from pliant.robot.robot import Robot
 
 __all__ = [
-    "Body", "Continuous", "Finding", "Fixed", "Frame", "Free", "Geometry", "Helical", "Joint", "JointKind",
-    "Limits", "Link", "Mechanism", "Mimic", "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute",
+    "Body", "Closure", "Continuous", "Finding", "Fixed", "Frame", "FrameSpring", "Free", "Geometry", "Helical",
+    "Joint", "JointKind", "Limits", "Link", "Mechanism", "Mimic", "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute",
     "Robot", "RobotBuilder", "Spherical",
 ]  # fmt: skip

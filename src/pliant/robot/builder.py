@@ -1,6 +1,5 @@
 """The builder: collects the parts of a robot, checks them, and makes it."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -112,6 +111,10 @@ class RobotBuilder:
         friction: Any = 0,
         armature: Any = 0,
         mimic: Mimic | None = None,
+        stiffness: Scalar = 0,
+        rest: Scalar = 0,
+        restitution: Scalar = 0,
+        locked: bool = False,
     ) -> "RobotBuilder":
         """Add a joint; siblings keep the order in which they were added.
 
@@ -123,6 +126,7 @@ class RobotBuilder:
             limits: `Limits`, or the pair (lower, upper).
             damping, friction, armature: see `Joint`; one number for all dofs or one for each.
             mimic: the leader, if this joint follows another.
+            stiffness, rest, restitution, locked: see `Joint`.
         """
         subject = f"joint {name!r}"
         _check_new("joint", name, self._joints)
@@ -142,7 +146,12 @@ class RobotBuilder:
             checks.per_entry(subject, "friction", friction, kind.nv, least=0),
             checks.per_entry(subject, "armature", armature, kind.nv, least=0),
             mimic,
+            stiffness,
+            rest,
+            restitution,
+            locked,
         )
+        checks.check_single_dof(self._joints[name])
         return self
 
     def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":
@@ -152,20 +161,12 @@ class RobotBuilder:
         self._frames[name] = body, checks.placement(f"frame {name!r}", position, rpy)
         return self
 
-    def motor(
-        self,
-        joint: str,
-        *,
-        name: str | None = None,
-        gear: Scalar = 1,
-        rotor_inertia: Scalar = 0,
-        effort_limit: float = math.inf,
-        velocity_limit: float = math.inf,
-    ) -> "RobotBuilder":
-        """Add a motor to a joint, by default of the joint's name; see `Motor`."""
+    def motor(self, joint: str, *, name: str | None = None, **values: Any) -> "RobotBuilder":
+        """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
         name = name or joint
         _check_new("motor", name, self._motors)
-        self._motors[name] = Motor(name, joint, gear, rotor_inertia, effort_limit, velocity_limit)
+        checks.check_motor_values(name, values)
+        self._motors[name] = Motor(name, joint, **values)
         return self
 
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":

@@ -1,22 +1,26 @@
 """Checks of the numbers of a robot, and their cures. Only plain numbers are checked."""
 
 import math
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import RobotError
+from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind, Scalars
-from pliant.robot.model import Joint, Limits, Motor
+from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor
 from pliant.robot.named import Named
 from pliant.robot.structure import snapped
 from pliant.scalar import is_constant
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
 
+if TYPE_CHECKING:
+    from pliant.robot.robot import Robot
+
 __all__ = [
-    "check_finite", "check_limits", "check_motor", "crossed_limits", "full_limits", "impossible_inertia",
-    "mended_inertia", "normalised_axis", "per_entry", "placement", "vector",
+    "check_closure", "check_finite", "check_limits", "check_motor", "check_motor_values", "check_single_dof",
+    "check_spring", "crossed_limits", "full_limits", "impossible_inertia", "mended_inertia", "normalised_axis",
+    "one_for_each", "per_entry", "placement", "vector",
 ]  # fmt: skip
 
 Scalar = Any
@@ -95,14 +99,90 @@ def check_limits(subject: str, limits: Limits) -> None:
 
 
 def check_motor(motor: Motor, joints: Named[Joint]) -> None:
-    """Raise if the motor cannot drive its joint."""
+    """Raise if the motor cannot drive its joint, or has an impossible value."""
     kind = joints[motor.joint].kind
     if kind.nv != 1:
         raise RobotError(f"motor {motor.name!r} cannot drive the {kind.name} joint {motor.joint!r}, of {kind.nv} dofs")
     subject = f"motor {motor.name!r}"
     check_finite(f"gear of {subject}", motor.gear)
-    for what in ("rotor_inertia", "effort_limit", "velocity_limit"):
+    for what in ("kp", "kd", "viscous_friction", "dry_friction"):
+        check_finite(f"{what} of {subject}", getattr(motor, what))
+    for what in (
+        "rotor_inertia", "effort_limit", "velocity_limit", "kp", "kd", "viscous_friction", "dry_friction",
+    ):  # fmt: skip
         per_entry(subject, what, getattr(motor, what), 1, least=0)
+    if is_constant(motor.no_load_speed) and not motor.no_load_speed > 0:
+        raise RobotError(f"no_load_speed of {subject} is {motor.no_load_speed}; it must be above zero")
+    if motor.control not in CONTROLS:
+        raise RobotError(unknown_name("control", motor.control, CONTROLS, subject))
+    if motor.control == "position" and is_constant(motor.kp) and motor.kp == 0:
+        raise RobotError(f"{subject} has position control but kp = 0; give it a gain, as in kp=80, kd=2")
+    if motor.control == "velocity" and is_constant(motor.kd) and motor.kd == 0:
+        raise RobotError(f"{subject} has velocity control but kd = 0; give it a gain")
+    if motor.law is not None and not callable(motor.law):
+        raise RobotError(f"law of {subject} is {motor.law!r}; give a function (u, q, v, t) -> torque")
+
+
+def check_motor_values(name: str, values: dict[str, Any]) -> None:
+    """Raise if a motor has no attribute of one of these names."""
+    known = [f.name for f in fields(Motor) if f.name not in ("name", "joint")]
+    for key in values:
+        if key not in known:
+            raise RobotError(unknown_name("attribute", key, known, f"motor {name!r}"))
+
+
+def one_for_each(what: str, value: Any, n: int) -> list[Any]:
+    """``n`` values of any kind from one for all, or a sequence with one for each."""
+    if not isinstance(value, (tuple, list, np.ndarray)):
+        return [value] * n
+    if len(value) != n:
+        raise RobotError(f"{what}: {len(value)} values were given for {n}; give one, or one for each")
+    return list(value)
+
+
+def check_single_dof(joint: Joint) -> None:
+    """Raise if what takes one degree of freedom is on a joint with more, or is impossible."""
+    subject = f"joint {joint.name!r}"
+    check_finite(f"spring of {subject}", joint.stiffness, joint.rest)
+    per_entry(subject, "stiffness", joint.stiffness, 1, least=0)
+    per_entry(subject, "restitution", joint.restitution, 1, least=0)
+    if is_constant(joint.restitution) and joint.restitution > 1:
+        raise RobotError(f"restitution of {subject} is {joint.restitution}; it must be at most 1")
+    used = [
+        what
+        for what in ("stiffness", "restitution", "is_locked")
+        if not (is_constant(getattr(joint, what)) and getattr(joint, what) == 0)
+    ]
+    if used and joint.kind.nv != 1:
+        raise RobotError(f"{subject} is {joint.kind.name}; {used[0]} takes a joint with one degree of freedom")
+
+
+def check_closure(closure: Closure, robot: "Robot") -> None:
+    """Raise if the closure's kind or frames are unknown, or its length is impossible."""
+    subject = f"closure {closure.name!r}"
+    kinds = ("point", "weld", "distance")
+    if closure.kind not in kinds:
+        raise RobotError(unknown_name("kind of closure", closure.kind, kinds, subject))
+    _check_ends(subject, closure.a, closure.b, robot)
+    if closure.kind == "distance":
+        check_finite(f"length of {subject}", closure.length)
+        if is_constant(closure.length) and not closure.length > 0:
+            raise RobotError(f"length of {subject} is {closure.length} m; it must be above zero, or use kind 'point'")
+
+
+def check_spring(spring: FrameSpring, robot: "Robot") -> None:
+    """Raise if the spring's frames are unknown or its values impossible."""
+    subject = f"spring {spring.name!r}"
+    _check_ends(subject, spring.a, spring.b, robot)
+    for what in ("stiffness", "damping", "length"):
+        value = getattr(spring, what)
+        check_finite(f"{what} of {subject}", value)
+        per_entry(subject, what, value, 1, least=0)
+
+
+def _check_ends(subject: str, a: str, b: str, robot: "Robot") -> None:
+    if robot.frame(a).body == robot.frame(b).body:
+        raise RobotError(f"both ends of {subject}, {a!r} and {b!r}, are on body {robot.frame(a).body!r}")
 
 
 def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | None]:

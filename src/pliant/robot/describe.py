@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from pliant.robot.model import WORLD, Joint
@@ -108,14 +109,19 @@ def _content(robot: "Robot") -> Iterator[str]:
     for j in robot.joints.values():
         kind = f"{j.kind.name} {_exact(getattr(j.kind, 'axis', ()))} {_exact((getattr(j.kind, 'pitch', 0),))}"
         limits = (*j.limits.lower, *j.limits.upper, *j.limits.velocity, *j.limits.effort)
-        own = (*j.damping, *j.friction, *j.armature)
+        own = (*j.damping, *j.friction, *j.armature, j.stiffness, j.rest, j.restitution, j.is_locked)
         mimic = f"{j.mimic.joint!r} {_exact((j.mimic.multiplier, j.mimic.offset))}" if j.mimic else ""
         yield f"joint {j.name!r} {j.parent!r} {j.child!r} {kind} {_pose(j.placement)} {_exact(limits)} {_exact(own)}"
         yield f"mimic {mimic}"
     for frame in robot.frames.values():
         yield f"frame {frame.name!r} {frame.body!r} {_pose(frame.placement)}"
     for m in robot.motors.values():
-        yield f"motor {m.name!r} {m.joint!r} {_exact((m.gear, m.rotor_inertia, m.effort_limit, m.velocity_limit))}"
+        numbers = [getattr(m, f.name) for f in fields(m) if f.name not in ("name", "joint", "control", "law")]
+        yield f"motor {m.name!r} {m.joint!r} {m.control} {_exact(numbers)} {m.law!r}"
+    for c in robot.closures.values():
+        yield f"closure {c.name!r} {c.kind} {c.a!r} {c.b!r} {_exact((c.length,))}"
+    for s in robot.springs.values():
+        yield f"spring {s.name!r} {s.a!r} {s.b!r} {_exact((s.stiffness, s.damping, s.length))}"
 
 
 def _pose(X: Transform) -> str:

@@ -24,13 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.robot.exponential import (
-    planar_exponential,
-    planar_logarithm,
-    pose_exponential,
-    pose_logarithm,
-    turn_exponential,
-    turn_logarithm,
-)
+    planar_exponential, planar_logarithm, pose_exponential, pose_logarithm, pose_rate, turn_exponential, turn_logarithm,
+)  # fmt: skip
 from pliant.robot.structure import coordinate_axis, turn_of_axis
 from pliant.scalar import cos, is_constant, sin
 from pliant.spatial import (
@@ -121,6 +116,14 @@ class JointKind(ABC):
     def difference(self, q0: Scalars, q1: Scalars) -> list[Scalar]:
         """The constant velocity that takes q0 to q1 in unit time, the shorter way round."""
         return [b - a for a, b in zip(q0, q1, strict=True)]
+
+    def chart_rate(self, w: Scalars, v: Scalars) -> list[Scalar]:
+        """dw/dt for which integrate(q, w) moves with the velocity v; see `pose_rate`."""
+        if self.nv < 2:
+            return list(v)
+        W, V = self.motion(w), self.motion(v)
+        # the columns of joints with several dofs are orthonormal, so S^T takes a motion to its v
+        return self.project(Force(*pose_rate(W.linear, W.angular, V.linear, V.angular)))
 
     def neutral(self) -> list[Scalar]:
         """The coordinates at which the child's frame is the joint's."""

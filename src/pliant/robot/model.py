@@ -1,13 +1,16 @@
 """The parts of a robot: bodies, joints, frames, motors. Frozen; numbers may be any scalar."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pliant.robot.joints import JointKind
 from pliant.spatial import Inertia, Transform
 
-__all__ = ["WORLD", "Body", "Frame", "Geometry", "Joint", "Limits", "Mimic", "Motor"]
+__all__ = [
+    "CONTROLS", "WORLD", "Body", "Closure", "Frame", "FrameSpring", "Geometry", "Joint", "Limits", "Mimic", "Motor",
+]  # fmt: skip
 
 Scalar = Any
 
@@ -88,6 +91,10 @@ class Joint:
         friction: Coulomb's, [N m or N], for each dof.
         armature: inertia of the rotor as felt at the joint [kg m^2 or kg], for each dof, motors apart.
         mimic: its leader, if it has no coordinate of its own.
+        stiffness: of a spring [N m/rad or N/m]; only of a joint with one dof, as the next three.
+        rest: where the spring pulls to [rad or m].
+        restitution: share of its speed with which the joint leaves a limit that it hits, 0 to 1.
+        is_locked: whether it keeps its place.
     """
 
     name: str
@@ -100,6 +107,10 @@ class Joint:
     friction: tuple[Scalar, ...]
     armature: tuple[Scalar, ...]
     mimic: Mimic | None = None
+    stiffness: Scalar = 0
+    rest: Scalar = 0
+    restitution: Scalar = 0
+    is_locked: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,25 +122,88 @@ class Frame:
     placement: Transform
 
 
+CONTROLS = ("torque", "position", "velocity")
+"""What the control of a motor can mean."""
+
+
 @dataclass(frozen=True)
 class Motor:
-    """A motor on a joint with one degree of freedom.
+    """A motor on a joint with one degree of freedom. All but the rotor's inertia is at the joint.
+
+    With u the control, q and v the joint's position and velocity, the motor gives
+
+    | control | torque [N m or N] |
+    |---|---|
+    | "torque" | u |
+    | "position" | kp (u - q) - kd v |
+    | "velocity" | kd (u - v) |
+
+    or what its ``law`` says, cut off at what it can: between -effort_limit and effort_limit, less on the
+    side on which it drives, by the line that reaches zero at the no-load speed.
 
     Attributes:
         gear: turns of the rotor for one of the joint.
         rotor_inertia: before the gear [kg m^2]; the joint feels gear^2 times as much.
-        effort_limit: at the joint [N m or N].
-        velocity_limit: at the joint [rad/s or m/s].
+        effort_limit: [N m or N].
+        velocity_limit: as a file states it [rad/s or m/s]; nothing enforces it.
+        control: "torque", "position" or "velocity".
+        kp, kd: gains [N m/rad, N m s/rad, or N/m, N s/m].
+        viscous_friction: [N m s/rad or N s/m].
+        dry_friction: Coulomb's [N m or N].
+        no_load_speed: at which it has no torque left to drive [rad/s or m/s].
+        law: a generic function (u, q, v, t) -> torque, in place of ``control``.
     """
 
     name: str
     joint: str
     gear: Scalar = 1
     rotor_inertia: Scalar = 0
-    effort_limit: float = math.inf
-    velocity_limit: float = math.inf
+    effort_limit: Scalar = math.inf
+    velocity_limit: Scalar = math.inf
+    control: str = "torque"
+    kp: Scalar = 0
+    kd: Scalar = 0
+    viscous_friction: Scalar = 0
+    dry_friction: Scalar = 0
+    no_load_speed: Scalar = math.inf
+    law: Callable[..., Scalar] | None = None
 
     @property
     def armature(self) -> Scalar:
         """Its inertia as felt at the joint."""
         return self.gear * self.gear * self.rotor_inertia
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Two frames held together, beside the tree: a loop.
+
+    Attributes:
+        kind: "point" holds their origins together, "weld" their axes too, "distance" their origins ``length`` apart.
+        a, b: names of frames, "world" for a place that does not move.
+        length: for a distance [m].
+    """
+
+    name: str
+    kind: Literal["point", "weld", "distance"]
+    a: str
+    b: str
+    length: Scalar = 0
+
+
+@dataclass(frozen=True)
+class FrameSpring:
+    """A spring and damper between the origins of two frames, along the line that joins them.
+
+    Attributes:
+        a, b: names of frames, "world" for a place that does not move.
+        stiffness, damping: [N/m, N s/m].
+        length: at rest [m].
+    """
+
+    name: str
+    a: str
+    b: str
+    stiffness: Scalar
+    damping: Scalar = 0
+    length: Scalar = 0

@@ -1,19 +1,17 @@
 """The robot: frozen, named, and edited by making copies."""
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import checks, describe
-from pliant.robot.joints import Scalars
-from pliant.robot.lumping import lumped
+from pliant.robot import describe
+from pliant.robot.edits import Edits
 from pliant.robot.mechanism import Mechanism
-from pliant.robot.model import WORLD, Body, Frame, Joint, Motor
+from pliant.robot.model import WORLD, Body, Closure, Frame, FrameSpring, Joint, Motor
 from pliant.robot.named import Named
 from pliant.robot.report import Report
 from pliant.scalar import is_constant
@@ -25,7 +23,7 @@ Scalar = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot:
+class Robot(Edits):
     """A tree of bodies and joints, with frames and motors; made by `RobotBuilder` or a reader.
 
     Two robots are equal only if they are the same object; `digest` compares content.
@@ -36,6 +34,8 @@ class Robot:
         frames: one for each body, of its name, then the others.
         motors: in the order of the controls u.
         gravity: its acceleration in the world frame [m/s^2].
+        closures: frames held together beside the tree.
+        springs: between frames.
         report: what was odd, dropped, guessed or mended on the way here.
     """
 
@@ -46,6 +46,8 @@ class Robot:
     motors: Named[Motor]
     gravity: Vector = field(default_factory=lambda: Vector(0, 0, -9.81))
     report: Report = field(default_factory=Report)
+    closures: Named[Closure] = field(default_factory=lambda: Named("closure", ()))
+    springs: Named[FrameSpring] = field(default_factory=lambda: Named("spring", ()))
 
     # ---- sizes and layout
 
@@ -158,6 +160,14 @@ class Robot:
         """The constant velocity that takes q0 to q1 in one second, the shorter way round; arguments as `integrate`."""
         return self._joint_by_joint(lambda kind, a, b: kind.difference(a, b), ("q0", q0), ("q1", q1))
 
+    def chart_rate(self, w: Any, v: Any) -> Any:
+        """dw/dt for which integrate(q, w) moves with the velocity v: v itself for joints of one dof, and at w = 0.
+
+        Args:
+            w, v: arrays (nv,) or with a batch in front, or sequences of any scalars.
+        """
+        return self._joint_by_joint(lambda kind, a, b: kind.chart_rate(a, b), ("w", w), ("v", v))
+
     def _joint_by_joint(self, function: Callable[..., list], *arguments: tuple[str, Any]) -> Any:
         """Apply a function of kind and coordinates to each joint: on NumPy, a scalar is a column of the batch."""
         columns = [self._columns(name, value) for name, value in arguments]
@@ -179,57 +189,6 @@ class Robot:
             size = "nq" if name[0] == "q" else "nv"
             raise RobotError(f"{name} has {len(columns)} entries, but {self.frames.owner} has {size} = {expected}")
         return columns
-
-    # ---- copies with a change
-
-    def with_motor(
-        self,
-        joint: str,
-        *,
-        name: str | None = None,
-        gear: Scalar = 1,
-        rotor_inertia: Scalar = 0,
-        effort_limit: float = math.inf,
-        velocity_limit: float = math.inf,
-    ) -> "Robot":
-        """A copy with a motor more, by default of the joint's name; see `Motor`."""
-        motor = Motor(name or joint, joint, gear, rotor_inertia, effort_limit, velocity_limit)
-        checks.check_motor(motor, self.joints)
-        return replace(self, motors=self.motors.extended(motor))
-
-    def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
-        """A copy with a frame more, placed on a body or another frame."""
-        on = self.frame(body)
-        frame = Frame(name, on.body, on.placement @ checks.placement(f"frame {name!r}", position, rpy))
-        return replace(self, frames=self.frames.extended(frame))
-
-    def with_gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "Robot":
-        """A copy under another gravity [m/s^2]."""
-        checks.check_finite("gravity", x, y, z)
-        return replace(self, gravity=Vector(x, y, z))
-
-    def with_armature(self, joint: str, value: Any) -> "Robot":
-        """A copy with another rotor inertia at a joint, one for all or one for each dof [kg m^2 or kg]."""
-        return self.with_joint(joint, armature=value)
-
-    def with_joint(
-        self, name: str, *, damping: Any = None, friction: Any = None, armature: Any = None, limits: Any = None
-    ) -> "Robot":
-        """A copy in which a joint has other values; None leaves them, see `Joint` and `Limits`."""
-        joint = self.joints[name]
-        nv, subject = joint.kind.nv, f"joint {name!r}"
-        given = {"damping": damping, "friction": friction, "armature": armature}
-        changes: dict[str, Any] = {
-            key: checks.per_entry(subject, key, value, nv, least=0) for key, value in given.items() if value is not None
-        }
-        if limits is not None:
-            changes["limits"] = checks.full_limits(subject, limits, joint.kind)
-            checks.check_limits(subject, changes["limits"])
-        return replace(self, joints=self.joints.replaced(replace(joint, **changes)))
-
-    def lumped(self) -> "Robot":
-        """A copy without fixed joints: bodies merged, frames kept; only the one that holds the base stays."""
-        return lumped(self)
 
     # ---- views
 

@@ -1,0 +1,150 @@
+"""Copies of a robot with a change."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from pliant.robot import checks
+from pliant.robot.joints import Scalars
+from pliant.robot.lumping import lumped
+from pliant.robot.model import Closure, Frame, FrameSpring, Motor
+from pliant.spatial import Vector
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import Robot
+
+__all__ = ["Edits"]
+
+Scalar = Any
+
+
+class Edits:
+    """The methods of `Robot` that make copies; the robot itself never changes."""
+
+    @property
+    def _robot(self) -> "Robot":
+        return cast("Robot", self)
+
+    def with_motor(self, joint: str, *, name: str | None = None, **values: Any) -> "Robot":
+        """A copy with a motor more on a joint, by default of the joint's name.
+
+        If the joint has a motor of that name already, it is changed instead.
+
+        Args:
+            joint: one with one degree of freedom.
+            values: gear, rotor_inertia, effort_limit, control, kp, kd and the other attributes of `Motor`.
+        """
+        robot = self._robot
+        name = name or joint
+        if name in robot.motors and robot.motors[name].joint == joint:
+            return self.with_motors([name], **values)
+        checks.check_motor_values(name, values)
+        motor = Motor(name, joint, **values)
+        checks.check_motor(motor, robot.joints)
+        return replace(robot, motors=robot.motors.extended(motor))
+
+    def with_motors(self, names: str | Iterable[str] | None = None, **values: Any) -> "Robot":
+        """A copy in which motors have other values.
+
+        Args:
+            names: which ones, all if None.
+            values: attributes of `Motor`: one for all of them, or a sequence with one for each.
+        """
+        robot = self._robot
+        chosen = list(robot.motors) if names is None else [names] if isinstance(names, str) else list(names)
+        for key, value in values.items():
+            checks.check_motor_values(chosen[0] if chosen else "", {key: value})
+            values[key] = checks.one_for_each(f"{key} of the motors", value, len(chosen))
+        motors = robot.motors
+        for k, name in enumerate(chosen):
+            motor = replace(motors[name], **{key: column[k] for key, column in values.items()})
+            checks.check_motor(motor, robot.joints)
+            motors = motors.replaced(motor)
+        return replace(robot, motors=motors)
+
+    def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
+        """A copy with a frame more, placed on a body or another frame."""
+        robot = self._robot
+        on = robot.frame(body)
+        frame = Frame(name, on.body, on.placement @ checks.placement(f"frame {name!r}", position, rpy))
+        return replace(robot, frames=robot.frames.extended(frame))
+
+    def with_gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "Robot":
+        """A copy under another gravity [m/s^2]."""
+        checks.check_finite("gravity", x, y, z)
+        return replace(self._robot, gravity=Vector(x, y, z))
+
+    def with_armature(self, joint: str, value: Any) -> "Robot":
+        """A copy with another rotor inertia at a joint, one for all or one for each dof [kg m^2 or kg]."""
+        return self.with_joint(joint, armature=value)
+
+    def with_joint(
+        self,
+        name: str,
+        *,
+        damping: Any = None,
+        friction: Any = None,
+        armature: Any = None,
+        limits: Any = None,
+        stiffness: Scalar = None,
+        rest: Scalar = None,
+        restitution: Scalar = None,
+        locked: bool | None = None,
+    ) -> "Robot":
+        """A copy in which a joint has other values; None leaves them, see `Joint` and `Limits`."""
+        robot = self._robot
+        joint = robot.joints[name]
+        nv, subject = joint.kind.nv, f"joint {name!r}"
+        given = {"damping": damping, "friction": friction, "armature": armature}
+        changes: dict[str, Any] = {
+            key: checks.per_entry(subject, key, value, nv, least=0) for key, value in given.items() if value is not None
+        }
+        single = {"stiffness": stiffness, "rest": rest, "restitution": restitution, "is_locked": locked}
+        changes |= {key: value for key, value in single.items() if value is not None}
+        if limits is not None:
+            changes["limits"] = checks.full_limits(subject, limits, joint.kind)
+            checks.check_limits(subject, changes["limits"])
+        changed = replace(joint, **changes)
+        checks.check_single_dof(changed)
+        return replace(robot, joints=robot.joints.replaced(changed))
+
+    def with_closure(self, kind: str, a: str, b: str, *, length: Scalar = 0, name: str | None = None) -> "Robot":
+        """A copy in which two frames are held together; see `Closure`.
+
+        Args:
+            kind: "point", "weld" or "distance".
+            a, b: names of frames, bodies or joints, or "world".
+            length: for a distance [m].
+            name: by default "a-b".
+        """
+        robot = self._robot
+        closure = Closure(name or f"{a}-{b}", kind, a, b, length)  # type: ignore[arg-type]
+        checks.check_closure(closure, robot)
+        return replace(robot, closures=robot.closures.extended(closure))
+
+    def with_spring(
+        self,
+        a: str,
+        b: str,
+        *,
+        stiffness: Scalar,
+        damping: Scalar = 0,
+        length: Scalar = 0,
+        name: str | None = None,
+    ) -> "Robot":
+        """A copy with a spring and damper between two frames; see `FrameSpring`.
+
+        Args:
+            a, b: names of frames, bodies or joints, or "world".
+            stiffness, damping: [N/m, N s/m].
+            length: at rest [m].
+            name: by default "a-b".
+        """
+        robot = self._robot
+        spring = FrameSpring(name or f"{a}-{b}", a, b, stiffness, damping, length)
+        checks.check_spring(spring, robot)
+        return replace(robot, springs=robot.springs.extended(spring))
+
+    def lumped(self) -> "Robot":
+        """A copy without fixed joints: bodies merged, frames kept; only the one that holds the base stays."""
+        return lumped(self._robot)
