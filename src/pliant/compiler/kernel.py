@@ -198,9 +198,7 @@ def content(program: Program) -> bytes:
     for block in program.traced:
         nodes = block.outputs[0][2].graph.nodes if block.outputs else []
         # a table is named by the digest of its numbers
-        rows = [
-            (n.op, n.value if n.op != "lookup" else n.value.digest, *[a.index for a in n.args]) for n in nodes
-        ]
+        rows = [(n.op, n.value if n.op != "lookup" else n.value.digest, *[a.index for a in n.args]) for n in nodes]
         ends = [[(name, k, node.index) for name, k, node in part] for part in (block.inputs, block.outputs)]
         graphs.append((rows, ends))
     head = (list(program.variables.items()), list(program.inputs), list(program.outputs), sorted(program.scratch))

@@ -122,9 +122,9 @@ def _tables(name: str, code: Straight, piece: Piece) -> dict[str, Table]:
     """The tables that a piece looks up; it brings those that no other piece of the code has brought."""
     found: dict[str, Table] = {}
     for i in code.instructions[piece.first : piece.last]:
-        if isinstance(i.value, Table):
-            found[i.value.digest] = i.value
-            code.tables.setdefault(i.value.digest, name)
+        if i.table is not None:
+            found[i.table.digest] = i.table
+            code.tables.setdefault(i.table.digest, name)
     return found
 
 
@@ -224,8 +224,8 @@ class _Writer:
             a, b, c = (*args, "", "", "")[:3]
             line = template.format(T=self.v.type, N=self.v.suffix, B=self.v.conditions, a=a, b=b, c=c)
             self.lines.append(f"  {name} = {line}")
-        elif isinstance(instruction.value, Table):
-            self._lookup(name, args[0], instruction.value)
+        elif instruction.table is not None:
+            self._lookup(name, args[0], instruction.table)
         else:
             getattr(self, f"_{op}")(name, *args)
 

@@ -30,12 +30,14 @@ class Instruction:
         op: an operation that is one instruction, or "const", "input", "fma", "fms" (a b - c) or
             "fnma" (c - a b).
         args: numbers of the instructions it uses.
-        value: the number of a "const", the slot of an "input", the table of a "lookup".
+        value: the number of a "const", the slot of an "input".
+        table: that of a "lookup".
     """
 
     op: str
     args: tuple[int, ...]
-    value: float | int | Table | None = None
+    value: float | int | None = None
+    table: Table | None = None
 
 
 @dataclass
@@ -158,9 +160,10 @@ def _ordered(inputs: Sequence[Expr], nodes, results: list[Expr], fused) -> Strai
         if node.index not in needed:
             continue
         op, args = fused.get(node.index, (node.op, node.args))
-        value = slot_of[node.value] if op == "input" else node.value
+        value = slot_of[node.value] if op == "input" else node.value if op == "const" else None
+        table = node.value if op == "lookup" else None
         number[node.index] = len(out)
-        out.append(Instruction(op, tuple(number[a.index] for a in args), value))
+        out.append(Instruction(op, tuple(number[a.index] for a in args), value, table))
     return Straight(out, [number[r.index] for r in results])
 
 

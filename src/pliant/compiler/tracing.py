@@ -12,7 +12,7 @@ from pliant.compiler.program import Block, Program, TracedBlock, as_number
 from pliant.errors import TraceError
 from pliant.scalar import Graph
 
-__all__ = ["flattened", "program_from_function", "shaped"]
+__all__ = ["flattened", "no_collection", "program_from_function", "shaped"]
 
 
 def shaped(scalars: list, shape: tuple[int, ...]) -> Any:
@@ -45,7 +45,7 @@ def program_from_function(
     graph = Graph()
     sizes = {name: math.prod(shape) for name, shape in inputs.items()}
     nodes = {name: [graph.input(f"{name}[{k}]") for k in range(size)] for name, size in sizes.items()}
-    with _no_collection():
+    with no_collection():
         value = function(*(shaped(nodes[name], shape) for name, shape in inputs.items()))
     names, parts, package = _parts(value, set(sizes))
     flat = {name: flattened(part) for name, part in zip(names, parts, strict=True)}
@@ -61,7 +61,7 @@ def program_from_function(
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """A trace makes many objects and drops few: looking for garbage meanwhile costs a quarter of its time."""
     was_on = gc.isenabled()
     gc.disable()

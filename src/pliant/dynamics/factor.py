@@ -28,18 +28,33 @@ class Factor:
 
     def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
         """M^-1 b."""
+        return self.velocity(self.half_solve(b))
+
+    def half_solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """D^-1 L^-T b, which is L x of the solution x."""
         x = list(b)
         # L^-T, from the leaves to the root
         for d in reversed(range(len(x))):
             for e in self.above[d]:
                 x[e] = x[e] - self.L[d][e] * x[d]
-        for d, inverse in enumerate(self.D_inverse):
-            x[d] = x[d] * inverse
-        # L^-1, from the root to the leaves; the nearest dof last, since it is ready last
+        return [a * inverse for a, inverse in zip(x, self.D_inverse, strict=True)]
+
+    def velocity(self, w: Sequence[Scalar]) -> list[Scalar]:
+        """L^-1 w."""
+        x = list(w)
+        # from the root to the leaves; the nearest dof last, since it is ready last
         for d in range(len(x)):
             for e in reversed(self.above[d]):
                 x[d] = x[d] - self.L[d][e] * x[e]
         return x
+
+    def coordinates(self, v: Sequence[Scalar]) -> list[Scalar]:
+        """w = L v."""
+        w = list(v)
+        for d in range(len(w)):
+            for e in self.above[d]:
+                w[d] = w[d] + self.L[d][e] * v[e]
+        return w
 
 
 def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:

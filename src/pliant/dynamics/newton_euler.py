@@ -60,15 +60,23 @@ def gravity_forces(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
 
 
 def newton_euler(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], *, external: Any = None
+    robot: Robot,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    vd: Sequence[Scalar],
+    *,
+    external: Any = None,
+    on_links: Sequence[Force] | None = None,
 ) -> list[Scalar]:
-    """The algorithm of `inverse_dynamics`, for scalars of any kind."""
+    """The algorithm of `inverse_dynamics`, for scalars of any kind; ``on_links`` are forces in the links' frames."""
     mechanism = robot.mechanism
     # outward: gravity is a world that accelerates upward
     motions = link_motions(mechanism, q, v, vd, -mechanism.gravity)
     f = [force_of_motion(link, motion) for link, motion in zip(mechanism.links, motions, strict=True)]
     if external is not None:
-        f = [a - b for a, b in zip(f, external_forces(robot, external), strict=True)]
+        on_links = external_forces(robot, external)
+    if on_links is not None:
+        f = [a - b for a, b in zip(f, on_links, strict=True)]
     # inward: the joint's own force is what it transmits along its motion; the rest goes to the parent
     tau: list[Scalar] = [a * x for a, x in zip(mechanism.armature, vd, strict=True)]
     for link in reversed(mechanism.links):

@@ -1,0 +1,94 @@
+"""Coulomb's law at one contact, exactly: a disc of friction, maximal dissipation, no regularisation.
+
+The impulse p = (p_x, p_y, p_n) and the velocity u = (u_x, u_y, u_n) of a contact obey
+
+    u_n >= 0,  p_n >= 0,  u_n p_n = 0,    |p_t| <= mu p_n,    p_t = -mu p_n u_t / |u_t|  where u_t is not 0
+
+and u = b + G p, with b the velocity that the contact would have without its own impulse. `impulse_at`
+solves this for one contact while all others stand still; the solver goes round until nothing changes.
+"""
+
+from typing import Any
+
+from pliant.scalar import both, is_constant, maximum, select, sqrt
+from pliant.spatial import Symmetric3, Vector
+
+__all__ = ["impulse_at", "inverse_of", "natural_residual"]
+
+Scalar = Any
+
+# relative to the trace of G: directions in which the robot cannot move at all. What is added there
+# changes only the path to the solution, which still is where u = 0
+_SINGULAR = {"float64": 1e-12, "float32": 1e-6}
+
+
+def inverse_of(G: Symmetric3, precision: str = "float64") -> Symmetric3:
+    """G^-1, finite also if the contact cannot move in some direction."""
+    trace = G.xx + G.yy + G.zz
+    extra = trace * _SINGULAR[precision] + 1e-30
+    xx, yy, zz = G.xx + extra, G.yy + extra, G.zz + extra
+    a, b, c = yy * zz - G.yz * G.yz, G.xz * G.yz - G.xy * zz, G.xy * G.yz - G.xz * yy
+    scale = 1 / (xx * a + G.xy * b + G.xz * c)
+    return Symmetric3(
+        a * scale,
+        b * scale,
+        c * scale,
+        (xx * zz - G.xz * G.xz) * scale,
+        (G.xy * G.xz - xx * G.yz) * scale,
+        (xx * yy - G.xy * G.xy) * scale,
+    )
+
+
+def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: Scalar) -> Vector:
+    """The impulse that a contact needs, all others as they are.
+
+    If the impulse that stops the contact, p - G^-1 u, is in the cone, that is it. Else the contact opens,
+    if it does so by itself, or slides: then p_t = mu p_n d with a direction d, and u_n = 0 gives p_n. The
+    direction is that of p_t - u_t / g, with g the part of G across p_t; where it is no longer
+    changed by that, sliding and friction are opposed. This is Newton's method for the angle.
+
+    Args:
+        u: velocity with the impulse p [m/s], from which the wanted one has been taken off; normal last.
+        p: the impulse so far [N s].
+        G: how u answers to p; G_inverse: its inverse.
+        mu: coefficient of friction.
+    """
+    b_n = u.z - (G.xz * p.x + G.yz * p.y + G.zz * p.z)
+    if is_constant(mu) and mu == 0:
+        return Vector(0, 0, maximum(0, -b_n / G.zz))
+    stopped = p - G_inverse @ u
+    bound = mu * stopped.z
+    size2 = stopped.x * stopped.x + stopped.y * stopped.y
+    sticks = both(both(stopped.z >= 0, size2 <= bound * bound), b_n < 0)
+
+    # across the friction so far, or anyhow if there is none
+    p2 = p.x * p.x + p.y * p.y
+    across = G.xx * p.y * p.y - 2 * G.xy * p.x * p.y + G.yy * p.x * p.x
+    some = p2 > 0
+    rate = select(some, p2, 1) / select(some, across, G.xx + G.yy)
+    tx, ty = p.x - rate * u.x, p.y - rate * u.y
+    length = sqrt(tx * tx + ty * ty + 1e-60)
+    dx, dy = tx / length, ty / length
+    # a contact that jams (Painleve) would need a pull: it gets a bounded push, and the others settle it
+    slope = maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz / 16)
+    p_n = maximum(0, -b_n / slope)
+    p_t = mu * p_n
+    return Vector(
+        select(sticks, stopped.x, p_t * dx), select(sticks, stopped.y, p_t * dy), select(sticks, stopped.z, p_n)
+    )
+
+
+def natural_residual(u: Vector, p: Vector, G: Symmetric3, mu: Scalar) -> Scalar:
+    """How far a contact is from Coulomb's law [m/s]: zero if and only if it holds.
+
+    The largest of |u_n - max(0, u_n - g p_n)| and |u_t - (u_t - g p_t cut back to the disc)|, times g to
+    be a velocity, with g the largest entry of G's diagonal [Alart and Curnier 1991].
+    """
+    g = maximum(maximum(G.xx, G.yy), G.zz)
+    z_n = maximum(0, g * p.z - u.z)
+    tx, ty = g * p.x - u.x, g * p.y - u.y
+    length = sqrt(tx * tx + ty * ty)
+    bound = mu * z_n
+    share = select(length > bound, bound / maximum(length, 1e-300), 1)
+    rx, ry, rn = tx * share - g * p.x, ty * share - g * p.y, z_n - g * p.z
+    return sqrt(rx * rx + ry * ry + rn * rn)

@@ -1,0 +1,358 @@
+"""The ground: its height as a function of x and y, over any scalar.
+
+The function is traced once, when the ground is made. Its normal comes from the derivative of that trace,
+and both are put into whatever scalars ask: numbers, arrays, symbols, or the trace of a robot's step.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pliant.contact.checks import check_at_least, check_finite, check_friction, check_restitution, function_name
+from pliant.errors import ContactError, TraceError
+from pliant.scalar import Expr, Graph, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan
+from pliant.scalar.grad import tangents
+from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.ops import CONDITIONS
+from pliant.scalar.table import MOST_ENTRIES
+from pliant.spatial import Vector
+
+__all__ = ["Ground", "as_ground", "flat", "height_map", "slope", "stairs", "waves"]
+
+Scalar = Any
+
+
+class _Traced(NamedTuple):
+    """The ground as a graph over x, y and the parameters that are not numbers."""
+
+    height: Expr
+    normal: tuple[Expr, Expr, Expr]
+    is_flat: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Height of the ground as a function of x and y, in the world frame.
+
+        Ground(lambda x, y: 0.1 * pliant.sin(x))
+
+    The function is generic over the scalar: it uses Pliant's functions and `pliant.select`, and neither
+    branches on x and y nor keeps anything between calls.
+
+    Attributes:
+        function: height [m] at x and y [m], with ``parameters`` after them.
+        name: for messages.
+        friction: coefficient of friction on this ground; None leaves it to the contact model.
+        restitution: coefficient of restitution on this ground, 0 to 1; None leaves it to the contact model.
+        parameters: scalars that the function takes after x and y. Numbers may as well be in the function
+            itself; traced scalars, for a ground that differs between robots, and symbols must be here.
+    """
+
+    function: Callable[..., Scalar]
+    name: str = "ground"
+    friction: Scalar | None = None
+    restitution: Scalar | None = None
+    parameters: Sequence[Scalar] = ()
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise ContactError(f"{self.name}: a ground takes a function of x and y, not {self.function!r}")
+        check_friction(self.name, self.friction)
+        check_restitution(self.name, self.restitution)
+        for k, p in enumerate(self.parameters):
+            check_finite(self.name, f"parameters[{k}]", p)
+        _ = self._traced  # so that a function that cannot be traced says so here
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the height depends on neither x nor y, so that the normal is (0, 0, 1)."""
+        return self._traced.is_flat
+
+    def height(self, x: Scalar, y: Scalar) -> Scalar:
+        """Height [m] at x and y [m], in the scalars of the arguments."""
+        return self._at([self._traced.height], x, y)[0]
+
+    def surface(self, x: Scalar, y: Scalar) -> tuple[Scalar, Vector]:
+        """Height, and the unit vector that is normal to the ground and points out of it.
+
+        n = (-dh/dx, -dh/dy, 1) / sqrt(1 + (dh/dx)^2 + (dh/dy)^2). What is 0 or 1 by structure is that
+        integer. On an edge, where the height has no derivative, it is that of one of the sides.
+
+        Args:
+            x, y: a point in the world [m].
+
+        Returns:
+            The height [m] and the normal, in the world frame.
+        """
+        height, *normal = self._at([self._traced.height, *self._traced.normal], x, y)
+        return height, Vector(*normal)
+
+    def _at(self, nodes: Sequence[Expr], x: Scalar, y: Scalar) -> list[Scalar]:
+        """Nodes of the traced ground at a point; 0 and 1 by structure are integers."""
+        values = {"x": x, "y": y, **{f"p{k}": p for k, p in enumerate(self.parameters)}}
+        arrays = [a for a in values.values() if isinstance(a, np.ndarray)]
+        found = interpret(nodes, values)
+        if arrays:  # a height for each point, also where it is the same for all
+            return [v + np.zeros(np.broadcast_shapes(*(a.shape for a in arrays))) for v in found]
+        return [_exact(v) if n.op == "const" else v for n, v in zip(nodes, found, strict=True)]
+
+    @cached_property
+    def _traced(self) -> _Traced:
+        graph = Graph()
+        x, y = graph.input("x"), graph.input("y")
+        inputs = [p if is_constant(p) else graph.input(f"p{k}") for k, p in enumerate(self.parameters)]
+        height = self._call(graph, x, y, *inputs)
+        slope_x, slope_y = (graph.lift(tangents([height], {point: 1})[0]) for point in (x, y))
+        to_unit = 1 / graph.lift(sqrt(1 + slope_x * slope_x + slope_y * slope_y))
+        is_flat = not {x.index, y.index} & {node.index for node in nodes_of([height])}
+        return _Traced(height, (-slope_x * to_unit, -slope_y * to_unit, to_unit), is_flat)
+
+    def _call(self, graph: Graph, *args: Scalar) -> Expr:
+        """The node that the function returns, with messages that name the function."""
+        label = f"ground {self.name!r}, function {function_name(self.function)}"
+        _check_arguments(label, self.function, args)
+        try:
+            height = self.function(*args)
+        except TraceError as error:
+            raise TraceError(f"{label}: {error}") from error
+        except (AttributeError, TypeError) as error:
+            raise TraceError(
+                f"{label}: x and y are traced scalars, which it cannot use: {error}; use their operators and Pliant's "
+                "functions (pliant.sin, pliant.select, ...), not those of math and numpy"
+            ) from error
+        except Exception as error:
+            error.add_note(f"while tracing {label}, which gets traced scalars for x and y")
+            raise
+        if isinstance(height, np.ndarray) and height.shape == ():
+            height = height.item()
+        is_one = isinstance(height, Expr) or is_constant(height)
+        if not is_one or isinstance(height, bool) or (isinstance(height, Expr) and height.op in CONDITIONS):
+            raise ContactError(
+                f"{label}: it returned {height!r} of type {type(height).__name__}; it must return one scalar, the "
+                "height [m] (a condition becomes one by pliant.select(condition, a, b))"
+            )
+        node = graph.lift(height)
+        if node.op == "const":
+            check_finite(label, "the height", node.value)
+        return node
+
+
+def _exact(value: float) -> float | int:
+    return int(value) if value in (0, 1) else value
+
+
+def _check_arguments(label: str, function: Callable[..., Any], args: Sequence[Any]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions written in C do not say
+        return
+    try:
+        signature.bind(*args)
+    except TypeError:
+        wanted = "x, y" + (" and the parameters" if len(args) > 2 else "")
+        raise ContactError(f"{label}: it takes {signature}; it is called with {wanted}, {len(args)} in all") from None
+
+
+def as_ground(value: Any) -> Ground:
+    """A ground from what stands for one: a `Ground`, a function of x and y, a height, or None for zero height."""
+    if isinstance(value, Ground):
+        return value
+    if value is None:
+        return flat()
+    if (
+        (is_constant(value) and not isinstance(value, bool))
+        or isinstance(value, Expr)
+        or hasattr(value, "free_symbols")
+    ):
+        return flat(value)
+    if callable(value):
+        return Ground(value, name=function_name(value))
+    raise ContactError(
+        f"no ground is made of {value!r} of type {type(value).__name__}; it takes a Ground, as from "
+        "flat() or slope(), a function of x and y, a height, or None"
+    )
+
+
+def flat(height: Scalar = 0, *, friction: Scalar | None = None, restitution: Scalar | None = None) -> Ground:
+    """Level ground at a height [m]."""
+    check_finite("flat", "height", height)
+    return Ground(lambda x, y, h: h, "flat", friction, restitution, (height,))
+
+
+def slope(
+    angle: Scalar, *, direction: Scalar = 0, friction: Scalar | None = None, restitution: Scalar | None = None
+) -> Ground:
+    """A plane through the origin: h = tan(angle) s, with s = x cos(direction) + y sin(direction).
+
+    Args:
+        angle: how steep it is, less than pi/2 either way [rad].
+        direction: where it rises to, from x towards y [rad].
+    """
+    check_finite("slope", "angle", angle)
+    check_finite("slope", "direction", direction)
+    if is_constant(angle) and abs(angle) >= math.pi / 2:
+        raise ContactError(f"slope: the angle is {angle} rad; it must be less than pi/2, or it is no slope but a wall")
+    return Ground(lambda x, y, a, d: tan(a) * _along(x, y, d), "slope", friction, restitution, (angle, direction))
+
+
+def stairs(
+    rise: Scalar,
+    run: Scalar,
+    *,
+    steps: int | None = None,
+    start: Scalar = 0,
+    direction: Scalar = 0,
+    riser: Scalar | None = None,
+    friction: Scalar | None = None,
+    restitution: Scalar | None = None,
+) -> Ground:
+    """Stairs up from height zero: h = rise (i + min(1, (s - i run) / riser)), with i = floor(s / run).
+
+    s = x cos(direction) + y sin(direction) - start; before the first riser h = 0, after the last one
+    h = steps rise. Treads are level. A riser is a steep plane of width ``riser``, since a height has one
+    value at each point: a foot that is pushed against it slides up if friction lets it.
+
+    Args:
+        rise: height of a step [m]; negative for stairs that go down.
+        run: from riser to riser [m].
+        steps: how many; None for stairs without end.
+        start: where the first riser begins [m].
+        direction: where the stairs lead, from x towards y [rad].
+        riser: width of a riser, less than ``run`` [m]; None for a hundredth of ``run``.
+    """
+    riser = run / 100 if riser is None else riser
+    for name, value in (("rise", rise), ("start", start), ("direction", direction)):
+        check_finite("stairs", name, value)
+    check_at_least("stairs", "run", run, 0, strict=True)
+    check_at_least("stairs", "riser", riser, 0, strict=True)
+    if is_constant(run) and is_constant(riser) and riser >= run:
+        raise ContactError(f"stairs: a riser {riser} m wide leaves no tread on a run of {run} m")
+    if steps is not None and (not isinstance(steps, int) or steps < 1):
+        raise ContactError(f"stairs: steps is {steps!r}; it takes 1 or more, or None for stairs without end")
+
+    def height(x, y, rise, run, start, direction, riser):
+        s = _along(x, y, direction) - start
+        i = maximum(floor(s / run), 0)
+        if steps is not None:
+            i = minimum(i, steps - 1)
+        return rise * (i + minimum(maximum((s - i * run) / riser, 0), 1))
+
+    return Ground(height, "stairs", friction, restitution, (rise, run, start, direction, riser))
+
+
+def waves(
+    amplitude: Scalar,
+    length: Scalar,
+    *,
+    direction: Scalar | None = None,
+    friction: Scalar | None = None,
+    restitution: Scalar | None = None,
+) -> Ground:
+    """Hills and hollows: h = amplitude sin(k x) sin(k y), or amplitude sin(k s), with k = 2 pi / length.
+
+    Args:
+        amplitude: largest height [m].
+        length: from crest to crest [m].
+        direction: of s = x cos(direction) + y sin(direction), for waves in one direction [rad]; None for both.
+    """
+    check_finite("waves", "amplitude", amplitude)
+    check_at_least("waves", "length", length, 0, strict=True)
+    if direction is not None:
+        check_finite("waves", "direction", direction)
+
+        def ridges(x, y, a, length, d):
+            return a * sin(2 * math.pi / length * _along(x, y, d))
+
+        return Ground(ridges, "waves", friction, restitution, (amplitude, length, direction))
+
+    def hills(x, y, a, length):
+        k = 2 * math.pi / length
+        return a * sin(k * x) * sin(k * y)
+
+    return Ground(hills, "waves", friction, restitution, (amplitude, length))
+
+
+def _along(x: Scalar, y: Scalar, direction: Scalar) -> Scalar:
+    """The coordinate in a direction, from x towards y."""
+    return x * cos(direction) + y * sin(direction)
+
+
+def height_map(
+    heights: Any,
+    *,
+    spacing: float | tuple[float, float] | None = None,
+    size: tuple[float, float] | None = None,
+    origin: tuple[float, float] = (0, 0),
+    friction: Scalar | None = None,
+    restitution: Scalar | None = None,
+) -> Ground:
+    """Heights on a grid, bilinear between its points and constant beyond its edges: continuous.
+
+    ``heights[i, j]`` is the height at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1]. With
+    u and v the coordinates in cells, i and j their floors, and f, g what is left of them,
+
+        h = (1 - f) ((1 - g) h[i, j] + g h[i, j+1]) + f ((1 - g) h[i+1, j] + g h[i+1, j+1])
+
+    The normal jumps from cell to cell; beyond an edge, the slope across the edge is zero.
+
+    Args:
+        heights: an array, at least 2 x 2, x first [m].
+        spacing: between neighbours, one number or one for x and one for y [m]; or
+        size: of the whole map in x and y [m].
+        origin: where ``heights[0, 0]`` is [m].
+    """
+    table, shape = _grid(heights)
+    if (spacing is None) == (size is None):
+        raise ContactError("height_map: give either spacing, between neighbours, or size, of the whole map")
+    if size is not None:
+        steps = [side / (n - 1) for side, n in zip(_pair("size", size), shape, strict=True)]
+    else:
+        steps = _pair("spacing", spacing)
+    for step in steps:
+        check_at_least("height_map", "spacing" if size is None else "size", step, 0, strict=True)
+    start = _pair("origin", origin)
+
+    def height(x, y):
+        (i, f), (j, g) = (_cell((c - c0) / d, n) for c, c0, d, n in zip((x, y), start, steps, shape, strict=True))
+        k = i * shape[1] + j
+        low, high = ((1 - g) * lookup(table, k + row) + g * lookup(table, k + row + 1) for row in (0, shape[1]))
+        return (1 - f) * low + f * high
+
+    return Ground(height, "height_map", friction, restitution)
+
+
+def _cell(u: Scalar, n: int) -> tuple[Scalar, Scalar]:
+    """The cell of a coordinate among n points, and the place in it, 0 to 1."""
+    u = minimum(maximum(u, 0), n - 1)
+    i = minimum(floor(u), n - 2)
+    return i, u - i
+
+
+def _grid(heights: Any) -> tuple[Table, tuple[int, int]]:
+    try:
+        grid = np.asarray(heights, dtype=np.float64)
+    except (TypeError, ValueError, TraceError) as error:
+        raise ContactError(f"height_map: heights must be an array of numbers: {error}") from error
+    if grid.ndim != 2 or min(grid.shape) < 2:
+        raise ContactError(f"height_map: heights has shape {grid.shape}; it takes at least 2 x 2 points")
+    if grid.size > MOST_ENTRIES:
+        raise ContactError(f"height_map: heights has {grid.size} points; it takes at most {MOST_ENTRIES}")
+    bad = np.argwhere(~np.isfinite(grid))
+    if len(bad):
+        i, j = (int(k) for k in bad[0])
+        raise ContactError(f"height_map: heights[{i}, {j}] is {grid[i, j]}, and {len(bad)} of all are not finite")
+    return Table(grid.ravel()), (grid.shape[0], grid.shape[1])
+
+
+def _pair(name: str, value: Any) -> list[float]:
+    pair = [value, value] if is_constant(value) else list(value) if isinstance(value, tuple | list | np.ndarray) else []
+    if len(pair) != 2 or not all(is_constant(v) for v in pair):
+        raise ContactError(f"height_map: {name} is {value!r}; it takes two numbers, for x and y")
+    for v in pair:
+        check_finite("height_map", name, v)
+    return [float(v) for v in pair]

@@ -1,0 +1,90 @@
+"""Rows of joints in the contact solver: limits, dry friction, locks, and motors at their limit.
+
+Joint d has one row, e_d. Three things may act along it, each with an impulse of its own:
+
+- a limit or a lock keeps the velocity u within [low, high]: the impulse is what brings it there;
+- dry friction wants u = 0, with |p| <= f dt;
+- a motor that would give more than it can is corrected: with its torque T(u) = a - g u part of the step
+  already, the impulse p makes dt T(u) + p the most that it has. Since A contains dt g, 1 - dt g G > 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.contact.rows import dot, eliminated, moved, scaled, support_of
+from pliant.robot import Mechanism
+from pliant.scalar import abs, maximum, minimum
+from pliant.spatial import Vector
+
+__all__ = ["JointRow", "joint_row_vectors", "row_support", "sweep_joint"]
+
+Scalar = Any
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class JointRow:
+    """What acts along a dof.
+
+    Attributes:
+        dof: which one; joint: whose.
+        kinds: which of "stop", "friction" and "motor" there are, in this order.
+    """
+
+    dof: int
+    joint: str
+    kinds: tuple[str, ...]
+
+
+def joint_row_vectors(mechanism: Mechanism, row: JointRow, factor: Record) -> Record:
+    """Y, D^-1 Y and G of a joint's row."""
+    support = row_support(mechanism, row)
+    Y = eliminated(factor["L"], support, {row.dof: Vector(1, 0, 0)}, Vector(1, 0, 0))
+    DY = scaled(Y, support, factor["D_inverse"])
+    G = sum((a * b for a, b in zip(Y, DY, strict=True)), 0)
+    return {"Y": Y, "DY": DY, "G": G, "rate": 1 / G}
+
+
+def row_support(mechanism: Mechanism, row: JointRow) -> tuple[int, ...]:
+    """The dofs of a joint's row, the last one first."""
+    link = next(k for k in mechanism.links if row.dof in k.dofs)
+    return tuple(d for d in support_of(mechanism, [link.index]) if d <= row.dof)
+
+
+def sweep_joint(
+    row: JointRow,
+    support: Sequence[int],
+    vectors: Record,
+    bounds: Record,
+    w: Sequence[Scalar],
+    impulse: Sequence[Scalar],
+    error: Scalar,
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """One visit to a joint: w, its impulses, and the largest change of a velocity so far.
+
+    Args:
+        vectors: from `joint_row_vectors`.
+        bounds: "low", "high" of the velocity at stops; "friction" f dt; "torque" a dt, "gain" g dt, "least"
+            and "most" of the motor, times dt; those that there are.
+        impulse: one for each kind.
+    """
+    G, rate = vectors["G"], vectors["rate"]
+    start = dot(vectors["Y"], support, w)
+    u = start
+    new = []
+    for kind, p in zip(row.kinds, impulse, strict=True):
+        free = u - G * p
+        if kind == "stop":
+            change = minimum(maximum(free, bounds["low"]), bounds["high"]) - free
+            p_new = change * rate
+        elif kind == "friction":
+            p_new = minimum(maximum(-free * rate, -bounds["friction"]), bounds["friction"])
+        else:
+            torque = bounds["torque"] - bounds["gain"] * free
+            missing = minimum(maximum(torque, bounds["least"]), bounds["most"]) - torque
+            p_new = missing / (1 - bounds["gain"] * G)
+        u = free + G * p_new
+        new.append(p_new)
+    total = sum(new, 0) - sum(impulse, 0)
+    return moved(w, support, [vectors["DY"]], [total]), new, maximum(error, abs(u - start))

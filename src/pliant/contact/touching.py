@@ -1,0 +1,209 @@
+"""Where robots touch: gaps, normals and places of contacts, in groups that move together.
+
+A group is the points of one link that can meet the ground, or a pair of shapes of the robot. The
+solver skips a group as long as no robot at hand has it near. Places are in the frame A of the poses,
+which has the world's axes and its origin at ``origin``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.contact.ground import Ground
+from pliant.contact.rows import support_of
+from pliant.robot import Mechanism, Robot
+from pliant.robot.contacts import ContactPoint, ContactShape
+from pliant.scalar import is_constant, maximum, minimum, select, sqrt
+from pliant.spatial import Transform, Vector
+
+__all__ = ["Group", "GroundGroup", "PairGroup", "Touch", "contact_groups"]
+
+Scalar = Any
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One possible contact.
+
+    Attributes:
+        gap: distance, negative for a penetration [m].
+        normal: unit vector away from what is touched.
+        p: where it touches, or would.
+    """
+
+    gap: Scalar
+    normal: Vector
+    p: Vector
+
+
+@dataclass(frozen=True)
+class Group:
+    """Contacts of the same links.
+
+    Attributes:
+        names: of the contacts.
+        a, b: the link that touches, and the one that is touched, -1 for the ground.
+        support: the dofs that matter to them.
+        levers: for each dof, a bound of the speed at unit rate [m or 1].
+        friction, restitution: one for each contact.
+    """
+
+    names: tuple[str, ...]
+    a: int
+    b: int
+    support: tuple[int, ...]
+    levers: dict[int, float]
+    friction: tuple[Scalar, ...]
+    restitution: tuple[Scalar, ...]
+
+    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground) -> list[Touch]:
+        """Where the contacts are."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class GroundGroup(Group):
+    """Points of a link, each with a ball around it, above the ground."""
+
+    centers: tuple[Vector, ...] = ()
+    radii: tuple[Scalar, ...] = ()
+
+    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground) -> list[Touch]:
+        """The distance to the plane that is tangent to the ground below the center."""
+        found = []
+        for center, radius in zip(self.centers, self.radii, strict=True):
+            c = poses[self.a].transform_point(center)
+            world = c + origin
+            height, normal = ground.surface(world.x, world.y)
+            gap = (world.z - height) * normal.z - radius
+            found.append(Touch(gap, normal, c - normal * radius))
+        return found
+
+
+@dataclass(frozen=True)
+class PairGroup(Group):
+    """Two spheres or capsules of the robot: the nearest points of their segments."""
+
+    ends_a: tuple[Vector, ...] = ()
+    ends_b: tuple[Vector, ...] = ()
+    radius_a: Scalar = 0
+    radius_b: Scalar = 0
+
+    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground) -> list[Touch]:
+        a = [poses[self.a].transform_point(e) for e in self.ends_a]
+        b = (
+            [poses[self.b].transform_point(e) for e in self.ends_b]
+            if self.b >= 0
+            else [e - origin for e in self.ends_b]
+        )
+        p_a, p_b = _nearest(a, b)
+        apart = p_a - p_b
+        distance = sqrt(apart.dot(apart) + 1e-24)
+        normal = apart * (1 / distance)
+        gap = distance - self.radius_a - self.radius_b
+        return [Touch(gap, normal, p_b + normal * (self.radius_b + gap / 2))]
+
+
+def _nearest(a: Sequence[Vector], b: Sequence[Vector]) -> tuple[Vector, Vector]:
+    """The nearest points of two segments or points [Ericson 2005, 5.1.9]."""
+    da = a[-1] - a[0] if len(a) > 1 else Vector.zero()
+    db = b[-1] - b[0] if len(b) > 1 else Vector.zero()
+    r = a[0] - b[0]
+    aa, bb, ab = da.dot(da), db.dot(db), da.dot(db)
+    ar, br = da.dot(r), db.dot(r)
+    s: Scalar = 0
+    t: Scalar = 0
+    if len(a) > 1 and len(b) > 1:
+        det = aa * bb - ab * ab
+        parallel = det <= 1e-12 * aa * bb
+        s = select(parallel, 1, _within((ab * br - ar * bb) / select(parallel, 1, det)))
+        s = select(parallel, s / 2, s)  # any point will do; the middle is the steadiest
+        t = _within((ab * s + br) / bb)
+        s = _within((ab * t - ar) / aa)
+    elif len(a) > 1:
+        s = _within(-ar / aa)
+    elif len(b) > 1:
+        t = _within(br / bb)
+    return a[0] + da * s, b[0] + db * t
+
+
+def _within(x: Scalar) -> Scalar:
+    return minimum(1, maximum(0, x))
+
+
+def contact_groups(robot: Robot, ground: Ground, friction: Scalar, restitution: Scalar) -> list[Group]:
+    """All groups of a robot; what a contact or the ground does not state is as given here."""
+    mechanism = robot.mechanism
+    by_link: dict[int, list[ContactPoint]] = {}
+    for point in robot.contact_points:
+        i, _ = mechanism.body(point.body)
+        if i >= 0:
+            by_link.setdefault(i, []).append(point)
+    groups: list[Group] = [
+        _ground_group(mechanism, i, points, ground, friction, restitution) for i, points in by_link.items()
+    ]
+    for names in robot.contact_pairs:
+        a, b = (robot.contacts[n] for n in names)
+        groups.append(_pair_group(mechanism, a, b, friction, restitution))
+    return groups
+
+
+def _ground_group(mechanism, i, points, ground: Ground, friction: Scalar, restitution: Scalar) -> GroundGroup:
+    centers = [mechanism.body(p.body)[1].transform_point(p.center) for p in points]
+    return GroundGroup(
+        names=tuple(p.name for p in points),
+        a=i,
+        b=-1,
+        support=support_of(mechanism, [i]),
+        levers=_levers(mechanism, i, centers),
+        friction=tuple(_first(p.friction, ground.friction, friction) for p in points),
+        restitution=tuple(_first(p.restitution, ground.restitution, restitution) for p in points),
+        centers=tuple(centers),
+        radii=tuple(p.radius for p in points),
+    )
+
+
+def _pair_group(mechanism, a: ContactShape, b: ContactShape, friction: Scalar, restitution: Scalar) -> PairGroup:
+    (i, X_a), (j, X_b) = mechanism.body(a.body), mechanism.body(b.body)
+    if i < 0:
+        a, b, i, j, X_a, X_b = b, a, j, i, X_b, X_a
+    ends_a = tuple(X_a.transform_point(c) for c in a.centers)
+    ends_b = tuple(X_b.transform_point(c) for c in b.centers)
+    levers = _levers(mechanism, i, ends_a)
+    for d, lever in _levers(mechanism, j, ends_b).items():
+        levers[d] = levers.get(d, 0) + lever
+    return PairGroup(
+        names=(f"{a.name}|{b.name}",),
+        a=i,
+        b=j,
+        support=support_of(mechanism, [i, j]),
+        levers=levers,
+        friction=(_first(a.friction, b.friction, friction),),
+        restitution=(_first(a.restitution, b.restitution, restitution),),
+        ends_a=ends_a,
+        ends_b=ends_b,
+        radius_a=a.radius,
+        radius_b=b.radius,
+    )
+
+
+def _first(*values: Scalar) -> Scalar:
+    return next(x for x in values if x is not None)
+
+
+def _levers(mechanism: Mechanism, i: int, centers: Sequence[Vector]) -> dict[int, float]:
+    """How fast a point of the link can be at most, for each dof at unit rate: the sum of all lengths on the way."""
+    levers: dict[int, float] = {}
+    reach = max((_length(c) for c in centers), default=0.0)
+    for j in (i, *mechanism.ancestors(i)) if i >= 0 else ():
+        link = mechanism.links[j]
+        for d, S in zip(link.dofs, link.kind.columns, strict=True):
+            lever = _length(S.linear) + _length(S.angular) * reach
+            levers[d] = levers.get(d, 0) + lever * (abs(link.ratio) if is_constant(link.ratio) else 1)
+        slides = any(_length(S.linear) > 0 for S in link.kind.columns) and link.parent >= 0
+        reach += _length(link.placement.p) + (1.0 if slides else 0.0)
+    return levers
+
+
+def _length(p: Vector) -> float:
+    return sum(float(x) ** 2 if is_constant(x) else 1.0 for x in p) ** 0.5

@@ -1,0 +1,101 @@
+"""What the rows of joints allow in a step: velocities at stops, dry friction, torques of motors."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.contact.joint_rows import JointRow
+from pliant.scalar import either, is_constant, maximum, minimum, select
+from pliant.simulation.model import StepModel
+from pliant.simulation.motors import is_saturable
+
+__all__ = ["beyond_stops", "bounds_of", "needs_row"]
+
+Scalar = Any
+Record = dict[str, Any]
+
+# a joint this near its limit is on it [rad or m]
+_TOUCHING = 1e-9
+
+
+def bounds_of(
+    model: StepModel, row: JointRow, q: Sequence[Scalar], v: Sequence[Scalar], drives: Sequence[Record], landing: Scalar
+) -> Record:
+    """The bounds of a joint's row, as `pliant.contact.joint_rows.sweep_joint` takes them.
+
+    Args:
+        drives: torque, gain, lower and upper of each motor.
+        landing: speed with which the joint came onto a limit in the last step, positive at the lower one.
+    """
+    robot, dt, d = model.robot, model.dt, row.dof
+    joint = robot.joints[row.joint]
+    found: Record = {}
+    if "stop" in row.kinds:
+        if joint.is_locked:
+            found |= {"low": 0, "high": 0, "landing": 0}
+        else:
+            found |= _stops(joint, q[robot.q_slice(row.joint).start], v[d], landing, dt)
+    if "friction" in row.kinds:
+        k = d - robot.v_slice(row.joint).start
+        motors = sum((m.dry_friction for m in robot.motors.values() if m.joint == row.joint), 0)
+        found["friction"] = dt * (joint.friction[k] + motors)
+    if "motor" in row.kinds:
+        own = [
+            drive
+            for drive, m in zip(drives, robot.motors.values(), strict=True)
+            if m.joint == row.joint and is_saturable(m)
+        ]
+        for name, key in (("torque", "torque"), ("gain", "gain"), ("least", "lower"), ("most", "upper")):
+            found[name] = dt * sum((drive[key] for drive in own), 0)
+    return found
+
+
+def _stops(joint: Any, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> Record:
+    """Velocities that keep the joint within its limits, or throw it back."""
+    lower, upper = joint.limits.lower[0], joint.limits.upper[0]
+    low = -maximum(x - lower, 0) / dt if _is_bound(lower) else -1e9
+    high = maximum(upper - x, 0) / dt if _is_bound(upper) else 1e9
+    arrival: Scalar = 0
+    e = joint.restitution
+    if not (is_constant(e) and e == 0):
+        # as for contacts: a landing within the step is remembered, and thrown back in the next one
+        if _is_bound(lower):
+            speed = e * maximum(maximum(-rate, landing), 0)
+            on = x - lower <= _TOUCHING
+            arrival = select(either(on, -rate * dt <= x - lower), arrival, -rate)
+            low = select(on, maximum(low, speed), low)
+            high = maximum(high, low)
+        if _is_bound(upper):
+            speed = e * maximum(maximum(rate, -landing), 0)
+            on = upper - x <= _TOUCHING
+            arrival = select(either(on, rate * dt <= upper - x), arrival, -rate)
+            high = select(on, minimum(high, -speed), high)
+            low = minimum(low, high)
+    return {"low": low, "high": high, "landing": arrival}
+
+
+def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:
+    """Whether a joint that moves with u, without its row, breaks a bound."""
+    wrong: Scalar = False
+    if "stop" in row.kinds:
+        wrong = either(u < bounds["low"], u > bounds["high"])
+    if "motor" in row.kinds:
+        torque = bounds["torque"] - bounds["gain"] * u
+        over = either(torque > bounds["most"], torque < bounds["least"])
+        wrong = over if wrong is False else either(wrong, over)
+    return wrong
+
+
+def beyond_stops(model: StepModel, row: JointRow, q: Sequence[Scalar]) -> Scalar:
+    """How far a joint is beyond its limits: what must be added to q to be back, or 0."""
+    joint = model.robot.joints[row.joint]
+    if "stop" not in row.kinds or joint.is_locked:
+        return 0
+    x = q[model.robot.q_slice(row.joint).start]
+    lower, upper = joint.limits.lower[0], joint.limits.upper[0]
+    below = maximum(lower - x, 0) if _is_bound(lower) else 0
+    above = maximum(x - upper, 0) if _is_bound(upper) else 0
+    return below - above
+
+
+def _is_bound(limit: Scalar) -> bool:
+    return not is_constant(limit) or abs(limit) < 1e9
