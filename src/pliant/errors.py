@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["KernelError", "PliantError", "RobotError", "TraceError", "unknown_name"]
+__all__ = ["ContactError", "KernelError", "PliantError", "RobotError", "TraceError", "unknown_name"]
 
 
 class PliantError(Exception):
@@ -20,6 +20,10 @@ class KernelError(PliantError):
 
 class RobotError(PliantError):
     """A robot, or the file that describes it, is not one that can exist."""
+
+
+class ContactError(PliantError):
+    """A ground or a contact law is not one that can exist."""
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "") -> str:

@@ -45,6 +45,9 @@ class Stages:
         self.variables[name] = size
         return name
 
+    def __contains__(self, name: str) -> bool:
+        return name in self.variables or name in self._records
+
     def add(self, function: Callable[..., Any], reads: Sequence[str], writes: Sequence[str]) -> None:
         """Add a stage: ``writes = function(*reads)``, traced now.
 

@@ -1,11 +1,9 @@
-"""Rows of joints in the contact solver: limits, dry friction, locks, and motors at their limit.
+"""Rows of joints in the contact solver: limits, locks and dry friction.
 
-Joint d has one row, e_d. Three things may act along it, each with an impulse of its own:
+Joint d has one row, e_d. Two things may act along it, each with an impulse of its own:
 
 - a limit or a lock keeps the velocity u within [low, high]: the impulse is what brings it there;
-- dry friction wants u = 0, with |p| <= f dt;
-- a motor that would give more than it can is corrected: with its torque T(u) = a - g u part of the step
-  already, the impulse p makes dt T(u) + p the most that it has. Since A contains dt g, 1 - dt g G > 0.
+- dry friction wants u = 0, with |p| <= f dt.
 """
 
 from collections.abc import Sequence
@@ -29,7 +27,7 @@ class JointRow:
 
     Attributes:
         dof: which one; joint: whose.
-        kinds: which of "stop", "friction" and "motor" there are, in this order.
+        kinds: which of "stop" and "friction" there are, in this order.
     """
 
     dof: int
@@ -65,8 +63,7 @@ def sweep_joint(
 
     Args:
         vectors: from `joint_row_vectors`.
-        bounds: "low", "high" of the velocity at stops; "friction" f dt; "torque" a dt, "gain" g dt, "least"
-            and "most" of the motor, times dt; those that there are.
+        bounds: "low" and "high" of the velocity at stops; "friction" f dt.
         impulse: one for each kind.
     """
     G, rate = vectors["G"], vectors["rate"]
@@ -78,12 +75,8 @@ def sweep_joint(
         if kind == "stop":
             change = minimum(maximum(free, bounds["low"]), bounds["high"]) - free
             p_new = change * rate
-        elif kind == "friction":
-            p_new = minimum(maximum(-free * rate, -bounds["friction"]), bounds["friction"])
         else:
-            torque = bounds["torque"] - bounds["gain"] * free
-            missing = minimum(maximum(torque, bounds["least"]), bounds["most"]) - torque
-            p_new = missing / (1 - bounds["gain"] * G)
+            p_new = minimum(maximum(-free * rate, -bounds["friction"]), bounds["friction"])
         u = free + G * p_new
         new.append(p_new)
     total = sum(new, 0) - sum(impulse, 0)

@@ -144,7 +144,8 @@ def _check_parameters(law: Any, *names: str) -> None:
 def check_law(law: Any) -> Any:
     """The law itself, if it can be traced and returns a normal force and two components of friction.
 
-    Only the form is checked, not the physics: whether it pulls or adds energy depends on its arguments.
+    Only the form is checked, not the physics: whether it pulls or adds energy depends on its arguments. A
+    law that keeps symbols or scalars of a trace as its attributes cannot be tried, and passes.
     """
     if not callable(law):
         raise ContactError(

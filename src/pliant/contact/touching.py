@@ -16,7 +16,7 @@ from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.scalar import is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Transform, Vector
 
-__all__ = ["Group", "GroundGroup", "PairGroup", "Touch", "contact_groups"]
+__all__ = ["GroundGroup", "Group", "PairGroup", "Touch", "contact_groups"]
 
 Scalar = Any
 

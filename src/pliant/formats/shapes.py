@@ -3,6 +3,7 @@
 from pliant.errors import RobotError
 from pliant.formats.attributes import number, numbers, placement, required
 from pliant.formats.journal import Journal
+from pliant.formats.meshes import MeshFile
 from pliant.formats.packages import EscapingPathError, MissingFileError, Packages
 from pliant.formats.xml import Element
 from pliant.robot import Geometry
@@ -70,7 +71,9 @@ class Shapes:
         except MissingFileError as problem:
             self.journal.ignored("<mesh>", f"{problem}: shape without a file", mesh.line)
         scale = numbers(mesh, "scale", 3, self.journal, (1, 1, 1))
-        return Geometry("mesh", (), X_BG, file=file, scale=scale, name=name, color=color)
+        # a file that was not found may be found later, in folders given then
+        source = MeshFile(reference, self.packages.folder, tuple(self.packages.given))
+        return Geometry("mesh", (), X_BG, file=file, scale=scale, name=name, color=color, mesh=source)
 
     def _define(self, material: Element) -> None:
         """Remember a named colour; the first definition holds."""

@@ -21,12 +21,13 @@ MAX_DEPTH = 100
 
 @dataclass(slots=True)
 class Element:
-    """An XML element: tag, attributes, children, and the line it starts on."""
+    """An XML element: tag, attributes, children, the line it starts on, and its text if that was asked for."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     children: list["Element"] = field(default_factory=list)
+    text: str = ""
 
     def all(self, tag: str) -> list["Element"]:
         """The children with this tag, in file order."""
@@ -65,16 +66,18 @@ def _near_files(path: Path) -> str:
     return f"in that folder: {', '.join(near)}" if near else f"no robot file is in {folder}"
 
 
-def parse_xml(data: bytes, source: str) -> Element:
+def parse_xml(data: bytes, source: str, *, texts: bool = False, max_bytes: int = MAX_BYTES) -> Element:
     """The root element of an XML document.
 
     Args:
         data: the document.
         source: its file name, for messages.
+        texts: whether elements keep the text between their tags; a URDF has none that matters.
+        max_bytes: largest size to accept.
     """
-    if len(data) > MAX_BYTES:
-        raise RobotError(f"{source} is larger than {MAX_BYTES // 1_000_000} MB: that is no robot description")
-    reader = _Reader(source)
+    if len(data) > max_bytes:
+        raise RobotError(f"{source} is larger than {max_bytes // 1_000_000} MB: that is no robot description")
+    reader = _Reader(source, texts)
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
@@ -89,8 +92,10 @@ def parse_xml(data: bytes, source: str) -> Element:
 class _Reader:
     """Collects the elements that expat reports."""
 
-    def __init__(self, source: str):
+    def __init__(self, source: str, texts: bool):
         self.source = source
+        # pieces of the text of each open element: joined once, at its end
+        self.texts: list[list[str]] | None = [[]] if texts else None
         self.document = Element("", {}, 0)
         self.open = [self.document]
         self.count = 0
@@ -100,6 +105,8 @@ class _Reader:
         self.parser.EndElementHandler = self.end
         self.parser.StartDoctypeDeclHandler = self.doctype
         self.parser.EntityDeclHandler = self.entity
+        if texts:
+            self.parser.CharacterDataHandler = self.characters
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
@@ -108,9 +115,17 @@ class _Reader:
         element = Element(tag, attributes, self.parser.CurrentLineNumber)
         self.open[-1].children.append(element)
         self.open.append(element)
+        if self.texts is not None:
+            self.texts.append([])
 
     def end(self, tag: str) -> None:
-        self.open.pop()
+        element = self.open.pop()
+        if self.texts is not None:
+            element.text = "".join(self.texts.pop())
+
+    def characters(self, text: str) -> None:
+        assert self.texts is not None
+        self.texts[-1].append(text)
 
     def doctype(self, name: str, system_id: str | None, public_id: str | None, has_subset: bool) -> None:
         if has_subset or system_id:

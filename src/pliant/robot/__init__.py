@@ -1,17 +1,20 @@
 """Robots: frozen trees of bodies and joints, the builder that makes them, and the view the algorithms take."""
 
 from pliant.robot.builder import RobotBuilder
+from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.joints import (
     Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical,
 )  # fmt: skip
 from pliant.robot.mechanism import Link, Mechanism
-from pliant.robot.model import Body, Closure, Frame, FrameSpring, Geometry, Joint, Limits, Mimic, Motor
+from pliant.robot.model import (
+    Body, Closure, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor,
+)  # fmt: skip
 from pliant.robot.named import Named
 from pliant.robot.report import Finding, Report
 from pliant.robot.robot import Robot
 
 __all__ = [
-    "Body", "Closure", "Continuous", "Finding", "Fixed", "Frame", "FrameSpring", "Free", "Geometry", "Helical",
-    "Joint", "JointKind", "Limits", "Link", "Mechanism", "Mimic", "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute",
-    "Robot", "RobotBuilder", "Spherical",
+    "Body", "Closure", "ContactPoint", "ContactShape", "Continuous", "Finding", "Fixed", "Frame", "FrameSpring",
+    "Free", "Geometry", "Helical", "Joint", "JointKind", "Limits", "Link", "Mechanism", "MeshSource", "Mimic",
+    "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder", "Spherical",
 ]  # fmt: skip

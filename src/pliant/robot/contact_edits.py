@@ -1,6 +1,6 @@
 """Copies of a robot that touch with more, or less."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,11 +16,24 @@ if TYPE_CHECKING:
 
 __all__ = ["ContactEdits"]
 
+Scalar = Any
+
 
 class ContactEdits:
     """The methods of `Robot` that change what of it can touch."""
 
-    def with_contact(self, frame: str, **options: Any) -> "Robot":
+    def with_contact(
+        self,
+        frame: str,
+        *,
+        radius: Scalar = 0,
+        points: Sequence[Sequence[Scalar]] | None = None,
+        box: Sequence[Scalar] | None = None,
+        length: Scalar | None = None,
+        name: str | None = None,
+        friction: Scalar | None = None,
+        restitution: Scalar | None = None,
+    ) -> "Robot":
         """A copy that touches with a shape more, at a frame.
 
         Without options it is a point; with ``radius`` a sphere; with ``radius`` and ``length`` a capsule along the
@@ -28,16 +41,18 @@ class ContactEdits:
 
         Args:
             frame: name of a frame, body or joint.
-            options: of one shape:
-
-                - radius: [m], 0 for points.
-                - points: [(x, y, z), ...] in the frame [m], in place of its origin.
-                - box: full sizes (x, y, z) [m].
-                - length: of a capsule's segment, between the centers of its ends [m].
-                - name: of the shape, by default the frame's.
-                - friction, restitution: its own; None for those of the ground and the contact model.
+            radius: [m], 0 for points.
+            points: [(x, y, z), ...] in the frame [m], in place of its origin.
+            box: full sizes (x, y, z) [m].
+            length: of a capsule's segment, between the centers of its ends [m].
+            name: of the shape, by default the frame's.
+            friction, restitution: its own; None for those of the ground and the contact model.
         """
-        return self._with_shapes([contacts.shape_at(self._touching, frame, **options)])
+        shape = contacts.shape_at(
+            self._touching, frame, radius=radius, points=points, box=box, length=length, name=name,
+            friction=friction, restitution=restitution,
+        )  # fmt: skip
+        return self._with_shapes([shape])
 
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":
         """A copy that touches with the same shape at several frames; options as in `with_contact`, but for ``name``.
@@ -71,6 +86,7 @@ class ContactEdits:
         *,
         points: int = 8,
         merge: float = MERGE,
+        limit: int | None = 12,
         packages: str | Path | Iterable[str | Path] = (),
     ) -> "Robot":
         """A copy that touches with the collision shapes of its bodies.
@@ -84,9 +100,11 @@ class ContactEdits:
             bodies: which ones, all if None.
             points: most points for a mesh or a cylinder, at least 4; a cylinder gets at least 6.
             merge: points on one rigid part that are at most so far apart are one [m].
+            limit: most points on one rigid part, a body with those fixed to it; None for all. Those are kept that
+                keep the outline of the part best.
             packages: more folders to find mesh files in, beside those given on loading.
         """
-        shapes, findings = collision_contacts(self._touching, bodies, points, merge, packages)
+        shapes, findings = collision_contacts(self._touching, bodies, points, merge, limit, packages)
         robot = self._with_shapes(shapes)
         return replace(robot, report=Report([*robot.report, *findings]))
 

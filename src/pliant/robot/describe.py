@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
 from pliant.scalar import is_constant
 from pliant.spatial import Transform
@@ -39,6 +40,10 @@ def table(robot: "Robot") -> str:
     own = [name for name in robot.frames if name not in robot.bodies]
     if own:
         lines.append("frames: " + ", ".join(own))
+    if robot.contacts:
+        lines.append("contacts: " + ", ".join(_contact(shape) for shape in robot.contacts.values()))
+    if robot.contact_pairs:
+        lines.append("contact pairs: " + ", ".join(f"{a} with {b}" for a, b in robot.contact_pairs))
     if len(robot.report):
         lines.append(f"report: {len(robot.report)} remarks, see robot.report")
     return "\n".join([head, *lines])
@@ -70,6 +75,12 @@ def _limits(joint: Joint) -> str:
     if all(is_constant(x) and math.isinf(x) for pair in pairs for x in pair):
         return ""
     return " ".join(f"[{_number(low)}, {_number(high)}]" for low, high in pairs)
+
+
+def _contact(shape: ContactShape) -> str:
+    count = len(shape.centers)
+    what = shape.kind if shape.kind != "points" else "point" if count == 1 else f"{count} points"
+    return f"{shape.name} ({what})"
 
 
 def _number(x: Scalar) -> str:
@@ -122,6 +133,12 @@ def _content(robot: "Robot") -> Iterator[str]:
         yield f"closure {c.name!r} {c.kind} {c.a!r} {c.b!r} {_exact((c.length,))}"
     for s in robot.springs.values():
         yield f"spring {s.name!r} {s.a!r} {s.b!r} {_exact((s.stiffness, s.damping, s.length))}"
+    for shape in robot.contacts.values():
+        numbers = [*(x for center in shape.centers for x in center), shape.radius]
+        own = " ".join("-" if x is None else _exact((x,)) for x in (shape.friction, shape.restitution))
+        yield f"contact {shape.name!r} {shape.body!r} {shape.kind} {_exact(numbers)} {own}"
+    for a, b in robot.contact_pairs:
+        yield f"contact pair {a!r} {b!r}"
 
 
 def _pose(X: Transform) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pliant.robot import checks
+from pliant.robot.contact_edits import ContactEdits
 from pliant.robot.joints import Scalars
 from pliant.robot.lumping import lumped
 from pliant.robot.model import Closure, Frame, FrameSpring, Motor
@@ -18,7 +19,7 @@ __all__ = ["Edits"]
 Scalar = Any
 
 
-class Edits:
+class Edits(ContactEdits):
     """The methods of `Robot` that make copies; the robot itself never changes."""
 
     @property

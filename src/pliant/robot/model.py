@@ -1,21 +1,33 @@
 """The parts of a robot: bodies, joints, frames, motors. Frozen; numbers may be any scalar."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
 
 from pliant.robot.joints import JointKind
 from pliant.spatial import Inertia, Transform
 
 __all__ = [
-    "CONTROLS", "WORLD", "Body", "Closure", "Frame", "FrameSpring", "Geometry", "Joint", "Limits", "Mimic", "Motor",
+    "CONTROLS", "WORLD", "Body", "Closure", "Frame", "FrameSpring", "Geometry", "Joint", "Limits",
+    "MeshSource", "Mimic", "Motor",
 ]  # fmt: skip
 
 Scalar = Any
 
 WORLD = "world"
 """Name of the body that never moves."""
+
+
+class MeshSource(Protocol):
+    """What can tell the points of a mesh; readers of files bring it, since this layer reads none."""
+
+    def points(self, packages: Iterable[str | Path] = ()) -> np.ndarray:
+        """Its points (n, 3), before scaling [m]; ``packages`` are more folders to look in."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,7 @@ class Geometry:
         file: of a mesh.
         scale: of a mesh, along each axis.
         color: red, green, blue, opacity in [0, 1], or None.
+        mesh: what reads the points of a mesh, on demand; see `pliant.formats.MeshFile`.
     """
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "mesh"]
@@ -38,6 +51,7 @@ class Geometry:
     scale: tuple[float, ...] = (1, 1, 1)
     name: str = ""
     color: tuple[float, ...] | None = None
+    mesh: MeshSource | None = None
 
 
 @dataclass(frozen=True)

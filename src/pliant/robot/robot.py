@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import describe
+from pliant.robot.contacts import ContactPoint, ContactShape, points_of
 from pliant.robot.edits import Edits
 from pliant.robot.mechanism import Mechanism
 from pliant.robot.model import WORLD, Body, Closure, Frame, FrameSpring, Joint, Motor
@@ -36,6 +37,8 @@ class Robot(Edits):
         gravity: its acceleration in the world frame [m/s^2].
         closures: frames held together beside the tree.
         springs: between frames.
+        contacts: shapes that can touch the ground.
+        contact_pairs: names of two of them that can touch each other, too.
         report: what was odd, dropped, guessed or mended on the way here.
     """
 
@@ -48,6 +51,8 @@ class Robot(Edits):
     report: Report = field(default_factory=Report)
     closures: Named[Closure] = field(default_factory=lambda: Named("closure", ()))
     springs: Named[FrameSpring] = field(default_factory=lambda: Named("spring", ()))
+    contacts: Named[ContactShape] = field(default_factory=lambda: Named("contact", ()))
+    contact_pairs: tuple[tuple[str, str], ...] = ()
 
     # ---- sizes and layout
 
@@ -124,6 +129,11 @@ class Robot(Edits):
             return Frame(WORLD, WORLD, Transform.identity())
         valid = dict.fromkeys([*self.frames, *self.joints, WORLD])
         raise RobotError(unknown_name("frame", name, valid, self.frames.owner))
+
+    @cached_property
+    def contact_points(self) -> tuple[ContactPoint, ...]:
+        """Every point that can touch the ground, in the order of the contacts."""
+        return points_of(self.contacts.values())
 
     # ---- configurations
 

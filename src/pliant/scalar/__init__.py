@@ -2,12 +2,13 @@
 
 from pliant.scalar.expr import Expr
 from pliant.scalar.functions import (
-    abs, acos, asin, atan2, both, cos, either, equal, exp, floor, is_constant, log, maximum, minimum,
-    negation, select, sin, sqrt, tan,
+    abs, acos, asin, atan2, both, cos, either, equal, exp, floor, is_constant, log, lookup, maximum,
+    minimum, negation, select, sin, sqrt, tan,
 )  # fmt: skip
 from pliant.scalar.graph import Graph
+from pliant.scalar.table import Table
 
 __all__ = [
-    "Expr", "Graph", "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "exp", "floor",
-    "is_constant", "log", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
+    "Expr", "Graph", "Table", "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "exp", "floor",
+    "is_constant", "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
 ]  # fmt: skip

@@ -24,9 +24,9 @@ class Expr:
 
     Attributes:
         graph: the arena it lives in.
-        op: name of the operation, a key of `pliant.scalar.ops.TABLE`, or "input" or "const".
+        op: name of the operation, a key of `pliant.scalar.ops.TABLE`, or "input", "const" or "lookup".
         args: the nodes it acts on.
-        value: the number of a "const", the name of an "input", otherwise None.
+        value: the number of a "const", the name of an "input", the table of a "lookup", otherwise None.
         index: its place in the graph.
     """
 
@@ -141,6 +141,8 @@ class Expr:
         if self.op == "input":
             return str(self.value)
         shown = ", ".join(f"%{a.index}" if a.args else repr(a) for a in self.args)
+        if self.op == "lookup":
+            shown = f"{self.value!r}, {shown}"
         return f"%{self.index} = {self.op}({shown})"
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.errors import TraceError
 from pliant.scalar.expr import Expr
 from pliant.scalar.ops import TABLE
+from pliant.scalar.table import Table
 
 __all__ = [
     "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "evaluate", "exp", "floor", "is_constant",
-    "log", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
+    "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
 Scalar = Any
@@ -112,6 +114,32 @@ def minimum(a: Scalar, b: Scalar) -> Scalar:
 def maximum(a: Scalar, b: Scalar) -> Scalar:
     """The larger one."""
     return evaluate("max", a, b)
+
+
+def lookup(table: Table, index: Scalar) -> Scalar:
+    """The entry of a constant table at a whole number, clamped to the table; NaN at NaN.
+
+    Between whole numbers it is the entry below: interpolate around it. The derivative is zero. Symbols
+    cannot look up: a table has no formula.
+
+    Args:
+        table: the numbers; a sequence of them is made a `Table` on every call, so make it once.
+        index: 0 for the first entry.
+    """
+    if not isinstance(table, Table):
+        table = Table(table)
+    if isinstance(index, _PLAIN):
+        return table.at(float(index))
+    if isinstance(index, np.ndarray):
+        if index.dtype != object:
+            return table.column(index)
+        return np.vectorize(lambda k: lookup(table, k), otypes=[object])(index)
+    if isinstance(index, Expr):
+        return index.graph.lookup(table, index)
+    raise TraceError(
+        f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula; "
+        "use numbers, arrays or traced scalars, or a function with a formula instead of the table"
+    )
 
 
 def equal(a: Scalar, b: Scalar) -> Scalar:

@@ -82,6 +82,8 @@ def _risky(nodes: Sequence[Expr]) -> set[int]:
 
 
 def _partials(node: Expr) -> tuple:
+    if node.op == "lookup":
+        return (0,)
     row = TABLE[node.op]
     if row.partials is not None:
         return row.partials(*node.args, node)

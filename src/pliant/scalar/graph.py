@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from pliant.errors import TraceError
 from pliant.scalar import ops
 from pliant.scalar.expr import Expr
+from pliant.scalar.table import Table
 
 __all__ = ["Graph"]
 
@@ -194,6 +195,15 @@ class Graph:
         if half:
             result = self.mul(result, self.apply("sqrt", a))
         return result if exponent.value >= 0 else self.div(1, result)
+
+    def lookup(self, table: Table, index) -> Expr:
+        """The entry of a constant table at a node; tables of equal numbers are one."""
+        index = self.lift(index)
+        if index.op == "const":
+            return self.constant(table.at(index.value))
+        key = ("lookup", table.digest, index.index)
+        node = self._interned.get(key)
+        return self._intern(key, "lookup", (index,), table) if node is None else node
 
     def apply(self, op: str, *args) -> Expr:
         """The node of any operation of the table, folded."""

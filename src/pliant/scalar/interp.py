@@ -7,7 +7,7 @@ import numpy as np
 
 from pliant.errors import TraceError
 from pliant.scalar.expr import Expr
-from pliant.scalar.functions import evaluate, is_constant
+from pliant.scalar.functions import evaluate, is_constant, lookup
 
 __all__ = ["interpret", "nodes_of"]
 
@@ -31,6 +31,8 @@ def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Sca
             if node.value not in values:
                 raise TraceError(f"the graph's input {node.value!r} has no value; given: {sorted(values)}")
             found[node.index] = values[node.value]
+        elif node.op == "lookup":
+            found[node.index] = lookup(node.value, found[node.args[0].index])
         else:
             found[node.index] = evaluate(node.op, *(found[a.index] for a in node.args))
     return [found[node.index] for node in outputs]

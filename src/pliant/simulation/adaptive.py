@@ -24,7 +24,15 @@ from pliant.robot import Robot
 from pliant.scalar import abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
 from pliant.simulation.runge_kutta import DORMAND_PRINCE, Acceleration, Stage, combination, explicit_step
 
-__all__ = ["NO_STEP_SMALL_ENOUGH", "TOO_MANY_STEPS", "StepControl", "Trial", "adaptive_body", "adaptive_pieces"]
+__all__ = [
+    "NO_STEP_SMALL_ENOUGH",
+    "TOO_MANY_STEPS",
+    "StepControl",
+    "Trial",
+    "adaptive_body",
+    "adaptive_pieces",
+    "trial_step",
+]
 
 Scalar = Any
 

@@ -117,7 +117,7 @@ class DenseSolver:
         outputs = (*_ROWS, "t", "q", "v", "h", "trouble", "accepted", "rejected", "arrived")
         program = Program(sizes, inputs, outputs, (first, Loop((step,), "steps", "arrived", writes=_ROWS)))
         scalars = {"t", "h", "trouble", "t_end", "accepted", "rejected", "arrived", "step_t", "step_h", "step_taken"}
-        shapes = {n: () if n in scalars else (size,) for n, size in sizes.items()}
+        shapes: dict[str, tuple[int, ...]] = {n: () if n in scalars else (size,) for n, size in sizes.items()}
         shapes["step_stages"] = (len(DORMAND_PRINCE.b), 2, robot.nv)
         self._kernel = Kernel(
             program, {n: shapes[n] for n in inputs}, {n: shapes[n] for n in outputs}, name="dense_solver"

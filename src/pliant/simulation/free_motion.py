@@ -62,16 +62,21 @@ class FreeMotion:
 
 
 def free_motion(
-    model: StepModel, q: Sequence[Scalar], v: Sequence[Scalar], u: Sequence[Scalar], t: Scalar
+    model: StepModel,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    u: Sequence[Scalar],
+    t: Scalar,
+    saturated: Sequence[Scalar] | None = None,
 ) -> FreeMotion:
-    """The motion of a step if nothing touched."""
+    """The motion of a step if nothing touched; ``saturated`` motors are at their limits."""
     robot, dt = model.robot, model.dt
     mechanism = robot.mechanism
     poses = link_poses(mechanism, q, about_root=True)
     origin = root_origin(model, q)
 
     # what pulls and pushes
-    joints = joint_forces(model, q, v, u, t)
+    joints = joint_forces(model, q, v, u, t, saturated)
     on_links = external_link_forces(robot, model.forces, poses, t, dt)
     for i, f in spring_link_forces(robot, poses, origin, q, v).items():
         on_links[i] = on_links[i] + f if i in on_links else f
@@ -92,7 +97,12 @@ def free_motion(
 
 
 def joint_forces(
-    model: StepModel, q: Sequence[Scalar], v: Sequence[Scalar], u: Sequence[Scalar], t: Scalar
+    model: StepModel,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    u: Sequence[Scalar],
+    t: Scalar,
+    saturated: Sequence[Scalar] | None = None,
 ) -> JointForces:
     """Springs, damping and motors at the dofs."""
     robot = model.robot
@@ -106,7 +116,7 @@ def joint_forces(
             d = link.dofs[0]
             f[d] = f[d] - link.ratio * joint.stiffness * (link.position(q)[0] - joint.rest)
             stiffness[d] = stiffness[d] + link.ratio * link.ratio * joint.stiffness
-    given = drives(robot, q, v, u, t)
+    given = drives(robot, q, v, u, t, saturated)
     for drive in given:
         d, square = drive.dof, drive.ratio * drive.ratio
         f[d] = f[d] + drive.ratio * drive.torque

@@ -1,4 +1,4 @@
-"""What the rows of joints allow in a step: velocities at stops, dry friction, torques of motors."""
+"""What the rows of joints allow in a step: velocities at stops, and dry friction."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from pliant.contact.joint_rows import JointRow
 from pliant.scalar import either, is_constant, maximum, minimum, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.motors import is_saturable
 
 __all__ = ["beyond_stops", "bounds_of", "needs_row"]
 
@@ -18,12 +17,11 @@ _TOUCHING = 1e-9
 
 
 def bounds_of(
-    model: StepModel, row: JointRow, q: Sequence[Scalar], v: Sequence[Scalar], drives: Sequence[Record], landing: Scalar
+    model: StepModel, row: JointRow, q: Sequence[Scalar], v: Sequence[Scalar], landing: Scalar
 ) -> Record:
     """The bounds of a joint's row, as `pliant.contact.joint_rows.sweep_joint` takes them.
 
     Args:
-        drives: torque, gain, lower and upper of each motor.
         landing: speed with which the joint came onto a limit in the last step, positive at the lower one.
     """
     robot, dt, d = model.robot, model.dt, row.dof
@@ -38,14 +36,6 @@ def bounds_of(
         k = d - robot.v_slice(row.joint).start
         motors = sum((m.dry_friction for m in robot.motors.values() if m.joint == row.joint), 0)
         found["friction"] = dt * (joint.friction[k] + motors)
-    if "motor" in row.kinds:
-        own = [
-            drive
-            for drive, m in zip(drives, robot.motors.values(), strict=True)
-            if m.joint == row.joint and is_saturable(m)
-        ]
-        for name, key in (("torque", "torque"), ("gain", "gain"), ("least", "lower"), ("most", "upper")):
-            found[name] = dt * sum((drive[key] for drive in own), 0)
     return found
 
 
@@ -74,15 +64,8 @@ def _stops(joint: Any, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> 
 
 
 def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:
-    """Whether a joint that moves with u, without its row, breaks a bound."""
-    wrong: Scalar = False
-    if "stop" in row.kinds:
-        wrong = either(u < bounds["low"], u > bounds["high"])
-    if "motor" in row.kinds:
-        torque = bounds["torque"] - bounds["gain"] * u
-        over = either(torque > bounds["most"], torque < bounds["least"])
-        wrong = over if wrong is False else either(wrong, over)
-    return wrong
+    """Whether a joint that moves with u, without its row, goes through a stop."""
+    return either(u < bounds["low"], u > bounds["high"]) if "stop" in row.kinds else False
 
 
 def beyond_stops(model: StepModel, row: JointRow, q: Sequence[Scalar]) -> Scalar:

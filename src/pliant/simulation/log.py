@@ -144,7 +144,7 @@ class Log:
     def to_frame(self) -> Any:
         """A pandas.DataFrame with a row a step and the columns of `to_dict`; for many robots indexed by (robot, t)."""
         try:
-            import pandas
+            import pandas  # type: ignore[reportMissingImports]
         except ImportError:
             raise PliantError("log.to_frame() needs pandas, which is not installed: pip install pandas") from None
         flat = self.to_dict()

@@ -5,7 +5,7 @@
 
 It has order 2, is its own inverse backward in time, is stable however stiff the springs, and keeps
 quadratic invariants, such as energy and momentum of a free body, to rounding [Hairer, Lubich, Wanner
-2006, *Geometric Numerical Integration*, II.1.3 and IV.2]. v1 is found by simplified Newton iterations
+2006, *Geometric Numerical Integration*, IV.2]. v1 is found by simplified Newton iterations
 
     v1 <- v1 - A^-1 r,      r = M(qm) (v1 - v) - dt (force - h),      A = M(q) + dt/2 D + dt^2/4 K
 
@@ -34,7 +34,9 @@ Linear = Callable[..., tuple[Sequence[Scalar], Sequence[Scalar]]]
 CONVERGED, ROUNDING = 1e-13, 1e-8
 
 
-def midpoint_factor(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar, linear: Linear | None) -> Factor:
+def midpoint_factor(
+    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar, linear: Linear | None
+) -> Factor:
     """The factor of A = M(q) + dt/2 D + dt^2/4 K.
 
     Args:
@@ -89,7 +91,7 @@ def midpoint_step(
         t: time at the start [s].
         q: configuration at the start, nq.
         v: velocity at the start, nv.
-        dt: length of the step [s].
+        dt: length of the step, not zero [s].
         linear: see `midpoint_factor`.
 
     Returns:
@@ -131,7 +133,9 @@ def midpoint_body(
     places = [(d, e) for d in range(robot.nv) for e in above[d]]
 
     def begin(q, v, dt, *values):
-        diagonals = None if linear is None else lambda q, v: linear(q, v, *values)
+        def diagonals(q, v):
+            return linear(q, v, *values) if linear else ([0] * robot.nv, [0] * robot.nv)
+
         factor = midpoint_factor(robot, list(q), list(v), dt[0], diagonals)
         return [*factor.D_inverse, *(factor.L[d][e] for d, e in places)], list(v), [float("inf")]
 
@@ -155,9 +159,7 @@ def midpoint_body(
     body = [
         Block(begin, ("q", "v", "dt", *reads), ("midpoint_factor", "midpoint_v", "midpoint_change")),
         Loop((step,), iterations, "midpoint_solved"),
-        Block(
-            finish, ("t", "q", "v", "dt", "midpoint_v", "midpoint_solved", "unsolved"), ("t", "q", "v", "unsolved")
-        ),
+        Block(finish, ("t", "q", "v", "dt", "midpoint_v", "midpoint_solved", "unsolved"), ("t", "q", "v", "unsolved")),
     ]
     sizes = dict.fromkeys(("midpoint_change", "midpoint_solved", "iterations", "unsolved"), 1)
     return {"midpoint_v": robot.nv, "midpoint_factor": robot.nv + len(places), **sizes}, body

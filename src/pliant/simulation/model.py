@@ -65,7 +65,6 @@ class StepModel:
     def joint_rows(self) -> list[JointRow]:
         """Joints that have a row in the solver, and what acts along it."""
         robot, found = self.robot, []
-        saturable = {m.joint for m in robot.motors.values() if is_saturable(m)}
         dry = {m.joint for m in robot.motors.values() if not _is_zero(m.dry_friction)}
         for link in robot.mechanism.links:
             joint = robot.joints[link.name]
@@ -77,8 +76,6 @@ class StepModel:
                     kinds.append("stop")
                 if not _is_zero(joint.friction[k]) or joint.name in dry:
                     kinds.append("friction")
-                if joint.name in saturable:
-                    kinds.append("motor")
                 if kinds:
                     found.append(JointRow(d, joint.name, tuple(kinds)))
         return found
@@ -109,6 +106,11 @@ class StepModel:
     def has_rows(self) -> bool:
         """Whether there is anything for the solver."""
         return bool(self.groups or self.joint_rows or self.closures)
+
+    @cached_property
+    def has_saturable_motors(self) -> bool:
+        """Whether a motor's limit has to be watched through the step."""
+        return any(is_saturable(m) for m in self.robot.motors.values())
 
     @property
     def joint_impulses(self) -> int:

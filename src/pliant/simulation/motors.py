@@ -6,7 +6,7 @@ from typing import Any
 
 from pliant.errors import PliantError, TraceError
 from pliant.robot import Motor, Robot
-from pliant.scalar import is_constant, maximum, minimum
+from pliant.scalar import either, is_constant, maximum, minimum, select
 
 __all__ = ["Drive", "drives", "is_saturable", "torque_bounds"]
 
@@ -25,6 +25,7 @@ class Drive:
         torque: without the parts that follow, at the joint [N m or N].
         stiffness, damping: the motor's gains.
         lower, upper: what it can give.
+        wanted: torque, stiffness and damping as if there was no limit.
     """
 
     motor: Motor
@@ -35,6 +36,7 @@ class Drive:
     damping: Scalar
     lower: Scalar
     upper: Scalar
+    wanted: tuple[Scalar, Scalar, Scalar] = (0, 0, 0)
 
 
 def is_saturable(motor: Motor) -> bool:
@@ -43,11 +45,23 @@ def is_saturable(motor: Motor) -> bool:
     return has_gains and not (is_constant(motor.effort_limit) and motor.effort_limit == float("inf"))
 
 
-def drives(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], u: Sequence[Scalar], t: Scalar) -> list[Drive]:
-    """What every motor gives for the controls u; the position part counts from q."""
+def drives(
+    robot: Robot,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    u: Sequence[Scalar],
+    t: Scalar,
+    saturated: Sequence[Scalar] | None = None,
+) -> list[Drive]:
+    """What every motor gives for the controls u; the position part counts from q.
+
+    Args:
+        saturated: for each motor 1 if it is at its upper limit, -1 at its lower one, else 0: there it
+            gives that much, whatever the motion.
+    """
     links = {link.name: link for link in robot.mechanism.links}
     found = []
-    for motor, control in zip(robot.motors.values(), u, strict=True):
+    for k, (motor, control) in enumerate(zip(robot.motors.values(), u, strict=True)):
         link = links[motor.joint]
         x, rate = link.position(q)[0], link.rate(v)[0]
         lower, upper = torque_bounds(motor, rate)
@@ -61,7 +75,12 @@ def drives(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], u: Sequence[S
             torque, stiffness, damping = motor.kp * (control - x), motor.kp, motor.kd
         else:
             torque, damping = motor.kd * control, motor.kd
-        found.append(Drive(motor, link.dofs[0], link.ratio, torque, stiffness, damping, lower, upper))
+        wanted = torque, stiffness, damping
+        if saturated is not None and is_saturable(motor):
+            high, low = saturated[k] > 0, saturated[k] < 0
+            torque = select(high, upper, select(low, lower, torque))
+            stiffness, damping = (select(either(high, low), 0, x) for x in (stiffness, damping))
+        found.append(Drive(motor, link.dofs[0], link.ratio, torque, stiffness, damping, lower, upper, wanted))
     return found
 
 

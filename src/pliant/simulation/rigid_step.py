@@ -13,10 +13,12 @@ from pliant.contact.solver import (
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.factor import Factor
+from pliant.robot import Link, Motor
 from pliant.scalar import abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.free_motion import free_motion
 from pliant.simulation.joint_bounds import beyond_stops, bounds_of, needs_row
 from pliant.simulation.model import StepModel
+from pliant.simulation.motors import Drive, drives, is_saturable
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.trouble import trouble_of
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
@@ -32,6 +34,12 @@ _CORRECTIONS = 8
 
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
+
+# rounds to find out which motors and joints are at their limits
+_ROUNDS = 4
+
+# a torque this many times larger than it was is taken for saturated if it would be beyond the limit
+_NEARLY = 1 + 1e-6
 
 # loops that are open less than this are closed [m, rad]
 _CLOSED = 1e-9
@@ -52,6 +60,7 @@ class RigidStep:
         stages.variable("w", nv)
         stages.variable("v next", nv)
         stages.variable("shift", nv)
+        stages.variable("saturated", model.robot.nu)
         for name in ("error", "converged", "residual", "sweeps", "settled", "joints on", "deep"):
             stages.variable(name, 1)
         for k, group in enumerate(model.groups):
@@ -63,11 +72,41 @@ class RigidStep:
 
     # ---- stages, in the order of the step
 
+    @contextmanager
+    def until_limits_agree(self) -> Iterator[None]:
+        """Rounds until every motor and joint that is at a limit is known, which they are at once as a rule.
+
+        The first round takes for saturated what was in the last step. Rows of joints join in only where one
+        would go through its stop.
+        """
+        model = self.model
+        if not (model.joint_rows or model.has_saturable_motors):
+            yield
+            return
+
+        def stage(m: StepModel, q, v, u, clock, torques, stops, landings):
+            given = drives(m.robot, q, v, u, clock[0] * m.dt)
+            saturated = [_saturation(d, torque * _NEARLY) for d, torque in zip(given, torques, strict=True)]
+            bounds = [
+                bounds_of(m, row, q, v, landings[k] if len(landings) else 0) for k, row in enumerate(m.joint_rows)
+            ]
+            needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
+            needed += [negation(equal(p, 0)) for p in stops]
+            return bounds, saturated, [1 if model.always_has_joint_rows else _any(needed)]
+
+        self._add(
+            stage,
+            ("q", "v", "u", "clock", "torques", "stops", "stop landings"),
+            ("bounds", "saturated", "joints on"),
+        )
+        with self.stages.loop(_ROUNDS, until="settled"):
+            yield
+
     def move_freely(self) -> None:
         """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-        def stage(m: StepModel, q, v, u, clock, impulses, closings):
-            motion = free_motion(m, q, v, u, clock[0] * m.dt)
+        def stage(m: StepModel, q, v, u, clock, impulses, closings, saturated):
+            motion = free_motion(m, q, v, u, clock[0] * m.dt, saturated if m.has_saturable_motors else None)
             touches = [group.touches(motion.poses, motion.origin, m.ground) for group in m.groups]
             near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
             warm = [
@@ -81,16 +120,13 @@ class RigidStep:
                 "poses": {i: _entries(motion.poses[i]) for i in self._links_of_rows()},
                 "origin": list(motion.origin),
                 "touches": [[[t.gap, *t.normal, *t.p] for t in found] for found in touches],
-                "drives": [
-                    {"torque": d.torque, "gain": d.damping + m.dt * d.stiffness, "lower": d.lower, "upper": d.upper}
-                    for d in motion.joints.drives
-                ],
+                "drives": [_drive_entries(m, d) for d in motion.joints.drives],
             }
             return (record, motion.w, [0], *([x] for x in near), *warm, *closed)
 
         self._add(
             stage,
-            ("q", "v", "u", "clock", "impulses", "closings"),
+            ("q", "v", "u", "clock", "impulses", "closings", "saturated"),
             ("motion", "w", "sweeps", *self._each("near"), *self._each("impulse"), *self._closure_names()),
         )
 
@@ -121,26 +157,6 @@ class RigidStep:
                 return rows, start_closure(group, rows, w, impulse)
 
             self._add(close, ("motion", "w", f"closure {k}"), (f"loop {k}", "w"))
-
-    @contextmanager
-    def until_joints_agree(self) -> Iterator[None]:
-        """Two rounds at most: joints join in only where one would break a bound."""
-        if not self.model.joint_rows:
-            yield
-            return
-
-        def stage(m: StepModel, motion, q, v, stops, landings):
-            bounds = [
-                bounds_of(m, row, q, v, motion["drives"], landings[k] if len(landings) else 0)
-                for k, row in enumerate(m.joint_rows)
-            ]
-            needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
-            needed += [negation(equal(p, 0)) for p in stops]
-            return bounds, [1 if self.model.always_has_joint_rows else _any(needed)]
-
-        self._add(stage, ("motion", "q", "v", "stops", "stop landings"), ("bounds", "joints on"))
-        with self.stages.loop(2, until="settled"):
-            yield
 
     def find_joint_rows(self) -> None:
         """Rows of the joints, where they join in, and their impulses of the last step as a start."""
@@ -210,18 +226,27 @@ class RigidStep:
 
         self._add(stage, ("error", "sweeps"), ("converged", "residual", "sweeps", "error"))
 
-    def check_joints(self) -> None:
-        """v = L^-1 w; another round if a joint breaks a bound whose row was not there."""
+    def check_limits(self) -> None:
+        """v = L^-1 w; another round if a motor or joint is beyond a limit that was not seen."""
+        model = self.model
 
-        def stage(m: StepModel, motion, w, bounds, is_on):
+        def stage(m: StepModel, motion, w, bounds, is_on, saturated):
             v = self._factor(motion).velocity(w)
-            if not m.joint_rows:
-                return v, [1], [0]
-            needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
-            return v, [either(negation(equal(is_on[0], 0)), negation(_any(needed)))], [1]
+            if not (model.joint_rows or model.has_saturable_motors):
+                return v, [1], [0], saturated
+            missed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
+            wrong = [both(equal(is_on[0], 0), _any(missed))] if m.joint_rows else []
+            rates = [self._link_of(m, motor).rate(v)[0] for motor in m.robot.motors.values()]
+            now = [_saturation_now(d, rate) for d, rate in zip(motion["drives"], rates, strict=True)]
+            wrong += [negation(equal(a, b)) for a, b in zip(now, saturated, strict=True)]
+            return v, [negation(_any(wrong))], [1], now
 
-        bounds = "bounds" if self.model.joint_rows else "settled"
-        self._add(stage, ("motion", "w", bounds, "joints on"), ("v next", "settled", "joints on"))
+        bounds = "bounds" if "bounds" in self.stages else "settled"
+        self._add(
+            stage,
+            ("motion", "w", bounds, "joints on", "saturated"),
+            ("v next", "settled", "joints on", "saturated"),
+        )
 
     def correct_positions(self) -> None:
         """A displacement beside the velocity that takes back penetrations and closes loops."""
@@ -261,7 +286,7 @@ class RigidStep:
         model = self.model
         groups, closures = range(len(model.groups)), range(len(model.closures))
 
-        def stage(m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, residual, sweeps, stops, *parts):
+        def stage(m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, residual, sweeps, *parts):
             parts = list(parts)
             bounds = parts.pop(0) if model.joint_rows else []
             near, rows, impulses = (parts[k :: 3][: len(groups)] for k in range(3))
@@ -280,7 +305,10 @@ class RigidStep:
                 landings += [select(inside, row.get("landing", 0), 0) for row in rows[k]]
                 for touch in _touches(motion, k):
                     deepest = maximum(deepest, -touch.gap)
-            torques = _torques(m, motion["drives"], v_next, stops)
+            torques = [
+                d["torque"] - d["gain"] * self._link_of(m, motor).rate(v_next)[0]
+                for d, motor in zip(motion["drives"], m.robot.motors.values(), strict=True)
+            ]
             kept = [
                 *((a, b) for a, b in zip(q_next, q, strict=True)),
                 *((a, b) for a, b in zip(v_next, v, strict=True)),
@@ -300,7 +328,7 @@ class RigidStep:
                 [residual[0] if model.has_rows else 0, sweeps[0], deepest],
             )
 
-        reads = ["q", "v", "u", "v next", "shift", "clock", "trouble", "motion", "residual", "sweeps", "stops"]
+        reads = ["q", "v", "u", "v next", "shift", "clock", "trouble", "motion", "residual", "sweeps"]
         reads += ["bounds"] if model.joint_rows else []
         for k in groups:
             reads += [f"near {k}", f"rows {k}", f"impulse {k}"]
@@ -340,6 +368,9 @@ class RigidStep:
     def _poses(self, motion: Record) -> Any:
         return {i: _transform(entries) for i, entries in motion["poses"].items()}
 
+    def _link_of(self, m: StepModel, motor: Motor) -> Link:
+        return next(link for link in m.robot.mechanism.links if link.name == motor.joint)
+
     def _factor(self, motion: Record) -> Factor:
         above = [support[1:] for support in self.model.robot.mechanism.support]
         return Factor(motion["factor"]["L"], motion["factor"]["D_inverse"], above)
@@ -358,18 +389,33 @@ def _touches(motion: Record, k: int) -> list[Touch]:
     return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:])) for t in motion["touches"][k]]
 
 
-def _torques(m: StepModel, drives: Sequence[Record], v: Scalars, stops: Scalars) -> list[Scalar]:
-    """Torques of the motors, taken where the step ends, with what a limit takes off."""
-    links = {link.name: link for link in m.robot.mechanism.links}
-    taken: dict[str, Scalar] = {}
-    for row, p in zip(m.joint_rows, _split(stops, [len(r.kinds) for r in m.joint_rows]), strict=True):
-        if "motor" in row.kinds:
-            taken[row.joint] = p[row.kinds.index("motor")] / m.dt
-    found = []
-    for motor, drive in zip(m.robot.motors.values(), drives, strict=True):
-        rate = links[motor.joint].rate(v)[0]
-        found.append(drive["torque"] - drive["gain"] * rate + taken.get(motor.joint, 0))
-    return found
+def _drive_entries(m: StepModel, drive: Drive) -> Record:
+    """A motor's line in the joint's velocity, as it acts and as it would without a limit."""
+    torque, stiffness, damping = drive.wanted
+    return {
+        "torque": drive.torque,
+        "gain": drive.damping + m.dt * drive.stiffness,
+        "wanted": torque,
+        "wanted gain": damping + m.dt * stiffness,
+        "lower": drive.lower,
+        "upper": drive.upper,
+        "saturable": is_saturable(drive.motor),
+    }
+
+
+def _saturation(drive: Drive, torque: Scalar) -> Scalar:
+    """1 or -1 if a torque is at the motor's upper or lower limit, else 0."""
+    if not is_saturable(drive.motor):
+        return 0
+    return select(torque > drive.upper, 1, select(torque < drive.lower, -1, 0))
+
+
+def _saturation_now(drive: Record, rate: Scalar) -> Scalar:
+    """The same for the torque at the end of the step."""
+    if not drive["saturable"]:
+        return 0
+    torque = drive["wanted"] - drive["wanted gain"] * rate
+    return select(torque > drive["upper"], 1, select(torque < drive["lower"], -1, 0))
 
 
 def _split(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:

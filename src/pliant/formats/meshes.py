@@ -1,0 +1,155 @@
+"""The points of mesh files: STL, OBJ and Collada, from files that nobody vouches for.
+
+Only the points that faces use are read, no colours and no references to other files: contact needs no more.
+Every count that a file states is held against its size before anything is allocated.
+"""
+
+import io
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pliant.errors import RobotError
+from pliant.formats.collada import collada_points
+from pliant.formats.packages import Packages
+
+__all__ = ["MAX_BYTES", "MeshFile", "read_mesh"]
+
+MAX_BYTES = 64_000_000  # the largest mesh of example-robot-data has 29 MB
+MAX_LINE = 10_000
+FAR = 1e9  # no robot is that large, in whatever unit
+
+# normal, three corners and an attribute, in 50 bytes
+_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """A mesh that a robot refers to, opened only when its points are asked for.
+
+    The reference is resolved at that moment, by the same rules as on loading: a file that left the allowed
+    folders in between, by way of a link, is refused.
+
+    Attributes:
+        reference: a path, or one with package:// or file://.
+        folder: of the robot file, which a relative path starts from.
+        packages: folders in which packages lie.
+    """
+
+    reference: str
+    folder: Path = Path()
+    packages: tuple[Path, ...] = ()
+
+    def points(self, packages: Iterable[str | Path] = ()) -> np.ndarray:
+        """Its points (n, 3), as the file has them; ``packages`` are more folders to look in."""
+        return read_mesh(Packages(self.folder, [*self.packages, *packages]).resolve(self.reference))
+
+
+def read_mesh(path: str | Path) -> np.ndarray:
+    """The points of a mesh file (n, 3), n > 0, in the file's unit; repeated as often as its faces repeat them.
+
+    Args:
+        path: ends in .stl (text or binary), .obj, or .dae, whose scene is applied.
+    """
+    path = Path(path)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise RobotError(f"{path}: no reader for meshes of this kind; there are {', '.join(_READERS)}, convert it")
+    data = _content(path)
+    points = reader(data, str(path))
+    if len(points) == 0:
+        raise RobotError(f"{path} has no points; export it again")
+    # NaN is not within either
+    if not (np.abs(points) < FAR).all():
+        raise RobotError(f"{path} has a point that is infinite, not a number, or farther off than {FAR:g}")
+    return points
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise RobotError(f"{path} is no file; give the path of a mesh")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise RobotError(f"{path} cannot be read: {error}; check its name and permissions") from None
+    if len(data) > MAX_BYTES:
+        raise RobotError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; simplify the mesh")
+    return data
+
+
+def _stl_points(data: bytes, source: str) -> np.ndarray:
+    """Corners of the triangles. Some binary files start with "solid" as text ones do: the size decides."""
+    count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
+    is_text = data[:512].lstrip().lower().startswith(b"solid")
+    if is_text and (len(data) < 84 or len(data) != 84 + count * _TRIANGLE.itemsize):
+        return _stl_text_points(data, source)
+    if len(data) < 84:
+        raise RobotError(f"{source} is cut off: {len(data)} bytes, a binary STL has 84 at least; export it again")
+    held = (len(data) - 84) // _TRIANGLE.itemsize
+    if count > held:
+        raise RobotError(f"{source} is cut off: it promises {count} triangles and holds {held}; export it again")
+    return np.frombuffer(data, _TRIANGLE, count, 84)["corners"].reshape(-1, 3).astype(float)
+
+
+def _stl_text_points(data: bytes, source: str) -> np.ndarray:
+    points = _points_of_lines(data, b"vertex", source)
+    if len(points) % 3 or b"endsolid" not in data[-1000:].lower():
+        raise RobotError(f"{source} is cut off: it ends before 'endsolid'; export it again")
+    return points
+
+
+def _obj_points(data: bytes, source: str) -> np.ndarray:
+    """The points that faces use; all of them if there are no faces."""
+    points, used = _points_of_lines(data, b"v", source), array("q")
+    for k, line in _lines(data, source):
+        words = line.split()
+        if not words or words[0] != b"f":
+            continue
+        try:
+            # point/texture/normal, counted from 1, or from the end if negative
+            corners = [int(word.partition(b"/")[0]) for word in words[1:]]
+        except ValueError:
+            corners = [0]
+        if any(c == 0 or abs(c) > len(points) for c in corners):
+            raise RobotError(f"{source}:{k}: the face names a point that is not in the file; export it again")
+        used.extend(c - 1 if c > 0 else c for c in corners)
+    return points[np.unique(np.array(used) % len(points))] if used else points
+
+
+def _points_of_lines(data: bytes, keyword: bytes, source: str) -> np.ndarray:
+    """The three numbers after a keyword, of each line that starts with it."""
+    numbers = array("d")
+    for k, line in _lines(data, source):
+        words = line.split()
+        if not words or words[0].lower() != keyword:
+            continue
+        try:
+            x, y, z = (float(word) for word in words[1:4])
+        except ValueError:
+            shown = line.strip()[:60].decode(errors="replace")
+            raise RobotError(f"{source}:{k}: {shown!r} has no three numbers; export it again") from None
+        numbers.extend((x, y, z))
+    return np.array(numbers, dtype=float).reshape(-1, 3)
+
+
+def _lines(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
+    """The lines with their numbers; one at a time, and none too long, so that they cost no memory."""
+    for k, line in enumerate(io.BytesIO(data), start=1):
+        if len(line) > MAX_LINE:
+            raise RobotError(f"{source}:{k}: a line of {len(line)} bytes; is it text at all? export it again")
+        yield k, line
+
+
+def _dae_points(data: bytes, source: str) -> np.ndarray:
+    # what overflows is found as an infinite point
+    with np.errstate(over="ignore", invalid="ignore"):
+        return collada_points(data, source, MAX_BYTES)
+
+
+_READERS: dict[str, Callable[[bytes, str], np.ndarray]] = {
+    ".stl": _stl_points, ".obj": _obj_points, ".dae": _dae_points,
+}  # fmt: skip

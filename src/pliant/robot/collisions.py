@@ -1,0 +1,278 @@
+"""Contact shapes from collision geometry: exact where that is few points, a few good points elsewhere."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.errors import PliantError, RobotError
+from pliant.robot import checks
+from pliant.robot.contacts import ROUND, ContactShape, corners
+from pliant.robot.joints import Fixed
+from pliant.robot.lumping import keepers
+from pliant.robot.model import WORLD, Geometry, MeshSource
+from pliant.robot.report import Finding
+from pliant.robot.support import few_points, nearest_ball
+from pliant.scalar import is_constant
+from pliant.spatial import Transform, Vector
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import Robot
+
+__all__ = ["MERGE", "collision_contacts"]
+
+Scalar = Any
+
+MERGE = 1e-3
+"""How far apart points of one rigid part are that count as one [m]."""
+
+_INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on it [m]
+
+
+def collision_contacts(
+    robot: "Robot",
+    bodies: str | Iterable[str] | None,
+    points: int,
+    merge: float,
+    limit: int | None,
+    packages: str | Path | Iterable[str | Path],
+) -> tuple[list[ContactShape], list[Finding]]:
+    """The shapes that `Robot.with_collision_contacts` adds, and what there is to say about them."""
+    chosen = list(robot.bodies) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
+    folders = [packages] if isinstance(packages, (str, Path)) else list(packages)
+    _check_options(points, merge, limit, folders)
+    reader = _Reader(points, folders)
+    rigid = keepers(robot)
+
+    # every collision shape of the chosen bodies, as seen from the body that keeps its own
+    made: list[_Made] = []
+    for name in dict.fromkeys(chosen):
+        kept, X_KB = rigid[robot.bodies[name].name]
+        shapes = robot.bodies[name].collisions
+        carrier = robot.joints[robot.bodies.index(kept)]
+        if shapes and isinstance(carrier.kind, Fixed) and carrier.parent == WORLD:
+            reader.note("dropped", name, "the world holds it: it cannot meet the ground")
+            continue
+        for geometry in shapes:
+            outline = reader.outline(name, geometry)
+            if outline is not None:
+                made.append(_Made(name, kept, X_KB, geometry, *outline))
+
+    kept_points = _Kept(merge)
+    for shape in robot.contacts.values():
+        kept_points.add(*rigid[shape.body], shape.centers, shape.radius)
+    trimmed = []
+    for one in made:
+        others = [other for other in made if other is not one and other.keeper == one.keeper]
+        trimmed += _trimmed(one, kept_points, others)
+    if limit is not None:
+        trimmed = [one for part in _parts(trimmed) for one in _limited(part, limit, reader)]
+    return _named(trimmed, robot), reader.findings
+
+
+def _check_options(points: int, merge: float, limit: int | None, packages: Iterable[str | Path]) -> None:
+    if not isinstance(points, int) or points < 4:
+        raise RobotError(f"points is {points!r}; a shape takes a whole number of them, at least 4")
+    if limit is not None and (not isinstance(limit, int) or limit < 4):
+        raise RobotError(f"limit is {limit!r}; a part takes a whole number of points, at least 4, or None for all")
+    checks.check_finite("merge", merge)
+    checks.per_entry("points", "merge", merge, 1, least=0)
+    for folder in packages:
+        if not Path(folder).is_dir():
+            raise RobotError(f"packages: {folder} is not a folder; give folders that contain packages")
+
+
+class _Reader:
+    """Turns collision shapes into centers and a radius, and notes what is lost."""
+
+    def __init__(self, points: int, packages: list[str | Path]):
+        self.points = points
+        self.packages = packages
+        self.findings: list[Finding] = []
+        # robots have the same mesh on many legs
+        self._meshes: dict[tuple[MeshSource, tuple[float, ...]], tuple[np.ndarray, float, float]] = {}
+
+    def note(self, kind: Any, body: str, message: str) -> None:
+        self.findings.append(Finding(kind, f"contacts of body {body!r}", message))
+
+    def outline(self, body: str, g: Geometry) -> tuple[tuple[Vector, ...], Scalar, Any] | None:
+        """Centers in the body's frame, radius and kind; None, with a finding, if there is nothing to touch with."""
+        try:
+            centers, radius, kind, remark = self._outline(g)
+        except PliantError as problem:
+            self.note("dropped", body, f"{g.kind}: {problem}")
+            return None
+        if remark:
+            self.note("guessed", body, remark)
+        return tuple(g.placement.transform_point(c) for c in centers), radius, kind
+
+    def _outline(self, g: Geometry) -> tuple[tuple[Vector, ...], Scalar, Any, str]:
+        if any(is_constant(s) and not 0 < s < math.inf for s in g.size):
+            raise RobotError(f"size {g.size} is not positive")
+        match g.kind:
+            case "sphere":
+                return (Vector.zero(),), g.size[0], "sphere", ""
+            case "capsule":
+                half = g.size[1] / 2
+                return (Vector(0, 0, -half), Vector(0, 0, half)), g.size[0], "capsule", ""
+            case "box":
+                return corners("a collision box", g.size), 0, "box", ""
+            case "cylinder":
+                radius, length = g.size
+                rims = _rims(radius, length, max(3, self.points // 2))
+                off = radius * (1 - math.cos(2 * math.pi / len(rims)))
+                return rims, 0, "points", _remark("cylinder", len(rims), off)
+            case "mesh":
+                found, radius, error = self._mesh_outline(g)
+                kind, what = ("sphere", "mesh as a ball") if radius else ("points", "mesh")
+                centers = tuple(Vector(*map(float, p)) for p in found)
+                return centers, radius, kind, _remark(what, len(found), error)
+        raise RobotError(f"no contact shape is known for a {g.kind}")
+
+    def _mesh_outline(self, g: Geometry) -> tuple[np.ndarray, float, float]:
+        """Points with a radius, and how far they are off: one ball if that is much better, as for a ball's mesh."""
+        if g.mesh is None:
+            raise RobotError("nothing reads it; give Geometry(..., mesh=pliant.formats.MeshFile(path))")
+        key = g.mesh, tuple(g.scale)
+        if key not in self._meshes:
+            vertices = g.mesh.points(self.packages) * np.array(g.scale, dtype=float)
+            chosen, error = few_points(vertices, self.points)
+            center, radius, ball_error = nearest_ball(vertices)
+            # twice as good at least: eight points stand firmly, a ball rolls
+            if radius > 0 and ball_error < error / 2:
+                self._meshes[key] = center[None], radius, ball_error
+            else:
+                self._meshes[key] = vertices[chosen], 0, error
+        return self._meshes[key]
+
+
+def _rims(radius: Scalar, length: Scalar, count: int) -> tuple[Vector, ...]:
+    """Points on the two rims of a cylinder along z, ``count`` each: inscribed, so that none touches too early."""
+    angles = [2 * math.pi * (k + 0.5) / count for k in range(count)]
+    return tuple(
+        Vector(radius * math.cos(a), radius * math.sin(a), z) for z in (-length / 2, length / 2) for a in angles
+    )
+
+
+def _remark(kind: str, count: int, error: Scalar) -> str:
+    off = f"{1e3 * error:.2g} mm" if is_constant(error) else f"{error} m"
+    return f"{kind}: {count} point{'s' if count > 1 else ''}, off by {off}"
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A collision shape on its way to a contact: centers in the frame of its body, B, which K keeps."""
+
+    body: str
+    keeper: str
+    X_KB: Transform
+    geometry: Geometry
+    centers: tuple[Vector, ...]
+    radius: Scalar
+    kind: Any
+
+    def with_centers(self, centers: list[Vector]) -> "list[_Made]":
+        """The shape with those of its centers only: none without any, and a capsule whole."""
+        if not centers or len(centers) == len(self.centers) or self.kind in ROUND:
+            return [self] if centers else []
+        return [replace(self, centers=tuple(centers), kind="points")]
+
+
+class _Kept:
+    """Points that are there already, by the body that keeps them; only plain numbers are compared."""
+
+    def __init__(self, merge: float):
+        self.merge = merge
+        self._points: dict[str, list[tuple[float, ...]]] = {}
+
+    def add(self, keeper: str, X_KB: Transform, centers: Iterable[Vector], radius: Scalar) -> None:
+        self._points.setdefault(keeper, []).extend(_numbers(X_KB, centers, radius))
+
+    def has(self, keeper: str, X_KB: Transform, center: Vector, radius: Scalar) -> bool:
+        for *p, r in _numbers(X_KB, [center], radius):
+            for *other, s in self._points.get(keeper, []):
+                if math.dist(p, other) <= self.merge and abs(r - s) <= self.merge:
+                    return True
+        return False
+
+
+def _numbers(X: Transform, centers: Iterable[Vector], radius: Scalar) -> Iterator[tuple[float, ...]]:
+    for center in centers:
+        values = (*X.transform_point(center), radius)
+        if all(is_constant(x) for x in values):
+            yield values
+
+
+def _trimmed(one: _Made, kept: _Kept, others: list[_Made]) -> list[_Made]:
+    """The shape without the points that are inside of another, or there already; nothing if none is left."""
+    centers = []
+    for center in one.centers:
+        p_K = one.X_KB.transform_point(center)
+        inside = any(_depth(other, p_K) > one.radius + _INSIDE for other in others if is_constant(one.radius))
+        if not inside and not kept.has(one.keeper, one.X_KB, center, one.radius):
+            centers.append(center)
+            if one.kind not in ROUND:  # coinciding points of one shape are one, too
+                kept.add(one.keeper, one.X_KB, [center], one.radius)
+    if centers and one.kind in ROUND:
+        kept.add(one.keeper, one.X_KB, one.centers, one.radius)
+    return one.with_centers(centers)
+
+
+def _parts(shapes: list[_Made]) -> list[list[_Made]]:
+    """The shapes by rigid part, in order."""
+    parts: dict[str, list[_Made]] = {}
+    for one in shapes:
+        parts.setdefault(one.keeper, []).append(one)
+    return list(parts.values())
+
+
+def _limited(part: list[_Made], limit: int, reader: _Reader) -> list[_Made]:
+    """The shapes of a rigid part with at most so many points: those that keep the outline of the part best."""
+    balls = [[*_numbers(one.X_KB, one.centers, one.radius)] for one in part]
+    table = np.array([ball for own in balls for ball in own], dtype=float).reshape(-1, 4)
+    has_symbols = len(table) < sum(len(one.centers) for one in part)
+    if len(table) <= limit or has_symbols:
+        return part
+    chosen, error = few_points(table[:, :3], limit, table[:, 3])
+    limited, start = [], 0
+    for one in part:
+        limited += one.with_centers([c for k, c in enumerate(one.centers, start) if k in chosen])
+        start += len(one.centers)
+    count = sum(len(one.centers) for one in limited)
+    reader.note("guessed", part[0].keeper, f"{_remark(f'the whole of {len(table)} points', count, error)}")
+    return limited
+
+
+def _named(shapes: list[_Made], robot: "Robot") -> list[ContactShape]:
+    """Contact shapes by the names of their bodies, with a number where a body has several or the name is taken."""
+    taken = set(robot.contacts)
+    named = []
+    for one in shapes:
+        name, k = one.body, 0
+        has_siblings = sum(other.body == one.body for other in shapes) > 1
+        while name in taken or (has_siblings and name == one.body):
+            name, k = f"{one.body}_{k}", k + 1
+        taken.add(name)
+        named.append(ContactShape(name, one.body, one.centers, one.radius, one.kind))
+    return named
+
+
+def _depth(shape: _Made, p_K: Vector) -> float:
+    """How deep a point is inside of a shape [m]; minus infinity where that is not known: meshes and symbols."""
+    g = shape.geometry
+    x, y, z = (shape.X_KB @ g.placement).inverse().transform_point(p_K)
+    if not all(is_constant(a) for a in (x, y, z, *g.size)):
+        return -math.inf
+    match g.kind:
+        case "sphere":
+            return g.size[0] - math.hypot(x, y, z)
+        case "capsule":
+            return g.size[0] - math.hypot(x, y, max(abs(z) - g.size[1] / 2, 0))
+        case "box":
+            return min(s / 2 - abs(a) for s, a in zip(g.size, (x, y, z), strict=True))
+        case "cylinder":
+            return min(g.size[0] - math.hypot(x, y), g.size[1] / 2 - abs(z))
+    return -math.inf

@@ -1,0 +1,310 @@
+"""Contact shapes from collision geometry: exact ones, approximated ones, what is left out and what is reported."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy
+
+import pliant
+from pliant.errors import RobotError
+from pliant.formats import MeshFile
+from pliant.robot import Finding, Geometry, Robot
+from pliant.spatial import Transform, Vector, rotation_from_rpy
+from real_robots import PATHS
+
+INERTIA = (1, 0, 0, 1, 0, 1)
+
+
+def at(x: float = 0, y: float = 0, z: float = 0, rpy: tuple[float, float, float] = (0, 0, 0)) -> Transform:
+    return Transform(rotation_from_rpy(*rpy), Vector(x, y, z))
+
+
+def robot_of(*shapes: Geometry, more: tuple[Geometry, ...] = (), base: str = "free") -> Robot:
+    """A body with shapes, and another one, fixed to it 1 m above, with more."""
+    builder = pliant.RobotBuilder("r")
+    builder.body("a", mass=1, inertia=INERTIA, collisions=shapes)
+    builder.body("b", mass=1, inertia=INERTIA, collisions=more)
+    builder.joint("j", "fixed", "a", "b", (0, 0, 1))
+    return builder.build(base=base)  # type: ignore[arg-type]
+
+
+def centers(robot: Robot, name: str) -> np.ndarray:
+    return np.array([tuple(c) for c in robot.contacts[name].centers], dtype=float)
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A mesh from code."""
+
+    values: tuple[tuple[float, ...], ...]
+
+    def points(self, packages: object = ()) -> np.ndarray:
+        return np.array(self.values)
+
+
+def mesh(points: np.ndarray, **more: object) -> Geometry:
+    return Geometry("mesh", mesh=Cloud(tuple(map(tuple, points.tolist()))), **more)  # type: ignore[arg-type]
+
+
+def sphere_points(radius: float, count: int = 5000) -> np.ndarray:
+    points = np.random.default_rng(0).standard_normal((count, 3))
+    return radius * points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+# ---- kinds
+
+
+def test_exact_kinds() -> None:
+    shapes = (
+        Geometry("sphere", (0.1,), at(1)),
+        Geometry("capsule", (0.1, 2), at(0, 5, 0, (np.pi / 2, 0, 0))),
+        Geometry("box", (1, 2, 3), at(10)),
+    )
+    robot = robot_of(*shapes).with_collision_contacts()
+    assert [(s.name, s.kind, s.radius) for s in robot.contacts.values()] == [
+        ("a_0", "sphere", 0.1), ("a_1", "capsule", 0.1), ("a_2", "box", 0),
+    ]  # fmt: skip
+    np.testing.assert_array_equal(centers(robot, "a_0"), [[1, 0, 0]])
+    # rounding of cos(pi/2)
+    np.testing.assert_allclose(centers(robot, "a_1"), [[0, 6, 0], [0, 4, 0]], atol=1e-15)
+    np.testing.assert_array_equal(np.abs(centers(robot, "a_2") - [10, 0, 0]), [[0.5, 1, 1.5]] * 8)
+    assert len(robot.report) == 0
+
+
+@pytest.mark.parametrize(("points", "each"), [(4, 3), (8, 4), (16, 8)])
+def test_a_cylinder_has_points_on_its_rims(points: int, each: int) -> None:
+    robot = robot_of(Geometry("cylinder", (0.1, 2))).with_collision_contacts(points=points, limit=None)
+    found = centers(robot, "a")
+    assert robot.contacts["a"].kind == "points"
+    assert len(found) == 2 * each
+    np.testing.assert_allclose(np.hypot(found[:, 0], found[:, 1]), 0.1, rtol=1e-15)
+    assert sorted(found[:, 2]) == [-1] * each + [1] * each
+    # half way between two points, the polygon is inside of the circle by r (1 - cos(pi / n))
+    off = 100 * (1 - np.cos(np.pi / each))
+    (finding,) = robot.report
+    assert finding == Finding(
+        "guessed", "contacts of body 'a'", f"cylinder: {2 * each} points, off by {off:.2g} mm"
+    )
+
+
+def test_a_mesh_is_its_outer_points() -> None:
+    corners = np.array([(x, y, z) for x in (-1, 1) for y in (-2, 2) for z in (-3, 3)], dtype=float)
+    inner = np.random.default_rng(1).uniform(-0.9, 0.9, (500, 3))
+    shape = mesh(np.concatenate([inner, corners]), scale=(0.1, 0.1, -0.1), placement=at(5))
+    robot = robot_of(shape).with_collision_contacts()
+    found = centers(robot, "a")
+    np.testing.assert_allclose(np.unique(found, axis=0), np.unique(corners * 0.1 + [5, 0, 0], axis=0), atol=1e-15)
+    assert str(robot.report) == "guessed: contacts of body 'a': mesh: 8 points, off by 0 mm"
+
+
+def test_a_mesh_of_a_ball_is_a_sphere() -> None:
+    robot = robot_of(mesh(sphere_points(0.02), placement=at(1))).with_collision_contacts()
+    (shape,) = robot.contacts.values()
+    assert shape.kind == "sphere"
+    # 5000 points leave caps of some 4 degrees: 1 - cos(4 degrees) = 2.4e-3
+    assert shape.radius == pytest.approx(0.02, rel=5e-3)
+    np.testing.assert_allclose(centers(robot, "a"), [[1, 0, 0]], atol=1e-4)
+    assert "mesh as a ball: 1 point" in str(robot.report)
+
+
+# ---- left out
+
+
+def test_points_inside_of_another_shape_are_left_out() -> None:
+    """A rod of half length 1 ends in a ball at one end: the rim there is inside, the other is not."""
+    rod, knob = Geometry("cylinder", (0.01, 2)), Geometry("sphere", (0.1,), at(0, 0, 1))
+    robot = robot_of(rod, knob).with_collision_contacts()
+    assert [(s.kind, len(s.centers)) for s in robot.contacts.values()] == [("points", 4), ("sphere", 1)]
+    assert set(centers(robot, "a_0")[:, 2]) == {-1}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inside"),
+    [
+        (Geometry("box", (1, 1, 1)), True),
+        (Geometry("sphere", (0.5,)), True),
+        (Geometry("capsule", (0.4, 1)), True),
+        (Geometry("cylinder", (0.4, 1)), True),
+        (Geometry("box", (1, 1, 0.19)), False),
+        (Geometry("box", (1, 1, 0.2)), False),  # it touches from inside: not strictly within
+        (Geometry("sphere", (0.2,), at(0, 0, 0.15)), False),
+        (Geometry("capsule", (0.09, 1)), False),
+        (Geometry("cylinder", (0.4, 0.15)), False),
+    ],
+)
+def test_a_ball_inside(outer: Geometry, inside: bool) -> None:
+    robot = robot_of(Geometry("sphere", (0.1,)), outer).with_collision_contacts(points=32, limit=None)
+    assert ("sphere" in [s.kind for s in robot.contacts.values() if s.radius == 0.1]) is not inside
+
+
+def test_a_rigid_part_counts_as_one_body() -> None:
+    """The ball on b, which is fixed 1 m above a, is inside of the box on a."""
+    box = Geometry("box", (1, 1, 4))
+    assert list(robot_of(box, more=(Geometry("sphere", (0.1,)),)).with_collision_contacts().contacts) == ["a"]
+    outside = robot_of(box, more=(Geometry("sphere", (0.1,), at(0, 0, 3)),)).with_collision_contacts()
+    assert [(s.name, s.body) for s in outside.contacts.values()] == [("a", "a"), ("b", "b")]
+
+
+def test_coinciding_points_are_one() -> None:
+    stacked = (Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1), at(0, 0, 1)), Geometry("box", (1, 1, 1)))
+    robot = robot_of(*stacked).with_collision_contacts()
+    assert [len(s.centers) for s in robot.contacts.values()] == [8, 4]
+    assert [s.kind for s in robot.contacts.values()] == ["box", "points"]
+    # by half a millimetre apart: one, or two
+    near = (Geometry("sphere", (0.1,)), Geometry("sphere", (0.1,), at(0.0005)))
+    assert len(robot_of(*near).with_collision_contacts().contact_points) == 1
+    assert len(robot_of(*near).with_collision_contacts(merge=0.0001).contact_points) == 2
+
+
+def test_twice_is_once() -> None:
+    robot = pliant.load("quadruped").with_collision_contacts()
+    assert list(robot.with_collision_contacts().contacts) == list(robot.contacts)
+
+
+def test_added_to_what_is_there() -> None:
+    shapes = (Geometry("sphere", (0.1,)), Geometry("sphere", (0.2,), at(3)))
+    robot = robot_of(*shapes).with_contact("a", radius=0.1, friction=3).with_collision_contacts()
+    assert [(s.name, s.radius, s.friction) for s in robot.contacts.values()] == [("a", 0.1, 3), ("a_0", 0.2, None)]
+
+
+def test_what_the_world_holds_is_left_out() -> None:
+    robot = robot_of(Geometry("sphere", (0.1,)), base="fixed").with_collision_contacts()
+    assert len(robot.contacts) == 0
+    assert "dropped: contacts of body 'a': the world holds it" in str(robot.report)
+
+
+def test_limit_on_a_part() -> None:
+    many = [Geometry("box", (1, 1, 1), at(k)) for k in range(5)]
+    robot = robot_of(*many).with_collision_contacts(limit=8)
+    # of 24 different corners in a row, the outer 8 are the outline
+    assert len(robot.contact_points) == 8
+    found = np.array([tuple(p.center) for p in robot.contact_points], dtype=float)
+    assert set(found[:, 0]) == {-0.5, 4.5}
+    assert "the whole of 24 points: 8 points, off by 0 mm" in str(robot.report)
+    assert len(robot_of(*many).with_collision_contacts(limit=None).contact_points) == 24
+
+
+def test_bodies_can_be_chosen() -> None:
+    robot = pliant.load("quadruped")
+    assert list(robot.with_collision_contacts(["lf_foot", "rh_foot"]).contacts) == ["lf_foot", "rh_foot"]
+    assert list(robot.with_collision_contacts("trunk").contacts) == ["trunk"]
+    with pytest.raises(RobotError, match="'lf_foot'"):
+        robot.with_collision_contacts("lf_fot")
+
+
+def test_symbols_stay() -> None:
+    r, l = sympy.symbols("r l", positive=True)
+    robot = robot_of(Geometry("cylinder", (r, l)), Geometry("sphere", (r,)), Geometry("box", (1, 1, 1)))
+    contacts = robot.with_collision_contacts().contacts
+    assert contacts["a_1"].radius == r
+    assert [len(s.centers) for s in contacts.values()] == [8, 1, 8]
+
+
+# ---- what cannot be
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"points": 3}, "points is 3"),
+        ({"points": 8.5}, "points is 8.5"),
+        ({"merge": -1}, "merge of points is -1"),
+        ({"merge": float("nan")}, "merge has the value nan"),
+        ({"limit": 0}, "limit is 0"),
+        ({"packages": "nowhere"}, "nowhere is not a folder"),
+    ],
+)
+def test_bad_options(options: dict[str, object], words: str) -> None:
+    with pytest.raises(RobotError, match=words):
+        robot_of().with_collision_contacts(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (Geometry("sphere", (0,)), "sphere: size (0,) is not positive"),
+        (Geometry("box", (1, -1, 1)), "box: size (1, -1, 1) is not positive"),
+        (Geometry("sphere", (float("nan"),)), "not positive"),
+        (Geometry("mesh", file="a.stl"), "mesh: nothing reads it; give"),
+        (Geometry("mesh", mesh=MeshFile("missing.stl")), "mesh: no file"),
+        (Geometry("mesh", mesh=MeshFile("package://lost/a.stl")), "mesh: package 'lost' not found; give packages="),
+        (Geometry("mesh", mesh=MeshFile("../../../../../../etc/passwd", Path("/tmp"))), "leaves"),
+    ],
+)
+def test_what_cannot_be_used_is_reported(shape: Geometry, words: str) -> None:
+    robot = robot_of(shape, Geometry("sphere", (0.1,))).with_collision_contacts()
+    assert len(robot.contact_points) == 1
+    (finding,) = robot.report
+    assert finding.kind == "dropped" and finding.subject == "contacts of body 'a'"
+    assert words in finding.message
+
+
+def test_broken_and_missing_meshes_of_a_file(tmp_path: Path) -> None:
+    """A mesh that is cut off is reported; one that is missing is found in folders given later."""
+    (tmp_path / "cut.stl").write_bytes(bytes(80) + b"\7\0\0\0")
+    (tmp_path / "elsewhere" / "pack").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "pack" / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n")
+    shapes = "".join(
+        f'<collision><geometry><mesh filename="{name}"/></geometry></collision>'
+        for name in ("cut.stl", "package://pack/a.obj", "../outside.stl")
+    )
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    urdf = tmp_path / "r.urdf"
+    urdf.write_text(f'<robot name="r"><link name="a">{inertial}{shapes}</link></robot>')
+    robot = pliant.load(urdf, base="free")
+    without = robot.with_collision_contacts()
+    assert len(without.contacts) == 0
+    text = str(without.report)
+    assert "promises 7 triangles and holds 0" in text
+    assert "package 'pack' not found" in text
+    assert "'../outside.stl' leaves" in text
+    assert len(robot.with_collision_contacts(packages=tmp_path / "elsewhere").contact_points) == 4
+
+
+# ---- robots
+
+
+def test_shipped_robots_touch_with_feet_and_trunk() -> None:
+    quadruped = pliant.load("quadruped").with_collision_contacts()
+    feet = ["lf_foot", "lh_foot", "rf_foot", "rh_foot"]
+    assert [(s.name, s.kind, s.radius) for s in quadruped.contacts.values() if s.name != "trunk"] == [
+        (foot, "sphere", 0.02) for foot in feet
+    ]
+    assert quadruped.contacts["trunk"].kind == "box"
+    biped = pliant.load("biped").with_collision_contacts().lumped()
+    for side in ("left", "right"):
+        sole = biped.frame(f"{side}_sole").placement.p.z
+        low = [c for c in biped.contacts[f"{side}_foot"].centers if c.z == pytest.approx(sole, abs=1e-12)]
+        assert len(low) == 4
+        assert np.ptp([c.x for c in low]) == pytest.approx(0.22)
+        assert np.ptp([c.y for c in low]) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "feet"),
+    [
+        ("anymal_b_simple_description/anymal.urdf", ["LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"]),
+        ("go2_description/go2.urdf", ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]),
+        ("solo_description/solo12.urdf", ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]),
+        ("talos_data/talos_reduced.urdf", ["leg_left_6_link", "leg_right_6_link"]),
+    ],
+)
+def test_real_robots_touch_with_their_feet(name: str, feet: list[str]) -> None:
+    robot = pliant.load(PATHS[name], base="free").with_collision_contacts()
+    bodies = {p.body for p in robot.contact_points}
+    assert set(feet) <= bodies
+    parts: dict[str, int] = {}
+    for point in robot.lumped().contact_points:
+        parts[point.body] = parts.get(point.body, 0) + 1
+    assert max(parts.values()) <= 12
+    assert not [f for f in robot.report if f.kind == "dropped" and f.subject.startswith("contacts")]
+
+
+def test_sole_of_talos_is_flat() -> None:
+    """Four points of its foot are in a plane across z, within half a hundredth of its length, 0.22 m."""
+    robot = pliant.load(PATHS["talos_data/talos_reduced.urdf"], base="free").with_collision_contacts()
+    heights = sorted(float(c.z) for c in robot.contacts["leg_left_6_link"].centers)
+    assert heights[3] - heights[0] < 0.0011
+    assert heights[4] - heights[3] > 0.01

@@ -1,0 +1,223 @@
+"""Contact shapes from code: where they are, what carries them, and what cannot be."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sympy
+
+import pliant
+from pliant.errors import RobotError
+from pliant.robot import ContactPoint, ContactShape, Robot
+
+INERTIA = (1, 0, 0, 1, 0, 1)
+
+
+@pytest.fixture
+def leg() -> Robot:
+    """A trunk with a thigh on a hinge, a foot fixed to it a quarter turn about x, and a frame on the foot."""
+    builder = pliant.RobotBuilder("leg")
+    for name in ("trunk", "thigh", "foot", "tail"):
+        builder.body(name, mass=1, inertia=INERTIA)
+    builder.joint("hip", "revolute", "trunk", "thigh", (1, 0, 0), axis=(0, 1, 0))
+    builder.joint("ankle", "fixed", "thigh", "foot", (0, 0, -2), (np.pi / 2, 0, 0))
+    builder.joint("root", "revolute", "trunk", "tail", (-1, 0, 0), axis=(0, 1, 0))
+    builder.frame("toe", "foot", (3, 0, 0))
+    return builder.build(base="free")
+
+
+def centers(shape: ContactShape) -> np.ndarray:
+    return np.array([tuple(c) for c in shape.centers], dtype=float)
+
+
+def refused(robot: Robot, *words: str, **options: object) -> None:
+    with pytest.raises(RobotError) as caught:
+        robot.with_contact(**options)  # type: ignore[arg-type]
+    for word in words:
+        assert word in str(caught.value)
+
+
+# ---- shapes
+
+
+def test_a_robot_has_none_by_itself(leg: Robot) -> None:
+    assert len(leg.contacts) == 0
+    assert leg.contact_points == ()
+    assert leg.contact_pairs == ()
+    assert len(pliant.load("quadruped").contacts) == 0
+
+
+def test_a_point(leg: Robot) -> None:
+    (shape,) = leg.with_contact("toe").contacts.values()
+    assert (shape.name, shape.body, shape.kind, shape.radius) == ("toe", "foot", "points", 0)
+    np.testing.assert_array_equal(centers(shape), [[3, 0, 0]])
+    assert len(leg.contacts) == 0  # the original is as it was
+
+
+def test_a_sphere_on_a_joint(leg: Robot) -> None:
+    shape = leg.with_contact("ankle", radius=0.1, friction=0.5, restitution=1).contacts["ankle"]
+    assert (shape.body, shape.kind, shape.radius, shape.friction, shape.restitution) == ("foot", "sphere", 0.1, 0.5, 1)
+
+
+def test_a_capsule_along_z_of_the_frame(leg: Robot) -> None:
+    turned = leg.with_frame("side", "thigh", (0, 0, 1), (0, np.pi / 2, 0))
+    shape = turned.with_contact("side", radius=0.1, length=4).contacts["side"]
+    assert (shape.body, shape.kind) == ("thigh", "capsule")
+    # rounding of cos(pi/2)
+    np.testing.assert_allclose(centers(shape), [[-2, 0, 1], [2, 0, 1]], atol=1e-15)
+
+
+def test_a_box_has_its_corners(leg: Robot) -> None:
+    shape = leg.with_contact("toe", box=(2, 4, 6), name="sole").contacts["sole"]
+    assert (shape.kind, shape.radius) == ("box", 0)
+    corners = centers(shape) - [3, 0, 0]
+    np.testing.assert_array_equal(np.abs(corners), [[1, 2, 3]] * 8)
+    assert len(np.unique(corners, axis=0)) == 8
+
+
+def test_points_in_the_frame(leg: Robot) -> None:
+    shape = leg.with_contact("toe", points=[(1, 0, 0), (0, 1, 0)], radius=0.01).contacts["toe"]
+    assert (shape.kind, shape.radius) == ("points", 0.01)
+    np.testing.assert_array_equal(centers(shape), [[4, 0, 0], [3, 1, 0]])
+
+
+def test_contact_points(leg: Robot) -> None:
+    robot = leg.with_contact("toe", points=[(1, 0, 0), (0, 1, 0)], friction=0.3).with_contact("tail", radius=0.2)
+    a, b, c = robot.contact_points
+    assert isinstance(a, ContactPoint)
+    assert [(p.name, p.shape, p.body) for p in (a, b, c)] == [
+        ("toe.0", "toe", "foot"), ("toe.1", "toe", "foot"), ("tail", "tail", "tail"),
+    ]  # fmt: skip
+    assert (a.radius, a.friction, a.restitution, c.radius, c.friction) == (0, 0.3, None, 0.2, None)
+    assert tuple(b.center) == (3, 1, 0)
+
+
+def test_several_at_once(leg: Robot) -> None:
+    robot = leg.with_contacts("toe", "tail", radius=0.1, friction=2)
+    assert [(s.name, s.radius, s.friction) for s in robot.contacts.values()] == [("toe", 0.1, 2), ("tail", 0.1, 2)]
+    # without names, the bodies that carry no other
+    assert list(leg.with_contacts(radius=0.1).contacts) == ["foot", "tail"]
+
+
+def test_symbols_stay(leg: Robot) -> None:
+    r, l, mu = sympy.symbols("r l mu", positive=True)
+    shape = leg.with_contact("thigh", radius=r, length=l, friction=mu).contacts["thigh"]
+    assert (shape.radius, shape.friction, shape.kind) == (r, mu, "capsule")
+    assert shape.centers[1].z == l / 2
+
+
+# ---- pairs
+
+
+def test_pairs(leg: Robot) -> None:
+    robot = leg.with_contact("toe", radius=0.1).with_contact("tail", radius=0.1, length=1).with_contact_pair("toe", "tail")
+    assert robot.contact_pairs == (("toe", "tail"),)
+    assert robot.without_contacts("toe").contact_pairs == ()
+    assert list(robot.without_contacts("toe").contacts) == ["tail"]
+    assert len(robot.without_contacts().contacts) == 0
+    assert robot.lumped().contact_pairs == (("toe", "tail"),)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        ("toe", "heel", "both are on body 'foot'"),
+        ("toe", "thigh", "fixed to each other"),
+        ("toe", "box", "'box' is of kind box"),
+        ("toe", "point", "'point' is of kind points"),
+        ("toe", "tial", "did you mean 'tail'"),
+        ("toe", "toe", "both are on body"),
+        ("tail", "trunk", "declared already"),
+        ("trunk", "tail", "declared already"),
+    ],
+)
+def test_impossible_pairs(leg: Robot, a: str, b: str, words: str) -> None:
+    robot = leg.with_contacts("toe", "tail", "thigh", "trunk", radius=0.1).with_contact("foot", radius=1, name="heel")
+    robot = robot.with_contact("tail", box=(1, 1, 1), name="box").with_contact("tail", name="point")
+    robot = robot.with_contact_pair("trunk", "tail")
+    with pytest.raises(RobotError, match=words):
+        robot.with_contact_pair(a, b)
+
+
+# ---- what follows the robot
+
+
+def test_lumped_bodies_hand_their_contacts_on(leg: Robot) -> None:
+    """A point is where it was: the pose of the body that has it now takes it to the same place in the world."""
+    robot = leg.with_contact("toe", box=(1, 2, 3)).with_contact("tail", radius=0.2)
+    lumped = robot.lumped()
+    assert [s.body for s in lumped.contacts.values()] == ["thigh", "tail"]
+    q = robot.random(rng=3)
+    for before, after in zip(robot.contact_points, lumped.contact_points, strict=True):
+        assert (before.name, before.radius) == (after.name, after.radius)
+        places = []
+        for owner, point in ((robot, before), (lumped, after)):
+            pose = np.array(pliant.frame_pose(owner, q, point.body), dtype=float).reshape(4, 4)
+            places.append(pose[:3, :3] @ [float(x) for x in point.center] + pose[:3, 3])
+        # a dozen products of numbers up to 4
+        np.testing.assert_allclose(places[0], places[1], atol=1e-13)
+
+
+def test_digest_sees_contacts(leg: Robot) -> None:
+    robots = [
+        leg, leg.with_contact("toe"), leg.with_contact("toe", radius=0.1), leg.with_contact("toe", friction=0.5),
+        leg.with_contact("toe", restitution=0.5), leg.with_contact("toe", name="a"), leg.with_contact("tail"),
+        leg.with_contacts("toe", "tail", radius=1), leg.with_contact("toe", points=[(0, 0, 1)]),
+        leg.with_contacts("toe", "tail", radius=1).with_contact_pair("toe", "tail"),
+    ]  # fmt: skip
+    assert len({robot.digest for robot in robots}) == len(robots)
+    assert leg.with_contact("toe").without_contacts().digest == leg.digest
+    assert pickle.loads(pickle.dumps(robots[-1])).digest == robots[-1].digest
+
+
+def test_table_lists_contacts(leg: Robot) -> None:
+    robot = leg.with_contacts("toe", "tail", radius=1).with_contact("thigh", box=(1, 1, 1)).with_contact("trunk")
+    text = repr(robot.with_contact("foot", points=[(0, 0, 0), (0, 0, 1)]).with_contact_pair("toe", "tail"))
+    assert "contacts: toe (sphere), tail (sphere), thigh (box), trunk (point), foot (2 points)" in text
+    assert "contact pairs: toe with tail" in text
+    assert "contact" not in repr(leg)
+
+
+# ---- what cannot be
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"frame": "teo"}, ["no frame named 'teo'", "'toe'"]),
+        ({"frame": "world"}, ["'world'", "the ground itself"]),
+        ({"radius": -0.1}, ["radius of contact 'toe' is -0.1", "at least 0"]),
+        ({"radius": NAN}, ["radius of contact 'toe'", "nan"]),
+        ({"radius": INF}, ["radius", "inf"]),
+        ({"radius": "big"}, ["radius", "'big'", "not a number"]),
+        ({"friction": -1}, ["friction of contact 'toe' is -1"]),
+        ({"friction": NAN}, ["friction", "nan"]),
+        ({"restitution": -0.1}, ["restitution of contact 'toe' is -0.1"]),
+        ({"restitution": 1.1}, ["restitution of contact 'toe' is 1.1", "at most 1"]),
+        ({"restitution": NAN}, ["restitution", "nan"]),
+        ({"box": (1, 0, 1)}, ["box of contact 'toe'", "above zero"]),
+        ({"box": (1, -1, 1)}, ["box of contact 'toe'", "-1"]),
+        ({"box": (1, NAN, 1)}, ["box of contact 'toe'", "nan"]),
+        ({"box": (1, 1)}, ["box of contact 'toe'", "2 entries"]),
+        ({"box": (1, 1, 1), "radius": 0.1}, ["boxes are sharp"]),
+        ({"points": []}, ["has no points"]),
+        ({"points": [(0, 0, 0), (0, NAN, 0)]}, ["point 1 of contact 'toe'", "nan"]),
+        ({"points": [(0, 0)]}, ["point 0 of contact 'toe'", "2 entries"]),
+        ({"length": 1}, ["a length but no radius"]),
+        ({"length": 0, "radius": 1}, ["length of contact 'toe'", "above zero"]),
+        ({"length": NAN, "radius": 1}, ["length of contact 'toe'", "nan"]),
+        ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["more than one of points, box and length"]),
+    ],
+)
+def test_bad_numbers(leg: Robot, options: dict[str, object], words: list[str]) -> None:
+    refused(leg, *words, **{"frame": "toe", **options})
+
+
+def test_names_are_unique(leg: Robot) -> None:
+    refused(leg.with_contact("toe"), "two contacts are named 'toe'", frame="toe", radius=1)
+    both = leg.with_contact("foot", points=[(0, 0, 0), (0, 0, 1)])
+    refused(both, "'foot' and 'foot.0' both have a point 'foot.0'", frame="toe", name="foot.0")
+    with pytest.raises(RobotError, match="no contact named 'teo' in robot 'leg'; did you mean 'toe'"):
+        leg.with_contact("toe").without_contacts("teo")
