@@ -3,7 +3,10 @@
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["ContactError", "KernelError", "PliantError", "RobotError", "TraceError", "unknown_name"]
+__all__ = [
+    "ContactError", "KernelError", "PliantError", "RobotError", "SimulationError", "SimulationWarning", "TraceError",
+    "unknown_name",
+]  # fmt: skip
 
 
 class PliantError(Exception):
@@ -24,6 +27,14 @@ class RobotError(PliantError):
 
 class ContactError(PliantError):
     """A ground or a contact law is not one that can exist."""
+
+
+class SimulationError(PliantError):
+    """A simulation was asked for something that it cannot do."""
+
+
+class SimulationWarning(UserWarning):
+    """A robot of a simulation is in trouble and does not move any more."""
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "") -> str:

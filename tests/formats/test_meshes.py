@@ -91,7 +91,7 @@ def test_collada_scene(tmp_path: Path) -> None:
     """Unit, nested nodes, an instance of a node, and transforms in the order of the file."""
     leaf = '<node id="leaf"><scale>2 1 1</scale><instance_geometry url="#g"/></node>'
     inner = '<node><rotate>0 0 2 90</rotate><instance_node url="#leaf"/></node>'
-    node = f'<node><matrix>1 0 0 10 0 1 0 0 0 0 1 0 0 0 0 1</matrix><translate>0 1 0</translate>{inner}</node>'
+    node = f"<node><matrix>1 0 0 10 0 1 0 0 0 0 1 0 0 0 0 1</matrix><translate>0 1 0</translate>{inner}</node>"
     points = read_mesh(written(tmp_path, "a.dae", dae('<unit meter="0.01"/>', node, leaf)))
     x, y, z = TETRAHEDRON.T
     same_points(points, 0.01 * np.stack([10 - y, 1 + 2 * x, z], axis=1))

@@ -110,7 +110,9 @@ def test_symbols_stay(leg: Robot) -> None:
 
 
 def test_pairs(leg: Robot) -> None:
-    robot = leg.with_contact("toe", radius=0.1).with_contact("tail", radius=0.1, length=1).with_contact_pair("toe", "tail")
+    robot = (
+        leg.with_contact("toe", radius=0.1).with_contact("tail", radius=0.1, length=1).with_contact_pair("toe", "tail")
+    )
     assert robot.contact_pairs == (("toe", "tail"),)
     assert robot.without_contacts("toe").contact_pairs == ()
     assert list(robot.without_contacts("toe").contacts) == ["tail"]

@@ -54,18 +54,19 @@ def test_error_is_what_it_says(count: int) -> None:
     points = np.random.default_rng(4).standard_normal((500, 3)) * [3, 2, 1]
     chosen, error = few_points(points, count)
     assert len(chosen) <= count
-    # the worst direction is between those compared, and what is extreme only there is not even a candidate
+    # 20,000 directions are 1.4 degrees apart; and what is extreme only between two of the directions of choice,
+    # 9 degrees apart, by a thousandth of the size, is not even a candidate
     size = float(np.ptp(points, axis=0).max())
-    assert error - 1e-12 <= shortfall(points, points[chosen]) + 0.01 * size
-    assert shortfall(points, points[chosen]) <= 1.1 * error + 1e-3 * size
+    assert shortfall(points, points[chosen]) == pytest.approx(error, rel=0.05, abs=1e-3 * size)
 
 
 def test_more_points_are_better() -> None:
     errors = [few_points(ball(4000), count)[1] for count in (4, 6, 8, 12, 20, 40, 100)]
     assert errors == sorted(errors, reverse=True)
-    # the best are regular bodies, of inradius 1/3 (tetrahedron) and 0.577 (octahedron); one exchange at a time comes near
-    assert errors[0] == pytest.approx(1 - 1 / 3, rel=0.15)
-    assert errors[1] == pytest.approx(1 - 1 / np.sqrt(3), rel=0.15)
+    # nothing is better than regular bodies: tetrahedron, octahedron, icosahedron
+    for error, inradius in zip((errors[0], errors[1], errors[3]), (1 / 3, 3**-0.5, 0.7947), strict=True):
+        # one exchange at a time ends in a choice that none improves, here up to 1.6 times as far off as the best
+        assert 0.98 * (1 - inradius) < error < 1.6 * (1 - inradius)
 
 
 def test_a_flat_sole_stays_flat() -> None:
@@ -93,7 +94,7 @@ def test_one_point_is_a_point() -> None:
 
 
 def test_nearest_ball() -> None:
-    center, radius, error = nearest_ball(ball(20_000, 0.3) + [1, 2, 3])
+    center, radius, error = nearest_ball(ball(20_000, 0.3) + np.array([1, 2, 3]))
     # 20,000 points leave caps of 2 degrees: 1 - cos(2 degrees) = 6e-4
     np.testing.assert_allclose(center, [1, 2, 3], atol=1e-3)
     assert radius == pytest.approx(0.3, rel=2e-3)

@@ -206,9 +206,7 @@ class Program:
     def traced(self) -> list[TracedBlock]:
         """The blocks as graphs, in the order of `walk`."""
         scratch = set(self.scratch)
-        return [
-            _frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)
-        ]
+        return [_frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)]
 
     def _trace(self, block: Block) -> TracedBlock:
         graph = Graph()

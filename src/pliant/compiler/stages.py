@@ -76,6 +76,10 @@ class Stages:
         read = list(dict.fromkeys(name for name, _ in nodes))
         self._body.append(Block(function, tuple(read), tuple(writes), traced))
 
+    def extend(self, statements: Sequence[Block | Loop]) -> None:
+        """Add blocks and loops on variables as they are."""
+        self._body.extend(statements)
+
     @contextmanager
     def loop(self, count: int | str, **options: Any) -> Iterator[None]:
         """A loop around the stages added inside; the options are those of `Loop`."""

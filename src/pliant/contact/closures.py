@@ -60,9 +60,7 @@ def closure_rows(
     world = Transform(Transform.identity().R, -origin)
     X_A, X_B = ((poses[i] if i >= 0 else world) @ X for i, X in ((group.a, group.X_a), (group.b, group.X_b)))
     apart = X_A.p - X_B.p
-    points = relative(
-        point_columns(mechanism, poses, group.a, X_A.p), point_columns(mechanism, poses, group.b, X_B.p)
-    )
+    points = relative(point_columns(mechanism, poses, group.a, X_A.p), point_columns(mechanism, poses, group.b, X_B.p))
     kind = group.closure.kind
     if kind == "distance":
         length = sqrt(apart.dot(apart) + 1e-24)

@@ -10,7 +10,7 @@ solves this for one contact while all others stand still; the solver goes round 
 
 from typing import Any
 
-from pliant.scalar import both, is_constant, maximum, select, sqrt
+from pliant.scalar import both, is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Symmetric3, Vector
 
 __all__ = ["impulse_at", "inverse_of", "natural_residual"]
@@ -44,8 +44,8 @@ def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: S
 
     If the impulse that stops the contact, p - G^-1 u, is in the cone, that is it. Else the contact opens,
     if it does so by itself, or slides: then p_t = mu p_n d with a direction d, and u_n = 0 gives p_n. The
-    direction is that of p_t - u_t / g, with g the part of G across p_t; where it is no longer
-    changed by that, sliding and friction are opposed. This is Newton's method for the angle.
+    direction is that of p_t - u_t / g, with g the part of G across p_t, which is Newton's method for the
+    angle. Where nothing changes any more, the friction is on the disc and opposed to the sliding.
 
     Args:
         u: velocity with the impulse p [m/s], from which the wanted one has been taken off; normal last.
@@ -61,18 +61,18 @@ def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: S
     size2 = stopped.x * stopped.x + stopped.y * stopped.y
     sticks = both(both(stopped.z >= 0, size2 <= bound * bound), b_n < 0)
 
-    # across the friction so far, or anyhow if there is none
+    # Newton's rate for the angle; a short one where friction is not yet opposed to the sliding
     p2 = p.x * p.x + p.y * p.y
     across = G.xx * p.y * p.y - 2 * G.xy * p.x * p.y + G.yy * p.x * p.x
-    some = p2 > 0
-    rate = select(some, p2, 1) / select(some, across, G.xx + G.yy)
+    opposed = u.x * p.x + u.y * p.y < 0
+    rate = select(opposed, p2, 1) / select(opposed, across, G.xx + G.yy)
     tx, ty = p.x - rate * u.x, p.y - rate * u.y
     length = sqrt(tx * tx + ty * ty + 1e-60)
     dx, dy = tx / length, ty / length
     # a contact that jams (Painleve) would need a pull: it gets a bounded push, and the others settle it
     slope = maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz / 16)
     p_n = maximum(0, -b_n / slope)
-    p_t = mu * p_n
+    p_t = minimum(mu * p_n, length)
     return Vector(
         select(sticks, stopped.x, p_t * dx), select(sticks, stopped.y, p_t * dy), select(sticks, stopped.z, p_n)
     )

@@ -9,7 +9,7 @@ stops early nor bounces early. One that touches must not approach, u_n >= 0, or 
 its restitution. A penetration is taken back by a displacement that changes no velocity.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pliant.contact.coulomb import impulse_at, inverse_of
@@ -20,12 +20,13 @@ from pliant.scalar import abs, is_constant, maximum, minimum, select
 from pliant.spatial import Symmetric3, Transform, Vector
 
 __all__ = [
-    "bounce_speed", "correct", "factor_record", "group_rows", "impulses_in_world", "impulses_on_rows", "is_elastic", "sweep",
-    "warm_start",
-]
+    "bounce_speed", "correct", "factor_record", "group_rows", "impulses_in_world", "impulses_on_rows",
+    "is_elastic", "sweep", "warm_start",
+]  # fmt: skip
 
 Scalar = Any
 Record = dict[str, Any]
+Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
 
 # penetrations up to this are left alone [m]
 _SLOP = 1e-6
@@ -65,6 +66,7 @@ def group_rows(
                 "DY": DY,
                 "G": list(G),
                 "inverse": list(inverse_of(G, precision)),
+                "gap": touch.gap,
                 "target": -maximum(touch.gap, 0) / dt,
                 "depth": maximum(-touch.gap - _SLOP, 0) / dt,
                 "mu": mu,
@@ -111,9 +113,7 @@ def impulses_in_world(rows: Sequence[Record], impulse: Sequence[Scalar]) -> list
     return found
 
 
-def warm_start(
-    group: Group, rows: Sequence[Record], w: Sequence[Scalar], impulse: Sequence[Scalar]
-) -> list[Scalar]:
+def warm_start(group: Group, rows: Sequence[Record], w: Sequence[Scalar], impulse: Sequence[Scalar]) -> list[Scalar]:
     """w with the impulses of the last step."""
     for k, contact in enumerate(rows):
         w = moved(w, group.support, contact["DY"], impulse[3 * k : 3 * k + 3])
@@ -121,17 +121,29 @@ def warm_start(
 
 
 def sweep(
-    group: Group, rows: Sequence[Record], w: Sequence[Scalar], impulse: Sequence[Scalar], error: Scalar
+    group: Group,
+    rows: Sequence[Record],
+    w: Sequence[Scalar],
+    impulse: Sequence[Scalar],
+    error: Scalar,
+    answer: Answer | None = None,
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """One visit to each contact of a group: w, the impulses, and the largest change of a velocity so far [m/s]."""
+    """One visit to each contact of a group: w, the impulses, and the largest change of a velocity so far [m/s].
+
+    Args:
+        answer: (rows of the contact, u, p, G) -> impulse, if it is not Coulomb's law on rigid ground.
+    """
     out = list(w)
     impulses: list[Scalar] = []
     for k, contact in enumerate(rows):
         p = Vector(*impulse[3 * k : 3 * k + 3])
         u = Vector(*(dot(Y, group.support, out) for Y in contact["Y"]))
         G = Symmetric3(*contact["G"])
-        wanted = Vector(u.x, u.y, u.z - contact["target"])
-        new = impulse_at(wanted, p, G, Symmetric3(*contact["inverse"]), contact["mu"])
+        if answer is not None:
+            new = answer(contact, u, p, G)
+        else:
+            wanted = Vector(u.x, u.y, u.z - contact["target"])
+            new = impulse_at(wanted, p, G, Symmetric3(*contact["inverse"]), contact["mu"])
         change = new - p
         out = moved(out, group.support, contact["DY"], list(change))
         impulses += list(new)

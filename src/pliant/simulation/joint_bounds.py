@@ -16,9 +16,7 @@ Record = dict[str, Any]
 _TOUCHING = 1e-9
 
 
-def bounds_of(
-    model: StepModel, row: JointRow, q: Sequence[Scalar], v: Sequence[Scalar], landing: Scalar
-) -> Record:
+def bounds_of(model: StepModel, row: JointRow, q: Sequence[Scalar], v: Sequence[Scalar], landing: Scalar) -> Record:
     """The bounds of a joint's row, as `pliant.contact.joint_rows.sweep_joint` takes them.
 
     Args:

@@ -52,9 +52,15 @@ class StepModel:
     @cached_property
     def groups(self) -> list[Group]:
         """Contacts that the solver treats as rows, in groups."""
-        if not self.is_rigid:
-            return []
-        return contact_groups(self.robot, self.ground, self.contact.friction, self.contact.restitution)
+        friction, restitution = (self.contact.friction, self.contact.restitution) if self.is_rigid else (0, 0)
+        groups = contact_groups(self.robot, self.ground, friction, restitution)
+        # a compliant law has friction and losses of its own
+        return groups if self.is_rigid else [replace(g, restitution=(0,) * len(g.names)) for g in groups]
+
+    @property
+    def correction(self) -> float:
+        """Share of a penetration, or of a joint beyond its limit, that is taken back in a step."""
+        return self.contact.correction if self.is_rigid else 0.2
 
     @cached_property
     def contact_names(self) -> list[str]:

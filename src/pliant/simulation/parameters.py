@@ -1,17 +1,250 @@
-"""Numbers that differ from robot to robot: inputs of the kernels in place of constants."""
+"""Numbers that differ from robot to robot: inputs of the kernels in place of constants.
 
-from collections.abc import Sequence
+A parameter is named by its path:
+
+| path | what | numbers |
+|---|---|---|
+| "gravity" | [m/s^2] | 3 |
+| "friction", "restitution" | of the contact model | 1 |
+| "law.stiffness", ... | an attribute of the compliant law | 1 |
+| "bodies.NAME.mass" | [kg]; the inertia scales with it | 1 |
+| "bodies.NAME.com" | centre of mass [m]; the inertia about it stays | 3 |
+| "bodies.NAME.inertia" | about the centre of mass, (xx, xy, xz, yy, yz, zz) [kg m^2] | 6 |
+| "joints.NAME.damping", "armature", "friction" | see `Joint` | 1 a dof |
+| "joints.NAME.stiffness", "rest" | | 1 |
+| "motors.NAME.kp", ... | any number of `Motor` | 1 |
+| "springs.NAME.stiffness", ... | any number of `FrameSpring` | 1 |
+
+A star stands for all names, one column each: "motors.*.kp".
+"""
+
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from pliant.simulation.model import StepModel
+import numpy as np
 
-__all__ = ["Parameters"]
+from pliant.errors import SimulationError, unknown_name
+from pliant.robot import Robot
+from pliant.scalar import is_constant
+from pliant.simulation.model import StepModel
+from pliant.spatial import Inertia, Symmetric3, Vector
+
+__all__ = ["ParameterArrays", "Parameters"]
 
 Scalar = Any
+Model = StepModel
+
+_TREES = ("bodies", "joints", "motors", "springs")
+_JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "rest", "restitution")
+_BODY_NUMBERS = {"mass": 1, "com": 3, "inertia": 6}
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One number, or a few, of the model: how to read it and how to put in others."""
+
+    path: str
+    default: tuple[float, ...]
+    put: Callable[[Model, Sequence[Scalar]], Model]
 
 
 class Parameters:
-    size = 0
+    """The varying numbers of a model, in order.
+
+    Attributes:
+        paths: as given, with the size of each.
+    """
+
+    def __init__(self, model: StepModel, paths: Sequence[str] = ()):
+        if isinstance(paths, str):
+            raise SimulationError(f"varying is the text {paths!r}; give a list of paths, as in [{paths!r}]")
+        self.groups: dict[str, list[_Entry]] = {path: _entries(model, path) for path in paths}
+        taken = [entry.path for group in self.groups.values() for entry in group]
+        twice = [path for path in taken if taken.count(path) > 1]
+        if twice:
+            raise SimulationError(f"the parameter {twice[0]!r} is named twice in {list(paths)}")
+
+    @property
+    def size(self) -> int:
+        """How many numbers a robot has."""
+        return sum(len(entry.default) for group in self.groups.values() for entry in group)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Numbers of each path."""
+        return {path: sum(len(e.default) for e in group) for path, group in self.groups.items()}
+
+    @property
+    def defaults(self) -> np.ndarray:
+        """The numbers of the model itself."""
+        return np.array([x for group in self.groups.values() for e in group for x in e.default], dtype=float)
 
     def applied(self, model: StepModel, values: Sequence[Scalar]) -> StepModel:
+        """The model with these numbers."""
+        at = 0
+        for group in self.groups.values():
+            for entry in group:
+                size = len(entry.default)
+                model = entry.put(model, list(values[at : at + size]))
+                at += size
         return model
+
+
+class ParameterArrays(MutableMapping[str, np.ndarray]):
+    """Values of the parameters by path: (n,) or (batch, n), with n dropped where it is 1.
+
+    Setting takes one value for all robots or one for each. Nothing is compiled again.
+    """
+
+    def __init__(self, parameters: Parameters, batch: int | None, dtype: Any):
+        self._sizes = parameters.sizes
+        lead = () if batch is None else (batch,)
+        self.data = np.ascontiguousarray(np.broadcast_to(parameters.defaults, (*lead, parameters.size)), dtype=dtype)
+
+    def _span(self, path: str) -> slice:
+        if path not in self._sizes:
+            raise SimulationError(
+                unknown_name("varying parameter", path, self._sizes, "the simulation")
+                + "; declare it with Simulation(..., varying=[...])"
+            )
+        start = 0
+        for other, size in self._sizes.items():
+            if other == path:
+                return slice(start, start + size)
+            start += size
+        raise AssertionError
+
+    def __getitem__(self, path: str) -> np.ndarray:
+        part = self.data[..., self._span(path)]
+        return part[..., 0] if self._sizes[path] == 1 else part
+
+    def __setitem__(self, path: str, value: Any) -> None:
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise SimulationError(f"parameter {path!r} takes numbers, not {value!r}") from None
+        target = self[path]
+        if not np.isfinite(array).all():
+            raise SimulationError(f"parameter {path!r} has values that are not finite")
+        try:
+            target[...] = array
+        except ValueError:
+            raise SimulationError(
+                f"parameter {path!r} takes an array of shape {target.shape}, or what broadcasts to it; not {array.shape}"
+            ) from None
+
+    def __delitem__(self, path: str) -> None:
+        raise SimulationError(f"parameter {path!r} cannot be removed from a simulation")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __repr__(self) -> str:
+        return f"parameters: {', '.join(f'{path} {self[path].shape}' for path in self) or 'none varies'}"
+
+
+# ---- paths
+
+
+def _entries(model: StepModel, path: str) -> list[_Entry]:
+    parts = path.split(".")
+    if parts == ["gravity"]:
+        put = lambda m, x: m.with_values(robot=replace(m.robot, gravity=Vector(*x)))  # noqa: E731
+        return [_Entry(path, _numbers(path, tuple(model.robot.gravity)), put)]
+    if len(parts) == 1 and hasattr(model.contact, path):
+        return [_contact_entry(model, path)]
+    if len(parts) == 2 and parts[0] == "law" and hasattr(model.contact, "law"):
+        return [_law_entry(model, path, parts[1])]
+    # names of bodies and joints may have dots themselves
+    tree, what = parts[0], parts[-1]
+    if tree not in _TREES or len(parts) < 3:
+        valid = ["gravity", "friction", "restitution", "law.NAME", *(f"{t}.NAME.WHAT" for t in _TREES)]
+        raise SimulationError(f"no parameter has the path {path!r}; valid: {', '.join(valid)}")
+    name = ".".join(parts[1:-1])
+    named = getattr(model.robot, tree)
+    names = list(named) if name == "*" else [named[name].name]
+    return [_tree_entry(model.robot, path, tree, n, what) for n in names if name != "*" or _has(named[n], tree)]
+
+
+def _has(item: Any, tree: str) -> bool:
+    return tree != "joints" or item.kind.nv > 0
+
+
+def _contact_entry(model: StepModel, what: str) -> _Entry:
+    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+        return m.with_values(contact=replace(m.contact, **{what: x[0]}))
+
+    return _Entry(what, _numbers(what, (getattr(model.contact, what),)), put)
+
+
+def _law_entry(model: StepModel, path: str, what: str) -> _Entry:
+    law = model.contact.law
+    names = [f.name for f in fields(law)] if hasattr(law, "__dataclass_fields__") else []
+    if what not in names:
+        raise SimulationError(unknown_name("attribute", what, names, f"the contact law {law!r}"))
+
+    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+        return m.with_values(contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
+
+    return _Entry(path, _numbers(path, (getattr(law, what),)), put)
+
+
+def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> _Entry:
+    item = getattr(robot, tree)[name]
+    own = path.replace("*", name)
+    if tree == "bodies":
+        if what not in _BODY_NUMBERS:
+            raise SimulationError(unknown_name("number", what, _BODY_NUMBERS, f"body {name!r}"))
+        return _Entry(own, _numbers(own, _body_numbers(item.inertia, what)), lambda m, x: _with_body(m, name, what, x))
+    valid = _JOINT_NUMBERS if tree == "joints" else [f.name for f in fields(item) if _is_number(getattr(item, f.name))]
+    if what not in valid:
+        raise SimulationError(unknown_name("number", what, valid, f"{tree[:-1]} {name!r}"))
+    value = getattr(item, what)
+    several = isinstance(value, tuple)
+
+    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+        collection = getattr(m.robot, tree)
+        changed = replace(collection[name], **{what: tuple(x) if several else x[0]})
+        return m.with_values(robot=replace(m.robot, **{tree: collection.replaced(changed)}))
+
+    return _Entry(own, _numbers(own, value if several else (value,)), put)
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, str | bool) and x is not None and not callable(x)
+
+
+def _body_numbers(inertia: Inertia, what: str) -> tuple[Scalar, ...]:
+    if what == "mass":
+        return (inertia.mass,)
+    if what == "com":
+        return tuple(inertia.com())
+    return tuple(inertia.about_com())
+
+
+def _with_body(model: StepModel, name: str, what: str, x: Sequence[Scalar]) -> StepModel:
+    body = model.robot.bodies[name]
+    old = body.inertia
+    mass, com, tensor = old.mass, old.com(), old.about_com()
+    if what == "mass":
+        tensor = Symmetric3(*(entry * (x[0] / mass) for entry in tensor))
+        mass = x[0]
+    elif what == "com":
+        com = Vector(*x)
+    else:
+        tensor = Symmetric3(*x)
+    bodies = model.robot.bodies.replaced(replace(body, inertia=Inertia.from_com(mass, com, tensor)))
+    return model.with_values(robot=replace(model.robot, bodies=bodies))
+
+
+def _numbers(path: str, values: Sequence[Scalar]) -> tuple[float, ...]:
+    if not all(is_constant(x) for x in values):
+        raise SimulationError(f"parameter {path!r} is not a number in this robot, so it has no default")
+    bad = [x for x in values if not np.isfinite(x)]
+    if bad:
+        raise SimulationError(f"parameter {path!r} is {bad[0]}; give the robot a finite value to vary")
+    return tuple(float(x) for x in values)

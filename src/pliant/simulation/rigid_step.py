@@ -183,7 +183,8 @@ class RigidStep:
         for k in range(len(self.model.groups)):
 
             def stage(m: StepModel, rows, w, impulse, error, k=k):
-                w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0])
+                answer = None if m.is_rigid else m.contact.answer(m.dt)
+                w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer)
                 return w, impulse, [worst]
 
             with self.stages.loop(1, when=f"near {k}"):
@@ -250,8 +251,8 @@ class RigidStep:
 
     def correct_positions(self) -> None:
         """A displacement beside the velocity that takes back penetrations and closes loops."""
-        share = self.model.contact.correction
-        groups, closures = range(len(self.model.groups)), range(len(self.model.closures))
+        share = self.model.correction
+        groups, closures = self._rigid_groups(), range(len(self.model.closures))
         if not (groups or closures) or share == 0:
             return
 
@@ -289,13 +290,13 @@ class RigidStep:
         def stage(m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, residual, sweeps, *parts):
             parts = list(parts)
             bounds = parts.pop(0) if model.joint_rows else []
-            near, rows, impulses = (parts[k :: 3][: len(groups)] for k in range(3))
+            near, rows, impulses = (parts[k::3][: len(groups)] for k in range(3))
             closings = [x for part in parts[3 * len(groups) :] for x in part]
             cause = trouble_of(m, u, v_next, trouble[0])
             moves = equal(cause, 0)
             rate = [a + b for a, b in zip(v_next, shift, strict=True)] if model.groups or model.closures else v_next
             for row in m.joint_rows:
-                back = beyond_stops(m, row, q) * model.contact.correction / m.dt
+                back = beyond_stops(m, row, q) * model.correction / m.dt
                 rate = [x + back if d == row.dof else x for d, x in enumerate(rate)]
             q_next = m.robot.integrate(list(q), list(rate), m.dt)
             worlds, landings, deepest = [], [], 0
@@ -322,7 +323,7 @@ class RigidStep:
                 [cause],
                 worlds,
                 landings if model.is_elastic else [],
-                [b["landing"] if "landing" in b else 0 for b in bounds] if model.has_elastic_stops else [],
+                [b.get("landing", 0) for b in bounds] if model.has_elastic_stops else [],
                 closings,
                 torques,
                 [residual[0] if model.has_rows else 0, sweeps[0], deepest],
@@ -354,6 +355,9 @@ class RigidStep:
 
     def _closure_names(self) -> list[str]:
         return [f"closure {k}" for k in range(len(self.model.closures))]
+
+    def _rigid_groups(self) -> range:
+        return range(len(self.model.groups) if self.model.is_rigid else 0)
 
     def _first(self, k: int) -> int:
         """How many contacts come before group k."""

@@ -8,13 +8,13 @@ from pliant.robot import Robot
 from pliant.scalar import abs, both, select
 from pliant.simulation.model import StepModel
 
-__all__ = ["Trouble", "trouble_of", "trouble_text"]
+__all__ = ["STEPS_TROUBLE", "Trouble", "trouble_of", "trouble_text"]
 
 Scalar = Any
 
 _MOTION = 1000
 _CONTROL = 2000
-_STEPS = 3000
+STEPS_TROUBLE = 3000
 
 # numbers beyond this are taken for an explosion
 _HUGE = {"float64": 1e12, "float32": 1e8}
@@ -51,7 +51,7 @@ def trouble_of(model: StepModel, u: Sequence[Scalar], v: Sequence[Scalar], befor
 
 def trouble_text(robot: Robot, code: int) -> str:
     """A code in words."""
-    if code >= _STEPS:
+    if code >= STEPS_TROUBLE:
         return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
     if code >= _CONTROL:
         return f"control of motor {list(robot.motors)[code - _CONTROL]!r} is not a finite number"

@@ -35,6 +35,18 @@ class Inertia:
         """From the centre of mass and the tensor about it, axes along the frame's."""
         return cls(mass, com * mass, about_com + _spread(com, com * (mass / 2)))
 
+    def com(self) -> Vector:
+        """The centre of mass; the origin if there is none."""
+        if type(self.mass) is int and self.mass == 0:
+            return Vector.zero()
+        return self.h * (1 / self.mass)
+
+    def about_com(self) -> Symmetric3:
+        """The tensor about the centre of mass, axes along the frame's."""
+        p = self.com()
+        shift = _spread(p, p * (self.mass / 2))
+        return Symmetric3(*(a - b for a, b in zip(self.J, shift, strict=True)))
+
     def __add__(self, other: "Inertia") -> "Inertia":
         return Inertia(self.mass + other.mass, self.h + other.h, self.J + other.J)
 

@@ -1,0 +1,67 @@
+"""Controllers that are compiled into the simulation."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.errors import SimulationError, TraceError
+from pliant.robot import Robot
+
+__all__ = ["Controller", "as_controller"]
+
+Scalar = Any
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A generic function that gives the controls, compiled with the step: no call of Python while it runs.
+
+        Controller(lambda t, q, v: [-20 * q[0] - 2 * v[0]])
+        Controller(tracking, commands=2)               # tracking(t, q, v, command) -> u
+        Controller(hopping, memory=(0, 0))             # hopping(t, q, v, memory) -> (u, memory)
+        Controller(both, commands=2, memory=(0,))      # both(t, q, v, command, memory) -> (u, memory)
+
+    It is asked once a control period, as a controller in Python is.
+
+    Attributes:
+        function: of the time [s], q and v, generic over the scalar (`pliant.select` in place of branches).
+        commands: how many numbers it takes from outside, in place of the controls.
+        memory: what it remembers from period to period, at the start.
+    """
+
+    function: Callable[..., Any]
+    commands: int = 0
+    memory: Sequence[float] = ()
+
+    def __call__(self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any) -> tuple[list, list]:
+        """Controls and the new memory."""
+        name = getattr(self.function, "__name__", "controller")
+        extra = ([command] if self.commands else []) + ([memory] if len(self.memory) else [])
+        try:
+            result = self.function(t, q, v, *extra)
+        except TraceError as error:
+            raise TraceError(
+                f"controller {name!r}: {error}. A compiled controller runs for many robots at once, so write "
+                "pliant.select(condition, a, b) in place of `if`"
+            ) from None
+        if len(self.memory):
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise SimulationError(f"controller {name!r} has a memory, so it must return (u, memory)")
+            u, kept = list(result[0]), list(result[1])
+            if len(kept) != len(self.memory):
+                raise SimulationError(f"controller {name!r} returned {len(kept)} memories of {len(self.memory)}")
+        else:
+            u, kept = list(result), []
+        if len(u) != robot.nu:
+            motors = ", ".join(robot.motors)
+            raise SimulationError(f"controller {name!r} returned {len(u)} controls for {robot.nu} motors: {motors}")
+        return u, kept
+
+
+def as_controller(value: Any) -> Controller | None:
+    """A controller from one, or from a function of t, q and v."""
+    if value is None or isinstance(value, Controller):
+        return value
+    if callable(value):
+        return Controller(value)
+    raise SimulationError(f"controller is {value!r}; give a function (t, q, v) -> u or a pliant.Controller")
