@@ -1,9 +1,11 @@
-"""Contact: the ground as a function of x and y, and laws for the force of what sinks into it."""
+"""Contact: the ground, compliant laws, and the rigid solver with all that it treats as rows."""
 
+from pliant.contact.compliant import CompliantContact
 from pliant.contact.ground import Ground, as_ground, flat, height_map, slope, stairs, waves
 from pliant.contact.laws import ContactLaw, HuntCrossley, SpringDamper, check_law, sliding_friction
+from pliant.contact.rigid import RigidContact
 
 __all__ = [
-    "ContactLaw", "Ground", "HuntCrossley", "SpringDamper", "as_ground", "check_law", "flat", "height_map",
-    "sliding_friction", "slope", "stairs", "waves",
+    "CompliantContact", "ContactLaw", "Ground", "HuntCrossley", "RigidContact", "SpringDamper", "as_ground",
+    "check_law", "flat", "height_map", "sliding_friction", "slope", "stairs", "waves",
 ]  # fmt: skip

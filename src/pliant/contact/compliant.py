@@ -78,13 +78,12 @@ class CompliantContact:
         if not any(isinstance(x, Expr) for x in u):
             return self._differences(gap, dt, u)
         f = self.force(gap + dt * u.z, u)
-        seeds = [x for x in u if isinstance(x, Expr)]
-        rows: list[list[Scalar]] = [[], [], []]
+        moving = [e for e in f if isinstance(e, Expr)]
+        columns = []
         for x in u:
-            rates = tangents([e for e in f if isinstance(e, Expr)], {x: 1}) if x in seeds else []
-            at = iter(rates)
-            for r, e in enumerate(f):
-                rows[r].append(next(at) if isinstance(e, Expr) and rates else 0)
+            rates = iter(tangents(moving, {x: 1}) if isinstance(x, Expr) else [0] * len(moving))
+            columns.append([next(rates) if isinstance(e, Expr) else 0 for e in f])
+        rows = [[columns[c][r] for c in range(3)] for r in range(3)]
         return f, [Vector(*row) for row in rows]
 
     def _differences(self, gap: Scalar, dt: Scalar, u: Vector) -> tuple[Vector, list[Vector]]:

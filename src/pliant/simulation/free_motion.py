@@ -5,7 +5,8 @@ K and D their diagonals, A = M + dt D + dt^2 K and
 
     A (v+ - v) = dt (f(q, v) - h(q, v) - (D + dt K) v)
 
-which is stable however stiff they are and has the zeros of M. A = L^T D L; the result is w = L v+.
+which is stable however stiff they are and has the zeros of M. A = L^T D L; the result is w = L v+. Both
+velocities are in the axes of the start, in which bodies that float keep theirs (`pliant.robot.transport`).
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.kinematics import link_poses
 from pliant.dynamics.newton_euler import newton_euler
+from pliant.robot.transport import held_acceleration
 from pliant.simulation.forces import external_link_forces, spring_link_forces
 from pliant.simulation.model import StepModel
 from pliant.simulation.motors import Drive, drives
@@ -81,7 +83,7 @@ def free_motion(
     for i, f in spring_link_forces(robot, poses, origin, q, v).items():
         on_links[i] = on_links[i] + f if i in on_links else f
     total = [on_links.get(i, Force.zero()) for i in range(len(mechanism.links))] if on_links else None
-    h = newton_euler(robot, q, v, [0] * robot.nv, on_links=total)
+    h = newton_euler(robot, q, v, held_acceleration(robot, v), on_links=total)
 
     # what resists
     A = composite_inertia(robot, q)

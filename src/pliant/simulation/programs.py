@@ -101,6 +101,12 @@ class Plan:
         }
         return StateLayout(sizes, model.dt)
 
+    @property
+    def arrays(self) -> dict[str, int]:
+        """What the programs take for each robot, and how many numbers; the controls a row for each period."""
+        sizes = {"state": self.layout.size, "input": self.inputs, "parameters": self.parameters.size}
+        return {name: size for name, size in sizes.items() if size}
+
     # ---- programs
 
     def period(self) -> Program:
@@ -108,7 +114,7 @@ class Plan:
         stages = self._opened()
         self._add_period(stages)
         self._close(stages)
-        return stages.program(("state", "input", "parameters"), ("next",))
+        return stages.program(tuple(self.arrays), ("next",))
 
     def rollout(self, channels: tuple[str, ...]) -> Program:
         """Many periods, with a row of inputs and a row of each channel for each, and the last state."""
@@ -121,7 +127,7 @@ class Plan:
             if rows:
                 stages.add(_same, tuple(rows.values()), tuple(rows))
         self._close(stages)
-        return stages.program(("state", "input", "parameters"), (*rows, "next"))
+        return stages.program(tuple(self.arrays), (*rows, "next"))
 
     def _opened(self) -> Stages:
         layout = self.layout

@@ -14,6 +14,7 @@ from pliant.contact.solver import (
 from pliant.contact.touching import Touch
 from pliant.dynamics.factor import Factor
 from pliant.robot import Link, Motor
+from pliant.robot.transport import carried_velocity, straight_motion
 from pliant.scalar import abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.free_motion import free_motion
 from pliant.simulation.joint_bounds import beyond_stops, bounds_of, needs_row
@@ -298,7 +299,8 @@ class RigidStep:
             for row in m.joint_rows:
                 back = beyond_stops(m, row, q) * model.correction / m.dt
                 rate = [x + back if d == row.dof else x for d, x in enumerate(rate)]
-            q_next = m.robot.integrate(list(q), list(rate), m.dt)
+            q_next = straight_motion(m.robot, q, rate, m.dt)
+            v_next = carried_velocity(m.robot, v_next, m.dt)
             worlds, landings, deepest = [], [], 0
             for k in groups:
                 inside = negation(equal(near[k][0], 0))
@@ -306,7 +308,7 @@ class RigidStep:
                 landings += [select(inside, row.get("landing", 0), 0) for row in rows[k]]
                 for touch in _touches(motion, k):
                     deepest = maximum(deepest, -touch.gap)
-            torques = [
+            torques = [  # of joints with one dof, whose velocity is the same in all axes
                 d["torque"] - d["gain"] * self._link_of(m, motor).rate(v_next)[0]
                 for d, motor in zip(motion["drives"], m.robot.motors.values(), strict=True)
             ]

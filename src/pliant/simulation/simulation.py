@@ -124,6 +124,8 @@ class Simulation:
         self._data = np.zeros((*lead, self.layout.size), self._dtype)
         self._spare = np.zeros_like(self._data)
         self._no_input = np.zeros((*lead, self.plan.inputs), self._dtype)
+        self._has_input = self.plan.inputs > 0
+        self._has_parameters = self._parameters.size > 0
         self._flag = self.layout.span("trouble").start
         self._rollouts: dict[tuple[str, ...], Kernel] = {}
         self.reset()
@@ -252,13 +254,22 @@ class Simulation:
             u = self._no_input
         elif type(u) is not np.ndarray or u.shape != self._no_input.shape or u.dtype != self._dtype:
             u = self._inputs(u)
-        self._period(self._data, u, self.parameters.data, out=self._spare)
+        self._period(*self._arguments(self._data, u, self.parameters.data), out=self._spare)
         self._data, self._spare = self._spare, self._data
         if self.batch is None:
             if self._data[self._flag] != 0:
                 self._note_troubles()
         elif self._data[:, self._flag].any():
             self._note_troubles()
+
+    def _arguments(self, state: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
+        """Those that the kernels take: none without numbers."""
+        given = [state]
+        if self._has_input:
+            given.append(u)
+        if self._has_parameters:
+            given.append(parameters)
+        return given
 
     def _inputs(self, u: Any) -> np.ndarray:
         shape = self._no_input.shape
@@ -429,7 +440,8 @@ class Simulation:
         given = None
         if out is not None:
             given = self._outputs(kernel, names, out, robots, periods)
-        results = kernel(start, controls if n else controls[..., 0, :], parameters, out=given, threads=threads, **counts)
+        arguments = self._arguments(start, controls, parameters)
+        results = kernel(*arguments, out=given, threads=threads, **counts)
         return dict(zip((*names, "next"), results if isinstance(results, tuple | list) else (results,), strict=True))
 
     def _outputs(self, kernel: Kernel, names, out, robots: int | None, periods: int) -> tuple[np.ndarray, ...]:
@@ -516,11 +528,10 @@ class Simulation:
 
     @cached_property
     def _period(self) -> Kernel:
-        sizes = {"state": self.layout.size, "input": self.plan.inputs, "parameters": self._parameters.size}
         with compiling(f"the simulation of {self.robot.name!r}", self.progress):
             return Kernel(
                 self.plan.period(),
-                {name: (size,) for name, size in sizes.items()},
+                {name: (size,) for name, size in self.plan.arrays.items()},
                 {"next": (self.layout.size,)},
                 name=f"simulation of {self.robot.name}",
                 precision=self.precision,
@@ -529,12 +540,11 @@ class Simulation:
 
     def _rollout_kernel(self, names: tuple[str, ...]) -> Kernel:
         if names not in self._rollouts:
-            sizes = {"state": self.layout.size, "input": self.plan.inputs, "parameters": self._parameters.size}
             outputs = {f"record {name}": (self.layout.sizes[name],) for name in names}
             with compiling(f"rollouts of {self.robot.name!r}", self.progress):
                 self._rollouts[names] = Kernel(
                     self.plan.rollout(names),
-                    {name: (size,) for name, size in sizes.items()},
+                    {name: (size,) for name, size in self.plan.arrays.items()},
                     {**outputs, "next": (self.layout.size,)},
                     name=f"rollouts of {self.robot.name}",
                     precision=self.precision,
