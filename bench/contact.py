@@ -21,9 +21,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import mujoco
 
-from bench import jiminy_peer, pliant_side
+from bench import jiminy_peer
 from bench.mujoco_model import HARD, VARIANTS, Variant
 from bench.mujoco_peer import MujocoPeer
+from bench.pliant_side import PliantSide
 from bench.scenes import SCENES, Scene, Standing, scene
 from bench.tables import table
 from bench.timing import best_times
@@ -74,9 +75,7 @@ def measured(subject: Scene, variant: Variant, options: argparse.Namespace) -> I
     """A row for each simulator and way of calling it."""
     batch, steps = options.batch, options.steps if subject.standing else THRASH_STEPS
     peer, hard = MujocoPeer(subject, variant), MujocoPeer(subject, HARD)
-    ours = {}
-    if pliant_side.is_available():
-        ours = {p: pliant_side.PliantSide(subject, p) for p in ("float64", "float32")}
+    ours = {p: PliantSide(subject, p) for p in ("float64", "float32")}
     sides: dict[str, Any] = {"mujoco rollout": peer, "mujoco Batch": peer, "mujoco hard": hard, "mujoco mj_step": peer}
     calls = {
         "mujoco rollout": peer.rollout(batch, steps),
@@ -87,9 +86,8 @@ def measured(subject: Scene, variant: Variant, options: argparse.Namespace) -> I
     for precision, side in ours.items():
         sides[f"pliant {precision}"] = side
         calls[f"pliant {precision}"] = side.rollout(batch, steps)
-    if ours:
-        sides["pliant step"] = ours["float64"]
-        single["pliant step"] = ours["float64"].single(200)
+    sides["pliant step"] = ours["float64"]
+    single["pliant step"] = ours["float64"].single(200)
     for name, side in sides.items():
         if side.standing is not None:
             side.standing.check(f"{subject.name}, {name}")

@@ -9,16 +9,16 @@ import numpy as np
 import pliant
 from bench.scenes import Scene, Standing
 
-__all__ = ["PliantSide", "is_available"]
-
-
-def is_available() -> bool:
-    """Whether this Pliant simulates contact."""
-    return hasattr(pliant, "Simulation")
+__all__ = ["PliantSide"]
 
 
 class PliantSide:
-    """A scene in Pliant, on one thread; begins as MuJoCo's does, at rest if it is to stand."""
+    """A scene in Pliant, on one thread; begins as MuJoCo's does, at rest if it is to stand.
+
+    Attributes:
+        sample: what the solver needed and reached: sweeps and contacts per robot, the largest residual [m/s] and
+            the deepest point [m], in the last step of standing, or over a while of thrashing.
+    """
 
     def __init__(self, scene: Scene, precision: str = "float64", *, robots: int = 64):
         self.scene, self.precision = scene, precision
@@ -26,51 +26,66 @@ class PliantSide:
         for point in scene.points:
             robot = robot.with_contact(point.frame, radius=point.radius)
         self.robot = robot
-        self.q, self.v = scene.states(robots)
-        self.standing = self._settle() if scene.standing else None
+        simulation = self._simulation(robots)
+        simulation.reset(*scene.states(robots))
+        self.start = simulation.state
+        self.standing = self._settle(simulation) if scene.standing else None
+        if not scene.standing:
+            self._thrash(simulation)
 
     def rollout(self, batch: int, steps: int) -> Callable[[], Any]:
         """One call: all robots, all steps, states out."""
         simulation, controls = self._simulation(batch), self._controls(batch, steps)
-        q, v = (np.resize(rows, (batch, rows.shape[1])) for rows in (self.q, self.v))
-
-        def run() -> None:
-            simulation.reset(q=q, v=v)
-            simulation.rollout(controls)
-
-        return run
+        start = pliant.State(np.resize(self.start.data, (batch, self.start.layout.size)), self.start.layout)
+        out = {
+            name: np.empty((batch, steps, size), self.precision)
+            for name, size in (("q", self.robot.nq), ("v", self.robot.nv))
+        }
+        return lambda: simulation.rollout(start, controls, out=out)
 
     def single(self, steps: int) -> Callable[[], Any]:
         """One robot, stepped by a loop in Python that sets the controls."""
-        simulation, controls = self._simulation(1), self._controls(1, steps)[0]
+        simulation, controls = self._simulation(None), self._controls(1, steps)[0]
+        start = self.start.robot(0)
 
         def run() -> None:
-            simulation.reset(q=self.q[0], v=self.v[0])
+            simulation.state = start
             for u in controls:
                 simulation.step(u)
 
         return run
 
-    def _simulation(self, batch: int) -> Any:
+    def _simulation(self, batch: int | None) -> pliant.Simulation:
         make = partial(pliant.Simulation, self.robot, dt=self.scene.dt, ground=pliant.flat(), batch=batch, threads=1)
         return make(contact=pliant.RigidContact(friction=self.scene.friction), precision=self.precision)
 
     def _controls(self, batch: int, steps: int) -> np.ndarray:
         return self.scene.controls(batch, steps).astype(self.precision)
 
-    def _settle(self) -> Standing:
+    def _settle(self, simulation: pliant.Simulation) -> Standing:
         """Let the robots come to rest, keep them there, and tell how well they stand in the last quarter second."""
-        robots, dt = len(self.q), self.scene.dt
+        robots, dt = simulation.batch or 1, self.scene.dt
         steps, last = round(self.scene.settled / dt), round(0.25 / dt)
-        simulation = self._simulation(robots)
-        simulation.reset(q=self.q, v=self.v)
-        result = simulation.rollout(self._controls(robots, steps))
-        q, v = np.asarray(result.q, dtype=float), np.asarray(result.v, dtype=float)
-        # what the ground carries, from the momentum it changes: m g + dp/dt
-        p0, p1 = (self._upward_momentum(q[:, k], v[:, k]) for k in (-2, -1))
-        self.q, self.v = np.ascontiguousarray(q[:, -1]), np.ascontiguousarray(v[:, -1])
-        force = self.scene.weight + (p1 - p0) / dt
-        return Standing.between(self.scene, q[:, -1 - last], self.q, last * dt, force)
+        result = simulation.rollout(self.start, self._controls(robots, steps), channels=("q", "impulses", "solver"))
+        self.start = result.state
+        q = result.q.astype(float)
+        carried = result["impulses"][:, -1].reshape(robots, -1, 3)[..., 2].astype(float) / dt
+        self.sample = self._sampled(result["solver"][:, -last:], carried > 0)
+        return Standing.between(self.scene, q[:, -1 - last], q[:, -1], last * dt, carried.sum(axis=1))
 
-    def _upward_momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return float(self.scene.robot.mass) * pliant.center_of_mass_velocity(self.scene.robot, q, v)[..., 2]
+    def _thrash(self, simulation: pliant.Simulation, steps: int = 250) -> None:
+        robots = simulation.batch or 1
+        result = simulation.rollout(self.start, self._controls(robots, steps), channels=("impulses", "solver"))
+        pushed = result["impulses"].reshape(robots, steps, -1, 3)[..., 2] > 0
+        self.sample = self._sampled(result["solver"], pushed)
+        if simulation.troubles or result.state.part("trouble").any():
+            raise SystemExit(f"{self.scene.name}: {int(result.state.part('trouble').any(-1).sum())} robots in trouble")
+
+    def _sampled(self, solver: np.ndarray, pushed: np.ndarray) -> dict[str, float]:
+        residual, sweeps, depth = (solver[..., k] for k in range(3))
+        return {
+            "iterations": float(sweeps.mean()),
+            "contacts": float(pushed.sum(axis=-1).mean()),
+            "residual": float(residual.max()),
+            "deepest": float(depth.max()),
+        }
