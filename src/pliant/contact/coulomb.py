@@ -10,7 +10,7 @@ solves this for one contact while all others stand still; the solver goes round 
 
 from typing import Any
 
-from pliant.scalar import both, is_constant, maximum, minimum, select, sqrt
+from pliant.scalar import abs, both, is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Symmetric3, Vector
 
 __all__ = ["impulse_at", "inverse_of", "natural_residual"]
@@ -43,9 +43,7 @@ def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: S
     """The impulse that a contact needs, all others as they are.
 
     If the impulse that stops the contact, p - G^-1 u, is in the cone, that is it. Else the contact opens,
-    if it does so by itself, or slides: then p_t = mu p_n d with a direction d, and u_n = 0 gives p_n. The
-    direction is that of p_t - u_t / g, with g the part of G across p_t, which is Newton's method for the
-    angle. Where nothing changes any more, the friction is on the disc and opposed to the sliding.
+    if it does so by itself, or slides (`_sliding`).
 
     Args:
         u: velocity with the impulse p [m/s], from which the wanted one has been taken off; normal last.
@@ -53,29 +51,51 @@ def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: S
         G: how u answers to p; G_inverse: its inverse.
         mu: coefficient of friction.
     """
-    b_n = u.z - (G.xz * p.x + G.yz * p.y + G.zz * p.z)
+    b = u - G @ p
     if is_constant(mu) and mu == 0:
-        return Vector(0, 0, maximum(0, -b_n / G.zz))
+        return Vector(0, 0, maximum(0, -b.z / G.zz))
     stopped = p - G_inverse @ u
     bound = mu * stopped.z
     size2 = stopped.x * stopped.x + stopped.y * stopped.y
-    sticks = both(both(stopped.z >= 0, size2 <= bound * bound), b_n < 0)
+    sticks = both(both(stopped.z >= 0, size2 <= bound * bound), b.z < 0)
+    slides = _sliding(b, p, G, mu)
+    return Vector(*(select(sticks, x, y) for x, y in zip(stopped, slides, strict=True)))
 
-    # Newton's rate for the angle; a short one where friction is not yet opposed to the sliding
-    p2 = p.x * p.x + p.y * p.y
-    across = G.xx * p.y * p.y - 2 * G.xy * p.x * p.y + G.yy * p.x * p.x
-    opposed = u.x * p.x + u.y * p.y < 0
-    rate = select(opposed, p2, 1) / select(opposed, across, G.xx + G.yy)
-    tx, ty = p.x - rate * u.x, p.y - rate * u.y
-    length = sqrt(tx * tx + ty * ty + 1e-60)
-    dx, dy = tx / length, ty / length
+
+def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar) -> Vector:
+    """The impulse of a contact that slides, or zero if it opens: nearer to it by one step of Newton's method.
+
+    With p_t = mu p_n d and d a unit vector, u_n = 0 gives p_n = -b_n / (G_nn + mu G_nt . d). Friction is
+    opposed to the sliding where f = u_t . e is zero, with e across d. The unknown is the angle of d, and
+
+        f' = p_n' e . (G_tn + mu G_tt d) + mu p_n e . G_tt e - u_t . d,    p_n' = -mu p_n G_nt . e / (G_nn + mu G_nt . d)
+
+    is kept positive: then the root at which friction would drive the contact repels.
+    """
+    # the direction so far, or against the sliding if there is none
+    some = p.x * p.x + p.y * p.y > 0
+    p_n = -b.z / G.zz
+    tx, ty = select(some, p.x, -b.x - p_n * G.xz), select(some, p.y, -b.y - p_n * G.yz)
+    inverse = 1 / sqrt(tx * tx + ty * ty + 1e-60)
+    dx, dy = tx * inverse, ty * inverse
+    ex, ey = -dy, dx
     # a contact that jams (Painleve) would need a pull: it gets a bounded push, and the others settle it
-    slope = maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz / 16)
-    p_n = maximum(0, -b_n / slope)
-    p_t = minimum(mu * p_n, length)
-    return Vector(
-        select(sticks, stopped.x, p_t * dx), select(sticks, stopped.y, p_t * dy), select(sticks, stopped.z, p_n)
-    )
+    share = 1 / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz / 16)
+    p_n = -b.z * share
+    gx, gy = G.xz + mu * (G.xx * dx + G.xy * dy), G.yz + mu * (G.xy * dx + G.yy * dy)
+    ux, uy = b.x + p_n * gx, b.y + p_n * gy
+    along, f = ux * dx + uy * dy, ux * ex + uy * ey
+    across = mu * p_n * (G.xx * ex * ex + 2 * G.xy * ex * ey + G.yy * ey * ey)
+    slope = across - along - mu * p_n * share * (G.xz * ex + G.yz * ey) * (gx * ex + gy * ey)
+    step = -f / maximum(slope, (abs(along) + abs(across)) / 8 + 1e-60)
+    # half the angle, at most half a radian; a direction that is just opposite turns round
+    half = minimum(maximum(step / 2, -1 / 2), 1 / 2)
+    scale = 1 / (1 + half * half)
+    c, s = (1 - half * half) * scale, 2 * half * scale
+    c = select(both(along > 0, abs(f) * 16 < along), -1, c)
+    dx, dy = c * dx + s * ex, c * dy + s * ey
+    p_n = maximum(0, -b.z / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz / 16))
+    return Vector(mu * p_n * dx, mu * p_n * dy, p_n)
 
 
 def natural_residual(u: Vector, p: Vector, G: Symmetric3, mu: Scalar) -> Scalar:

@@ -165,7 +165,7 @@ class Simulation:
             self.troubles = []
         else:
             self._data[robots] = fresh
-            chosen = set(np.arange(self.batch or 0)[robots].tolist())
+            chosen = set(np.atleast_1d(np.arange(self.batch or 0)[robots]).tolist())
             self.troubles = [trouble for trouble in self.troubles if trouble.robot not in chosen]
 
     def _fitting(self, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -341,7 +341,8 @@ class Simulation:
         first = times[0]
         while done < periods:
             count = min(chunk, periods - done)
-            result = self._roll(self._data, given, count, names, self.threads)
+            held = None if given is None else np.repeat(given[..., None, :], count, axis=-2)
+            result = self._roll(self._data, held, count, names, self.threads)
             self._data[...] = result.pop("next")
             whole = np.concatenate([result[name] for name in names], axis=-1)
             for k in range(1, count + 1):
