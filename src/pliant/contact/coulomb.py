@@ -39,7 +39,9 @@ def inverse_of(G: Symmetric3, precision: str = "float64") -> Symmetric3:
     )
 
 
-def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: Scalar) -> Vector:
+def impulse_at(
+    u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: Scalar, relaxation: Scalar = 1
+) -> Vector:
     """The impulse that a contact needs, all others as they are.
 
     If the impulse that stops the contact, p - G^-1 u, is in the cone, that is it. Else the contact opens,
@@ -50,6 +52,7 @@ def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: S
         p: the impulse so far [N s].
         G: how u answers to p; G_inverse: its inverse.
         mu: coefficient of friction.
+        relaxation: share of Newton's step for the direction of sliding, against cycles.
     """
     b = u - G @ p
     if is_constant(mu) and mu == 0:
@@ -58,11 +61,11 @@ def impulse_at(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: S
     bound = mu * stopped.z
     size2 = stopped.x * stopped.x + stopped.y * stopped.y
     sticks = both(both(stopped.z >= 0, size2 <= bound * bound), b.z < 0)
-    slides = _sliding(b, p, G, mu)
+    slides = _sliding(b, p, G, mu, relaxation)
     return Vector(*(select(sticks, x, y) for x, y in zip(stopped, slides, strict=True)))
 
 
-def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar) -> Vector:
+def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar) -> Vector:
     """The impulse of a contact that slides, or zero if it opens: nearer to it by one step of Newton's method.
 
     With p_t = mu p_n d and d a unit vector, u_n = 0 gives p_n = -b_n / (G_nn + mu G_nt . d). Friction is
@@ -89,7 +92,7 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar) -> Vector:
     slope = across - along - mu * p_n * share * (G.xz * ex + G.yz * ey) * (gx * ex + gy * ey)
     step = -f / maximum(slope, (abs(along) + abs(across)) / 8 + 1e-60)
     # half the angle, at most half a radian; a direction that is just opposite turns round
-    half = minimum(maximum(step / 2, -1 / 2), 1 / 2)
+    half = minimum(maximum(step / 2, -1 / 2), 1 / 2) * relaxation
     scale = 1 / (1 + half * half)
     c, s = (1 - half * half) * scale, 2 * half * scale
     c = select(both(along > 0, abs(f) * 16 < along), -1, c)

@@ -127,11 +127,13 @@ def sweep(
     impulse: Sequence[Scalar],
     error: Scalar,
     answer: Answer | None = None,
+    relaxation: Scalar = 1,
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """One visit to each contact of a group: w, the impulses, and the largest change of a velocity so far [m/s].
 
     Args:
         answer: (rows of the contact, u, p, G) -> impulse, if it is not Coulomb's law on rigid ground.
+        relaxation: see `pliant.contact.coulomb.impulse_at`.
     """
     out = list(w)
     impulses: list[Scalar] = []
@@ -143,7 +145,7 @@ def sweep(
             new = answer(contact, u, p, G)
         else:
             wanted = Vector(u.x, u.y, u.z - contact["target"])
-            new = impulse_at(wanted, p, G, Symmetric3(*contact["inverse"]), contact["mu"])
+            new = impulse_at(wanted, p, G, Symmetric3(*contact["inverse"]), contact["mu"], relaxation)
         change = new - p
         out = moved(out, group.support, contact["DY"], list(change))
         impulses += list(new)

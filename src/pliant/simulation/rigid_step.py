@@ -36,6 +36,9 @@ _CORRECTIONS = 8
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
 
+# sweeps after which directions of sliding are changed by half only, since they may go in a circle
+_PATIENCE = 10
+
 # rounds to find out which motors and joints are at their limits
 _ROUNDS = 4
 
@@ -183,13 +186,16 @@ class RigidStep:
         """Coulomb's law at each contact in turn."""
         for k in range(len(self.model.groups)):
 
-            def stage(m: StepModel, rows, w, impulse, error, k=k):
+            def stage(m: StepModel, rows, w, impulse, error, sweeps, k=k):
                 answer = None if m.is_rigid else m.contact.answer(m.dt)
-                w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer)
+                relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+                w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
                 return w, impulse, [worst]
 
             with self.stages.loop(1, when=f"near {k}"):
-                self._add(stage, (f"rows {k}", "w", f"impulse {k}", "error"), ("w", f"impulse {k}", "error"))
+                self._add(
+                    stage, (f"rows {k}", "w", f"impulse {k}", "error", "sweeps"), ("w", f"impulse {k}", "error")
+                )
 
     def sweep_closures(self) -> None:
         """Loops are kept closed."""
