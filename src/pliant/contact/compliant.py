@@ -24,7 +24,7 @@ __all__ = ["CompliantContact"]
 
 Scalar = Any
 
-_TOLERANCES = {"float64": 1e-9, "float32": 1e-5}
+_TOLERANCES = {"float64": 1e-9, "float32": 2e-6}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Rows of joints in the contact solver: limits, locks and dry friction.
 
-Joint d has one row, e_d. Two things may act along it, each with an impulse of its own:
+Two things may act along a joint's row e_d, each with an impulse of its own:
 
 - a limit or a lock keeps the velocity u within [low, high]: the impulse is what brings it there;
 - dry friction wants u = 0, with |p| <= f dt.
@@ -27,12 +27,17 @@ class JointRow:
 
     Attributes:
         dof: which one; joint: whose.
-        kinds: which of "stop" and "friction" there are, in this order.
+        kind: "stop", "lock" or "friction".
     """
 
     dof: int
     joint: str
-    kinds: tuple[str, ...]
+    kind: str
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it acts all the time, not only at a limit."""
+        return self.kind != "stop"
 
 
 def joint_row_vectors(mechanism: Mechanism, row: JointRow, factor: Record) -> Record:
@@ -56,28 +61,19 @@ def sweep_joint(
     vectors: Record,
     bounds: Record,
     w: Sequence[Scalar],
-    impulse: Sequence[Scalar],
+    impulse: Scalar,
     error: Scalar,
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """One visit to a joint: w, its impulses, and the largest change of a velocity so far.
+) -> tuple[list[Scalar], Scalar, Scalar]:
+    """One visit to a joint: w, its impulse, and the largest change of a velocity so far.
 
     Args:
         vectors: from `joint_row_vectors`.
-        bounds: "low" and "high" of the velocity at stops; "friction" f dt.
-        impulse: one for each kind.
+        bounds: "low" and "high" of the velocity at stops, or "friction" f dt.
     """
-    G, rate = vectors["G"], vectors["rate"]
-    start = dot(vectors["Y"], support, w)
-    u = start
-    new = []
-    for kind, p in zip(row.kinds, impulse, strict=True):
-        free = u - G * p
-        if kind == "stop":
-            change = minimum(maximum(free, bounds["low"]), bounds["high"]) - free
-            p_new = change * rate
-        else:
-            p_new = minimum(maximum(-free * rate, -bounds["friction"]), bounds["friction"])
-        u = free + G * p_new
-        new.append(p_new)
-    total = sum(new, 0) - sum(impulse, 0)
-    return moved(w, support, [vectors["DY"]], [total]), new, maximum(error, abs(u - start))
+    free = dot(vectors["Y"], support, w) - vectors["G"] * impulse
+    if row.kind == "friction":
+        new = minimum(maximum(-free * vectors["rate"], -bounds["friction"]), bounds["friction"])
+    else:
+        new = (minimum(maximum(free, bounds["low"]), bounds["high"]) - free) * vectors["rate"]
+    change = new - impulse
+    return moved(w, support, [vectors["DY"]], [change]), new, maximum(error, abs(change) * vectors["G"])

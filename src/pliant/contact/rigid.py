@@ -10,7 +10,7 @@ __all__ = ["RigidContact"]
 
 Scalar = Any
 
-_TOLERANCES = {"float64": 1e-9, "float32": 1e-5}
+_TOLERANCES = {"float64": 1e-9, "float32": 2e-6}
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class RigidContact:
     Attributes:
         friction: coefficient of friction, where neither the ground nor the contact has its own.
         restitution: share of the approach speed with which a contact separates, 0 to 1, likewise.
-        tolerance: sweeps end when none changes a contact's velocity by more [m/s]; None is 1e-9 in
-            float64 and 1e-5 in float32.
+        tolerance: sweeps end when none changes a contact's velocity by more than this [m/s] times one plus a
+            tenth of the robot's largest velocity; None is 1e-9 in float64 and 2e-6 in float32.
         sweeps: at most so many in a step; `Simulation.diagnostics` tells if they did not suffice.
         correction: share of a penetration that is taken back in one step, without changing velocities.
     """

@@ -24,17 +24,13 @@ def bounds_of(model: StepModel, row: JointRow, q: Sequence[Scalar], v: Sequence[
     """
     robot, dt, d = model.robot, model.dt, row.dof
     joint = robot.joints[row.joint]
-    found: Record = {}
-    if "stop" in row.kinds:
-        if joint.is_locked:
-            found |= {"low": 0, "high": 0, "landing": 0}
-        else:
-            found |= _stops(joint, q[robot.q_slice(row.joint).start], v[d], landing, dt)
-    if "friction" in row.kinds:
-        k = d - robot.v_slice(row.joint).start
-        motors = sum((m.dry_friction for m in robot.motors.values() if m.joint == row.joint), 0)
-        found["friction"] = dt * (joint.friction[k] + motors)
-    return found
+    if row.kind == "lock":
+        return {"low": 0, "high": 0}
+    if row.kind == "stop":
+        return _stops(joint, q[robot.q_slice(row.joint).start], v[d], landing, dt)
+    k = d - robot.v_slice(row.joint).start
+    motors = sum((m.dry_friction for m in robot.motors.values() if m.joint == row.joint), 0)
+    return {"friction": dt * (joint.friction[k] + motors)}
 
 
 def _stops(joint: Any, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> Record:
@@ -63,13 +59,13 @@ def _stops(joint: Any, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> 
 
 def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:
     """Whether a joint that moves with u, without its row, goes through a stop."""
-    return either(u < bounds["low"], u > bounds["high"]) if "stop" in row.kinds else False
+    return either(u < bounds["low"], u > bounds["high"]) if row.kind == "stop" else False
 
 
 def beyond_stops(model: StepModel, row: JointRow, q: Sequence[Scalar]) -> Scalar:
     """How far a joint is beyond its limits: what must be added to q to be back, or 0."""
     joint = model.robot.joints[row.joint]
-    if "stop" not in row.kinds or joint.is_locked:
+    if row.kind != "stop":
         return 0
     x = q[model.robot.q_slice(row.joint).start]
     lower, upper = joint.limits.lower[0], joint.limits.upper[0]

@@ -69,7 +69,7 @@ class StepModel:
 
     @cached_property
     def joint_rows(self) -> list[JointRow]:
-        """Joints that have a row in the solver, and what acts along it."""
+        """Rows of joints in the solver, those that act all the time first."""
         robot, found = self.robot, []
         dry = {m.joint for m in robot.motors.values() if not _is_zero(m.dry_friction)}
         for link in robot.mechanism.links:
@@ -77,20 +77,23 @@ class StepModel:
             if link.is_mimic:
                 continue
             for k, d in enumerate(link.dofs):
-                kinds = []
-                if link.kind.nv == 1 and (joint.is_locked or (self.has_limits and has_stops(joint))):
-                    kinds.append("stop")
-                if not _is_zero(joint.friction[k]) or joint.name in dry:
-                    kinds.append("friction")
-                if kinds:
-                    found.append(JointRow(d, joint.name, tuple(kinds)))
-        return found
+                if joint.is_locked:
+                    found.append(JointRow(d, joint.name, "lock"))
+                elif not _is_zero(joint.friction[k]) or joint.name in dry:
+                    found.append(JointRow(d, joint.name, "friction"))
+                if link.kind.nv == 1 and not joint.is_locked and self.has_limits and has_stops(joint):
+                    found.append(JointRow(d, joint.name, "stop"))
+        return sorted(found, key=lambda row: not row.is_steady)
 
-    @cached_property
-    def always_has_joint_rows(self) -> bool:
-        """Whether some joint's row acts all the time, not only at a limit."""
-        robot = self.robot
-        return any("friction" in row.kinds or robot.joints[row.joint].is_locked for row in self.joint_rows)
+    @property
+    def steady_rows(self) -> list[JointRow]:
+        """Those of the joint rows that act all the time: they come first."""
+        return [row for row in self.joint_rows if row.is_steady]
+
+    @property
+    def stop_rows(self) -> list[JointRow]:
+        """Those that act only at a limit."""
+        return [row for row in self.joint_rows if not row.is_steady]
 
     @cached_property
     def closures(self) -> list[ClosureRows]:
@@ -106,7 +109,7 @@ class StepModel:
     def has_elastic_stops(self) -> bool:
         """Whether some joint leaves its limit with restitution."""
         joints = self.robot.joints
-        return any("stop" in row.kinds and not _is_zero(joints[row.joint].restitution) for row in self.joint_rows)
+        return any(not _is_zero(joints[row.joint].restitution) for row in self.stop_rows)
 
     @property
     def has_rows(self) -> bool:
@@ -117,11 +120,6 @@ class StepModel:
     def has_saturable_motors(self) -> bool:
         """Whether a motor's limit has to be watched through the step."""
         return any(is_saturable(m) for m in self.robot.motors.values())
-
-    @property
-    def joint_impulses(self) -> int:
-        """How many impulses joints have."""
-        return sum(len(row.kinds) for row in self.joint_rows)
 
 
 def has_stops(joint: Any) -> bool:

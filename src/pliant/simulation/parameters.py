@@ -100,7 +100,7 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
     def __init__(self, parameters: Parameters, batch: int | None, dtype: Any):
         self._sizes = parameters.sizes
         lead = () if batch is None else (batch,)
-        self.data = np.ascontiguousarray(np.broadcast_to(parameters.defaults, (*lead, parameters.size)), dtype=dtype)
+        self.data = np.array(np.broadcast_to(parameters.defaults, (*lead, parameters.size)), dtype=dtype, order="C")
 
     def _span(self, path: str) -> slice:
         if path not in self._sizes:

@@ -62,9 +62,9 @@ class Plan:
         model = self.model
         rows = {
             "rigid contact": (model.is_rigid and model.groups, "use contact=pliant.CompliantContact(...)"),
-            "dry friction of joints": (any("friction" in r.kinds for r in model.joint_rows), "set it to zero"),
+            "dry friction of joints": (any(r.kind == "friction" for r in model.joint_rows), "set it to zero"),
             "locked joints": (any(j.is_locked for j in model.robot.joints.values()), "unlock them"),
-            "limits of joints": (any("stop" in r.kinds for r in model.joint_rows), "give limits=False"),
+            "limits of joints": (model.stop_rows, "give limits=False"),
             "loop closures": (model.closures, "replace them by springs between frames"),
         }
         for what, (is_there, cure) in rows.items():
@@ -92,7 +92,8 @@ class Plan:
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
             "landings": contacts if model.is_elastic else 0,  # speeds on impact within the last step [m/s]
-            "stops": model.joint_impulses,  # impulses at the joints
+            "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
+            "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
             "stop landings": len(model.joint_rows) if model.has_elastic_stops else 0,
             "closings": sum(c.size for c in model.closures),  # impulses of the loops
             "solver": 3,  # residual [m/s], sweeps, deepest penetration [m]; or steps taken and rejected

@@ -280,8 +280,10 @@ class Simulation:
 
     def _wrong_input(self, given: tuple[int, ...], shape: tuple[int, ...]) -> str:
         n = self.plan.inputs
-        what = f"{n} commands of the controller" if self.plan.controller else f"{n} motors: " + ", ".join(
-            self.robot.motors
+        what = (
+            f"{n} commands of the controller"
+            if self.plan.controller
+            else f"{n} motors: " + ", ".join(self.robot.motors)
         )
         return f"u has shape {given}; it takes ({n},) or {shape}, one number for each of the {what}"
 
@@ -380,7 +382,9 @@ class Simulation:
         given = None if controls is None else np.asarray(controls, self._dtype)
         n = self.plan.inputs
         if given is not None and (given.ndim not in (2, 3) or given.shape[-1] != n):
-            raise SimulationError(f"controls have shape {given.shape}; they take (periods, {n}) or (batch, periods, {n})")
+            raise SimulationError(
+                f"controls have shape {given.shape}; they take (periods, {n}) or (batch, periods, {n})"
+            )
         if given is None and periods is None:
             raise SimulationError("rollout takes controls, or the number of periods")
         if given is not None and periods not in (None, given.shape[-2]):

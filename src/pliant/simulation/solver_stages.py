@@ -1,0 +1,223 @@
+"""The stages of the step around the contact solver: rows, sweeps, and what is left of penetrations."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.contact.closures import closure_rows, correct_closure, start_closure, sweep_closure
+from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
+from pliant.contact.rows import moved
+from pliant.contact.solver import bounce_speed, correct, group_rows, impulses_on_rows, sweep, warm_start
+from pliant.scalar import abs, both, maximum, minimum, negation, select
+from pliant.simulation.model import StepModel
+from pliant.simulation.step_stages import StepStages, any_of, parts_of, touches_of
+from pliant.spatial import Vector
+
+__all__ = ["SolverStages"]
+
+Scalar = Any
+
+# sweeps over penetrations; they need not be exact, what is left goes in the next step
+_CORRECTIONS = 8
+
+# sweeps after which directions of sliding are changed by half only, since they may go in a circle
+_PATIENCE = 20
+
+# sweeps after which the next ones are guessed from the last two
+_ACCELERATED = 4
+
+# loops that are open less than this are closed [m, rad]
+_CLOSED = 1e-9
+
+
+class SolverStages(StepStages):
+    """Stages that find rows and solve for their impulses."""
+
+    def find_contacts(self) -> None:
+        """Rows of each group that is near and of the loops, and the impulses of the last step as a start."""
+        for k in range(len(self.model.groups)):
+
+            def stage(m: StepModel, motion, w, impulse, landings, k=k):
+                group, touches = m.groups[k], touches_of(motion, k)
+                factor, mechanism = motion["factor"], m.robot.mechanism
+                rows = group_rows(mechanism, group, self.poses(motion), touches, factor, m.dt, m.precision)
+                if self.model.is_elastic:
+                    known = landings[self._first(k) :]
+                    for c, (row, touch) in enumerate(zip(rows, touches, strict=True)):
+                        speed, landing = bounce_speed(group, c, row, motion["start"], touch.gap, known[c], m.dt)
+                        row |= {"target": row["target"] + speed, "landing": landing}
+                start = impulses_on_rows(rows, impulse)
+                return rows, warm_start(group, rows, w, start), start
+
+            with self.stages.loop(1, when=f"near {k}"):
+                self.add(stage, ("motion", "w", f"impulse {k}", "landings"), (f"rows {k}", "w", f"impulse {k}"))
+
+        for k in range(len(self.model.closures)):
+
+            def close(m: StepModel, motion, w, impulse, k=k):
+                group, origin = m.closures[k], Vector(*motion["origin"])
+                rows = closure_rows(m.robot.mechanism, group, self.poses(motion), origin, motion["factor"], m.dt)
+                return rows, start_closure(group, rows, w, impulse)
+
+            self.add(close, ("motion", "w", f"closure {k}"), (f"loop {k}", "w"))
+
+    def find_joint_rows(self) -> None:
+        """Rows of the joints, those of stops where they join in, and their impulses of the last step as a start."""
+        model = self.model
+
+        def stage(rows: Sequence[JointRow]) -> Any:
+            def found(m: StepModel, motion, w, impulses):
+                mechanism, vectors = m.robot.mechanism, []
+                for row, p in zip(rows, impulses, strict=True):
+                    vectors.append(joint_row_vectors(mechanism, row, motion["factor"]))
+                    w = moved(w, row_support(mechanism, row), [vectors[-1]["DY"]], [p])
+                return vectors, w
+
+            return found
+
+        if model.steady_rows:
+            self.add(stage(model.steady_rows), ("motion", "w", "steady"), ("steady rows", "w"))
+        if model.stop_rows:
+            with self.stages.loop(1, when="joints on"):
+                self.add(stage(model.stop_rows), ("motion", "w", "stops"), ("stop rows", "w"))
+
+    def sweeps(self) -> Any:
+        """Rounds of sweeps until no velocity changes."""
+        return self.stages.loop(self.model.contact.sweeps, until="converged")
+
+    def sweep_contacts(self) -> None:
+        """Coulomb's law at each contact in turn."""
+        for k in range(len(self.model.groups)):
+
+            def stage(m: StepModel, rows, w, impulse, error, sweeps, k=k):
+                answer = None if m.is_rigid else m.contact.answer(m.dt)
+                relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+                w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
+                return w, impulse, [worst]
+
+            with self.stages.loop(1, when=f"near {k}"):
+                self.add(stage, (f"rows {k}", "w", f"impulse {k}", "error", "sweeps"), ("w", f"impulse {k}", "error"))
+
+    def sweep_closures(self) -> None:
+        """Loops are kept closed."""
+        for k in range(len(self.model.closures)):
+
+            def stage(m: StepModel, rows, w, impulse, error, k=k):
+                w, impulse, worst = sweep_closure(m.closures[k], rows, w, impulse, error[0])
+                return w, impulse, [worst]
+
+            self.add(stage, (f"loop {k}", "w", f"closure {k}", "error"), ("w", f"closure {k}", "error"))
+
+    def sweep_joints(self) -> None:
+        """Dry friction and locks, and stops where they join in."""
+        model, steady = self.model, len(self.model.steady_rows)
+
+        def stage(rows: Sequence[JointRow], at: slice) -> Any:
+            def swept(m: StepModel, vectors, bounds, w, impulses, error):
+                worst, new = error[0], []
+                for row, x, b, p in zip(rows, vectors, bounds[at], impulses, strict=True):
+                    w, p, worst = sweep_joint(row, row_support(m.robot.mechanism, row), x, b, w, p, worst)
+                    new.append(p)
+                return w, new, [worst]
+
+            return swept
+
+        if model.steady_rows:
+            of_steady = stage(model.steady_rows, slice(0, steady))
+            self.add(of_steady, ("steady rows", "bounds", "w", "steady", "error"), ("w", "steady", "error"))
+        if model.stop_rows:
+            of_stops = stage(model.stop_rows, slice(steady, None))
+            with self.stages.loop(1, when="joints on"):
+                self.add(of_stops, ("stop rows", "bounds", "w", "stops", "error"), ("w", "stops", "error"))
+
+    def check_convergence(self) -> None:
+        """The sweep is the last if it changed nothing; a robot whose numbers are no longer finite is done, too."""
+        if not self.model.has_rows:
+            return
+        tolerance = self.model.contact.tolerance_in(self.model.precision)
+
+        def stage(m: StepModel, error, sweeps, scale):
+            is_done = negation(error[0] > tolerance * scale[0])
+            count = sweeps[0] + 1
+            return [is_done], [error[0]], [count], [0], [both(negation(is_done), count >= _ACCELERATED)]
+
+        self.add(stage, ("error", "sweeps", "scale"), ("converged", "residual", "sweeps", "error", "slow"))
+
+    def accelerate(self) -> None:
+        """Where sweeps go on, the next begins from what the last two point at.
+
+        Anderson's method with one step of memory [Walker and Ni 2011]: with x what a sweep began with and
+        g(x) what it made of it, f = g - x and df the change of f since the sweep before, the next one begins
+        with g - c (g - g'), c = df . f / df . df, where g' is the g before. Impulses and w go together,
+        since w depends linearly on them; the product is that of the kinetic energy.
+        """
+        if not self.model.has_rows:
+            return
+        names = [*self.each("impulse"), *self.closure_names]
+        names += ["steady"] if self.model.steady_rows else []
+        names += ["stops"] if self.model.stop_rows else []
+
+        def stage(m: StepModel, motion, sweeps, w, start, last_f, last_w, *impulses):
+            half = len(impulses) // 2
+            now, before = ([x for part in parts for x in part] for parts in (impulses[:half], impulses[half:]))
+            f = [a - b for a, b in zip(w, start, strict=True)]
+            change = [a - b for a, b in zip(f, last_f, strict=True)]
+            weights = motion["factor"]["D_inverse"]
+            # D is the kinetic energy's; one over it is at hand
+            scaled = [a / d for a, d in zip(change, weights, strict=True)]
+            size = sum((a * b for a, b in zip(scaled, change, strict=True)), 0)
+            c = sum((a * b for a, b in zip(scaled, f, strict=True)), 0) / select(size > 0, size, 1)
+            # the first two times there is nothing to go by yet
+            known = both(sweeps[0] >= _ACCELERATED + 2, size > 0)
+            c = select(known, minimum(maximum(c, -20), 0.5), 0)
+            next_w = [a - c * (a - b) for a, b in zip(w, last_w, strict=True)]
+            guessed = [a - c * (a - b) for a, b in zip(now, before, strict=True)]
+            sizes = [len(part) for part in impulses[:half]]
+            return (next_w, next_w, f, w, *parts_of(guessed, sizes), *impulses[:half])
+
+        kept = [f"last {name}" for name in names]
+        for name, like in zip(kept, names, strict=True):
+            self.stages.variable(name, self.stages.variables[like])
+        with self.stages.loop(1, when="slow"):
+            self.add(
+                stage,
+                ("motion", "sweeps", "w", "w start", "last f", "last w", *names, *kept),
+                ("w", "w start", "last f", "last w", *names, *kept),
+            )
+
+    def correct_positions(self) -> None:
+        """A displacement beside the velocity that takes back penetrations and closes loops."""
+        share = self.model.correction
+        groups, closures = self._rigid_groups(), range(len(self.model.closures))
+        if not (groups or closures) or share == 0:
+            return
+
+        def depth(m: StepModel, motion, *loops):
+            deep = [touch.gap < -1e-6 for k in groups for touch in touches_of(motion, k)]
+            deep += [abs(row["open"]) * m.dt > _CLOSED for rows in loops for row in rows]
+            none = [0] * m.robot.nv
+            return ([any_of(deep)], none, *([0] * len(m.groups[k].names) for k in groups))
+
+        self.add(depth, ("motion", *(f"loop {k}" for k in closures)), ("deep", "shift", *(f"push {k}" for k in groups)))
+        with self.stages.loop(1, when="deep"):
+            with self.stages.loop(_CORRECTIONS):
+                for k in groups:
+                    with self.stages.loop(1, when=f"near {k}"):
+                        self.add(
+                            lambda m, rows, shift, push, k=k: correct(m.groups[k], rows, shift, push, share),
+                            (f"rows {k}", "shift", f"push {k}"),
+                            ("shift", f"push {k}"),
+                        )
+                for k in closures:
+                    self.add(
+                        lambda m, rows, shift, k=k: correct_closure(m.closures[k], rows, shift, share),
+                        (f"loop {k}", "shift"),
+                        ("shift",),
+                    )
+            self.add(lambda m, motion, w: self.factor(motion).velocity(w), ("motion", "shift"), ("shift",))
+
+    def _rigid_groups(self) -> range:
+        return range(len(self.model.groups) if self.model.is_rigid else 0)
+
+    def _first(self, k: int) -> int:
+        """How many contacts come before group k."""
+        return sum(len(g.names) for g in self.model.groups[:k])
