@@ -29,7 +29,8 @@ def crossings(log: pliant.Log) -> np.ndarray:
 
 # rounding at a tolerance of 1e-12; dt^4 with a factor below 1; dt^2 / 12 and less, for one radian a second
 @pytest.mark.parametrize(
-    ("integrator", "tolerance"), [("dormand-prince", 1e-10), ("rk4", 1e-11), ("midpoint", 1e-6), ("semi-implicit", 1e-5)]
+    ("integrator", "tolerance"),
+    [("dormand-prince", 1e-10), ("rk4", 1e-11), ("midpoint", 1e-6), ("semi-implicit", 1e-5)],
 )
 def test_period_of_a_pendulum(integrator: str, tolerance: float) -> None:
     sim = pliant.Simulation(pendulum(), dt=1e-3, integrator=integrator, rtol=1e-12, atol=1e-13)

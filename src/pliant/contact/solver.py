@@ -12,24 +12,20 @@ its restitution. A penetration is taken back by a displacement that changes no v
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pliant.contact.coulomb import impulse_at, inverse_of
-from pliant.contact.rows import dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of
-from pliant.contact.touching import Group, Touch
-from pliant.robot import Mechanism
+from pliant.contact.coulomb import impulse_at
+from pliant.contact.group_rows import SLOP, Visit
+from pliant.contact.touching import Group
 from pliant.scalar import abs, is_constant, maximum, minimum, select
-from pliant.spatial import Symmetric3, Transform, Vector
+from pliant.spatial import Symmetric3, Vector
 
 __all__ = [
-    "bounce_speed", "correct", "factor_record", "group_rows", "impulses_in_world", "impulses_on_rows",
-    "is_elastic", "sweep", "warm_start",
+    "bounce_speed", "correct", "factor_record", "impulses_in_world", "impulses_on_rows", "is_elastic", "sweep",
+    "warm_start",
 ]  # fmt: skip
 
 Scalar = Any
 Record = dict[str, Any]
 Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
-
-# penetrations up to this are left alone [m]
-_SLOP = 1e-6
 
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
@@ -40,89 +36,53 @@ def is_elastic(group: Group) -> bool:
     return any(not (is_constant(e) and e == 0) for e in group.restitution)
 
 
-def group_rows(
-    mechanism: Mechanism,
-    group: Group,
-    poses: Sequence[Transform],
-    touches: Sequence[Touch],
-    factor: Record,
-    dt: Scalar,
-    precision: str,
-) -> list[Record]:
-    """All that a sweep needs of each contact: its rows, their matrix, and the velocity it must not fall below."""
-    found = []
-    for touch, mu in zip(touches, group.friction, strict=True):
-        n = touch.normal
-        axes = (*tangents_of(n), n)
-        columns = relative(
-            point_columns(mechanism, poses, group.a, touch.p), point_columns(mechanism, poses, group.b, touch.p)
-        )
-        Y = [eliminated(factor["L"], group.support, columns, axis) for axis in axes]
-        DY = [scaled(row, group.support, factor["D_inverse"]) for row in Y]
-        G = row_matrix(Y, DY)
-        found.append(
-            {
-                "Y": Y,
-                "DY": DY,
-                "G": list(G),
-                "inverse": list(inverse_of(G, precision)),
-                "gap": touch.gap,
-                "target": -maximum(touch.gap, 0) / dt,
-                "depth": maximum(-touch.gap - _SLOP, 0) / dt,
-                "mu": mu,
-                "axes": [list(axis) for axis in axes],
-            }
-        )
-    return found
-
-
-def bounce_speed(
-    group: Group, k: int, rows: Record, w_start: Sequence[Scalar], gap: Scalar, memory: Scalar, dt: Scalar
-) -> tuple[Scalar, Scalar]:
+def bounce_speed(start: Visit, k: int, memory: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:
     """The speed with which contact k must leave now, and the approach that a landing within this step remembers.
 
     A contact that lands within the step ends it on the ground, slower than it came. The speed it had on
     impact is kept, and gives the restitution of the next step.
 
     Args:
-        w_start: L v at the start of the step.
+        start: a visit to the group with the velocities at the start of the step.
         memory: the speed on impact of a landing in the last step, or 0.
     """
-    approach = maximum(0, -dot(rows["Y"][2], group.support, w_start))
-    touches = gap <= _SLOP
-    speed = group.restitution[k] * maximum(approach, memory)
+    gap = start.rows["contacts"][k]["gap"]
+    approach = maximum(0, -start.velocity(k).z)
+    touches = gap <= SLOP
+    speed = start.group.restitution[k] * maximum(approach, memory)
     landing = select(touches, 0, select(approach * dt > gap, approach, 0))
     return select(touches, speed, 0), landing
 
 
-def impulses_on_rows(rows: Sequence[Record], world: Sequence[Scalar]) -> list[Scalar]:
-    """Impulses in the world's axes (three a contact) as impulses along the rows."""
+def impulses_on_rows(rows: Record, world: Sequence[Scalar]) -> list[Scalar]:
+    """Impulses in the world's axes (three a contact) as impulses along the axes of the contacts."""
     found: list[Scalar] = []
-    for k, contact in enumerate(rows):
+    for k, contact in enumerate(rows["contacts"]):
         p = Vector(*world[3 * k : 3 * k + 3])
         found += [Vector(*axis).dot(p) for axis in contact["axes"]]
     return found
 
 
-def impulses_in_world(rows: Sequence[Record], impulse: Sequence[Scalar]) -> list[Scalar]:
+def impulses_in_world(rows: Record, impulse: Sequence[Scalar]) -> list[Scalar]:
     """The other way round."""
     found: list[Scalar] = []
-    for k, contact in enumerate(rows):
+    for k, contact in enumerate(rows["contacts"]):
         parts = [Vector(*axis) * p for axis, p in zip(contact["axes"], impulse[3 * k : 3 * k + 3], strict=True)]
         found += list(parts[0] + parts[1] + parts[2])
     return found
 
 
-def warm_start(group: Group, rows: Sequence[Record], w: Sequence[Scalar], impulse: Sequence[Scalar]) -> list[Scalar]:
+def warm_start(group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar]) -> list[Scalar]:
     """w with the impulses of the last step."""
-    for k, contact in enumerate(rows):
-        w = moved(w, group.support, contact["DY"], impulse[3 * k : 3 * k + 3])
-    return list(w)
+    visit = Visit(group, rows, w)
+    for k in range(len(group.names)):
+        visit.push(k, Vector(*impulse[3 * k : 3 * k + 3]))
+    return visit.done()
 
 
 def sweep(
     group: Group,
-    rows: Sequence[Record],
+    rows: Record,
     w: Sequence[Scalar],
     impulse: Sequence[Scalar],
     error: Scalar,
@@ -135,11 +95,11 @@ def sweep(
         answer: (rows of the contact, u, p, G) -> impulse, if it is not Coulomb's law on rigid ground.
         relaxation: see `pliant.contact.coulomb.impulse_at`.
     """
-    out = list(w)
+    visit = Visit(group, rows, w)
     impulses: list[Scalar] = []
-    for k, contact in enumerate(rows):
+    for k, contact in enumerate(rows["contacts"]):
         p = Vector(*impulse[3 * k : 3 * k + 3])
-        u = Vector(*(dot(Y, group.support, out) for Y in contact["Y"]))
+        u = visit.velocity(k)
         G = Symmetric3(*contact["G"])
         if answer is not None:
             new = answer(contact, u, p, G)
@@ -147,19 +107,15 @@ def sweep(
             wanted = Vector(u.x, u.y, u.z - contact["target"])
             new = impulse_at(wanted, p, G, Symmetric3(*contact["inverse"]), contact["mu"], relaxation)
         change = new - p
-        out = moved(out, group.support, contact["DY"], list(change))
+        visit.push(k, change)
         impulses += list(new)
         for part, g in zip(change, (G.xx, G.yy, G.zz), strict=True):
             error = maximum(error, abs(part) * g)
-    return out, impulses, error
+    return visit.done(), impulses, error
 
 
 def correct(
-    group: Group,
-    rows: Sequence[Record],
-    shift: Sequence[Scalar],
-    push: Sequence[Scalar],
-    share: Scalar,
+    group: Group, rows: Record, shift: Sequence[Scalar], push: Sequence[Scalar], share: Scalar
 ) -> tuple[list[Scalar], list[Scalar]]:
     """One visit to each penetrating contact of a group, along its normal only.
 
@@ -168,17 +124,17 @@ def correct(
         push: what each contact has pushed so far.
         share: of the penetration that is to go.
     """
-    out, pushes = list(shift), []
-    for contact, so_far in zip(rows, push, strict=True):
+    visit, pushes = Visit(group, rows, shift), []
+    for k, (contact, so_far) in enumerate(zip(rows["contacts"], push, strict=True)):
         wanted = minimum(contact["depth"] * share, _CORRECTION_SPEED)
-        short = wanted - dot(contact["Y"][2], group.support, out)
+        short = wanted - visit.velocity(k).z
         new = maximum(0, so_far + select(contact["depth"] > 0, short / contact["G"][5], 0))
-        out = moved(out, group.support, [contact["DY"][2]], [new - so_far])
+        visit.push(k, Vector(0, 0, new - so_far))
         pushes.append(new)
-    return out, pushes
+    return visit.done(), pushes
 
 
 def factor_record(factor: Any) -> Mapping[str, Any]:
-    """A `Factor` as a record of a program: rows of L by dof, and 1/D."""
+    """A `Factor` as a record of a program: rows of L by dof, D and 1/D."""
     L = {d: {e: factor.L[d][e] for e in above} for d, above in enumerate(factor.above)}
-    return {"L": L, "D_inverse": list(factor.D_inverse)}
+    return {"L": L, "D": [factor.L[d][d] for d in range(len(factor.L))], "D_inverse": list(factor.D_inverse)}

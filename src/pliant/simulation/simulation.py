@@ -349,7 +349,7 @@ class Simulation:
             whole = np.concatenate([result[name] for name in names], axis=-1)
             for k in range(1, count + 1):
                 if (done + k) % every == 0 or done + k == periods:
-                    rows.append(whole[..., k - 1, :])
+                    rows.append(whole[..., k - 1, :].copy())
                     times.append(first + (done + k) * period)
             done += count
         if self._part("trouble").any():

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.contact.closures import closure_rows, correct_closure, start_closure, sweep_closure
+from pliant.contact.group_rows import Visit, group_rows
 from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
 from pliant.contact.rows import moved
-from pliant.contact.solver import bounce_speed, correct, group_rows, impulses_on_rows, sweep, warm_start
+from pliant.contact.solver import bounce_speed, correct, impulses_on_rows, sweep, warm_start
 from pliant.scalar import abs, both, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.step_stages import StepStages, any_of, parts_of, touches_of
@@ -23,7 +24,7 @@ _CORRECTIONS = 8
 _PATIENCE = 20
 
 # sweeps after which the next ones are guessed from the last two
-_ACCELERATED = 4
+_ACCELERATED = 3
 
 # loops that are open less than this are closed [m, rad]
 _CLOSED = 1e-9
@@ -41,10 +42,10 @@ class SolverStages(StepStages):
                 factor, mechanism = motion["factor"], m.robot.mechanism
                 rows = group_rows(mechanism, group, self.poses(motion), touches, factor, m.dt, m.precision)
                 if self.model.is_elastic:
-                    known = landings[self._first(k) :]
-                    for c, (row, touch) in enumerate(zip(rows, touches, strict=True)):
-                        speed, landing = bounce_speed(group, c, row, motion["start"], touch.gap, known[c], m.dt)
-                        row |= {"target": row["target"] + speed, "landing": landing}
+                    known, first = landings[self._first(k) :], Visit(group, rows, motion["start"])
+                    for c, contact in enumerate(rows["contacts"]):
+                        speed, landing = bounce_speed(first, c, known[c], m.dt)
+                        contact |= {"target": contact["target"] + speed, "landing": landing}
                 start = impulses_on_rows(rows, impulse)
                 return rows, warm_start(group, rows, w, start), start
 
@@ -161,9 +162,7 @@ class SolverStages(StepStages):
             now, before = ([x for part in parts for x in part] for parts in (impulses[:half], impulses[half:]))
             f = [a - b for a, b in zip(w, start, strict=True)]
             change = [a - b for a, b in zip(f, last_f, strict=True)]
-            weights = motion["factor"]["D_inverse"]
-            # D is the kinetic energy's; one over it is at hand
-            scaled = [a / d for a, d in zip(change, weights, strict=True)]
+            scaled = [a * d for a, d in zip(change, motion["factor"]["D"], strict=True)]
             size = sum((a * b for a, b in zip(scaled, change, strict=True)), 0)
             c = sum((a * b for a, b in zip(scaled, f, strict=True)), 0) / select(size > 0, size, 1)
             # the first two times there is nothing to go by yet

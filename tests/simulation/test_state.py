@@ -1,0 +1,180 @@
+"""Snapshots: all that the next step depends on."""
+
+import pickle
+
+import numpy as np
+import pytest
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, PENDULUM
+
+import pliant
+from pliant import Controller, Simulation, SimulationError, State
+
+
+def wound(t, q, v, memory):
+    """A controller that remembers."""
+    return [3 * pliant.sin(memory[0])], [memory[0] + 0.1 + q[1]]
+
+
+SIMULATIONS = {
+    "contacts": lambda: Simulation(LEG, ground=0, batch=3),
+    "alone": lambda: Simulation(LEG, ground=0),
+    "restitution": lambda: Simulation(BALL, ground=0, contact=pliant.RigidContact(restitution=0.6), batch=2),
+    "memory": lambda: Simulation(CART_POLE, controller=Controller(wound, memory=(0.2,)), batch=2),
+    "adaptive": lambda: Simulation(PENDULUM, integrator="dormand-prince", dt=0.02, batch=3),
+    "stops": lambda: Simulation(CART_POLE.with_joint("slider", limits=(-0.01, 0.01), restitution=0.5, friction=0.1)),
+    "loop": lambda: Simulation(LEG.with_closure("distance", "world", "trunk", length=0.4), ground=0),
+    "float32": lambda: Simulation(LEG, ground=0, batch=5, precision="float32"),
+}
+
+
+def started(name: str) -> Simulation:
+    sim = SIMULATIONS[name]()
+    robot = sim.robot
+    q = {"leg": LEG_Q, "ball": [0, 0, 0.11, 0, 0, 0, 1], "cart_pole": [0, 0.2], "pendulum": [1]}[robot.name]
+    v = 0.3 * np.random.default_rng(0).normal(size=sim.v.shape)
+    sim.reset(q, v)
+    return sim
+
+
+def moved(sim: Simulation, periods: int, seed: int) -> State:
+    for u in np.random.default_rng(seed).normal(size=(periods, sim.plan.inputs)):
+        sim.step(u)
+    return sim.state
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_restoring_goes_on_bit_for_bit(name: str) -> None:
+    sim = started(name)
+    before = moved(sim, 60, 1)
+    after = moved(sim, 60, 2)
+    moved(sim, 10, 3)
+    sim.state = before
+    assert sim.state.identical(before)
+    assert moved(sim, 60, 2).identical(after)
+    # and in a simulation that has seen nothing
+    other = SIMULATIONS[name]()
+    other.state = before
+    assert moved(other, 60, 2).identical(after)
+
+
+@pytest.mark.parametrize("name", SIMULATIONS)
+def test_pickled_and_back(name: str) -> None:
+    sim = started(name)
+    before = moved(sim, 40, 1)
+    after = moved(sim, 20, 2)
+    again = pickle.loads(pickle.dumps(before))
+    assert again.identical(before)
+    assert again.data.dtype == before.data.dtype
+    assert again.layout.dt == sim.dt
+    sim.state = again
+    assert moved(sim, 20, 2).identical(after)
+
+
+def test_a_snapshot_is_a_copy() -> None:
+    sim = started("contacts")
+    before = sim.state
+    kept = before.copy()
+    moved(sim, 5, 0)
+    assert before.identical(kept)
+    before.q[...] = 3
+    assert not before.identical(kept)
+    assert not (sim.q == 3).any()
+    sim.state = kept
+    moved(sim, 5, 0)
+    assert kept.identical(started("contacts").state)
+
+
+def test_branches() -> None:
+    """One state goes on in many ways, in one batch; those with the same controls stay the same."""
+    one = started("alone")
+    moved(one, 50, 1)
+    many = Simulation(LEG, ground=0, batch=4)
+    many.state = one.state.repeated(4)
+    u = np.random.default_rng(2).normal(size=(30, 4, 2))
+    u[:, 3] = u[:, 1]
+    for row in u:
+        many.step(row)
+    for k in range(4):
+        alone = Simulation(LEG, ground=0)
+        alone.state = one.state
+        for row in u:
+            alone.step(row[k])
+        assert alone.state.identical(many.state.robot(k))
+    assert many.state.robot(3).identical(many.state.robot(1))
+    assert not many.state.robot(3).identical(many.state.robot(0))
+
+
+def test_parts_are_views() -> None:
+    state = started("contacts").state
+    assert state.batch == 3
+    assert state.part("clock").shape == (3, 1)
+    assert np.shares_memory(state.q, state.data)
+    assert np.shares_memory(state.v, state.data)
+    assert state.t.tolist() == [0, 0, 0]
+    assert started("alone").state.batch is None
+    assert started("alone").state.t == 0.0
+    assert sum(state.layout.sizes.values()) == state.layout.size == state.data.shape[1]
+    with pytest.raises(SimulationError, match="no part named 'clok' in the state; did you mean 'clock'"):
+        state.part("clok")
+
+
+def test_a_state_may_be_changed_before_it_is_set() -> None:
+    sim = started("alone")
+    state = sim.state
+    state.q[7] = 0.25
+    sim.state = state
+    assert sim.q[7] == 0.25
+
+
+def test_identical() -> None:
+    state, other = started("alone").state, started("alone").state
+    assert state.identical(other)
+    other.v[0] = np.nextafter(other.v[0], 1)
+    assert not state.identical(other)
+    state.v[0] = other.v[0] = np.nan
+    assert state.identical(other), "NaN equals NaN"
+    assert not state.identical(started("contacts").state)
+
+
+def test_shown() -> None:
+    assert repr(Simulation(PENDULUM).state) == "State of one robot: q 1, v 1, clock 1, trouble 1, torques 1, solver 3"
+    assert repr(Simulation(PENDULUM, batch=2).state).startswith("State of 2 robots: q 1")
+
+
+def test_a_rollout_ends_with_a_state() -> None:
+    sim = started("contacts")
+    end = sim.rollout(periods=5).state
+    sim.state = end
+    assert sim.t == pytest.approx([0.005] * 3)
+    assert end.robot(1).q.tobytes() == sim.q[1].tobytes()
+
+
+# ---- what does not fit
+
+
+def test_states_of_others() -> None:
+    sim = Simulation(PENDULUM, batch=2)
+    with pytest.raises(SimulationError, match=r"it takes a State, as sim.state gives it"):
+        sim.state = np.zeros(8)  # type: ignore[assignment]
+    with pytest.raises(SimulationError, match=r"of another simulation: it has .*'q': 2.* this one .*'q': 1"):
+        sim.state = Simulation(CART_POLE, batch=2).state
+    with pytest.raises(SimulationError, match=r"the state has shape \(8,\), the simulation \(2, 8\)"):
+        sim.state = Simulation(PENDULUM).state
+    with pytest.raises(SimulationError, match="of another simulation"):
+        sim.rollout(Simulation(CART_POLE).state, periods=1)
+
+
+@pytest.mark.xfail(reason="the length of a step is no part of the comparison, so the time changes silently")
+def test_a_state_of_a_simulation_with_other_steps() -> None:
+    slow = Simulation(PENDULUM, dt=1e-2)
+    slow.run(0.1)
+    fast = Simulation(PENDULUM, dt=1e-3)
+    with pytest.raises(SimulationError, match="dt"):
+        fast.state = slow.state
+
+
+def test_wrong_branches() -> None:
+    with pytest.raises(SimulationError, match=r"take one with state.robot\(k\)"):
+        Simulation(PENDULUM, batch=2).state.repeated(3)
+    with pytest.raises(SimulationError, match="no batch to take one from"):
+        Simulation(PENDULUM).state.robot(0)
