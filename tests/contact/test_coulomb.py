@@ -92,7 +92,6 @@ def test_sliding_in_a_plane_with_coupling() -> None:
     assert u[0] > 0
 
 
-@pytest.mark.xfail(reason="a slope below G_nn / 16 is taken for a jam, and the push is cut off", strict=True)
 def test_sliding_next_to_a_jam() -> None:
     """G_nn - mu G_nx = 0.04 G_nn is small but positive: there is one solution, the p_n of the closed form."""
     G = np.array([[3.5, 0, 1.5], [0, 0.8, 0], [1.5, 0, 1.25]])

@@ -156,7 +156,6 @@ def test_before_the_first_step() -> None:
 # ---- known to fall short
 
 
-@pytest.mark.xfail(reason="only the semi-implicit step keeps the forces of contacts; the others leave zeros")
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])
 def test_forces_with_other_integrators(integrator: str) -> None:
     sim = Simulation(BALL, ground=0, contact=CompliantContact(), integrator=integrator)
@@ -177,7 +176,6 @@ def test_penetration_with_adaptive_steps() -> None:
     assert max(depths) < 0.1
 
 
-@pytest.mark.xfail(reason="Newton's method for friction of a compliant law goes round in circles")
 def test_a_ball_that_lands_sliding_on_compliant_ground() -> None:
     """With the settings as they come: friction is opposed to the sliding, and the sweeps come to an end."""
     sim = Simulation(BALL, ground=0, contact=CompliantContact())

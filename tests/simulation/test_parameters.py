@@ -140,7 +140,6 @@ def test_single_precision() -> None:
     np.testing.assert_allclose(sim.q[1], exact.q, atol=1e-5)
 
 
-@pytest.mark.xfail(reason="whether the solver has a row for it is decided by the robot's own zero")
 @pytest.mark.parametrize("path, limits", [
     ("joints.hinge.friction", None), ("motors.hinge.dry_friction", None), ("joints.hinge.friction", (-0.5, 1.2)),
     ("joints.hinge.restitution", (-0.5, 1.2)),
@@ -158,7 +157,6 @@ def test_numbers_that_are_zero_in_the_robot(path: str, limits: tuple[float, floa
     np.testing.assert_allclose(sim.q, expected.q, rtol=0, atol=1e-12)
 
 
-@pytest.mark.xfail(reason="whether the state remembers landings is decided by the model's own zero")
 def test_a_restitution_that_is_zero_in_the_model() -> None:
     sim = Simulation(BALL, ground=0, varying=["restitution"])
     sim.parameters["restitution"] = 0.8

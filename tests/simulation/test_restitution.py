@@ -34,7 +34,6 @@ def test_a_ball_on_a_plane(ground: pliant.Ground) -> None:
         assert rebound(ground, np.array([0, 0, 1]), velocity) == pytest.approx(E, rel=1e-9)
 
 
-@pytest.mark.xfail(reason=LOST, strict=True)
 def test_a_ball_on_waves() -> None:
     """The normal turns by h'' v dt = 0.5 % of a radian within the step."""
     for seed in range(12):
@@ -43,7 +42,6 @@ def test_a_ball_on_waves() -> None:
         assert rebound(pliant.waves(0.1, 2.0), place, velocity) == pytest.approx(E, abs=0.02), seed
 
 
-@pytest.mark.xfail(reason=LOST, strict=True)
 def test_the_corner_of_a_spinning_box() -> None:
     """At 5 rad/s a corner leaves its tangent by (w dt)^2 r / 2, some micrometres: nothing to a bounce."""
     robot = block(size=(0.4, 0.3, 0.2), friction=0, restitution=E).with_gravity(0, 0, 0)

@@ -76,7 +76,6 @@ def test_oblique_impacts_keep_momentum(friction: float, length: float | None) ->
         np.testing.assert_allclose(sim.v[[3, 4, 5, 9, 10, 11]], 0, atol=1e-9)
 
 
-@pytest.mark.xfail(reason="a correction that turns a body turns its velocity in space with it", strict=True)
 def test_corrections_of_penetrations_keep_momentum() -> None:
     robot = two_bodies(0.3, restitution=0.6)
     sim = thrown(robot, *OBLIQUE, correction=0.2)
@@ -85,7 +84,6 @@ def test_corrections_of_penetrations_keep_momentum() -> None:
     np.testing.assert_allclose(momentum(robot, sim)[:3], before[:3], atol=1e-10)
 
 
-@pytest.mark.xfail(reason="a landing that ends more than a micrometre apart forgets its restitution", strict=True)
 def test_an_oblique_impact_without_friction_turns_the_normal_part_only() -> None:
     """Along the line of centres the relative speed is thrown back with e, across it nothing changes."""
     e = 0.6

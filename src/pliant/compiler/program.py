@@ -58,8 +58,9 @@ class Loop:
         count: how often at most: a number, or the name of a count given at the call, as the number of
             rows of an array or by keyword.
         until: a variable of size 1; a robot is done when it is not zero at the end of a round. It is set
-            to zero before the loop.
-        when: a variable of size 1; a robot for which it is zero does not enter. If none does, nothing is run.
+            before the loop: to zero, or to one for a robot that ``when`` keeps out.
+        when: a variable of size 1; a robot for which it is zero as the loop begins does not enter, and has
+            none of its variables but ``until`` changed. If no robot enters, nothing is run.
         reads: inputs that have a row per round: round k of the loop finds row k in the variable.
         writes: outputs that have a row per round, stored from the variable at the end of the round.
 

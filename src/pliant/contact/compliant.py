@@ -5,8 +5,10 @@ In the semi-implicit step, the law holds at the end of the step: the impulse of 
     p = dt law(depth - dt u_n, -u_n, u_t)
 
 with u the velocity that p itself leads to. Stiff springs and steep friction are stable at any step.
-`answer` takes one Newton step towards it at each visit, with the derivatives of the law by its trace.
-The other integrators take the law as a force at each of their stages.
+`answer` takes one step towards it at each visit: Newton's along the normal, with the derivative of the
+law by its trace; across, friction is a damper of the strength that it has at the slip so far, which
+converges also where friction is steep at rest and flat beyond [Kacanov's method]. The other
+integrators take the law as a force at each of their stages.
 """
 
 from collections.abc import Callable
@@ -16,7 +18,7 @@ from typing import Any
 from pliant.contact.checks import check_at_least
 from pliant.contact.laws import ContactLaw, SpringDamper, check_law
 from pliant.errors import ContactError
-from pliant.scalar import Expr
+from pliant.scalar import Expr, maximum, select
 from pliant.scalar.grad import tangents
 from pliant.spatial import Symmetric3, Vector
 
@@ -62,47 +64,39 @@ class CompliantContact:
         """The impulse of a contact that takes it nearer to its law, as `pliant.contact.solver.sweep` asks for it."""
 
         def impulse(contact: dict[str, Any], u: Vector, p: Vector, G: Symmetric3) -> Vector:
-            # f(u) and its derivative; p = dt f(u + G (p' - p)) is solved for p' along the tangent
-            f, F = self._linearised(contact["gap"], dt, u)
-            rest = Vector(*(dt * a - b for a, b in zip(f, p, strict=True)))
-            # (1 - dt F G) change = dt f(u) - p
-            columns = [Vector(G.entry(0, c), G.entry(1, c), G.entry(2, c)) for c in range(3)]
-            M = [[(1 if r == c else 0) - dt * F[r].dot(columns[c]) for c in range(3)] for r in range(3)]
-            change = _solved(M, rest)
-            return p + change
+            # along the normal: p_n = dt f_n(u_n + ...), along the tangent of f_n; friction goes with it in proportion
+            f, slope = self._normal(contact["gap"], dt, u)
+            rx, ry = _shares(f, 0, 0)
+            change = (dt * f.z - p.z) / (1 - dt * slope * (G.zz + G.xz * rx + G.yz * ry))
+            normal = p.z + change
+            first = Vector(rx * normal, ry * normal, normal) - p
+            u, p = u + G @ first, p + first
+            # across it: p_t = -c (u_t + G_tt (p_t' - p_t)), with the strength c that friction has now; its share of
+            # the normal force is the law's, the normal force is that of the impulse, of which stiff laws are no measure
+            rx, ry = _shares(self.force(contact["gap"] + dt * u.z, u), rx, ry)
+            size2 = maximum(u.x * u.x + u.y * u.y, 1e-20)
+            c = maximum(-normal * (rx * u.x + ry * u.y) / size2, 0)
+            rest = Vector(rx * normal - p.x, ry * normal - p.y, 0)
+            xx, xy, yy = 1 + c * G.xx, c * G.xy, 1 + c * G.yy
+            scale = 1 / (xx * yy - xy * xy)
+            across = ((yy * rest.x - xy * rest.y) * scale, (xx * rest.y - xy * rest.x) * scale)
+            return p + Vector(*across, 0)
 
         return impulse
 
-    def _linearised(self, gap: Scalar, dt: Scalar, u: Vector) -> tuple[Vector, list[Vector]]:
-        """Force at the end of the step, and its rows of derivatives by u."""
-        if not any(isinstance(x, Expr) for x in u):
-            return self._differences(gap, dt, u)
+    def _normal(self, gap: Scalar, dt: Scalar, u: Vector) -> tuple[Vector, Scalar]:
+        """The force at the end of the step, and the derivative of its normal part by u_n."""
         f = self.force(gap + dt * u.z, u)
-        moving = [e for e in f if isinstance(e, Expr)]
-        columns = []
-        for x in u:
-            rates = iter(tangents(moving, {x: 1}) if isinstance(x, Expr) else [0] * len(moving))
-            columns.append([next(rates) if isinstance(e, Expr) else 0 for e in f])
-        rows = [[columns[c][r] for c in range(3)] for r in range(3)]
-        return f, [Vector(*row) for row in rows]
-
-    def _differences(self, gap: Scalar, dt: Scalar, u: Vector) -> tuple[Vector, list[Vector]]:
-        """The same on floats."""
-        f = self.force(gap + dt * u.z, u)
+        if isinstance(f.z, Expr) and isinstance(u.z, Expr):
+            return f, tangents([f.z], {u.z: 1})[0]
+        # on floats
         h = 1e-7
-        columns = []
-        for k in range(3):
-            v = [*u]
-            v[k] += h
-            g = self.force(gap + dt * v[2], Vector(*v))
-            columns.append([(b - a) / h for a, b in zip(f, g, strict=True)])
-        return f, [Vector(*(columns[c][r] for c in range(3))) for r in range(3)]
+        ahead = self.force(gap + dt * (u.z + h), Vector(u.x, u.y, u.z + h)).z
+        return f, (ahead - f.z) / h
 
 
-def _solved(M: list[list[Scalar]], b: Vector) -> Vector:
-    """M^-1 b by cofactors."""
-    c = [Vector(*row) for row in M]
-    first = c[1].cross(c[2])
-    second, third = c[2].cross(c[0]), c[0].cross(c[1])
-    scale = 1 / c[0].dot(first)
-    return (first * b.x + second * b.y + third * b.z) * scale
+def _shares(f: Vector, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """Friction as a share of the normal force; x and y where there is none."""
+    pushes = f.z > 0
+    scale = 1 / select(pushes, f.z, 1)
+    return select(pushes, f.x * scale, x), select(pushes, f.y * scale, y)

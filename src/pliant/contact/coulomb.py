@@ -21,6 +21,9 @@ Scalar = Any
 # changes only the path to the solution, which still is where u = 0
 _SINGULAR = {"float64": 1e-12, "float32": 1e-6}
 
+# friction that takes off more than this share of what pushes a sliding contact out is a jam
+_JAM = 1e-3
+
 
 def inverse_of(G: Symmetric3, precision: str = "float64") -> Symmetric3:
     """G^-1, finite also if the contact cannot move in some direction."""
@@ -71,7 +74,8 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar
     With p_t = mu p_n d and d a unit vector, u_n = 0 gives p_n = -b_n / (G_nn + mu G_nt . d). Friction is
     opposed to the sliding where f = u_t . e is zero, with e across d. The unknown is the angle of d, and
 
-        f' = p_n' e . (G_tn + mu G_tt d) + mu p_n e . G_tt e - u_t . d,    p_n' = -mu p_n G_nt . e / (G_nn + mu G_nt . d)
+        f' = p_n' e . (G_tn + mu G_tt d) + mu p_n e . G_tt e - u_t . d,
+        p_n' = -mu p_n G_nt . e / (G_nn + mu G_nt . d)
 
     is kept positive: then the root at which friction would drive the contact repels.
     """
@@ -83,7 +87,7 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar
     dx, dy = tx * inverse, ty * inverse
     ex, ey = -dy, dx
     # a contact that jams (Painleve) would need a pull: it gets a bounded push, and the others settle it
-    share = 1 / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz / 16)
+    share = 1 / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz * _JAM)
     p_n = -b.z * share
     gx, gy = G.xz + mu * (G.xx * dx + G.xy * dy), G.yz + mu * (G.xy * dx + G.yy * dy)
     ux, uy = b.x + p_n * gx, b.y + p_n * gy
@@ -97,7 +101,7 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar
     c, s = (1 - half * half) * scale, 2 * half * scale
     c = select(both(along > 0, abs(f) * 16 < along), -1, c)
     dx, dy = c * dx + s * ex, c * dy + s * ey
-    p_n = maximum(0, -b.z / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz / 16))
+    p_n = maximum(0, -b.z / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz * _JAM))
     return Vector(mu * p_n * dx, mu * p_n * dy, p_n)
 
 

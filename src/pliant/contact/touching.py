@@ -56,7 +56,7 @@ class Group:
     friction: tuple[Scalar, ...]
     restitution: tuple[Scalar, ...]
 
-    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground) -> list[Touch]:
+    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
         """Where the contacts are."""
         raise NotImplementedError
 
@@ -68,8 +68,9 @@ class GroundGroup(Group):
     centers: tuple[Vector, ...] = ()
     radii: tuple[Scalar, ...] = ()
 
-    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground) -> list[Touch]:
+    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
         """The distance to the plane that is tangent to the ground below the center."""
+        assert ground is not None  # or there would be no such group
         found = []
         for center, radius in zip(self.centers, self.radii, strict=True):
             c = poses[self.a].transform_point(center)
@@ -89,7 +90,7 @@ class PairGroup(Group):
     radius_a: Scalar = 0
     radius_b: Scalar = 0
 
-    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground) -> list[Touch]:
+    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
         a = [poses[self.a].transform_point(e) for e in self.ends_a]
         b = (
             [poses[self.b].transform_point(e) for e in self.ends_b]
@@ -131,16 +132,21 @@ def _within(x: Scalar) -> Scalar:
     return minimum(1, maximum(0, x))
 
 
-def contact_groups(robot: Robot, ground: Ground, friction: Scalar, restitution: Scalar) -> list[Group]:
-    """All groups of a robot; what a contact or the ground does not state is as given here."""
+def contact_groups(robot: Robot, ground: Ground | None, friction: Scalar, restitution: Scalar) -> list[Group]:
+    """All groups of a robot; what a contact or the ground does not state is as given here.
+
+    Without a ground there are the pairs only.
+    """
     mechanism = robot.mechanism
     by_link: dict[int, list[ContactPoint]] = {}
-    for point in robot.contact_points:
+    for point in robot.contact_points if ground is not None else ():
         i, _ = mechanism.body(point.body)
         if i >= 0:
             by_link.setdefault(i, []).append(point)
     groups: list[Group] = [
-        _ground_group(mechanism, i, points, ground, friction, restitution) for i, points in by_link.items()
+        _ground_group(mechanism, i, points, ground, friction, restitution)
+        for i, points in by_link.items()
+        if ground is not None
     ]
     for names in robot.contact_pairs:
         a, b = (robot.contacts[n] for n in names)

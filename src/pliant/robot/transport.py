@@ -35,16 +35,20 @@ def straight_motion(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], dt: 
     return found
 
 
-def carried_velocity(robot: Robot, v: Sequence[Scalar], dt: Scalar) -> list[Scalar]:
-    """The velocity in the axes that the children have after the time dt."""
-    return _joint_by_joint(robot, lambda kind, v: _carried(kind, v, dt), v)
+def carried_velocity(
+    robot: Robot, v: Sequence[Scalar], dt: Scalar, motion: Sequence[Scalar] | None = None
+) -> list[Scalar]:
+    """The velocity in the axes that the children have after the time dt; they turn with ``motion``, or with v."""
+    if motion is None:
+        return _joint_by_joint(robot, lambda kind, v: _carried(kind, v, dt, v), v)
+    return _joint_by_joint(robot, lambda kind, v, motion: _carried(kind, v, dt, motion), v, motion)
 
 
-def _joint_by_joint(robot: Robot, function: Any, v: Sequence[Scalar]) -> list[Scalar]:
+def _joint_by_joint(robot: Robot, function: Any, *rates: Sequence[Scalar]) -> list[Scalar]:
     found: list[Scalar] = []
     for link in robot.mechanism.links:
         if not link.is_mimic:
-            found += function(link.kind, list(v[link.v]))
+            found += function(link.kind, *(list(v[link.v]) for v in rates))
     return found
 
 
@@ -68,12 +72,14 @@ def _moved(kind: JointKind, q: Sequence[Scalar], w: list[Scalar]) -> list[Scalar
     return kind.integrate(q, w)
 
 
-def _carried(kind: JointKind, v: list[Scalar], dt: Scalar) -> list[Scalar]:
+def _carried(kind: JointKind, v: list[Scalar], dt: Scalar, motion: list[Scalar]) -> list[Scalar]:
     if isinstance(kind, Free):
-        turn = rotation_from_quaternion(*turn_exponential(Vector(*(x * dt for x in v[3:]))))
-        return [*turn.rotate_back(Vector(*v[:3])), *v[3:]]
+        turn = rotation_from_quaternion(*turn_exponential(Vector(*(x * dt for x in motion[3:]))))
+        # about itself a velocity does not turn
+        spin = v[3:] if motion is v else [*turn.rotate_back(Vector(*v[3:]))]
+        return [*turn.rotate_back(Vector(*v[:3])), *spin]
     if isinstance(kind, Planar):
         x, y, w = v
-        c, s = cos(w * dt), sin(w * dt)
+        c, s = cos(motion[2] * dt), sin(motion[2] * dt)
         return [c * x + s * y, c * y - s * x, w]
     return v

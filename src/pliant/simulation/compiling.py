@@ -14,7 +14,7 @@ _EVERY = 0.5
 
 @contextmanager
 def compiling(what: str, show: bool | None = None) -> Iterator[None]:
-    """After a second, a line on the terminal that counts the time, and says at the end how long it took.
+    """After a second, a line on the terminal that counts the time, and says at the end how long it took, or that it failed.
 
     Args:
         show: whether to; None asks whether the error stream is a terminal.
@@ -26,6 +26,7 @@ def compiling(what: str, show: bool | None = None) -> Iterator[None]:
         yield
         return
     done = threading.Event()
+    is_made = False
     start = time.perf_counter()
 
     def watch() -> None:
@@ -36,13 +37,16 @@ def compiling(what: str, show: bool | None = None) -> Iterator[None]:
             stream.flush()
             if done.wait(_EVERY):
                 break
-        stream.write(f"\rcompiled {what} in {time.perf_counter() - start:.1f} s; it is cached for the next time\n")
+        took = f"{time.perf_counter() - start:.1f} s"
+        end = f"compiled {what} in {took}; it is cached for the next time"
+        stream.write(f"\r{end if is_made else f'compiling {what} failed after {took}'}\n")
         stream.flush()
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
         yield
+        is_made = True
     finally:
         done.set()
         watcher.join()

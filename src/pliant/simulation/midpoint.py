@@ -112,6 +112,7 @@ def midpoint_body(
     *,
     reads: Sequence[str] = (),
     iterations: int = 50,
+    robot_at: Callable[..., Robot] | None = None,
 ) -> tuple[dict[str, int], list[Block | Loop]]:
     """A step as pieces of a program: it reads t, q, v and dt, and writes t, q and v.
 
@@ -125,6 +126,7 @@ def midpoint_body(
         linear: generic function ``linear(q, v, *values)`` that gives (D, K); see `midpoint_factor`.
         reads: variables of the program that force and linear depend on, e.g. ``("u",)``.
         iterations: of a step, at most.
+        robot_at: the robot as a function of the values, if its numbers depend on them.
 
     Returns:
         The variables it needs beyond t, q, v, dt and ``reads``, and the statements.
@@ -136,7 +138,8 @@ def midpoint_body(
         def diagonals(q, v):
             return linear(q, v, *values) if linear else ([0] * robot.nv, [0] * robot.nv)
 
-        factor = midpoint_factor(robot, list(q), list(v), dt[0], diagonals)
+        own = robot_at(*values) if robot_at else robot
+        factor = midpoint_factor(own, list(q), list(v), dt[0], diagonals)
         return [*factor.D_inverse, *(factor.L[d][e] for d, e in places)], list(v), [float("inf")]
 
     def iterate(t, q, v, dt, v1, packed, before, count, *values):
@@ -144,7 +147,8 @@ def midpoint_body(
         for (d, e), x in zip(places, packed[robot.nv :], strict=True):
             L[d][e] = x
         factor = Factor(L, list(packed[: robot.nv]), above)
-        residual = midpoint_residual(robot, lambda *a: force(*a, *values), t[0], list(q), list(v), dt[0], list(v1))
+        own = robot_at(*values) if robot_at else robot
+        residual = midpoint_residual(own, lambda *a: force(*a, *values), t[0], list(q), list(v), dt[0], list(v1))
         change = factor.solve(residual)
         better = [a - b for a, b in zip(v1, change, strict=True)]
         size, scale = _largest(change), maximum(_largest(better), _largest(v))

@@ -28,13 +28,14 @@ class StepModel:
 
     Attributes:
         dt: length of a step [s].
+        ground: None where there is none.
         contact: settings of the contact model.
         has_limits: whether limits of joints hold.
     """
 
     robot: Robot
     dt: float
-    ground: Ground
+    ground: Ground | None
     contact: Any = field(default_factory=RigidContact)
     forces: tuple[ExternalForce, ...] = ()
     precision: str = "float64"

@@ -20,13 +20,14 @@ A star stands for all names, one column each: "motors.*.kp".
 
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import SimulationError, unknown_name
 from pliant.robot import Robot
-from pliant.scalar import is_constant
+from pliant.scalar import Graph, is_constant
 from pliant.simulation.model import StepModel
 from pliant.spatial import Inertia, Symmetric3, Vector
 
@@ -53,10 +54,12 @@ class Parameters:
     """The varying numbers of a model, in order.
 
     Attributes:
-        paths: as given, with the size of each.
+        model: with the numbers that it has by default.
+        groups: the numbers of each path.
     """
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
+        self.model = model
         if isinstance(paths, str):
             raise SimulationError(f"varying is the text {paths!r}; give a list of paths, as in [{paths!r}]")
         self.groups: dict[str, list[_Entry]] = {path: _entries(model, path) for path in paths}
@@ -80,9 +83,15 @@ class Parameters:
         """The numbers of the model itself."""
         return np.array([x for group in self.groups.values() for e in group for x in e.default], dtype=float)
 
-    def applied(self, model: StepModel, values: Sequence[Scalar]) -> StepModel:
+    @cached_property
+    def structure(self) -> StepModel:
+        """The model with unknowns in place of what varies: a number that is zero by default need not stay so."""
+        graph = Graph()
+        return self.applied([graph.input(f"parameter {k}") for k in range(self.size)])
+
+    def applied(self, values: Sequence[Scalar]) -> StepModel:
         """The model with these numbers."""
-        at = 0
+        model, at = self.model, 0
         for group in self.groups.values():
             for entry in group:
                 size = len(entry.default)

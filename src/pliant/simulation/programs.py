@@ -5,18 +5,19 @@ from typing import Any
 
 from pliant.compiler.program import Program
 from pliant.compiler.stages import Stages
+from pliant.dynamics.kinematics import link_poses
 from pliant.errors import SimulationError, unknown_name
-from pliant.scalar import equal, select
+from pliant.scalar import equal, maximum, minimum, select
 from pliant.simulation.adaptive import StepControl, adaptive_body
+from pliant.simulation.clock import clock_size, ticked, time_of
 from pliant.simulation.controller import Controller
+from pliant.simulation.free_motion import joint_forces, root_origin
 from pliant.simulation.midpoint import midpoint_body
 from pliant.simulation.model import StepModel
+from pliant.simulation.motors import drives, is_saturable
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.runge_kutta import RK4, explicit_body
-from pliant.simulation.smooth import smooth_acceleration, smooth_forces
-from pliant.simulation.free_motion import joint_forces
-from pliant.simulation.motors import drives, is_saturable
-from pliant.scalar import maximum, minimum
+from pliant.simulation.smooth import contact_forces, smooth_acceleration, smooth_forces
 from pliant.simulation.state import StateLayout
 from pliant.simulation.step import add_step
 from pliant.simulation.trouble import STEPS_TROUBLE, trouble_of
@@ -24,6 +25,9 @@ from pliant.simulation.trouble import STEPS_TROUBLE, trouble_of
 __all__ = ["INTEGRATORS", "Plan"]
 
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
+
+# parts of the state that a robot in trouble keeps as they were when it stopped
+_LASTING = ("q", "v", "clock", "trouble", "memory")
 
 
 class Plan:
@@ -48,7 +52,7 @@ class Plan:
     ):
         if integrator not in INTEGRATORS:
             raise SimulationError(unknown_name("integrator", integrator, INTEGRATORS))
-        self.model = model
+        self.model = parameters.structure
         self.parameters = parameters
         self.integrator = integrator
         self.substeps = substeps
@@ -84,10 +88,11 @@ class Plan:
         """The parts of the state."""
         model, robot = self.model, self.model.robot
         contacts = len(model.contact_names)
+        is_adaptive = self.integrator == "dormand-prince"
         sizes = {
             "q": robot.nq,
             "v": robot.nv,
-            "clock": 1,  # steps done
+            "clock": clock_size(model.precision),  # steps done
             "trouble": 1,  # 0, or a kind and an index
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
@@ -97,8 +102,9 @@ class Plan:
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
             "stop landings": len(model.joint_rows) if model.has_elastic_stops else 0,
             "closings": sum(c.size for c in model.closures),  # impulses of the loops
-            "solver": 3,  # residual [m/s], sweeps, deepest penetration [m]; or steps taken and rejected
-            "h": 1 if self.integrator == "dormand-prince" else 0,  # step to go on with [s]
+            "solver": 4,  # residual [m/s], sweeps, deepest penetration [m], whether the sweeps did not suffice
+            "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected
+            "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,
         }
         return StateLayout(sizes, model.dt)
@@ -127,7 +133,7 @@ class Plan:
         with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(rows)):
             self._add_period(stages)
             if rows:
-                stages.add(_same, tuple(rows.values()), tuple(rows))
+                self._hand_out(stages, tuple(rows.values()), tuple(rows))
         self._close(stages)
         return stages.program(tuple(self.arrays), (*rows, "next"))
 
@@ -143,8 +149,22 @@ class Plan:
         return stages
 
     def _close(self, stages: Stages) -> None:
-        names = tuple(self.layout.sizes)
-        stages.add(lambda *parts: [x for part in parts for x in part], names, ("next",))
+        self._hand_out(stages, tuple(self.layout.sizes), ("next",))
+
+    def _hand_out(self, stages: Stages, names: tuple[str, ...], writes: tuple[str, ...]) -> None:
+        """Parts of the state as they are told: what a frozen robot was about to do is zero, since it may be NaN."""
+
+        def stage(trouble, *parts):
+            moves = equal(trouble[0], 0)
+            told = [
+                part if name in _LASTING else [select(moves, x, 0) for x in part]
+                for name, part in zip(names, parts, strict=True)
+            ]
+            if len(writes) < len(names):
+                return [x for part in told for x in part]
+            return told[0] if len(told) == 1 else told
+
+        stages.add(stage, ("trouble", *names), writes)
 
     def _add_period(self, stages: Stages) -> None:
         robot, dt = self.model.robot, self.model.dt
@@ -152,7 +172,7 @@ class Plan:
         if controller:
 
             def controlled(clock, q, v, command, memory):
-                return controller(robot, clock[0] * dt, q, v, command, memory)
+                return controller(robot, time_of(clock, dt), q, v, command, memory)
 
             stages.add(controlled, ("clock", "q", "v", "input", "memory"), ("u", "memory"))
         elif "u" not in stages:
@@ -178,20 +198,22 @@ class Plan:
         model, robot, parameters = self.model, self.model.robot, self.parameters
 
         def acceleration(t, q, v, u, p):
-            return smooth_acceleration(parameters.applied(model, p), t, q, v, u)
+            return smooth_acceleration(parameters.applied(p), t, q, v, u)
 
         def forces(t, q, v, u, p):
-            return smooth_forces(parameters.applied(model, p), t, q, v, u)
+            return smooth_forces(parameters.applied(p), t, q, v, u)
 
         def linear(q, v, u, p):
-            joints = joint_forces(parameters.applied(model, p), q, v, u, 0)
+            joints = joint_forces(parameters.applied(p), q, v, u, 0)
             return joints.damping, joints.stiffness
 
         reads = ("u", "parameters")
         if self.integrator == "dormand-prince":
             extra, statements = adaptive_body(robot, acceleration, self.control, reads=reads)
         elif self.integrator == "midpoint":
-            extra, statements = midpoint_body(robot, forces, linear, reads=reads)
+            extra, statements = midpoint_body(
+                robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot
+            )
         else:
             extra, statements = explicit_body(robot, RK4, acceleration, reads=reads)
         own = {"t": 1, "t_end": 1, "dt": 1, "q start": robot.nq, "v start": robot.nv, "u sound": 1, **extra}
@@ -200,7 +222,7 @@ class Plan:
                 stages.variable(name, size)
 
         def begin(clock, q, v):
-            t = clock[0] * model.dt
+            t = time_of(clock, model.dt)
             return [t], [t + steps * model.dt], [model.dt], q, v
 
         stages.add(begin, ("clock", "q", "v"), ("t", "t_end", "dt", "q start", "v start"))
@@ -213,38 +235,40 @@ class Plan:
         stages.extend(statements)
 
         def finish(q, v, q_start, v_start, u, clock, trouble, p, *found):
-            m = parameters.applied(model, p)
+            m = parameters.applied(p)
             cause = trouble_of(m, u, v, trouble[0])
             if found:
                 cause = select(equal(cause, 0), select(found[0][0] > 0, STEPS_TROUBLE, 0), cause)
             moves = equal(cause, 0)
-            t = clock[0] * m.dt
+            t = time_of(clock, m.dt)
             torques = [_torque(d, v[d.dof]) for d in drives(m.robot, q, v, u, t)]
-            counts = [0, found[1][0], found[2][0]] if found else [0, 0, 0]
+            poses, origin = link_poses(m.robot.mechanism, q, about_root=True), root_origin(m, q)
+            touching, deepest = contact_forces(m, poses, origin, q, v), 0
+            pushes = [x * m.dt for *_, f in touching for x in f]
+            for *_, touch, _ in touching:
+                deepest = maximum(deepest, -touch.gap)
             return (
                 [select(moves, a, b) for a, b in zip(q, q_start, strict=True)],
                 [select(moves, a, b) for a, b in zip(v, v_start, strict=True)],
-                [select(moves, clock[0] + steps, clock[0])],
+                ticked(clock, steps, moves),
                 [cause],
                 torques,
-                counts,
+                pushes,
+                [0, 0, deepest, 0],
+                [found[1][0], found[2][0]] if found else [],
             )
 
         found = ("stuck", "accepted", "rejected") if self.integrator == "dormand-prince" else ()
         stages.add(
             finish,
             ("q", "v", "q start", "v start", "u", "clock", "trouble", "parameters", *found),
-            ("q", "v", "clock", "trouble", "torques", "solver"),
+            ("q", "v", "clock", "trouble", "torques", "impulses", "solver", "trials"),
         )
 
 
 def _torque(drive: Any, rate: Any) -> Any:
     torque = drive.torque - drive.damping * drive.ratio * rate
     return minimum(maximum(torque, drive.lower), drive.upper) if is_saturable(drive.motor) else torque
-
-
-def _same(*parts: Any) -> Any:
-    return parts[0] if len(parts) == 1 else parts
 
 
 def _renamed(statement: Any, names: dict[str, str]) -> Any:

@@ -10,6 +10,7 @@ from pliant.contact.touching import Touch
 from pliant.robot import Link, Motor
 from pliant.robot.transport import carried_velocity, straight_motion
 from pliant.scalar import abs, both, equal, maximum, minimum, negation, select
+from pliant.simulation.clock import ticked, time_of
 from pliant.simulation.free_motion import free_motion
 from pliant.simulation.joint_bounds import beyond_stops, bounds_of, needs_row
 from pliant.simulation.model import StepModel
@@ -76,7 +77,7 @@ class RigidStep(SolverStages):
             return
 
         def stage(m: StepModel, q, v, u, clock, torques, stops, landings):
-            given = drives(m.robot, q, v, u, clock[0] * m.dt)
+            given = drives(m.robot, q, v, u, time_of(clock, m.dt))
             saturated = [_saturation(d, torque * _NEARLY) for d, torque in zip(given, torques, strict=True)]
             bounds = [
                 bounds_of(m, row, q, v, landings[k] if len(landings) else 0) for k, row in enumerate(m.joint_rows)
@@ -97,7 +98,7 @@ class RigidStep(SolverStages):
         """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
         def stage(m: StepModel, q, v, u, clock, impulses, before, closings, saturated):
-            motion = free_motion(m, q, v, u, clock[0] * m.dt, saturated if m.has_saturable_motors else None)
+            motion = free_motion(m, q, v, u, time_of(clock, m.dt), saturated if m.has_saturable_motors else None)
             touches = [group.touches(motion.poses, motion.origin, m.ground) for group in m.groups]
             near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
             expected = _expected(impulses, before)
@@ -152,11 +153,12 @@ class RigidStep(SolverStages):
         model = self.model
         groups, closures = range(len(model.groups)), range(len(model.closures))
 
-        def stage(m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, residual, sweeps, last, *parts):
+        def stage(m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, residual, sweeps, converged, last, *parts):
             parts = list(parts)
             bounds = parts.pop(0) if model.joint_rows else []
             near, rows, impulses = (parts[k::3][: len(groups)] for k in range(3))
             closings = [x for part in parts[3 * len(groups) :] for x in part]
+            is_unsolved = select(equal(converged[0], 0), 1, 0) if model.has_rows else 0
             cause = trouble_of(m, u, v_next, trouble[0])
             moves = equal(cause, 0)
             rate = [a + b for a, b in zip(v_next, shift, strict=True)] if model.groups or model.closures else v_next
@@ -164,7 +166,7 @@ class RigidStep(SolverStages):
                 back = beyond_stops(m, row, q) * model.correction / m.dt
                 rate = [x + back if d == row.dof else x for d, x in enumerate(rate)]
             q_next = straight_motion(m.robot, q, rate, m.dt)
-            v_next = carried_velocity(m.robot, v_next, m.dt)
+            v_next = carried_velocity(m.robot, v_next, m.dt, rate)
             worlds, landings, deepest = [], [], 0
             for k in groups:
                 inside = negation(equal(near[k][0], 0))
@@ -185,7 +187,7 @@ class RigidStep(SolverStages):
             return (
                 state[:nq],
                 state[nq:],
-                [select(moves, clock[0] + 1, clock[0])],
+                ticked(clock, 1, moves),
                 [cause],
                 worlds,
                 last,
@@ -193,10 +195,10 @@ class RigidStep(SolverStages):
                 [b.get("landing", 0) for b in bounds] if model.has_elastic_stops else [],
                 closings,
                 torques,
-                [residual[0] if model.has_rows else 0, sweeps[0], deepest],
+                [*((residual[0], sweeps[0]) if model.has_rows else (0, 0)), deepest, is_unsolved],
             )
 
-        reads = ["q", "v", "u", "v next", "shift", "clock", "trouble", "motion", "residual", "sweeps", "impulses"]
+        reads = ["q", "v", "u", "v next", "shift", "clock", "trouble", "motion", "residual", "sweeps", "converged", "impulses"]
         reads += ["bounds"] if model.joint_rows else []
         for k in groups:
             reads += [f"near {k}", f"rows {k}", f"impulse {k}"]

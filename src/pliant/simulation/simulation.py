@@ -560,7 +560,7 @@ class Simulation:
     def _energy_kernel(self) -> Kernel:
         shapes = {"q": (self.robot.nq,), "v": (self.robot.nv,), "p": (self._parameters.size,)}
         return kernel_from_function(
-            lambda q, v, p: list(energies(self._parameters.applied(self.model, p), q, v)), shapes, name="energy"
+            lambda q, v, p: list(energies(self._parameters.applied(p), q, v)), shapes, name="energy"
         )
 
     def __repr__(self) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import SimulationError, unknown_name
+from pliant.simulation.checks import check, is_whole
+from pliant.simulation.clock import steps_of
 
 __all__ = ["State", "StateLayout"]
 
@@ -27,6 +29,10 @@ class StateLayout:
     def size(self) -> int:
         """Numbers in a row."""
         return sum(self.sizes.values())
+
+    def is_like(self, other: "StateLayout") -> bool:
+        """Whether a row of the other means the same."""
+        return dict(self.sizes) == dict(other.sizes) and self.dt == other.dt
 
     def span(self, name: str) -> slice:
         """Where a part is in the row."""
@@ -87,7 +93,7 @@ class State:
     @property
     def t(self) -> Any:
         """Time of each robot [s]."""
-        t = self.part("clock")[..., 0].astype(float) * self.layout.dt
+        t = steps_of(self.part("clock")) * self.layout.dt
         return float(t) if t.ndim == 0 else t
 
     def copy(self) -> "State":
@@ -98,19 +104,20 @@ class State:
         """That of robot k of the batch, alone."""
         if self.batch is None:
             raise SimulationError("this state is of one robot only; it has no batch to take one from")
+        if not is_whole(k) or not -self.batch <= k < self.batch:
+            raise SimulationError(f"state.robot({k!r}): the batch has {self.batch} robots, 0 to {self.batch - 1}")
         return State(self.data[k].copy(), self.layout)
 
     def repeated(self, batch: int) -> "State":
         """Branches: so many copies of the state of one robot."""
         if self.batch is not None:
             raise SimulationError("only the state of one robot can be repeated; take one with state.robot(k)")
+        check("batch", batch, "1 or more", is_whole(batch) and batch > 0)
         return State(np.repeat(self.data[None], batch, axis=0), self.layout)
 
     def identical(self, other: "State") -> bool:
-        """Whether every number is the same, bit for bit."""
-        return np.array_equal(self.data, other.data, equal_nan=True) and dict(self.layout.sizes) == dict(
-            other.layout.sizes
-        )
+        """Whether every number is the same, bit for bit, and means the same."""
+        return self.layout.is_like(other.layout) and np.array_equal(self.data, other.data, equal_nan=True)
 
     def __repr__(self) -> str:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"

@@ -35,7 +35,7 @@ class StepStages:
         """A stage that gets the model, with the parameters of the robot at hand, before what it reads."""
 
         def stage(p: Scalars, *values: Any) -> Any:
-            return function(self.parameters.applied(self.model, p), *values)
+            return function(self.parameters.applied(p), *values)
 
         self.stages.add(stage, ("parameters", *reads), writes)
 

@@ -1,4 +1,4 @@
-"""Trouble: a robot whose numbers stop being finite is frozen, and told about by name."""
+"""Trouble: a robot whose numbers are not finite, or as large as in an explosion, is frozen and told about by name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Trouble:
 
 
 def trouble_of(model: StepModel, u: Sequence[Scalar], v: Sequence[Scalar], before: Scalar) -> Scalar:
-    """Code of the trouble after a step: that before it, or the first control or velocity that is not finite."""
+    """Code of the trouble after a step: that before it, or the first control or velocity that is out of bounds."""
     huge = _HUGE[model.precision]
     code: Scalar = 0
     for k in reversed(range(len(v))):
@@ -54,6 +54,6 @@ def trouble_text(robot: Robot, code: int) -> str:
     if code >= STEPS_TROUBLE:
         return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
     if code >= _CONTROL:
-        return f"control of motor {list(robot.motors)[code - _CONTROL]!r} is not a finite number"
+        return f"control of motor {list(robot.motors)[code - _CONTROL]!r} is not finite or too large"
     name = robot.velocity_names[code - _MOTION]
-    return f"the velocity of {name!r} is no longer finite; use a shorter dt, softer gains, or lower forces"
+    return f"the velocity of {name!r} is not finite or too large; use a shorter dt, softer gains, or lower forces"

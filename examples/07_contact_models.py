@@ -1,0 +1,83 @@
+"""Rigid and compliant contact, side by side: a box at rest, on a slope, and landing.
+
+python examples/07_contact_models.py
+"""
+
+import math
+
+import numpy as np
+
+import pliant
+
+MASS, HALF, G = 4.0, 0.1, 9.81
+
+
+def main() -> None:
+    box = make_box()
+    stand(box)
+    hold_on_a_slope(box)
+    land(box)
+
+
+def title(text: str) -> None:
+    print(f"\n{text}\n{'-' * len(text)}")
+
+
+def make_box() -> pliant.Robot:
+    moment = MASS * (2 * HALF) ** 2 / 6
+    builder = pliant.RobotBuilder("box")
+    builder.body("box", mass=MASS, inertia=(moment, 0, 0, moment, 0, moment))
+    corners = [(x, y, -HALF) for x in (-HALF, HALF) for y in (-HALF, HALF)]
+    return builder.build(base="free").with_contact("box", points=corners)
+
+
+def stand(box: pliant.Robot) -> None:
+    title("1. Standing: rigid ground stays where it is, a spring gives way by m g / k")
+    stiffness = 2e4  # of the ground under each of the four corners [N/m]
+    law = pliant.SpringDamper(stiffness=stiffness, damping=300)
+    for contact in (pliant.RigidContact(), pliant.CompliantContact(law)):
+        sim = pliant.Simulation(box, ground=pliant.flat(), contact=contact)
+        sim.reset(q=[0, 0, HALF, 0, 0, 0, 1])
+        sim.run(1.0)
+        sunk, by_hand = HALF - sim.q[2], 0 if isinstance(contact, pliant.RigidContact) else MASS * G / (4 * stiffness)
+        print(f"{type(contact).__name__:<17} {1e3 * sunk:.6f} mm, by hand {1e3 * by_hand:.6f} mm")
+        if not abs(sunk - by_hand) < 2e-6:
+            raise SystemExit("the box stands at the wrong height")
+
+
+def hold_on_a_slope(box: pliant.Robot) -> None:
+    title("2. On a slope of 20 degrees with friction 0.5: what sticks does not creep, or hardly")
+    angle = math.radians(20)
+    # resting on the slope s = x cos + z sin, turned with it about y
+    q = [-HALF * math.sin(angle), 0, HALF * math.cos(angle), 0, -math.sin(angle / 2), 0, math.cos(angle / 2)]
+    soft = pliant.SpringDamper(stiffness=1e5, damping=600, friction=0.5, slip_speed=1e-3)
+    for contact in (pliant.RigidContact(friction=0.5), pliant.CompliantContact(soft)):
+        sim = pliant.Simulation(box, ground=pliant.slope(angle), contact=contact)
+        sim.reset(q)
+        log = sim.run(2.0, every=1000)
+        crept = np.linalg.norm(log.q[-1, :3] - log.q[-2, :3])
+        print(f"{type(contact).__name__:<17} creeps {crept:.1e} m in a second")
+        if not crept < (1e-9 if isinstance(contact, pliant.RigidContact) else 1e-3):
+            raise SystemExit("the box slides")
+
+
+def land(box: pliant.Robot) -> None:
+    title("3. Landing flat at 1 m/s: rigid contact stops in a step, the others in their own time")
+    models = {
+        "RigidContact": pliant.RigidContact(),
+        "SpringDamper": pliant.CompliantContact(pliant.SpringDamper(stiffness=5e3, damping=100)),
+        "HuntCrossley": pliant.CompliantContact(pliant.HuntCrossley(stiffness=1e5, dissipation=0.3)),
+    }
+    for name, contact in models.items():
+        sim = pliant.Simulation(box.with_gravity(0, 0, 0), dt=1e-4, ground=pliant.flat(), contact=contact)
+        sim.reset(q=[0, 0, HALF + 1e-3, 0, 0, 0, 1], v=[0, 0, -1, 0, 0, 0])
+        log = sim.run(0.2)
+        force = log.forces.reshape(len(log), 4, 3)[:, :, 2].sum(axis=1)
+        impulse = force.sum() * sim.dt
+        print(f"{name:<13} peak {force.max():8.0f} N, leaves with {sim.v[2]:.3f} m/s, impulse {impulse:.4f} N s")
+        if not abs(impulse - MASS * (sim.v[2] + 1)) < 1e-6:
+            raise SystemExit("impulse and momentum disagree")
+
+
+if __name__ == "__main__":
+    main()
