@@ -10,7 +10,7 @@ solves this for one contact while all others stand still; the solver goes round 
 
 from typing import Any
 
-from pliant.scalar import abs, both, is_constant, maximum, minimum, select, sqrt
+from pliant.scalar import abs, both, is_constant, maximum, minimum, negation, select, sqrt
 from pliant.spatial import Symmetric3, Vector
 
 __all__ = ["impulse_at", "inverse_of", "natural_residual"]
@@ -21,8 +21,8 @@ Scalar = Any
 # changes only the path to the solution, which still is where u = 0
 _SINGULAR = {"float64": 1e-12, "float32": 1e-6}
 
-# friction that takes off more than this share of what pushes a sliding contact out is a jam
-_JAM = 1e-3
+# where sliding friction leaves less than this share of what pushes a contact out, it jams
+_JAM = 1 / 64
 
 
 def inverse_of(G: Symmetric3, precision: str = "float64") -> Symmetric3:
@@ -86,8 +86,10 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar
     inverse = 1 / sqrt(tx * tx + ty * ty + 1e-60)
     dx, dy = tx * inverse, ty * inverse
     ex, ey = -dy, dx
-    # a contact that jams (Painleve) would need a pull: it gets a bounded push, and the others settle it
-    share = 1 / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz * _JAM)
+    # in some directions a contact may jam (Painleve): no push would do. These it has to leave
+    pushed = G.zz + mu * (G.xz * dx + G.yz * dy)
+    jams = pushed < G.zz * _JAM
+    share = 1 / maximum(pushed, G.zz * _JAM)
     p_n = -b.z * share
     gx, gy = G.xz + mu * (G.xx * dx + G.xy * dy), G.yz + mu * (G.xy * dx + G.yy * dy)
     ux, uy = b.x + p_n * gx, b.y + p_n * gy
@@ -95,11 +97,12 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar
     across = mu * p_n * (G.xx * ex * ex + 2 * G.xy * ex * ey + G.yy * ey * ey)
     slope = across - along - mu * p_n * share * (G.xz * ex + G.yz * ey) * (gx * ex + gy * ey)
     step = -f / maximum(slope, (abs(along) + abs(across)) / 8 + 1e-60)
+    step = select(jams, select(G.xz * ex + G.yz * ey > 0, 1, -1), step)
     # half the angle, at most half a radian; a direction that is just opposite turns round
     half = minimum(maximum(step / 2, -1 / 2), 1 / 2) * relaxation
     scale = 1 / (1 + half * half)
     c, s = (1 - half * half) * scale, 2 * half * scale
-    c = select(both(along > 0, abs(f) * 16 < along), -1, c)
+    c = select(both(both(along > 0, abs(f) * 16 < along), negation(jams)), -1, c)
     dx, dy = c * dx + s * ex, c * dy + s * ey
     p_n = maximum(0, -b.z / maximum(G.zz + mu * (G.xz * dx + G.yz * dy), G.zz * _JAM))
     return Vector(mu * p_n * dx, mu * p_n * dy, p_n)

@@ -4,8 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
+from pliant.scalar import Expr, is_constant
+from pliant.simulation.checks import check, check_callable, is_whole, numbers
 
 __all__ = ["Controller", "as_controller"]
 
@@ -35,7 +39,7 @@ class Controller:
 
     def __call__(self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any) -> tuple[list, list]:
         """Controls and the new memory."""
-        name = getattr(self.function, "__name__", "controller")
+        name = self.name
         extra = ([command] if self.commands else []) + ([memory] if len(self.memory) else [])
         try:
             result = self.function(t, q, v, *extra)
@@ -47,21 +51,41 @@ class Controller:
         if len(self.memory):
             if not isinstance(result, tuple) or len(result) != 2:
                 raise SimulationError(f"controller {name!r} has a memory, so it must return (u, memory)")
-            u, kept = list(result[0]), list(result[1])
+            u, kept = self._scalars(result[0], "controls"), self._scalars(result[1], "memories")
             if len(kept) != len(self.memory):
                 raise SimulationError(f"controller {name!r} returned {len(kept)} memories of {len(self.memory)}")
         else:
-            u, kept = list(result), []
+            u, kept = self._scalars(result, "controls"), []
         if len(u) != robot.nu:
             motors = ", ".join(robot.motors)
             raise SimulationError(f"controller {name!r} returned {len(u)} controls for {robot.nu} motors: {motors}")
         return u, kept
 
+    @property
+    def name(self) -> str:
+        """Of its function."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def _scalars(self, value: Any, what: str) -> list[Scalar]:
+        is_row = isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, object)) == 1
+        if not is_row or any(x is None or isinstance(x, str) for x in value):
+            shown = "a single number" if is_constant(value) or isinstance(value, Expr) else repr(value)
+            raise SimulationError(f"controller {self.name!r} returned {shown} for its {what}; give a list of numbers")
+        return list(value)
+
 
 def as_controller(value: Any) -> Controller | None:
-    """A controller from one, or from a function of t, q and v."""
-    if value is None or isinstance(value, Controller):
-        return value
-    if callable(value):
-        return Controller(value)
-    raise SimulationError(f"controller is {value!r}; give a function (t, q, v) -> u or a pliant.Controller")
+    """A controller from one, or from a function of t, q and v; checked."""
+    if value is None:
+        return None
+    if not isinstance(value, Controller):
+        if not callable(value):
+            raise SimulationError(f"controller is {value!r}; give a function (t, q, v) -> u or a pliant.Controller")
+        value = Controller(value)
+    commands = value.commands
+    check("commands of the controller", commands, "0 or more", is_whole(commands) and commands >= 0)
+    memory = numbers("memory of the controller", value.memory)
+    check("memory of the controller", value.memory, "finite numbers", memory.ndim == 1 and np.isfinite(memory).all())
+    extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
+    check_callable("controller", value.function, "t", "q", "v", *extra)
+    return value

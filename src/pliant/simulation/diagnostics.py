@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.simulation.state import State
+
 __all__ = ["Diagnostics"]
 
 
@@ -16,12 +18,13 @@ class Diagnostics:
     Attributes:
         residual: largest change of a contact's velocity in the last sweep [m/s].
         sweeps: over all contacts in the last step.
-        is_converged: whether the residual is within the tolerance.
-        penetration: deepest, at the start of the last step [m].
+        is_converged: whether the sweeps of the last step sufficed: the residual is within the solver's tolerance.
+        penetration: deepest [m], at the start of the last semi-implicit step or at the end of another.
         contacts: names of the contacts.
         forces: on the robot at each contact, in the world's axes, over the last step [N]; (contacts, 3).
         is_active: whether each contact pushes; (contacts,).
         energy: kinetic, potential (of gravity) and elastic (of springs at joints and between frames) [J], by name.
+        accepted, rejected: steps that the adaptive integrator took and tried in vain in the last control period.
     """
 
     residual: Any
@@ -32,6 +35,22 @@ class Diagnostics:
     forces: np.ndarray
     is_active: np.ndarray
     energy: dict[str, Any]
+    accepted: Any = 0
+    rejected: Any = 0
+
+    @classmethod
+    def of(cls, state: State, contacts: Sequence[str], forces: np.ndarray, energy: dict[str, Any]) -> "Diagnostics":
+        """What a state tells; forces are (..., contacts, 3) [N]."""
+        solver, trials = state.part("solver"), state.part("trials")
+        found: list[Any] = [solver[..., k] for k in range(4)]
+        found += [trials[..., k] if trials.shape[-1] else np.zeros_like(found[0]) for k in range(2)]
+        residual, sweeps, depth, is_unsolved, accepted, rejected = found
+        is_converged: Any = is_unsolved == 0
+        if state.batch is None:
+            residual, depth, is_converged = float(residual), float(depth), bool(is_converged)
+            sweeps, accepted, rejected = int(sweeps), int(accepted), int(rejected)
+        is_active = np.abs(forces).sum(axis=-1) > 0
+        return cls(residual, sweeps, is_converged, depth, contacts, forces, is_active, energy, accepted, rejected)
 
     def __repr__(self) -> str:
         if np.ndim(self.residual):

@@ -15,20 +15,21 @@ A parameter is named by its path:
 | "motors.NAME.kp", ... | any number of `Motor` | 1 |
 | "springs.NAME.stiffness", ... | any number of `FrameSpring` | 1 |
 
-A star stands for all names, one column each: "motors.*.kp".
+A star stands for all names, one column each: "motors.*.kp"; bodies without mass are left out.
 """
 
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import SimulationError, unknown_name
+from pliant.errors import PliantError, SimulationError, unknown_name
 from pliant.robot import Robot
 from pliant.scalar import Graph, is_constant
 from pliant.simulation.model import StepModel
+from pliant.simulation.parameter_ranges import fault_of
 from pliant.spatial import Inertia, Symmetric3, Vector
 
 __all__ = ["ParameterArrays", "Parameters"]
@@ -38,6 +39,7 @@ Model = StepModel
 
 _TREES = ("bodies", "joints", "motors", "springs")
 _JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "rest", "restitution")
+_CONTACT_NUMBERS = ("friction", "restitution")
 _BODY_NUMBERS = {"mass": 1, "com": 3, "inertia": 6}
 
 
@@ -60,13 +62,24 @@ class Parameters:
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
         self.model = model
-        if isinstance(paths, str):
-            raise SimulationError(f"varying is the text {paths!r}; give a list of paths, as in [{paths!r}]")
+        paths = _checked(paths)
         self.groups: dict[str, list[_Entry]] = {path: _entries(model, path) for path in paths}
         taken = [entry.path for group in self.groups.values() for entry in group]
         twice = [path for path in taken if taken.count(path) > 1]
         if twice:
             raise SimulationError(f"the parameter {twice[0]!r} is named twice in {list(paths)}")
+
+    def fault_of(self, path: str, values: np.ndarray) -> str | None:
+        """Why the values of a path, (..., n), cannot be, or None."""
+        tree, _, what = path.rpartition(".")
+        if tree != "law":
+            return fault_of(path, values)
+        try:
+            for value in (values.min(), values.max()):
+                replace(self.model.contact.law, **{what: float(value)})
+        except PliantError as error:
+            return f"does not fit: {error}"
+        return None
 
     @property
     def size(self) -> int:
@@ -103,10 +116,12 @@ class Parameters:
 class ParameterArrays(MutableMapping[str, np.ndarray]):
     """Values of the parameters by path: (n,) or (batch, n), with n dropped where it is 1.
 
-    Setting takes one value for all robots or one for each. Nothing is compiled again.
+    Setting takes one value for all robots or one for each, and refuses what cannot be. Nothing is compiled
+    again. What is written into the array of a path, ``parameters["friction"][2] = 0.5``, is taken unseen.
     """
 
     def __init__(self, parameters: Parameters, batch: int | None, dtype: Any):
+        self._parameters = parameters
         self._sizes = parameters.sizes
         lead = () if batch is None else (batch,)
         self.data = np.array(np.broadcast_to(parameters.defaults, (*lead, parameters.size)), dtype=dtype, order="C")
@@ -137,11 +152,15 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
         if not np.isfinite(array).all():
             raise SimulationError(f"parameter {path!r} has values that are not finite")
         try:
-            target[...] = array
+            array = np.broadcast_to(array, target.shape)
         except ValueError:
             raise SimulationError(
                 f"parameter {path!r} takes an array of shape {target.shape}, or what broadcasts to it; not {array.shape}"
             ) from None
+        fault = self._parameters.fault_of(path, array) if array.size else None
+        if fault:
+            raise SimulationError(f"parameter {path!r} {fault}")
+        target[...] = array
 
     def __delitem__(self, path: str) -> None:
         raise SimulationError(f"parameter {path!r} cannot be removed from a simulation")
@@ -164,8 +183,13 @@ def _entries(model: StepModel, path: str) -> list[_Entry]:
     if parts == ["gravity"]:
         put = lambda m, x: m.with_values(robot=replace(m.robot, gravity=Vector(*x)))  # noqa: E731
         return [_Entry(path, _numbers(path, tuple(model.robot.gravity)), put)]
-    if len(parts) == 1 and hasattr(model.contact, path):
+    if path in _CONTACT_NUMBERS and hasattr(model.contact, path):
         return [_contact_entry(model, path)]
+    if path in (f.name for f in fields(model.contact)):
+        kind = type(model.contact).__name__
+        raise SimulationError(
+            f"{path!r} cannot vary: it is the same for all robots of a simulation; give it to {kind}({path}=...)"
+        )
     if len(parts) == 2 and parts[0] == "law" and hasattr(model.contact, "law"):
         return [_law_entry(model, path, parts[1])]
     # names of bodies and joints may have dots themselves
@@ -175,12 +199,35 @@ def _entries(model: StepModel, path: str) -> list[_Entry]:
         raise SimulationError(f"no parameter has the path {path!r}; valid: {', '.join(valid)}")
     name = ".".join(parts[1:-1])
     named = getattr(model.robot, tree)
-    names = list(named) if name == "*" else [named[name].name]
-    return [_tree_entry(model.robot, path, tree, n, what) for n in names if name != "*" or _has(named[n], tree)]
+    if name != "*":
+        if tree == "bodies" and _is_massless(named[name]):
+            raise SimulationError(f"{path!r} cannot vary: body {name!r} has no mass, so give it one first")
+        return [_tree_entry(model.robot, path, tree, named[name].name, what)]
+    return [_tree_entry(model.robot, path, tree, n, what) for n in named if _has_numbers(named[n], tree)]
 
 
-def _has(item: Any, tree: str) -> bool:
+def _has_numbers(item: Any, tree: str) -> bool:
+    if tree == "bodies":
+        return not _is_massless(item)
     return tree != "joints" or item.kind.nv > 0
+
+
+def _is_massless(body: Any) -> bool:
+    return is_constant(body.inertia.mass) and body.inertia.mass == 0
+
+
+def _checked(paths: Any) -> list[str]:
+    """A list of paths, each of them once."""
+    if isinstance(paths, str):
+        raise SimulationError(f"varying is the text {paths!r}; give a list of paths, as in [{paths!r}]")
+    found = list(paths) if isinstance(paths, Iterable) else [paths]
+    wrong = [path for path in found if not isinstance(path, str)]
+    if wrong:
+        raise SimulationError(f"varying has {wrong[0]!r}; it takes a list of paths, as in ['gravity', 'motors.*.kp']")
+    twice = [path for path in found if found.count(path) > 1]
+    if twice:
+        raise SimulationError(f"the parameter {twice[0]!r} is named twice in {found}")
+    return found
 
 
 def _contact_entry(model: StepModel, what: str) -> _Entry:

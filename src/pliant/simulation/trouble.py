@@ -1,5 +1,6 @@
 """Trouble: a robot whose numbers are not finite, or as large as in an explosion, is frozen and told about by name."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +9,11 @@ from pliant.robot import Robot
 from pliant.scalar import abs, both, select
 from pliant.simulation.model import StepModel
 
-__all__ = ["STEPS_TROUBLE", "Trouble", "trouble_of", "trouble_text"]
+__all__ = ["STEPS_TROUBLE", "Trouble", "level_of_caller", "trouble_of", "trouble_text"]
 
 Scalar = Any
+
+_PACKAGE = __name__.partition(".")[0] + "."
 
 _MOTION = 1000
 _CONTROL = 2000
@@ -57,3 +60,11 @@ def trouble_text(robot: Robot, code: int) -> str:
         return f"control of motor {list(robot.motors)[code - _CONTROL]!r} is not finite or too large"
     name = robot.velocity_names[code - _MOTION]
     return f"the velocity of {name!r} is not finite or too large; use a shorter dt, softer gains, or lower forces"
+
+
+def level_of_caller() -> int:
+    """The ``stacklevel`` with which a warning points to the user's line, the first outside of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level

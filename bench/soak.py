@@ -1,0 +1,84 @@
+"""Endurance: thousands of quadrupeds thrown about by random torques on waves, for a long time.
+
+    python -m bench.soak [--robots 4096] [--time 20] [--json]
+
+The shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to half of their limit that
+change every 50 ms. Tells of robots in trouble, the deepest penetration, the share of steps whose solver ran out of
+sweeps, the largest speed, the speed of simulation and the memory. It fails if a robot is no longer finite, or a point
+is 2 mm deep.
+"""
+
+import argparse
+import json
+import resource
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+import pliant
+
+DT = 1e-3
+SUBSTEPS = 10
+DEEPEST = 2e-3
+
+
+def main() -> None:
+    """Run, and print what happened."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--robots", type=int, default=4096)
+    parser.add_argument("--time", type=float, default=20, help="simulated [s]")
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
+    options = parser.parse_args()
+    result = soak(options.robots, options.time, quiet=options.json)
+    print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))
+    if result["robots in trouble"] or result["deepest penetration [mm]"] >= DEEPEST * 1e3:
+        raise SystemExit("the soak failed")
+
+
+def soak(robots: int, duration: float, *, quiet: bool = False, seed: int = 0) -> dict[str, Any]:
+    """Simulate, a line every two seconds unless ``quiet``."""
+    rng = np.random.default_rng(seed)
+    robot = pliant.load("quadruped", base="free").with_motors(no_load_speed=30)
+    limits = np.array([motor.effort_limit for motor in robot.motors.values()])
+    q = np.tile(robot.neutral(), (robots, 1))
+    q[:, :2] = rng.uniform(-2, 2, (robots, 2))
+    q[:, 2] = 0.6
+    q[:, 7:] += rng.uniform(-0.3, 0.3, (robots, robot.nu))
+    simulation = pliant.Simulation(
+        robot, dt=DT, substeps=SUBSTEPS, ground=pliant.waves(0.05, 1.0), contact=pliant.RigidContact(), batch=robots
+    )
+    simulation.reset(q=q)
+    deepest = fastest = 0.0
+    unsolved = sampled = 0
+    start, u = time.perf_counter(), np.zeros((robots, robot.nu))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pliant.SimulationWarning)
+        for k in range(round(duration / (DT * SUBSTEPS))):
+            if k % 5 == 0:
+                u = rng.uniform(-0.5, 0.5, u.shape) * limits
+            simulation.step(u)
+            found = simulation.diagnostics
+            deepest = max(deepest, float(found.penetration.max()))
+            fastest = max(fastest, float(np.abs(simulation.v[:, 6:]).max()))
+            unsolved, sampled = unsolved + int((~found.is_converged).sum()), sampled + robots
+            if not quiet and k % 200 == 199:
+                print(f"{(k + 1) * DT * SUBSTEPS:g} s: {len(simulation.troubles)} in trouble, {deepest * 1e3:.3g} mm deep")
+    elapsed = time.perf_counter() - start
+    steps = robots * round(duration / DT)
+    return {
+        "robots": robots,
+        "simulated [s]": duration,
+        "robots in trouble": len(simulation.troubles),
+        "deepest penetration [mm]": round(deepest * 1e3, 4),
+        "steps not converged [share of those looked at]": unsolved / max(sampled, 1),
+        "fastest joint [rad/s]": round(fastest, 1),
+        "time per step and robot [us]": round(elapsed / steps * 1e6, 3),
+        "times real time, all robots": round(robots * duration / elapsed),
+        "memory [MB]": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+
+
+if __name__ == "__main__":
+    main()

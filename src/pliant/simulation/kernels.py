@@ -1,0 +1,92 @@
+"""The compiled programs of a simulation, each made when it is first needed."""
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pliant.compiler import Kernel, kernel_from_function
+from pliant.simulation.compiling import compiling
+from pliant.simulation.energies import energies
+from pliant.simulation.programs import Plan
+
+__all__ = ["Kernels"]
+
+
+class Kernels:
+    """Kernels of a plan.
+
+    Attributes:
+        plan: what they are made of.
+        precision: "float64" or "float32".
+        threads: that share a batch.
+        progress: whether to tell about compilations that take long; None: on a terminal.
+    """
+
+    def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
+        self.plan = plan
+        self.precision = precision
+        self.threads = threads
+        self.progress = progress
+        self._rollouts: dict[tuple[str, ...], Kernel] = {}
+
+    @cached_property
+    def period(self) -> Kernel:
+        """A control period: (state, inputs, parameters) -> next state."""
+        plan, name = self.plan, self.plan.model.robot.name
+        with compiling(f"the simulation of {name!r}", self.progress):
+            return Kernel(
+                plan.period(),
+                {array: (size,) for array, size in plan.arrays.items()},
+                {"next": (plan.layout.size,)},
+                name=f"simulation of {name}",
+                precision=self.precision,
+                threads=self.threads,
+            )
+
+    def rollout(self, channels: tuple[str, ...]) -> Kernel:
+        """Many periods, with a row of each channel for each, and the last state."""
+        if channels not in self._rollouts:
+            plan, name = self.plan, self.plan.model.robot.name
+            outputs = {f"record {channel}": (plan.layout.sizes[channel],) for channel in channels}
+            with compiling(f"rollouts of {name!r}", self.progress):
+                self._rollouts[channels] = Kernel(
+                    plan.rollout(channels),
+                    {array: (size,) for array, size in plan.arrays.items()},
+                    {**outputs, "next": (plan.layout.size,)},
+                    name=f"rollouts of {name}",
+                    precision=self.precision,
+                )
+        return self._rollouts[channels]
+
+    def arguments(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
+        """Those that the kernels take: none without numbers."""
+        given = {"state": state, "input": inputs, "parameters": parameters}
+        return [given[name] for name in self.plan.arrays]
+
+    def energy(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, Any]:
+        """Kinetic, potential and elastic energy [J] of states (..., size), by name.
+
+        Args:
+            data: with the batch first, if there is one; then maybe times.
+            parameters: (size,) or (batch, size).
+        """
+        layout = self.plan.layout
+        lead = data.shape[:-1]
+        q, v = (
+            np.ascontiguousarray(data[..., layout.span(name)], float).reshape(math.prod(lead), layout.sizes[name])
+            for name in ("q", "v")
+        )
+        p = parameters.astype(float)
+        if p.ndim == 2:
+            p = np.repeat(p, len(q) // len(p), axis=0)
+        terms = self._energy(q, v, p).reshape(*lead, 3)
+        names = ("kinetic", "potential", "elastic")
+        return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(names)}
+
+    @cached_property
+    def _energy(self) -> Kernel:
+        parameters, robot = self.plan.parameters, self.plan.model.robot
+        shapes = {"q": (robot.nq,), "v": (robot.nv,), "p": (parameters.size,)}
+        return kernel_from_function(lambda q, v, p: list(energies(parameters.applied(p), q, v)), shapes, name="energy")
