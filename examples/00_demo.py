@@ -1,4 +1,4 @@
-"""What Pliant does, in a minute: a robot, its energy over a swing, its equations, and its speed.
+"""What Pliant does, in a minute: a robot, a swing, equations, kernels, and a quadruped that stands and is pushed.
 
 make demo
 """
@@ -17,6 +17,7 @@ def main() -> None:
     check_swing()
     print_equations()
     show_speed()
+    drop_and_push()
 
 
 def title(text: str) -> None:
@@ -136,6 +137,43 @@ def timed(kernel: pliant.Kernel, q: np.ndarray, v: np.ndarray, tau: np.ndarray, 
     start = time.perf_counter()
     kernel(q, v, tau, out=out)
     return time.perf_counter() - start
+
+
+def drop_and_push() -> None:
+    """The quadruped on the ground: one, logged, and many at a time."""
+    title("5. The simulator: dropped, standing, pushed")
+    robot = pliant.load("quadruped").with_collision_contacts()  # four feet, and the corners of the trunk
+    robot = robot.with_motors(control="position", kp=150, kd=4)
+    stance = np.tile([0.0, 0.8, -1.6], 4)
+    push = pliant.ExternalForce("trunk", force=(0, 40, 0), start=1, end=1.2)
+    sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(friction=0.8), forces=[push])
+    sim.reset(q=[0, 0, 0.4, 0, 0, 0, 1, *stance])
+    log = sim.run(2.5, u=stance, channels=("q", "forces", "solver"))
+    weight = robot.mass * 9.81
+    vertical = log["forces"].reshape(len(log), -1, 3)[:, :, 2].sum(axis=1)
+    print("  t [s]  height [m]  side [mm]  feet / weight  residual [m/s]  sweeps")
+    for t, what in {0.1: "falls", 0.3: "has landed", 0.9: "stands", 1.2: "was pushed", 2.5: "stands"}.items():
+        k = np.searchsorted(log.t, t - 1e-6)
+        z, y = log["q", "root_joint.z"][k], 1e3 * log["q", "root_joint.y"][k]
+        residual, sweeps = log["solver"][k, :2]
+        print(f"  {t:5.1f}  {z:10.4f}  {y:9.2f}  {vertical[k] / weight:13.4f}  {residual:14.1e}  {sweeps:6.0f}  {what}")
+    if not (abs(vertical[-1] / weight - 1) < 1e-2 and sim.diagnostics.is_converged):
+        raise SystemExit("the quadruped does not stand")
+
+    # the same in a batch, struck harder and harder, without a call of Python in between
+    batch, periods = 1024, 500
+    many = pliant.Simulation(robot, ground=pliant.flat(friction=0.8), batch=batch)
+    start = sim.state.q
+    velocities = np.zeros((batch, robot.nv))
+    velocities[:, 1] = np.linspace(0, 2, batch)
+    controls = np.tile(stance, (periods, 1))
+    many.rollout((start, velocities), controls[:1])
+    begin = time.perf_counter()
+    result = many.rollout((start, velocities), controls)
+    rate = batch * periods / (time.perf_counter() - begin)
+    standing = result.q[:, -1, 2] > 0.25
+    print(f"{batch} of them, struck sideways with 0 to 2 m/s: {standing.sum()} are on their feet half a second later")
+    print(f"{rate:,.0f} steps a second on one thread, {rate * many.dt:,.0f} times real time")
 
 
 if __name__ == "__main__":

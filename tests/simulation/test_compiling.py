@@ -86,10 +86,13 @@ def test_errors_come_through_and_the_watcher_ends(monkeypatch: pytest.MonkeyPatc
         assert terminal.written.wait(30)
         raise ValueError("no")
     assert threading.active_count() == before
+    text = terminal.getvalue()
+    assert "compiled" not in text
+    assert re.search(r"\rcompiling a kernel failed after \d+\.\d s\n$", text)
 
 
 def test_the_simulation_hands_on_its_wish(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pliant.simulation import simulation
+    from pliant.simulation import kernels
 
     asked = []
 
@@ -97,7 +100,7 @@ def test_the_simulation_hands_on_its_wish(monkeypatch: pytest.MonkeyPatch) -> No
         asked.append((what, show))
         return compiling(what, False)
 
-    monkeypatch.setattr(simulation, "compiling", told)
+    monkeypatch.setattr(kernels, "compiling", told)
     for progress in (None, True, False):
         sim = Simulation(PENDULUM, progress=progress)
         sim.step()

@@ -175,7 +175,6 @@ def test_what_is_no_controller() -> None:
         Simulation(PENDULUM, controller=5)
 
 
-@pytest.mark.xfail(reason="Python's own errors come through, without the controller's name")
 @pytest.mark.parametrize("controller", [
     lambda t, q, v: -q[0],
     lambda t, q, v: None,

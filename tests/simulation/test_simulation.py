@@ -161,7 +161,6 @@ def test_without_ground_things_fall() -> None:
     assert sim.q[2] == pytest.approx(-9.81 * 1e-6 * 500 * 501 / 2, rel=1e-12)
 
 
-@pytest.mark.xfail(reason="ground=None leaves a flat ground at z = 0 to robots with contact pairs")
 def test_without_ground_robots_with_contact_pairs_fall_too() -> None:
     builder = RobotBuilder("two balls")
     for name in ("left", "right"):

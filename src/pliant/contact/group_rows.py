@@ -19,7 +19,7 @@ from pliant.robot import Mechanism
 from pliant.scalar import maximum
 from pliant.spatial import Symmetric3, Transform, Vector
 
-__all__ = ["Visit", "group_rows"]
+__all__ = ["SLOP", "Visit", "group_rows"]
 
 Scalar = Any
 Record = dict[str, Any]

@@ -49,7 +49,7 @@ def check_contact(contact: Any) -> None:
 def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
     """The forces on bodies that the robot has."""
     is_several = isinstance(forces, Iterable) and not isinstance(forces, str)
-    found = tuple(forces) if is_several else (forces,)
+    found: tuple[Any, ...] = tuple(forces) if is_several else (forces,)
     wrong = [f for f in found if not isinstance(f, ExternalForce)]
     if wrong or not is_several:
         shown = wrong[0] if wrong else forces

@@ -14,7 +14,9 @@ _EVERY = 0.5
 
 @contextmanager
 def compiling(what: str, show: bool | None = None) -> Iterator[None]:
-    """After a second, a line on the terminal that counts the time, and says at the end how long it took, or that it failed.
+    """After a second, a line on the terminal that counts the time, and says at the end how long it took.
+
+    If it fails, the line says so.
 
     Args:
         show: whether to; None asks whether the error stream is a terminal.

@@ -85,7 +85,9 @@ def as_controller(value: Any) -> Controller | None:
     commands = value.commands
     check("commands of the controller", commands, "0 or more", is_whole(commands) and commands >= 0)
     memory = numbers("memory of the controller", value.memory)
-    check("memory of the controller", value.memory, "finite numbers", memory.ndim == 1 and np.isfinite(memory).all())
+    check(
+        "memory of the controller", value.memory, "finite numbers", memory.ndim == 1 and bool(np.isfinite(memory).all())
+    )
     extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
     check_callable("controller", value.function, "t", "q", "v", *extra)
     return value

@@ -1,4 +1,4 @@
-"""Which values a varying number can have: what the robot's own edits and contact models would refuse is refused here."""
+"""Which values a varying number can have: those that the robot's own edits and contact models take."""
 
 from typing import Any
 
@@ -29,10 +29,9 @@ def fault_of(path: str, values: np.ndarray) -> str | None:
     wrong = (values < low) | (values > high) if is_closed else (values <= low) | (values > high)
     if not wrong.any():
         return None
+    least = f"{low} or more" if is_closed else f"above {low}"
     most = f" and at most {high:g}" if high < np.inf else ""
-    return (
-        f"has the value {values[wrong].flat[0]:g}; it must be {f'{low} or more' if is_closed else f'above {low}'}{most}"
-    )
+    return f"has the value {values[wrong].flat[0]:g}; it must be {least}{most}"
 
 
 def _fault_of_inertia(values: np.ndarray) -> str | None:

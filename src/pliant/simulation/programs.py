@@ -96,7 +96,6 @@ class Plan:
             "trouble": 1,  # 0, or a kind and an index
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
-            "impulses before": 3 * contacts,  # in the step before
             "landings": contacts if model.is_elastic else 0,  # speeds on impact within the last step [m/s]
             "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]

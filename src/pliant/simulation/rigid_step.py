@@ -28,9 +28,6 @@ Scalars = Sequence[Scalar]
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
 
-# share of the last change of an impulse that is expected again; below 1, or redundant impulses would drift
-_TREND = 0.9
-
 # rounds to find out which motors and joints are at their limits
 _ROUNDS = 4
 
@@ -97,14 +94,13 @@ class RigidStep(SolverStages):
     def move_freely(self) -> None:
         """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-        def stage(m: StepModel, q, v, u, clock, impulses, before, closings, saturated):
+        def stage(m: StepModel, q, v, u, clock, impulses, closings, saturated):
             motion = free_motion(m, q, v, u, time_of(clock, m.dt), saturated if m.has_saturable_motors else None)
             touches = [group.touches(motion.poses, motion.origin, m.ground) for group in m.groups]
             near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
-            expected = _expected(impulses, before)
             warm = [
                 [select(is_near, x, 0) for x in part]
-                for is_near, part in zip(near, parts_of(expected, [3 * len(g.names) for g in m.groups]), strict=True)
+                for is_near, part in zip(near, parts_of(impulses, [3 * len(g.names) for g in m.groups]), strict=True)
             ]
             closed = parts_of(closings, [c.size for c in m.closures])
             record = {
@@ -122,7 +118,7 @@ class RigidStep(SolverStages):
 
         self.add(
             stage,
-            ("q", "v", "u", "clock", "impulses", "impulses before", "closings", "saturated"),
+            ("q", "v", "u", "clock", "impulses", "closings", "saturated"),
             ("motion", "w", "sweeps", "scale", *self.each("near"), *self.each("impulse"), *self.closure_names),
         )
 
@@ -153,8 +149,8 @@ class RigidStep(SolverStages):
         model = self.model
         groups, closures = range(len(model.groups)), range(len(model.closures))
 
-        def stage(m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, residual, sweeps, converged, last, *parts):
-            parts = list(parts)
+        def stage(m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, *parts):
+            residual, sweeps, converged, *parts = parts
             bounds = parts.pop(0) if model.joint_rows else []
             near, rows, impulses = (parts[k::3][: len(groups)] for k in range(3))
             closings = [x for part in parts[3 * len(groups) :] for x in part]
@@ -190,7 +186,6 @@ class RigidStep(SolverStages):
                 ticked(clock, 1, moves),
                 [cause],
                 worlds,
-                last,
                 landings if model.is_elastic else [],
                 [b.get("landing", 0) for b in bounds] if model.has_elastic_stops else [],
                 closings,
@@ -198,7 +193,8 @@ class RigidStep(SolverStages):
                 [*((residual[0], sweeps[0]) if model.has_rows else (0, 0)), deepest, is_unsolved],
             )
 
-        reads = ["q", "v", "u", "v next", "shift", "clock", "trouble", "motion", "residual", "sweeps", "converged", "impulses"]
+        reads = ["q", "v", "u", "v next", "shift", "clock", "trouble", "motion"]
+        reads += ["residual", "sweeps", "converged"]
         reads += ["bounds"] if model.joint_rows else []
         for k in groups:
             reads += [f"near {k}", f"rows {k}", f"impulse {k}"]
@@ -206,7 +202,18 @@ class RigidStep(SolverStages):
         self.add(
             stage,
             reads,
-            ("q", "v", "clock", "trouble", "impulses", "impulses before", "landings", "stop landings", "closings", "torques", "solver"),
+            (
+                "q",
+                "v",
+                "clock",
+                "trouble",
+                "impulses",
+                "landings",
+                "stop landings",
+                "closings",
+                "torques",
+                "solver",
+            ),
         )
 
     def _links_of_rows(self) -> list[int]:
@@ -217,17 +224,6 @@ class RigidStep(SolverStages):
 
     def _link_of(self, m: StepModel, motor: Motor) -> Link:
         return next(link for link in m.robot.mechanism.links if link.name == motor.joint)
-
-
-def _expected(impulses: Scalars, before: Scalars) -> list[Scalar]:
-    """Impulses to begin with: those of the last two steps go on, where a contact pushed in both."""
-    found: list[Scalar] = []
-    for k in range(0, len(impulses), 3):
-        now, last = impulses[k : k + 3], before[k : k + 3]
-        ahead = [a + _TREND * (a - b) for a, b in zip(now, last, strict=True)]
-        goes_on = both(both(now[2] > 0, last[2] > 0), ahead[2] > 0)
-        found += [select(goes_on, a, b) for a, b in zip(ahead, now, strict=True)]
-    return found
 
 
 def _is_near(m: StepModel, group, touches: Sequence[Touch], v: Scalars) -> Scalar:

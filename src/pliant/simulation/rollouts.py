@@ -147,8 +147,8 @@ def _outputs(
             raise SimulationError(f"out for channel {name!r} is a {type(array).__name__}; it takes a NumPy array")
         if array.shape != shape or array.dtype != sim.dtype:
             raise SimulationError(
-                f"out for channel {name!r} has shape {array.shape} and type {array.dtype}; this rollout makes {shape} of "
-                f"{sim.dtype}"
+                f"out for channel {name!r} has shape {array.shape} and type {array.dtype}; this rollout makes "
+                f"{shape} of {sim.dtype}"
             )
         if not (array.flags.writeable and array.flags.c_contiguous and array.flags.aligned):
             raise SimulationError(f"out for channel {name!r} is read-only or not in C order; make it with numpy.empty")
