@@ -212,6 +212,24 @@ def _talos() -> Scene:
     return Scene("talos", robot, tuple(points), q, gains[:, 0], gains[:, 1], friction=0.7, settled=5.0)
 
 
+def _biped() -> Scene:
+    """The shipped biped on two feet, each with four spheres at the corners of its sole of 0.22 m by 0.10 m."""
+    robot = pliant.load("biped", base="free").lumped()
+    points = []
+    for side in ("left", "right"):
+        for k, (x, y) in enumerate(((0.14, 0.05), (0.14, -0.05), (-0.08, -0.05), (-0.08, 0.05))):
+            name = f"{side}_corner_{k}"
+            robot = robot.with_frame(name, f"{side}_foot", (x, y, -0.06))
+            points.append(Point(name, 0.01))
+    joints = {}
+    for side in ("left", "right"):
+        joints |= {f"{side}_hip_pitch": -0.3, f"{side}_knee": 0.6, f"{side}_ankle_pitch": -0.3}
+    # with gains of 800 and 40, MuJoCo's contact forces chatter by 40 % of the weight
+    kp, kd = np.full(robot.nu, 300.0), np.full(robot.nu, 20.0)
+    q = _placed(robot, tuple(points), joints)
+    return Scene("biped", robot, tuple(points), q, kp, kd, friction=0.7, settled=5.0)
+
+
 def _ant() -> Scene:
     """An ant after Gymnasium's, of which it has the numbers: sizes, density, armature, damping, limits, friction, step.
 
@@ -260,7 +278,7 @@ def _capsule(builder: pliant.RobotBuilder, name: str, x: float, y: float, *, rad
     builder.body(name, rod + ball, com=(x / 2, y / 2, 0), inertia=upper.tolist())
 
 
-SCENES = {"anymal": _anymal, "thrash": _thrash, "ant": _ant, "talos": _talos}
+SCENES = {"anymal": _anymal, "thrash": _thrash, "ant": _ant, "biped": _biped, "talos": _talos}
 
 
 def scene(name: str) -> Scene:

@@ -19,6 +19,9 @@ PROMISES = {
         r"pendulum from horizontal: after the closed form's period it is back to \d\.\de-(09|1\d) rad",
         r"M11 = 0\.6\*cos\(q2\) \+ 1\.0",
         r"biped +\d+ +\d+ +\S+ s +\d+ ns/robot +\d+ ns/robot",
+        r"2\.5 +0\.29\d\d +-?\d\.\d\d +(1\.00|0\.99)\d\d +\d\.\de-(09|1\d) +\d+  stands",
+        r"1024 of them, struck sideways .*: [5-6]\d\d are on their feet half a second later",
+        r"[\d,]+ steps a second on one thread, [\d,]+ times real time",
     ],
     "01_your_robot.py": [
         r"Robot 'leg': nq = 3, nv = 3, nu = 2, 3 bodies, 3 kg",
@@ -46,6 +49,33 @@ PROMISES = {
         r"d vd / d hinge +of 1000 robots agrees to \de-(09|1\d)",
         r"after 5 s, at most 0\.0\d+ degrees off",
         r"by gradient descent: 0\.\d+ m -> 0\.0\d+ m",
+    ],
+    "04_bouncing_ball.py": [
+        r"apex 1: 0\.64\d\d m, by hand 0\.6400 m",
+        r"over at 4\.06 s by hand; later the ball moves \d\.\de-\d\d m\nand the ground carries 9\.8100 N of 9\.8100 N",
+        r"rolls from 0\.19\d s on, by hand 0\.1942 s\nwith 1\.428571 m/s, by hand 1\.428571 m/s",
+        r"friction was 2\.9430 N, by hand 2\.9430 N",
+    ],
+    "05_quadruped_stands.py": [
+        r"Simulation of one robot 'quadruped': .* 4 contacts",
+        r"0\.1 +0\.3505 +-?0\.00 +0\.0000 +0\.00  falls",
+        r"2\.9 +0\.29\d\d +-?\d\.\d\d +(1\.00|0\.99)\d\d +\d\.\d\d  stands",
+        r"residual \d\.\d\de-(09|1\d) m/s after \d+ sweeps",
+        r"one robot, step by step from Python: \S+ us a step, \d+ x real time",
+    ],
+    "06_batch_of_robots.py": [
+        r"Simulation of 1024 robots 'quadruped'",
+        r"that is each robot's own weight to \d\.\de-0[2-9]",
+        r"friction 0\.10 to 0\.15: +\d\d\.\d mm",
+        r"no foot at any time has more friction than mu N, to \de[-+]\d\d N",
+        r"[\d,]+ steps a second on one thread",
+    ],
+    "07_contact_models.py": [
+        r"RigidContact +-?0\.000\d+ mm, by hand 0\.000000 mm",
+        r"CompliantContact +0\.490\d+ mm, by hand 0\.490500 mm",
+        r"RigidContact +creeps \d\.\de-\d\d m in a second, by hand 0\.0e\+00 m",
+        r"CompliantContact +creeps 5\.4e-04 m in a second, by hand 5\.4e-04 m",
+        r"HuntCrossley +peak +\d+ N, leaves with 0\.7\d+ m/s, impulse \d\.\d+ N s",
     ],
 }
 

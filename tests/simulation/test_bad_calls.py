@@ -58,7 +58,9 @@ def test_calls(call: Call, message: str) -> None:
 
 
 def test_rollouts_of_batches_that_differ() -> None:
-    with pytest.raises(SimulationError, match="the states are of 3 robots, the controls of 4; give both the same batch"):
+    with pytest.raises(
+        SimulationError, match="the states are of 3 robots, the controls of 4; give both the same batch"
+    ):
         ONE.rollout((np.zeros((3, 2)), [0, 0]), np.zeros((4, 5, 1)))
 
 
@@ -94,7 +96,7 @@ def test_one_number_for_one_motor() -> None:
     sim.step(0.5)
     sim.run(0.001, u=0.5)
     np.testing.assert_array_equal(sim.tau, [[0.5], [0.5]])
-    with pytest.raises(SimulationError, match="u is 0.5; it takes .12,. or .3, 12."):
+    with pytest.raises(SimulationError, match=r"u is 0.5; it takes \(12,\) or \(3, 12\)"):
         MANY.step(0.5)
 
 
@@ -123,7 +125,7 @@ def test_one_number_for_one_motor() -> None:
      r"out for channel 'q' has shape \(2, 2\) .*makes \(1, 2\) of float64"),
     (lambda: ONE.rollout(periods=1, out={"q": np.zeros((1, 2), "f")}), "out for channel 'q' .* type float32.*float64"),
     (lambda: ONE.rollout(periods=2, out={"q": np.zeros((2, 2), order="F")}), "out for channel 'q' is read-only or not"),
-    (lambda: ONE.rollout(periods=1, out={"q": ONE.data[None, :2]}), "out for channel 'q' is memory of the state"),
+    (lambda: ONE.rollout(periods=1, out={"q": ONE.data[None, :2]}), "out for channel 'q' shares its memory with"),
     (lambda: ONE.run(0.01, controller=5), r"controller is 5; give a function \(t, q, v\) -> u"),
     (lambda: ONE.run(0.01, lambda t, q: [0]), r"controller '<lambda>' is called with \(t, q, v\): too many positional"),
     (lambda: ONE.run(0.01, channels="q"), "channels is the text 'q'"),
@@ -161,7 +163,9 @@ def test_quaternions_of_other_lengths() -> None:
     for length in (0, 0.5, 1.002, 2):
         q = QUADRUPED.neutral()
         q[6] = length
-        with pytest.raises(SimulationError, match=f"quaternion of joint 'root_joint' of robot 0 has the length {length}"):
+        with pytest.raises(
+            SimulationError, match=f"quaternion of joint 'root_joint' of robot 0 has the length {length}"
+        ):
             MANY.reset(q=q)
         with pytest.raises(SimulationError, match="quaternion of joint"):
             MANY.rollout((q, np.zeros(18)), periods=1)
@@ -172,7 +176,7 @@ def test_which_robot_has_a_quaternion_of_another_length() -> None:
     q[2, 3:] = 0
     with pytest.raises(SimulationError, match="of robot 2 has the length 0; it takes unit length"):
         Simulation(BALL, batch=3).reset(q=q)
-    with pytest.raises(SimulationError, match="quaternion of joint '[^']*' has the length 0"):
+    with pytest.raises(SimulationError, match=r"quaternion of joint '[^']*' has the length 0"):
         Simulation(BALL).reset(q=np.zeros(7))
 
 

@@ -5,7 +5,6 @@ import pytest
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V
 
 from pliant import Controller, Simulation, SimulationError
-from pliant.errors import KernelError
 
 SIM = Simulation(LEG, ground=0)
 MANY = Simulation(LEG, ground=0, batch=6)
@@ -152,16 +151,20 @@ def test_out_is_written_in_place() -> None:
     SIM.rollout((q[1], v[1]), u[1], out=one)
     assert one["q"].tobytes() == expected.q[1].tobytes()
     assert one["v"].tobytes() == expected.v[1].tobytes()
+    # every other row of a larger array
+    wide = np.empty((2 * len(q), PERIODS, LEG.nq))
+    SIM.rollout((q, v), u, out={"q": wide[::2]})
+    assert wide[::2].tobytes() == expected.q.tobytes()
 
 
 @pytest.mark.parametrize("out, message", [
     ({"w": np.empty(3)}, "no channel named 'w' in the rollout's out"),
-    ({"q": np.empty((4, 3, 9))}, r"q has shape \(4, 3, 9\); this call makes \(4, 80, 9\)"),
-    ({"q": np.empty((4, 80, 9), np.float32)}, "has type float32; it must be float64"),
+    ({"q": np.empty((4, 3, 9))}, r"channel 'q' has shape \(4, 3, 9\) .*; this rollout makes \(4, 80, 9\)"),
+    ({"q": np.empty((4, 80, 9), np.float32)}, r"type float32; this rollout makes .* of float64"),
 ])  # fmt: skip
 def test_wrong_out(out: dict, message: str) -> None:
     q, v, u = starts(4)
-    with pytest.raises((SimulationError, KernelError), match=message):
+    with pytest.raises(SimulationError, match=message):
         SIM.rollout((q, v), u, out=out)
 
 

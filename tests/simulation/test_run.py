@@ -6,6 +6,7 @@ from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 import pliant
 from pliant import Simulation
+from pliant.robot import RobotBuilder
 
 
 def test_run_equals_steps() -> None:
@@ -139,7 +140,11 @@ def test_the_time_a_controller_gets_is_that_of_robots_that_move() -> None:
 
 def test_a_warning_points_to_the_line_of_the_user() -> None:
     sim = Simulation(PENDULUM)
-    for move in (lambda: sim.step([np.nan]), lambda: sim.run(0.002, u=[np.nan]), lambda: sim.run(0.002, lambda *_: [np.inf])):
+    for move in (
+        lambda: sim.step([np.nan]),
+        lambda: sim.run(0.002, u=[np.nan]),
+        lambda: sim.run(0.002, lambda *_: [np.inf]),
+    ):
         sim.reset()
         with pytest.warns(pliant.SimulationWarning) as told:
             move()

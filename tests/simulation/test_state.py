@@ -170,7 +170,7 @@ def test_a_state_of_a_simulation_with_other_steps() -> None:
     fast = Simulation(PENDULUM, dt=1e-3)
     with pytest.raises(SimulationError, match=r"dt = 0.01 s, this one has 0.001 s.*reset\(q=state.q"):
         fast.state = slow.state
-    with pytest.raises(SimulationError, match="dt = 0.01 s"):
+    with pytest.raises(SimulationError, match=r"dt = 0.01 s"):
         fast.rollout(slow.state, periods=1)
     assert not fast.state.identical(Simulation(PENDULUM, dt=1e-2).state)
 

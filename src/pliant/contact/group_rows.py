@@ -56,7 +56,7 @@ def group_rows(
     for touch, (tx, ty, n), mu in zip(touches, axes, group.friction, strict=True):
         contact: Record = {"r": list(touch.p - p0), "axes": [list(tx), list(ty), list(n)]}
         rows["contacts"].append(contact)
-        G = _matrix(rows, contact) if len(touches) > 1 else row_matrix(Y, DY)
+        G = _matrix(rows, len(rows["contacts"]) - 1) if len(touches) > 1 else row_matrix(Y, DY)
         contact |= {
             "G": list(G),
             "inverse": list(inverse_of(G, precision)),
@@ -68,14 +68,10 @@ def group_rows(
     return rows
 
 
-def _matrix(rows: Record, contact: Record) -> Symmetric3:
+def _matrix(rows: Record, k: int) -> Symmetric3:
     """G of one contact of several."""
-    r, axes = Vector(*contact["r"]), [Vector(*axis) for axis in contact["axes"]]
-    answers = []
-    for axis in axes:
-        V = _answer(rows["K"], axis, r.cross(axis))
-        answers.append(Vector(*V[:3]) + Vector(*V[3:]).cross(r))
-    return Symmetric3(*(axes[a].dot(answers[b]) for a in range(3) for b in range(a, 3)))
+    G = Visit.along(rows, k, Visit.answers(rows, k))
+    return Symmetric3(*(G[a][b] for a in range(3) for b in range(a, 3)))
 
 
 def _answer(K: Sequence[Sequence[Scalar]], force: Vector, moment: Vector) -> list[Scalar]:
@@ -117,8 +113,21 @@ class Visit:
             p = p + Vector(*axis) * part
         moment = Vector(*contact["r"]).cross(p)
         self.total = [a + b for a, b in zip(self.total, (*p, *moment), strict=True)]
-        if k + 1 < len(self.rows["contacts"]):  # nobody asks after the last
-            self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], p, moment), strict=True)]
+        self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], p, moment), strict=True)]
+
+    @staticmethod
+    def answers(rows: Record, k: int) -> list[list[Scalar]]:
+        """How V changes with a unit impulse at contact k, along each of its axes."""
+        r = Vector(*rows["contacts"][k]["r"])
+        axes = [Vector(*axis) for axis in rows["contacts"][k]["axes"]]
+        return [_answer(rows["K"], axis, r.cross(axis)) for axis in axes]
+
+    @staticmethod
+    def along(rows: Record, k: int, answers: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        """What changes of V mean for contact k, along each of its axes: a row for each axis."""
+        r = Vector(*rows["contacts"][k]["r"])
+        moves = [Vector(*V[:3]) + Vector(*V[3:]).cross(r) for V in answers]
+        return [[Vector(*axis).dot(u) for u in moves] for axis in rows["contacts"][k]["axes"]]
 
     def done(self) -> list[Scalar]:
         """w with all impulses."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from pliant.contact.coulomb import impulse_at
 from pliant.contact.group_rows import SLOP, Visit
+from pliant.contact.sticking import stick_together
 from pliant.contact.touching import Group
 from pliant.scalar import abs, either, is_constant, maximum, minimum, select
 from pliant.spatial import Symmetric3, Vector
@@ -112,6 +113,8 @@ def sweep(
         impulses += list(new)
         for part, g in zip(change, (G.xx, G.yy, G.zz), strict=True):
             error = maximum(error, abs(part) * g)
+    if "sticking" in rows:
+        impulses = stick_together(visit, rows["sticking"], impulses)
     return visit.done(), impulses, error
 
 

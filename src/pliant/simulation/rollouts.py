@@ -150,7 +150,8 @@ def _outputs(
                 f"out for channel {name!r} has shape {array.shape} and type {array.dtype}; this rollout makes "
                 f"{shape} of {sim.dtype}"
             )
-        if not (array.flags.writeable and array.flags.c_contiguous and array.flags.aligned):
+        row = array[0] if robots else array  # robots themselves may lie anywhere
+        if not (array.flags.writeable and array.flags.aligned and row.flags.c_contiguous):
             raise SimulationError(f"out for channel {name!r} is read-only or not in C order; make it with numpy.empty")
         if np.may_share_memory(array, sim.data):
             raise SimulationError(

@@ -140,6 +140,7 @@ class Simulation(CurrentState):
         self.data = np.zeros((*lead, self.layout.size), self.dtype)
         self._spare = np.zeros_like(self.data)
         self._no_input = np.zeros((*lead, self.plan.inputs), self.dtype)
+        self._input_shape = self._no_input.shape
         self._has_input = self.plan.inputs > 0
         self._has_parameters = varied.size > 0
         self._flag = self.layout.span("trouble").start
@@ -155,7 +156,7 @@ class Simulation(CurrentState):
         """
         if u is None:
             u = self._no_input
-        elif type(u) is not np.ndarray or u.shape != self._no_input.shape or u.dtype != self.dtype:
+        elif type(u) is not np.ndarray or u.shape != self._input_shape or u.dtype is not self.dtype:
             u = self.inputs(u)
         given = [self.data]
         if self._has_input:
@@ -165,7 +166,7 @@ class Simulation(CurrentState):
         self._period(*given, out=self._spare)
         self.data, self._spare = self._spare, self.data
         if self.batch is None:
-            if self.data[self._flag] != 0:
+            if self.data.item(self._flag):
                 self.note_troubles()
         elif self.data[:, self._flag].any():
             self.note_troubles()

@@ -7,6 +7,7 @@ from pliant.contact.closures import closure_rows, correct_closure, start_closure
 from pliant.contact.group_rows import SLOP, Visit, group_rows
 from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
 from pliant.contact.rows import moved
+from pliant.contact.sticking import MOST_STICKING, sticking_factor
 from pliant.contact.solver import bounce_speed, correct, impulses_on_rows, sweep, warm_start
 from pliant.scalar import abs, both, either, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
@@ -50,6 +51,8 @@ class SolverStages(StepStages):
                         speed, landing = bounce_speed(first, c, known[c], m.dt)
                         contact |= {"target": contact["target"] + speed, "landing": landing}
                 start = impulses_on_rows(rows, impulse)
+                if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
+                    rows["sticking"] = sticking_factor(rows, start, m.precision)
                 return rows, warm_start(group, rows, w, start), start
 
             with self.stages.loop(1, when=f"near {k}"):
