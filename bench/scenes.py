@@ -215,6 +215,8 @@ def _talos() -> Scene:
 def _biped() -> Scene:
     """The shipped biped on two feet, each with four spheres at the corners of its sole of 0.22 m by 0.10 m."""
     robot = pliant.load("biped", base="free").lumped()
+    for motor in robot.motors.values():  # without rotors, MuJoCo's contact forces chatter by 30 % of the weight
+        robot = robot.with_armature(motor.joint, 0.1)
     points = []
     for side in ("left", "right"):
         for k, (x, y) in enumerate(((0.14, 0.05), (0.14, -0.05), (-0.08, -0.05), (-0.08, 0.05))):
@@ -224,8 +226,7 @@ def _biped() -> Scene:
     joints = {}
     for side in ("left", "right"):
         joints |= {f"{side}_hip_pitch": -0.3, f"{side}_knee": 0.6, f"{side}_ankle_pitch": -0.3}
-    # with gains of 800 and 40, MuJoCo's contact forces chatter by 40 % of the weight
-    kp, kd = np.full(robot.nu, 300.0), np.full(robot.nu, 20.0)
+    kp, kd = np.full(robot.nu, 500.0), np.full(robot.nu, 30.0)
     q = _placed(robot, tuple(points), joints)
     return Scene("biped", robot, tuple(points), q, kp, kd, friction=0.7, settled=5.0)
 

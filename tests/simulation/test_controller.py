@@ -175,13 +175,20 @@ def test_what_is_no_controller() -> None:
         Simulation(PENDULUM, controller=5)
 
 
-@pytest.mark.parametrize("controller", [
-    lambda t, q, v: -q[0],
-    lambda t, q, v: None,
-    lambda t, q: [0],
-    Controller(5),  # type: ignore[arg-type]
-    Controller(lambda t, q, v: [0], commands=-1),
-], ids=["a number", "nothing", "two arguments", "no function", "commands"])  # fmt: skip
-def test_controllers_that_are_refused_with_a_reason(controller) -> None:
-    with pytest.raises(pliant.PliantError, match="controller"):
+@pytest.mark.parametrize("controller, message", [
+    (lambda t, q, v: -q[0], "controller '<lambda>' returned a single number for its controls; give a list of numbers"),
+    (lambda t, q, v: None, "controller '<lambda>' returned None for its controls"),
+    (lambda t, q, v: [None], r"controller '<lambda>' returned \[None\] for its controls"),
+    (lambda t, q, v: "fast", "controller '<lambda>' returned 'fast'"),
+    (lambda t, q: [0], r"controller '<lambda>' is called with \(t, q, v\): too many positional arguments"),
+    (lambda t, q, v, w: [0], r"controller '<lambda>' is called with \(t, q, v\): missing a required argument: 'w'"),
+    (Controller(lambda t, q, v: [0], commands=2), r"is called with \(t, q, v, command\)"),
+    (Controller(lambda t, q, v, m: ([0], 1), memory=(0,)), "returned a single number for its memories"),
+    (Controller(5), r"controller is 5; give a function \(t, q, v\) -> u"),  # type: ignore[arg-type]
+    (Controller(lambda t, q, v: [0], commands=-1), "commands of the controller is -1; it takes 0 or more"),
+    (Controller(lambda t, q, v, m: ([0], m), memory=(np.nan,)), "memory of the controller is .*; it takes finite"),
+    (Controller(lambda t, q, v, m: ([0], m), memory="none"), "memory of the controller is 'none'"),  # type: ignore[arg-type]
+])  # fmt: skip
+def test_controllers_that_are_refused_with_a_reason(controller, message: str) -> None:
+    with pytest.raises(SimulationError, match=message):
         Simulation(PENDULUM, controller=controller).step()

@@ -153,7 +153,7 @@ def test_before_the_first_step() -> None:
     assert told.forces.shape == (0, 3)
 
 
-# ---- known to fall short
+# ---- other integrators, convergence, trouble
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])

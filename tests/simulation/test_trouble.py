@@ -49,6 +49,30 @@ def test_a_control_that_is_no_number_freezes_one_robot(bad: float) -> None:
     assert sim.t.tolist() == pytest.approx([0.06, 0.06, 0.025, 0.06, 0.06, 0.06])
 
 
+@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "midpoint", "dormand-prince"])
+def test_what_a_frozen_robot_tells_is_finite(integrator: str) -> None:
+    """Its place in time and space stays, what it was about to do is zero: in steps, runs and rollouts."""
+    u = np.zeros((2, 5, 1))
+    u[1, 2:] = np.nan
+    sim = Simulation(PENDULUM, integrator=integrator, batch=2)
+    channels = ("q", "v", "torques", "solver", "impulses", "trouble")
+    result = sim.rollout(controls=u, channels=channels)
+    assert all(np.isfinite(result[name]).all() for name in channels)
+    assert np.isfinite(result.state.data).all()
+    with pytest.warns(SimulationWarning):
+        for k in range(5):
+            sim.step(u[:, k])
+    np.testing.assert_array_equal(sim.state.data, result.state.data)
+    assert np.isfinite(sim.tau).all()
+    assert sim.diagnostics.is_converged.all()
+
+
+def test_a_control_that_is_too_large() -> None:
+    sim = Simulation(PENDULUM)
+    with pytest.warns(SimulationWarning, match="control of motor 'hinge' is not finite or too large"):
+        sim.step([1e13])
+
+
 def test_it_is_told_about_once() -> None:
     sim = Simulation(PENDULUM, batch=3)
     with pytest.warns(SimulationWarning) as told:

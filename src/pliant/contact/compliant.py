@@ -66,10 +66,10 @@ class CompliantContact:
         def impulse(contact: dict[str, Any], u: Vector, p: Vector, G: Symmetric3) -> Vector:
             # along the normal: p_n = dt f_n(u_n + ...), along the tangent of f_n; friction goes with it in proportion
             f, slope = self._normal(contact["gap"], dt, u)
-            rx, ry = _shares(f, 0, 0)
+            rx, ry = _shares(p, *_shares(f, 0, 0))
             change = (dt * f.z - p.z) / (1 - dt * slope * (G.zz + G.xz * rx + G.yz * ry))
             normal = p.z + change
-            first = Vector(rx * normal, ry * normal, normal) - p
+            first = Vector(rx * change, ry * change, change)
             u, p = u + G @ first, p + first
             # across it: p_t = -c (u_t + G_tt (p_t' - p_t)), with the strength c that friction has now; its share of
             # the normal force is the law's, the normal force is that of the impulse, of which stiff laws are no measure
@@ -96,7 +96,7 @@ class CompliantContact:
 
 
 def _shares(f: Vector, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
-    """Friction as a share of the normal force; x and y where there is none."""
+    """Friction as a share of the normal force, or of impulses; x and y where there is none."""
     pushes = f.z > 0
     scale = 1 / select(pushes, f.z, 1)
     return select(pushes, f.x * scale, x), select(pushes, f.y * scale, y)
