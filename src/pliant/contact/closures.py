@@ -105,11 +105,11 @@ def sweep_closure(
     return out, impulses, error
 
 
-def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Sequence[Scalar], share: Scalar) -> list[Scalar]:
+def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Sequence[Scalar]) -> list[Scalar]:
     """One visit to each row to close what is open, as a displacement that changes no velocity."""
     out = list(shift)
     for row in rows:
-        wanted = minimum(maximum(-row["open"] * share, -_CORRECTION_SPEED), _CORRECTION_SPEED)
+        wanted = minimum(maximum(-row["open"], -_CORRECTION_SPEED), _CORRECTION_SPEED)
         change = (wanted - dot(row["Y"], group.support, out)) * row["rate"]
         out = moved(out, group.support, [row["DY"]], [change])
     return out

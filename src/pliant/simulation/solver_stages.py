@@ -220,7 +220,7 @@ class SolverStages(StepStages):
                         )
                 for k in closures:
                     self.add(
-                        lambda m, rows, shift, k=k: correct_closure(m.closures[k], rows, shift, share),
+                        lambda m, rows, shift, k=k: correct_closure(m.closures[k], rows, shift),
                         (f"loop {k}", "shift"),
                         ("shift",),
                     )
