@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pliant.compiler import kernel_from_function
 from pliant.contact.coulomb import impulse_at, inverse_of, natural_residual
 from pliant.spatial import Symmetric3, Vector
 
@@ -145,3 +146,16 @@ def test_the_residual_sees_every_violation() -> None:
     assert of((1, 0, 0), (0.5, 0, 1)) > 0.1  # friction drives
     assert of((1, 0, 0), (0, -0.5, 1)) > 0.1  # friction across
     assert of((1, 0, 0), (-0.3, 0, 1)) == pytest.approx(0.2)  # less than it should
+
+
+def test_float32_has_numbers_small_enough() -> None:
+    """A contact that does not slip at all has no direction of sliding; guards against zero must not be zero in float32."""
+
+    def impulse(u, p):
+        G = Symmetric3(2.0, 0.1, 0.3, 1.5, -0.2, 1.0)
+        return [*impulse_at(Vector(*u), Vector(*p), G, inverse_of(G, "float32"), 0.7)]
+
+    kernel = kernel_from_function(impulse, {"u": (3,), "p": (3,)}, precision="float32")
+    for u in ([0, 0, 0], [0, 0, 1], [0, 0, -1], [1e-20, 0, -1e-20], [1e-12, 1e-12, 1e-6]):
+        for p in ([0, 0, 0], [1e-20, 0, 1e-20], [0, 0, 1]):
+            assert np.isfinite(kernel(np.array(u, np.float32), np.array(p, np.float32))).all()

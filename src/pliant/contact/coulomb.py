@@ -83,7 +83,7 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar
     some = p.x * p.x + p.y * p.y > 0
     p_n = -b.z / G.zz
     tx, ty = select(some, p.x, -b.x - p_n * G.xz), select(some, p.y, -b.y - p_n * G.yz)
-    inverse = 1 / sqrt(tx * tx + ty * ty + 1e-60)
+    inverse = 1 / sqrt(tx * tx + ty * ty + 1e-30)
     dx, dy = tx * inverse, ty * inverse
     ex, ey = -dy, dx
     # in some directions a contact may jam (Painleve): no push would do. These it has to leave
@@ -96,7 +96,7 @@ def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar
     along, f = ux * dx + uy * dy, ux * ex + uy * ey
     across = mu * p_n * (G.xx * ex * ex + 2 * G.xy * ex * ey + G.yy * ey * ey)
     slope = across - along - mu * p_n * share * (G.xz * ex + G.yz * ey) * (gx * ex + gy * ey)
-    step = -f / maximum(slope, (abs(along) + abs(across)) / 8 + 1e-60)
+    step = -f / maximum(slope, (abs(along) + abs(across)) / 8 + 1e-30)
     step = select(jams, select(G.xz * ex + G.yz * ey > 0, 1, -1), step)
     # half the angle, at most half a radian; a direction that is just opposite turns round
     half = minimum(maximum(step / 2, -1 / 2), 1 / 2) * relaxation
@@ -119,6 +119,6 @@ def natural_residual(u: Vector, p: Vector, G: Symmetric3, mu: Scalar) -> Scalar:
     tx, ty = g * p.x - u.x, g * p.y - u.y
     length = sqrt(tx * tx + ty * ty)
     bound = mu * z_n
-    share = select(length > bound, bound / maximum(length, 1e-300), 1)
+    share = select(length > bound, bound / maximum(length, 1e-30), 1)
     rx, ry, rn = tx * share - g * p.x, ty * share - g * p.y, z_n - g * p.z
     return sqrt(rx * rx + ry * ry + rn * rn)

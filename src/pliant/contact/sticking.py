@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.contact.group_rows import Visit
-from pliant.scalar import both, select, sqrt
+from pliant.scalar import both, maximum, select, sqrt
 from pliant.spatial import Vector
 
 __all__ = ["MOST_STICKING", "stick_together", "sticking_factor"]
@@ -59,7 +59,8 @@ def sticking_factor(rows: Record, impulse: Sequence[Scalar], precision: str) -> 
         for k in range(c):
             for r in range(c, n):
                 L[r][c] = L[r][c] - L[r][k] * L[c][k]
-        L[c][c] = 1 / sqrt(L[c][c])
+        # rounding may take more from a redundant direction than was added
+        L[c][c] = 1 / sqrt(maximum(L[c][c], extra / 2))
         for r in range(c + 1, n):
             L[r][c] = L[r][c] * L[c][c]
     return {"masks": masks, "L": L}
