@@ -149,7 +149,7 @@ def test_the_residual_sees_every_violation() -> None:
 
 
 def test_float32_has_numbers_small_enough() -> None:
-    """A contact that does not slip at all has no direction of sliding; guards against zero must not be zero in float32."""
+    """A contact that does not slip has no direction of sliding; guards against zero must not be zero in float32."""
 
     def impulse(u, p):
         G = Symmetric3(2.0, 0.1, 0.3, 1.5, -0.2, 1.0)
