@@ -13,7 +13,7 @@ from typing import Any
 from pliant.scalar import abs, both, is_constant, maximum, minimum, negation, select, sqrt
 from pliant.spatial import Symmetric3, Vector
 
-__all__ = ["impulse_at", "inverse_of", "natural_residual"]
+__all__ = ["impulse_at", "inverse_of", "natural_residual", "unless_sliding"]
 
 Scalar = Any
 
@@ -60,12 +60,25 @@ def impulse_at(
     b = u - G @ p
     if is_constant(mu) and mu == 0:
         return Vector(0, 0, maximum(0, -b.z / G.zz))
+    stopped, sticks = _stopped(u, p, G_inverse, mu, b.z)
+    slides = _sliding(b, p, G, mu, relaxation)
+    return Vector(*(select(sticks, x, y) for x, y in zip(stopped, slides, strict=True)))
+
+
+def unless_sliding(u: Vector, p: Vector, G: Symmetric3, G_inverse: Symmetric3, mu: Scalar) -> tuple[Vector, Scalar]:
+    """The same for a contact that sticks or opens, at a third of the cost; and whether it slides, and this is wrong."""
+    b_n = u.z - (G.xz * p.x + G.yz * p.y + G.zz * p.z)
+    stopped, sticks = _stopped(u, p, G_inverse, mu, b_n)
+    impulse = Vector(*(select(sticks, x, 0) for x in stopped))
+    return impulse, both(negation(sticks), b_n < 0)
+
+
+def _stopped(u: Vector, p: Vector, G_inverse: Symmetric3, mu: Scalar, b_n: Scalar) -> tuple[Vector, Scalar]:
+    """The impulse that stops a contact, and whether that is what it gets."""
     stopped = p - G_inverse @ u
     bound = mu * stopped.z
     size2 = stopped.x * stopped.x + stopped.y * stopped.y
-    sticks = both(both(stopped.z >= 0, size2 <= bound * bound), b.z < 0)
-    slides = _sliding(b, p, G, mu, relaxation)
-    return Vector(*(select(sticks, x, y) for x, y in zip(stopped, slides, strict=True)))
+    return stopped, both(both(stopped.z >= 0, size2 <= bound * bound), b_n < 0)
 
 
 def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar) -> Vector:

@@ -12,21 +12,24 @@ its restitution. A penetration is taken back by a displacement that changes no v
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pliant.contact.coulomb import impulse_at
+from pliant.contact.coulomb import impulse_at, unless_sliding
 from pliant.contact.group_rows import SLOP, Visit
 from pliant.contact.sticking import stick_together
 from pliant.contact.touching import Group
-from pliant.scalar import abs, either, is_constant, maximum, minimum, select
+from pliant.scalar import abs, both, either, is_constant, maximum, minimum, select
 from pliant.spatial import Symmetric3, Vector
 
 __all__ = [
-    "bounce_speed", "correct", "factor_record", "impulses_in_world", "impulses_on_rows", "is_elastic", "sweep",
-    "warm_start",
+    "bounce_speed", "correct", "factor_record", "impulses_in_world", "impulses_on_rows", "is_elastic",
+    "is_sliding", "sweep", "sweep_sticking", "warm_start",
 ]  # fmt: skip
 
 Scalar = Any
 Record = dict[str, Any]
 Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
+
+# friction beyond this share of its bound is at the bound, but for rounding
+_ON_THE_CONE = 1 - 1e-6
 
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
@@ -97,17 +100,61 @@ def sweep(
         answer: (rows of the contact, u, p, G) -> impulse, if it is not Coulomb's law on rigid ground.
         relaxation: see `pliant.contact.coulomb.impulse_at`.
     """
+
+    def coulomb(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
+        return impulse_at(_off_target(contact, u), p, G, Symmetric3(*contact["inverse"]), contact["mu"], relaxation)
+
+    return _visited(group, rows, w, impulse, error, answer or coulomb)
+
+
+def sweep_sticking(
+    group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar], error: Scalar
+) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:
+    """The same for contacts of which none slides; and whether one does, so that nothing of it counts."""
+    slides: list[Scalar] = []
+
+    def coulomb(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
+        inverse = Symmetric3(*contact["inverse"])
+        new, is_sliding = unless_sliding(_off_target(contact, u), p, G, inverse, contact["mu"])
+        slides.append(is_sliding)
+        return new
+
+    new_w, impulses, worst = _visited(group, rows, w, impulse, error, coulomb)
+    some = slides[0]
+    for other in slides[1:]:
+        some = either(some, other)
+    return (
+        [select(some, a, b) for a, b in zip(w, new_w, strict=True)],
+        [select(some, a, b) for a, b in zip(impulse, impulses, strict=True)],
+        select(some, error, worst),
+        some,
+    )
+
+
+def is_sliding(rows: Record, impulse: Sequence[Scalar]) -> Scalar:
+    """Whether a contact of the group has its friction at the bound."""
+    some: Scalar = None
+    for k, contact in enumerate(rows["contacts"]):
+        p = Vector(*impulse[3 * k : 3 * k + 3])
+        bound = contact["mu"] * p.z * _ON_THE_CONE
+        slides = both(p.z > 0, p.x * p.x + p.y * p.y >= bound * bound)
+        some = slides if some is None else either(some, slides)
+    return some
+
+
+def _off_target(contact: Record, u: Vector) -> Vector:
+    return Vector(u.x, u.y, u.z - contact["target"])
+
+
+def _visited(
+    group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar], error: Scalar, answer: Answer
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
     visit = Visit(group, rows, w)
     impulses: list[Scalar] = []
     for k, contact in enumerate(rows["contacts"]):
         p = Vector(*impulse[3 * k : 3 * k + 3])
-        u = visit.velocity(k)
         G = Symmetric3(*contact["G"])
-        if answer is not None:
-            new = answer(contact, u, p, G)
-        else:
-            wanted = Vector(u.x, u.y, u.z - contact["target"])
-            new = impulse_at(wanted, p, G, Symmetric3(*contact["inverse"]), contact["mu"], relaxation)
+        new = answer(contact, visit.velocity(k), p, G)
         change = new - p
         visit.push(k, change)
         impulses += list(new)

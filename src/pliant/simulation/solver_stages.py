@@ -8,8 +8,8 @@ from pliant.contact.group_rows import SLOP, Visit, group_rows
 from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
 from pliant.contact.rows import moved
 from pliant.contact.sticking import MOST_STICKING, sticking_factor
-from pliant.contact.solver import bounce_speed, correct, impulses_on_rows, sweep, warm_start
-from pliant.scalar import abs, both, either, maximum, minimum, negation, select
+from pliant.contact.solver import bounce_speed, correct, impulses_on_rows, is_sliding, sweep, sweep_sticking, warm_start
+from pliant.scalar import abs, both, either, is_constant, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.step_stages import StepStages, any_of, parts_of, touches_of
 from pliant.spatial import Vector
@@ -57,6 +57,10 @@ class SolverStages(StepStages):
 
             with self.stages.loop(1, when=f"near {k}"):
                 self.add(stage, ("motion", "w", f"impulse {k}", "landings"), (f"rows {k}", "w", f"impulse {k}"))
+                if self._has_short_way(k):
+                    for flag, start in ((f"slides {k}", 0), (f"sticks {k}", 1)):
+                        self.stages.variable(flag, 1)
+                        self.add(lambda m, w, start=start: [start], ("w",), (flag,))
 
         for k in range(len(self.model.closures)):
 
@@ -92,17 +96,46 @@ class SolverStages(StepStages):
         return self.stages.loop(self.model.contact.sweeps, until="converged")
 
     def sweep_contacts(self) -> None:
-        """Coulomb's law at each contact in turn."""
+        """Coulomb's law at each contact in turn; for soles and other groups, the short way as long as none slides."""
         for k in range(len(self.model.groups)):
-
-            def stage(m: StepModel, rows, w, impulse, error, sweeps, k=k):
-                answer = None if m.is_rigid else m.contact.answer(m.dt)
-                relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
-                w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
-                return w, impulse, [worst]
-
             with self.stages.loop(1, when=f"near {k}"):
-                self.add(stage, (f"rows {k}", "w", f"impulse {k}", "error", "sweeps"), ("w", f"impulse {k}", "error"))
+                if self._has_short_way(k):
+                    self._sweep_with_short_way(k)
+                else:
+                    names = (f"rows {k}", "w", f"impulse {k}", "error", "sweeps")
+                    self.add(self._full_sweep(k), names, ("w", f"impulse {k}", "error"))
+
+    def _has_short_way(self, k: int) -> bool:
+        group = self.model.groups[k]
+        has_friction = all(not (is_constant(mu) and mu == 0) for mu in group.friction)
+        return self.model.is_rigid and len(group.names) > 1 and has_friction
+
+    def _sweep_with_short_way(self, k: int) -> None:
+        """A robot of which a contact slides takes the full visit, and goes on so until none does."""
+
+        def short(m: StepModel, rows, w, impulse, error):
+            w, impulse, worst, slides = sweep_sticking(m.groups[k], rows, w, impulse, error[0])
+            return w, impulse, [worst], [slides], [negation(slides)]
+
+        def full(m: StepModel, rows, w, impulse, error, sweeps):
+            w, impulse, worst = self._full_sweep(k)(m, rows, w, impulse, error, sweeps)
+            slides = is_sliding(rows, impulse)
+            return w, impulse, worst, [slides], [negation(slides)]
+
+        names, flags = (f"rows {k}", "w", f"impulse {k}", "error"), (f"slides {k}", f"sticks {k}")
+        with self.stages.loop(1, when=f"sticks {k}"):
+            self.add(short, names, ("w", f"impulse {k}", "error", *flags))
+        with self.stages.loop(1, when=f"slides {k}"):
+            self.add(full, (*names, "sweeps"), ("w", f"impulse {k}", "error", *flags))
+
+    def _full_sweep(self, k: int) -> Any:
+        def stage(m: StepModel, rows, w, impulse, error, sweeps):
+            answer = None if m.is_rigid else m.contact.answer(m.dt)
+            relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+            w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
+            return w, impulse, [worst]
+
+        return stage
 
     def sweep_closures(self) -> None:
         """Loops are kept closed."""
