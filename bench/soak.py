@@ -2,7 +2,7 @@
 
     python -m bench.soak [--robots 4096] [--time 20] [--json]
 
-The shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to half of their limit that
+The shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to a fifth of their limit that
 change every 50 ms. Tells of robots in trouble, the deepest penetration, the share of steps whose solver ran out of
 sweeps, the largest speed, the speed of simulation and the memory. It fails if a robot is no longer finite, or a point
 is 2 mm deep.
@@ -57,7 +57,7 @@ def soak(robots: int, duration: float, *, quiet: bool = False, seed: int = 0) ->
         warnings.simplefilter("ignore", pliant.SimulationWarning)
         for k in range(round(duration / (DT * SUBSTEPS))):
             if k % 5 == 0:
-                u = rng.uniform(-0.5, 0.5, u.shape) * limits
+                u = rng.uniform(-0.2, 0.2, u.shape) * limits
             simulation.step(u)
             found = simulation.diagnostics
             deepest = max(deepest, float(found.penetration.max()))
