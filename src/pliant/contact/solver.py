@@ -21,7 +21,7 @@ from pliant.spatial import Symmetric3, Vector
 
 __all__ = [
     "bounce_speed", "correct", "factor_record", "impulses_in_world", "impulses_on_rows", "is_elastic",
-    "is_sliding", "sweep", "sweep_sticking", "warm_start",
+    "is_sliding", "sweep", "sweep_frictionless", "sweep_sticking", "warm_start",
 ]  # fmt: skip
 
 Scalar = Any
@@ -129,6 +129,17 @@ def sweep_sticking(
         select(some, error, worst),
         some,
     )
+
+
+def sweep_frictionless(
+    group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar], error: Scalar
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """The same without friction: this always converges, and takes energy only."""
+
+    def normal(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
+        return impulse_at(_off_target(contact, u), p, G, Symmetric3(*contact["inverse"]), 0)
+
+    return _visited(group, {key: part for key, part in rows.items() if key != "sticking"}, w, impulse, error, normal)
 
 
 def is_sliding(rows: Record, impulse: Sequence[Scalar]) -> Scalar:

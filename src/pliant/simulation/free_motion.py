@@ -27,6 +27,9 @@ __all__ = ["FreeMotion", "JointForces", "free_motion", "joint_forces", "root_ori
 
 Scalar = Any
 
+# inertia of a joint that is held at its stop, relative to its own
+_HOLDING = 1000
+
 
 @dataclass(frozen=True)
 class JointForces:
@@ -70,8 +73,15 @@ def free_motion(
     u: Sequence[Scalar],
     t: Scalar,
     saturated: Sequence[Scalar] | None = None,
+    held: Sequence[tuple[int, Scalar, Scalar]] = (),
 ) -> FreeMotion:
-    """The motion of a step if nothing touched; ``saturated`` motors are at their limits."""
+    """The motion of a step if nothing touched.
+
+    Args:
+        saturated: motors that are at their limits, see `pliant.simulation.motors.drives`.
+        held: dof, whether it is held (1 or 0), and the velocity with which: it is given so much inertia that
+            contacts find it almost rigid. A row of the solver makes it exact, and takes the inertia out again.
+    """
     robot, dt = model.robot, model.dt
     mechanism = robot.mechanism
     poses = link_poses(mechanism, q, about_root=True)
@@ -92,6 +102,10 @@ def free_motion(
         gain = joints.damping[d] + dt * joints.stiffness[d]
         A[d][d] = A[d][d] + dt * gain
         change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
+    for d, is_held, velocity in held:
+        extra = is_held * _HOLDING * A[d][d]
+        A[d][d] = A[d][d] + extra
+        change[d] = change[d] + extra * (velocity - v[d])
     factor = factorized(mechanism, A)
     start = factor.coordinates(v)
     w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]

@@ -7,7 +7,7 @@ from pliant.contact.joint_rows import JointRow
 from pliant.scalar import either, is_constant, maximum, minimum, select
 from pliant.simulation.model import StepModel
 
-__all__ = ["beyond_stops", "bounds_of", "needs_row"]
+__all__ = ["beyond_stops", "bounds_of", "held_bounds", "needs_row", "stop_corrections", "violated_stop"]
 
 Scalar = Any
 Record = dict[str, Any]
@@ -60,6 +60,41 @@ def _stops(joint: Any, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> 
 def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:
     """Whether a joint that moves with u, without its row, goes through a stop."""
     return either(u < bounds["low"], u > bounds["high"]) if row.kind == "stop" else False
+
+
+def violated_stop(bounds: Record, u: Scalar, tolerance: Scalar) -> Scalar:
+    """The stop that a joint with velocity u goes through: 1 for the lower, -1 for the upper one, else 0."""
+    return select(u < bounds["low"] - tolerance, 1, select(u > bounds["high"] + tolerance, -1, 0))
+
+
+def held_bounds(bounds: Record, held: Scalar) -> Record:
+    """The bounds of a joint that is held at its lower stop (1) or upper one (-1): its velocity is that of the stop."""
+    low = select(held < 0, bounds["high"], bounds["low"])
+    high = select(held > 0, bounds["low"], bounds["high"])
+    return {"low": low, "high": high}
+
+
+def stop_corrections(model: StepModel, row: JointRow, q: Sequence[Scalar], v: Scalar) -> Record:
+    """Bounds of the displacement beside the velocity v of a joint, as a velocity.
+
+    Together they must not take the joint through a stop, and bring it back from beyond one by a share.
+    """
+    joint, dt = model.robot.joints[row.joint], model.dt
+    x = q[model.robot.q_slice(row.joint).start]
+    lower, upper = joint.limits.lower[0], joint.limits.upper[0]
+    low: Scalar = -1e9
+    high: Scalar = 1e9
+    if _is_bound(lower):
+        low = _back(lower - x, model.correction) / dt - v
+    if _is_bound(upper):
+        high = -_back(x - upper, model.correction) / dt - v
+        low = minimum(low, high) if _is_bound(lower) else low
+    return {"low": low, "high": high}
+
+
+def _back(beyond: Scalar, share: Scalar) -> Scalar:
+    """How far a joint has to go: a share of what it is beyond its stop; up to the stop if it is not."""
+    return select(beyond > 0, beyond * share, beyond)
 
 
 def beyond_stops(model: StepModel, row: JointRow, q: Sequence[Scalar]) -> Scalar:

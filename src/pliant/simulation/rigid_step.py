@@ -9,10 +9,10 @@ from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Touch
 from pliant.robot import Link, Motor
 from pliant.robot.transport import carried_velocity, straight_motion
-from pliant.scalar import abs, both, equal, maximum, minimum, negation, select
+from pliant.scalar import abs, equal, maximum, minimum, negation, select
 from pliant.simulation.clock import ticked, time_of
 from pliant.simulation.free_motion import free_motion
-from pliant.simulation.joint_bounds import beyond_stops, bounds_of, needs_row
+from pliant.simulation.joint_bounds import beyond_stops, bounds_of, held_bounds, needs_row, violated_stop
 from pliant.simulation.model import StepModel
 from pliant.simulation.motors import Drive, drives, is_saturable
 from pliant.simulation.parameters import Parameters
@@ -30,6 +30,12 @@ _SPARE_SPEED = 5
 
 # rounds to find out which motors and joints are at their limits
 _ROUNDS = 4
+
+# joints further beyond their stops than this are brought back [rad or m]
+_BEYOND = 1e-9
+
+# velocities that go through a stop by less are left to the next step [rad/s or m/s]
+_THROUGH = 1e-7
 
 # a torque this many times larger than it was is taken for saturated if it would be beyond the limit
 _NEARLY = 1 + 1e-6
@@ -49,6 +55,7 @@ class RigidStep(SolverStages):
         stages.variable("v next", nv)
         stages.variable("shift", nv)
         stages.variable("saturated", model.robot.nu)
+        stages.variable("held", len(model.stop_rows))
         for name in ("error", "converged", "residual", "sweeps", "scale", "slow", "settled", "joints on", "deep"):
             stages.variable(name, 1)
         if model.has_rows:
@@ -65,8 +72,8 @@ class RigidStep(SolverStages):
     def until_limits_agree(self) -> Iterator[None]:
         """Rounds until every motor and joint that is at a limit is known, which they are at once as a rule.
 
-        The first round takes for saturated what was in the last step. Rows of joints join in only where one
-        would go through its stop.
+        The first round takes for saturated, or held by a stop, what was so in the last step. Rows of joints join
+        in only where one would go through its stop.
         """
         model = self.model
         if not (model.joint_rows or model.has_saturable_motors):
@@ -81,12 +88,14 @@ class RigidStep(SolverStages):
             ]
             needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
             needed += [negation(equal(p, 0)) for p in stops]
-            return bounds, saturated, [any_of(needed)]
+            needed += [abs(beyond_stops(m, row, q)) > _BEYOND for row in m.stop_rows]
+            held = [select(p > 0, 1, select(p < 0, -1, 0)) for p in stops]
+            return bounds, saturated, held, [any_of(needed)]
 
         self.add(
             stage,
             ("q", "v", "u", "clock", "torques", "stops", "stop landings"),
-            ("bounds", "saturated", "joints on"),
+            ("bounds", "saturated", "held", "joints on"),
         )
         with self.stages.loop(_ROUNDS, until="settled"):
             yield
@@ -94,8 +103,13 @@ class RigidStep(SolverStages):
     def move_freely(self) -> None:
         """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-        def stage(m: StepModel, q, v, u, clock, impulses, closings, saturated):
-            motion = free_motion(m, q, v, u, time_of(clock, m.dt), saturated if m.has_saturable_motors else None)
+        def stage(m: StepModel, q, v, u, clock, impulses, closings, saturated, held, bounds):
+            holds = [
+                (row.dof, select(equal(side, 0), 0, 1), held_bounds(b, side)["low"])
+                for row, side, b in zip(m.stop_rows, held, _of_stops(m, bounds), strict=True)
+            ]
+            limited = saturated if m.has_saturable_motors else None
+            motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds)
             touches = [group.touches(motion.poses, motion.origin, m.ground) for group in m.groups]
             near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
             warm = [
@@ -118,7 +132,7 @@ class RigidStep(SolverStages):
 
         self.add(
             stage,
-            ("q", "v", "u", "clock", "impulses", "closings", "saturated"),
+            ("q", "v", "u", "clock", "impulses", "closings", "saturated", "held", self._bounds_name),
             ("motion", "w", "sweeps", "scale", *self.each("near"), *self.each("impulse"), *self.closure_names),
         )
 
@@ -126,23 +140,32 @@ class RigidStep(SolverStages):
         """v = L^-1 w; another round if a motor or joint is beyond a limit that was not seen."""
         model = self.model
 
-        def stage(m: StepModel, motion, w, bounds, is_on, saturated):
+        def stage(m: StepModel, motion, w, bounds, is_on, saturated, held, stops, scale):
             v = self.factor(motion).velocity(w)
             if not (model.joint_rows or model.has_saturable_motors):
-                return v, [1], [0], saturated
-            missed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
-            wrong = [both(equal(is_on[0], 0), any_of(missed))] if m.stop_rows else []
+                return v, [1], [0], saturated, held
             rates = [self._link_of(m, motor).rate(v)[0] for motor in m.robot.motors.values()]
             now = [_saturation_now(d, rate) for d, rate in zip(motion["drives"], rates, strict=True)]
-            wrong += [negation(equal(a, b)) for a, b in zip(now, saturated, strict=True)]
-            return v, [negation(any_of(wrong))], [1], now
+            wrong = [negation(equal(a, b)) for a, b in zip(now, saturated, strict=True)]
+            holding = []
+            for row, b, side, p in zip(m.stop_rows, _of_stops(m, bounds), held, stops, strict=True):
+                # a stop that would pull lets go; one that is gone through takes hold
+                kept = select(side * p > 0, side, 0)
+                holding.append(select(equal(side, 0), violated_stop(b, v[row.dof], _THROUGH * scale[0]), kept))
+            wrong += [negation(equal(a, b)) for a, b in zip(holding, held, strict=True)]
+            again = any_of(wrong)
+            return v, [negation(again)], [select(again, 1, is_on[0])], now, holding
 
-        bounds = "bounds" if "bounds" in self.stages else "settled"
         self.add(
             stage,
-            ("motion", "w", bounds, "joints on", "saturated"),
-            ("v next", "settled", "joints on", "saturated"),
+            ("motion", "w", self._bounds_name, "joints on", "saturated", "held", "stops", "scale"),
+            ("v next", "settled", "joints on", "saturated", "held"),
         )
+
+    @property
+    def _bounds_name(self) -> str:
+        """The record of bounds, or a variable in its place where there are none."""
+        return "bounds" if "bounds" in self.stages else "settled"
 
     def finish(self) -> None:
         """The new state; a robot in trouble keeps the old one."""
@@ -157,10 +180,7 @@ class RigidStep(SolverStages):
             is_unsolved = select(equal(converged[0], 0), 1, 0) if model.has_rows else 0
             cause = trouble_of(m, u, v_next, trouble[0])
             moves = equal(cause, 0)
-            rate = [a + b for a, b in zip(v_next, shift, strict=True)] if model.groups or model.closures else v_next
-            for row in m.joint_rows:
-                back = beyond_stops(m, row, q) * model.correction / m.dt
-                rate = [x + back if d == row.dof else x for d, x in enumerate(rate)]
+            rate = [a + b for a, b in zip(v_next, shift, strict=True)] if self.corrects else v_next
             q_next = straight_motion(m.robot, q, rate, m.dt)
             v_next = carried_velocity(m.robot, v_next, m.dt, rate)
             worlds, landings, deepest = [], [], 0
@@ -224,6 +244,11 @@ class RigidStep(SolverStages):
 
     def _link_of(self, m: StepModel, motor: Motor) -> Link:
         return next(link for link in m.robot.mechanism.links if link.name == motor.joint)
+
+
+def _of_stops(m: StepModel, bounds: Sequence[Record]) -> Sequence[Record]:
+    """The bounds of the rows of stops, which come last."""
+    return bounds[len(m.steady_rows) :] if m.stop_rows else []
 
 
 def _is_near(m: StepModel, group, touches: Sequence[Touch], v: Scalars) -> Scalar:

@@ -8,8 +8,11 @@ from pliant.contact.group_rows import SLOP, Visit, group_rows
 from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
 from pliant.contact.rows import moved
 from pliant.contact.sticking import MOST_STICKING, sticking_factor
-from pliant.contact.solver import bounce_speed, correct, impulses_on_rows, is_sliding, sweep, sweep_sticking, warm_start
-from pliant.scalar import abs, both, either, is_constant, maximum, minimum, negation, select
+from pliant.contact.solver import (
+    bounce_speed, correct, impulses_on_rows, is_sliding, sweep, sweep_frictionless, sweep_sticking, warm_start,
+)  # fmt: skip
+from pliant.scalar import abs, both, either, equal, is_constant, maximum, minimum, negation, select
+from pliant.simulation.joint_bounds import beyond_stops, held_bounds, stop_corrections
 from pliant.simulation.model import StepModel
 from pliant.simulation.step_stages import StepStages, any_of, parts_of, touches_of
 from pliant.spatial import Vector
@@ -29,6 +32,12 @@ _ACCELERATED = 3
 
 # in float32, sweeps that change velocities by so many tolerances may end if they do not get better
 _ROUNDING = 16
+
+# a step whose last sweep changes velocities by more has failed [m/s]
+_FAILURE = 1e-2
+
+# sweeps without friction, of a step that failed
+_FRICTIONLESS = 100
 
 # loops that are open less than this are closed [m, rad]
 _CLOSED = 1e-9
@@ -152,9 +161,12 @@ class SolverStages(StepStages):
         model, steady = self.model, len(self.model.steady_rows)
 
         def stage(rows: Sequence[JointRow], at: slice) -> Any:
-            def swept(m: StepModel, vectors, bounds, w, impulses, error):
+            def swept(m: StepModel, vectors, bounds, w, impulses, error, held):
                 worst, new = error[0], []
-                for row, x, b, p in zip(rows, vectors, bounds[at], impulses, strict=True):
+                limits = bounds[at]
+                if not rows[0].is_steady:
+                    limits = [held_bounds(b, side) for b, side in zip(limits, held, strict=True)]
+                for row, x, b, p in zip(rows, vectors, limits, impulses, strict=True):
                     w, p, worst = sweep_joint(row, row_support(m.robot.mechanism, row), x, b, w, p, worst)
                     new.append(p)
                 return w, new, [worst]
@@ -163,11 +175,11 @@ class SolverStages(StepStages):
 
         if model.steady_rows:
             of_steady = stage(model.steady_rows, slice(0, steady))
-            self.add(of_steady, ("steady rows", "bounds", "w", "steady", "error"), ("w", "steady", "error"))
+            self.add(of_steady, ("steady rows", "bounds", "w", "steady", "error", "held"), ("w", "steady", "error"))
         if model.stop_rows:
             of_stops = stage(model.stop_rows, slice(steady, None))
             with self.stages.loop(1, when="joints on"):
-                self.add(of_stops, ("stop rows", "bounds", "w", "stops", "error"), ("w", "stops", "error"))
+                self.add(of_stops, ("stop rows", "bounds", "w", "stops", "error", "held"), ("w", "stops", "error"))
 
     def check_convergence(self) -> None:
         """The sweep is the last if it changed nothing; a robot whose numbers are no longer finite is done, too."""
@@ -227,21 +239,74 @@ class SolverStages(StepStages):
                 ("w", "w start", "last f", "last w", *names, *kept),
             )
 
-    def correct_positions(self) -> None:
-        """A displacement beside the velocity that takes back penetrations and closes loops."""
-        share = self.model.correction
-        groups, closures = self._rigid_groups(), range(len(self.model.closures))
-        if not (groups or closures) or share == 0:
-            return
+    def do_without_friction(self) -> None:
+        """Where sweeps ran out with much left to do, a step without friction at the contacts.
 
-        def depth(m: StepModel, motion, *loops):
+        Impulses that Coulomb's law has not settled may bring energy, those without friction never do. The step
+        still counts as one that did not converge.
+        """
+        model = self.model
+        if not (model.groups and model.is_rigid):
+            return
+        tolerance = model.contact.tolerance_in(model.precision)
+
+        def failure(m: StepModel, converged, residual):
+            return [both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))]
+
+        def check(m: StepModel, error, scale):
+            return [negation(error[0] > tolerance * scale[0])], [0]
+
+        for name in ("failed", "rested"):
+            self.stages.variable(name, 1)
+        self.add(failure, ("converged", "residual"), ("failed",))
+        with self.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
+            for k in range(len(model.groups)):
+
+                def stage(m: StepModel, rows, w, impulse, error, k=k):
+                    w, impulse, worst = sweep_frictionless(m.groups[k], rows, w, impulse, error[0])
+                    return w, impulse, [worst]
+
+                with self.stages.loop(1, when=f"near {k}"):
+                    self.add(stage, (f"rows {k}", "w", f"impulse {k}", "error"), ("w", f"impulse {k}", "error"))
+            self.sweep_closures()
+            self.sweep_joints()
+            self.add(check, ("error", "scale"), ("rested", "error"))
+
+    @property
+    def corrects(self) -> bool:
+        """Whether there is anything that may have to be brought back."""
+        model = self.model
+        return bool(self._rigid_groups() or model.closures or model.stop_rows) and model.correction > 0
+
+    def correct_positions(self) -> None:
+        """A displacement beside the velocity that takes back penetrations and joints beyond stops, and closes loops."""
+        if not self.corrects:
+            return
+        share, model = self.model.correction, self.model
+        groups, closures = self._rigid_groups(), range(len(model.closures))
+
+        def depth(m: StepModel, motion, q, *loops):
             # twice what is left alone: what has been taken back there does not come up again
             deep = [touch.gap < -2 * SLOP for k in groups for touch in touches_of(motion, k)]
             deep += [abs(row["open"]) * m.dt > _CLOSED for rows in loops for row in rows]
+            deep += [abs(beyond_stops(m, row, q)) > _CLOSED for row in m.stop_rows]
             none = [0] * m.robot.nv
-            return ([any_of(deep)], none, *([0] * len(m.groups[k].names) for k in groups))
+            return ([any_of(deep)], none, [0] * len(m.stop_rows), *([0] * len(m.groups[k].names) for k in groups))
 
-        self.add(depth, ("motion", *(f"loop {k}" for k in closures)), ("deep", "shift", *(f"push {k}" for k in groups)))
+        def stops(m: StepModel, vectors, q, v, shift, pushes):
+            new = []
+            for row, x, p in zip(m.stop_rows, vectors, pushes, strict=True):
+                bounds = stop_corrections(m, row, q, v[row.dof])
+                shift, p, _ = sweep_joint(row, row_support(m.robot.mechanism, row), x, bounds, shift, p, 0)
+                new.append(p)
+            return shift, new
+
+        self.stages.variable("stop push", len(model.stop_rows))
+        self.add(
+            depth,
+            ("motion", "q", *(f"loop {k}" for k in closures)),
+            ("deep", "shift", "stop push", *(f"push {k}" for k in groups)),
+        )
         with self.stages.loop(1, when="deep"):
             with self.stages.loop(_CORRECTIONS):
                 for k in groups:
@@ -257,6 +322,9 @@ class SolverStages(StepStages):
                         (f"loop {k}", "shift"),
                         ("shift",),
                     )
+                if model.stop_rows:
+                    with self.stages.loop(1, when="joints on"):
+                        self.add(stops, ("stop rows", "q", "v next", "shift", "stop push"), ("shift", "stop push"))
             self.add(lambda m, motion, w: self.factor(motion).velocity(w), ("motion", "shift"), ("shift",))
 
     def _rigid_groups(self) -> range:

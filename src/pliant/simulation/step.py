@@ -27,6 +27,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
             step.sweep_joints()
             step.check_convergence()
             step.accelerate()
+        step.do_without_friction()  # only where sweeps ran out
         step.check_limits()
     step.correct_positions()  # penetrations and open loops, without changing velocities
     step.finish()  # v = L^-1 w, q from the new velocity; a robot in trouble stays where it was
