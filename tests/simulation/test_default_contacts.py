@@ -82,3 +82,9 @@ def test_a_quadruped_falls_on_its_feet_and_trunk() -> None:
     assert sim.contact_forces.sum(axis=0)[2] == pytest.approx(mass * 9.81, rel=0.02)  # nearly at rest
     assert sim.diagnostics.penetration < 1e-3
     assert np.abs(sim.v).max() < 1
+
+
+def test_a_ground_that_nothing_can_touch_is_told() -> None:
+    builder = pliant.RobotBuilder("ghost").body("ghost", mass=1, inertia=(1, 0, 0, 1, 0, 1))
+    with pytest.warns(pliant.SimulationWarning, match="nothing of robot 'ghost' can touch it"):
+        pliant.Simulation(builder.build(base="free"), ground=pliant.flat())

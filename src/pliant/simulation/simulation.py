@@ -1,5 +1,6 @@
 """The simulation of one robot or many copies of it."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.rigid import RigidContact
-from pliant.errors import SimulationError
+from pliant.errors import SimulationError, SimulationWarning
 from pliant.robot import Robot
 from pliant.simulation.adaptive import StepControl
 from pliant.simulation.checks import as_forces, check, check_contact, is_real, is_whole, row_numbers
@@ -108,6 +109,13 @@ class Simulation(CurrentState):
         contact = RigidContact() if contact is None else contact
         check_contact(contact)
         self.robot = with_contacts(robot, has_ground=ground is not None)
+        if ground is not None and self.robot.is_free and not self.robot.contacts:
+            warnings.warn(
+                f"there is a ground, but nothing of robot {robot.name!r} can touch it: it has no collision geometry; "
+                "declare what touches with robot.with_contact(frame, radius=...)",
+                SimulationWarning,
+                stacklevel=2,
+            )
         self._has_own_contacts = self.robot.contacts is robot.contacts
         self.batch = None if batch is None else int(batch)
         self.precision = precision
