@@ -115,7 +115,8 @@ def velocities(robot: Robot, v: Any, shape: tuple[int, ...]) -> np.ndarray:
 def _finite(name: str, value: Any, shape: tuple[int, ...], columns: Sequence[str]) -> np.ndarray:
     array = row_numbers(value, shape)
     if array is None:
-        raise SimulationError(f"{name} has shape {_shape(value)}; it takes {shape[-1:]} or {shape}")
+        takes = f"{shape[-1:]} or {shape}" if len(shape) > 1 else f"{shape}"
+        raise SimulationError(f"{name} has shape {_shape(value)}; it takes {takes}")
     if not np.isfinite(array).all():
         where = np.argwhere(~np.isfinite(array))[0]
         raise SimulationError(f"{name} is not finite at {columns[where[-1]]!r}{_of_robot(array, where)}")

@@ -192,7 +192,8 @@ class Simulation(CurrentState):
             n, owner = self.plan.inputs, self.plan.controller
             what = f"{n} commands of the controller" if owner else f"{n} motors: " + ", ".join(self.robot.motors)
             given = f"has shape {np.shape(u)}" if isinstance(u, np.ndarray | list | tuple) else f"is {u!r}"
-            raise SimulationError(f"u {given}; it takes ({n},) or {shape}, one number for each of the {what}")
+            takes = f"({n},) or {shape}" if len(shape) > 1 else f"({n},)"
+            raise SimulationError(f"u {given}; it takes {takes}, one number for each of the {what}")
         return np.ascontiguousarray(found)
 
     def run(
