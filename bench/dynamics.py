@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ import pinocchio as pin
 
 import pliant
 from bench.robots import ROBOTS, Subject, subject, urdf_path
+from bench.tables import table
 from bench.timing import best_times
 
 TOLERANCE = {"float64": 1e-10, "float32": 2e-4}
@@ -40,35 +41,13 @@ def main() -> None:
         f"time per robot [us], batch of {options.batch}, one thread; ratios to Pinocchio {pin.__version__} from Python"
     )
     rows = (row for name in options.robots for row in dynamics(subject(name, options.batch)))
-    results["dynamics"] = _table(say, title, rows)
+    results["dynamics"] = table(say, title, rows)
     rows = (derivatives(subject(name, min(options.batch, 1024))) for name in options.robots)
-    results["derivatives"] = _table(say, "derivatives of forward dynamics by q, v and tau together [us]", rows)
+    results["derivatives"] = table(say, "derivatives of forward dynamics by q, v and tau together [us]", rows)
     title = "a new process: import pliant, load the robot, load to first result without and with the cache [s]"
-    results["start"] = _table(say, title, (start(name) for name in options.robots))
+    results["start"] = table(say, title, (start(name) for name in options.robots))
     if options.json:
         print(json.dumps(results, indent=1))
-
-
-def _table(say: Callable[[str], None], title: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Say rows as they come, under their keys; and return them."""
-    done: list[dict[str, Any]] = []
-    say(f"\n{title}")
-    for row in rows:
-        if not done:
-            say("  ".join(key.ljust(_width(key)) for key in row))
-        say("  ".join(_cell(value).ljust(_width(key)) for key, value in row.items()))
-        done.append(row)
-    return done
-
-
-def _width(key: str) -> int:
-    return 16 if key == "function" else max(7, len(key))
-
-
-def _cell(c: Any) -> str:
-    if not isinstance(c, float):
-        return str(c)
-    return f"{c:.0e}" if 0 < c < 1e-4 else f"{c:.1f}" if c >= 10 else f"{c:.3f}"
 
 
 def dynamics(s: Subject) -> list[dict[str, Any]]:

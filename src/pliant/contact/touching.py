@@ -5,6 +5,7 @@ solver skips a group as long as no robot at hand has it near. Places are in the 
 which has the world's axes and its origin at ``origin``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,7 @@ class Touch:
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(ABC):
     """Contacts of the same links.
 
     Attributes:
@@ -56,9 +57,9 @@ class Group:
     friction: tuple[Scalar, ...]
     restitution: tuple[Scalar, ...]
 
+    @abstractmethod
     def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
         """Where the contacts are."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
