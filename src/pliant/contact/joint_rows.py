@@ -1,9 +1,11 @@
-"""Rows of joints in the contact solver: limits, locks and dry friction.
+"""Rows of joints in the contact solver: limits, locks, dry friction, and springs with play.
 
-Two things may act along a joint's row e_d, each with an impulse of its own:
+Several things may act along a joint's row e_d, each with an impulse of its own:
 
 - a limit or a lock keeps the velocity u within [low, high]: the impulse is what brings it there;
-- dry friction wants u = 0, with |p| <= f dt.
+- dry friction wants u = 0, with |p| <= f dt;
+- a spring with play pushes only beyond the play: p = -max(0, c+ + r u) - min(0, c- + r u), with c the impulse of
+  the spring on either side if the joint stayed, and r what motion adds to it. The two never act at once.
 """
 
 from collections.abc import Sequence
@@ -27,7 +29,7 @@ class JointRow:
 
     Attributes:
         dof: which one; joint: whose.
-        kind: "stop", "lock" or "friction".
+        kind: "stop", "lock", "friction" or "play".
     """
 
     dof: int
@@ -68,11 +70,17 @@ def sweep_joint(
 
     Args:
         vectors: from `joint_row_vectors`.
-        bounds: "low" and "high" of the velocity at stops, or "friction" f dt.
+        bounds: "low" and "high" of the velocity at stops, or "friction" f dt, or "above", "below" and "rate" of play,
+            the c+, c- and r of either side.
     """
     free = dot(vectors["Y"], support, w) - vectors["G"] * impulse
     if row.kind == "friction":
         new = minimum(maximum(-free * vectors["rate"], -bounds["friction"]), bounds["friction"])
+    elif row.kind == "play":
+        share = 1 / (1 + bounds["rate"] * vectors["G"])
+        above = maximum(bounds["above"] + bounds["rate"] * free, 0)
+        below = minimum(bounds["below"] + bounds["rate"] * free, 0)
+        new = -(above + below) * share
     else:
         new = (minimum(maximum(free, bounds["low"]), bounds["high"]) - free) * vectors["rate"]
     change = new - impulse

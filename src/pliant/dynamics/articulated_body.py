@@ -8,6 +8,7 @@ from pliant.dynamics.factor import factorized, inverse_inertia
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
+from pliant.robot.flexibilities import check_flexibilities
 from pliant.scalar import is_constant
 from pliant.spatial import ArticulatedInertia, Force, Motion
 
@@ -44,6 +45,7 @@ def accelerations(robot: Robot, q: Sequence[Scalar], force: Sequence[Scalar]) ->
     mechanism = robot.mechanism
     if mechanism.has_mimic:
         return factorized(mechanism, composite_inertia(robot, q)).solve(force)
+    check_flexibilities(robot)
     links = mechanism.links
     X_PB = [link.transform(q) for link in links]
     A = [ArticulatedInertia.of(link.inertia) for link in links]

@@ -5,6 +5,7 @@ from typing import Any
 
 from pliant.errors import RobotError
 from pliant.robot import Mechanism
+from pliant.robot.flexibilities import check_flexibilities
 from pliant.scalar import Expr, is_constant
 
 __all__ = ["Factor", "factorized", "inverse_inertia"]
@@ -63,6 +64,7 @@ def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
     Eliminating from the leaves to the root fills no zero in [Featherstone 2005, "Efficient
     factorization of the joint-space inertia matrix for branched kinematic trees"].
     """
+    check_flexibilities(mechanism.robot)
     above = [support[1:] for support in mechanism.support]
     L = [list(row) for row in M]
     D_inverse: list[Scalar] = [0] * len(L)

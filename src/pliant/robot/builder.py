@@ -111,7 +111,10 @@ class RobotBuilder:
         friction: Any = 0,
         armature: Any = 0,
         mimic: Mimic | None = None,
-        stiffness: Scalar = 0,
+        stiffness: Any = 0,
+        hardening: Any = 0,
+        law: Any = None,
+        backlash: Scalar = 0,
         rest: Scalar = 0,
         restitution: Scalar = 0,
         locked: bool = False,
@@ -126,7 +129,8 @@ class RobotBuilder:
             limits: `Limits`, or the pair (lower, upper).
             damping, friction, armature: see `Joint`; one number for all dofs or one for each.
             mimic: the leader, if this joint follows another.
-            stiffness, rest, restitution, locked: see `Joint`.
+            stiffness, hardening, law: of a spring, see `Joint`; one for all dofs or one for each.
+            backlash, rest, restitution, locked: see `Joint`.
         """
         subject = f"joint {name!r}"
         _check_new("joint", name, self._joints)
@@ -146,12 +150,15 @@ class RobotBuilder:
             checks.per_entry(subject, "friction", friction, kind.nv, least=0),
             checks.per_entry(subject, "armature", armature, kind.nv, least=0),
             mimic,
-            stiffness,
+            checks.per_entry(subject, "stiffness", stiffness, kind.nv, least=0),
+            checks.per_entry(subject, "hardening", hardening, kind.nv, least=0),
+            tuple(checks.one_for_each(f"law of {subject}", law, kind.nv)),
+            backlash,
             rest,
             restitution,
             locked,
         )
-        checks.check_single_dof(self._joints[name])
+        checks.check_joint(self._joints[name])
         return self
 
     def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":

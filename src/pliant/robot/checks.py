@@ -10,6 +10,7 @@ from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind, Scalars
 from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor
 from pliant.robot.named import Named
+from pliant.robot.springs import has_play, has_spring
 from pliant.robot.structure import snapped
 from pliant.scalar import is_constant
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
 __all__ = [
-    "check_closure", "check_finite", "check_limits", "check_motor", "check_motor_values", "check_single_dof",
-    "check_spring", "crossed_limits", "full_limits", "impossible_inertia", "mended_inertia", "normalised_axis",
+    "check_closure", "check_finite", "check_joint", "check_limits", "check_motor", "check_motor_values", "check_spring",
+    "crossed_limits", "full_limits", "impossible_inertia", "mended_inertia", "normalised_axis",
     "one_for_each", "per_entry", "placement", "vector",
 ]  # fmt: skip
 
@@ -113,6 +114,10 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
         per_entry(subject, what, getattr(motor, what), 1, least=0)
     if is_constant(motor.no_load_speed) and not motor.no_load_speed > 0:
         raise RobotError(f"no_load_speed of {subject} is {motor.no_load_speed}; it must be above zero")
+    if motor.rotor_axis is not None:
+        _check_rotor_axis(subject, motor.rotor_axis)
+    if motor.gyroscopic and motor.rotor_axis is None and kind.name == "prismatic":
+        raise RobotError(f"{subject} is gyroscopic on a prismatic joint; give the rotor_axis about which it spins")
     if motor.control not in CONTROLS:
         raise RobotError(unknown_name("control", motor.control, CONTROLS, subject))
     if motor.control == "position" and is_constant(motor.kp) and motor.kp == 0:
@@ -121,6 +126,14 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
         raise RobotError(f"{subject} has velocity control but kd = 0; give it a gain")
     if motor.law is not None and not callable(motor.law):
         raise RobotError(f"law of {subject} is {motor.law!r}; give a function (u, q, v, t) -> torque")
+
+
+def _check_rotor_axis(subject: str, axis: Scalars) -> None:
+    if isinstance(axis, str) or not hasattr(axis, "__len__"):
+        raise RobotError(f"rotor_axis of {subject} is {axis!r}; give three numbers")
+    vector(subject, "rotor_axis", axis)
+    if all(is_constant(a) for a in axis) and abs(math.hypot(*axis) - 1) > TOLERANCE:
+        raise RobotError(f"rotor_axis of {subject} has length {math.hypot(*axis):.6g}; give a unit vector")
 
 
 def check_motor_values(name: str, values: dict[str, Any]) -> None:
@@ -140,21 +153,30 @@ def one_for_each(what: str, value: Any, n: int) -> list[Any]:
     return list(value)
 
 
-def check_single_dof(joint: Joint) -> None:
-    """Raise if what takes one degree of freedom is on a joint with more, or is impossible."""
-    subject = f"joint {joint.name!r}"
-    check_finite(f"spring of {subject}", joint.stiffness, joint.rest)
-    per_entry(subject, "stiffness", joint.stiffness, 1, least=0)
-    per_entry(subject, "restitution", joint.restitution, 1, least=0)
+def check_joint(joint: Joint) -> None:
+    """Raise if what takes one degree of freedom is on a joint with more, or a value is impossible."""
+    subject, nv = f"joint {joint.name!r}", joint.kind.nv
+    check_finite(f"spring of {subject}", *joint.stiffness, *joint.hardening, joint.rest, joint.backlash)
+    for what in ("stiffness", "hardening"):
+        per_entry(subject, what, getattr(joint, what), nv, least=0)
+    for what in ("restitution", "backlash"):
+        per_entry(subject, what, getattr(joint, what), 1, least=0)
+    for law in joint.law:
+        if law is not None and not callable(law):
+            raise RobotError(f"law of the spring of {subject} is {law!r}; give a function of the deflection")
     if is_constant(joint.restitution) and joint.restitution > 1:
         raise RobotError(f"restitution of {subject} is {joint.restitution}; it must be at most 1")
-    used = [
-        what
-        for what in ("stiffness", "restitution", "is_locked")
-        if not (is_constant(getattr(joint, what)) and getattr(joint, what) == 0)
-    ]
-    if used and joint.kind.nv != 1:
+    if has_spring(joint) and nv != 1 and joint.kind.name not in ("spherical", "free"):
+        raise RobotError(f"{subject} is {joint.kind.name}; springs are at joints with one dof, spherical and free ones")
+    used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not _is_zero(getattr(joint, what))]
+    if used and nv != 1:
         raise RobotError(f"{subject} is {joint.kind.name}; {used[0]} takes a joint with one degree of freedom")
+    if has_play(joint) and not has_spring(joint):
+        raise RobotError(f"{subject} has backlash but no spring; give it stiffness, or limits for play between stops")
+
+
+def _is_zero(x: Scalar) -> bool:
+    return is_constant(x) and x == 0
 
 
 def check_closure(closure: Closure, robot: "Robot") -> None:

@@ -107,6 +107,9 @@ def _branches(children: dict[str, list[Joint]], body: str, prefix: str) -> list[
     return [(j, prefix, j is joints[-1]) for j in reversed(joints)]
 
 
+_MOTOR_WORDS = ("name", "joint", "control", "law", "rotor_axis")
+
+
 def digest(robot: "Robot") -> str:
     """SHA-256 over the names and numbers that dynamics sees."""
     return hashlib.sha256("\n".join(_content(robot)).encode()).hexdigest()
@@ -120,17 +123,20 @@ def _content(robot: "Robot") -> Iterator[str]:
     for j in robot.joints.values():
         kind = f"{j.kind.name} {_exact(getattr(j.kind, 'axis', ()))} {_exact((getattr(j.kind, 'pitch', 0),))}"
         limits = (*j.limits.lower, *j.limits.upper, *j.limits.velocity, *j.limits.effort)
-        own = (*j.damping, *j.friction, *j.armature, j.stiffness, j.rest, j.restitution, j.is_locked)
+        own = (*j.damping, *j.friction, *j.armature, *j.stiffness, *j.hardening, j.backlash, j.rest, j.restitution,
+               j.is_locked)  # fmt: skip
         mimic = f"{j.mimic.joint!r} {_exact((j.mimic.multiplier, j.mimic.offset))}" if j.mimic else ""
         yield f"joint {j.name!r} {j.parent!r} {j.child!r} {kind} {_pose(j.placement)} {_exact(limits)} {_exact(own)}"
-        yield f"mimic {mimic}"
+        yield f"mimic {mimic} law {[law for law in j.law if law is not None]!r}"
     for frame in robot.frames.values():
         yield f"frame {frame.name!r} {frame.body!r} {_pose(frame.placement)}"
     for m in robot.motors.values():
-        numbers = [getattr(m, f.name) for f in fields(m) if f.name not in ("name", "joint", "control", "law")]
-        yield f"motor {m.name!r} {m.joint!r} {m.control} {_exact(numbers)} {m.law!r}"
+        numbers = [getattr(m, f.name) for f in fields(m) if f.name not in _MOTOR_WORDS]
+        yield f"motor {m.name!r} {m.joint!r} {m.control} {_exact(numbers)} {m.law!r} {_exact(m.rotor_axis or ())}"
     for c in robot.closures.values():
         yield f"closure {c.name!r} {c.kind} {c.a!r} {c.b!r} {_exact((c.length,))}"
+    for flexibility in robot.flexibilities.values():
+        yield f"flexibility {flexibility.name!r} {flexibility.joint!r}"
     for s in robot.springs.values():
         yield f"spring {s.name!r} {s.a!r} {s.b!r} {_exact((s.stiffness, s.damping, s.length))}"
     for shape in robot.contacts.values():

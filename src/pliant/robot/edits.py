@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pliant.robot import checks
 from pliant.robot.contact_edits import ContactEdits
+from pliant.robot.flexibility_edits import FlexibilityEdits
 from pliant.robot.joints import Scalars
 from pliant.robot.lumping import lumped
 from pliant.robot.model import Closure, Frame, FrameSpring, Motor
@@ -19,7 +20,7 @@ __all__ = ["Edits"]
 Scalar = Any
 
 
-class Edits(ContactEdits):
+class Edits(ContactEdits, FlexibilityEdits):
     """The methods of `Robot` that make copies; the robot itself never changes."""
 
     @property
@@ -87,7 +88,10 @@ class Edits(ContactEdits):
         friction: Any = None,
         armature: Any = None,
         limits: Any = None,
-        stiffness: Scalar = None,
+        stiffness: Any = None,
+        hardening: Any = None,
+        law: Any = None,
+        backlash: Scalar = None,
         rest: Scalar = None,
         restitution: Scalar = None,
         locked: bool | None = None,
@@ -96,17 +100,20 @@ class Edits(ContactEdits):
         robot = self._robot
         joint = robot.joints[name]
         nv, subject = joint.kind.nv, f"joint {name!r}"
-        given = {"damping": damping, "friction": friction, "armature": armature}
+        given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
+                 "hardening": hardening}  # fmt: skip
         changes: dict[str, Any] = {
             key: checks.per_entry(subject, key, value, nv, least=0) for key, value in given.items() if value is not None
         }
-        single = {"stiffness": stiffness, "rest": rest, "restitution": restitution, "is_locked": locked}
+        if law is not None:
+            changes["law"] = tuple(checks.one_for_each(f"law of {subject}", law, nv))
+        single = {"backlash": backlash, "rest": rest, "restitution": restitution, "is_locked": locked}
         changes |= {key: value for key, value in single.items() if value is not None}
         if limits is not None:
             changes["limits"] = checks.full_limits(subject, limits, joint.kind)
             checks.check_limits(subject, changes["limits"])
         changed = replace(joint, **changes)
-        checks.check_single_dof(changed)
+        checks.check_joint(changed)
         return replace(robot, joints=robot.joints.replaced(changed))
 
     def with_closure(self, kind: str, a: str, b: str, *, length: Scalar = 0, name: str | None = None) -> "Robot":

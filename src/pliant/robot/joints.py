@@ -43,7 +43,7 @@ from pliant.spatial import (
 
 __all__ = [
     "KINDS", "Continuous", "Fixed", "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute",
-    "Scalars", "Spherical",
+    "Scalars", "Spherical", "Spin",
 ]  # fmt: skip
 
 Scalar = Any
@@ -252,6 +252,16 @@ class Spherical(JointKind):
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
         return _uniform_quaternion(rng, size)
+
+
+@dataclass(frozen=True)
+class Spin(_Turning):
+    """A turn of a body that is round about its axis, in a frame that does not turn with it: of rotors."""
+
+    name: ClassVar[str] = "spin"
+
+    def transform(self, q: Scalars) -> Transform:
+        return Transform.identity()
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,21 @@
 - A joint about any other axis than +x, +y or +z has its body's frame turned so that the axis is +z:
   its motion subspace is then a unit vector. Inertias, frames and children follow.
 - Constants that are 0 or 1 but for rounding are the integers 0 and 1.
+- The rotor of a gyroscopic motor is a link of its own, after all others, that follows the motor's joint.
 
 Link i is in its own frame, B in formulas, and its parent's is P; -1 is the world.
 """
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pliant.robot.joints import Fixed, JointKind, Scalars
-from pliant.robot.model import WORLD, Joint
+from pliant.robot.joints import Fixed, JointKind, Scalars, Spin
+from pliant.robot.model import WORLD, Joint, Motor
 from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform, turn_of_axis
 from pliant.scalar import is_constant
-from pliant.spatial import Inertia, MatrixRotation, Steps, Transform, Vector
+from pliant.spatial import Inertia, MatrixRotation, Steps, Symmetric3, Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
@@ -32,7 +34,7 @@ class Link:
 
     Attributes:
         index: its place in `Mechanism.links`; parent: that of the link it hangs on, -1 for the world.
-        name: of the joint; body: of the joint's child.
+        name: of the joint; body: of the joint's child; both of a rotor "NAME.rotor".
         kind: of the joint, in the frames of the Mechanism.
         placement: X_PJ.
         inertia: of all its bodies.
@@ -40,6 +42,7 @@ class Link:
         dofs: v as a tuple of indices.
         armature, damping: felt at each of its dofs (at the leader's, for a joint that mimics one).
         ratio, offset: position = ratio * q + offset; 1 and 0 unless it mimics.
+        is_mimic, is_rotor: whether it follows another joint; whether it is the rotor of that joint's motor.
         frame_turn: X_BL, the pose of the body's frame of the Robot in that of the Mechanism.
     """
 
@@ -59,6 +62,7 @@ class Link:
     offset: Scalar
     is_mimic: bool
     frame_turn: Transform
+    is_rotor: bool = False
 
     def position(self, q: Scalars) -> list[Scalar]:
         """The joint's own coordinates, from the robot's."""
@@ -108,6 +112,13 @@ class Mechanism:
                 poses[joint.child] = len(links), X_BL
                 inertias.append(inertia.transformed(X_BL))
                 links.append(_link(robot, joint, len(links), p, kind, snapped_transform(X_PJ @ turn), X_BL))
+        for motor in robot.motors.values():
+            rotor = _rotor(robot, motor, len(links), links, poses)
+            if rotor is not None:
+                # at rest it is part of the link that carries it
+                inertias[rotor.parent] += Inertia(0, Vector.zero(), Symmetric3(*(-x for x in rotor.inertia.J)))
+                inertias.append(rotor.inertia)
+                links.append(rotor)
         done = (replace(k, inertia=snapped_inertia(i)) for k, i in zip(links, inertias, strict=True))
         return cls(robot, tuple(done), poses)
 
@@ -128,8 +139,13 @@ class Mechanism:
 
     @cached_property
     def has_mimic(self) -> bool:
-        """Whether links share dofs; M is then not sparse by branches."""
+        """Whether links share dofs."""
         return any(link.is_mimic for link in self.links)
+
+    @cached_property
+    def joint_links(self) -> tuple[Link, ...]:
+        """The links that have a joint of the robot: all but the rotors."""
+        return tuple(link for link in self.links if not link.is_rotor)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -155,12 +171,13 @@ class Mechanism:
     def support(self) -> tuple[tuple[int, ...], ...]:
         """For each dof d: d itself and the dofs between it and the world, downward.
 
-        Entry (d, e) of M with e <= d is zero unless e is in support[d], and so in its factor L^T D L.
+        Entry (d, e) of M with e <= d is zero unless e is in support[d], and so in its factor L^T D L. Joints that
+        mimic others spoil that; rotors do not, since what carries them is on the path of their joint.
         """
-        if self.has_mimic:
+        if any(link.is_mimic for link in self.joint_links):
             return tuple(tuple(range(d, -1, -1)) for d in range(self.nv))
         found: dict[int, tuple[int, ...]] = {}
-        for link in self.links:
+        for link in self.joint_links:
             above = found[self.links[link.parent].dofs[-1]] if link.parent >= 0 else ()
             for d in link.dofs:
                 above = found[d] = (d, *above)
@@ -201,7 +218,7 @@ def _link(
 ) -> Link:
     q, v = robot.q_slice(joint.name), robot.v_slice(joint.name)
     ratio, offset = _lead(robot, joint)
-    motors = sum(m.armature for m in robot.motors.values() if m.joint == joint.name)
+    motors = sum(m.armature for m in robot.motors.values() if m.joint == joint.name and not has_rotor(robot, m))
     is_mimic = joint.mimic is not None
     felt = ratio * ratio if is_mimic else 1
     return Link(
@@ -221,6 +238,46 @@ def _link(
         offset=offset,
         is_mimic=is_mimic,
         frame_turn=turn,
+    )
+
+
+def has_rotor(robot: "Robot", motor: Motor) -> bool:
+    """Whether the motor's rotor is a body of its own: not on a link that never turns."""
+    if not motor.gyroscopic:
+        return False
+    carrier = robot.carrier(motor.joint).parent
+    return carrier != WORLD and any(j.kind.nv for j in robot.path(carrier))
+
+
+def _rotor(
+    robot: "Robot", motor: Motor, index: int, links: list[Link], poses: dict[str, tuple[int, Transform]]
+) -> Link | None:
+    """The rotor as a link that follows the motor's joint, gear times as fast, on the link that carries the motor."""
+    if not has_rotor(robot, motor):
+        return None
+    base = robot.carrier(motor.joint)
+    i, X_BL = poses[base.parent]
+    axis = Vector(*(motor.rotor_axis or robot.joints[motor.joint].kind.axis))  # type: ignore[attr-defined]
+    unit = snapped_transform(X_BL @ base.placement).R.rotate(axis)
+    kind = Spin(tuple(unit))
+    leader = next(link for link in links if link.name == motor.joint)
+    moments = [motor.rotor_inertia * a * b for a, b in itertools.combinations_with_replacement(unit, 2)]
+    return replace(
+        leader,
+        index=index,
+        parent=i,
+        name=f"{motor.name}.rotor",
+        body=f"{motor.name}.rotor",
+        kind=kind,
+        placement=Transform.identity(),
+        inertia=Inertia(0, Vector.zero(), Symmetric3(*moments)),
+        armature=(0,),
+        damping=(0,),
+        ratio=motor.gear * leader.ratio,
+        offset=0,
+        is_mimic=True,
+        frame_turn=Transform.identity(),
+        is_rotor=True,
     )
 
 

@@ -12,11 +12,12 @@ from pliant.robot.joints import JointKind
 from pliant.spatial import Inertia, Transform
 
 __all__ = [
-    "CONTROLS", "WORLD", "Body", "Closure", "Frame", "FrameSpring", "Geometry", "Joint", "Limits",
+    "CONTROLS", "WORLD", "Body", "Closure", "Flexibility", "Frame", "FrameSpring", "Geometry", "Joint", "Law", "Limits",
     "MeshSource", "Mimic", "Motor",
 ]  # fmt: skip
 
 Scalar = Any
+Law = Callable[[Scalar], Scalar]
 
 WORLD = "world"
 """Name of the body that never moves."""
@@ -105,7 +106,11 @@ class Joint:
         friction: Coulomb's, [N m or N], for each dof.
         armature: inertia of the rotor as felt at the joint [kg m^2 or kg], for each dof, motors apart.
         mimic: its leader, if it has no coordinate of its own.
-        stiffness: of a spring [N m/rad or N/m]; only of a joint with one dof, as the next three.
+        stiffness: of a spring, for each dof [N m/rad or N/m]; see `pliant.robot.springs`.
+        hardening: its part that grows with the cube of the deflection, for each dof [N m/rad^3 or N/m^3].
+        law: generic functions of the deflection of a dof that give more of its pull [N m or N], for each dof, or None.
+        backlash: the width of the play in the middle, where spring and damping do nothing [rad or m]; of a joint
+            with one dof, as the next three.
         rest: where the spring pulls to [rad or m].
         restitution: share of its speed with which the joint leaves a limit that it hits, 0 to 1.
         is_locked: whether it keeps its place.
@@ -121,10 +126,19 @@ class Joint:
     friction: tuple[Scalar, ...]
     armature: tuple[Scalar, ...]
     mimic: Mimic | None = None
-    stiffness: Scalar = 0
+    stiffness: tuple[Scalar, ...] = ()
+    hardening: tuple[Scalar, ...] = ()
+    law: tuple[Law | None, ...] = ()
+    backlash: Scalar = 0
     rest: Scalar = 0
     restitution: Scalar = 0
     is_locked: bool = False
+
+    def __post_init__(self) -> None:
+        # a joint without a spring need not say so for each dof
+        for what, nothing in (("stiffness", 0), ("hardening", 0), ("law", None)):
+            if not getattr(self, what):
+                object.__setattr__(self, what, (nothing,) * self.kind.nv)
 
 
 @dataclass(frozen=True)
@@ -166,6 +180,10 @@ class Motor:
         dry_friction: Coulomb's [N m or N].
         no_load_speed: at which it has no torque left to drive [rad/s or m/s].
         law: a generic function (u, q, v, t) -> torque, in place of ``control``.
+        gyroscopic: whether the rotor is a body that spins on the link that carries the motor, with all that this
+            link feels of it; else only the joint feels the rotor's inertia. The link's own inertia includes the
+            rotor, at rest.
+        rotor_axis: the axis of that spin, in the frame of the joint; None for the joint's own.
     """
 
     name: str
@@ -181,6 +199,8 @@ class Motor:
     dry_friction: Scalar = 0
     no_load_speed: Scalar = math.inf
     law: Callable[..., Scalar] | None = None
+    gyroscopic: bool = False
+    rotor_axis: tuple[Scalar, ...] | None = None
 
     @property
     def armature(self) -> Scalar:
@@ -221,3 +241,16 @@ class FrameSpring:
     stiffness: Scalar
     damping: Scalar = 0
     length: Scalar = 0
+
+
+@dataclass(frozen=True)
+class Flexibility:
+    """What gives way between a motor and its link, or within a link: a joint with a spring, or with play.
+
+    Attributes:
+        name: of the joint that gives way.
+        joint: the motor's joint, which follows it; None within a link.
+    """
+
+    name: str
+    joint: str | None = None

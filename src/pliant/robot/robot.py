@@ -12,7 +12,7 @@ from pliant.robot import describe
 from pliant.robot.contacts import ContactPoint, ContactShape, points_of
 from pliant.robot.edits import Edits
 from pliant.robot.mechanism import Mechanism
-from pliant.robot.model import WORLD, Body, Closure, Frame, FrameSpring, Joint, Motor
+from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSpring, Joint, Motor
 from pliant.robot.named import Named
 from pliant.robot.report import Report
 from pliant.scalar import is_constant
@@ -39,6 +39,7 @@ class Robot(Edits):
         springs: between frames.
         contacts: shapes that can touch the ground.
         contact_pairs: names of two of them that can touch each other, too.
+        flexibilities: what gives way at motors' joints or within links, by the name of the joint that does.
         report: what was odd, dropped, guessed or mended on the way here.
     """
 
@@ -53,6 +54,7 @@ class Robot(Edits):
     springs: Named[FrameSpring] = field(default_factory=lambda: Named("spring", ()))
     contacts: Named[ContactShape] = field(default_factory=lambda: Named("contact", ()))
     contact_pairs: tuple[tuple[str, str], ...] = ()
+    flexibilities: Named[Flexibility] = field(default_factory=lambda: Named("flexibility", ()))
 
     # ---- sizes and layout
 
@@ -109,6 +111,25 @@ class Robot(Edits):
         found = self.joints[joint]
         while found.mimic is not None:
             found = self.joints[found.mimic.joint]
+        return found
+
+    def path(self, body: str) -> tuple[Joint, ...]:
+        """The joints between a body and the world, the nearest first."""
+        found: list[Joint] = []
+        carries = {joint.child: joint for joint in self.joints.values()}
+        while body != WORLD:
+            found.append(carries[body])
+            body = found[-1].parent
+        return tuple(found)
+
+    def carrier(self, joint: str) -> Joint:
+        """The joint whose parent carries the motor of a joint: itself, or the first of what gives way before it."""
+        found = self.joints[joint]
+        springs = {f.name for f in self.flexibilities.values() if f.joint == joint}
+        for above in self.path(found.parent):
+            if above.name not in springs:
+                break
+            found = above
         return found
 
     def q_slice(self, joint: str) -> slice:

@@ -43,7 +43,7 @@ def _ends_and_root(robot: Robot) -> list[str]:
         if i >= 0 and body.collisions:
             parts.setdefault(i, []).append(name)
     carriers = {joint.parent for joint in robot.joints.values()}
-    moving = {link.parent for link in mechanism.links}
+    moving = {link.parent for link in mechanism.joint_links}
     chosen: list[str] = []
     for i, names in parts.items():
         if mechanism.links[i].parent < 0 and mechanism.links[i].kind.nv == 6:

@@ -5,6 +5,7 @@ from typing import Any
 
 from pliant.dynamics.energy import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses
+from pliant.robot.springs import has_spring, spring_energy
 from pliant.scalar import sqrt
 from pliant.simulation.free_motion import root_origin
 from pliant.simulation.model import StepModel
@@ -21,11 +22,10 @@ def energies(model: StepModel, q: Sequence[Scalar], v: Sequence[Scalar]) -> tupl
     kinetic = kinetic_energy.algorithm(robot, q, v)
     potential = potential_energy.algorithm(robot, q)
     elastic: Scalar = 0
-    for link in robot.mechanism.links:
+    for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
-        if link.kind.nv == 1:
-            stretch = link.position(q)[0] - joint.rest
-            elastic = elastic + joint.stiffness * stretch * stretch / 2
+        if has_spring(joint):
+            elastic = elastic + spring_energy(joint, link.position(q))
     if robot.springs:
         poses, origin = link_poses(robot.mechanism, q, about_root=True), root_origin(model, q)
         for spring in robot.springs.values():

@@ -1,15 +1,23 @@
 """The step before contacts: forces, the matrix of the step, and the velocity that they would lead to.
 
-Springs and dampers at joints (damping, springs, gains of motors) are taken at the end of the step. With
-K and D their diagonals, A = M + dt D + dt^2 K and
+Dampers at joints and the gains of motors are taken at the end of the step. With K and D their matrices,
+A = M + dt D + dt^2 K and
 
     A (v+ - v) = dt (f(q, v) - h(q, v) - (D + dt K) v)
 
-which is stable however stiff they are and has the zeros of M. A = L^T D L; the result is w = L v+. Both
-velocities are in the axes of the start, in which bodies that float keep theirs (`pliant.robot.transport`).
+which is stable however stiff they are and has the zeros of M: D is diagonal, and K has entries beside the diagonal
+only among the dofs of one joint, where a spring has several axes. A spring is taken so, too, if it is too stiff for
+the step to follow: its swing dies out. One that swings slowly must not, so its force is taken at
+q + dt (v+ - v) / 4, which keeps its energy [Newmark 1959, with beta = 1/4] and leaves A stable, too. Between the
+two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is that at
+
+    q + dt ((1 - 3/4 r) v+ - r/4 v)
+
+A = L^T D L; the result is w = L v+. Both velocities are in the axes of the start, in which bodies that float keep
+theirs (`pliant.robot.transport`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +25,9 @@ from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.kinematics import link_poses
 from pliant.dynamics.newton_euler import newton_euler
+from pliant.robot.springs import has_play, has_spring, spring_force, spring_with_play
 from pliant.robot.transport import held_acceleration
+from pliant.scalar import maximum
 from pliant.simulation.forces import external_link_forces, spring_link_forces
 from pliant.simulation.model import StepModel
 from pliant.simulation.motors import Drive, drives
@@ -30,21 +40,57 @@ Scalar = Any
 # inertia of a joint that is held at its stop, relative to its own
 _HOLDING = 1000
 
+_THREE_QUARTERS = 3 / 4
+
+
+@dataclass(frozen=True)
+class SpringBlock:
+    """The stiffness of a joint's spring.
+
+    Attributes:
+        dofs: of the joint.
+        K: felt there, as many rows and columns.
+        rotor: dof of the motor's joint that follows, if the spring is a flexibility.
+    """
+
+    dofs: tuple[int, ...]
+    K: list[list[Scalar]]
+    rotor: int | None
+
+    def entries(self) -> Iterator[tuple[int, int, Scalar]]:
+        """(d, e, K_de) with e <= d."""
+        for i, d in enumerate(self.dofs):
+            for j in range(i + 1):
+                yield d, self.dofs[j], self.K[i][j]
+
 
 @dataclass(frozen=True)
 class JointForces:
-    """Forces at the dofs: f - K (q + dt v+ - q) - D v+, one entry a dof.
+    """Forces at the dofs, one entry each: f at q and v = 0, less what motion brings.
 
     Attributes:
         f: at q, without damping.
-        stiffness, damping: the diagonals K and D.
+        stiffness, damping: diagonals, of the gains of motors and of all dampers.
+        springs: what the springs add to the stiffness.
         drives: of the motors.
     """
 
     f: list[Scalar]
     stiffness: list[Scalar]
     damping: list[Scalar]
+    springs: list[SpringBlock]
     drives: list[Drive]
+
+    def linear(self) -> tuple[list[Scalar], list[Scalar], dict[tuple[int, int], Scalar]]:
+        """The diagonals of D and K, and the entries of K below the diagonal."""
+        K, cross = list(self.stiffness), {}
+        for spring in self.springs:
+            for d, e, k in spring.entries():
+                if d == e:
+                    K[d] = K[d] + k
+                else:
+                    cross[d, e] = k
+        return self.damping, K, cross
 
 
 @dataclass(frozen=True)
@@ -88,7 +134,7 @@ def free_motion(
     origin = root_origin(model, q)
 
     # what pulls and pushes
-    joints = joint_forces(model, q, v, u, t, saturated)
+    joints = joint_forces(model, q, v, u, t, saturated, has_rows=True)
     on_links = external_link_forces(robot, model.forces, poses, t, dt)
     for i, f in spring_link_forces(robot, poses, origin, q, v).items():
         on_links[i] = on_links[i] + f if i in on_links else f
@@ -97,11 +143,19 @@ def free_motion(
 
     # what resists
     A = composite_inertia(robot, q)
+    M = [list(row) for row in A]
     change = []
     for d in range(robot.nv):
         gain = joints.damping[d] + dt * joints.stiffness[d]
         A[d][d] = A[d][d] + dt * gain
         change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
+    for spring, r in [(spring, _resolved(M, spring, dt)) for spring in joints.springs]:
+        for d, e, k in spring.entries():
+            A[d][e] = A[d][e] + dt * dt * (1 - r * _THREE_QUARTERS) * k
+            lost = dt * dt * (1 - r) * k
+            change[d] = change[d] - lost * v[e]
+            if d != e:
+                change[e] = change[e] - lost * v[d]
     for d, is_held, velocity in held:
         extra = is_held * _HOLDING * A[d][d]
         A[d][d] = A[d][d] + extra
@@ -112,6 +166,22 @@ def free_motion(
     return FreeMotion(factor, start, w, poses, origin, joints)
 
 
+def _resolved(M: list[list[Scalar]], spring: SpringBlock, dt: Scalar) -> Scalar:
+    """r = 1 / (1 + (w dt)^4) of the fastest swing of a spring, w^2 = K_dd (M^-1)_dd.
+
+    Of M only the dof itself counts, and the rotor behind a flexibility: without it there is nothing to swing against.
+    """
+    fastest: Scalar = 0
+    for i, d in enumerate(spring.dofs):
+        M_dd = M[d][d]
+        if spring.rotor is not None:
+            M_jj, M_jd = M[spring.rotor][spring.rotor], M[spring.rotor][d]
+            M_dd = M_dd - M_jd * M_jd / M_jj
+        square = dt * dt * spring.K[i][i] / M_dd
+        fastest = maximum(fastest, square) if i else square
+    return 1 / (1 + fastest * fastest)
+
+
 def joint_forces(
     model: StepModel,
     q: Sequence[Scalar],
@@ -119,26 +189,46 @@ def joint_forces(
     u: Sequence[Scalar],
     t: Scalar,
     saturated: Sequence[Scalar] | None = None,
+    *,
+    has_rows: bool = False,
 ) -> JointForces:
-    """Springs, damping and motors at the dofs."""
+    """Springs, damping and motors at the dofs.
+
+    Args:
+        saturated: see `free_motion`.
+        has_rows: whether the solver sees to springs with play.
+    """
     robot = model.robot
     mechanism = robot.mechanism
     f: list[Scalar] = [0] * robot.nv
     stiffness: list[Scalar] = [0] * robot.nv
-    damping = list(mechanism.damping)
-    for link in mechanism.links:
+    damping: list[Scalar] = [0] * robot.nv
+    springs: list[SpringBlock] = []
+    rotors = {f.name: robot.v_slice(f.joint).start for f in robot.flexibilities.values() if f.joint is not None}
+    for link in mechanism.joint_links:
         joint = robot.joints[link.name]
-        if link.kind.nv == 1:
-            d = link.dofs[0]
-            f[d] = f[d] - link.ratio * joint.stiffness * (link.position(q)[0] - joint.rest)
-            stiffness[d] = stiffness[d] + link.ratio * link.ratio * joint.stiffness
+        if has_play(joint):
+            if not has_rows:
+                d = link.dofs[0]
+                force, slope = spring_with_play(joint, link.position(q)[0], link.rate(v)[0])
+                f[d] = f[d] + link.ratio * force
+                springs.append(SpringBlock((d,), [[link.ratio * link.ratio * slope]], None))
+            continue
+        for d, value in zip(link.dofs, link.damping, strict=True):
+            damping[d] = damping[d] + value
+        if has_spring(joint):
+            spring = spring_force(joint, link.position(q))
+            for d, force in zip(link.dofs, spring.f, strict=True):
+                f[d] = f[d] + link.ratio * force
+            felt = [[link.ratio * link.ratio * k for k in row] for row in spring.stiffness]
+            springs.append(SpringBlock(link.dofs, felt, rotors.get(joint.name)))
     given = drives(robot, q, v, u, t, saturated)
     for drive in given:
         d, square = drive.dof, drive.ratio * drive.ratio
         f[d] = f[d] + drive.ratio * drive.torque
         stiffness[d] = stiffness[d] + square * drive.stiffness
         damping[d] = damping[d] + square * (drive.damping + drive.motor.viscous_friction)
-    return JointForces(f, stiffness, damping, given)
+    return JointForces(f, stiffness, damping, springs, given)
 
 
 def root_origin(model: StepModel, q: Sequence[Scalar]) -> Vector:

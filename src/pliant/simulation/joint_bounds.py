@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.contact.joint_rows import JointRow
+from pliant.robot.springs import pulls
 from pliant.scalar import either, is_constant, maximum, minimum, select
 from pliant.simulation.model import StepModel
 
@@ -28,6 +29,8 @@ def bounds_of(model: StepModel, row: JointRow, q: Sequence[Scalar], v: Sequence[
         return {"low": 0, "high": 0}
     if row.kind == "stop":
         return _stops(joint, q[robot.q_slice(row.joint).start], v[d], landing, dt)
+    if row.kind == "play":
+        return _play(joint, q[robot.q_slice(row.joint).start], dt)
     k = d - robot.v_slice(row.joint).start
     motors = sum((m.dry_friction for m in robot.motors.values() if m.joint == row.joint), 0)
     return {"friction": dt * (joint.friction[k] + motors)}
@@ -55,6 +58,22 @@ def _stops(joint: Any, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> 
             high = select(on, minimum(high, -speed), high)
             low = minimum(low, high)
     return {"low": low, "high": high, "landing": arrival}
+
+
+def _play(joint: Any, q: Scalar, dt: Scalar) -> Record:
+    """Impulses of a spring and damper beyond the play, taken at the end of the step.
+
+    On the upper side the spring is stretched by s = x - b/2; where it is not, the line through zero goes on.
+    """
+    x, half = q - joint.rest, joint.backlash / 2
+    found: Record = {}
+    rate: Scalar = 0
+    for side, s in (("above", x - half), ("below", x + half)):
+        pressed = maximum(s, 0) if side == "above" else minimum(s, 0)
+        (pull,), (slope,) = pulls(joint, [pressed])
+        found[side] = dt * (pull + slope * (s - pressed))
+        rate = maximum(rate, slope)
+    return found | {"rate": dt * (joint.damping[0] + dt * rate)}
 
 
 def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:

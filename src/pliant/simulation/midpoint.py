@@ -10,7 +10,7 @@ quadratic invariants, such as energy and momentum of a free body, to rounding [H
     v1 <- v1 - A^-1 r,      r = M(qm) (v1 - v) - dt (force - h),      A = M(q) + dt/2 D + dt^2/4 K
 
 with r by Newton-Euler, and A, taken once at the start of the step, factorized like a mass matrix. D and
-K are diagonals of -d force/dv and -d force/dq: what they hold of the stiffness converges at once.
+K are -d force/dv and -d force/dq, with the zeros of M: what they hold of the stiffness converges at once.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ __all__ = ["midpoint_body", "midpoint_factor", "midpoint_residual", "midpoint_st
 
 Scalar = Any
 JointForces = Callable[..., Sequence[Scalar]]
-Linear = Callable[..., tuple[Sequence[Scalar], Sequence[Scalar]]]
+Linear = Callable[..., tuple]
 
 # a correction so much smaller than v is none; one that shrinks no more below the second is rounding
 CONVERGED, ROUNDING = 1e-13, 1e-8
@@ -41,11 +41,11 @@ def midpoint_factor(
 
     Args:
         linear: generic function ``linear(q, v)`` that gives the diagonals (D, K), nv each [N s/m or N m s,
-            N/m or N m]; None for zeros.
+            N/m or N m], and maybe a dict with the entries (d, e) of K below the diagonal; None for zeros.
     """
     A = composite_inertia(robot, q)
     if linear is not None:
-        D, K = linear(q, v)
+        D, K, *more = linear(q, v)
         if len(D) != robot.nv or len(K) != robot.nv:
             raise PliantError(
                 f"implicit midpoint: linear(q, v) gave diagonals D and K with {len(D)} and {len(K)} entries; "
@@ -53,6 +53,8 @@ def midpoint_factor(
             )
         for d in range(robot.nv):
             A[d][d] = A[d][d] + dt / 2 * (D[d] + dt / 2 * K[d])
+        for (d, e), k in more[0].items() if more else ():
+            A[d][e] = A[d][e] + dt * dt / 4 * k
     return factorized(robot.mechanism, A)
 
 

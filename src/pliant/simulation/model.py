@@ -13,6 +13,7 @@ from pliant.contact.rigid import RigidContact
 from pliant.contact.solver import is_elastic
 from pliant.contact.touching import Group, contact_groups
 from pliant.robot import Robot
+from pliant.robot.springs import has_play
 from pliant.scalar import is_constant
 from pliant.simulation.forces import ExternalForce
 from pliant.simulation.motors import is_saturable
@@ -73,10 +74,12 @@ class StepModel:
         """Rows of joints in the solver, those that act all the time first."""
         robot, found = self.robot, []
         dry = {m.joint for m in robot.motors.values() if not _is_zero(m.dry_friction)}
-        for link in robot.mechanism.links:
+        for link in robot.mechanism.joint_links:
             joint = robot.joints[link.name]
             if link.is_mimic:
                 continue
+            if has_play(joint):
+                found.append(JointRow(link.dofs[0], joint.name, "play"))
             for k, d in enumerate(link.dofs):
                 if joint.is_locked:
                     found.append(JointRow(d, joint.name, "lock"))

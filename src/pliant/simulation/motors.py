@@ -59,7 +59,7 @@ def drives(
         saturated: for each motor 1 if it is at its upper limit, -1 at its lower one, else 0: there it
             gives that much, whatever the motion.
     """
-    links = {link.name: link for link in robot.mechanism.links}
+    links = {link.name: link for link in robot.mechanism.joint_links}
     found = []
     for k, (motor, control) in enumerate(zip(robot.motors.values(), u, strict=True)):
         link = links[motor.joint]

@@ -17,7 +17,7 @@ __all__ = ["Entry", "entries_of"]
 Scalar = Any
 
 _TREES = ("bodies", "joints", "motors", "springs")
-_JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "rest", "restitution")
+_JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
 _CONTACT_NUMBERS = ("friction", "restitution")
 _BODY_NUMBERS = {"mass": 1, "com": 3, "inertia": 6}
 
@@ -111,7 +111,7 @@ def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Ent
 
 
 def _is_number(x: Any) -> bool:
-    return not isinstance(x, str | bool) and x is not None and not callable(x)
+    return not isinstance(x, str | bool | tuple) and x is not None and not callable(x)
 
 
 def _body_numbers(inertia: Inertia, what: str) -> tuple[Scalar, ...]:

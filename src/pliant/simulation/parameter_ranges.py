@@ -11,8 +11,8 @@ _FROM_ZERO = (0, np.inf, True)
 _ABOVE_ZERO = (0, np.inf, False)
 _SHARE = (0, 1, True)
 _NUMBERS = dict.fromkeys(
-    ("friction", "damping", "armature", "stiffness", "kp", "kd", "viscous_friction", "dry_friction", "rotor_inertia",
-     "effort_limit", "velocity_limit", "length"),
+    ("friction", "damping", "armature", "stiffness", "hardening", "backlash", "kp", "kd", "viscous_friction",
+     "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length"),
     _FROM_ZERO,
 ) | {"restitution": _SHARE, "mass": _ABOVE_ZERO, "no_load_speed": _ABOVE_ZERO}  # fmt: skip
 

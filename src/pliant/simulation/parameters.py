@@ -10,8 +10,8 @@ A parameter is named by its path:
 | "bodies.NAME.mass" | [kg]; the inertia scales with it | 1 |
 | "bodies.NAME.com" | centre of mass [m]; the inertia about it stays | 3 |
 | "bodies.NAME.inertia" | about the centre of mass, (xx, xy, xz, yy, yz, zz) [kg m^2] | 6 |
-| "joints.NAME.damping", "armature", "friction" | see `Joint` | 1 a dof |
-| "joints.NAME.stiffness", "rest" | | 1 |
+| "joints.NAME.damping", "armature", "friction", "stiffness", "hardening" | see `Joint` | 1 a dof |
+| "joints.NAME.backlash", "rest", "restitution" | | 1 |
 | "motors.NAME.kp", ... | any number of `Motor` | 1 |
 | "springs.NAME.stiffness", ... | any number of `FrameSpring` | 1 |
 

@@ -203,8 +203,7 @@ class Plan:
             return smooth_forces(parameters.applied(p), t, q, v, u)
 
         def linear(q, v, u, p):
-            joints = joint_forces(parameters.applied(p), q, v, u, 0)
-            return joints.damping, joints.stiffness
+            return joint_forces(parameters.applied(p), q, v, u, 0).linear()
 
         reads = ("u", "parameters")
         if self.integrator == "dormand-prince":

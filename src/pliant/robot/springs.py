@@ -1,0 +1,183 @@
+"""Springs at joints: forces that come from an energy, for one degree of freedom or several.
+
+With x the deflection from rest, the elastic energy is U(x) and its slope g(x) = dU/dx, dof by dof
+
+    g = k s + h s^3 + law(s),        s = x less the play: x - min(max(x, -b/2), b/2)
+
+For one dof x = q - rest. For a spherical joint x is the rotation vector log R, for a free one the place p in
+the joint's axes and log R. Their rates are not v but x' = B(x) v, so the force at the dofs is
+
+    f = -B(x)^T g(x)        (for turns -Jlog^T K log R)
+
+It does no work in a closed cycle, however large the deflection and however unequal the stiffnesses. B is smooth
+at zero and finite up to a full turn; at half a turn log R, and the force with it, changes sides.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import PliantError, TraceError
+from pliant.robot.exponential import pose_rate, turn_logarithm
+from pliant.robot.joints import Free, JointKind, Spherical
+from pliant.robot.model import Joint, Law
+from pliant.scalar import Expr, Graph, abs, is_constant, maximum, minimum, select
+from pliant.scalar.grad import tangents
+from pliant.scalar.interp import interpret
+from pliant.spatial import Vector, rotation_from_quaternion
+
+__all__ = [
+    "SpringForce", "deflection", "deflection_rate", "has_play", "has_spring", "pulls", "spring_energy",
+    "spring_force", "spring_with_play", "stretched",
+]  # fmt: skip
+
+Scalar = Any
+
+# of the quadrature that makes an energy of a law: exact for polynomials up to degree 31
+_NODES = 16
+
+
+@dataclass(frozen=True)
+class SpringForce:
+    """A spring's force at the dofs of its joint, and how it changes with their motion.
+
+    Attributes:
+        f: -B^T g, nv.
+        stiffness: -df of a small motion, B^T g' B, nv x nv; not negative: what a law softens is left out.
+    """
+
+    f: list[Scalar]
+    stiffness: list[list[Scalar]]
+
+
+def has_spring(joint: Joint) -> bool:
+    """Whether some dof of the joint has a spring."""
+    numbers = (*joint.stiffness, *joint.hardening)
+    return any(law is not None for law in joint.law) or not all(is_constant(x) and x == 0 for x in numbers)
+
+
+def deflection(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
+    """x, an entry a dof, of a joint at its own coordinates q [rad, m]."""
+    if joint.kind.nv == 1:
+        return [q[0] - joint.rest]
+    if isinstance(joint.kind, Spherical):
+        return list(turn_logarithm(tuple(q)))  # type: ignore[arg-type]
+    return [*q[:3], *turn_logarithm(tuple(q[3:]))]  # type: ignore[arg-type]
+
+
+def deflection_rate(kind: JointKind, q: Sequence[Scalar], x: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """x' = B(x) v."""
+    if kind.nv == 1:
+        return list(v)
+    if isinstance(kind, Free):
+        moved = rotation_from_quaternion(*q[3:]).rotate(Vector(*v[:3]))
+        return [*moved, *_turn_rate(Vector(*x[3:]), Vector(*v[3:]))]
+    return [*_turn_rate(Vector(*x), Vector(*v))]
+
+
+def spring_force(joint: Joint, q: Sequence[Scalar]) -> SpringForce:
+    """The force of the joint's spring at its own coordinates q, and its stiffness."""
+    x = deflection(joint, q)
+    g, slopes = pulls(joint, stretched(joint, x))
+    if joint.kind.nv == 1:
+        slope = select(abs(x[0]) > joint.backlash / 2, slopes[0], 0) if has_play(joint) else slopes[0]
+        return SpringForce([-g[0]], [[slope]])
+    columns = [deflection_rate(joint.kind, q, x, unit) for unit in _units(joint.kind.nv)]
+    f = [-_dot(column, g) for column in columns]
+    stiffness = [[_dot(a, [s * y for s, y in zip(slopes, b, strict=True)]) for b in columns] for a in columns]
+    return SpringForce(f, stiffness)
+
+
+def spring_with_play(joint: Joint, q: Scalar, v: Scalar) -> tuple[Scalar, Scalar]:
+    """Force and stiffness of a spring and damper that touch beyond the play only, and never pull inward.
+
+    f = -max(0, g + d v) on the upper side, -min(0, g + d v) on the lower one.
+    """
+    spring = spring_force(joint, [q])
+    x = q - joint.rest
+    half = joint.backlash / 2
+    push = joint.damping[0] * v - spring.f[0]
+    f = select(x > half, -maximum(push, 0), select(x < -half, -minimum(push, 0), 0))
+    return f, spring.stiffness[0][0]
+
+
+def spring_energy(joint: Joint, q: Sequence[Scalar]) -> Scalar:
+    """U(x) of the joint's spring at its own coordinates q [J]."""
+    total: Scalar = 0
+    s = stretched(joint, deflection(joint, q))
+    for k, h, law, x in zip(joint.stiffness, joint.hardening, joint.law, s, strict=True):
+        square = x * x
+        total = total + (k + h * square / 2) * square / 2
+        if law is not None:
+            # the integral of the law from 0 to x
+            places, weights = np.polynomial.legendre.leggauss(_NODES)
+            for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
+                total = total + x * (weight / 2) * _law(law, x * ((1 + place) / 2))[0]
+    return total
+
+
+def stretched(joint: Joint, x: Sequence[Scalar]) -> list[Scalar]:
+    """s, the deflections less the play."""
+    if not has_play(joint):
+        return list(x)
+    half = joint.backlash / 2
+    return [e - minimum(maximum(e, -half), half) for e in x]
+
+
+def has_play(joint: Joint) -> bool:
+    """Whether its spring has a dead zone."""
+    return not (is_constant(joint.backlash) and joint.backlash == 0)
+
+
+def pulls(joint: Joint, s: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    """g(s) of every dof and its derivative, where that is not negative."""
+    found: list[Scalar] = []
+    slopes: list[Scalar] = []
+    for k, h, law, x in zip(joint.stiffness, joint.hardening, joint.law, s, strict=True):
+        g, slope = k * x + h * x * x * x, k + 3 * h * x * x
+        if law is not None:
+            more, rise = _law(law, x)
+            g, slope = g + more, maximum(slope + rise, 0)
+        found.append(g)
+        slopes.append(slope)
+    return found, slopes
+
+
+def _turn_rate(w: Vector, u: Vector) -> Vector:
+    return pose_rate(Vector.zero(), w, Vector.zero(), u)[1]
+
+
+def _units(n: int) -> list[list[int]]:
+    return [[int(r == c) for c in range(n)] for r in range(n)]
+
+
+def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0)
+
+
+def _law(law: Law, x: Scalar) -> tuple[Scalar, Scalar]:
+    """A law at x, and its derivative."""
+    value, slope = _traced(law)
+    nodes = [e for e in (value, slope) if isinstance(e, Expr)]
+    found = iter(interpret(nodes, {"x": x}))
+    value, slope = (next(found) if isinstance(e, Expr) else e for e in (value, slope))
+    return value, slope
+
+
+@cache
+def _traced(law: Law) -> tuple[Scalar, Scalar]:
+    x = Graph().input("x")
+    try:
+        value = law(x)
+    except TraceError as error:
+        raise TraceError(
+            f"law of a spring: {error}; write pliant.select(condition, a, b) in place of a branch"
+        ) from None
+    if isinstance(value, Expr):
+        return value, tangents([value], {x: 1})[0]
+    if not is_constant(value):
+        raise PliantError(f"law of a spring returned {value!r}; it takes one deflection and returns one force")
+    return value, 0
