@@ -12,8 +12,8 @@ from pliant.robot import Planar, Robot
 from pliant.simulation.forces import ExternalForce
 
 __all__ = [
-    "as_forces", "check", "check_callable", "check_contact", "chosen_robots", "configurations", "is_real", "is_whole",
-    "numbers", "row_numbers", "velocities",
+    "as_forces", "check", "check_callable", "check_contact", "check_flexible", "chosen_robots", "configurations",
+    "is_real", "is_whole", "numbers", "row_numbers", "velocities",
 ]  # fmt: skip
 
 # lengths of quaternions that are off by more are no slips of rounding
@@ -173,3 +173,11 @@ def chosen_robots(robots: Any, batch: int) -> np.ndarray:
     if not is_index or (not is_empty and not (-batch <= given.min() and given.max() < batch)):
         raise SimulationError(f"robots is {robots!r}; it takes {takes}")
     return np.arange(batch)[given.astype(int)]
+
+
+def check_flexible(robot: Robot) -> None:
+    """Raise if nothing of the robot gives way."""
+    if not robot.flexibilities:
+        raise SimulationError(
+            f"robot {robot.name!r} has no flexibility to tell of; see robot.with_flexibility and robot.with_backlash"
+        )

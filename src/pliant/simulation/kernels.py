@@ -1,14 +1,17 @@
 """The compiled programs of a simulation, each made when it is first needed."""
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
+from pliant.dynamics.flexibility import FlexibilityState, flexibility_names, flexibility_state
 from pliant.simulation.compiling import compiling
 from pliant.simulation.energies import energies
+from pliant.simulation.model import StepModel
 from pliant.simulation.programs import Plan
 
 __all__ = ["Kernels"]
@@ -66,10 +69,23 @@ class Kernels:
         return [given[name] for name in self.plan.arrays]
 
     def energy(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, Any]:
-        """Kinetic, potential and elastic energy [J] of states (..., size), by name.
+        """Kinetic, potential and elastic energy [J] of states (..., size), by name; arguments as `_told`."""
+        terms = self._told(self._energy, data, parameters)
+        names = ("kinetic", "potential", "elastic")
+        return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(names)}
+
+    def flexibility(self, data: np.ndarray, parameters: np.ndarray) -> FlexibilityState:
+        """Both sides of the flexible joints of states (..., size); arguments as `_told`."""
+        robot = self.plan.model.robot
+        whole = self._told(self._flexibility, data, parameters)
+        sizes = [robot.nu] * 4 + [len(flexibility_names(robot))] * 3
+        return FlexibilityState(*np.split(whole, np.cumsum(sizes)[:-1], axis=-1))
+
+    def _told(self, kernel: Kernel, data: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """What a kernel says of q, v and the parameters of states.
 
         Args:
-            data: with the batch first, if there is one; then maybe times.
+            data: (..., size), with the batch first, if there is one; then maybe times.
             parameters: (size,) or (batch, size).
         """
         layout = self.plan.layout
@@ -81,12 +97,20 @@ class Kernels:
         p = parameters.astype(float)
         if p.ndim == 2:
             p = np.repeat(p, len(q) // len(p), axis=0)
-        terms = self._energy(q, v, p).reshape(*lead, 3)
-        names = ("kinetic", "potential", "elastic")
-        return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(names)}
+        return kernel(q, v, p).reshape(*lead, -1)
 
     @cached_property
     def _energy(self) -> Kernel:
+        return self._teller("energy", lambda model, q, v: list(energies(model, q, v)))
+
+    @cached_property
+    def _flexibility(self) -> Kernel:
+        def entries(model: StepModel, q: Any, v: Any) -> list[Any]:
+            return [x for part in flexibility_state.algorithm(model.robot, q, v) for x in part]
+
+        return self._teller("flexibility", entries)
+
+    def _teller(self, name: str, function: Callable[..., list[Any]]) -> Kernel:
         parameters, robot = self.plan.parameters, self.plan.model.robot
         shapes = {"q": (robot.nq,), "v": (robot.nv,), "p": (parameters.size,)}
-        return kernel_from_function(lambda q, v, p: list(energies(parameters.applied(p), q, v)), shapes, name="energy")
+        return kernel_from_function(lambda q, v, p: function(parameters.applied(p), q, v), shapes, name=name)

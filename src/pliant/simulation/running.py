@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.dynamics.flexibility import flexibility_names
 from pliant.errors import SimulationError
-from pliant.simulation.checks import check, check_callable, is_real, is_whole
+from pliant.simulation.checks import check, check_callable, check_flexible, is_real, is_whole
 from pliant.simulation.log import Log
 from pliant.simulation.rollouts import channel_names, roll
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_CHANNELS = ("q", "v", "tau", "forces", "energy", "impulses", "solver", "trouble")
+_CHANNELS = ("q", "v", "tau", "forces", "energy", "impulses", "solver", "trouble", "flexibility")
 
 # numbers that a part of a run keeps in memory at most
 _MEMORY = 2e7
@@ -77,10 +78,17 @@ def _run_compiled(sim: "Simulation", periods: int, u: Any, every: int, rows: lis
 def _log(sim: "Simulation", t: np.ndarray, data: np.ndarray, channels: Sequence[str]) -> Log:
     found: dict[str, np.ndarray] = {}
     columns: dict[str, tuple[str, ...]] = {}
+    giving = flexibility_names(sim.robot)
     for name in channels:
         if name == "energy":
             for term, values in sim.kernels.energy(data, sim.parameters.data).items():
                 found[f"energy.{term}"] = values
+        elif name == "flexibility":
+            check_flexible(sim.robot)
+            state = sim.kernels.flexibility(data, sim.parameters.data)
+            for part, values in state._asdict().items():
+                found[part] = values
+                columns[part] = tuple(sim.robot.motors) if "position" in part or "velocity" in part else giving
         elif name == "forces":
             forces = sim.forces_of(data)
             found["forces"] = forces.reshape(*data.shape[:-1], 3 * len(sim.contact_names))

@@ -10,10 +10,11 @@ import numpy as np
 from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.rigid import RigidContact
+from pliant.dynamics.flexibility import FlexibilityState
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.robot import Robot
 from pliant.simulation.adaptive import StepControl
-from pliant.simulation.checks import as_forces, check, check_contact, is_real, is_whole, row_numbers
+from pliant.simulation.checks import as_forces, check, check_contact, check_flexible, is_real, is_whole, row_numbers
 from pliant.simulation.controller import as_controller
 from pliant.simulation.current_state import CurrentState
 from pliant.simulation.default_contacts import with_contacts
@@ -213,7 +214,8 @@ class Simulation(CurrentState):
                 t the time of the simulation, which is that of the robots that are not in trouble, the latest if
                 they differ; None stands for zero controls. For one that is compiled, see the constructor.
             u: constant controls, if there is no controller.
-            channels: what to keep: of "q", "v", "tau", "forces", "energy", "impulses", "solver" and "trouble".
+            channels: what to keep: of "q", "v", "tau", "forces", "energy", "impulses", "solver", "trouble" and
+                "flexibility" (the fields of `pliant.FlexibilityState`, each a channel).
             every: keep one of so many periods; the start and the end are kept in any case.
 
         Returns:
@@ -257,6 +259,12 @@ class Simulation(CurrentState):
             self.forces_of(self.data.astype(float)),
             self.kernels.energy(self.data, self.parameters.data),
         )
+
+    @property
+    def flexibility(self) -> FlexibilityState:
+        """Motor side, link side, deflections and spring forces of the flexible joints now."""
+        check_flexible(self.robot)
+        return self.kernels.flexibility(self.data.astype(float), self.parameters.data)
 
     def __repr__(self) -> str:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"
