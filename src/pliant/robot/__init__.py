@@ -7,14 +7,14 @@ from pliant.robot.joints import (
 )  # fmt: skip
 from pliant.robot.mechanism import Link, Mechanism
 from pliant.robot.model import (
-    Body, Closure, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor,
+    Body, Closure, Flexibility, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor,
 )  # fmt: skip
 from pliant.robot.named import Named
 from pliant.robot.report import Finding, Report
 from pliant.robot.robot import Robot
 
 __all__ = [
-    "Body", "Closure", "ContactPoint", "ContactShape", "Continuous", "Finding", "Fixed", "Frame", "FrameSpring",
-    "Free", "Geometry", "Helical", "Joint", "JointKind", "Limits", "Link", "Mechanism", "MeshSource", "Mimic",
+    "Body", "Closure", "ContactPoint", "ContactShape", "Continuous", "Finding", "Fixed", "Flexibility", "Frame",
+    "FrameSpring", "Free", "Geometry", "Helical", "Joint", "JointKind", "Limits", "Link", "Mechanism", "MeshSource", "Mimic",
     "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder", "Spherical",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
+from pliant.robot.springs import has_play, has_spring
 from pliant.scalar import is_constant
 from pliant.spatial import Transform
 
@@ -40,6 +41,9 @@ def table(robot: "Robot") -> str:
     own = [name for name in robot.frames if name not in robot.bodies]
     if own:
         lines.append("frames: " + ", ".join(own))
+    if robot.flexibilities:
+        giving = (_flexibility(robot.joints[f.name]) for f in robot.flexibilities.values())
+        lines.append("flexibilities: " + ", ".join(giving))
     if robot.contacts:
         lines.append("contacts: " + ", ".join(_contact(shape) for shape in robot.contacts.values()))
     if robot.contact_pairs:
@@ -75,6 +79,15 @@ def _limits(joint: Joint) -> str:
     if all(is_constant(x) and math.isinf(x) for pair in pairs for x in pair):
         return ""
     return " ".join(f"[{_number(low)}, {_number(high)}]" for low, high in pairs)
+
+
+def _flexibility(joint: Joint) -> str:
+    """What gives way, and how stiff it is, in the units of its motion."""
+    if not has_spring(joint):
+        return f"{joint.name} (play {_limits(joint)})"
+    units = {"prismatic": "N/m", "free": "N/m, N m/rad"}.get(joint.kind.name, "N m/rad")
+    play = f", play {_number(joint.backlash)}" if has_play(joint) else ""
+    return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{play})"
 
 
 def _contact(shape: ContactShape) -> str:

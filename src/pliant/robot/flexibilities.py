@@ -110,6 +110,9 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
             f"stiffness of {subject} has {count} entries; give one (about an axis), three (turns about x, y, z) or "
             "six (slides along and turns about x, y, z)"
         )
+    unused = [n for n, x in (("kind", spring.kind), ("axis", spring.axis)) if x is not None]
+    if count > 1 and unused:
+        raise RobotError(f"{subject} has {count} stiffnesses, about all axes; {unused[0]} is for one")
     if count == 3:
         if joint is not None and isinstance(joint.kind, Prismatic):
             raise RobotError(

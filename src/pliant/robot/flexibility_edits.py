@@ -10,7 +10,7 @@ from pliant.robot import checks
 from pliant.robot.cutting import cut_link
 from pliant.robot.flexibilities import Spring, at_fixed_joint, at_joint, inserted, is_fixed, motor_joint, play_joint
 from pliant.robot.springs import has_spring
-
+from pliant.scalar import is_constant
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
@@ -74,8 +74,15 @@ class FlexibilityEdits:
         robot = self._giving
         spring = Spring(stiffness, damping, inertia, hardening, law, backlash, kind, axis)
         if where in robot.joints:
+            unused = [n for n, x in (("share", share), ("normal", normal), ("beyond", beyond)) if x is not None]
+            if unused:
+                raise RobotError(
+                    f"the flexibility at joint {where!r}: {unused[0]} is for a link that is cut at a frame"
+                )
             if not is_fixed(robot.joints[where]):
                 return at_joint(robot, where, spring, name or f"{where}_flexibility")
+            if name is not None and name != where:
+                raise RobotError(f"the flexibility at the fixed joint {where!r} keeps its name; leave name= out")
             return at_fixed_joint(robot, where, spring)
         if where not in robot.frames:
             valid = [*robot.joints, *(n for n in robot.frames if n not in robot.bodies)]
@@ -110,6 +117,12 @@ class FlexibilityEdits:
         springs = [robot.joints[f.name] for f in robot.flexibilities.values() if f.joint == joint]
         elastic = [j for j in springs if has_spring(j)]
         if elastic:
+            given = {"restitution": restitution, "inertia": inertia, "name": name or 0}
+            unused = [n for n, x in given.items() if not (is_constant(x) and x == 0)]
+            if unused:
+                raise RobotError(
+                    f"{subject} is play in the spring {elastic[-1].name!r}, which takes no {unused[0]}; leave it out"
+                )
             return self._giving.with_joint(elastic[-1].name, backlash=width)
         if springs:
             return self._giving.with_joint(springs[-1].name, limits=(-width / 2, width / 2), restitution=restitution)

@@ -62,4 +62,5 @@ class Named(Mapping[str, T], Generic[T]):
         return Named(self.kind, (*self._items, *items), self.owner)
 
     def __repr__(self) -> str:
-        return f"{len(self)} {self.kind}s: {', '.join(self._by_name)}"
+        plural = {"body": "bodies", "flexibility": "flexibilities"}.get(self.kind, f"{self.kind}s")
+        return f"{len(self)} {plural}: {', '.join(self._by_name)}"
