@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.compiler import Block, Kernel, Loop, Program, kernel_from_function
 from pliant.dynamics import (
-    Energy, InverseDerivatives, ProjectedEquations, RobotFunction, bias_forces, center_of_mass,
+    Energy, FlexibilityState, InverseDerivatives, ProjectedEquations, RobotFunction, bias_forces, center_of_mass,
     center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
-    centroidal_momentum_rate, compile, coriolis_matrix, energy, forward_dynamics, frame_acceleration,
-    frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity, gravity_forces, inverse_dynamics,
+    centroidal_momentum_rate, compile, coriolis_matrix, energy, flexibility_names, flexibility_state,
+    forward_dynamics, frame_acceleration, frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity,
+    gravity_forces, inverse_dynamics,
     inverse_dynamics_derivatives, jacobian, kinetic_energy, mass_matrix, mass_matrix_inverse, mass_matrix_solution,
     potential_energy, projected_newton_euler, robot_function,
 )  # fmt: skip
@@ -30,9 +31,15 @@ if TYPE_CHECKING:
     from pliant.contact import (
         CompliantContact, Ground, HuntCrossley, RigidContact, SpringDamper, flat, height_map, slope, stairs, waves,
     )  # fmt: skip
+    from pliant.formats.dh import from_dh
+    from pliant.formats.dh_export import to_dh
+    from pliant.formats.dh_robots import hopper_flight
+    from pliant.formats.dh_rows import DHRow, DHTable
+    from pliant.formats.side_file import read_side_file
     from pliant.simulation import (
         Controller, DenseSolution, DenseSolver, Diagnostics, ExternalForce, Log, Rollout, Simulation, State,
     )  # fmt: skip
+    from pliant.symbolic import Equations, SymbolicRobot, equations, symbolic_robot
 
 __version__ = "0.1.0"
 
@@ -41,10 +48,16 @@ _LATER = {
         "CompliantContact", "Ground", "HuntCrossley", "RigidContact", "SpringDamper", "flat", "height_map", "slope",
         "stairs", "waves",
     ),
+    "pliant.formats.dh": ("from_dh",),
+    "pliant.formats.dh_export": ("to_dh",),
+    "pliant.formats.dh_robots": ("hopper_flight",),
+    "pliant.formats.dh_rows": ("DHRow", "DHTable"),
+    "pliant.formats.side_file": ("read_side_file",),
     "pliant.simulation": (
         "Controller", "DenseSolution", "DenseSolver", "Diagnostics", "ExternalForce", "Log", "Rollout", "Simulation",
         "State",
     ),
+    "pliant.symbolic": ("Equations", "SymbolicRobot", "equations", "symbolic_robot"),
 }  # fmt: skip
 
 
@@ -61,17 +74,18 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Block", "CompliantContact", "ContactError", "Controller", "DenseSolution", "DenseSolver", "Diagnostics",
-    "Energy", "ExternalForce", "Ground", "HuntCrossley", "InverseDerivatives", "Kernel", "KernelError", "Log",
-    "Loop", "PliantError", "Program", "ProjectedEquations", "RigidContact", "Robot", "RobotBuilder",
-    "RobotError", "RobotFunction", "Rollout", "Simulation", "SimulationError", "SimulationWarning",
-    "SpringDamper", "State", "TraceError", "__version__", "abs", "acos", "asin", "atan2", "bias_forces", "both",
-    "center_of_mass", "center_of_mass_jacobian", "center_of_mass_velocity", "centroidal_matrix",
-    "centroidal_momentum", "centroidal_momentum_rate", "compile", "coriolis_matrix", "cos", "either", "energy",
-    "equal", "exp", "flat", "floor", "forward_dynamics", "frame_acceleration", "frame_jacobian",
-    "frame_jacobian_rate", "frame_pose", "frame_velocity", "from_pinocchio", "gravity_forces", "height_map",
-    "inverse_dynamics", "inverse_dynamics_derivatives", "jacobian", "kernel_from_function", "kinetic_energy",
-    "load", "load_urdf", "log", "mass_matrix", "mass_matrix_inverse", "mass_matrix_solution", "maximum",
-    "minimum", "negation", "potential_energy", "projected_newton_euler", "robot_function", "robots", "select",
-    "sin", "slope", "sqrt", "stairs", "tan", "waves",
+    "Block", "CompliantContact", "ContactError", "Controller", "DHRow", "DHTable", "DenseSolution", "DenseSolver",
+    "Diagnostics", "Energy", "Equations", "ExternalForce", "FlexibilityState", "Ground", "HuntCrossley",
+    "InverseDerivatives", "Kernel", "KernelError", "Log", "Loop", "PliantError", "Program", "ProjectedEquations",
+    "RigidContact", "Robot", "RobotBuilder", "RobotError", "RobotFunction", "Rollout", "Simulation",
+    "SimulationError", "SimulationWarning", "SpringDamper", "State", "SymbolicRobot", "TraceError", "__version__",
+    "abs", "acos", "asin", "atan2", "bias_forces", "both", "center_of_mass", "center_of_mass_jacobian",
+    "center_of_mass_velocity", "centroidal_matrix", "centroidal_momentum", "centroidal_momentum_rate", "compile",
+    "coriolis_matrix", "cos", "either", "energy", "equal", "equations", "exp", "flat", "flexibility_names",
+    "flexibility_state", "floor", "forward_dynamics", "frame_acceleration", "frame_jacobian", "frame_jacobian_rate",
+    "frame_pose", "frame_velocity", "from_dh", "from_pinocchio", "gravity_forces", "height_map", "hopper_flight",
+    "inverse_dynamics", "inverse_dynamics_derivatives", "jacobian", "kernel_from_function", "kinetic_energy", "load",
+    "load_urdf", "log", "mass_matrix", "mass_matrix_inverse", "mass_matrix_solution", "maximum", "minimum",
+    "negation", "potential_energy", "projected_newton_euler", "read_side_file", "robot_function", "robots", "select",
+    "sin", "slope", "sqrt", "stairs", "symbolic_robot", "tan", "to_dh", "waves",
 ]  # fmt: skip

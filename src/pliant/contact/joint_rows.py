@@ -4,8 +4,9 @@ Several things may act along a joint's row e_d, each with an impulse of its own:
 
 - a limit or a lock keeps the velocity u within [low, high]: the impulse is what brings it there;
 - dry friction wants u = 0, with |p| <= f dt;
-- a spring with play pushes only beyond the play: p = -max(0, c+ + r u) - min(0, c- + r u), with c the impulse of
-  the spring on either side if the joint stayed, and r what motion adds to it. The two never act at once.
+- a spring with play pushes only beyond the play: p = -max(0, c+ + r u) where u takes the joint beyond its upper end,
+  -min(0, c- + r u) beyond the lower one, with c the impulse of the spring on either side if the joint stayed, and r
+  what motion adds to it. Where u just reaches an end, p is anything between that and none.
 """
 
 from collections.abc import Sequence
@@ -71,16 +72,19 @@ def sweep_joint(
     Args:
         vectors: from `joint_row_vectors`.
         bounds: "low" and "high" of the velocity at stops, or "friction" f dt, or "above", "below" and "rate" of play,
-            the c+, c- and r of either side.
+            the c+, c- and r of either side, with "low" and "high" the velocities that just reach its ends.
     """
     free = dot(vectors["Y"], support, w) - vectors["G"] * impulse
     if row.kind == "friction":
         new = minimum(maximum(-free * vectors["rate"], -bounds["friction"]), bounds["friction"])
     elif row.kind == "play":
         share = 1 / (1 + bounds["rate"] * vectors["G"])
-        above = maximum(bounds["above"] + bounds["rate"] * free, 0)
-        below = minimum(bounds["below"] + bounds["rate"] * free, 0)
-        new = -(above + below) * share
+        above = (bounds["above"] + bounds["rate"] * free) * share
+        below = (bounds["below"] + bounds["rate"] * free) * share
+        # a damper that pushes on arrival must not do so before: the impulse at most brings the joint to the end
+        above = maximum(minimum(above, (free - bounds["high"]) * vectors["rate"]), 0)
+        below = minimum(maximum(below, (free - bounds["low"]) * vectors["rate"]), 0)
+        new = -(above + below)
     else:
         new = (minimum(maximum(free, bounds["low"]), bounds["high"]) - free) * vectors["rate"]
     change = new - impulse

@@ -15,6 +15,6 @@ from pliant.robot.robot import Robot
 
 __all__ = [
     "Body", "Closure", "ContactPoint", "ContactShape", "Continuous", "Finding", "Fixed", "Flexibility", "Frame",
-    "FrameSpring", "Free", "Geometry", "Helical", "Joint", "JointKind", "Limits", "Link", "Mechanism", "MeshSource", "Mimic",
-    "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder", "Spherical",
+    "FrameSpring", "Free", "Geometry", "Helical", "Joint", "JointKind", "Limits", "Link", "Mechanism", "MeshSource",
+    "Mimic", "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder", "Spherical",
 ]  # fmt: skip

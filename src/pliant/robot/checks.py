@@ -63,6 +63,8 @@ def per_entry(subject: str, what: str, value: Any, n: int, least: float = -math.
     if len(values) != n:
         raise RobotError(f"{what} of {subject} has {len(values)} entries; give one number, or {n}")
     for x in values:
+        if x is None or isinstance(x, str | bytes | list | tuple | dict):
+            raise RobotError(f"{what} of {subject} has the value {x!r}, which is not a number")
         if is_constant(x) and not x >= least:
             cure = f"it must be at least {least:g}" if x == x else "give it a number"
             raise RobotError(f"{what} of {subject} is {x}; {cure}")

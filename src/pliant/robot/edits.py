@@ -39,7 +39,7 @@ class Edits(ContactEdits, FlexibilityEdits):
         robot = self._robot
         name = name or joint
         if name in robot.motors and robot.motors[name].joint == joint:
-            return self.with_motors([name], **values)
+            return self.with_motors([name], **{key: [value] for key, value in values.items()})
         checks.check_motor_values(name, values)
         motor = Motor(name, joint, **values)
         checks.check_motor(motor, robot.joints)
@@ -50,7 +50,8 @@ class Edits(ContactEdits, FlexibilityEdits):
 
         Args:
             names: which ones, all if None.
-            values: attributes of `Motor`: one for all of them, or a sequence with one for each.
+            values: attributes of `Motor`: one for all of them, or a sequence with one for each (a rotor_axis for all
+                is a sequence of sequences).
         """
         robot = self._robot
         chosen = list(robot.motors) if names is None else [names] if isinstance(names, str) else list(names)

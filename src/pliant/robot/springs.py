@@ -46,11 +46,17 @@ class SpringForce:
 
     Attributes:
         f: -B^T g, nv.
-        stiffness: -df of a small motion, B^T g' B, nv x nv; not negative: what a law softens is left out.
+        axes: for each axis its g' and its row b of B; g' is not negative: what a law softens is left out.
     """
 
     f: list[Scalar]
-    stiffness: list[list[Scalar]]
+    axes: list[tuple[Scalar, list[Scalar]]]
+
+    @property
+    def stiffness(self) -> list[list[Scalar]]:
+        """-df of a small motion, B^T g' B = sum of g' b^T b, nv x nv."""
+        n = range(len(self.f))
+        return [[sum((slope * b[r] * b[c] for slope, b in self.axes), 0) for c in n] for r in n]
 
 
 def has_spring(joint: Joint) -> bool:
@@ -84,11 +90,11 @@ def spring_force(joint: Joint, q: Sequence[Scalar]) -> SpringForce:
     g, slopes = pulls(joint, stretched(joint, x))
     if joint.kind.nv == 1:
         slope = select(abs(x[0]) > joint.backlash / 2, slopes[0], 0) if has_play(joint) else slopes[0]
-        return SpringForce([-g[0]], [[slope]])
+        return SpringForce([-g[0]], [(slope, [1])])
     columns = [deflection_rate(joint.kind, q, x, unit) for unit in _units(joint.kind.nv)]
     f = [-_dot(column, g) for column in columns]
-    stiffness = [[_dot(a, [s * y for s, y in zip(slopes, b, strict=True)]) for b in columns] for a in columns]
-    return SpringForce(f, stiffness)
+    rows = [[column[a] for column in columns] for a in range(joint.kind.nv)]
+    return SpringForce(f, list(zip(slopes, rows, strict=True)))
 
 
 def spring_with_play(joint: Joint, q: Scalar, v: Scalar) -> tuple[Scalar, Scalar]:

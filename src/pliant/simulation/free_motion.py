@@ -13,6 +13,8 @@ two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is 
 
     q + dt ((1 - 3/4 r) v+ - r/4 v)
 
+axis by axis where a spring has several: one that is soft swings on beside one that is stiff.
+
 A = L^T D L; the result is w = L v+. Both velocities are in the axes of the start, in which bodies that float keep
 theirs (`pliant.robot.transport`).
 """
@@ -42,6 +44,9 @@ _HOLDING = 1000
 
 _THREE_QUARTERS = 3 / 4
 
+# inertia of what has none, as a slender rod about itself: what swings it is too stiff for any step
+_NONE = 1e-30
+
 
 @dataclass(frozen=True)
 class SpringBlock:
@@ -49,19 +54,20 @@ class SpringBlock:
 
     Attributes:
         dofs: of the joint.
-        K: felt there, as many rows and columns.
+        axes: for each axis its stiffness g' as felt there, and its row b: K = sum of g' b^T b.
         rotor: dof of the motor's joint that follows, if the spring is a flexibility.
     """
 
     dofs: tuple[int, ...]
-    K: list[list[Scalar]]
+    axes: list[tuple[Scalar, list[Scalar]]]
     rotor: int | None
 
-    def entries(self) -> Iterator[tuple[int, int, Scalar]]:
-        """(d, e, K_de) with e <= d."""
+    def entries(self, axis: tuple[Scalar, list[Scalar]]) -> Iterator[tuple[int, int, Scalar]]:
+        """(d, e, K_de) of an axis with e <= d."""
+        slope, b = axis
         for i, d in enumerate(self.dofs):
             for j in range(i + 1):
-                yield d, self.dofs[j], self.K[i][j]
+                yield d, self.dofs[j], slope * b[i] * b[j]
 
 
 @dataclass(frozen=True)
@@ -85,11 +91,12 @@ class JointForces:
         """The diagonals of D and K, and the entries of K below the diagonal."""
         K, cross = list(self.stiffness), {}
         for spring in self.springs:
-            for d, e, k in spring.entries():
-                if d == e:
-                    K[d] = K[d] + k
-                else:
-                    cross[d, e] = k
+            for axis in spring.axes:
+                for d, e, k in spring.entries(axis):
+                    if d == e:
+                        K[d] = K[d] + k
+                    else:
+                        cross[d, e] = cross.get((d, e), 0) + k
         return self.damping, K, cross
 
 
@@ -149,8 +156,9 @@ def free_motion(
         gain = joints.damping[d] + dt * joints.stiffness[d]
         A[d][d] = A[d][d] + dt * gain
         change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
-    for spring, r in [(spring, _resolved(M, spring, dt)) for spring in joints.springs]:
-        for d, e, k in spring.entries():
+    for spring, axis in [(spring, axis) for spring in joints.springs for axis in spring.axes]:
+        r = _resolved(M, spring, axis, dt)
+        for d, e, k in spring.entries(axis):
             A[d][e] = A[d][e] + dt * dt * (1 - r * _THREE_QUARTERS) * k
             lost = dt * dt * (1 - r) * k
             change[d] = change[d] - lost * v[e]
@@ -166,20 +174,22 @@ def free_motion(
     return FreeMotion(factor, start, w, poses, origin, joints)
 
 
-def _resolved(M: list[list[Scalar]], spring: SpringBlock, dt: Scalar) -> Scalar:
-    """r = 1 / (1 + (w dt)^4) of the fastest swing of a spring, w^2 = K_dd (M^-1)_dd.
+def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
+    """r = 1 / (1 + (w dt)^4) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
 
-    Of M only the dof itself counts, and the rotor behind a flexibility: without it there is nothing to swing against.
+    Of M only the dofs themselves count, and the rotor behind a flexibility: without it there is nothing to swing
+    against.
     """
-    fastest: Scalar = 0
+    slope, b = axis
+    ease: Scalar = 0
     for i, d in enumerate(spring.dofs):
         M_dd = M[d][d]
         if spring.rotor is not None:
             M_jj, M_jd = M[spring.rotor][spring.rotor], M[spring.rotor][d]
             M_dd = M_dd - M_jd * M_jd / M_jj
-        square = dt * dt * spring.K[i][i] / M_dd
-        fastest = maximum(fastest, square) if i else square
-    return 1 / (1 + fastest * fastest)
+        ease = ease + b[i] * b[i] / maximum(M_dd, _NONE)
+    square = dt * dt * slope * ease
+    return 1 / (1 + square * square)
 
 
 def joint_forces(
@@ -208,11 +218,11 @@ def joint_forces(
     for link in mechanism.joint_links:
         joint = robot.joints[link.name]
         if has_play(joint):
-            if not has_rows:
+            if not has_rows or link.is_mimic:  # a follower has no row
                 d = link.dofs[0]
                 force, slope = spring_with_play(joint, link.position(q)[0], link.rate(v)[0])
                 f[d] = f[d] + link.ratio * force
-                springs.append(SpringBlock((d,), [[link.ratio * link.ratio * slope]], None))
+                springs.append(SpringBlock((d,), [(link.ratio * link.ratio * slope, [1])], None))
             continue
         for d, value in zip(link.dofs, link.damping, strict=True):
             damping[d] = damping[d] + value
@@ -220,7 +230,7 @@ def joint_forces(
             spring = spring_force(joint, link.position(q))
             for d, force in zip(link.dofs, spring.f, strict=True):
                 f[d] = f[d] + link.ratio * force
-            felt = [[link.ratio * link.ratio * k for k in row] for row in spring.stiffness]
+            felt = [(link.ratio * link.ratio * slope, b) for slope, b in spring.axes]
             springs.append(SpringBlock(link.dofs, felt, rotors.get(joint.name)))
     given = drives(robot, q, v, u, t, saturated)
     for drive in given:

@@ -73,7 +73,8 @@ def _play(joint: Any, q: Scalar, dt: Scalar) -> Record:
         (pull,), (slope,) = pulls(joint, [pressed])
         found[side] = dt * (pull + slope * (s - pressed))
         rate = maximum(rate, slope)
-    return found | {"rate": dt * (joint.damping[0] + dt * rate)}
+    ends = {"low": (-half - x) / dt, "high": (half - x) / dt}
+    return found | ends | {"rate": dt * (joint.damping[0] + dt * rate)}
 
 
 def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:

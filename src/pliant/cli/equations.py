@@ -1,0 +1,62 @@
+"""``pliant equations``: formulas on the terminal or as source code."""
+
+import shutil
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.errors import PliantError
+
+__all__ = ["printed_equations"]
+
+
+def printed_equations(
+    source: str,
+    forms: Sequence[str],
+    *,
+    method: str,
+    symbols: str | None,
+    names: str | None,
+    rotations: str | None,
+    base: str | None,
+) -> str:
+    """The equations of a robot in one of the forms, or as text that fits the terminal.
+
+    Args:
+        source: a robot's name or file.
+        forms: at most one of "latex", "markdown", "python", "c" and "matlab".
+        symbols, names: as the user writes them, with commas.
+    """
+    if len(forms) > 1:
+        raise PliantError(f"--{forms[0]} and --{forms[1]} are two forms; choose one")
+    from pliant.formats import load
+    from pliant.symbolic import equations
+
+    robot = load(source, **({} if base is None else {"base": base}))
+    found = equations(
+        robot, method, parameters=_symbols(symbols), names=_names(names), rotations=rotations
+    )  # fmt: skip
+    if forms:
+        return getattr(found, forms[0])()
+    return found.text(width=shutil.get_terminal_size((100, 24)).columns)
+
+
+def _symbols(given: str | None) -> Any:
+    """None, "all", a list of kinds and names, or a mapping if some have other names."""
+    if given is None or given == "all":
+        return given
+    pairs = _pairs("symbols", given)
+    return pairs if any(key != value for key, value in pairs.items()) else list(pairs)
+
+
+def _names(given: str | None) -> Any:
+    return given if given in (None, "joints") else _pairs("names", str(given))
+
+
+def _pairs(option: str, given: str) -> dict[str, str]:
+    found = {}
+    for part in given.split(","):
+        key, _, value = (text.strip() for text in part.partition("="))
+        if not key:
+            raise PliantError(f"--{option} {given!r}: there is nothing between two commas; write a,b or a=x,b=y")
+        found[key] = value or key
+    return found

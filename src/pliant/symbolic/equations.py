@@ -1,0 +1,225 @@
+"""The equations of motion of a robot, as formulas."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pliant.dynamics import frame_jacobian, kinetic_energy, potential_energy
+from pliant.errors import PliantError, unknown_name
+from pliant.robot import Robot
+from pliant.symbolic.applied import applied_forces
+from pliant.symbolic.code import c_source, matlab_source, python_source
+from pliant.symbolic.coordinates import Coordinates, check_parameters, coordinates_of
+from pliant.symbolic.layout import latex_of, markdown_of, text_of
+from pliant.symbolic.methods import METHODS, christoffel, coriolis, has_minimal_coordinates
+from pliant.symbolic.robots import WHAT, symbolic_robot
+from pliant.symbolic.rotations import with_single_joints
+from pliant.symbolic.tidying import Tidy
+
+__all__ = ["Equations", "equations"]
+
+# formulas longer than this, in operations, are not rendered by themselves in a notebook
+_RENDERED = 1500
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equations:
+    """The equations of motion M(q) vd + b(q, v) + g(q) = Q(q, v, u), made by `equations`.
+
+    Matrices and columns are SymPy's, and immutable. What is not needed for the equations themselves (C, tau, the
+    energies, Jacobians) is made when it is asked for.
+
+    Attributes:
+        robot: whose they are, with its symbols.
+        method: by which they were found.
+        coordinates: the symbols of motion, and what they belong to.
+        M: mass matrix, nv x nv; rotor inertia is on its diagonal.
+        b: Coriolis and centrifugal forces, nv: C v.
+        g: gravity forces, nv.
+        Q: the right side, nv: torques of motors, minus springs, damping and friction at the joints.
+        parameters: the robot's symbols that occur, each with its number, or None if it never had one.
+    """
+
+    robot: Robot
+    method: str
+    coordinates: Coordinates
+    M: Any
+    b: Any
+    g: Any
+    Q: Any
+    parameters: dict[Any, float | None]
+    _tidy: Tidy = field(compare=False)
+
+    @property
+    def q(self) -> Any:
+        """The coordinates, nq [rad or m]."""
+        return _column(self.coordinates.q)
+
+    @property
+    def v(self) -> Any:
+        """The velocities, nv [rad/s or m/s]."""
+        return _column(self.coordinates.v)
+
+    @property
+    def vd(self) -> Any:
+        """The accelerations, nv [rad/s^2 or m/s^2]."""
+        return _column(self.coordinates.vd)
+
+    @property
+    def u(self) -> Any:
+        """The controls of the motors, nu."""
+        return _column(self.coordinates.u)
+
+    @property
+    def symbols(self) -> dict[str, Any]:
+        """Every symbol of motion and every parameter, by name: ``M.subs(eq.symbols["m_rod"], 2)``."""
+        return {s.name: s for s in (*self.coordinates.motion, *self.parameters)}
+
+    @cached_property
+    def tau(self) -> Any:
+        """The left side, M vd + b + g, nv."""
+        import sympy
+
+        left = self.M * self.vd + self.b + self.g
+        return sympy.ImmutableMatrix([self._tidy(e, is_shared=False) for e in left])
+
+    @cached_property
+    def C(self) -> Any:  # noqa: N802 - the name of the maths
+        """The Coriolis matrix, nv x nv: C v = b, and Mdot - 2 C is skew.
+
+        By Christoffel symbols, from derivatives of M; by `coriolis_matrix` if the velocities are not the rates of
+        the coordinates, or if M is too long to derive.
+        """
+        q, v = list(self.coordinates.q), list(self.coordinates.v)
+        is_short = sum(e.count_ops() for e in self.M) < _RENDERED
+        if has_minimal_coordinates(self.robot) and is_short:
+            return self._tidy.matrix(christoffel(self.M, q, v))
+        return self._tidy.matrix(coriolis(self.robot, q, v))
+
+    @cached_property
+    def kinetic(self) -> Any:
+        """The kinetic energy T = 1/2 v^T M v [J]."""
+        return self._tidy(kinetic_energy.algorithm(self.robot, self.coordinates.q, self.coordinates.v))
+
+    @cached_property
+    def potential(self) -> Any:
+        """The energy U(q) of gravity [J], with g = dU/dq; springs are part of Q."""
+        return self._tidy(potential_energy.algorithm(self.robot, self.coordinates.q))
+
+    def J(self, frame: str, *, reference: str = "local_world_aligned") -> Any:  # noqa: N802 - likewise
+        """The Jacobian of a frame, 6 x nv: J v is its velocity, linear rows first; see `frame_jacobian`.
+
+        A force and moment f at the frame add J^T f to the right side.
+        """
+        return self._tidy.matrix(frame_jacobian.algorithm(self.robot, self.coordinates.q, frame, reference=reference))
+
+    # ---- to read
+
+    def text(self, width: int = 100) -> str:
+        """The equations as plain text, in lines of at most ``width`` characters where they can be broken."""
+        return text_of(self, width)
+
+    def latex(self, width: int = 90) -> str:
+        """The equations as LaTeX: one aligned environment, in lines of about ``width`` printed characters."""
+        return latex_of(self, width)
+
+    def markdown(self, width: int = 90) -> str:
+        """The equations as Markdown with LaTeX in it, and tables of the symbols."""
+        return markdown_of(self, width)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(s.name for s in self.parameters) or "none"
+        return f"<Equations of {self.robot.name!r} by {self.method}: {len(self.b)} dofs, parameters: {shown}>"
+
+    def _repr_latex_(self) -> str | None:
+        return f"$\\displaystyle {self.latex()}$" if self._is_short else None
+
+    def _repr_markdown_(self) -> str | None:
+        return self.markdown() if self._is_short else None
+
+    @cached_property
+    def _is_short(self) -> bool:
+        return sum(e.count_ops() for e in (*self.M, *self.b, *self.g, *self.Q)) < _RENDERED
+
+    # ---- to run
+
+    def python(self, name: str | None = None) -> str:
+        """Source of a Python function (q, v, u, *, parameters) -> M, b, g, Q, that needs nothing but ``math``."""
+        return python_source(self, name)
+
+    def c(self, name: str | None = None) -> str:
+        """Source of a C99 function that fills M, b, g and Q from q, v, u and the parameters p."""
+        return c_source(self, name)
+
+    def matlab(self, name: str | None = None) -> str:
+        """Source of a function [M, b, g, Q] = name(q, v, u, p) for Matlab and Octave."""
+        return matlab_source(self, name)
+
+
+def equations(
+    robot: Robot,
+    method: str = "newton-euler",
+    *,
+    parameters: str | Iterable[str] | Mapping[str, Any] | None = None,
+    names: Mapping[str, str] | str | None = None,
+    rotations: str | None = None,
+    simplify: bool | None = None,
+) -> Equations:
+    """The equations of motion of a robot as formulas: M(q) vd + b(q, v) + g(q) = Q(q, v, u).
+
+    The algorithms of `pliant.dynamics` run on SymPy symbols. What comes out is multiplied out, so that what cancels
+    is gone, and put back together to be read.
+
+        print(pliant.equations(pliant.load("two_link_arm")))
+        pliant.equations(robot, parameters="masses", names={"knee": "x"}).latex()
+
+    Limits of joints and motors, closures and contacts are no part of the equations.
+
+    Args:
+        method: "newton-euler", "projected" or "lagrange"; they agree.
+        parameters: which of the robot's numbers become symbols, as for `symbolic_robot`: "all", a kind of numbers
+            ("masses"), several, or a mapping of its names to others, ``{"m_rod": "m"}``. None keeps the numbers.
+        names: of coordinates, ``{"knee": "x1"}`` by joint, or "joints" for q_JOINT; else q1, q2 and so on.
+        rotations: "euler" makes free, spherical and planar joints chains of single joints, with roll, pitch and yaw.
+        simplify: True for all formulas, however long it takes; None for those where it is quick; False for none.
+    """
+    if method not in METHODS:
+        raise PliantError(unknown_name("method", method, METHODS))
+    if not isinstance(robot, Robot):
+        raise PliantError(f"equations takes a Robot first, not {type(robot).__name__}; see pliant.load")
+    if robot.nv == 0:
+        raise PliantError(f"robot {robot.name!r} has no joint that moves, and so no equations; load it with base='free'?")
+    values: dict[Any, float] = {}
+    if parameters is not None:
+        robot, values = _with_parameters(robot, parameters)
+    if rotations is not None:
+        robot = with_single_joints(robot, rotations)
+    coordinates = coordinates_of(robot, names)
+    known = check_parameters(robot, coordinates)
+    q, v, u, t = coordinates.q, coordinates.v, coordinates.u, coordinates.t
+    tidy = Tidy(coordinates.motion, simplify)
+    terms = METHODS[method](robot, q, v)
+    M, b, g = tidy.matrix(terms.M), tidy.matrix(terms.b), tidy.matrix(terms.g)
+    Q = tidy.matrix(applied_forces(robot, q, v, u, t))
+    occurring = set().union(*(part.free_symbols for part in (M, b, g, Q)))
+    return Equations(
+        robot, method, coordinates, M, b, g, Q, {s: values.get(s) for s in known if s in occurring}, tidy
+    )  # fmt: skip
+
+
+def _with_parameters(robot: Robot, parameters: str | Iterable[str] | Mapping[str, Any]) -> tuple[Robot, dict]:
+    if isinstance(parameters, Mapping):
+        return symbolic_robot(robot, *parameters, names=parameters)
+    if isinstance(parameters, str):
+        return symbolic_robot(robot, *(WHAT if parameters == "all" else (parameters,)))
+    return symbolic_robot(robot, *parameters)
+
+
+def _column(symbols: tuple[Any, ...]) -> Any:
+    import sympy
+
+    return sympy.ImmutableMatrix(len(symbols), 1, symbols)

@@ -1,0 +1,210 @@
+"""Robots whose numbers are symbols."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pliant.errors import PliantError, unknown_name
+from pliant.robot import Body, Frame, FrameSpring, Joint, Motor, Named, Robot
+from pliant.scalar import is_constant
+from pliant.spatial import Inertia, Symmetric3, Transform, Vector
+from pliant.symbolic.coordinates import identifier, robot_symbols
+
+__all__ = ["WHAT", "SymbolicRobot", "symbolic_robot"]
+
+Scalar = Any
+
+WHAT = ("masses", "centers", "inertias", "lengths", "gravity", "armatures", "damping", "stiffness", "friction")
+"""The kinds of numbers that can become symbols."""
+
+_AXES = "xyz"
+_MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
+
+
+class SymbolicRobot(NamedTuple):
+    """A robot with symbols in place of numbers.
+
+    Attributes:
+        robot: the copy.
+        values: the number that each symbol stands for: ``M.subs(values)`` puts them back.
+    """
+
+    robot: Robot
+    values: dict[Any, float]
+
+
+def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = None) -> SymbolicRobot:
+    """A copy with chosen numbers replaced by symbols that are named after bodies and joints.
+
+    | what | symbols |
+    |---|---|
+    | "masses" | m_BODY |
+    | "centers" | c_BODY of centres of mass, with _x _y _z if several entries are not zero |
+    | "inertias" | I_BODY_xx and so on, about the centre of mass |
+    | "lengths" | l_JOINT of the joint's place in its parent, l_FRAME of other frames; rests l_SPRING of springs |
+    | "gravity" | g |
+    | "armatures" | J_JOINT, J_MOTOR as felt at the joint |
+    | "damping" | d_JOINT, d_MOTOR, d_SPRING |
+    | "stiffness" | k_JOINT, k_SPRING; h_JOINT of what hardens, r_JOINT of rests |
+    | "friction" | f_JOINT, f_MOTOR |
+
+    What is zero stays zero. Lengths and gravity are positive symbols: their signs stay where they were.
+
+    Args:
+        what: kinds of numbers, as in the table, or names of symbols; everything, if none is given.
+        names: other names or formulas for some of the symbols, ``{"m_rod": "m", "I_rod_yy": m * l**2 / 12}``.
+    """
+    makers = _Symbols(robot, what or WHAT, dict(names or {}))
+    made = makers.robot()
+    makers.check_known()
+    return SymbolicRobot(made, makers.values)
+
+
+class _Symbols:
+    """Gives out symbols, and keeps what they stand for."""
+
+    def __init__(self, robot: Robot, what: tuple[str, ...], names: dict[str, Any]):
+        self.source = robot
+        self.what = set(what)
+        self.names = names
+        self.values: dict[Any, float] = {}
+        self._offered: list[str] = []
+        self._taken = {s.name for s in robot_symbols(robot)}
+
+    def check_known(self) -> None:
+        """Raise if something was asked for that the robot does not have."""
+        for name in (*(self.what - set(WHAT)), *self.names):
+            if name not in self._offered:
+                owner = f"the numbers of robot {self.source.name!r}"
+                raise PliantError(unknown_name("symbol", name, [*WHAT, *self._offered], owner))
+
+    def scalar(self, kind: str, name: str, value: Scalar, *, is_signed: bool = False) -> Scalar:
+        """The symbol for a number, with the number's sign; what is zero or no number stays."""
+        import sympy
+
+        if not is_constant(value) or value == 0:
+            return value
+        while name in self._offered or name in self._taken:
+            name += "_"
+        self._offered.append(name)
+        if kind not in self.what and name not in self.what:
+            return value
+        chosen = self.names.get(name, name)
+        if isinstance(chosen, str):
+            chosen = sympy.Symbol(chosen, real=True) if is_signed else sympy.Symbol(chosen, positive=True)
+        chosen: Any = sympy.sympify(chosen)
+        amount = float(value) if is_signed else abs(float(value))
+        if chosen.is_Symbol:
+            known = self.values.setdefault(chosen, amount)
+            if abs(known - amount) > 1e-9 * abs(known):
+                raise PliantError(
+                    f"symbol {chosen.name!r} would stand for two numbers of {self.source.name!r}, {known:g} and "
+                    f"{amount:g} ({name}); give one of them another name"
+                )
+        return chosen if is_signed or value > 0 else -chosen
+
+    def vector(self, kind: str, name: str, p: Vector) -> Vector:
+        """Three numbers; a letter for the axis if more than one is not zero."""
+        used = [k for k in range(3) if not (is_constant(p[k]) and p[k] == 0)]
+        labels = [f"{name}_{axis}" if len(used) > 1 else name for axis in _AXES]
+        return Vector(*(self.scalar(kind, label, x) for label, x in zip(labels, p, strict=True)))
+
+    def each(self, kind: str, letter: str, owner: str, values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+        """Numbers of the dofs of one joint."""
+        name = f"{letter}_{identifier(owner)}"
+        labels = [name if len(values) == 1 else f"{name}_{k + 1}" for k in range(len(values))]
+        return tuple(self.scalar(kind, label, x) for label, x in zip(labels, values, strict=True))
+
+    # ---- the parts
+
+    def robot(self) -> Robot:
+        source = self.source
+
+        def named(old: Named[Any], make: Any) -> Named[Any]:
+            return Named(old.kind, [make(item) for item in old.values()], old.owner)
+
+        return replace(
+            source,
+            bodies=named(source.bodies, self.body),
+            joints=named(source.joints, self.joint),
+            motors=named(source.motors, self.motor),
+            frames=named(source.frames, self.frame),
+            springs=named(source.springs, self.spring),
+            gravity=self.vector("gravity", "g", source.gravity),
+        )
+
+    def body(self, body: Body) -> Body:
+        own, name = body.inertia, identifier(body.name)
+        is_massless = is_constant(own.mass) and own.mass == 0
+        center = Vector.zero() if is_massless else Vector(*_rounded(tuple(own.com())))
+        moments = _rounded(tuple(own.J if is_massless else own.about_com()), tuple(own.J))
+        mass = self.scalar("masses", f"m_{name}", own.mass)
+        place = self.vector("centers", f"c_{name}", center)
+        tensor = Symmetric3(
+            *(
+                self.scalar("inertias", f"I_{name}_{axes}", x, is_signed=axes[0] != axes[1])
+                for axes, x in zip(_MOMENTS, moments, strict=True)
+            )
+        )
+        numbers = (mass, *place, *tensor)
+        if all(is_constant(a) for a in numbers):
+            return body
+        return replace(body, inertia=Inertia.from_com(mass, place, tensor))
+
+    def joint(self, joint: Joint) -> Joint:
+        p = self.vector("lengths", f"l_{identifier(joint.name)}", joint.placement.p)
+        rest = self.scalar("stiffness", f"r_{identifier(joint.name)}", joint.rest, is_signed=True)
+        return replace(
+            joint,
+            placement=Transform(joint.placement.R, p),
+            armature=self.each("armatures", "J", joint.name, joint.armature),
+            damping=self.each("damping", "d", joint.name, joint.damping),
+            stiffness=self.each("stiffness", "k", joint.name, joint.stiffness),
+            hardening=self.each("stiffness", "h", joint.name, joint.hardening),
+            friction=self.each("friction", "f", joint.name, joint.friction),
+            rest=rest,
+        )
+
+    def motor(self, motor: Motor) -> Motor:
+        name = identifier(motor.name)
+        felt = motor.rotor_inertia if motor.gyroscopic else motor.armature
+        inertia = self.scalar("armatures", f"J_{name}", felt)
+        changes: dict[str, Any] = {}
+        if not is_constant(inertia) and motor.gyroscopic:
+            changes = {"rotor_inertia": inertia}
+        elif not is_constant(inertia):
+            # nothing else sees the gear
+            changes = {"gear": 1, "rotor_inertia": inertia}
+        return replace(
+            motor,
+            viscous_friction=self.scalar("damping", f"d_{name}", motor.viscous_friction),
+            dry_friction=self.scalar("friction", f"f_{name}", motor.dry_friction),
+            **changes,
+        )
+
+    def frame(self, frame: Frame) -> Frame:
+        p = self.vector("lengths", f"l_{identifier(frame.name)}", frame.placement.p)
+        return replace(frame, placement=Transform(frame.placement.R, p))
+
+    def spring(self, spring: FrameSpring) -> FrameSpring:
+        name = identifier(spring.name)
+        return replace(
+            spring,
+            stiffness=self.scalar("stiffness", f"k_{name}", spring.stiffness),
+            damping=self.scalar("damping", f"d_{name}", spring.damping),
+            length=self.scalar("lengths", f"l_{name}", spring.length),
+        )
+
+
+def _rounded(values: tuple[Scalar, ...], scale: tuple[Scalar, ...] | None = None) -> list[Scalar]:
+    """Numbers that went through a subtraction, without the rounding it left."""
+    sizes = [abs(x) for x in scale or values if is_constant(x)]
+    noise = 1e-14 * max(sizes, default=0)
+
+    def rounded(x: Scalar) -> Scalar:
+        if not is_constant(x):
+            return x
+        short = float(f"{x:.12g}")
+        return 0 if abs(x) <= noise else short if abs(short - x) <= noise else x
+
+    return [rounded(x) for x in values]

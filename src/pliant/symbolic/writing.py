@@ -1,0 +1,290 @@
+"""Formulas written out, as text or LaTeX, in an order that people use, with places to break long lines."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pliant.symbolic.coordinates import Coordinates
+
+__all__ = ["LatexWriter", "TextWriter", "Writer", "broken", "printed_width"]
+
+_NUMBERED = re.compile(r"q([1-9])$")
+_SHORT = re.compile(r"[cs]\d+$")
+# parameters in the order in which they are said: masses, inertias, gravity, lengths and the rest
+_ORDER = ("mM", "IJ", "g")
+# sums in brackets of up to this many characters stay on one line
+_UNBROKEN = 48
+_GREEK = (
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho",
+    "sigma", "tau", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega",
+)  # fmt: skip
+
+
+class Writer:
+    """What text and LaTeX share: the order of terms and factors. A formula is a list of pieces.
+
+    Between two pieces a line may be broken. The first piece has no sign before it unless it is a minus; the
+    others begin with " + " or " - ".
+
+    Attributes:
+        short: short names of cosines and sines that were used, and what they stand for.
+    """
+
+    def __init__(self, coordinates: Coordinates, others: Iterable[Any] = ()):
+        """A writer of formulas in these coordinates and ``others``, all other symbols that occur."""
+        self.coordinates = coordinates
+        self.short: dict[str, str] = {}
+        q, v, vd, u = coordinates.q, coordinates.v, coordinates.vd, coordinates.u
+        self._places = {s: (kind, k) for kind, part in enumerate((vd, u, q, v)) for k, s in enumerate(part)}
+        self._rates = {v[k]: (x, 1) for k in range(len(v)) if (x := coordinates.rates.get(v[k])) is not None}
+        self._rates |= {
+            vd[k]: (coordinates.rates.get(v[k], v[k]), 1 + (v[k] in coordinates.rates)) for k in range(len(v))
+        }
+        self._digits = {s: m[1] for s in q if (m := _NUMBERED.match(s.name))}
+        if len(q) > 9 or any(_SHORT.match(s.name) for s in others):
+            self._digits = {}
+
+    def pieces(self, e: Any) -> list[str]:
+        """The formula in pieces."""
+        if not e.is_Add:
+            return self._term(e)
+        found: list[str] = []
+        for term in sorted(e.args, key=self._term_order):
+            is_minus, size = _sign(term)
+            first, *rest = self._term(size)
+            sign = ("-" if is_minus else "") if not found else (" - " if is_minus else " + ")
+            found += [sign + first, *rest]
+        return found
+
+    def line(self, e: Any) -> str:
+        """The formula in one line."""
+        return "".join(self.pieces(e))
+
+    # ---- order
+
+    def _term_order(self, e: Any) -> tuple:
+        """Accelerations first, then controls, positions, velocities; last what only has cosines and sines."""
+        import sympy
+
+        used = sorted(self._places[s] for s in e.free_symbols if s in self._places)
+        names = self._parameter_order(e)
+        if not used:
+            return -1, (), 0 if e.is_Number else 1, names, ()
+        polynomial = {s for s in e.free_symbols if s in self._places and s not in _angles(e)}
+        kind = min((self._places[s][0] for s in polynomial), default=4)
+        waves = 0 if not e.has(sympy.cos, sympy.sin) else 1 if e.has(sympy.cos) else 2
+        return kind, used[0], waves, names, tuple(used)
+
+    def _factor_order(self, e: Any) -> tuple:
+        import sympy
+
+        base = e.base if e.is_Pow else e
+        used = [self._places[s] for s in base.free_symbols if s in self._places]
+        if not used:
+            return 0, base.is_Add, self._parameter_order(base), ()
+        if isinstance(base, sympy.cos | sympy.sin):
+            return 1, isinstance(base, sympy.sin), str(base), ()
+        motion = base.free_symbols - _angles(base)
+        return (2 if motion.isdisjoint(self._places) else 3), base.is_Add, "", (min(used), str(base))
+
+    def _parameter_order(self, e: Any) -> str:
+        names = sorted((_rank(s.name), s.name) for s in e.free_symbols)
+        return " ".join(f"{rank}{name}" for rank, name in names)
+
+    # ---- parts
+
+    def _term(self, e: Any) -> list[str]:
+        """A product: a number, then factors; at most one of them is broken, the last sum."""
+        if e.is_Mul:
+            number, factors = e.as_coeff_mul()
+            below = [f for f in factors if f.is_Pow and f.exp.is_negative]
+            above = sorted((f for f in factors if f not in below), key=self._factor_order)
+            return self._product(number, above, [f.base**-f.exp for f in below])
+        if e.is_Pow and e.exp.is_negative:
+            return self._product(e.func(1, 1), [], [e.base**-e.exp])
+        return [self._factor(e)] if not e.is_Add else self._enclosed(e)
+
+    def _product(self, number: Any, above: Sequence[Any], below: Sequence[Any]) -> list[str]:
+        is_minus, size = _sign(number)
+        found = ["-" if is_minus else ""]
+        parts: list[list[str]] = []
+        text = self._number(size)
+        if text != "1" or not above:
+            parts.append([text])
+        for factor in above:
+            parts.append(self._enclosed(factor) if factor.is_Add else [self._factor(factor)])
+        for k, part in enumerate(parts):
+            found[-1] += (" " if k else "") + part[0]
+            found += part[1:]
+        return self._divided(found, below) if below else found
+
+    def _enclosed(self, e: Any) -> list[str]:
+        inner = self.pieces(e)
+        inner[0] = "(" + inner[0]
+        inner[-1] += ")"
+        whole = "".join(inner)
+        return [whole] if self._width(whole) <= _UNBROKEN else inner
+
+    def _factor(self, e: Any) -> str:
+        import sympy
+
+        if e.is_Number:
+            return self._number(e)
+        if e.is_Symbol:
+            return self._symbol(e)
+        if isinstance(e, sympy.cos | sympy.sin):
+            return self._wave("cos" if isinstance(e, sympy.cos) else "sin", e.args[0])
+        if e.is_Pow and e.exp.is_Integer and e.exp.is_positive:
+            return self._power(e.base, int(e.exp))
+        return self._other(e)
+
+    def _wave(self, name: str, angle: Any) -> str:
+        parts = angle.as_coefficients_dict()
+        if all(s in self._digits and k == 1 for s, k in parts.items()):
+            digits = "".join(sorted(self._digits[s] for s in parts))
+            short = self._short_wave(name[0], digits)
+            self.short[short] = f"{self._function(name)}({self.line(angle)})"
+            return short
+        return f"{self._function(name)}({self.line(angle)})"
+
+    def _width(self, text: str) -> int:
+        raise NotImplementedError
+
+    def _number(self, number: Any) -> str:
+        raise NotImplementedError
+
+    def _symbol(self, symbol: Any) -> str:
+        raise NotImplementedError
+
+    def _power(self, base: Any, exponent: int) -> str:
+        raise NotImplementedError
+
+    def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
+        raise NotImplementedError
+
+    def _short_wave(self, letter: str, digits: str) -> str:
+        raise NotImplementedError
+
+    def _function(self, name: str) -> str:
+        raise NotImplementedError
+
+    def _other(self, e: Any) -> str:
+        raise NotImplementedError
+
+
+class TextWriter(Writer):
+    """Plain text: ``1/2 m l^2 s2 q1'^2``, where ' is the rate with time."""
+
+    def _width(self, text: str) -> int:
+        return len(text)
+
+    def _number(self, number: Any) -> str:
+        return f"{float(number):.6g}" if number.is_Float else str(number)
+
+    def _symbol(self, symbol: Any) -> str:
+        base, dots = self._rates.get(symbol, (symbol, 0))
+        return base.name + "'" * dots
+
+    def _power(self, base: Any, exponent: int) -> str:
+        if base.is_Symbol:
+            return f"{self._symbol(base)}^{exponent}"
+        return f"{self._factor(base)}^{exponent}" if base.is_Function else f"({self.line(base)})^{exponent}"
+
+    def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
+        parts = [f"({self.line(e)})" if e.is_Add else self._factor(e) for e in below]
+        return [*above[:-1], above[-1] + "".join(f" / {p}" for p in parts)]
+
+    def _short_wave(self, letter: str, digits: str) -> str:
+        return letter + digits
+
+    def _function(self, name: str) -> str:
+        return name
+
+    def _other(self, e: Any) -> str:
+        if e.is_Function and all(a.is_Symbol for a in e.args):
+            return f"{e.func.__name__}({', '.join(self._symbol(a) for a in e.args)})"
+        return str(e)
+
+
+class LatexWriter(Writer):
+    r"""LaTeX that Matplotlib understands, too: ``\frac{1}{2} m l^{2} s_{2} \dot{q}_{1}^{2}``."""
+
+    def _width(self, text: str) -> int:
+        return printed_width(text)
+
+    def _number(self, number: Any) -> str:
+        if number.is_Float:
+            text = f"{float(number):.6g}"
+            mantissa, e, exponent = text.partition("e")
+            return f"{mantissa} \\times 10^{{{int(exponent)}}}" if e else text
+        return str(number) if number.is_Integer else f"\\frac{{{number.p}}}{{{number.q}}}"
+
+    def _symbol(self, symbol: Any) -> str:
+        base, dots = self._rates.get(symbol, (symbol, 0))
+        letter, *below = base.name.split("_")
+        match = re.fullmatch(r"([A-Za-z]+)(\d+)", letter)
+        if match:
+            letter, below = match[1], [match[2], *below]
+        letter = f"\\{letter}" if letter in _GREEK else letter if len(letter) == 1 else f"\\mathrm{{{letter}}}"
+        if dots:
+            letter = f"\\{'d' * dots}ot{{{letter}}}"
+        parts = [b if len(b) == 1 or b.isdigit() or set(b) <= set("xyz") else f"\\mathrm{{{b}}}" for b in below if b]
+        return letter + ("_{" + "\\,".join(parts) + "}" if parts else "")
+
+    def _power(self, base: Any, exponent: int) -> str:
+        if base.is_Symbol or base.is_Function:
+            return f"{self._factor(base)}^{{{exponent}}}"
+        return f"({self.line(base)})^{{{exponent}}}"
+
+    def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
+        bottom = " ".join(f"({self.line(e)})" if e.is_Add and len(below) > 1 else self.line(e) for e in below)
+        return [f"\\frac{{{''.join(above)}}}{{{bottom}}}"]
+
+    def _short_wave(self, letter: str, digits: str) -> str:
+        return f"{letter}_{{{digits}}}"
+
+    def _function(self, name: str) -> str:
+        return f"\\{name}"
+
+    def _other(self, e: Any) -> str:
+        import sympy
+
+        if e.is_Function and all(a.is_Symbol for a in e.args):
+            return f"\\mathrm{{{e.func.__name__}}}({', '.join(self._symbol(a) for a in e.args)})"
+        return sympy.latex(e, symbol_names={s: self._symbol(s) for s in e.free_symbols})
+
+
+def broken(pieces: Sequence[str], width: int, measure: Any = len) -> list[str]:
+    """Pieces as lines of at most ``width``, or of one piece where that is longer."""
+    lines = [pieces[0]]
+    for piece in pieces[1:]:
+        if measure(lines[-1] + piece) <= width:
+            lines[-1] += piece
+        else:
+            lines.append(piece.lstrip(" "))
+    return lines
+
+
+def printed_width(latex: str) -> int:
+    """About how many characters wide LaTeX is in print."""
+    text = re.sub(r"\\frac\{(\w+)\}\{(\w+)\}", lambda m: max(m[1], m[2], key=len), latex)
+    text = re.sub(r"\\(?:d?dot|mathrm)", "", text)
+    return len(re.sub(r"[{}^_&]|\\,", "", re.sub(r"\\[a-z]+", "x", text)))
+
+
+def _sign(e: Any) -> tuple[bool, Any]:
+    number = e if e.is_Number else e.as_coeff_mul()[0]
+    return (True, -e) if number.is_negative else (False, e)
+
+
+def _rank(name: str) -> int:
+    return next((k for k, letters in enumerate(_ORDER) if name[0] in letters), len(_ORDER))
+
+
+def _angles(e: Any) -> set[Any]:
+    """Symbols that occur inside cosines and sines only."""
+    import sympy
+
+    waves = e.atoms(sympy.cos, sympy.sin)
+    outside = e.xreplace({wave: sympy.Integer(2) for wave in waves}).free_symbols
+    return set().union(*(wave.free_symbols for wave in waves)) - outside

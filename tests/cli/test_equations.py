@@ -1,0 +1,79 @@
+"""The command `pliant equations`, run as a program is."""
+
+import subprocess
+import sys
+
+import pytest
+
+from pliant.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    code = stop.value.code
+    return (0 if code is None else int(code)), out, err
+
+
+def test_text_fits_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in (60, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        code, out, _ = run(capsys, "equations", "two_link_arm")
+        assert code == 0
+        assert "M22 = 0.2" in out
+        assert max(map(len, out.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("form, sign", [
+    ("--latex", r"\begin{aligned}"), ("--markdown", "$$"), ("--python", "def "), ("--c", "#include <math.h>"),
+    ("--matlab", "function ["),
+])  # fmt: skip
+def test_forms(capsys: pytest.CaptureFixture[str], form: str, sign: str) -> None:
+    code, out, _ = run(capsys, "equations", "pendulum", form)
+    assert code == 0
+    assert sign in out
+
+
+def test_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """M = m (l/2)^2 + I of the shipped pendulum, 0.75 kg m^2, from the printed source."""
+    _, out, _ = run(capsys, "equations", "pendulum", "--python")
+    namespace: dict = {}
+    exec(out, namespace)
+    function = next(f for name, f in namespace.items() if callable(f) and not name.startswith("_"))
+    M, *_ = function([0.3], [0.0], [0.0])
+    assert M[0][0] == pytest.approx(0.75)
+
+
+def test_symbols_names_and_methods(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [
+        run(capsys, "equations", "pendulum", "--symbols", "masses,gravity", "--names", "hinge=x", "--method", method)[1]
+        for method in ("newton-euler", "projected", "lagrange")
+    ]
+    assert "x''" in texts[0]
+    assert "m_rod" in texts[0]
+    assert " g" in texts[0]
+    assert len(set(texts)) == 1, "the methods agree"
+    _, renamed, _ = run(capsys, "equations", "pendulum", "--symbols", "m_rod=m,gravity=gravity")
+    assert "m_rod" not in renamed
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (("pendulumm",), "did you mean 'pendulum'"),
+    (("pendulum", "--latex", "--c"), "--latex and --c are two forms"),
+    (("pendulum", "--method", "euler"), "no method named 'euler'"),
+    (("pendulum", "--symbols", "m_rot"), "did you mean 'm_rod'"),
+    (("pendulum", "--symbols", "a,,b"), "nothing between two commas"),
+    (("nowhere.urdf",), "nowhere.urdf"),
+])  # fmt: skip
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = run(capsys, "equations", *arguments)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "pliant", "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "equations" in done.stdout

@@ -1,0 +1,304 @@
+"""Side files: every table against the methods of Robot that it stands for; order, patterns, the example, the page."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from side_files import EXAMPLE, QUADRUPED, ROOT, Write, assert_same, refused
+
+import pliant
+from pliant.formats.side_file import SideFile
+from pliant.formats.side_tables import TABLES
+from pliant.robot import Limits, Robot
+
+ROTORS = '[motors."*"]\nrotor_inertia = 1e-4\n'
+
+
+# ---- what each table does
+
+
+def test_empty_file_changes_nothing(toml: Write, arm: Robot) -> None:
+    assert_same(pliant.read_side_file(arm, toml("# nothing\n")), arm)
+
+
+def test_gravity(toml: Write, arm: Robot) -> None:
+    assert_same(pliant.read_side_file(arm, toml("gravity = [0, 0.5, -1.62]")), arm.with_gravity(0, 0.5, -1.62))
+
+
+def test_every_key_of_a_motor(toml: Write, arm: Robot) -> None:
+    path = toml("""
+        [motors.elbow]
+        gear = 9
+        rotor_inertia = 5e-5
+        effort_limit = 40
+        velocity_limit = inf
+        control = "position"
+        kp = 80
+        kd = 2.5
+        viscous_friction = 0.1
+        dry_friction = 0.2
+        no_load_speed = 30
+        gyroscopic = true
+        rotor_axis = [0, 0, 1]
+    """)
+    values = dict(
+        gear=9, rotor_inertia=5e-5, effort_limit=40, velocity_limit=float("inf"), control="position", kp=80, kd=2.5,
+        viscous_friction=0.1, dry_friction=0.2, no_load_speed=30, gyroscopic=True,
+    )  # fmt: skip
+    assert_same(
+        pliant.read_side_file(arm, path), arm.with_motor("elbow", **values).with_motors(rotor_axis=[None, (0, 0, 1)])
+    )
+
+
+def test_motor_is_added_where_there_is_none(toml: Write) -> None:
+    passive = pliant.load("double_pendulum")
+    made = pliant.read_side_file(passive, toml("[motors.elbow]\ngear = 50\n"))
+    assert_same(made, passive.with_motor("elbow", gear=50))
+
+
+def test_second_motor_by_its_own_name(toml: Write, arm: Robot) -> None:
+    text = '[motors.boost]\njoint = "elbow"\ngear = 3\n'
+    two = pliant.read_side_file(arm, toml(text))
+    assert_same(two, arm.with_motor("elbow", name="boost", gear=3))
+    # the name of a motor means it, the name of a joint the motor of its name
+    again = pliant.read_side_file(two, toml("[motors.boost]\ngear = 4\n[motors.elbow]\ngear = 5\n"))
+    assert [again.motors[name].gear for name in ("boost", "elbow", "shoulder")] == [4, 5, 1]
+
+
+def test_joint_means_its_motor_of_another_name(toml: Write) -> None:
+    robot = pliant.load("double_pendulum").with_motor("elbow", name="drive")
+    made = pliant.read_side_file(robot, toml("[motors.elbow]\ngear = 7\n"))
+    assert list(made.motors) == ["drive"] and made.motors["drive"].gear == 7
+
+
+def test_joint_with_several_motors_is_ambiguous(toml: Write) -> None:
+    robot = pliant.load("double_pendulum").with_motor("elbow", name="a").with_motor("elbow", name="b")
+    refused(toml("[motors.elbow]\ngear = 7\n"), robot, "[motors.elbow]", "'a', 'b'", "[motors.a]", line=1)
+
+
+def test_every_key_of_a_joint(toml: Write, arm: Robot) -> None:
+    path = toml("""
+        [joints.elbow]
+        damping = 0.3
+        friction = [0.1]
+        armature = 0.02
+        limits = [-1, inf]
+        stiffness = 50
+        hardening = 20
+        backlash = 0.01
+        rest = 0.2
+        restitution = 0.5
+        locked = true
+    """)
+    kept = arm.joints["elbow"].limits
+    made = arm.with_joint(
+        "elbow", damping=0.3, friction=0.1, armature=0.02, stiffness=50, hardening=20, backlash=0.01, rest=0.2,
+        restitution=0.5, locked=True, limits=Limits(-1, float("inf"), kept.velocity, kept.effort),
+    )  # fmt: skip
+    assert_same(pliant.read_side_file(arm, path), made)
+
+
+def test_frames_in_order_one_on_the_other(toml: Write, arm: Robot) -> None:
+    path = toml("""
+        [frames.middle]
+        body = "forearm"
+        position = [0, 0, 0.2]
+        [frames.tilted]
+        body = "middle"
+        rpy = [0.1, 0.2, 0.3]
+    """)
+    made = arm.with_frame("middle", "forearm", (0, 0, 0.2)).with_frame("tilted", "middle", rpy=(0.1, 0.2, 0.3))
+    assert_same(pliant.read_side_file(arm, path), made)
+
+
+def test_flexibility_at_a_joint(toml: Write, arm: Robot) -> None:
+    keys = "stiffness = 1e4\ndamping = 10\ninertia = 1e-3\nhardening = 5\nbacklash = 0.01\n"
+    keys += 'kind = "revolute"\naxis = [0, 1, 0]\nname = "belt"\n'
+    made = arm.with_flexibility(
+        "elbow", stiffness=1e4, damping=10, inertia=1e-3, hardening=5, backlash=0.01, kind="revolute", axis=(0, 1, 0),
+        name="belt",
+    )  # fmt: skip
+    assert_same(pliant.read_side_file(arm, toml(f"[flexibilities.elbow]\n{keys}")), made)
+
+
+def test_flexibility_at_a_fixed_joint_and_within_a_link(toml: Write) -> None:
+    arm = pliant.load("two_link_arm")
+    text = """
+        [frames.cut]
+        body = "forearm"
+        position = [0, 0, 0.1]
+        [flexibilities.cut]
+        stiffness = [1e3, 2e3, 3e3]
+        damping = [1, 2, 3]
+        share = 0.4
+        normal = [0, 0, 1]
+        beyond = ["wrist"]
+    """
+    made = arm.with_frame("cut", "forearm", (0, 0, 0.1)).with_flexibility(
+        "cut", stiffness=(1e3, 2e3, 3e3), damping=(1, 2, 3), share=0.4, normal=(0, 0, 1), beyond=["wrist"]
+    )
+    assert_same(pliant.read_side_file(arm, toml(text)), made)
+    quadruped = pliant.load("quadruped")
+    made = quadruped.with_flexibility("lf_ankle", stiffness=(10, 20, 30))
+    assert_same(pliant.read_side_file(quadruped, toml("[flexibilities.lf_ankle]\nstiffness = [10, 20, 30]")), made)
+
+
+def test_backlash_between_stops_and_in_a_spring(toml: Write, arm: Robot) -> None:
+    keys = 'width = 0.01\nrestitution = 0.3\ninertia = 1e-4\nname = "play"\n'
+    made = arm.with_backlash("elbow", 0.01, restitution=0.3, inertia=1e-4, name="play")
+    assert_same(pliant.read_side_file(arm, toml(f"[backlash.elbow]\n{keys}")), made)
+    # flexibilities come first, so the play is in the spring, wherever the tables are
+    both = "[backlash.elbow]\nwidth = 0.01\n[flexibilities.elbow]\nstiffness = 1e4\n" + ROTORS
+    made = arm.with_motors(rotor_inertia=1e-4).with_flexibility("elbow", stiffness=1e4, backlash=0.01)
+    assert_same(pliant.read_side_file(arm, toml(both)), made)
+
+
+@pytest.mark.parametrize(
+    ("keys", "options"),
+    [
+        ("radius = 0.02\nfriction = 0.6\nrestitution = 0.1", dict(radius=0.02, friction=0.6, restitution=0.1)),
+        ("box = [0.1, 0.2, 0.3]", dict(box=(0.1, 0.2, 0.3))),
+        ("radius = 0.02\nlength = 0.1", dict(radius=0.02, length=0.1)),
+        ('points = [[0, 0, 0],\n [0.1, 0, 0]]\nname = "sole"', dict(points=[(0, 0, 0), (0.1, 0, 0)], name="sole")),
+        ("", {}),
+    ],
+)
+def test_contacts(keys: str, options: dict, toml: Write) -> None:
+    quadruped = pliant.load("quadruped")
+    path = toml(f"[contacts.lf_foot]\n{keys}")
+    assert_same(pliant.read_side_file(quadruped, path), quadruped.with_contact("lf_foot", **options))
+
+
+# ---- order, and patterns
+
+
+def test_order_of_the_tables_does_not_matter(toml: Write, arm: Robot) -> None:
+    parts = [
+        "gravity = [0, 0, -1]",
+        "[contacts.tip]\nradius = 0.01",
+        "[backlash.shoulder]\nwidth = 0.01",
+        "[flexibilities.tip]\nstiffness = [1e3, 1e3, 1e3]",
+        "[flexibilities.elbow]\nstiffness = 1e4",
+        '[motors."*"]\nrotor_inertia = 1e-4',
+        '[joints."*"]\nfriction = 0.1',
+        '[frames.tip]\nbody = "forearm"\nposition = [0, 0, 0.3]',
+    ]
+    # gravity has no table, so it stays on top
+    backward = pliant.read_side_file(arm, toml("\n".join(parts)))
+    forward = pliant.read_side_file(arm, toml("\n".join([parts[0], *parts[:2:-1], *parts[2:0:-1]])))
+    made = arm.with_gravity(0, 0, -1).with_frame("tip", "forearm", (0, 0, 0.3))
+    made = made.with_joint("shoulder", friction=0.1).with_joint("elbow", friction=0.1)
+    made = made.with_motors(rotor_inertia=1e-4)
+    made = made.with_flexibility("tip", stiffness=(1e3, 1e3, 1e3)).with_flexibility("elbow", stiffness=1e4)
+    made = made.with_backlash("shoulder", 0.01).with_contact("tip", radius=0.01)
+    assert_same(backward, made)
+    # within a table, the order of the file stays
+    assert forward.tree() == made.tree() and forward.motors == made.motors
+
+
+def test_later_tables_win_key_by_key(toml: Write) -> None:
+    quadruped = pliant.load("quadruped")
+    path = toml("""
+        [motors."*"]
+        control = "position"   # alone it would lack a gain, which comes later
+        rotor_inertia = 1e-4
+        [motors."*_hip_*"]
+        kp = 100
+        [motors."[lr]?_knee"]
+        kp = 200
+        [motors.lf_knee]
+        kp = 300
+        [flexibilities."*_knee"]
+        stiffness = 1e3
+        damping = 1
+        [flexibilities.rh_knee]
+        stiffness = 2e3
+        [joints."*_knee"]
+        friction = 0.1
+        [joints."*"]
+        friction = 0.2
+    """)
+    robot = pliant.read_side_file(quadruped, path)
+    gains = {m.name: m.kp for m in robot.motors.values()}
+    assert gains["lf_knee"] == 300 and gains["rh_knee"] == 200 and gains["rf_hip_pitch"] == 100
+    assert {m.control for m in robot.motors.values()} == {"position"}
+    springs = {name: (robot.joints[name].stiffness, robot.joints[name].damping) for name in robot.flexibilities}
+    assert len(springs) == 4
+    assert springs["lf_knee_flexibility"] == ((1e3,), (1,)) and springs["rh_knee_flexibility"] == ((2e3,), (1,))
+    assert robot.joints["lf_knee"].friction == (0.2,)
+
+
+def test_patterns_for_joints_leave_the_base_alone(toml: Write) -> None:
+    robot = pliant.read_side_file(pliant.load("quadruped"), toml('[joints."*"]\ndamping = 0.5\nlimits = [-1, 1]\n'))
+    assert robot.joints["root_joint"].damping == (0,) * 6
+    assert {j.damping for j in robot.joints.values() if j.kind.nv == 1} == {(0.5,)}
+    # by its name, it can be changed
+    named = pliant.read_side_file(robot, toml("[joints.root_joint]\ndamping = [0, 0, 0, 1, 1, 1]\n"))
+    assert named.joints["root_joint"].damping == (0, 0, 0, 1, 1, 1)
+
+
+def test_patterns_for_motors_add_none(toml: Write) -> None:
+    acrobot = pliant.load("acrobot")  # its shoulder has no motor
+    assert list(pliant.read_side_file(acrobot, toml('[motors."*"]\ngear = 2\n')).motors) == ["elbow"]
+    words = ("'sh*'", "matches none", "'elbow'", "to add one, give the name of its joint")
+    refused(toml('[motors."sh*"]\ngear = 2\n'), acrobot, '[motors."sh*"]', *words, line=1)
+    # but one that the file has added before is there
+    text = '[motors.shoulder]\nkp = 1\n[motors."*"]\ngear = 3\n'
+    assert [m.gear for m in pliant.read_side_file(acrobot, toml(text)).motors.values()] == [3, 3]
+
+
+def test_pattern_for_flexibilities_means_one_kind_of_thing(toml: Write, arm: Robot) -> None:
+    framed = arm.with_frame("elbow_cover", "forearm", (0, 0, 0.1)).with_motors(rotor_inertia=1e-4)
+    robot = pliant.read_side_file(framed, toml('[flexibilities."*"]\nstiffness = 1e4\n'))
+    assert list(robot.flexibilities) == ["shoulder_flexibility", "elbow_flexibility"]
+    robot = pliant.read_side_file(framed, toml('[flexibilities."*_cover"]\nstiffness = [1e3, 1e3, 1e3]\n'))
+    assert list(robot.flexibilities) == ["elbow_cover_flexibility"]
+
+
+def test_pattern_for_contacts_skips_bodies_within_springs(toml: Write) -> None:
+    text = ROTORS + '[flexibilities."lf_knee"]\nstiffness = 1e3\n[contacts."lf_*"]\n'
+    robot = pliant.read_side_file(pliant.load("quadruped"), toml(text))
+    assert list(robot.contacts) == ["lf_hip", "lf_thigh", "lf_shank", "lf_foot"]
+
+
+def test_name_with_a_bracket_is_a_name_first(toml: Write) -> None:
+    builder = pliant.RobotBuilder("b").body("rod", mass=1, inertia=(1, 0, 0, 1, 0, 1))
+    robot = builder.joint("hinge[0]", "revolute", "world", "rod").motor("hinge[0]", rotor_inertia=1).build()
+    text = (
+        '[motors."hinge[0]"]\ngear = 2\n[joints."hinge[0]"]\ndamping = 1\n[flexibilities."hinge[0]"]\nstiffness = 9\n'
+    )
+    made = robot.with_motor("hinge[0]", gear=2).with_joint("hinge[0]", damping=1)
+    assert_same(pliant.read_side_file(robot, toml(text)), made.with_flexibility("hinge[0]", stiffness=9))
+
+
+# ---- the example and the page
+
+
+def test_example_is_what_python_would_write() -> None:
+    robot = pliant.load(EXAMPLE)
+    legs = [f"{leg}_" for leg in ("lf", "lh", "rf", "rh")]
+    made = QUADRUPED.with_frame("lf_shank_middle", "lf_shank", (0, 0, -0.1))
+    for leg in legs:
+        limits = replace(made.joints[f"{leg}knee"].limits, lower=-2.6, upper=2.6)
+        made = made.with_joint(f"{leg}knee", friction=0.1, limits=limits)
+    made = made.with_motors(gear=9, rotor_inertia=5e-5, control="position", kp=120, kd=3)
+    made = made.with_motors([f"{leg}knee" for leg in legs], kp=160, gyroscopic=True)
+    for leg in legs:
+        made = made.with_flexibility(f"{leg}knee", stiffness=300, damping=0.5)
+    made = made.with_flexibility("lf_shank_middle", stiffness=(2e3, 2e3, 2e3), damping=0.5)
+    for leg in legs:
+        made = made.with_backlash(f"{leg}hip_roll", 0.002)
+    assert_same(robot, made.with_contacts(*(f"{leg}foot" for leg in legs), radius=0.02, friction=0.8))
+
+
+def test_page_has_every_key_and_its_files_are_right(toml: Write) -> None:
+    page = (ROOT / "docs" / "side_file.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## `\[(\w+)\.\w+\]`[^\n]*\n(.*?)(?=^## |\Z)", page, re.M | re.S))
+    assert list(sections) == [table.name for table in TABLES], "in the order in which they are put on"
+    for table in TABLES:
+        rows = re.findall(r"^\| `(\w+)` \|", sections[table.name], re.M)
+        assert sorted(rows) == sorted(table.keys)
+    blocks = re.findall(r"^```toml\n(.*?)^```", page, re.M | re.S)
+    assert blocks
+    for block in blocks:
+        SideFile(toml(block))

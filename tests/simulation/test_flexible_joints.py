@@ -1,0 +1,279 @@
+"""Flexible joints against systems written by hand: rotor, spring and link, and what they keep."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import minimize_scalar
+
+import pliant
+from pliant import ExternalForce
+from pliant.robot import Revolute, Robot, RobotBuilder
+from pliant.scalar import sin
+
+EXACT = {"integrator": "dormand-prince", "rtol": 1e-10, "atol": 1e-13}
+TIGHT = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-14}
+G = 9.81
+
+
+def two_masses(I=0.1, J=1.0, k=100.0, nu=0.0, If=0.0, **values) -> Robot:
+    builder = RobotBuilder("two masses").gravity(0, 0, 0)
+    builder.body("link", 1, (0, 0, 0), (I, 0, 0, I, 0, I))
+    builder.joint("axle", "revolute", "world", "link", axis=(0, 0, 1))
+    robot = builder.build().with_motor("axle", rotor_inertia=J)
+    return robot.with_flexibility("axle", stiffness=k, damping=nu, inertia=If, **values)
+
+
+def run(robot: Robot, duration: float, q, v, *, dt: float = 1e-2, controller=None, u=None, **options) -> pliant.Log:
+    sim = pliant.Simulation(robot, dt=dt, **options)
+    sim.reset(q=q, v=v)
+    return sim.run(duration, controller, u=u)
+
+
+# ---- the system of rotor, spring and link
+
+
+@pytest.mark.parametrize("If", [0, 0.05])
+def test_rotor_spring_and_link_move_as_their_equations_say(If):
+    """(I + If) x1'' + I x2'' = -k x1 - nu x1' + f,  I (x1'' + x2'') + J x2'' = u + f; u is held for 50 ms."""
+    I, J, k, nu = 0.3, 0.2, 60.0, 0.4
+    held = np.random.default_rng(0).uniform(-5, 5, 40)
+    robot = two_masses(I, J, k, nu, If)
+    push = ExternalForce("link", torque=lambda t: (0, 0, 2 * sin(7 * t)))
+    start = [0.1, -0.2, 0.5, 1.0]
+    log = run(
+        robot, 2, start[:2], start[2:], dt=0.05, forces=[push], **EXACT,
+        controller=lambda t, q, v: [held[round(t / 0.05)]],
+    )  # fmt: skip
+    M = np.array([[I + If, I], [I, I + J]])
+    y = np.array(start)
+    for n, u in enumerate(held):
+
+        def rate(t, y, u=u):
+            f = 2 * np.sin(7 * t)
+            return [*y[2:], *np.linalg.solve(M, [-k * y[0] - nu * y[2] + f, u + f])]
+
+        y = solve_ivp(rate, (0.05 * n, 0.05 * (n + 1)), y, **TIGHT).y[:, -1]
+        np.testing.assert_allclose([*log.q[n + 1], *log.v[n + 1]], y, rtol=0, atol=1e-8)
+
+
+def test_an_arm_under_gravity_is_that_of_spong():
+    """M(q) q'' + c + g = k (theta - q) + nu (theta' - q'),  J theta'' = u - k (theta - q) - nu (theta' - q')."""
+    k, nu, J = np.array([400.0, 250.0]), np.array([1.0, 0.5]), np.array([0.3, 0.2])
+    u = np.array([6.0, -2.0])
+    robot = pliant.load("double_pendulum")
+    for i, name in enumerate(("shoulder", "elbow")):
+        robot = robot.with_motor(name, rotor_inertia=J[i])
+        robot = robot.with_flexibility(name, stiffness=k[i], damping=nu[i])
+
+    def rate(t, y):
+        (q1, q2), theta, (v1, v2), w = y[:2], y[2:4], y[4:6], y[6:]
+        m = 1.2  # rods of a metre, see the file
+        c2, s2 = np.cos(q2), np.sin(q2)
+        M = m * np.array([[5 / 3 + c2, 1 / 3 + c2 / 2], [1 / 3 + c2 / 2, 1 / 3]])
+        c = m * s2 / 2 * np.array([-2 * v1 * v2 - v2**2, v1**2])
+        g = m * G * np.array([1.5 * np.sin(q1) + 0.5 * np.sin(q1 + q2), 0.5 * np.sin(q1 + q2)])
+        pull = k * (theta - y[:2]) + nu * (w - y[4:6])
+        return [v1, v2, *w, *np.linalg.solve(M, pull - c - g), *((u - pull) / J)]
+
+    links, motors = np.array([0.9, -0.4]), np.array([0.95, -0.5])
+    q0 = np.ravel(np.column_stack([links - motors, motors]))
+    log = run(robot, 2, q0, np.zeros(4), u=u, **EXACT)
+    y = solve_ivp(rate, (0, 2), [*links, *motors, 0, 0, 0, 0], t_eval=log.t, **TIGHT).y.T
+    np.testing.assert_allclose(log.q[:, 0::2] + log.q[:, 1::2], y[:, :2], atol=1e-7)
+    np.testing.assert_allclose(log.q[:, 1::2], y[:, 2:4], atol=1e-7)
+    np.testing.assert_allclose(log.v[:, 1::2], y[:, 6:], atol=1e-6)
+
+
+def test_sliding_joints_too():
+    """The cart of a cart-pole on a spring: with the pole hanging still, two masses again."""
+    rigid = pliant.load("cart_pole")
+    slide = next(n for n, j in rigid.joints.items() if j.kind.name == "prismatic")
+    robot = rigid.with_motor(slide, rotor_inertia=2.0).with_flexibility(slide, stiffness=500)
+    assert robot.joints[f"{slide}_flexibility"].kind.name == "prismatic"
+    M, rigid_M = pliant.mass_matrix(robot, robot.neutral()), pliant.mass_matrix(rigid, rigid.neutral())
+    np.testing.assert_allclose(M[:2, :2], rigid_M[0, 0] + np.diag([0, 2.0]), rtol=1e-14)
+    np.testing.assert_allclose(M[2, :2], rigid_M[1, 0], rtol=1e-14)
+
+
+# ---- resonance and antiresonance
+
+
+I2, J2, K2 = 0.1, 1.0, 100.0
+RESONANCE = np.sqrt(K2 * (1 / J2 + 1 / I2))  # 33.166 rad/s
+ANTIRESONANCE = np.sqrt(K2 / I2)  # of the motor: the link swings alone
+
+
+def test_free_oscillation_has_the_frequency_of_two_masses():
+    robot = two_masses(I2, J2, K2)
+    log = run(robot, 5, [0.1, 0], [0, 0], dt=1e-3, **EXACT)
+    x, v, t = log.q[:, 0], log.v[:, 0], log.t
+    # where the deflection is zero, by Newton's step from the nearest sample; the error of that is w^2 dt^3
+    n = np.flatnonzero(x[:-1] * x[1:] < 0)
+    crossings = t[n] - x[n] / v[n] * (1 + (RESONANCE * x[n] / v[n]) ** 2 / 3)
+    found = np.pi * (len(n) - 1) / (crossings[-1] - crossings[0])
+    np.testing.assert_allclose(found, RESONANCE, rtol=1e-8)
+
+
+def linear_system(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """A, b of y' = A y + b u about rest, y = (q, v), from Pliant's own derivatives."""
+    zero = np.zeros(robot.nv)
+    by_q, by_v, by_tau = pliant.jacobian(pliant.forward_dynamics, robot, ("q", "v", "tau"))(zero, zero, zero)
+    spring = -np.diag([K2, 0])
+    A = np.block([[np.zeros((2, 2)), np.eye(2)], [by_q + by_tau @ spring, by_v]])
+    return A, np.concatenate([[0, 0], by_tau[:, 1]])
+
+
+def test_the_motor_stands_still_at_the_antiresonance():
+    """Of motor position by motor torque: zeros at sqrt(k / I); of link position by motor torque there are none."""
+    robot = two_masses(I2, J2, K2)
+    A, b = linear_system(robot)
+    np.testing.assert_allclose(sorted(abs(np.linalg.eigvals(A).imag))[-1], RESONANCE, rtol=1e-12)
+
+    def response(w):
+        return np.linalg.solve(1j * w * np.eye(4) - A, b)
+
+    least = minimize_scalar(lambda w: abs(response(w)[1]), (20, 30, 33), tol=1e-12).x
+    np.testing.assert_allclose(least, ANTIRESONANCE, rtol=1e-8)
+    assert abs(response(ANTIRESONANCE)[:2].sum()) > 1e-3
+    # from the other side, by a torque on the link, it is sqrt(k / J)
+    other = np.linalg.solve(np.eye(4) * 1j * np.sqrt(K2 / J2) - A, np.concatenate([[0, 0], [1 / I2, 0]]))
+    assert abs(other[:2].sum()) < 1e-12 * abs(other[1])
+
+
+def test_the_same_from_simulated_motion():
+    """Driven by sin(w t) and started on the forced swing, the motor's amplitude is (w_a^2 - w^2) / (J w^2 (w^2 - w_r^2))."""
+    robot = two_masses(I2, J2, K2)
+    frequencies = ANTIRESONANCE + np.array([-0.02, -0.01, 0.01, 0.02])
+    amplitudes = []
+    for w in [*frequencies, ANTIRESONANCE]:
+        motor = (ANTIRESONANCE**2 - w**2) / (J2 * w**2 * (w**2 - RESONANCE**2))
+        deflection = -1 / (J2 * (w**2 - RESONANCE**2)) * -1
+        push = robot.with_motor("axle", law=lambda u, q, v, t, w=w: sin(w * t))
+        log = run(push, 2, [0, 0], [deflection * w, motor * w], dt=1e-2, **EXACT)
+        s = np.sin(w * log.t)
+        amplitudes.append(s @ log.q[:, 1] / (s @ s))
+        np.testing.assert_allclose(log.q[:, 1], motor * s, atol=1e-10)
+    # the zero of the line through the measured amplitudes
+    slope, offset = np.polyfit(frequencies - ANTIRESONANCE, amplitudes[:4], 2)[1:]
+    assert abs(offset / slope) < 1e-6 * ANTIRESONANCE
+    assert abs(amplitudes[4]) < 1e-10
+
+
+def test_error_is_proportional_to_the_inertia_of_the_body_between():
+    """As If goes to zero the motion is that without it."""
+    start, errors = ([0.1, 0], [0, 1]), []
+    exact = run(two_masses(0.3, 0.2, 60, 0.4), 1, *start, **EXACT)
+    for If in (1e-1, 1e-2, 1e-3, 1e-4):
+        log = run(two_masses(0.3, 0.2, 60, 0.4, If), 1, *start, **EXACT)
+        errors.append(abs(log.q - exact.q).max())
+    slopes = [np.log10(a / b) for a, b in itertools.pairwise(errors)]
+    np.testing.assert_allclose(slopes, 1, atol=0.25)  # the first is not small yet
+    np.testing.assert_allclose(slopes[1:], 1, atol=0.05)
+
+
+# ---- energy
+
+
+SPRINGS = {
+    "three axes": {"stiffness": (100, 300, 900)},
+    "six axes": {"stiffness": (3e3, 2e3, 4e3, 100, 300, 900)},
+    "hardening": {"stiffness": (100, 300, 900), "hardening": (50, 0, 400)},
+    "laws": {"stiffness": (100, 300, 900), "law": (lambda x: 20 * sin(3 * x), None, lambda x: 50 * x**5)},
+}
+
+
+def hanging(name: str, **more) -> tuple[Robot, np.ndarray]:
+    """A link on a flexible hip, and deflections of 0.2 and 0.8 rad about a skew axis."""
+    builder = RobotBuilder("hanging")
+    builder.body("link", 2, (0.1, 0.05, -0.3), (0.4, 0.02, 0, 0.3, 0.01, 0.25))
+    builder.joint("hip", Revolute((0, 1, 0)), "world", "link", (0.1, 0, 0), (0.3, 0.2, 0))
+    robot = builder.build().with_motor("hip", rotor_inertia=0.2).with_flexibility("hip", **SPRINGS[name], **more)
+    w = np.zeros((2, robot.nv))
+    w[:, -4:-1] = np.outer([0.2, 0.8], [0.6, -0.48, 0.64])
+    w[:, -1] = 0.5
+    return robot, robot.integrate(np.tile(robot.neutral(), (2, 1)), w)
+
+
+def energies(robot: Robot, q, duration: float, **options) -> tuple[np.ndarray, np.ndarray]:
+    sim = pliant.Simulation(robot, batch=len(q), **options)
+    sim.reset(q=q)
+    log = sim.run(duration, channels=("energy",))
+    total = log["energy.kinetic"] + log["energy.potential"] + log["energy.elastic"]
+    return total, log["energy.elastic"][:, :1]
+
+
+@pytest.mark.parametrize("name", SPRINGS)
+def test_energy_is_kept_however_large_the_deflection(name):
+    robot, q = hanging(name)
+    # some 300 swings in 10 s; at the default tolerance of 1e-6 it is 2e-5
+    total, scale = energies(robot, q, 10, dt=1e-2, integrator="dormand-prince", rtol=1e-8, atol=1e-11)
+    assert (abs(total - total[:, :1]) / scale).max() < 1e-6
+    # of second order: 1e-6 at 1e-4 s
+    total, scale = energies(robot, q, 0.4, dt=8e-6, substeps=100, integrator="midpoint")
+    assert (abs(total - total[:, :1]) / scale).max() < 1e-8
+
+
+@pytest.mark.parametrize("name", SPRINGS)
+def test_damped_springs_lose_energy_all_the_time(name):
+    robot, q = hanging(name, damping=0.5)
+    for options in ({"integrator": "dormand-prince", "rtol": 1e-8}, {"integrator": "midpoint", "dt": 1e-4}):
+        total, scale = energies(robot, q, 1, **({"dt": 1e-3} | options))
+        assert (np.diff(total) <= 1e-6 * scale).all() and (total[:, -1] < total[:, 0] - 0.2 * scale[:, 0]).all()
+
+
+# ---- batches, parameters, copies
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "midpoint", "dormand-prince"])
+def test_stiffness_and_damping_of_each_robot(integrator):
+    """A batch is its robots bit for bit, and each of them is the robot that is built with its numbers."""
+    paths = [f"joints.hip_flexibility.{what}" for what in ("stiffness", "damping", "hardening")]
+    robot, q = hanging("hardening", damping=0.1)
+    rng = np.random.default_rng(2)
+    stiffness, damping = rng.uniform(50, 500, (5, 3)), rng.uniform(0, 1, (5, 3))
+    hardening = rng.uniform(0, 90, (5, 3))
+    options = {"dt": 1e-3, "integrator": integrator, "varying": paths}
+    starts = np.tile(q[0], (5, 1))
+    batch = pliant.Simulation(robot, batch=5, **options)
+    single = pliant.Simulation(robot, **options)
+    for path, values in zip(paths, (stiffness, damping, hardening), strict=True):
+        batch.parameters[path] = values
+    batch.reset(q=starts)
+    log = batch.run(0.1, channels=("q", "v"))
+    for k in range(5):
+        own = (stiffness[k], damping[k], hardening[k])
+        for path, values in zip(paths, own, strict=True):
+            single.parameters[path] = values
+        single.reset(q=starts[k])
+        alone = single.run(0.1, channels=("q", "v"))
+        assert np.array_equal(log.robot(k).q, alone.q) and np.array_equal(log.robot(k).v, alone.v)
+        values = dict(zip(("stiffness", "damping", "hardening"), (tuple(x) for x in own), strict=True))
+        built = run(robot.with_joint("hip_flexibility", **values), 0.1, starts[k], np.zeros(4), dt=1e-3,
+                    integrator=integrator)  # fmt: skip
+        np.testing.assert_allclose(built.q, alone.q, atol=1e-10)
+
+
+def test_a_pickled_robot_moves_alike():
+    robot, q = hanging("six axes", damping=(1, 2, 3, 0.1, 0.2, 0.3))
+    again = pickle.loads(pickle.dumps(robot))
+    assert again.digest == robot.digest and again == robot
+    logs = [run(r, 0.05, q[1], np.zeros(7), dt=1e-3) for r in (robot, again)]
+    assert np.array_equal(logs[0].q, logs[1].q)
+
+
+def test_the_motor_without_inertia_is_told_by_the_simulation():
+    robot = two_masses().with_motor("axle", rotor_inertia=0)
+    message = "'axle_flexibility' at joint 'axle' has no inertia of its own and the motor of 'axle' no rotor inertia"
+    for attempt in (
+        lambda: pliant.forward_dynamics(robot, [0, 0], [0, 0], [0, 0]),
+        lambda: pliant.Simulation(robot).step([0]),
+        lambda: pliant.Simulation(robot, integrator="midpoint").step([0]),
+        lambda: pliant.Simulation(robot, integrator="dormand-prince").step([0]),
+        lambda: pliant.mass_matrix_inverse(robot, [0, 0]),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            attempt()
+    np.testing.assert_allclose(pliant.mass_matrix(robot, [0.0, 0.0]), 0.1, rtol=1e-15)

@@ -1,0 +1,236 @@
+"""Equations of motion: closed forms, agreement of the methods, identities, agreement with the kernels."""
+
+import numpy as np
+import pytest
+import sympy
+import symbolic_robots as small
+from random_robots import ONE_DOF, robot_of, state_of
+from symbolic_robots import I, I_f, J, M, g, k, l, m, nu
+from sympy import Rational, cos, sin
+
+import pliant
+from pliant.symbolic import Equations
+
+METHODS = ("newton-euler", "projected", "lagrange")
+SMALL = {
+    "pendulum": small.pendulum(),
+    "cart-pole": small.cart_pole(),
+    "two-link arm": small.two_link_arm(),
+    "series-elastic joint": small.series_elastic_joint(),
+    "series-elastic joint with inertia between": small.series_elastic_joint(I_f),
+    "arm on a column": small.shoulder_and_elbow(),
+}
+each_small = pytest.mark.parametrize("robot", SMALL.values(), ids=SMALL)
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+def at(eq: Equations, formula: sympy.Matrix, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    symbols = [*eq.q, *eq.v]
+    function = sympy.lambdify(symbols, formula.tolist(), "math", cse=True)
+    return np.array(function(*q, *v), dtype=float)
+
+
+# ---- closed forms
+
+
+@each_method
+def test_pendulum(method: str) -> None:
+    eq = pliant.equations(small.pendulum(), method)
+    (q,), (vd,) = eq.q, eq.vd
+    assert eq.M[0] == m * l**2
+    assert eq.b[0] == 0
+    assert eq.g[0] == m * g * l * sin(q)
+    assert eq.tau[0] == m * l**2 * vd + m * g * l * sin(q)
+    assert eq.Q == eq.u
+
+
+@each_method
+def test_cart_pole(method: str) -> None:
+    # (M + m) x'' + 1/2 m l (cos(t) t'' - sin(t) t'^2) = u, 1/3 m l^2 t'' + 1/2 m l cos(t) x'' - 1/2 m g l sin(t) = 0
+    # [Barto, Sutton, Anderson 1983, with a pole of uniform mass and no friction]
+    eq = pliant.equations(small.cart_pole(), method)
+    (_, t), (_, rate), (x_dd, t_dd), (u,) = eq.q, eq.v, eq.vd, eq.u
+    assert eq.tau[0] == (M + m) * x_dd + l * m * (cos(t) * t_dd - sin(t) * rate**2) / 2
+    assert sympy.expand(eq.tau[1] - (m * l**2 * t_dd / 3 + m * l * cos(t) * x_dd / 2 - m * g * l * sin(t) / 2)) == 0
+    assert list(eq.Q) == [u, 0]
+
+
+@each_method
+def test_two_link_arm(method: str) -> None:
+    # by hand: link 1 adds m l^2 / 4 + m l^2 / 12 = m l^2 / 3 to M11, link 2 the rest
+    eq = pliant.equations(small.two_link_arm(), method)
+    (q1, q2), (v1, v2) = eq.q, eq.v
+    ml2 = m * l**2
+    assert eq.M[0, 0] == ml2 * (Rational(5, 3) + cos(q2))
+    assert eq.M[0, 1] == eq.M[1, 0] == ml2 * (Rational(1, 3) + cos(q2) / 2)
+    assert eq.M[1, 1] == ml2 / 3
+    assert list(eq.b) == [-ml2 * sin(q2) * v2 * (v1 + v2 / 2), ml2 * sin(q2) * v1**2 / 2]
+    assert eq.g[0] == -m * g * l * (Rational(3, 2) * sin(q1) + sin(q1 + q2) / 2)
+    assert eq.g[1] == -m * g * l * sin(q1 + q2) / 2
+
+
+@each_method
+@pytest.mark.parametrize("between", [0, I_f])
+def test_series_elastic_joint(method: str, between: sympy.Expr | int) -> None:
+    # the true system, and with If the one that has a body between spring and rotor
+    robot = small.series_elastic_joint(between)
+    eq = pliant.equations(robot, method, names={"knee_flexibility": "x1", "knee": "x2"})
+    (x1, _), (x1_d, _), (x1_dd, x2_dd), (u,) = eq.q, eq.v, eq.vd, eq.u
+    assert eq.tau[0] == I * (x1_dd + x2_dd) + between * x1_dd
+    assert eq.tau[1] == I * (x1_dd + x2_dd) + J * x2_dd
+    assert list(eq.Q) == [-k * x1 - nu * x1_d, u]
+
+
+def test_series_elastic_joint_made_by_with_flexibility() -> None:
+    builder = pliant.RobotBuilder("leg").gravity(0, 0, 0).body("link", inertia=(0, 0, 0, 0, 0, I))
+    builder.joint("knee", "revolute", "world", "link").motor("knee", rotor_inertia=J)
+    robot = builder.build().with_flexibility("knee", stiffness=k, damping=nu)
+    eq = pliant.equations(robot, names={"knee_flexibility": "x1", "knee": "x2"})
+    expected = pliant.equations(small.series_elastic_joint(), names={"knee_flexibility": "x1", "knee": "x2"})
+    assert (eq.tau, eq.Q) == (expected.tau, expected.Q)
+
+
+def test_arm_on_a_column_is_written_as_in_textbooks() -> None:
+    eq = pliant.equations(small.shoulder_and_elbow())
+    _, q2, q3 = eq.q
+    names = eq.symbols
+    m2, m3, l2, h2, h3 = (names[n] for n in ("m2", "m3", "l2", "h2", "h3"))
+    expected = (
+        names["I1"] + names["A2"] * sin(q2) ** 2 + names["A3"] * sin(q2 + q3) ** 2
+        + (names["B2"] + h2**2 * m2 + l2**2 * m3) * cos(q2) ** 2
+        + (names["B3"] + h3**2 * m3) * cos(q2 + q3) ** 2 + 2 * h3 * l2 * m3 * cos(q2) * cos(q2 + q3)
+    )  # fmt: skip
+    assert eq.M[0, 0] == expected
+
+
+# ---- the methods and identities
+
+
+@each_small
+def test_methods_agree_symbol_by_symbol(robot: pliant.Robot) -> None:
+    first, *others = (pliant.equations(robot, method) for method in METHODS)
+    for eq in others:
+        assert (eq.M, eq.b, eq.g, eq.Q, eq.C) == (first.M, first.b, first.g, first.Q, first.C)
+
+
+@each_small
+def test_identities(robot: pliant.Robot) -> None:
+    eq = pliant.equations(robot)
+    q, v = list(eq.q), list(eq.v)
+
+    def is_zero(matrix: sympy.Matrix) -> bool:
+        return matrix.applyfunc(pliant.equations(robot, simplify=True)._tidy).is_zero_matrix
+
+    Mdot = sum((eq.M.diff(x) * rate for x, rate in zip(q, v, strict=True)), sympy.zeros(*eq.M.shape))
+    assert is_zero(eq.C * eq.v - eq.b)
+    assert is_zero(Mdot - eq.C - eq.C.T)
+    assert is_zero(sympy.Matrix([eq.potential]).jacobian(q).T - eq.g)
+    assert is_zero((eq.v.T * eq.M * eq.v) / 2 - sympy.Matrix([eq.kinetic]))
+
+
+@each_method
+@pytest.mark.parametrize("seed", [3, 4])
+def test_methods_agree_with_the_kernels_on_random_trees(method: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    robot = robot_of([*rng.permutation(ONE_DOF)], [-1, 0, 1, 0], rng, mimic=True)
+    eq, state = pliant.equations(robot, method, simplify=False), state_of(robot, seed)
+    q, v = state.q, state.v
+    # Lagrange's derivatives are sums of up to a thousand terms
+    close = {"rtol": 0, "atol": 1e-10}
+    g_forces = pliant.gravity_forces(robot, q)
+    np.testing.assert_allclose(at(eq, eq.M, q, v), pliant.mass_matrix(robot, q), **close)
+    np.testing.assert_allclose(at(eq, eq.g, q, v)[:, 0], g_forces, **close)
+    np.testing.assert_allclose(at(eq, eq.b, q, v)[:, 0], pliant.bias_forces(robot, q, v) - g_forces, **close)
+
+
+def test_an_arm_of_seven_joints_by_each_method() -> None:
+    robot = pliant.load("arm7")
+    state = state_of(robot, 1)
+    h = pliant.bias_forces(robot, state.q, state.v)
+    for method in METHODS:
+        eq = pliant.equations(robot, method)
+        found = at(eq, eq.b + eq.g, state.q, state.v)[:, 0]
+        np.testing.assert_allclose(found, h, rtol=0, atol=1e-10 * abs(h).max())
+
+
+# ---- frames, names, energies
+
+
+def test_jacobian_of_a_frame() -> None:
+    eq = pliant.equations(small.two_link_arm())
+    q1, q2 = eq.q
+    J_hand = eq.J("hand")
+    assert list(J_hand[0, :]) == [l * (cos(q1) + cos(q1 + q2)), l * cos(q1 + q2)]
+    assert list(J_hand[4, :]) == [1, 1]
+    assert eq.J("hand", reference="local")[2, 1] == 0
+    with pytest.raises(pliant.PliantError, match="no frame named 'hnad'.*'hand'"):
+        eq.J("hnad")
+    with pytest.raises(pliant.PliantError, match="reference"):
+        eq.J("hand", reference="global")
+
+
+def test_energies() -> None:
+    eq = pliant.equations(small.pendulum())
+    (q,), (v,) = eq.q, eq.v
+    assert eq.kinetic == m * l**2 * v**2 / 2
+    assert eq.potential == -m * g * l * cos(q)
+
+
+def test_parameters_are_those_that_occur() -> None:
+    eq = pliant.equations(pliant.load("pendulum"), parameters="all")
+    assert {s.name: value for s, value in eq.parameters.items()} == {
+        "I_rod_yy": 0.1875, "c_rod": 0.75, "g": 9.81, "m_rod": 1,
+    }  # fmt: skip
+    assert eq.M.subs(eq.parameters)[0] == pytest.approx(0.75, rel=1e-15)
+    assert pliant.equations(small.pendulum()).parameters == {g: None, l: None, m: None}
+
+
+def test_parameters_by_name() -> None:
+    half = {"c_upper_arm": l / 2, "c_forearm": l / 2, "l_elbow": l, "m_upper_arm": m, "m_forearm": m, "g": g}
+    inertia = {name: m * l**2 / 12 for name in ("I_upper_arm_yy", "I_forearm_yy")}
+    eq = pliant.equations(pliant.load("two_link_arm"), parameters=half | inertia)
+    expected = pliant.equations(small.two_link_arm())
+    assert (eq.M, eq.b, eq.g) == (expected.M, expected.b, expected.g)
+    assert eq.parameters == {g: 9.81, l: 0.5, m: 2.4}
+    only = pliant.equations(pliant.load("two_link_arm"), parameters=["masses"])
+    assert [s.name for s in only.parameters] == ["m_forearm", "m_upper_arm"]
+
+
+def test_joints_with_quaternions() -> None:
+    robot = small.ball()
+    eq, state = pliant.equations(robot), state_of(robot, 2)
+    g_forces = pliant.gravity_forces(robot, state.q)
+    found = at(eq, eq.C * eq.v + eq.g, state.q, state.v)[:, 0]
+    np.testing.assert_allclose(at(eq, eq.g, state.q, state.v)[:, 0], g_forces, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(found, pliant.bias_forces(robot, state.q, state.v), rtol=0, atol=1e-13)
+    with pytest.raises(pliant.PliantError, match=r"'lagrange'.*'socket' \(spherical\).*rotations='euler'"):
+        pliant.equations(robot, "lagrange")
+
+
+def test_a_robot_that_cannot_move() -> None:
+    rock = pliant.RobotBuilder("rock").body("stone", mass=1).build()
+    with pytest.raises(pliant.PliantError, match="'rock' has no joint that moves"):
+        pliant.equations(rock)
+
+
+# ---- what is wrong is told
+
+
+def test_bad_input() -> None:
+    robot = small.two_link_arm()
+    with pytest.raises(pliant.PliantError, match="no method named 'lagrangian'.*'lagrange'"):
+        pliant.equations(robot, "lagrangian")
+    with pytest.raises(pliant.PliantError, match="takes a Robot first, not str"):
+        pliant.equations("arm7")  # type: ignore[arg-type]
+    with pytest.raises(pliant.PliantError, match="no way to write rotations named 'quaternion'"):
+        pliant.equations(robot, rotations="quaternion")
+    with pytest.raises(pliant.PliantError, match="no symbol named 'mases'.*'masses'"):
+        pliant.equations(robot, parameters="mases")
+
+
+def test_equations_are_frozen() -> None:
+    eq = pliant.equations(small.pendulum())
+    with pytest.raises(AttributeError):
+        eq.M = 1  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        eq.M[0, 0] = 1
