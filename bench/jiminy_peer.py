@@ -1,4 +1,4 @@
-"""Jiminy's side of the contact benchmark: its environment, the robot as a URDF, and a subprocess that runs it.
+"""Jiminy's side of the benchmarks: its environment, a subprocess that runs it, and a scene's robot as a URDF.
 
 Jiminy has no batch: it is timed one robot at a time, on one thread, over many steps of one call. Its contact is the
 constraint model, its stepper explicit Euler with a fixed step. Its points of contact have no size: they lie where the
@@ -23,20 +23,27 @@ from pliant.robot.model import WORLD
 from pliant.spatial import Transform, Vector
 from pliant.spatial.rotations import rpy_from_matrix
 
-__all__ = ["environment", "measure"]
+__all__ = ["environment", "is_installed", "measure", "worked"]
 
 VERSION = "1.8.13"
 
 
+FOLDER = Path(__file__).resolve().parent.parent / "build" / "jiminy-venv"
+STAMP = FOLDER / f".jiminy-{VERSION}"
+
+
+def is_installed() -> bool:
+    """Whether there is an environment with Jiminy."""
+    return STAMP.exists()
+
+
 def environment() -> Path:
     """The interpreter of an environment that has Jiminy, made once in build/."""
-    folder = Path(__file__).resolve().parent.parent / "build" / "jiminy-venv"
-    python = folder / "bin" / "python"
-    stamp = folder / f".jiminy-{VERSION}"
-    if not stamp.exists():
+    python = FOLDER / "bin" / "python"
+    if not is_installed():
         maker = shutil.which("python3.11") or sys.executable
-        print(f"installing jiminy-py {VERSION} into {folder} (once)", file=sys.stderr, flush=True)
-        subprocess.run([maker, "-m", "venv", str(folder)], check=True)
+        print(f"installing jiminy-py {VERSION} into {FOLDER} (once)", file=sys.stderr, flush=True)
+        subprocess.run([maker, "-m", "venv", str(FOLDER)], check=True)
         install = [
             str(python),
             "-m",
@@ -47,13 +54,29 @@ def environment() -> Path:
             f"jiminy-py=={VERSION}",
         ]
         subprocess.run(install, check=True)
-        stamp.touch()
+        STAMP.touch()
     return python
+
+
+def worked(worker: str, job: dict[str, Any], subject: str) -> dict[str, Any]:
+    """What a script beside this file makes of a job, in Jiminy's environment, on one thread.
+
+    Args:
+        worker: name of the script; it reads the job as JSON, and its last line is the result.
+        subject: of what Jiminy is to be said to have failed.
+    """
+    single = {**os.environ, "OMP_NUM_THREADS": "1"}
+    single.pop("PYTHONPATH", None)
+    command = [str(environment()), str(Path(__file__).with_name(worker))]
+    done = subprocess.run(command, input=json.dumps(job), env=single, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"Jiminy failed on {subject}:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def measure(scene: Scene, *, steps: int = 2000, rounds: int = 5) -> dict[str, Any]:
     """Time of a step [s], with and without the Python controller, and how the robot stands."""
-    python, robot = environment(), scene.robot
+    robot = scene.robot
     names = [motor.joint for motor in robot.motors.values()]
     joints = [robot.joints[name] for name in names]
     motors = list(robot.motors.values())
@@ -75,13 +98,7 @@ def measure(scene: Scene, *, steps: int = 2000, rounds: int = 5) -> dict[str, An
         path = Path(folder) / "robot.urdf"
         path.write_text(urdf(scene))
         job["urdf"] = str(path)
-        single = {**os.environ, "OMP_NUM_THREADS": "1"}
-        single.pop("PYTHONPATH", None)
-        worker = str(Path(__file__).with_name("jiminy_worker.py"))
-        done = subprocess.run([str(python), worker], input=json.dumps(job), env=single, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"Jiminy failed on {scene.name}:\n{done.stderr[-2000:]}")
-    result = json.loads(done.stdout.splitlines()[-1])
+        result = worked("jiminy_worker.py", job, scene.name)
     expected = pliant.mass_matrix(robot, scene.q)
     error = np.abs(np.array(result.pop("mass_matrix")) - expected).max() / np.abs(expected).max()
     if not error < 1e-8:

@@ -12,7 +12,7 @@ from pliant.scalar import Expr, Graph
 from pliant.scalar.grad import adjoints, tangents
 from pliant.scalar.interp import interpret
 
-__all__ = ["jacobian"]
+__all__ = ["jacobian", "tangent_directions"]
 
 CONFIGURATIONS = ("q", "q0", "q1")
 
@@ -79,7 +79,7 @@ def _chain_rule(algorithm, robot: Robot, given, options, names, arrays) -> dict[
     results = {}
     for name in names:
         inputs = flattened(given[name])[0]
-        directions = _directions(robot, inputs) if name in CONFIGURATIONS else _units(len(inputs))
+        directions = tangent_directions(robot, inputs) if name in CONFIGURATIONS else _units(len(inputs))
         if len(directions) <= len(outputs):
             columns = [tangents(outputs, dict(zip(inputs, seed, strict=True))) for seed in directions]
             rows = [[column[r] for column in columns] for r in range(len(outputs))]
@@ -104,7 +104,7 @@ def _combined(row: list, directions: list) -> list:
     return out
 
 
-def _directions(robot: Robot, q: list) -> list[list]:
+def tangent_directions(robot: Robot, q: list) -> list[list]:
     """The rates of q along each direction of the tangent space: d (q (+) w) / d w at w = 0."""
     graph = Graph()
     names = [f"q{k}" for k in range(robot.nq)]

@@ -31,7 +31,7 @@ JointForces = Callable[..., Sequence[Scalar]]
 Linear = Callable[..., tuple]
 
 # a correction so much smaller than v is none; one that shrinks no more below the second is rounding
-CONVERGED, ROUNDING = 1e-13, 1e-8
+_TOLERANCES = {"float64": (1e-13, 1e-8), "float32": (1e-6, 1e-3)}
 
 
 def midpoint_factor(
@@ -115,11 +115,12 @@ def midpoint_body(
     reads: Sequence[str] = (),
     iterations: int = 50,
     robot_at: Callable[..., Robot] | None = None,
+    precision: str = "float64",
 ) -> tuple[dict[str, int], list[Block | Loop]]:
     """A step as pieces of a program: it reads t, q, v and dt, and writes t, q and v.
 
-    Each robot iterates until its correction is 1e-13 of its largest velocity, or is small and no longer
-    shrinks: rounding. ``iterations`` and ``unsolved`` say how many that took in all steps, and in how
+    Each robot iterates until its correction is 1e-13 of its largest velocity (1e-6 in float32), or is small and no
+    longer shrinks: rounding. ``iterations`` and ``unsolved`` say how many that took in all steps, and in how
     many steps they did not suffice.
 
     Args:
@@ -129,10 +130,12 @@ def midpoint_body(
         reads: variables of the program that force and linear depend on, e.g. ``("u",)``.
         iterations: of a step, at most.
         robot_at: the robot as a function of the values, if its numbers depend on them.
+        precision: of the kernel, "float64" or "float32".
 
     Returns:
         The variables it needs beyond t, q, v, dt and ``reads``, and the statements.
     """
+    enough, rounding = _TOLERANCES[precision]
     above = [support[1:] for support in robot.mechanism.support]
     places = [(d, e) for d in range(robot.nv) for e in above[d]]
 
@@ -154,8 +157,8 @@ def midpoint_body(
         change = factor.solve(residual)
         better = [a - b for a, b in zip(v1, change, strict=True)]
         size, scale = _largest(change), maximum(_largest(better), _largest(v))
-        is_rounding = both(size >= before[0], size <= ROUNDING * scale)
-        return better, [size], [count[0] + 1], [either(size <= CONVERGED * scale, is_rounding)]
+        is_rounding = both(size >= before[0], size <= rounding * scale)
+        return better, [size], [count[0] + 1], [either(size <= enough * scale, is_rounding)]
 
     def finish(t, q, v, dt, v1, solved, unsolved):
         return [t[0] + dt[0]], _moved(robot, q, v, v1, dt[0]), list(v1), [unsolved[0] + 1 - solved[0]]

@@ -210,8 +210,9 @@ class Plan:
             extra, statements = adaptive_body(robot, acceleration, self.control, reads=reads)
         elif self.integrator == "midpoint":
             extra, statements = midpoint_body(
-                robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot
-            )
+                robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot,
+                precision=model.precision,
+            )  # fmt: skip
         else:
             extra, statements = explicit_body(robot, RK4, acceleration, reads=reads)
         own = {"t": 1, "t_end": 1, "dt": 1, "q start": robot.nq, "v start": robot.nv, "u sound": 1, **extra}

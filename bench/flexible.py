@@ -1,0 +1,269 @@
+"""Speed and error of flexible joints next to Jiminy, on one thread, in one run that checks what it times.
+
+    python -m bench.flexible [--json] [--tables swing stiff legs] [--batch 4096] [--steps 50] [--jiminy]
+
+Times are of the processor, the best of several turns. "swing" and "stiff" are a double pendulum with a spring at both
+joints; its time is that of 5 s, for one robot: in a batch robots begin at moments spread over the 5 s, and the time of
+a step is multiplied. "error" is the largest one of a joint's angle, of how far it swings, from the motion by
+Dormand-Prince at 1e-10; above 1e-2 the benchmark stops. "twist" is that of the first spring sideways, of the twist it
+begins with: its swing is fast and dies out. "wide" are errors of a wider swing, which stop nothing.
+
+Jiminy's motion must agree to 1e-3 (its own tolerance is 1e-4 a step). Its springs have If as a rotor's inertia,
+Pliant's as that of a body, which makes the fastest motion of Pliant's 2.6 times as fast. A stepper of Jiminy's that
+dies has no time, only what it reached [s]. "legs" are quadrupeds that stand, rigid and flexible, and must carry their
+weight to 1e-3. `--jiminy` installs Jiminy, once, in an environment of its own under build/; where it is there already,
+it is measured.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import process_time
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from bench import jiminy_peer
+from bench.flexible_scenes import DAMPING, LEGS, ROTOR_INERTIA, STIFFNESS, Swing, flexible, quadruped
+from bench.pliant_side import PliantSide
+from bench.tables import table
+from bench.timing import best_times
+
+TABLES = ("swing", "stiff", "legs")
+DT = 1e-3
+"""Of a fixed step of the pendulum [s]."""
+PRECISIONS = ("float64", "float32")
+ALLOWED = {"pliant": 1e-2, "jiminy": 1e-3}
+WIDE = (1.0, 0.5)
+"""Where the joints begin for a swing that a step of the first order follows less well [rad]."""
+ADAPTIVE = {"solver": "runge_kutta_dopri", "dt": None}
+FIXED = [{"solver": solver, "dt": DT} for solver in ("runge_kutta_4", "euler_explicit")]
+
+
+def main() -> None:
+    """Run the benchmark and print tables or JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--batch", type=int, default=4096)
+    parser.add_argument("--steps", type=int, default=50, help="of one call")
+    parser.add_argument("--rounds", type=int, default=4, help="turns of each; the best counts")
+    parser.add_argument("--jiminy", action="store_true", help="install Jiminy if it is not there")
+    options = parser.parse_args()
+    options.has_jiminy = options.jiminy or jiminy_peer.is_installed()
+    say: Callable[[str], None] = (lambda _: None) if options.json else (lambda text: print(text, flush=True))
+    results: dict[str, Any] = {"batch": options.batch, "jiminy": jiminy_peer.VERSION if options.has_jiminy else None}
+    for name in options.tables:
+        results |= {"swing": swings, "stiff": stiff, "legs": legs}[name](options, say)
+    if options.json:
+        print(json.dumps(results, indent=1))
+
+
+# ---- the double pendulum
+
+
+def swings(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Any]:
+    """A swing of 5 s: Jiminy, which must follow its springs, and Pliant."""
+    subject = Swing()
+    title = (
+        f"swing: k = {subject.stiffness:g}, nu = {subject.damping:g}, If = {subject.inertia:g}, J = 0, joints from "
+        f"{subject.angles} rad, 5 s; batch of {options.batch}, one thread; ratio: Jiminy's adaptive time over it"
+    )
+    rows = table(say, title, _ratios(_swing_rows(subject, options)))
+    same = [r for r in rows if r["simulator"] == "pliant batch" and f"{subject.axes} axes" in r["settings"]]
+    ratios = [r["ratio"] for r in same if r["ratio"] is not None]
+    if ratios:
+        say(f"batches of 3 axes are {min(ratios):.0f} to {max(ratios):.0f} times as fast as Jiminy (to be at least 50)")
+    return {"swing": rows}
+
+
+def _swing_rows(subject: Swing, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    yield from jiminy_rows(subject, [ADAPTIVE, *FIXED], options)
+    for axes in (3, 1):
+        yield from batch_rows(replace(subject, axes=axes), options, ("semi-implicit", "midpoint"), PRECISIONS)
+    # what the step's own error is, without springs
+    yield from batch_rows(replace(subject, axes=0), options, ("semi-implicit",), PRECISIONS[:1])
+    yield from single_rows(subject)
+    yield from wide_rows(replace(subject, angles=WIDE))
+
+
+def stiff(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Any]:
+    """Springs far too stiff for the step, with rotors."""
+    results = {}
+    for k in (1e5, 1e6):
+        subject = Swing(stiffness=k, rotor_inertia=0.1)
+        title = f"stiff: k = {k:g}, J = 0.1, else as above; steps of 1 ms, 5 s"
+        rows = _stiff_rows(subject, options)
+        results[f"stiff {k:g}"] = table(say, title, _ratios(rows))
+    return results
+
+
+def _stiff_rows(subject: Swing, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    yield from jiminy_rows(subject, [ADAPTIVE, *FIXED], options)
+    for axes in (3, 1):
+        yield from batch_rows(replace(subject, axes=axes), options, ("semi-implicit", "midpoint"), PRECISIONS[:1])
+
+
+def jiminy_rows(
+    subject: Swing, steppers: list[dict[str, Any]], options: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
+    """A row for each of Jiminy's steppers; one that dies has no time."""
+    if not options.has_jiminy:
+        yield _row("jiminy", "not installed: --jiminy")
+        return
+    for run in subject.jiminy(steppers, rounds=options.rounds):
+        fixed = "1 ms" if run["solver"] != ADAPTIVE["solver"] else "tol {:g}, {:g}".format(*run["tolerance"])
+        settings = f"{run['solver']}, {fixed}"
+        if run["cause"] is not None:
+            yield _row("jiminy", f"{settings}: dies", reached=run["reached"], steps=run["steps"])
+            continue
+        _check(f"Jiminy, {settings}", run["error"], ALLOWED["jiminy"])
+        values = {key: run[key] for key in ("reached", "steps", "rejected", "error")}
+        yield _row("jiminy", settings, run["time"], **values)
+
+
+def batch_rows(
+    subject: Swing, options: argparse.Namespace, integrators: tuple[str, ...], precisions: tuple[str, ...]
+) -> Iterator[dict[str, Any]]:
+    """A row for each way to take steps of 1 ms, many robots in one call."""
+    calls, errors = {}, {}
+    for integrator in integrators:
+        for precision in precisions:
+            one = subject.simulation(integrator, dt=DT, precision=precision)
+            key = f"{integrator}, {_springs(subject)}, {precision}"
+            errors[key] = subject.errors(one)
+            _check(f"Pliant, {key}", errors[key][0], ALLOWED["pliant"])
+            many = subject.simulation(integrator, dt=DT, precision=precision, batch=options.batch)
+            calls[key] = _rollout(many, subject, options)
+    times = best_times(calls, rounds=options.rounds, clock=process_time)
+    steps = round(subject.duration / DT)
+    for key, t in times.items():
+        error, twist = errors[key]
+        t *= steps / (options.batch * options.steps)
+        yield _row("pliant batch", key, t, reached=subject.duration, steps=steps, rejected=0, error=error, twist=twist)
+
+
+def _rollout(simulation: Any, subject: Swing, options: argparse.Namespace) -> Callable[[], Any]:
+    start = subject.moments(options.batch, simulation.precision)
+
+    def call() -> None:
+        state = simulation.rollout(start, periods=options.steps, channels=()).state
+        if state.part("trouble").any() or not np.isfinite(state.data).all():
+            raise SystemExit(f"double pendulum, {simulation!r}: robots in trouble")
+
+    return call
+
+
+def single_rows(subject: Swing) -> Iterator[dict[str, Any]]:
+    """One robot: a loop of steps in Python, and Dormand-Prince."""
+    steps = round(subject.duration / DT)
+    one, adaptive = subject.simulation("semi-implicit", dt=DT), subject.simulation("dormand-prince", dt=subject.every)
+
+    def loop() -> None:
+        one.reset(q=subject.q)
+        for _ in range(steps):
+            one.step()
+
+    def run() -> np.ndarray:
+        periods = round(subject.duration / subject.every)
+        return adaptive.rollout(periods=periods, channels=("trials",))["trials"].sum(axis=0)
+
+    taken, rejected = (int(n) for n in run())
+    counts = {"pliant step": (steps, 0), "pliant adaptive": (taken, rejected)}
+    errors = {"pliant step": subject.errors(one), "pliant adaptive": subject.errors(adaptive)}
+    settings = {
+        "pliant step": f"semi-implicit, {_springs(subject)}, a loop in Python",
+        "pliant adaptive": f"dormand-prince, {_springs(subject)}, rtol 1e-6",
+    }
+    for name, t in best_times({"pliant step": loop, "pliant adaptive": run}, rounds=3, clock=process_time).items():
+        (taken, rejected), (error, twist) = counts[name], errors[name]
+        _check(name, error, ALLOWED["pliant"])
+        values = {"steps": taken, "rejected": rejected, "error": error, "twist": twist}
+        yield _row(name, settings[name], t, reached=subject.duration, **values)
+
+
+def wide_rows(subject: Swing) -> Iterator[dict[str, Any]]:
+    """Errors of a wider swing, with and without springs; they are told and stop nothing."""
+    for axes in (3, 0):
+        wide = replace(subject, axes=axes)
+        for integrator in ("semi-implicit", "midpoint"):
+            error, twist = wide.errors(wide.simulation(integrator, dt=DT))
+            settings = f"{integrator}, {_springs(wide)}, from {WIDE[0]:g}, {WIDE[1]:g} rad"
+            yield _row("pliant wide", settings, error=error, twist=twist)
+
+
+def _springs(subject: Swing) -> str:
+    return {3: "3 axes", 1: "1 axis", 0: "rigid"}[subject.axes]
+
+
+def _check(who: str, error: float, allowed: float) -> None:
+    if not error < allowed:
+        raise SystemExit(f"double pendulum, {who}: error of {error:.1e} of the swing, above {allowed:g}; not timed")
+
+
+def _row(simulator: str, settings: str, time: float | None = None, **values: Any) -> dict[str, Any]:
+    keys = ("reached", "steps", "rejected", "error", "twist", "ratio")
+    ms = None if time is None else time * 1e3
+    return {"simulator": simulator, "settings": settings, "ms": ms} | dict.fromkeys(keys) | values
+
+
+def _ratios(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows with the ratio of the first one's time to theirs."""
+    base: float | None = None
+    for k, row in enumerate(rows):
+        base = row["ms"] if k == 0 else base
+        own = None if "rigid" in row["settings"] else row["ms"]
+        yield row | {"ratio": None if base is None or own is None else base / own}
+
+
+# ---- quadrupeds
+
+
+def legs(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Any]:
+    """Quadrupeds that stand: what springs at their joints cost."""
+    return {name: table(say, _legs_title(name, options), leg_rows(name, options)) for name in LEGS}
+
+
+def _legs_title(name: str, options: argparse.Namespace) -> str:
+    return (
+        f"{name}, standing, springs of k = {STIFFNESS:g}, nu = {DAMPING:g}, rotors of {ROTOR_INERTIA:g} kg m^2, "
+        f"dt 2 ms; time per step and robot [us], batch of {options.batch}, one thread; speed: relative to the rigid "
+        "one's (to be at least 0.5)"
+    )
+
+
+def leg_rows(name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A row for the rigid robot and for each choice of flexible joints."""
+    rigid = quadruped(name)
+    scenes = {"rigid": rigid} | {
+        f"{which}, {axes} {'axis' if axes == 1 else 'axes'}": flexible(rigid, ends, axes)
+        for axes in (1, 3)
+        for which, ends in LEGS[name].items()
+    }
+    for precision in PRECISIONS:
+        sides = {which: PliantSide(subject, precision) for which, subject in scenes.items()}
+        for which, side in sides.items():
+            assert side.standing is not None
+            side.standing.check(f"{name}, {which}, {precision}")
+        calls = {which: side.rollout(options.batch, options.steps) for which, side in sides.items()}
+        times = best_times(calls, rounds=options.rounds, clock=process_time)
+        for which, t in times.items():
+            side = sides[which]
+            yield {
+                "simulator": f"pliant {precision}",
+                "settings": which,
+                "dofs": side.robot.nv,
+                "us": t / (options.batch * options.steps) * 1e6,
+                "speed": times["rigid"] / t,
+                "height": side.standing.height if side.standing else None,
+                "force": side.standing.force if side.standing else None,
+                "iterations": side.sample["iterations"],
+            }
+
+
+if __name__ == "__main__":
+    main()
