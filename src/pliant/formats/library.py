@@ -15,7 +15,7 @@ __all__ = ["load", "robots"]
 # shipped robots that stand on the world; the others are bolted to it
 _FREE = ("biped", "quadruped")
 # shipped robots that a function makes, by its module
-_MADE = {"hopper_flight": "pliant.formats.dh_robots"}
+_MADE = {"hopper": "pliant.formats.hopping_robots", "hopper_flight": "pliant.formats.dh_robots"}
 _READERS = {".urdf": load_urdf, ".xacro": load_urdf}
 _SIDE = ".toml"
 _OPTIONS = list(inspect.signature(load_urdf).parameters)[1:]

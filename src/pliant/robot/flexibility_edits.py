@@ -148,7 +148,9 @@ class FlexibilityEdits:
 
 
 def _pairs(robot: "Robot", other: "Robot", slices: str) -> list[tuple[slice, slice]]:
-    shared = [j.name for j in robot.joints.values() if j.mimic is None and j.kind.nv and j.name in other.joints]
+    own = [j.name for j in robot.joints.values() if j.mimic is None and j.kind.nv]
+    # what was fixed before it gave way has no coordinates to hand over
+    shared = [n for n in own if n in other.joints and other.joints[n].kind.nv]
     unlike = [n for n in shared if robot.joints[n].kind.name != other.joints[n].kind.name]
     if unlike:
         kinds = f"{robot.joints[unlike[0]].kind.name} here and {other.joints[unlike[0]].kind.name} there"

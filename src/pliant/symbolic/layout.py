@@ -133,8 +133,9 @@ def _text_row(writer: Writer, left: Any, right: Any, width: int) -> list[str]:
 
 
 def _text_line(start: str, pieces: list[str], width: int) -> list[str]:
-    first, *rest = broken(pieces, max(width - len(start), 20))
-    return [start + first, *(" " * max(len(start), 4) + line for line in rest)]
+    indent = max(len(start), 4)
+    first, *rest = broken(pieces, max(width - indent, 20))
+    return [start + first, *(" " * indent + line for line in rest)]
 
 
 def _listed(items: list[str], width: int) -> list[str]:

@@ -1,7 +1,7 @@
 """Formulas written out, as text or LaTeX, in an order that people use, with places to break long lines."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pliant.symbolic.coordinates import Coordinates
@@ -14,6 +14,8 @@ _SHORT = re.compile(r"[cs]\d+$")
 _ORDER = ("mM", "IJ", "g")
 # sums in brackets of up to this many characters stay on one line
 _UNBROKEN = 48
+# where they may be broken after all
+_HINGE = "\0"
 _GREEK = (
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho",
     "sigma", "tau", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega",
@@ -23,8 +25,8 @@ _GREEK = (
 class Writer:
     """What text and LaTeX share: the order of terms and factors. A formula is a list of pieces.
 
-    Between two pieces a line may be broken. The first piece has no sign before it unless it is a minus; the
-    others begin with " + " or " - ".
+    Between two pieces a line may be broken; within one, at `_HINGE` only, if it is too long for a line. The first
+    piece has no sign before it unless it is a minus; the others begin with " + " or " - ".
 
     Attributes:
         short: short names of cosines and sines that were used, and what they stand for.
@@ -58,7 +60,7 @@ class Writer:
 
     def line(self, e: Any) -> str:
         """The formula in one line."""
-        return "".join(self.pieces(e))
+        return "".join(self.pieces(e)).replace(_HINGE, "")
 
     # ---- order
 
@@ -122,7 +124,7 @@ class Writer:
         inner = self.pieces(e)
         inner[0] = "(" + inner[0]
         inner[-1] += ")"
-        whole = "".join(inner)
+        whole = _HINGE.join(inner)
         return [whole] if self._width(whole) <= _UNBROKEN else inner
 
     def _factor(self, e: Any) -> str:
@@ -176,7 +178,7 @@ class TextWriter(Writer):
     """Plain text: ``1/2 m l^2 s2 q1'^2``, where ' is the rate with time."""
 
     def _width(self, text: str) -> int:
-        return len(text)
+        return len(text.replace(_HINGE, ""))
 
     def _number(self, number: Any) -> str:
         return f"{float(number):.6g}" if number.is_Float else str(number)
@@ -238,7 +240,8 @@ class LatexWriter(Writer):
 
     def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
         bottom = " ".join(f"({self.line(e)})" if e.is_Add and len(below) > 1 else self.line(e) for e in below)
-        return [f"\\frac{{{''.join(above)}}}{{{bottom}}}"]
+        top = "".join(above).replace(_HINGE, "")
+        return [f"\\frac{{{top}}}{{{bottom}}}"]
 
     def _short_wave(self, letter: str, digits: str) -> str:
         return f"{letter}_{{{digits}}}"
@@ -254,21 +257,23 @@ class LatexWriter(Writer):
         return sympy.latex(e, symbol_names={s: self._symbol(s) for s in e.free_symbols})
 
 
-def broken(pieces: Sequence[str], width: int, measure: Any = len) -> list[str]:
-    """Pieces as lines of at most ``width``, or of one piece where that is longer."""
-    lines = [pieces[0]]
-    for piece in pieces[1:]:
-        if measure(lines[-1] + piece) <= width:
-            lines[-1] += piece
-        else:
-            lines.append(piece.lstrip(" "))
+def broken(pieces: Sequence[str], width: int, measure: Callable[[str], int] = len) -> list[str]:
+    """Pieces as lines of at most ``width``; what has no place to break may be longer."""
+    lines: list[str] = []
+    for piece in pieces:
+        whole = piece.replace(_HINGE, "")
+        for part in [whole] if measure(whole.lstrip(" ")) <= width else piece.split(_HINGE):
+            if lines and measure(lines[-1] + part) <= width:
+                lines[-1] += part
+            else:
+                lines.append(part.lstrip(" "))
     return lines
 
 
 def printed_width(latex: str) -> int:
     """About how many characters wide LaTeX is in print."""
     text = re.sub(r"\\frac\{(\w+)\}\{(\w+)\}", lambda m: max(m[1], m[2], key=len), latex)
-    text = re.sub(r"\\(?:d?dot|mathrm)", "", text)
+    text = re.sub(r"\\(?:d?dot|mathrm)|\0", "", text)
     return len(re.sub(r"[{}^_&]|\\,", "", re.sub(r"\\[a-z]+", "x", text)))
 
 
