@@ -1,6 +1,7 @@
 """Springs of one, three and six axes: forces are the slopes of an energy, on every scalar."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -246,12 +247,47 @@ def branching(x):
 @pytest.mark.parametrize(
     ("law", "error", "message"),
     [
-        (branching, TraceError, "law of a spring: .*pliant.select"),
-        (lambda x: None, PliantError, "law of a spring returned None"),
-        (lambda x: [x], PliantError, "law of a spring returned .*one force"),
+        (branching, TraceError, "joint 'joint': law of a spring: .*pliant.select"),
+        (math.sin, TraceError, "joint 'joint': law of a spring: .*instead of those of math"),
+        (lambda x: None, PliantError, "joint 'joint': law of a spring returned None"),
+        (lambda x: [x], PliantError, "joint 'joint': law of a spring returned .*one force"),
+        (lambda x, y: x, PliantError, "joint 'joint': law of a spring: .*it takes one deflection"),
     ],
 )
 def test_laws_that_are_none(law, error, message):
-    joint = sprung(Revolute((0, 0, 1)), law=law).joints["joint"]
     with pytest.raises(error, match=message):
-        spring_force(joint, [0.1])
+        sprung(Revolute((0, 0, 1)), law=law)
+
+
+@dataclass
+class Cubic:
+    """A law that cannot be hashed."""
+
+    k: float
+
+    def __call__(self, x):
+        return self.k * x**3
+
+
+def test_a_law_may_be_any_callable():
+    joint = sprung(Revolute((0, 0, 1)), law=Cubic(7)).joints["joint"]
+    np.testing.assert_allclose(spring_force(joint, [0.5]).f, [-7 / 8], rtol=1e-15)
+
+
+def test_robots_with_other_laws_have_other_digests():
+    """By what laws compute, not by where they are in memory."""
+
+    def digest(*laws):
+        return sprung(Spherical(), stiffness=1, law=laws).digest
+
+    def cubic(k):
+        return lambda x: k * x**3
+
+    assert digest(cubic(2), None, None) == digest(Cubic(2), None, None)
+    found = [
+        digest(cubic(2), None, None),
+        digest(cubic(3), None, None),
+        digest(None, cubic(2), None),
+        digest(None, None, None),
+    ]
+    assert len(set(found)) == 4

@@ -206,9 +206,7 @@ def test_a_follower_with_play_has_its_spring():
 def test_each_robot_has_its_own_play(precision):
     robot = geared().with_flexibility("axle", stiffness=300, damping=1, backlash=0.01)
     widths = np.array([0.004, 0.01, 0.03, 0.0, 0.05])
-    sim = pliant.Simulation(
-        robot, dt=1e-3, batch=5, varying=["joints.axle_flexibility.backlash"], precision=precision
-    )
+    sim = pliant.Simulation(robot, dt=1e-3, batch=5, varying=["joints.axle_flexibility.backlash"], precision=precision)
     sim.parameters["joints.axle_flexibility.backlash"] = widths
     sim.reset(q=np.zeros((5, 2)), v=np.tile([0.0, 1.0], (5, 1)))
     log = sim.run(0.3)
@@ -222,13 +220,13 @@ def test_each_robot_has_its_own_play(precision):
 
 
 def test_bad_backlash():
-    with pytest.raises(RobotError, match="width of the backlash at joint 'axle' is -0.1; it must be at least 0"):
+    with pytest.raises(RobotError, match=r"width of the backlash at joint 'axle' is -0\.1; it must be at least 0"):
         geared().with_backlash("axle", -0.1)
     with pytest.raises(RobotError, match="width of the backlash at joint 'axle' has the value nan"):
         geared().with_backlash("axle", math.nan)
     with pytest.raises(RobotError, match="has no motor, so a backlash has nothing to be between"):
         wheel().with_backlash("axle", 0.1)
-    with pytest.raises(RobotError, match="restitution of joint 'axle_backlash' is 1.5; it must be at most 1"):
+    with pytest.raises(RobotError, match=r"restitution of joint 'axle_backlash' is 1\.5; it must be at most 1"):
         geared().with_backlash("axle", 0.1, restitution=1.5)
     with pytest.raises(RobotError, match="no inertia of its own and the motor of 'axle' no rotor inertia"):
         geared(rotor_inertia=0).with_backlash("axle", 0.1)

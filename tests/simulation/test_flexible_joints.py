@@ -143,7 +143,7 @@ def test_the_motor_stands_still_at_the_antiresonance():
 
 
 def test_the_same_from_simulated_motion():
-    """Driven by sin(w t) and started on the forced swing, the motor's amplitude is (w_a^2 - w^2) / (J w^2 (w^2 - w_r^2))."""
+    """Driven by sin(w t), started on the forced swing: amplitude (w_a^2 - w^2) / (J w^2 (w^2 - w_r^2)) of the motor."""
     robot = two_masses(I2, J2, K2)
     frequencies = ANTIRESONANCE + np.array([-0.02, -0.01, 0.01, 0.02])
     amplitudes = []

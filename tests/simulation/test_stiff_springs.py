@@ -129,6 +129,7 @@ def test_a_slow_spring_keeps_its_swing_and_a_fast_one_loses_it():
 
 def test_stiffness_at_one_axis_and_softness_at_another():
     """Three axes from 1e2 to 1e8: the soft one moves as if alone, the stiff ones not at all."""
+
     def wrist(stiffness):
         robot = pliant.load("pendulum")
         name = next(n for n, j in robot.joints.items() if j.kind.nv)

@@ -10,7 +10,7 @@ from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind, Scalars
 from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor
 from pliant.robot.named import Named
-from pliant.robot.springs import has_play, has_spring
+from pliant.robot.springs import check_law, has_play, has_spring
 from pliant.robot.structure import snapped
 from pliant.scalar import is_constant
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
@@ -166,6 +166,8 @@ def check_joint(joint: Joint) -> None:
     for law in joint.law:
         if law is not None and not callable(law):
             raise RobotError(f"law of the spring of {subject} is {law!r}; give a function of the deflection")
+        if law is not None:
+            check_law(subject, law)
     if is_constant(joint.restitution) and joint.restitution > 1:
         raise RobotError(f"restitution of {subject} is {joint.restitution}; it must be at most 1")
     if has_spring(joint) and nv != 1 and joint.kind.name not in ("spherical", "free"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
-from pliant.robot.springs import has_play, has_spring
+from pliant.robot.springs import has_play, has_spring, law_text
 from pliant.scalar import is_constant
 from pliant.spatial import Transform
 
@@ -140,7 +140,7 @@ def _content(robot: "Robot") -> Iterator[str]:
                j.is_locked)  # fmt: skip
         mimic = f"{j.mimic.joint!r} {_exact((j.mimic.multiplier, j.mimic.offset))}" if j.mimic else ""
         yield f"joint {j.name!r} {j.parent!r} {j.child!r} {kind} {_pose(j.placement)} {_exact(limits)} {_exact(own)}"
-        yield f"mimic {mimic} law {[law for law in j.law if law is not None]!r}"
+        yield f"mimic {mimic} law {[law and law_text(law) for law in j.law]!r}"
     for frame in robot.frames.values():
         yield f"frame {frame.name!r} {frame.body!r} {_pose(frame.placement)}"
     for m in robot.motors.values():

@@ -80,8 +80,9 @@ class Robot(Edits):
 
     @property
     def is_free(self) -> bool:
-        """Whether its base floats."""
-        return any(j.kind.name == "free" and j.parent == WORLD for j in self.joints.values())
+        """Whether its base floats; not if springs hold it in all directions."""
+        free = [j.name for j in self.joints.values() if j.kind.name == "free" and j.parent == WORLD]
+        return any(name not in self.flexibilities for name in free)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:

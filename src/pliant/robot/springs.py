@@ -13,7 +13,7 @@ It does no work in a closed cycle, however large the deflection and however uneq
 at zero and finite up to a full turn; at half a turn log R, and the force with it, changes sides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -26,12 +26,12 @@ from pliant.robot.joints import Free, JointKind, Spherical
 from pliant.robot.model import Joint, Law
 from pliant.scalar import Expr, Graph, abs, is_constant, maximum, minimum, select
 from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.interp import interpret, nodes_of
 from pliant.spatial import Vector, rotation_from_quaternion
 
 __all__ = [
-    "SpringForce", "deflection", "deflection_rate", "has_play", "has_spring", "pulls", "spring_energy",
-    "spring_force", "spring_with_play", "stretched",
+    "SpringForce", "check_law", "deflection", "deflection_rate", "has_play", "has_spring", "law_text", "pulls",
+    "spring_energy", "spring_force", "spring_with_play", "stretched",
 ]  # fmt: skip
 
 Scalar = Any
@@ -164,20 +164,49 @@ def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     return sum((x * y for x, y in zip(a, b, strict=True)), 0)
 
 
+def check_law(subject: str, law: Law) -> None:
+    """Raise if a law cannot be traced, or gives no force."""
+    try:
+        _of(law)
+    except PliantError as error:
+        raise type(error)(f"{subject}: {error}") from None
+
+
+def law_text(law: Law) -> str:
+    """What a law computes, as text: equal for laws that compute alike, whatever they are called."""
+    value, _ = _of(law)
+    if not isinstance(value, Expr):
+        return repr(value)
+    nodes = nodes_of([value])
+    places = {node.index: k for k, node in enumerate(nodes)}
+    own = [getattr(node.value, "digest", node.value) for node in nodes]
+    return repr([(n.op, x, *(places[a.index] for a in n.args)) for n, x in zip(nodes, own, strict=True)])
+
+
 def _law(law: Law, x: Scalar) -> tuple[Scalar, Scalar]:
     """A law at x, and its derivative."""
-    value, slope = _traced(law)
+    value, slope = _of(law)
     nodes = [e for e in (value, slope) if isinstance(e, Expr)]
     found = iter(interpret(nodes, {"x": x}))
     value, slope = (next(found) if isinstance(e, Expr) else e for e in (value, slope))
     return value, slope
 
 
+def _of(law: Law) -> tuple[Scalar, Scalar]:
+    return _kept(law) if isinstance(law, Hashable) else _traced(law)
+
+
 @cache
+def _kept(law: Law) -> tuple[Scalar, Scalar]:
+    return _traced(law)
+
+
 def _traced(law: Law) -> tuple[Scalar, Scalar]:
     x = Graph().input("x")
     try:
         value = law(x)
+    except TypeError as error:
+        raise PliantError(f"law of a spring: {error}; it takes one deflection and returns one force") from error
     except TraceError as error:
         raise TraceError(
             f"law of a spring: {error}; write pliant.select(condition, a, b) in place of a branch"

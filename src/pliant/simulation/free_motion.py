@@ -156,7 +156,7 @@ def free_motion(
         gain = joints.damping[d] + dt * joints.stiffness[d]
         A[d][d] = A[d][d] + dt * gain
         change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
-    for spring, axis in [(spring, axis) for spring in joints.springs for axis in spring.axes]:
+    for spring, axis in ((s, axis) for s in joints.springs for axis in s.axes):
         r = _resolved(M, spring, axis, dt)
         for d, e, k in spring.entries(axis):
             A[d][e] = A[d][e] + dt * dt * (1 - r * _THREE_QUARTERS) * k

@@ -1,0 +1,243 @@
+"""Rotors that spin on the link that carries their motor, against the same rotors as bodies with a joint."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_robots import ONE_DOF, close, rate, robot_of, state_of
+from scipy.integrate import solve_ivp
+
+import pliant
+from pliant.errors import RobotError
+from pliant.robot import Body, Joint, Limits, Mimic, Revolute, Robot, RobotBuilder
+from pliant.robot.flexibilities import with_parts
+from pliant.robot.model import Frame
+from pliant.spatial import Inertia, Symmetric3, Transform, Vector
+
+KINDS = ("revolute", "continuous", "prismatic", "helical", "spherical", "fixed")
+
+
+def explicit(robot: Robot) -> Robot:
+    """The robot with each rotor as a body on a joint that mimics the motor's: M of a tree, no rotors in it."""
+    made = robot
+    for motor in robot.motors.values():
+        base = robot.carrier(motor.joint)
+        if base.parent == "world":
+            continue
+        axis = Vector(*(motor.rotor_axis or robot.joints[motor.joint].kind.axis))
+        J = motor.rotor_inertia
+        moments = [J * axis[i] * axis[j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
+        own = Inertia(0, Vector.zero(), Symmetric3(*moments))
+        turned = own.transformed(Transform(base.placement.R, Vector.zero()))
+        carrier = made.bodies[base.parent]
+        less = Symmetric3(*(a - b for a, b in zip(carrier.inertia.J, turned.J, strict=True)))
+        bodies = [b for b in made.bodies.values() if b is not carrier]
+        bodies += [Body(carrier.name, Inertia(carrier.inertia.mass, carrier.inertia.h, less))]
+        name = f"{motor.name}_rotor"
+        bodies += [Body(name, own)]
+        free = Limits((-np.inf,), (np.inf,), (np.inf,), (np.inf,))
+        joint = Joint(
+            name, Revolute(tuple(axis)), base.parent, name, base.placement, free, (0,), (0,), (0,),
+            Mimic(motor.joint, motor.gear, 0),
+        )  # fmt: skip
+        frames = [*made.frames.values(), Frame(name, name, Transform.identity())]
+        made = with_parts(made, bodies, [*made.joints.values(), joint], frames)
+    return made.with_motors(rotor_inertia=0, gyroscopic=False)
+
+
+@st.composite
+def geared(draw: st.DrawFn) -> Robot:
+    """A random robot with rotors on some of its joints, some of them flexible or on other axes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    count = draw(st.integers(2, 5))
+    kinds = [str(rng.choice(KINDS)) for _ in range(count)]
+    kinds[-1] = str(rng.choice(ONE_DOF))
+    parents = [int(rng.integers(max(-1, k - 2), k)) for k in range(count)]
+    robot = robot_of(kinds, parents, rng, mimic=bool(rng.random() < 0.4), floating=bool(rng.random() < 0.7))
+    for name, joint in list(robot.joints.items()):
+        if joint.kind.name not in ONE_DOF:
+            continue
+        axis = rng.standard_normal(3)
+        axis = tuple((axis / np.linalg.norm(axis)).tolist())
+        other = joint.kind.name == "prismatic" or rng.random() < 0.3
+        robot = robot.with_motor(
+            name, gear=float(rng.uniform(-20, 20)), rotor_inertia=float(rng.uniform(1e-4, 1e-3)), gyroscopic=True,
+            rotor_axis=axis if other else None,
+        )  # fmt: skip
+        if joint.mimic is None and rng.random() < 0.4:
+            stiffness = 10 if joint.kind.name == "prismatic" or rng.random() < 0.5 else (10, 20, 30)
+            robot = robot.with_flexibility(name, stiffness=stiffness, inertia=0.02)
+    return robot
+
+
+@given(geared(), st.integers(0, 1000))
+@settings(max_examples=50)
+def test_the_same_as_rotors_with_joints_of_their_own(robot: Robot, seed: int):
+    other = explicit(robot)
+    assert other.nv == robot.nv and other.coordinate_names == robot.coordinate_names
+    q, v, vd, tau = state_of(robot, seed).lists
+    close(pliant.mass_matrix.algorithm(robot, q), pliant.mass_matrix.algorithm(other, q), 1e-12)
+    for function in (pliant.bias_forces, pliant.coriolis_matrix, pliant.kinetic_energy):
+        close(function.algorithm(robot, q, v), function.algorithm(other, q, v), 1e-11)
+    for function in (pliant.potential_energy, pliant.gravity_forces, pliant.center_of_mass):
+        close(function.algorithm(robot, q), function.algorithm(other, q), 1e-12)
+    # a rotor on a link that never moves is not a body: its momentum is not counted
+    if sum(link.is_rotor for link in robot.mechanism.links) == robot.nu:
+        close(pliant.centroidal_matrix.algorithm(robot, q), pliant.centroidal_matrix.algorithm(other, q), 1e-12)
+        momenta = [pliant.centroidal_momentum.algorithm(r, q, v) for r in (robot, other)]
+        close(*momenta, 1e-11)
+    close(pliant.inverse_dynamics.algorithm(robot, q, v, vd), pliant.inverse_dynamics.algorithm(other, q, v, vd), 1e-11)
+    # light bodies of random robots: M has condition numbers of 1e4 and more
+    a, b = (np.array(pliant.forward_dynamics.algorithm(r, q, v, tau)) for r in (robot, other))
+    close(a, b, 1e-8)
+    mine, theirs = (pliant.inverse_dynamics_derivatives.algorithm(r, q, v, vd) for r in (robot, other))
+    for x, y in zip(mine, theirs, strict=True):
+        close(x, y, 1e-11)
+
+
+@given(geared(), st.integers(0, 1000))
+@settings(max_examples=25)
+def test_identities(robot: Robot, seed: int):
+    """Power is the rate of energy, Mdot - 2 C is skew, momentum is A v, and dynamics undo each other."""
+    state = state_of(robot, seed)
+    q, v, vd, _ = state.lists
+    tau = pliant.inverse_dynamics.algorithm(robot, q, v, vd)
+    energy = lambda q, v: sum(pliant.energy.algorithm(robot, q, v))  # noqa: E731
+    power = float(np.dot(tau, v))
+    close([rate(energy, robot, state)], [power], 1e-7)
+    C = np.array(pliant.coriolis_matrix.algorithm(robot, q, v), float)
+    g = np.array(pliant.gravity_forces.algorithm(robot, q), float)
+    close(C @ v + g, pliant.bias_forces.algorithm(robot, q, v), 1e-11)
+    skew = rate(lambda q, _: pliant.mass_matrix.algorithm(robot, q), robot, state) - 2 * C
+    close(skew + skew.T, 0 * skew, 1e-7)
+    found = pliant.forward_dynamics.algorithm(robot, q, v, tau)
+    close(found, vd, 1e-8)
+
+
+@given(geared(), st.integers(0, 1000))
+@settings(max_examples=6)
+def test_compiled_as_on_floats(robot: Robot, seed: int):
+    q, v, _, tau = state_of(robot, seed)
+    close(pliant.mass_matrix(robot, q), pliant.mass_matrix.algorithm(robot, q.tolist()), 1e-12)
+    floats = pliant.forward_dynamics.algorithm(robot, q.tolist(), v.tolist(), tau.tolist())
+    close(pliant.forward_dynamics(robot, q, v, tau), floats, 1e-8)
+
+
+def test_without_gyroscopic_it_is_the_rotor_at_the_joint_only():
+    robot = pliant.load("quadruped", base="free").with_motors(rotor_inertia=0.001, gear=7)
+    armature = pliant.load("quadruped", base="free")
+    for name in armature.motors:
+        armature = armature.with_armature(name, 0.049)
+    q, v, _, tau = state_of(robot, 3)
+    close(pliant.mass_matrix(robot, q), pliant.mass_matrix(armature, q), 1e-13)
+    close(pliant.forward_dynamics(robot, q, v, tau), pliant.forward_dynamics(armature, q, v, tau), 1e-11)
+
+
+def test_on_a_link_that_never_turns_both_are_one():
+    one = pliant.load("pendulum")
+    name = next(n for n, j in one.joints.items() if j.kind.nv)
+    one = one.with_motor(name, rotor_inertia=0.01, gear=5)
+    both = one.with_motor(name, gyroscopic=True)
+    assert all(not link.is_rotor for link in both.mechanism.links)
+    close(pliant.mass_matrix(both, [0.3]), pliant.mass_matrix(one, [0.3]), 1e-15)
+    close(pliant.bias_forces(both, [0.3], [2.0]), pliant.bias_forces(one, [0.3], [2.0]), 1e-14)
+
+
+def test_two_parallel_hinges_by_hand():
+    """Planar arm: the rotor of the elbow turns by q1 + n q2, so M = M0 + J [[0, n], [n, n^2]]."""
+    arm = pliant.load("double_pendulum")
+    J, n, q = 0.02, 6.0, [0.3, -0.7]
+    robot = arm.with_motor("elbow", rotor_inertia=J, gear=n, gyroscopic=True)
+    # J q1 of the spin is in the link's own inertia
+    close(pliant.mass_matrix(robot, q) - pliant.mass_matrix(arm, q), J * np.array([[0, n], [n, n * n]]), 1e-13)
+
+
+# ---- motion
+
+
+def satellite(J: float = 0.05) -> Robot:
+    builder = RobotBuilder("satellite").gravity(0, 0, 0)
+    builder.body("hull", 3, (0.05, 0, 0.02), (0.4, 0.02, 0, 0.5, 0, 0.6))
+    builder.body("wheel", 0.2, (0, 0, 0), (0.002, 0, 0, 0.002, 0, 0.004))
+    builder.joint("spin", "revolute", "hull", "wheel", (0.1, 0, 0.1), (0.3, -0.2, 0), axis=(0, 0, 1))
+    return builder.build(base="free").with_motor("spin", rotor_inertia=J, gear=3, gyroscopic=True)
+
+
+def test_a_body_that_floats_reacts_to_its_rotor():
+    """The torque of the motor is internal: momentum in the world is kept, and the hull turns the other way."""
+    robot = satellite()
+    sim = pliant.Simulation(robot, dt=1e-2, integrator="dormand-prince", rtol=1e-11, atol=1e-13)
+    v = np.array([0.1, 0, -0.2, 0.3, 0.5, -0.4, 2])
+    sim.reset(v=v)
+    log = sim.run(2, u=[0.8])
+    momentum = pliant.centroidal_momentum(robot, log.q, log.v)
+    np.testing.assert_allclose(momentum, np.tile(momentum[0], (len(log.t), 1)), atol=1e-10)
+    assert abs(log.v[-1, 6] - v[6]) > 1
+    # from rest, the hull starts against the rotor
+    vd = pliant.forward_dynamics(robot, robot.neutral(), np.zeros(7), [0] * 6 + [1.0])
+    assert vd[6] > 0 > vd[5]
+
+
+def test_precession_of_a_gyrostat():
+    """I w' = (I w + h) x w with the rotor's own h, whose joint is driven so as to keep it turning: Euler by hand."""
+    I = np.diag([0.4, 0.5, 0.6])
+    J, n, spin = 0.01, 10.0, 30.0
+    builder = RobotBuilder("gyrostat").gravity(0, 0, 0)
+    builder.body("hull", 3, (0, 0, 0), (0.4, 0, 0, 0.5, 0, 0.6))
+    builder.body("shaft", 0, (0, 0, 0), (0, 0, 0, 0, 0, 0))
+    builder.joint("spin", "revolute", "hull", "shaft", axis=(0, 0.6, 0.8))
+    robot = builder.build(base="free", strict=False)
+    robot = robot.with_motor("spin", rotor_inertia=J, gear=n, gyroscopic=True)
+    a = np.array([0, 0.6, 0.8])
+
+    def rate(t, y):
+        """No torque at the joint: J (n s' + a . w') = 0 with s the joint's speed."""
+        w, s = y[:3], y[3]
+        H = I @ w + J * n * s * a  # the rotor at rest on the hull is part of I
+        M = np.block([[I, (J * n * a)[:, None]], [(J * n * a)[None], np.array([[J * n * n]])]])
+        return np.linalg.solve(M, [*np.cross(H, w), 0])
+
+    y0 = [0.5, 0.2, 1.0, spin / n]
+    sim = pliant.Simulation(robot, dt=2e-2, integrator="dormand-prince", rtol=1e-10, atol=1e-12)
+    sim.reset(v=[0, 0, 0, *y0])
+    log = sim.run(4)
+    found = solve_ivp(rate, (0, 4), y0, method="DOP853", rtol=1e-12, atol=1e-13, t_eval=log.t).y.T
+    np.testing.assert_allclose(log.v[:, 3:], found, atol=1e-8)
+    assert np.ptp(found[:, 0]) > 0.1
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "midpoint"])
+def test_other_integrators_keep_momentum_too(integrator):
+    robot = satellite()
+    sim = pliant.Simulation(robot, dt=1e-3, integrator=integrator)
+    sim.reset(v=[0.1, 0, -0.2, 0.3, 0.5, -0.4, 2])
+    log = sim.run(1, u=[0.8], channels=("q", "v"))
+    momentum = pliant.centroidal_momentum(robot, log.q, log.v)
+    # the default step has first order; the rule of the midpoint, second
+    bound = {"semi-implicit": 2e-3, "midpoint": 1e-6}[integrator]
+    np.testing.assert_allclose(momentum[-1], momentum[0], atol=bound)
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"rotor_axis": (0, 0, 2)}, "rotor_axis of motor 'spin' has length 2; give a unit vector"),
+        ({"rotor_axis": (0, 1)}, "rotor_axis of motor 'spin' has 2 entries; it takes three"),
+        ({"rotor_axis": 3}, "rotor_axis of motor 'spin' is 3; give three numbers"),
+        ({"rotor_axis": (0, 0, float("nan"))}, "rotor_axis of motor 'spin' has the value nan"),
+    ],
+)
+def test_bad_rotors(values, message):
+    with pytest.raises(RobotError, match=message):
+        satellite().with_motor("spin", **values)
+
+
+def test_a_slide_needs_the_axis_of_its_rotor():
+    robot = pliant.load("cart_pole")
+    slide = next(n for n, j in robot.joints.items() if j.kind.name == "prismatic")
+    with pytest.raises(RobotError, match="is gyroscopic on a prismatic joint; give the rotor_axis"):
+        robot.with_motor(slide, gyroscopic=True)
+    robot.with_motor(slide, gyroscopic=True, rotor_axis=(0, 1, 0))
