@@ -38,14 +38,16 @@ def parts(result) -> tuple:
 
 @each_function
 def test_nan_stays_with_its_robot(function: RobotFunction, robot: Robot) -> None:
+    robot = robot.with_motor("joint0", rotor_inertia=1).with_flexibility("joint0", stiffness=30)
     q = robot.random(0, batch=9)
     args = [q, *arguments(function, robot, 9)[1:]]
     clean = [p.copy() for p in parts(function(robot, *args))]
     q[4] = np.nan
     others = np.arange(9) != 4
-    for before, after in zip(clean, parts(function(robot, *args)), strict=True):
+    found = parts(function(robot, *args))
+    for before, after in zip(clean, found, strict=True):
         np.testing.assert_array_equal(after[others], before[others])
-        assert np.isnan(after[4]).any()
+    assert any(np.isnan(after[4]).any() for after in found)
 
 
 @each_function

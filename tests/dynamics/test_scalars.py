@@ -29,7 +29,8 @@ def robot() -> Robot:
     made = robot_of(kinds, parents, np.random.default_rng(11), mimic=True, floating=True)
     assert made.mechanism.has_mimic
     assert {j.kind.name for j in made.joints.values()} == set(ALL)
-    return made
+    driven = next(j.name for j in made.joints.values() if j.kind.name == "revolute" and j.mimic is None)
+    return made.with_motor(driven, rotor_inertia=10).with_flexibility(driven, stiffness=(30, 40, 50), damping=1)
 
 
 def arguments(function: RobotFunction, state: State) -> list[str]:
@@ -103,6 +104,7 @@ def test_public_call_compiles(function: RobotFunction, robot: Robot) -> None:
 @each_function
 def test_sympy(function: RobotFunction) -> None:
     robot = robot_of(["revolute", "prismatic", "revolute"], [-1, 0, 0], np.random.default_rng(2), mimic=False)
+    robot = robot.with_motor("joint1", rotor_inertia=1)
     state = state_of(robot, 7)
     names = arguments(function, state)
     symbols = [sympy.symbols([f"{name}{k}" for k in range(robot.nv)], real=True) for name in names]

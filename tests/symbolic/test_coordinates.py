@@ -1,5 +1,7 @@
 """Symbols of motion, and names that clash."""
 
+import sys
+
 import pytest
 import sympy
 import symbolic_robots as small
@@ -61,6 +63,14 @@ def test_bad_names() -> None:
         coordinates_of(robot, "bodies")
     with pytest.raises(pliant.PliantError, match="'x' would stand for two things in the equations of 'two_link_arm'"):
         coordinates_of(robot, {"elbow": "x", "shoulder": "x"})
+
+
+def test_sympy_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = small.pendulum()
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    for function in (pliant.equations, pliant.symbolic_robot):
+        with pytest.raises(pliant.PliantError, match=r"pip install 'pliant\[symbolic\]'"):
+            function(robot)
 
 
 def test_a_parameter_that_is_a_coordinate() -> None:

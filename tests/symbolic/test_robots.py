@@ -92,9 +92,9 @@ def test_symbols_of_the_robot_stay() -> None:
 
 def test_bad_input() -> None:
     robot = pliant.load("two_link_arm")
-    with pytest.raises(pliant.PliantError, match="no symbol named 'mass'.*'masses'"):
+    with pytest.raises(pliant.PliantError, match=r"no symbol named 'mass'.*'masses'"):
         pliant.symbolic_robot(robot, "mass")
-    with pytest.raises(pliant.PliantError, match="no symbol named 'm_arm'.*robot 'two_link_arm'"):
+    with pytest.raises(pliant.PliantError, match=r"no symbol named 'm_arm'.*robot 'two_link_arm'"):
         pliant.symbolic_robot(robot, names={"m_arm": "m"})
     with pytest.raises(pliant.PliantError, match=r"'a' would stand for two numbers of 'two_link_arm', 2.4 and 0.25"):
         pliant.symbolic_robot(robot, names={"m_upper_arm": "a", "c_forearm": "a"})

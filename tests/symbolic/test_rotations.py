@@ -43,9 +43,7 @@ def test_the_same_motion(robot: Robot) -> None:
     x, rate = rng.uniform(-1, 1, chain.nv), rng.uniform(-1, 1, chain.nv)
     q = own_coordinates(robot, x)
     body = list(robot.bodies)[-1]
-    np.testing.assert_allclose(
-        pliant.frame_pose(chain, x, body), pliant.frame_pose(robot, q, body), rtol=0, atol=1e-14
-    )
+    np.testing.assert_allclose(pliant.frame_pose(chain, x, body), pliant.frame_pose(robot, q, body), rtol=0, atol=1e-14)
     # v = E xdot, column by column from the same small motion of both
     h = 1e-6
     E = np.stack([robot.difference(own_coordinates(robot, x - h * e), own_coordinates(robot, x + h * e)) / (2 * h)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import factorized, inverse_inertia
+from pliant.dynamics.factor import check_regular, inverse_inertia, mass_factor
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
@@ -44,8 +43,9 @@ def accelerations(robot: Robot, q: Sequence[Scalar], force: Sequence[Scalar]) ->
     """
     mechanism = robot.mechanism
     if mechanism.has_mimic:
-        return factorized(mechanism, composite_inertia(robot, q)).solve(force)
+        return mass_factor(robot, q).solve(force)
     check_flexibilities(robot)
+    check_regular(robot)
     links = mechanism.links
     X_PB = [link.transform(q) for link in links]
     A = [ArticulatedInertia.of(link.inertia) for link in links]

@@ -1,16 +1,24 @@
 """The factor M = L^T D L, which keeps the zeros that the branches of the tree put into M."""
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.errors import RobotError
-from pliant.robot import Mechanism
+from pliant.robot import Link, Mechanism, Robot
 from pliant.robot.flexibilities import check_flexibilities
 from pliant.scalar import Expr, is_constant
 
-__all__ = ["Factor", "factorized", "inverse_inertia"]
+__all__ = ["Factor", "check_regular", "factorized", "inverse_inertia", "mass_factor"]
 
 Scalar = Any
+
+# a pivot of M that is so small next to the diagonal is rounding
+_SINGULAR = 1e-13
+_checked: weakref.WeakSet[Robot] = weakref.WeakSet()
 
 
 class Factor:
@@ -79,6 +87,12 @@ def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
     return Factor(L, D_inverse, above)
 
 
+def mass_factor(robot: Robot, q: Sequence[Scalar]) -> Factor:
+    """The factor of M(q)."""
+    check_regular(robot)
+    return factorized(robot.mechanism, composite_inertia(robot, q))
+
+
 def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
     """1 / D of the inertia felt at dof d; a dof that moves nothing, whatever q, is an error."""
     value: Any = D
@@ -92,3 +106,56 @@ def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
             f"robot.with_armature({link.name!r}, 1e-3)"
         )
     return 1 / D
+
+
+def check_regular(robot: Robot) -> None:
+    """Raise if M is singular, or worse, at any configuration; only of robots whose numbers are known.
+
+    It is looked at in two configurations drawn at random: one alone may be singular by chance.
+    """
+    if robot in _checked or not all(_is_known(link) for link in robot.mechanism.links):
+        return
+    found = [_bad_pivot(robot, seed) for seed in (0, 1)]
+    if all(found):
+        d, is_negative = found[0]  # type: ignore[misc]
+        raise RobotError(_singular_message(robot.mechanism, d, is_negative))
+    _checked.add(robot)
+
+
+def _is_known(link: Link) -> bool:
+    inertia = link.inertia
+    return all(is_constant(x) for x in (inertia.mass, *inertia.h, *inertia.J, *link.armature, *link.placement.p))
+
+
+def _bad_pivot(robot: Robot, seed: int) -> tuple[int, bool] | None:
+    """The first dof, from the ends of the tree, without inertia of its own; and whether it has less than none."""
+    lower = composite_inertia(robot, robot.random(seed).tolist())
+    if not all(is_constant(x) for row in lower for x in row):
+        return None
+    M = np.array(lower, dtype=float)
+    M = M + np.tril(M, -1).T
+    size = np.diag(M).copy()
+    for d in reversed(range(len(M))):
+        if M[d, d] <= _SINGULAR * size[d]:
+            return d, bool(M[d, d] < -1e-9 * max(abs(size[d]), 1e-300))
+        M[:d, :d] -= np.outer(M[:d, d], M[d, :d]) / M[d, d]
+    return None
+
+
+def _singular_message(mechanism: Mechanism, d: int, is_negative: bool) -> str:
+    robot = mechanism.robot
+    link = next(link for link in mechanism.links if d in link.dofs)
+    label = link.kind.v_labels[d - link.dofs[0]]
+    which = f"joint {link.name!r}" + (f" ({label})" if label else "")
+    if is_negative:
+        return (
+            f"the mass matrix of robot {robot.name!r} is not positive: {which} has less inertia than none; a spinning "
+            "rotor is heavier than the body that carries it: give that body its inertia with the rotor in it"
+        )
+    cure = f"robot.with_armature({link.name!r}, 1e-3)"
+    if link.name in robot.flexibilities:
+        cure = "with_flexibility(..., inertia=1e-4); the default step and implicit midpoint take it as it is"
+    return (
+        f"{which} of robot {robot.name!r} moves no inertia of its own, so its acceleration is not determined (M is "
+        f"singular); give body {link.body!r}, or what it carries, an inertia there, or the joint some: {cure}"
+    )

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.dynamics.articulated_body import accelerations
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import factorized
+from pliant.dynamics.factor import mass_factor
 from pliant.dynamics.functions import robot_function
 from pliant.robot import Robot
 
@@ -25,7 +24,7 @@ def mass_matrix_inverse(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]
         q: configuration, nq [rad or m].
     """
     n = robot.nv
-    factor = factorized(robot.mechanism, composite_inertia(robot, q))
+    factor = mass_factor(robot, q)
     columns = [factor.solve([1 if e == d else 0 for e in range(n)]) for d in range(n)]
     return [[columns[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
 

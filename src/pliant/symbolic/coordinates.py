@@ -8,7 +8,7 @@ from typing import Any
 from pliant.errors import PliantError, unknown_name
 from pliant.robot import Joint, Robot
 
-__all__ = ["Coordinates", "check_parameters", "coordinates_of", "identifier", "robot_symbols"]
+__all__ = ["Coordinates", "check_parameters", "check_sympy", "coordinates_of", "identifier", "robot_symbols"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,14 @@ class Coordinates:
     def motion(self) -> tuple[Any, ...]:
         """All that changes with time."""
         return (*self.q, *self.v, *self.vd, *self.u, self.t)
+
+
+def check_sympy() -> None:
+    """Raise if SymPy, an extra, is not installed."""
+    try:
+        import sympy  # noqa: F401
+    except ImportError:
+        raise PliantError("formulas need SymPy, which is not installed: pip install 'pliant[symbolic]'") from None
 
 
 def coordinates_of(robot: Robot, names: Mapping[str, str] | str | None = None) -> Coordinates:

@@ -10,8 +10,8 @@ from pliant.errors import PliantError, unknown_name
 from pliant.robot import Robot
 from pliant.symbolic.applied import applied_forces
 from pliant.symbolic.code import c_source, matlab_source, python_source
-from pliant.symbolic.coordinates import Coordinates, check_parameters, coordinates_of
-from pliant.symbolic.layout import latex_of, markdown_of, text_of
+from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
+from pliant.symbolic.layout import is_longer, latex_of, markdown_of, text_of
 from pliant.symbolic.methods import METHODS, christoffel, coriolis, has_minimal_coordinates
 from pliant.symbolic.robots import WHAT, symbolic_robot
 from pliant.symbolic.rotations import with_single_joints
@@ -19,8 +19,8 @@ from pliant.symbolic.tidying import Tidy
 
 __all__ = ["Equations", "equations"]
 
-# formulas longer than this, in operations, are not rendered by themselves in a notebook
-_RENDERED = 1500
+# formulas of more parts than this are not derived, and not rendered by themselves in a notebook
+_LONG = 3000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,8 +92,7 @@ class Equations:
         the coordinates, or if M is too long to derive.
         """
         q, v = list(self.coordinates.q), list(self.coordinates.v)
-        is_short = sum(e.count_ops() for e in self.M) < _RENDERED
-        if has_minimal_coordinates(self.robot) and is_short:
+        if has_minimal_coordinates(self.robot) and not is_longer(self.M, _LONG):
             return self._tidy.matrix(christoffel(self.M, q, v))
         return self._tidy.matrix(coriolis(self.robot, q, v))
 
@@ -143,7 +142,7 @@ class Equations:
 
     @cached_property
     def _is_short(self) -> bool:
-        return sum(e.count_ops() for e in (*self.M, *self.b, *self.g, *self.Q)) < _RENDERED
+        return not is_longer([*self.M, *self.b, *self.g, *self.Q], _LONG)
 
     # ---- to run
 
@@ -187,12 +186,15 @@ def equations(
         rotations: "euler" makes free, spherical and planar joints chains of single joints, with roll, pitch and yaw.
         simplify: True for all formulas, however long it takes; None for those where it is quick; False for none.
     """
+    check_sympy()
     if method not in METHODS:
         raise PliantError(unknown_name("method", method, METHODS))
     if not isinstance(robot, Robot):
         raise PliantError(f"equations takes a Robot first, not {type(robot).__name__}; see pliant.load")
     if robot.nv == 0:
-        raise PliantError(f"robot {robot.name!r} has no joint that moves, and so no equations; load it with base='free'?")
+        raise PliantError(
+            f"robot {robot.name!r} has no joint that moves, and so no equations; load it with base='free'?"
+        )
     values: dict[Any, float] = {}
     if parameters is not None:
         robot, values = _with_parameters(robot, parameters)

@@ -1,7 +1,7 @@
 """The equations of motion on a page: text, LaTeX, Markdown."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.symbolic.writing import LatexWriter, TextWriter, Writer, broken, printed_width
@@ -9,10 +9,10 @@ from pliant.symbolic.writing import LatexWriter, TextWriter, Writer, broken, pri
 if TYPE_CHECKING:
     from pliant.symbolic.equations import Equations
 
-__all__ = ["latex_of", "markdown_of", "named_parts", "text_of"]
+__all__ = ["is_longer", "latex_of", "markdown_of", "named_parts", "text_of"]
 
-# equations of more operations than this are shown by their parts, with names for what occurs in several
-_LONG = 800
+# equations of more parts than this are shown by their entries, with names for what occurs in several
+_LONG = 2000
 
 
 class Part(NamedTuple):
@@ -42,17 +42,27 @@ def _page(eq: "Equations") -> Page:
     groups = {"M": _matrix_parts(eq.M), "b": _column_parts("b", eq.b), "g": _column_parts("g", eq.g)}
     groups["Q"] = _column_parts("Q", eq.Q)
     flat = [part.formula for group in groups.values() for part in group]
-    is_long = sum(e.count_ops() for e in flat) > _LONG
+    is_long = is_longer(flat, _LONG)
     shared: list[tuple[Any, Any]] = []
     if is_long:
         taken = {s.name for s in (*eq.coordinates.motion, *eq.parameters)}
-        shared, replaced = named_parts(flat, taken)
+        shared, replaced = _without_waves(*named_parts(flat, taken), set(eq.coordinates.q))
         new = iter(replaced)
         groups = {name: [Part(p.names, next(new)) for p in group] for name, group in groups.items()}
     rows = [] if is_long else list(zip(eq.tau, eq.Q, strict=True))
     return Page(
         rows, shared, [group for group in groups.values() if group], [n for n, group in groups.items() if not group]
     )
+
+
+def is_longer(formulas: Iterable[Any], limit: int) -> bool:
+    """Whether formulas have more than ``limit`` parts: numbers, symbols, sums, products and functions."""
+    # counted one by one, since what is shared makes some formulas huge
+    waiting, count = list(formulas), 0
+    while waiting and count <= limit:
+        waiting += waiting.pop().args
+        count += 1
+    return bool(waiting)
 
 
 def named_parts(formulas: list[Any], taken: set[str]) -> tuple[list[tuple[Any, Any]], list[Any]]:
@@ -63,6 +73,25 @@ def named_parts(formulas: list[Any], taken: set[str]) -> tuple[list[tuple[Any, A
     symbols = sympy.numbered_symbols(letter, real=True)
     shared, replaced = sympy.cse(formulas, symbols=symbols, order="none")
     return list(shared), list(replaced)  # type: ignore[arg-type]
+
+
+def _without_waves(
+    shared: list[tuple[Any, Any]], formulas: list[Any], q: set[Any]
+) -> tuple[list[tuple[Any, Any]], list[Any]]:
+    """The same without names for angles and their cosines and sines, which are short anyway; the others count on."""
+    import sympy
+
+    names = iter([name for name, _ in shared])
+    known: dict[Any, Any] = {}
+    kept: list[tuple[Any, Any]] = []
+    for name, formula in shared:
+        written = formula.xreplace(known)
+        if isinstance(written, sympy.cos | sympy.sin) or q.issuperset(written.as_coefficients_dict()):
+            known[name] = written
+        else:
+            known[name] = next(names)
+            kept.append((known[name], written))
+    return kept, [e.xreplace(known) for e in formulas]
 
 
 def _matrix_parts(M: Any) -> list[Part]:

@@ -52,6 +52,10 @@ class Polynomials:
         """Whether an atom is the sine of an angle; its cosine is the atom before."""
         return atom in self._sines
 
+    def divides_by_sum(self, polynomial: Polynomial) -> bool:
+        """Whether a term has the power of a sum below the line, which may cancel."""
+        return any(power < 0 and not self.atoms[atom].is_Symbol for factors in polynomial for atom, power in factors)
+
     def read(self, expression: Any) -> Polynomial:
         """The polynomial of a SymPy expression."""
         found = self._read.get(expression)

@@ -8,7 +8,7 @@ from pliant.errors import PliantError, unknown_name
 from pliant.robot import Body, Frame, FrameSpring, Joint, Motor, Named, Robot
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
-from pliant.symbolic.coordinates import identifier, robot_symbols
+from pliant.symbolic.coordinates import check_sympy, identifier, robot_symbols
 
 __all__ = ["WHAT", "SymbolicRobot", "symbolic_robot"]
 
@@ -54,6 +54,7 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
         what: kinds of numbers, as in the table, or names of symbols; everything, if none is given.
         names: other names or formulas for some of the symbols, ``{"m_rod": "m", "I_rod_yy": m * l**2 / 12}``.
     """
+    check_sympy()
     makers = _Symbols(robot, what or WHAT, dict(names or {}))
     made = makers.robot()
     makers.check_known()

@@ -11,6 +11,8 @@ __all__ = ["Tidy"]
 # products that one formula, and all of a robot together, may take: about 50 ms and 1 s
 _ONE = 20_000
 _ALL = 400_000
+# a formula of more terms than this is longer when written out than as it was
+_TERMS = 120
 
 
 class Tidy:
@@ -40,7 +42,10 @@ class Tidy:
         polynomials = self._polynomials
         allowed = polynomials.allowed = min(self._left, float("inf") if self.simplify else _ONE)
         try:
-            if _divides_by_sum(expression):
+            polynomial = polynomials.read(expression)
+            if not self.simplify and len(polynomial) > _TERMS:
+                return expression
+            if polynomials.divides_by_sum(polynomial):
                 expression = _cancelled(expression, polynomials)
             return gathered(expression, polynomials, self._is_motion, is_shared=is_shared)
         except TooLongError:
@@ -56,16 +61,6 @@ class Tidy:
 
     def _is_motion(self, atom: Any) -> bool:
         return not self.motion.isdisjoint(atom.free_symbols)
-
-
-def _divides_by_sum(expression: Any) -> bool:
-    return any(p.exp.is_negative and not p.base.is_Symbol and not p.base.is_Number for p in _powers(expression))
-
-
-def _powers(expression: Any) -> Any:
-    import sympy
-
-    return expression.atoms(sympy.Pow)
 
 
 def _cancelled(expression: Any, polynomials: Polynomials) -> Any:

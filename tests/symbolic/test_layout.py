@@ -1,0 +1,205 @@
+"""How the equations look: text, LaTeX, Markdown."""
+
+import math
+import re
+from functools import cache
+
+import pytest
+import symbolic_robots as small
+from random_robots import state_of
+
+import pliant
+
+ROBOTS = {
+    "pendulum": pliant.equations(small.pendulum()),
+    "cart-pole": pliant.equations(small.cart_pole(), names="joints"),
+    "two-link arm": pliant.equations(pliant.load("two_link_arm"), parameters="all"),
+    "arm on a column": pliant.equations(small.shoulder_and_elbow()),
+    "ball": pliant.equations(small.ball()),
+    "ball in roll, pitch and yaw": pliant.equations(small.ball(), rotations="euler"),
+    "arm7": pliant.equations(pliant.load("arm7")),
+}
+each = pytest.mark.parametrize("eq", ROBOTS.values(), ids=ROBOTS)
+
+
+@cache
+def text_of(eq: pliant.Equations, width: int = 100) -> str:
+    return eq.text(width)
+
+
+@cache
+def latex_of(eq: pliant.Equations) -> str:
+    return eq.latex()
+
+
+def test_series_elastic_joint_symbol_by_symbol() -> None:
+    eq = pliant.equations(small.series_elastic_joint(), names={"knee_flexibility": "x1", "knee": "x2"})
+    assert str(eq).splitlines()[2:4] == ["I (x1'' + x2'') = -k x1 - nu x1'", "I (x1'' + x2'') + J x2'' = u"]
+    assert eq.latex().splitlines()[1:3] == [
+        r"& I (\ddot{x}_{1} + \ddot{x}_{2}) = -k x_{1} - \nu \dot{x}_{1} \\",
+        r"& I (\ddot{x}_{1} + \ddot{x}_{2}) + J \ddot{x}_{2} = u \\",
+    ]
+    with_body = pliant.equations(small.series_elastic_joint(small.I_f), names={"knee_flexibility": "x1", "knee": "x2"})
+    assert str(with_body).splitlines()[2] == "I (x1'' + x2'') + I_f x1'' = -k x1 - nu x1'"
+
+
+def test_two_link_arm() -> None:
+    assert (
+        pliant.equations(small.two_link_arm()).text()
+        == """\
+two_link_arm: M q'' + b(q, q') + g(q) = Q
+
+m l^2 ((5/3 + c2) q1'' + (1/3 + 1/2 c2) q2'' - s2 q2' (q1' + 1/2 q2'))
+    - m g l (3/2 s1 + 1/2 s12) = u_shoulder
+m l^2 ((1/3 + 1/2 c2) q1'' + 1/3 q2'' + 1/2 s2 q1'^2) - 1/2 m g l s12 = u_elbow
+
+M11 = m l^2 (5/3 + c2)
+M12 = M21 = m l^2 (1/3 + 1/2 c2)
+M22 = 1/3 m l^2
+
+b1 = -m l^2 s2 q2' (q1' + 1/2 q2')
+b2 = 1/2 m l^2 s2 q1'^2
+
+g1 = -m g l (3/2 s1 + 1/2 s12)
+g2 = -1/2 m g l s12
+
+Q1 = u_shoulder
+Q2 = u_elbow
+
+s1 = sin(q1), c2 = cos(q2), s2 = sin(q2), s12 = sin(q1 + q2)
+q1: shoulder, q2: elbow"""
+    )
+
+
+def test_pendulum_in_numbers() -> None:
+    lines = str(pliant.equations(pliant.load("pendulum"))).splitlines()
+    assert lines[2] == "0.75 q'' + 7.3575 sin(q) = u"
+    assert "M = 0.75" in lines
+
+
+@each
+@pytest.mark.parametrize("width", [60, 100])
+def test_lines_fit(eq: pliant.Equations, width: int) -> None:
+    # what has no place to break may be longer: single products, and quotients
+    long = [line for line in text_of(eq, width).splitlines() if len(line) > width]
+    assert not [line for line in long if " + " in line.strip()[2:] or " - " in line.strip()[2:]]
+
+
+@each
+def test_text_is_plain(eq: pliant.Equations) -> None:
+    text = text_of(eq)
+    assert text.isascii()
+    assert all(word not in text for word in ("**", "*", "Matrix", "vd"))
+
+
+def test_narrow_pages_have_short_lines() -> None:
+    eq = ROBOTS["two-link arm"]
+    assert max(map(len, eq.text(70).splitlines())) <= 70
+
+
+def test_names_that_clash_with_short_ones() -> None:
+    c1 = small.sympy.Symbol("c1", positive=True)
+    builder = pliant.RobotBuilder("p").body("rod", mass=1, com=(0, 0, -c1)).body("cart", mass=1)
+    builder.joint("rail", "prismatic", "world", "cart", axis=(1, 0, 0))
+    builder.joint("hinge", "revolute", "cart", "rod", axis=(0, 1, 0))
+    text = str(pliant.equations(builder.build()))
+    assert "cos(q2)" in text
+    assert "c2" not in text
+
+
+def lines_of(latex: str) -> list[str]:
+    body = latex.removeprefix("\\begin{aligned}\n").removesuffix("\n\\end{aligned}")
+    return [line.replace("&", "").strip() for line in body.split(" \\\\\n")]
+
+
+@each
+def test_every_line_of_latex_can_be_rendered(eq: pliant.Equations) -> None:
+    mathtext = pytest.importorskip("matplotlib.mathtext", reason="pip install matplotlib renders the LaTeX")
+    parser = mathtext.MathTextParser("path")
+    for line in lines_of(latex_of(eq)):
+        # width, height, depth and shapes: a box that is not empty
+        assert parser.parse(f"${line}$")[0] > 0, line
+
+
+@each
+def test_latex_is_balanced_line_by_line(eq: pliant.Equations) -> None:
+    latex = latex_of(eq)
+    assert latex.startswith("\\begin{aligned}")
+    assert latex.endswith("\\end{aligned}")
+    for line in lines_of(latex):
+        depth = 0
+        for character in line:
+            depth += {"{": 1, "}": -1}.get(character, 0)
+            assert depth >= 0
+        assert depth == 0
+
+
+def test_latex_of_names() -> None:
+    eq = ROBOTS["two-link arm"]
+    latex = eq.latex()
+    for part in (r"m_{\mathrm{upper}\,\mathrm{arm}}", r"I_{\mathrm{forearm}\,yy}", r"\ddot{q}_{1}", r"s_{12}"):
+        assert part in latex
+
+
+def test_markdown() -> None:
+    text = ROBOTS["two-link arm"].markdown()
+    assert text.count("$$\n") == 4
+    assert "| $q_{2}$ | elbow |" in text
+    assert "| $l_{\\mathrm{elbow}}$ | 0.5 |" in text
+    assert "$s_{12} = \\sin(q_{1} + q_{2})$" in text
+
+
+def test_notebooks_render_short_equations_only() -> None:
+    short, long = ROBOTS["pendulum"], ROBOTS["arm7"]
+    assert short._repr_markdown_() == short.markdown()
+    assert short._repr_latex_() == f"$\\displaystyle {short.latex()}$"
+    assert long._repr_markdown_() is None
+    assert long._repr_latex_() is None
+    assert repr(long) == "<Equations of 'arm7' by newton-euler: 7 dofs, parameters: none>"
+
+
+def test_long_equations_name_shared_parts() -> None:
+    lines = text_of(ROBOTS["arm7"]).splitlines()
+    assert lines[2].startswith("x0 = ")
+    assert any(line.startswith("M77 = ") for line in lines)
+
+
+def test_what_is_left_out_is_said() -> None:
+    robot = pliant.load("two_link_arm").with_closure("point", "hand", "world", name="grip")
+    robot = robot.with_joint("elbow", locked=True)
+    title = str(pliant.equations(robot)).splitlines()[0]
+    assert title.endswith("(without closure 'grip', that joint 'elbow' is locked)")
+
+
+def test_numbers() -> None:
+    builder = pliant.RobotBuilder("p").body("rod", mass=1e-7, com=(0, 0, -math.pi))
+    eq = pliant.equations(builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build())
+    assert "M = 9.8696e-07" in str(eq)
+    assert r"9.8696 \times 10^{-7}" in eq.latex()
+
+
+def as_python(formula: str) -> str:
+    """A printed formula as Python: a space is a product, a prime a rate."""
+    return re.sub(r"(?<=[\w)']) (?=[\w(])", "*", formula.replace("^", "**").strip()).replace("'", "_")
+
+
+def test_named_parts_put_back_give_the_equations() -> None:
+    eq = ROBOTS["arm7"]
+    lines = " ".join(line.strip() if line.startswith(" ") else f"\n{line}" for line in text_of(eq).splitlines())
+    state = state_of(eq.robot, 4)
+    values: dict = {"cos": math.cos, "sin": math.sin}
+    values |= {s.name: x for s, x in zip(eq.q, state.q, strict=True)}
+    values |= {f"{s.name}_": x for s, x in zip(eq.q, state.v, strict=True)}
+    # the legend first, then the lines in order
+    legend = re.findall(r"([cs]\d+) = ((?:cos|sin)\([^)]*\))", lines)
+    for name, formula in legend:
+        values[name] = eval(as_python(formula), values)
+    for names, formula in re.findall(r"^((?:(?:x|M|b|g)\d+ = )+)(.+)$", lines, re.M):
+        values |= dict.fromkeys(re.findall(r"\w+", names), eval(as_python(formula), values))
+    M, h = pliant.mass_matrix(eq.robot, state.q), pliant.bias_forces(eq.robot, state.q, state.v)
+    # six digits are printed
+    for i in range(7):
+        for j in range(7):
+            assert values.get(f"M{i + 1}{j + 1}", 0) == pytest.approx(M[i, j], abs=1e-4)
+        found = values.get(f"b{i + 1}", 0) + values.get(f"g{i + 1}", 0)
+        assert found == pytest.approx(h[i], abs=1e-3)
