@@ -7,7 +7,6 @@ from pliant.dynamics.factor import check_regular, inverse_inertia, mass_factor
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
-from pliant.robot.flexibilities import check_flexibilities
 from pliant.scalar import is_constant
 from pliant.spatial import ArticulatedInertia, Force, Motion
 
@@ -44,7 +43,6 @@ def accelerations(robot: Robot, q: Sequence[Scalar], force: Sequence[Scalar]) ->
     mechanism = robot.mechanism
     if mechanism.has_mimic:
         return mass_factor(robot, q).solve(force)
-    check_flexibilities(robot)
     check_regular(robot)
     links = mechanism.links
     X_PB = [link.transform(q) for link in links]

@@ -113,6 +113,7 @@ def check_regular(robot: Robot) -> None:
 
     It is looked at in two configurations drawn at random: one alone may be singular by chance.
     """
+    check_flexibilities(robot)
     if robot in _checked or not all(_is_known(link) for link in robot.mechanism.links):
         return
     found = [_bad_pivot(robot, seed) for seed in (0, 1)]

@@ -18,7 +18,7 @@ from pliant.errors import KernelError, PliantError
 from pliant.robot import Robot
 from pliant.scalar import Expr
 
-__all__ = ["ARRAYS", "RobotFunction", "array_shapes", "compile", "robot_function"]
+__all__ = ["ARRAYS", "RobotFunction", "array_shapes", "compile", "robot_function", "robot_function_of"]
 
 # Arguments that are arrays, by name, and their shape for one robot. Any other is an option, fixed
 # when the function is compiled.
@@ -36,6 +36,7 @@ ARRAYS: dict[str, Callable[[Robot], tuple[int, ...]]] = {
 }
 
 F = TypeVar("F", bound=Callable[..., Any])
+Shape = Callable[[Robot, Mapping[str, Any]], tuple[int, ...]]
 
 
 class RobotFunction:
@@ -43,13 +44,15 @@ class RobotFunction:
 
     Attributes:
         algorithm: the Python function itself. On lists of floats it is the reference.
+        own_arrays: arguments that are arrays beside those in `ARRAYS`, and their shape for one robot and the options.
     """
 
-    def __init__(self, algorithm: Callable[..., Any]):
+    def __init__(self, algorithm: Callable[..., Any], own_arrays: Mapping[str, Shape] | None = None):
         update_wrapper(self, algorithm)
         self.algorithm = algorithm
         self.name: str = algorithm.__name__
         self.signature = inspect.signature(algorithm)
+        self.own_arrays = dict(own_arrays or {})
         self._places = _arrays_by_place(self.signature)
         self.derivative_rule: Callable[..., Any] | None = None
         self._kernels: weakref.WeakKeyDictionary[Robot, dict[tuple, Kernel]] = weakref.WeakKeyDictionary()
@@ -65,7 +68,7 @@ class RobotFunction:
         arrays, options = self._bound(robot, args, kwargs)
         if any(is_symbolic(a) for a in arrays.values()):
             plain = {name: _as_lists(a) for name, a in arrays.items()}
-            self._check_lengths(robot, plain)
+            self._check_lengths(robot, plain, options)
             return as_arrays(self.algorithm(robot, **plain, **options))
         key = (tuple(arrays), tuple(sorted(options.items())))
         kernels = self._kernels.setdefault(robot, {})
@@ -74,7 +77,7 @@ class RobotFunction:
         except TypeError:
             raise PliantError(f"{self.name}: {options} are options, fixed when compiled; give plain values") from None
         if kernel is None:
-            shapes = {name: ARRAYS[name](robot) for name in arrays}
+            shapes = {name: self._shape(robot, name, options) for name in arrays}
             kernel = kernels[key] = _kernel(self, self.algorithm, robot, shapes, options)
         return kernel(*arrays.values())
 
@@ -86,18 +89,25 @@ class RobotFunction:
             raise PliantError(f"{self.name}({names}): {error}") from None
         arrays: dict[str, Any] = {}
         options: dict[str, Any] = {}
+        missing: list[str] = []
         for name, value in list(bound.arguments.items())[1:]:
-            if name not in ARRAYS:
+            if name not in ARRAYS and name not in self.own_arrays:
                 options[name] = value
             elif value is not None:
                 arrays[name] = value
-            elif name in self._places:
-                raise PliantError(f"{self.name}: {name} is None; give an array of shape {ARRAYS[name](robot)}")
+            elif self.signature.parameters[name].default is inspect.Parameter.empty:
+                missing.append(name)
+        for name in missing:
+            shape = self._shape(robot, name, options)
+            raise PliantError(f"{self.name}: {name} is None; give an array of shape {shape}")
         return arrays, options
 
-    def _check_lengths(self, robot: Robot, arrays: dict[str, Any]) -> None:
+    def _shape(self, robot: Robot, name: str, options: Mapping[str, Any]) -> tuple[int, ...]:
+        return self.own_arrays[name](robot, options) if name in self.own_arrays else ARRAYS[name](robot)
+
+    def _check_lengths(self, robot: Robot, arrays: dict[str, Any], options: dict[str, Any]) -> None:
         for name, values in arrays.items():
-            shape = ARRAYS[name](robot)
+            shape = self._shape(robot, name, options)
             if shape and len(values) != shape[0]:
                 raise KernelError(f"{self.name}: {name} has {len(values)} entries; {robot.name} needs {shape[0]}")
 
@@ -121,6 +131,11 @@ def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:
     return RobotFunction(algorithm)
 
 
+def robot_function_of(**own_arrays: Shape) -> Callable[[Callable[..., Any]], RobotFunction]:
+    """The same for an algorithm with other arrays, by name: what gives their shape from the robot and the options."""
+    return lambda algorithm: RobotFunction(algorithm, own_arrays)
+
+
 def compile(
     function: Callable[..., Any],
     robot: Robot,
@@ -142,7 +157,9 @@ def compile(
         options: values for the arguments that are not arrays, e.g. ``frame="foot"``.
     """
     algorithm = function.algorithm if isinstance(function, RobotFunction) else function
-    arrays, options = array_shapes(algorithm, robot, shapes or {}, options)
+    own = function.own_arrays if isinstance(function, RobotFunction) else {}
+    shapes = {name: shape(robot, options) for name, shape in own.items()} | dict(shapes or {})
+    arrays, options = array_shapes(algorithm, robot, shapes, options)
     return _kernel(function, algorithm, robot, arrays, options, precision=precision, threads=threads)
 
 

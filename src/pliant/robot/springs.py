@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import PliantError, TraceError
+from pliant.errors import PliantError
 from pliant.robot.exponential import pose_rate, turn_logarithm
 from pliant.robot.joints import Free, JointKind, Spherical
 from pliant.robot.model import Joint, Law
@@ -30,8 +30,8 @@ from pliant.scalar.interp import interpret, nodes_of
 from pliant.spatial import Vector, rotation_from_quaternion
 
 __all__ = [
-    "SpringForce", "check_law", "deflection", "deflection_rate", "has_play", "has_spring", "law_text", "pulls",
-    "spring_energy", "spring_force", "spring_with_play", "stretched",
+    "SpringForce", "check_law", "deflection", "deflection_rate", "has_play", "has_spring", "is_nonlinear", "law_text",
+    "pulls", "spring_energy", "spring_force", "spring_with_play", "stretched",
 ]  # fmt: skip
 
 Scalar = Any
@@ -63,6 +63,15 @@ def has_spring(joint: Joint) -> bool:
     """Whether some dof of the joint has a spring."""
     numbers = (*joint.stiffness, *joint.hardening)
     return any(law is not None for law in joint.law) or not all(is_constant(x) and x == 0 for x in numbers)
+
+
+def is_nonlinear(joint: Joint) -> bool:
+    """Whether the pull of its spring is not proportional to the deflection."""
+    return (
+        has_play(joint)
+        or any(law is not None for law in joint.law)
+        or not all(is_constant(h) and h == 0 for h in joint.hardening)
+    )
 
 
 def deflection(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
@@ -165,9 +174,18 @@ def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
 
 
 def check_law(subject: str, law: Law) -> None:
-    """Raise if a law cannot be traced, or gives no force."""
+    """Raise if a law cannot be traced, or gives no force, or none that is finite where the spring is at rest."""
     try:
         _of(law)
+        try:
+            at_rest = _law(law, 0.0)
+        except ArithmeticError as error:
+            at_rest = error, error
+        for what, x in zip(("it", "its slope"), at_rest, strict=True):
+            if not (is_constant(x) and np.isfinite(x)):
+                raise PliantError(
+                    f"law of a spring: {what} is {x} at rest, for a deflection of 0; make it finite there"
+                )
     except PliantError as error:
         raise type(error)(f"{subject}: {error}") from None
 
@@ -205,12 +223,13 @@ def _traced(law: Law) -> tuple[Scalar, Scalar]:
     x = Graph().input("x")
     try:
         value = law(x)
-    except TypeError as error:
-        raise PliantError(f"law of a spring: {error}; it takes one deflection and returns one force") from error
-    except TraceError as error:
-        raise TraceError(
-            f"law of a spring: {error}; write pliant.select(condition, a, b) in place of a branch"
-        ) from None
+    except PliantError as error:
+        raise type(error)(f"law of a spring: {error}") from None
+    except Exception as error:  # whatever a user's function does
+        cure = "it takes one deflection and returns one force"
+        if isinstance(error, ArithmeticError):
+            cure = "make its force finite for every deflection"
+        raise PliantError(f"law of a spring: {type(error).__name__}: {error}; {cure}") from error
     if isinstance(value, Expr):
         return value, tangents([value], {x: 1})[0]
     if not is_constant(value):

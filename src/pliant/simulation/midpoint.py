@@ -22,7 +22,7 @@ from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Robot
-from pliant.scalar import abs, both, either, maximum
+from pliant.scalar import abs, both, either, maximum, select
 
 __all__ = ["midpoint_body", "midpoint_factor", "midpoint_residual", "midpoint_step"]
 
@@ -116,6 +116,7 @@ def midpoint_body(
     iterations: int = 50,
     robot_at: Callable[..., Robot] | None = None,
     precision: str = "float64",
+    is_linear: bool = True,
 ) -> tuple[dict[str, int], list[Block | Loop]]:
     """A step as pieces of a program: it reads t, q, v and dt, and writes t, q and v.
 
@@ -131,6 +132,8 @@ def midpoint_body(
         iterations: of a step, at most.
         robot_at: the robot as a function of the values, if its numbers depend on them.
         precision: of the kernel, "float64" or "float32".
+        is_linear: whether D and K hardly change within a step; else A is made anew in every iteration, and a
+            correction that does not shrink is halved.
 
     Returns:
         The variables it needs beyond t, q, v, dt and ``reads``, and the statements.
@@ -153,8 +156,15 @@ def midpoint_body(
             L[d][e] = x
         factor = Factor(L, list(packed[: robot.nv]), above)
         own = robot_at(*values) if robot_at else robot
+        if not is_linear and linear:
+            vm = [(a + b) / 2 for a, b in zip(v, v1, strict=True)]
+            qm = list(robot.integrate(q, vm, dt[0] / 2))
+            factor = midpoint_factor(own, qm, vm, dt[0], lambda q, v: linear(q, v, *values))
         residual = midpoint_residual(own, lambda *a: force(*a, *values), t[0], list(q), list(v), dt[0], list(v1))
         change = factor.solve(residual)
+        if not is_linear:
+            share = select(_largest(change) < before[0], 1, 1 / 2)
+            change = [share * x for x in change]
         better = [a - b for a, b in zip(v1, change, strict=True)]
         size, scale = _largest(change), maximum(_largest(better), _largest(v))
         is_rounding = both(size >= before[0], size <= rounding * scale)

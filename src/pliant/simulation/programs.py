@@ -7,6 +7,7 @@ from pliant.compiler.program import Program
 from pliant.compiler.stages import Stages
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import SimulationError, unknown_name
+from pliant.robot.springs import is_nonlinear
 from pliant.scalar import equal, maximum, minimum, select
 from pliant.simulation.adaptive import StepControl, adaptive_body
 from pliant.simulation.clock import clock_size, ticked, time_of
@@ -211,7 +212,7 @@ class Plan:
         elif self.integrator == "midpoint":
             extra, statements = midpoint_body(
                 robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot,
-                precision=model.precision,
+                precision=model.precision, is_linear=not any(is_nonlinear(j) for j in robot.joints.values()),
             )  # fmt: skip
         else:
             extra, statements = explicit_body(robot, RK4, acceleration, reads=reads)
@@ -236,7 +237,7 @@ class Plan:
         def finish(q, v, q_start, v_start, u, clock, trouble, p, *found):
             m = parameters.applied(p)
             cause = trouble_of(m, u, v, trouble[0])
-            if found:
+            if len(found) == 3:
                 cause = select(equal(cause, 0), select(found[0][0] > 0, STEPS_TROUBLE, 0), cause)
             moves = equal(cause, 0)
             t = time_of(clock, m.dt)
@@ -246,6 +247,8 @@ class Plan:
             pushes = [x * m.dt for *_, f in touching for x in f]
             for *_, touch, _ in touching:
                 deepest = maximum(deepest, -touch.gap)
+            # of implicit midpoint the last correction of the velocity, and whether it was small
+            left = [found[0][0], 0, deepest, 1 - found[1][0]] if len(found) == 2 else [0, 0, deepest, 0]
             return (
                 [select(moves, a, b) for a, b in zip(q, q_start, strict=True)],
                 [select(moves, a, b) for a, b in zip(v, v_start, strict=True)],
@@ -253,11 +256,12 @@ class Plan:
                 [cause],
                 torques,
                 pushes,
-                [0, 0, deepest, 0],
-                [found[1][0], found[2][0]] if found else [],
+                left,
+                [found[1][0], found[2][0]] if len(found) == 3 else [],
             )
 
-        found = ("stuck", "accepted", "rejected") if self.integrator == "dormand-prince" else ()
+        told = {"dormand-prince": ("stuck", "accepted", "rejected"), "midpoint": ("midpoint_change", "midpoint_solved")}
+        found = told.get(self.integrator, ())
         stages.add(
             finish,
             ("q", "v", "q start", "v start", "u", "clock", "trouble", "parameters", *found),
