@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import SimulationError
-from pliant.hybrid.law import OPEN, SLIDE, STICK, Problem, Solution, solved
+from pliant.hybrid.law import OPEN, SLIDE, STICK, Problem, Solution, least_solution, solved
 from pliant.hybrid.log import Event
 from pliant.hybrid.terms import Constraint, Terms
 
@@ -84,7 +84,7 @@ class Instant:
             return np.linalg.solve(terms.M, terms.r), forces
         solution = np.linalg.solve(terms.M, np.column_stack([terms.r, B.T]))
         free, response = solution[:, 0], solution[:, 1:]
-        z = _least(A @ response, -c - A @ free)
+        z = least_solution(A @ response, -c - A @ free)
         for (i, shares), x in zip(places, z, strict=True):
             forces[i] += x * shares
         return free + response @ z, forces
@@ -207,6 +207,11 @@ class Instant:
         J = terms.J[who].reshape(-1, len(v))
         response = np.linalg.solve(terms.M, J.T)
         rates = terms.J[who] @ v
+        if -rates[:, 0].min() < self.sim.rest_speed:
+            # rocking and rattling go on for ever, ever slower: what touches now stays
+            after = v + _taken_back(terms.M, J, J @ v)
+            none = np.zeros((len(self.constraints), 3))
+            return after, none, float(v @ terms.M @ v - after @ terms.M @ after) / 2
         e = np.array([self.constraints[i].restitution for i in who])
         e = np.where(-e * rates[:, 0] > self.sim.rest_speed, e, 0)
         for restitution in (e, 0 * e):
@@ -249,17 +254,28 @@ class Instant:
         c = (J @ solution[:, 0]).reshape(-1, 3) + terms.c[who]
         scale = 1e-9 * (1 + abs(c).max())
         problem = Problem(J @ solution[:, 1:], c, self.friction[who], sliding, scale)
-        closed = [SLIDE if self.friction[i] == 0 or d is not None else STICK for i, d in zip(who, sliding, strict=True)]
-        directions = np.zeros((len(who), 2))
-        if cause is not None and cause % n in who:
-            k, i = who.index(cause % n), cause % n
+        guess, directions = [], np.zeros((len(who), 2))
+        ends = self._ends(terms, v, cause)
+        for k, (i, d) in enumerate(zip(who, sliding, strict=True)):
             state = self.mode.states[i]
-            if cause < n and state != OPEN:
-                closed[k] = OPEN
-            elif state == STICK:
+            guess.append(SLIDE if self.friction[i] == 0 or d is not None else STICK)
+            if ends[i] and state != OPEN:
+                guess[k] = OPEN
+            elif state == STICK and ends[n + i]:
                 force = self.motion(terms, v)[1][i, 1:]
-                closed[k], directions[k] = SLIDE, -force / np.hypot(*force)
-        return solved(problem, closed, directions)
+                guess[k], directions[k] = SLIDE, -force / max(float(np.hypot(*force)), 1e-300)
+            elif state == SLIDE and d is None and not ends[n + i]:  # it has just begun
+                guess[k], directions[k] = SLIDE, self.mode.directions[i]
+        return solved(problem, guess, directions)
+
+    def _ends(self, terms: Terms, v: np.ndarray, cause: int | None) -> np.ndarray:
+        """Which of the margins are used up: the one that was found, and those that reach zero at the same time."""
+        n = len(self.constraints)
+        if cause is None:
+            return np.zeros(2 * n, dtype=bool)
+        found = (self.margins(terms, v) <= 10 * self.least) & self.mode.armed
+        found[cause] = True
+        return found
 
     def _change(self, mode: Mode, cause: int | None) -> tuple[str | None, list[int]]:
         """What is new in a mode without an impact, and whose."""
@@ -283,10 +299,4 @@ class Instant:
 def _taken_back(M: np.ndarray, rows: np.ndarray, amount: np.ndarray) -> np.ndarray:
     """The least change, as M measures it, that takes an amount along rows back."""
     response = np.linalg.solve(M, rows.T)
-    return -response @ _least(rows @ response, amount)
-
-
-def _least(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A^-1 b, the least one if A is singular."""
-    size = np.sqrt(np.maximum(abs(np.diag(A)), 1e-300))
-    return np.linalg.lstsq(A / np.outer(size, size), b / size, rcond=1e-11)[0] / size
+    return -response @ least_solution(rows @ response, amount)

@@ -9,26 +9,30 @@ velocities) under the forces f (or impulses), W = J M^-1 J^T. Each of them does 
 | stick | y = 0 | f_n >= 0, |f_t| <= mu f_n |
 | slide along d | y_n = 0, f_t = -mu f_n d | f_n >= 0; y_t along d, if it only begins to slide |
 
-Beginning with what the caller knows, the worst violation is mended, one at a time, until none is left; if that goes
-in circles, all combinations are tried. Forces that the conditions leave open, as of a table with four legs, are the
-least. If nothing fits, or a sliding contact is pushed into the ground by its own friction, there is no rigid motion
-at this instant [Painleve 1895], and that is told.
+Beginning with what the caller knows, the worst violation is mended, one at a time, until none is left; directions in
+which contacts begin to slide are found by Newton's method. If that goes in circles, the candidates are solved one
+after the other, each exactly (`pliant.contact.coulomb`), until nothing changes, and the modes read off. Forces that
+the conditions leave open, as of a table with four legs, are the least. If nothing fits, or a sliding contact is pushed
+into the ground by its own friction, there is no rigid motion at this instant [Painleve 1895], and that is told.
 """
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.contact.coulomb import impulse_at, inverse_of
 from pliant.errors import SimulationError
+from pliant.spatial import Symmetric3, Vector
 
-__all__ = ["OPEN", "SLIDE", "STICK", "InconsistentContactError", "Problem", "Solution", "solved"]
+__all__ = [
+    "OPEN", "SLIDE", "STICK", "InconsistentContactError", "Problem", "Solution", "least_solution", "solved",
+]  # fmt: skip
 
 OPEN, STICK, SLIDE = 0, 1, 2
 
 _ROUNDS = 60
-_MOST = 5  # candidates of which all combinations are tried
+_SWEEPS = 2000
 
 
 class InconsistentContactError(SimulationError):
@@ -76,24 +80,67 @@ def solved(problem: Problem, start: Sequence[int], directions: np.ndarray | None
     for i, slide in enumerate(problem.slides):
         if slide is not None:
             d[i] = slide
-    modes, seen = list(start), set()
-    for _ in range(_ROUNDS):
-        found = _with_modes(problem, modes, d)
+    found = _mended(problem, list(start), d, _ROUNDS)
+    if found is None:
+        found = _mended(problem, *_swept(problem), 5)
+    if found is None:
+        raise InconsistentContactError("no combination of open, sticking and sliding contacts fits the laws of contact")
+    return _checked(problem, found)
+
+
+def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> Solution | None:
+    """Mend the worst violation until there is none; None if that goes in circles."""
+    seen = set()
+    for _ in range(rounds):
+        found = _aligned(problem, modes, d)
         violation = _worst(problem, found)
         if violation is None:
-            return _checked(problem, found)
+            return found
         i, mode, direction = violation
         modes[i] = mode
+        d = found.directions.copy()
         if direction is not None:
             d[i] = direction
-        key = (*modes, *d.round(9).ravel())
-        if key in seen:
+        if tuple(modes) in seen:
+            return None
+        seen.add(tuple(modes))
+    return None
+
+
+def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
+    """`_with_modes`, with directions turned until those that begin to slide do so along them."""
+    found = _with_modes(problem, modes, d)
+    begins = [i for i, m in enumerate(modes) if m == SLIDE and problem.slides[i] is None and problem.friction[i] > 0]
+    if not begins:
+        return found
+
+    def across(found: Solution) -> np.ndarray:
+        d, y = found.directions[begins], found.y[begins]
+        return y[:, 2] * d[:, 0] - y[:, 1] * d[:, 1]
+
+    def turned(angles: np.ndarray) -> Solution:
+        new = d.copy()
+        for i, a in zip(begins, angles, strict=True):
+            new[i] = np.cos(a), np.sin(a)
+        return _with_modes(problem, modes, new)
+
+    angles = np.array([np.arctan2(d[i, 1], d[i, 0]) for i in begins])
+    found = turned(angles)
+    for _ in range(40):
+        f = across(found)
+        if abs(f).max() <= problem.scale / 10:
             break
-        seen.add(key)
-    for found in _combinations(problem, d):
-        if _worst(problem, found) is None:
-            return _checked(problem, found)
-    raise InconsistentContactError("no combination of open, sticking and sliding contacts fits the laws of contact")
+        h = 1e-7
+        slope = np.array([(across(turned(angles + h * unit)) - f) / h for unit in np.eye(len(begins))]).T
+        step = np.linalg.lstsq(slope, -f, rcond=1e-12)[0]
+        step *= min(1.0, 0.7 / max(abs(step).max(), 1e-300))
+        for _ in range(8):  # never further off than before
+            better = turned(angles + step)
+            if abs(across(better)).max() < abs(f).max():
+                break
+            step /= 2
+        angles, found = angles + step, better
+    return found
 
 
 def _with_modes(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
@@ -113,16 +160,15 @@ def _with_modes(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Soluti
     if columns:
         S = np.array(columns).T
         A, b = problem.W[rows] @ S, -problem.c.ravel()[rows]
-        f = S @ _least(A, b)
+        f = S @ least_solution(A, b)
     y = problem.W @ f + problem.c.ravel()
     return Solution(tuple(modes), d.copy(), f.reshape(k, 3), y.reshape(k, 3))
 
 
-def _least(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+def least_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The solution of A z = b, the least one if there are many."""
     size = np.sqrt(np.maximum(abs(np.diag(A)), 1e-300))
-    scaled = A / np.outer(size, size)
-    return np.linalg.lstsq(scaled, b / size, rcond=1e-11)[0] / size
+    return np.linalg.lstsq(A / np.outer(size, size), b / size, rcond=1e-11)[0] / size
 
 
 def _worst(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | None] | None:
@@ -136,47 +182,62 @@ def _worst(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | No
         if mode == OPEN:
             if -y[0] / problem.scale > worst:
                 worst, answer = -y[0] / problem.scale, (i, SLIDE if is_sliding or mu == 0 else STICK, None)
-            continue
-        if -f[0] / tolerance[i] > worst:
+        elif -f[0] / tolerance[i] > worst:
             worst, answer = -f[0] / tolerance[i], (i, OPEN, None)
-            continue
-        if mode == STICK:
+        elif mode == STICK:
             pull = float(np.hypot(f[1], f[2]))
             excess = (pull - mu * f[0]) / tolerance[i]
             if excess > worst:
                 worst, answer = excess, (i, SLIDE, -f[1:] / pull)
         elif not is_sliding and mu > 0:
-            along = y[1:] @ d
-            speed = float(np.hypot(y[1], y[2]))
+            along, across = y[1:] @ d, abs(y[2] * d[0] - y[1] * d[1])
             if -along / problem.scale > worst:
                 worst, answer = -along / problem.scale, (i, STICK, None)
-            elif speed > problem.scale and np.linalg.norm(y[1:] / speed - d) > 1e-7 and worst <= 1:
-                worst, answer = 1.0, (i, SLIDE, y[1:] / speed)
+            elif across / problem.scale > worst:  # no direction was found in which it slides
+                worst, answer = across / problem.scale, (i, STICK, None)
     return answer
 
 
-def _combinations(problem: Problem, d: np.ndarray) -> Iterator[Solution]:
+def _swept(problem: Problem) -> tuple[list[int], np.ndarray]:
+    """Modes and directions, from candidates solved one by one until nothing changes."""
     k = len(problem.c)
-    if k > _MOST:
-        return
-    choices = [
-        (SLIDE, OPEN) if problem.slides[i] is not None or problem.friction[i] == 0 else (STICK, SLIDE, OPEN)
-        for i in range(k)
-    ]
-    for modes in itertools.product(*choices):
-        directions = d.copy()
-        found = _with_modes(problem, modes, directions)
-        for _ in range(30):  # directions of those that begin to slide, by iteration
-            new = directions.copy()
-            for i, mode in enumerate(modes):
-                speed = np.hypot(*found.y[i, 1:])
-                if mode == SLIDE and problem.slides[i] is None and speed > problem.scale:
-                    new[i] = found.y[i, 1:] / speed
-            if abs(new - directions).max(initial=0) < 1e-9:
-                break
-            directions = new
-            found = _with_modes(problem, modes, directions)
-        yield found
+    W, f = problem.W, np.zeros((k, 3))
+    blocks = [_block(W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]) for i in range(k)]
+    for _ in range(_SWEEPS):
+        change = 0.0
+        for i in range(k):
+            y = W[3 * i : 3 * i + 3] @ f.ravel() + problem.c[i]
+            G, mu, slide = blocks[i], problem.friction[i], problem.slides[i]
+            if slide is not None:
+                shares = np.array([1.0, *(-mu * slide)])
+                own = W[3 * i, 3 * i : 3 * i + 3] @ shares
+                free = y[0] - W[3 * i, 3 * i : 3 * i + 3] @ f[i]
+                new = shares * max(0.0, -free / own) if own > 0 else f[i]
+            else:
+                p = impulse_at(Vector(y[1], y[2], y[0]), Vector(f[i, 1], f[i, 2], f[i, 0]), G, inverse_of(G), mu)
+                new = np.array([p.z, p.x, p.y], dtype=float)
+            change = max(change, abs(W[3 * i, 3 * i]) * abs(new - f[i]).max())
+            f[i] = new
+        if change < problem.scale / 100:
+            break
+    modes, d = [], np.zeros((k, 2))
+    for i in range(k):
+        pull, most = float(np.hypot(*f[i, 1:])), problem.friction[i] * f[i, 0]
+        slide = problem.slides[i]
+        if f[i, 0] <= problem.scale / W[3 * i, 3 * i]:
+            modes.append(OPEN)
+        elif slide is not None or problem.friction[i] == 0 or pull >= most * (1 - 1e-7):
+            modes.append(SLIDE)
+            d[i] = slide if slide is not None else -f[i, 1:] / max(pull, 1e-300)
+        else:
+            modes.append(STICK)
+    return modes, d
+
+
+def _block(W: np.ndarray) -> Symmetric3:
+    """A candidate's own part, tangents first, as `impulse_at` has it."""
+    n, x, y = W.tolist()
+    return Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0])
 
 
 def _checked(problem: Problem, found: Solution) -> Solution:

@@ -4,12 +4,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
+from pliant.errors import RobotError
 from pliant.robot import checks
 from pliant.robot.contact_edits import ContactEdits
 from pliant.robot.flexibility_edits import FlexibilityEdits
 from pliant.robot.joints import Scalars
 from pliant.robot.lumping import lumped
-from pliant.robot.model import Closure, Frame, FrameSpring, Motor
+from pliant.robot.model import WORLD, Closure, Frame, FrameSpring, Motor
+from pliant.robot.upward import Upward
 from pliant.spatial import Vector
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ __all__ = ["Edits"]
 Scalar = Any
 
 
-class Edits(ContactEdits, FlexibilityEdits):
+class Edits(ContactEdits, FlexibilityEdits, Upward):
     """The methods of `Robot` that make copies; the robot itself never changes."""
 
     @property
@@ -37,11 +41,13 @@ class Edits(ContactEdits, FlexibilityEdits):
             values: gear, rotor_inertia, effort_limit, control, kp, kd and the other attributes of `Motor`.
         """
         robot = self._robot
-        name = name or joint
+        checks.check_name("the joint of a motor", joint)
+        name = joint if name is None else name
+        checks.check_name("the name of a motor", name)
         if name in robot.motors and robot.motors[name].joint == joint:
             return self.with_motors([name], **{key: [value] for key, value in values.items()})
         checks.check_motor_values(name, values)
-        motor = Motor(name, joint, **values)
+        motor = Motor(name, joint, **{key: checks.as_scalar(value) for key, value in values.items()})
         checks.check_motor(motor, robot.joints)
         return replace(robot, motors=robot.motors.extended(motor))
 
@@ -54,12 +60,15 @@ class Edits(ContactEdits, FlexibilityEdits):
                 is a sequence of sequences).
         """
         robot = self._robot
+        if names is not None and not isinstance(names, Iterable):
+            raise RobotError(f"the names of the motors are {names!r}; give a name or a list of them, or none for all")
         chosen = list(robot.motors) if names is None else [names] if isinstance(names, str) else list(names)
         for key, value in values.items():
             checks.check_motor_values(chosen[0] if chosen else "", {key: value})
             values[key] = checks.one_for_each(f"{key} of the motors", value, len(chosen))
         motors = robot.motors
         for k, name in enumerate(chosen):
+            checks.check_name("the name of a motor", name)
             motor = replace(motors[name], **{key: column[k] for key, column in values.items()})
             checks.check_motor(motor, robot.joints)
             motors = motors.replaced(motor)
@@ -68,6 +77,10 @@ class Edits(ContactEdits, FlexibilityEdits):
     def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
         """A copy with a frame more, placed on a body or another frame."""
         robot = self._robot
+        checks.check_name("the name of a frame", name)
+        if name == WORLD or name in robot.joints:
+            what = "the world" if name == WORLD else f"the body that joint {name!r} carries"
+            raise RobotError(f"a frame cannot be named {name!r}: as a frame, that means {what}; take another name")
         on = robot.frame(body)
         frame = Frame(name, on.body, on.placement @ checks.placement(f"frame {name!r}", position, rpy))
         return replace(robot, frames=robot.frames.extended(frame))
@@ -99,6 +112,7 @@ class Edits(ContactEdits, FlexibilityEdits):
     ) -> "Robot":
         """A copy in which a joint has other values; None leaves them, see `Joint` and `Limits`."""
         robot = self._robot
+        checks.check_name("the name of the joint", name)
         joint = robot.joints[name]
         nv, subject = joint.kind.nv, f"joint {name!r}"
         given = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
@@ -108,11 +122,19 @@ class Edits(ContactEdits, FlexibilityEdits):
         }
         if law is not None:
             changes["law"] = tuple(checks.one_for_each(f"law of {subject}", law, nv))
+        if locked is not None and not isinstance(locked, bool | np.bool_):
+            raise RobotError(f"locked of {subject} is {locked!r}; give True or False")
         single = {"backlash": backlash, "rest": rest, "restitution": restitution, "is_locked": locked}
-        changes |= {key: value for key, value in single.items() if value is not None}
+        changes |= {key: checks.as_scalar(value) for key, value in single.items() if value is not None}
         if limits is not None:
             changes["limits"] = checks.full_limits(subject, limits, joint.kind)
             checks.check_limits(subject, changes["limits"])
+        if changes and nv == 0:
+            what = next(iter(changes)).replace("is_locked", "locked")
+            raise RobotError(
+                f"{what} of {subject} would do nothing: it is fixed; leave it out, or let the joint give way: "
+                f"robot.with_flexibility({name!r}, stiffness=(1e4, 1e4, 1e4))"
+            )
         changed = replace(joint, **changes)
         checks.check_joint(changed)
         return replace(robot, joints=robot.joints.replaced(changed))
