@@ -167,8 +167,16 @@ def _with_modes(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Soluti
 
 def least_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The solution of A z = b, the least one if there are many."""
-    size = np.sqrt(np.maximum(abs(np.diag(A)), 1e-300))
-    return np.linalg.lstsq(A / np.outer(size, size), b / size, rcond=1e-11)[0] / size
+    size = np.sqrt(np.maximum(abs(np.diagonal(A)), 1e-300))
+    scaled = A / (size[:, None] * size)
+    # regular and symmetric, as a rule
+    if abs(scaled - scaled.T).max() < 1e-12:
+        try:
+            if np.linalg.cholesky(scaled).diagonal().min() > 1e-4:
+                return np.linalg.solve(scaled, b / size) / size
+        except np.linalg.LinAlgError:
+            pass
+    return np.linalg.lstsq(scaled, b / size, rcond=1e-11)[0] / size
 
 
 def _worst(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | None] | None:

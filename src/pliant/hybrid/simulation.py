@@ -198,7 +198,8 @@ class HybridSimulation:
             return instant.margins(self.terms(t, q, v, control(t, q, v)), v)
 
         armed, least = self.mode.armed, instant.least
-        found = first_root(margins, segment.t, segment.t + segment.h, armed, least)
+        samples = 4 if segment.h > 2e-3 else 2
+        found = first_root(margins, segment.t, segment.t + segment.h, armed, least, samples)
         stop = segment.t + segment.h if found is None else found[0]
         q, v = segment(stop)
         recorder.step(segment, stop)
