@@ -30,6 +30,10 @@ def load(source: str | Path, *, side: str | Path | None = None, **options: Any) 
         options: those of the reader, `load_urdf`; a shipped robot brings its own ``base``. For a robot that a
             function makes, such as `hopper_flight`, those of the function.
     """
+    if not isinstance(source, str | Path):
+        raise RobotError(f"load takes the name of a shipped robot or a path, not {source!r}")
+    if side is not None and not isinstance(side, str | Path):
+        raise RobotError(f"side of load is {side!r}; give the path of a .toml file")
     if side is not None or Path(source).suffix.lower() == _SIDE:
         from pliant.formats.side_file import SideFile  # few robots have one
 

@@ -1,0 +1,10 @@
+"""Controllers, and the small models that explain them."""
+
+from pliant.control.machine import HopperMachine, Measured
+from pliant.control.raibert import Raibert, RaibertGains, RaibertMemory, raibert
+from pliant.control.slip import Apex, Slip, SlipCycle, SlipError, Stride
+
+__all__ = [
+    "Apex", "HopperMachine", "Measured", "Raibert", "RaibertGains", "RaibertMemory", "Slip", "SlipCycle", "SlipError",
+    "Stride", "raibert",
+]  # fmt: skip
