@@ -61,6 +61,15 @@ CASES: dict[str, tuple[Any, str]] = {
         [(*GOOD, {"name": "l"}), (0, l, 0, 0)], "row 2: a is l, but l is the coordinate of row 1",
     ),
     "coordinate in a mass": ([(*GOOD, {"name": "m", "mass": 2 * m})], r"row 1: mass is 2\*m, but m is the coord"),
+    "limits that are none": ([{"limits": 5}], r"row 1: limits of joint 'joint1' are 5; give a pair \(lower, upper\)"),
+    "three limits": ([{"limits": (1, 2, 3)}], r"row 1: limits of joint 'joint1' are \(1, 2, 3\); give a pair"),
+    "motor that is none": ([GOOD, {"motor": 5}], "row 2: motor is 5; give True, or a dict as in {'gear': 9}"),
+    "motor without words": ([{"motor": {5: 1}}], "row 1: motor is {5: 1}; give True"),
+    "gear of zero": ([{"motor": {"gear": 0}}], "gear of motor 'joint1' is 0"),
+    "complex damping": ([{"damping": 1j}], "row 1: damping of joint 'joint1' has the value 1j, which is not a number"),
+    "name that is none": ([GOOD, {"name": 5}], "row 2: name is 5, which is no name; give a string"),
+    "names": ([{"name": ["a"]}], r"row 1: name is \['a'\], which is no name"),
+    "body that is none": ([{"body": 5}], "row 1: body is 5, which is no name"),
     "one symbol for two things": (
         [(0, l, 0, 0), (0, 0, 0, 0, {"mass": l})],
         r"symbol l is a length in row 1 \(a\) and a mass in row 2 \(mass\); use two symbols",
@@ -109,10 +118,18 @@ def test_bad_poses(which: str, pose: Any, message: str) -> None:
 
 
 def test_bad_gravity() -> None:
-    with pytest.raises(RobotError, match="gravity has 2 entries"):
+    with pytest.raises(RobotError, match="gravity of from_dh is 5; give three numbers"):
+        pliant.from_dh([GOOD], gravity=5)  # type: ignore[arg-type]
+    with pytest.raises(RobotError, match="gravity of from_dh has 2 entries"):
         pliant.from_dh([GOOD], gravity=(0, 0))
-    with pytest.raises(RobotError, match="gravity of robot 'robot' has the value nan"):
+    with pytest.raises(RobotError, match="gravity of from_dh has the value nan"):
         pliant.from_dh([GOOD], gravity=(0, 0, math.nan))
+
+
+@pytest.mark.parametrize("name", [5, ["arm"], ""])
+def test_names_of_robots_that_are_none(name: Any) -> None:
+    with pytest.raises(RobotError, match=r"name of from_dh is .*, which is no name"):
+        pliant.from_dh([GOOD], name=name)
 
 
 def test_powers_of_a_symbol_are_no_second_meaning() -> None:

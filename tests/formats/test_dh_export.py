@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,6 +149,24 @@ def test_lengths_of_the_ur5_are_those_that_its_maker_publishes() -> None:
     assert [abs(row.alpha) for row in (table.rows[0], *table.rows[3:5])] == [RIGHT, RIGHT, RIGHT]
 
 
+def test_angles_that_files_round_are_shown_as_the_right_ones() -> None:
+    """The numbers keep all their digits, so that the way back is exact."""
+    robot = pliant.load(PATHS["ur_description/ur5_robot.urdf"])
+    table = pliant.to_dh(robot)
+    assert "e-12" not in str(table) and "-pi/2" in str(table)
+    assert any(0 < abs(row.theta) < 1e-11 for row in table.rows)
+    check_same(robot, pliant.from_dh(table, strict=False), "tool0", 4)
+
+
+def test_which_of_two_ends_is_the_tool_is_told() -> None:
+    robot = pliant.load(PATHS["ur_description/ur5_robot.urdf"])
+    text = str(pliant.to_dh(robot).report)
+    assert "guessed: robot 'ur5': 'tool0' is taken for the tool; for another, give tool='ee_link'" in text
+    assert "no frames of other names: base_link, base, ee_link\n" in text
+    assert "guessed" not in str(pliant.to_dh(robot, tool="ee_link").report)
+    assert "guessed" not in str(pliant.to_dh(pliant.load("arm7")).report), "it has a frame of that name"
+
+
 ARMS = (
     "kinova_description/kinova.urdf", "so_arm_description/so101.urdf", "ur_description/ur10_robot.urdf",
     "xarm_description/xarm7.urdf", "z1_description/z1.urdf",
@@ -251,6 +270,27 @@ def test_symbols_in_places_are_named() -> None:
 def test_nothing_that_moves() -> None:
     with pytest.raises(RobotError, match="no joint of robot 'rock' moves"):
         pliant.to_dh(RobotBuilder("rock").body("rock", 1).build())
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "message"),
+    [
+        ("x", "tolerance of to_dh has the value 'x', which is not a number"),
+        (-1, "tolerance of to_dh is -1; it must be at least 0"),
+        (math.nan, "tolerance of to_dh is nan"),
+        (9, "tolerance of to_dh is 9 rad; give an angle up to 0.1"),
+    ],
+)
+def test_tolerances_that_are_none(tolerance: Any, message: str) -> None:
+    with pytest.raises(RobotError, match=message):
+        pliant.to_dh(pliant.load("arm7"), tolerance=tolerance)
+
+
+def test_what_is_no_robot() -> None:
+    with pytest.raises(RobotError, match=r"to_dh takes a Robot first, not 'arm7'; see pliant.load"):
+        pliant.to_dh("arm7")  # type: ignore[arg-type]
+    with pytest.raises(RobotError, match=r"no frame named \['tool'\]"):
+        pliant.to_dh(pliant.load("arm7"), tool=["tool"])  # type: ignore[arg-type]
 
 
 def test_unknown_convention() -> None:

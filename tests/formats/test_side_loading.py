@@ -97,3 +97,14 @@ def test_side_file_that_is_not_there(tmp_path: Path, toml: Write, arm: Robot) ->
         pliant.load("acrobot", side=tmp_path / "leg2.toml")
     with pytest.raises(RobotError, match="is a folder"):
         pliant.read_side_file(arm, tmp_path)
+
+
+def test_paths_that_are_none(arm: Robot, toml: Write) -> None:
+    for call, message in (
+        (lambda: pliant.load("two_link_arm", side=5), "side of load is 5; give the path of a .toml file"),  # type: ignore[arg-type]
+        (lambda: pliant.load(5), "load takes the name of a shipped robot or a path, not 5"),  # type: ignore[arg-type]
+        (lambda: pliant.read_side_file(arm, None), "takes the path of a .toml file, not None"),  # type: ignore[arg-type]
+        (lambda: pliant.read_side_file("arm", toml("")), "read_side_file takes a Robot first, not 'arm'"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(RobotError, match=message):
+            call()

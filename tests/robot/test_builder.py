@@ -1,6 +1,7 @@
 """The builder: what it makes, and what it says of robots that cannot exist."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,6 +160,16 @@ def test_duplicate_names() -> None:
     refused(lambda: loose().frame("tip", "arm").body("tip"), "a frame named 'tip' already")
     refused(lambda: loose().motor("hip").motor("hip"), "a motor named 'hip' already")
     refused(lambda: loose().body("world"), "'world'", "always there")
+    refused(lambda: arm().frame("elbow", "upper").build(), "a frame and a joint are named 'elbow'", "rename the frame")
+
+
+@pytest.mark.parametrize("name", [5, "", None, ["a"]])
+def test_names_that_are_none(name: Any) -> None:
+    for call in (
+        lambda: RobotBuilder(name), lambda: loose().body(name), lambda: loose().frame(name, "arm"),
+        lambda: loose().joint(name, "fixed", "base", "arm"), lambda: loose().motor("hip", name=name or 0),
+    ):  # fmt: skip
+        refused(call, "which is no name; give a string")
 
 
 def test_unknown_names_list_near_ones() -> None:
@@ -262,9 +273,12 @@ def test_a_body_that_nothing_carries_is_a_second_root() -> None:
         builder.build()
 
 
-@pytest.mark.parametrize("wrong", [{"mass": "1"}, {"com": ("0", 0, 0)}, {"mass": None}])
+@pytest.mark.parametrize("wrong", [
+    {"mass": "1"}, {"com": ("0", 0, 0)}, {"mass": None}, {"mass": 1j}, {"mass": [1]}, {"com": 3}, {"com": "000"},
+    {"com": {1, 2, 3}}, {"com": np.ones((3, 1))}, {"inertia": 3}, {"inertia": (1, 0, 0, 1j, 0, 1)},
+])  # fmt: skip
 def test_text_is_not_a_number(wrong: dict) -> None:
-    with pytest.raises(RobotError, match=r"'a'.*not a number"):
+    with pytest.raises(RobotError, match=r"'a'.*(not a number|give numbers|give three numbers)"):
         RobotBuilder("r").body("a", **{"mass": 1, **wrong}).joint("j", "fixed", "world", "a").build()
 
 

@@ -180,7 +180,14 @@ def test_a_cantilever_bends_under_a_weight_at_its_end():
         ({"inertia": 1}, "has an inertia; the parts of the link have their own"),
         ({"name": "link"}, "there is a joint, body or frame named 'link' already"),
         ({"name": "shoulder"}, "there is a joint, body or frame named 'shoulder' already"),
-        ({"normal": (0, 0, 0)}, "normal"),
+        ({"share": 1j}, "share of the flexibility at frame 'cut' has the value 1j, which is not a number"),
+        ({"share": [0.3]}, r"share of the flexibility at frame 'cut' has the value \[0.3\], which is not a number"),
+        ({"normal": (0, 0, 0)}, r"normal of the flexibility at frame 'cut' is \(0, 0, 0\); give it a direction"),
+        ({"normal": 5}, "normal of the flexibility at frame 'cut' is 5; give three numbers"),
+        ({"beyond": 5}, "beyond of the flexibility at frame 'cut' is 5; give a list of names"),
+        ({"beyond": "j_far"}, r"beyond of .* is 'j_far'; give a list of names, as in beyond=\['j_far'\]"),
+        ({"beyond": [["j_far"]]}, r"no joint or frame named \['j_far'\] in beyond"),
+        ({"name": 5}, "name of the flexibility at 'cut' is 5, which is no name"),
         ({"normal": (0, 1)}, "normal of the flexibility at frame 'cut' has 2 entries"),
         ({"beyond": ["j_fra"]}, "'j_fra'.*'j_far'"),
         ({"stiffness": 10}, "one stiffness and no axis; give axis="),
@@ -201,3 +208,15 @@ def test_places_where_a_link_cannot_be_cut():
     cut = arm().with_flexibility("cut", stiffness=(1, 2, 3))
     with pytest.raises(RobotError, match="named 'cut_flexibility' already"):
         cut.with_flexibility("cut", stiffness=(1, 2, 3), normal=(1, 0, 0))
+
+
+@pytest.mark.parametrize("values", [{}, {"share": 0.5}, {"beyond": []}])
+@pytest.mark.parametrize("body", ["hand", "base"])
+def test_a_link_without_mass_gives_way_only_before_something(values, body):
+    """Neither the tip of the arm nor a stand with nothing beyond; but a stand with the arm beyond does."""
+    robot = pliant.load("two_link_arm").with_frame("cut", body, (0, 0, 0.1))
+    with pytest.raises(RobotError, match=f"'cut' moves no mass: the part of body '{body}' beyond .*; give it mass"):
+        robot.with_flexibility("cut", stiffness=(1, 2, 3), **values)
+    if body == "base":
+        stand = robot.with_flexibility("cut", stiffness=(1, 2, 3), beyond=["shoulder"])
+        assert np.linalg.eigvalsh(pliant.mass_matrix(stand, [0.1, 0, 0, 0.9, 0.2, 0.3])).min() > 0

@@ -102,6 +102,14 @@ def test_rotors_are_felt_at_the_joint() -> None:
     (lambda r: r.with_motors("knee", kp=1), "no motor named 'knee' in robot 'quadruped'; did you mean"),
     (lambda r: r.with_motors(KNEES, kp=[1, 2, -3, 4]), "kp of motor 'rf_knee' is -3"),
     (lambda r: r.with_motor("lf_knee", name="rf_knee"), "two motors are named 'rf_knee'"),
+    (lambda r: r.with_motor("lf_knee", gear=0), "gear of motor 'lf_knee' is 0, .* as in gear=9"),
+    (lambda r: r.with_motor("lf_knee", gear=1j), "gear of motor 'lf_knee' has the value 1j, which is not a number"),
+    (lambda r: r.with_motor("lf_knee", no_load_speed="9"), "no_load_speed of motor 'lf_knee' has the value '9', which"),
+    (lambda r: r.with_motor(["lf_knee"]), r"the joint of a motor is \['lf_knee'\], which is no name; give a string"),
+    (lambda r: r.with_motor("lf_knee", name=5), "the name of a motor is 5, which is no name"),
+    (lambda r: r.with_motor("lf_knee", name=""), "the name of a motor is '', which is no name"),
+    (lambda r: r.with_motors([["lf_knee"]], kp=1), r"the name of a motor is \['lf_knee'\], which is no name"),
+    (lambda r: r.with_motors(5, kp=1), "the names of the motors are 5; give a name or a list of them"),
 ])  # fmt: skip
 def test_wrong_motors(call: Callable[[Robot], Robot], message: str) -> None:
     with pytest.raises(RobotError, match=message):
@@ -147,9 +155,9 @@ def test_values_for_each_dof() -> None:
     (lambda r: r.with_joint("lf_knee", armature=[1, 2]),
      "armature of joint 'lf_knee' has 2 entries; give one number, or 1"),
     (lambda r: r.with_joint("lf_knee", stiffness=-1), "stiffness of joint 'lf_knee' is -1"),
-    (lambda r: r.with_joint("lf_knee", stiffness=math.inf), "spring of joint 'lf_knee' has the value inf"),
+    (lambda r: r.with_joint("lf_knee", stiffness=math.inf), "stiffness of joint 'lf_knee' has the value inf"),
     (lambda r: r.with_joint("lf_knee", stiffness=[1, 2]), "stiffness of joint 'lf_knee' has 2 entries"),
-    (lambda r: r.with_joint("lf_knee", rest=math.nan), "spring of joint 'lf_knee' has the value nan"),
+    (lambda r: r.with_joint("lf_knee", rest=math.nan), "rest of joint 'lf_knee' has the value nan"),
     (lambda r: r.with_joint("lf_knee", restitution=1.2), "restitution of joint 'lf_knee' is 1.2; it must be at most 1"),
     (lambda r: r.with_joint("lf_knee", restitution=-0.2), "restitution of joint 'lf_knee' is -0.2"),
     (lambda r: r.with_joint("lf_knee", limits=(1, -1)), "lower limit 1 is above the upper one -1; swap them"),
@@ -160,10 +168,37 @@ def test_values_for_each_dof() -> None:
     (lambda r: r.with_joint("root_joint", locked=True), "is_locked takes a joint with one degree of freedom"),
     (lambda r: r.with_armature("lf_knee", -1), "armature of joint 'lf_knee' is -1"),
     (lambda r: r.with_gravity(0, 0, math.nan), "gravity has the value nan"),
+    (lambda r: r.with_joint(["lf_knee"], damping=1), r"the name of the joint is \['lf_knee'\], which is no name"),
+    (lambda r: r.with_joint("lf_knee", damping=1j), "damping of joint 'lf_knee' has the value 1j, which is not a num"),
+    (lambda r: r.with_joint("lf_knee", damping=math.inf), "damping of joint 'lf_knee' has the value inf"),
+    (lambda r: r.with_joint("lf_knee", stiffness=1, hardening=math.inf), "hardening of joint 'lf_knee' has the value"),
+    (lambda r: r.with_joint("lf_knee", stiffness=1, backlash="a"), "backlash of joint 'lf_knee' has the value 'a'"),
+    (lambda r: r.with_joint("lf_knee", limits=5), r"limits of joint 'lf_knee' are 5; give a pair \(lower, upper\)"),
+    (lambda r: r.with_joint("lf_knee", limits=(1j, 2)), "lower limit of joint 'lf_knee' has the value 1j"),
+    (lambda r: r.with_joint("lf_knee", locked="no"), "locked of joint 'lf_knee' is 'no'; give True or False"),
+    (lambda r: r.with_joint("lf_ankle", damping=1),
+     r"damping of joint 'lf_ankle' would do nothing: it is fixed; .*with_flexibility\('lf_ankle'"),
+    (lambda r: r.with_joint("lf_ankle", locked=True), "locked of joint 'lf_ankle' would do nothing"),
+    (lambda r: r.with_frame("lf_knee", "trunk"), "cannot be named 'lf_knee': .* what joint 'lf_knee' carries"),
+    (lambda r: r.with_frame("lf_foot", "trunk"), "two frames are named 'lf_foot'"),
+    (lambda r: r.with_frame("world", "trunk"), "cannot be named 'world'"),
+    (lambda r: r.with_frame(5, "trunk"), "the name of a frame is 5, which is no name"),
+    (lambda r: r.with_frame("a", ["trunk"]), r"no frame named \['trunk'\] in robot 'quadruped'"),
+    (lambda r: r.with_frame("a", "trunk", 5), "position of frame 'a' is 5; give three numbers"),
 ])  # fmt: skip
 def test_wrong_joints(call: Callable[[Robot], Robot], message: str) -> None:
     with pytest.raises(RobotError, match=message):
         call(ROBOT)
+
+
+def test_arrays_without_axes_are_numbers() -> None:
+    half = np.array(0.5)
+    robot = ROBOT.with_motors(gear=half).with_motor("lf_knee", rotor_inertia=half)
+    robot = robot.with_joint("lf_knee", damping=half, stiffness=half, rest=half, limits=(-half, half))
+    expected = ROBOT.with_motors(gear=0.5).with_motor("lf_knee", rotor_inertia=0.5)
+    expected = expected.with_joint("lf_knee", damping=0.5, stiffness=0.5, rest=0.5, limits=(-0.5, 0.5))
+    assert robot.digest == expected.digest
+    assert type(robot.joints["lf_knee"].rest) is type(robot.motors["lf_knee"].rotor_inertia) is float
 
 
 # ---- closures and springs

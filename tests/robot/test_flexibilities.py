@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sympy
 from random_robots import close
 from simulated_robots import QUADRUPED
 
@@ -208,6 +209,31 @@ def test_pickle_and_digest():
         ("flange", {"stiffness": 1}, "one stiffness and no axis; give axis="),
         ("flange", {"stiffness": (1, 2, 3), "inertia": 1}, "has an inertia; there is no body between"),
         ("axel", {"stiffness": 1}, "'axel'.*'axle'"),
+        # no numbers at all
+        ("axle", {"stiffness": 1j}, "stiffness of the flexibility at joint 'axle' has the value 1j, which is not a n"),
+        ("axle", {"stiffness": {1, 2, 3}}, r"stiffness of .* has the value \{1, 2, 3\}, which is not a number"),
+        ("axle", {"stiffness": (x for x in (1, 2, 3))}, "stiffness of .* has the value <generator .*not a number"),
+        ("axle", {"stiffness": np.ones((3, 1))}, r"stiffness of .* has the value array\(\[1\.\]\), .* list of 3"),
+        ("axle", {"stiffness": sympy.Matrix([1, 2, 3])}, r"(?s)stiffness of .* has the value Matrix.*not a number"),
+        ("axle", {"stiffness": sympy.I}, "stiffness of .* has the value I, which is not a number"),
+        ("axle", {"stiffness": sympy.nan}, "stiffness of .* has the value nan; give it a finite number"),
+        ("axle", {"stiffness": None}, "stiffness of .* has the value None, which is not a number"),
+        ("axle", {"stiffness": 1, "damping": 1j}, "damping of .* has the value 1j, which is not a number"),
+        ("axle", {"stiffness": 1, "inertia": 1j}, "inertia of .* has the value 1j, which is not a number"),
+        ("axle", {"stiffness": 1, "inertia": {1, 2}}, r"inertia of .* has the value \{1, 2\}, which is not a number"),
+        ("axle", {"stiffness": 1, "inertia": (1, 2, 30)}, r"inertia of .*: .*\(1, 2, 30\) .* triangle inequal"),
+        ("axle", {"stiffness": (1,) * 6, "inertia": (1, 1, 2, 30)}, "inertia of .* triangle inequality"),
+        ("axle", {"stiffness": 1, "backlash": math.nan}, "backlash of the flexibility at joint 'axle' is nan"),
+        ("axle", {"stiffness": 1, "backlash": math.inf}, "backlash of .* at joint 'axle' has the value inf"),
+        ("axle", {"stiffness": 1, "hardening": math.inf}, "hardening of the flexibility at joint 'axle' has the value"),
+        ("axle", {"stiffness": 1, "axis": 5}, "axis of the flexibility at joint 'axle' is 5; give three numbers"),
+        ("axle", {"stiffness": 1, "axis": {1, 2, 3}}, "axis of .* is .*; give three numbers"),
+        ("axle", {"stiffness": 1, "kind": ["revolute"]}, r"no kind named \['revolute'\]"),
+        ("axle", {"stiffness": 1, "name": ["a"]}, r"name of the flexibility at 'axle' is \['a'\], which is no name"),
+        ("axle", {"stiffness": 1, "name": 5}, "name of the flexibility at 'axle' is 5, which is no name"),
+        ("axle", {"stiffness": 1, "name": ""}, "name of the flexibility at 'axle' is '', which is no name"),
+        (["axle"], {"stiffness": 1}, r"the place of a flexibility is \['axle'\], which is no name"),
+        (5, {"stiffness": 1}, "the place of a flexibility is 5, which is no name"),
     ],
 )
 def test_impossible_flexibilities(where, values, message):
@@ -226,6 +252,62 @@ def test_other_joints_that_cannot():
         hinge().with_flexibility("axle", stiffness=1).with_flexibility("axle", stiffness=1)
 
 
+def test_backlash_that_is_none():
+    for width, message in ((1j, "width of .* 'axle' has the value 1j, which is not"), (-1, "width of .* is -1")):
+        with pytest.raises(RobotError, match=message):
+            hinge().with_backlash("axle", width)
+    with pytest.raises(RobotError, match="the joint of a backlash is 5, which is no name"):
+        hinge().with_backlash(5, 0.1)
+    with pytest.raises(RobotError, match="name of the backlash at joint 'axle' is '', which is no name"):
+        hinge().with_backlash("axle", 0.1, name="")
+
+
+def test_arrays_without_axes_are_numbers():
+    values = {"stiffness": 5.0, "damping": 0.1, "inertia": 0.2, "hardening": 3.0, "backlash": 0.01}
+    arrays = {name: np.array(x) for name, x in values.items()}
+    assert hinge().with_flexibility("axle", **arrays).digest == hinge().with_flexibility("axle", **values).digest
+    assert hinge().with_backlash("axle", np.array(0.1)).digest == hinge().with_backlash("axle", 0.1).digest
+
+
+def test_a_joint_that_no_motor_drives_is_told_what_it_can_have():
+    """The cures work: a free joint takes springs of its own."""
+    message = r"'root_joint' is free, which no motor drives.*with_joint\('root_joint', stiffness=\(1e4, .*'lf_hip_roll'"
+    with pytest.raises(RobotError, match=message) as caught:
+        QUADRUPED.with_flexibility("root_joint", stiffness=1)
+    call = str(caught.value).partition("spring: robot.")[2].partition(", or put")[0]
+    assert eval(f"robot.{call}", {"robot": QUADRUPED}).joints["root_joint"].stiffness == (1e4,) * 3 + (100,) * 3
+    with pytest.raises(RobotError, match=r"'root_joint' is free.* a backlash has nothing to be between; put it at"):
+        QUADRUPED.with_backlash("root_joint", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [
+        ("abc", "q is 'abc', which is not 1 numbers"),
+        ([[1], [1, 2]], "q is .*, which is not 1 numbers, or rows of as many"),
+        ([1j], "q is .*, which is not 1 numbers"),
+        ([math.nan], "q of 'axle' is nan; give it a finite number"),
+        ([[0], [math.inf]], "q of 'axle' of row 1 is inf; give it a finite number"),
+    ],
+)
+def test_coordinates_that_are_none(q, message):
+    robot = hinge().with_flexibility("axle", stiffness=1)
+    with pytest.raises(RobotError, match=message):
+        robot.q_from(hinge(), q)
+    with pytest.raises(RobotError, match=message.replace("q ", "v ", 1)):
+        robot.v_from(hinge(), q)
+    with pytest.raises(RobotError, match="q_from takes a Robot first, not 'hinge', a str"):
+        robot.q_from("hinge", [0])
+
+
+def test_followers_of_a_joint_that_gives_way_are_reported():
+    (finding,) = pair().with_flexibility("lead", stiffness=100).report
+    assert (finding.kind, finding.subject) == ("odd", "flexibility 'lead_flexibility'")
+    assert "'follow' mimics joint 'lead' on the motor's side" in finding.message
+    assert "'lead_backlash'" in str(pair().with_backlash("lead", 0.1).report)
+    assert not len(hinge().with_flexibility("axle", stiffness=1).report)
+
+
 def test_no_inertia_names_the_joint_and_both_cures():
     message = r"'axle_flexibility' at joint 'axle'.*with_motor\('axle', rotor_inertia=.*inertia=1e-4"
     with pytest.raises(RobotError, match=message):
@@ -242,5 +324,23 @@ def test_a_flange_without_mass():
     builder = RobotBuilder("bare")
     builder.body("base", 1, (0, 0, 0), (1, 0, 0, 1, 0, 1)).body("link", 1, (0, 0, 0), (1, 0, 0, 1, 0, 1)).body("tip")
     builder.joint("axle", "revolute", "base", "link").joint("end", "fixed", "link", "tip")
-    with pytest.raises(RobotError, match="moves no mass: body 'tip' and what it carries have none"):
+    with pytest.raises(RobotError, match="moves no mass: body 'tip' and what it carries have none; give it mass and"):
         builder.build().with_flexibility("end", stiffness=(1, 2, 3))
+
+
+def test_a_flange_on_a_bracket_without_mass():
+    """Where hinge and spring turn the same tool about the same axis, nothing tells one from the other."""
+
+    def bracket(**hinge) -> Robot:
+        builder = RobotBuilder("bracket").body("bracket").body("tool", 1, (0.1, 0, 0), (1, 0, 0, 1, 0, 1))
+        builder.joint("axle", "revolute", "world", "bracket", **hinge).joint("end", "fixed", "bracket", "tool")
+        return builder.build()
+
+    with pytest.raises(RobotError, match=r"body 'bracket', which has no mass, and joint 'axle' moves .* singular"):
+        bracket().with_flexibility("end", stiffness=(1, 2, 3))
+    for robot in (
+        bracket(armature=0.1).with_flexibility("end", stiffness=(1, 2, 3)),
+        bracket().with_flexibility("end", stiffness=1, axis=(1, 0, 0)),
+        bracket().with_motor("axle", rotor_inertia=0.1).with_flexibility("end", stiffness=(1, 2, 3)),
+    ):
+        assert np.linalg.eigvalsh(pliant.mass_matrix(robot, robot.neutral())).min() > 1e-3

@@ -235,6 +235,34 @@ def test_bad_rotors(values, message):
         satellite().with_motor("spin", **values)
 
 
+def gyrostat(moments, rotor_inertia, axis=(0, 0, 1), **body) -> Robot:
+    builder = RobotBuilder("gyrostat").body("hull", **({"mass": 1, "inertia": moments} | body))
+    builder.body("arm", 1, (0.1, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1)).joint("spin", "revolute", "hull", "arm", axis=axis)
+    motor = {"rotor_inertia": rotor_inertia, "gyroscopic": True, "gear": 10}
+    return builder.build(base="free").with_motor("spin", **motor)
+
+
+def test_a_rotor_with_more_inertia_than_its_link():
+    """Of a link that floats, what is left has no negative moment as long as J a^T I^-1 a <= 1; M is its witness."""
+    slanted = (np.array([0.6, 0, 0.8]), (0.3, 0, 0, 0.25, 0, 0.2))
+    for axis, moments in (slanted, (np.array([0.0, 0, 1]), (0.3, 0, 0, 0.25, 0, 0.2))):
+        most = 1 / (axis**2 / np.array(moments)[[0, 3, 5]]).sum()
+        robot = gyrostat(moments, 0.999 * most, axis)
+        assert np.linalg.eigvalsh(pliant.mass_matrix(robot, robot.neutral())).min() > 0
+        with pytest.raises(RobotError, match=rf"motor 'spin' has .*body 'hull' .* has {most:.4g} kg m\^2 about"):
+            _ = gyrostat(moments, 1.001 * most, axis).mechanism
+    # a second rotor takes from what the first one has left
+    robot = gyrostat((0.3, 0, 0, 0.25, 0, 0.2), 0.15)
+    with pytest.raises(RobotError, match=r"motor 'second' has 0.1 .*has 0.05 kg m\^2"):
+        _ = robot.with_motor("spin", name="second", rotor_inertia=0.1, gyroscopic=True).mechanism
+
+
+def test_rotors_of_links_without_extent_are_tolerated():
+    """Points, rods and links without mass: with no inertia about the axis, none of it can be the rotor's."""
+    for values in ({}, {"mass": 0}, {"com": (0.3, 0.1, 0.2)}, {"com": (0.3, 0, 0), "inertia": (0.1, 0, 0, 0.1, 0, 0)}):
+        _ = gyrostat((0,) * 6, 0.01, **values).mechanism
+
+
 def test_a_slide_needs_the_axis_of_its_rotor():
     robot = pliant.load("cart_pole")
     slide = next(n for n, j in robot.joints.items() if j.kind.name == "prismatic")

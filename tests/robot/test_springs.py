@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from pliant.errors import PliantError, RobotError, TraceError
 from pliant.robot import Free, Helical, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical
 from pliant.robot.springs import deflection, deflection_rate, spring_energy, spring_force, spring_with_play
-from pliant.scalar import Expr, Graph, exp, select, sin
+from pliant.scalar import Expr, Graph, exp, select, sin, sqrt
 from pliant.scalar.interp import interpret
 
 LAWS = {
@@ -252,11 +252,19 @@ def branching(x):
         (lambda x: None, PliantError, "joint 'joint': law of a spring returned None"),
         (lambda x: [x], PliantError, "joint 'joint': law of a spring returned .*one force"),
         (lambda x, y: x, PliantError, "joint 'joint': law of a spring: .*it takes one deflection"),
+        (lambda x: x / 0, TraceError, "joint 'joint': law of a spring: division of x by a constant zero"),
+        (lambda x: x * (1 / 0), PliantError, "'joint': law of a spring: ZeroDivisionError: .*make its force finite"),
+        (lambda x: [1][3] * x, PliantError, "joint 'joint': law of a spring: IndexError"),
+        (lambda x: x.slope, PliantError, "joint 'joint': law of a spring: AttributeError"),
+        (lambda x: math.nan, PliantError, "joint 'joint': law of a spring: it is nan at rest"),
+        (lambda x: 1 / x, PliantError, "joint 'joint': law of a spring: it is inf at rest.*make it finite there"),
+        (lambda x: sqrt(abs(x)), PliantError, "joint 'joint': law of a spring: its slope is inf at rest"),
     ],
 )
 def test_laws_that_are_none(law, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as caught:
         sprung(Revolute((0, 0, 1)), law=law)
+    assert str(caught.value).count("pliant.select") <= 1
 
 
 @dataclass

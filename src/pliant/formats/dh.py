@@ -9,7 +9,7 @@ from pliant.errors import RobotError
 from pliant.formats.dh_reading import free_symbols, plain, read_rows
 from pliant.formats.dh_rows import DHRow, DHTable
 from pliant.robot import Finding, Frame, Named, Report, Robot, RobotBuilder
-from pliant.robot.checks import check_finite, placement
+from pliant.robot.checks import check_finite, check_name, placement, vector
 from pliant.robot.structure import ROUNDING, snapped
 from pliant.scalar import Expr, cos, is_constant, sin
 from pliant.spatial import AxisRotation, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
@@ -68,7 +68,9 @@ def from_dh(
         raise RobotError(f"the table is in the {table.convention} convention, not {convention}; leave that out")
     X_W0 = table.base if base is None else _pose("base", base)
     X_tool = table.tool if tool is None else _pose(TOOL, tool)
-    g = tuple(table.gravity if gravity is None else gravity)
+    g = tuple(vector("from_dh", "gravity", table.gravity if gravity is None else gravity))
+    if name is not None:
+        check_name("name of from_dh", name)
     outside = [*X_W0.R.matrix(), *X_W0.p, *X_tool.R.matrix(), *X_tool.p, *g]
     given = table.rows if isinstance(rows, DHTable) else rows
     read = read_rows(given, table.convention, is_symbolic=bool(free_symbols(outside)))
@@ -101,8 +103,6 @@ def row_steps(row: DHRow, convention: str) -> tuple[Transform, Transform]:
 def _built(table: DHTable, strict: bool, repair: bool) -> Robot:
     """The robot of a table whose rows have been read."""
     builder = RobotBuilder(table.name)
-    if len(table.gravity) != 3:
-        raise RobotError(f"gravity has {len(table.gravity)} entries; it takes three")
     builder.gravity(*table.gravity)
     parent, X = WORLD, table.base
     placements: dict[str, Transform] = {}

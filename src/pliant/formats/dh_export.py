@@ -12,6 +12,7 @@ from pliant.formats.dh import TOOL
 from pliant.formats.dh_axes import Axis, FramePose, link_frames, parameters
 from pliant.formats.dh_rows import COLUMNS, DHRow, DHTable
 from pliant.robot import Continuous, Finding, Joint, Link, Motor, Prismatic, Report, Revolute, Robot
+from pliant.robot.checks import per_entry
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Transform, Vector
 
@@ -20,6 +21,8 @@ __all__ = ["to_dh"]
 Scalar = Any
 
 PARALLEL = 1e-13
+LARGEST = 0.1
+"""Tolerances above this, an angle, would take robots for others [rad]."""
 
 # of the moments about the joint, what a tensor about the centre of mass may miss zero by
 ROUNDING = 1e-14
@@ -48,15 +51,21 @@ def to_dh(
     Raises:
         RobotError: for branches, other joints, mimicking joints; names the joint.
     """
-    if convention not in COLUMNS:
+    if not isinstance(robot, Robot):
+        raise RobotError(f"to_dh takes a Robot first, not {robot!r}; see pliant.load")
+    if not isinstance(convention, str) or convention not in COLUMNS:
         raise RobotError(unknown_name("convention", convention, COLUMNS, "to_dh"))
+    (tolerance,) = per_entry("to_dh", "tolerance", tolerance, 1, least=0)
+    if not is_constant(tolerance) or tolerance > LARGEST:
+        raise RobotError(f"tolerance of to_dh is {tolerance} rad; give an angle up to {LARGEST}, as in tolerance=1e-5")
     links = _chain(robot)
+    taken, others = _tool(robot, len(links) - 1, tool)
     poses = _zero_poses(links)
     axes = [
         Axis(X[:3, 3], X[:3, :3] @ np.array(link.kind.axis, dtype=float), link.name)  # type: ignore[attr-defined]
         for link, X in zip(links, poses, strict=True)
     ]
-    X_WT = poses[-1] @ _matrix(_tool(robot, len(links) - 1, tool), "the tool")
+    X_WT = poses[-1] @ _matrix(robot.mechanism.frame(taken)[1], "the tool")
     frames, used = link_frames(axes, FramePose.of(np.eye(4)), FramePose.of(X_WT), tolerance)
     steps = [parameters(before, after, tolerance) for before, after in pairwise(frames)]
     base, ends = frames[0].matrix(), [frame.matrix() for frame in frames[1:]]
@@ -73,8 +82,13 @@ def to_dh(
             inertia = link.inertia.transformed(_pose(np.linalg.inv(X_WF) @ X_WB))
             row = _with_joint(_with_body(row, inertia), robot, robot.joints[axis.joint])
         rows.append(row)
-    report = Report(_left_out(robot, links, tool))
-    return DHTable(tuple(rows), convention, robot.name, _pose(base), _pose(X_tool), tuple(robot.gravity), report)
+    report = _left_out(robot, links, taken)
+    if others:
+        message = f"{taken!r} is taken for the tool; for another, give tool={others[-1]!r} or the like"
+        report.append(Finding("guessed", f"robot {robot.name!r}", message))
+    return DHTable(
+        tuple(rows), convention, robot.name, _pose(base), _pose(X_tool), tuple(robot.gravity), Report(report)
+    )
 
 
 def _standard(
@@ -122,15 +136,18 @@ def _zero_poses(links: Sequence[Link]) -> list[np.ndarray]:
     return poses
 
 
-def _tool(robot: Robot, last: int, tool: str | None) -> Transform:
+def _tool(robot: Robot, last: int, tool: str | None) -> tuple[str, list[str]]:
+    """The frame that is the tool, and others that could be it as well, if that was for us to say."""
+    if tool is None and TOOL in robot.frames and robot.mechanism.frame(TOOL)[0] == last:
+        return TOOL, []
     if tool is None:
-        ends = [name for name, (link, _) in robot.mechanism.poses.items() if link == last]
-        has_tool = TOOL in robot.frames and robot.mechanism.frame(TOOL)[0] == last
-        tool = TOOL if has_tool else ends[-1]
-    link, X = robot.mechanism.frame(tool)
-    if link != last:
+        # the first is the body that the joint carries, which is no end if anything is fixed to it
+        bodies = [name for name, (link, _) in robot.mechanism.poses.items() if link == last]
+        own = [frame.name for frame in robot.frames.values() if frame.body in bodies and frame.name not in bodies]
+        return bodies[-1], [*bodies[1:-1], *own]
+    if robot.mechanism.frame(tool)[0] != last:
         raise RobotError(f"tool {tool!r} does not move with the last joint; give a frame that does")
-    return X
+    return tool, []
 
 
 def _with_joint(row: DHRow, robot: Robot, joint: Joint) -> DHRow:
@@ -161,7 +178,7 @@ def _with_body(row: DHRow, inertia: Inertia) -> DHRow:
     return replace(row, mass=inertia.mass, com=tuple(inertia.com()), inertia=tuple(tensor))
 
 
-def _left_out(robot: Robot, links: Sequence[Link], tool: str | None) -> list[Finding]:
+def _left_out(robot: Robot, links: Sequence[Link], tool: str) -> list[Finding]:
     """What has no place in a table."""
     found = []
     for link in links:

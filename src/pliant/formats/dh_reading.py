@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.errors import RobotError, unknown_name
 from pliant.formats.dh_rows import COLUMNS, KINDS, DHRow
+from pliant.robot.checks import check_name
 from pliant.scalar import Expr, is_constant
 
 __all__ = ["free_symbols", "plain", "read_rows"]
@@ -27,7 +28,7 @@ def read_rows(rows: Any, convention: str, *, is_symbolic: bool = False) -> tuple
         convention: which decides on the order of numbers in tuples.
         is_symbolic: whether there are symbols elsewhere in the robot.
     """
-    if convention not in COLUMNS:
+    if not isinstance(convention, str) or convention not in COLUMNS:
         raise RobotError(unknown_name("convention", convention, COLUMNS, "from_dh"))
     rows = rows.tolist() if hasattr(rows, "tolist") else rows  # a matrix of SymPy would give its entries one by one
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
@@ -78,6 +79,11 @@ def _row(number: int, given: Any, convention: str) -> DHRow:
         row = _from_words(number, {**dict(zip(columns, values, strict=True)), **words})
     else:
         raise RobotError(f"row {number} is {given!r}; give {', '.join(columns)} as a tuple, or a DHRow")
+    for what in ("name", "body"):
+        if getattr(row, what) is not None:
+            check_name(f"row {number}: {what}", getattr(row, what))
+    if not isinstance(row.motor, bool) and not (isinstance(row.motor, Mapping) and all(map(_is_text, row.motor))):
+        raise RobotError(f"row {number}: motor is {row.motor!r}; give True, or a dict as in {{'gear': 9}}")
     if row.joint not in KINDS:
         raise RobotError(unknown_name("kind of joint", row.joint, KINDS, f"row {number}"))
     row = replace(
@@ -102,6 +108,10 @@ def _from_words(number: int, words: Mapping[str, Any]) -> DHRow:
         if word not in known:
             raise RobotError(unknown_name("attribute", word, known, f"row {number}"))
     return DHRow(**words)
+
+
+def _is_text(x: Any) -> bool:
+    return isinstance(x, str)
 
 
 def _is_nothing(row: DHRow, what: str) -> bool:

@@ -99,17 +99,23 @@ class DHTable:
 def _cell(row: DHRow, column: str, name: str) -> str:
     """A number of a row, and the coordinate where it is added."""
     number = getattr(row, column)
+    shown = _shown_angle if column in ("alpha", "theta") else _shown
     if row.joint == "fixed" or column != ("d" if row.joint == "prismatic" else "theta"):
-        return _shown(number)
-    number = number + row.offset
-    return name if is_constant(number) and number == 0 else f"{_shown(number)} + {name}"
+        return shown(number)
+    text = shown(number + row.offset)
+    return name if text == "0" else f"{text} + {name}"
 
 
 def _shown(x: Scalar) -> str:
-    if not is_constant(x):
-        return str(x)
-    exact = next((text for text, value in _RIGHT_ANGLES.items() if x == value), None)
-    return exact or f"{x:.6g}"
+    return f"{x:.6g}" if is_constant(x) else str(x)
 
 
-_RIGHT_ANGLES = {"pi/2": math.pi / 2, "-pi/2": -math.pi / 2, "pi": math.pi, "-pi": -math.pi}
+def _shown_angle(x: Scalar) -> str:
+    """A number as text; an angle that is a right one but for what files round off is shown as that."""
+    near = (text for text, value in _RIGHT_ANGLES.items() if is_constant(x) and abs(x - value) <= _ROUNDED)
+    return next(near, None) or _shown(x)
+
+
+_RIGHT_ANGLES = {"0": 0, "pi/2": math.pi / 2, "-pi/2": -math.pi / 2, "pi": math.pi, "-pi": -math.pi}
+# [rad]; the numbers of the table stay as they are
+_ROUNDED = 1e-9

@@ -23,15 +23,16 @@ from typing import Any
 from pliant.errors import RobotError, unknown_name
 from pliant.formats import side_lines
 from pliant.formats.library import robots
+from pliant.formats.side_cures import toml_cures
 from pliant.formats.side_tables import TABLES, Table, is_pattern
-from pliant.formats.side_values import NAME, PATH, TRIPLE, Kind, plain
+from pliant.formats.side_values import BASE, GRAVITY, PATH, Kind, plain
 from pliant.formats.xml import read_file
 from pliant.robot import Robot
 
 __all__ = ["SideFile", "read_side_file"]
 
 MAX_BYTES = 1_000_000
-_SETTINGS: dict[str, Kind] = {"robot": PATH, "base": NAME, "gravity": TRIPLE}
+_SETTINGS: dict[str, Kind] = {"robot": PATH, "base": BASE, "gravity": GRAVITY}
 _TABLES = {table.name: table for table in TABLES}
 _SUFFIXES = (".urdf", ".xacro")
 # keys that name one thing, so a pattern cannot have them
@@ -49,6 +50,10 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
     Args:
         path: of a ``.toml`` file.
     """
+    if not isinstance(robot, Robot):
+        raise RobotError(f"read_side_file takes a Robot first, not {robot!r}; see pliant.load")
+    if not isinstance(path, str | Path):
+        raise RobotError(f"read_side_file takes the path of a .toml file, not {path!r}")
     file = SideFile(path)
     base = file.options.get("base")
     if base is not None and (base == "free") != robot.is_free:
@@ -91,7 +96,9 @@ class SideFile:
                 raise self.error((key,), unknown_name("key or table", key, known, "a side file"))
         base = self._document.get("base")
         if base not in (None, "fixed", "free"):
-            raise self.error(("base",), f"base is {base!r}; it is either 'fixed' or 'free'")
+            raise self.error(
+                ("base",), f"base is {base!r}; it is either 'fixed' or 'free', as in base = {BASE.example}"
+            )
         self.options: dict[str, Any] = {} if base is None else {"base": base}
 
     @cached_property
@@ -179,7 +186,10 @@ class SideFile:
             number = int(line[1]) if line else len(self._text.rstrip().splitlines()) if where else None
             shown = self._text.split("\n")[number - 1].strip() if number else ""
             cure = "strings are in quotes, true and false in small letters"
-            if shown.startswith("["):
+            bare = re.search(r"(?<![\w.\"'])([+-]?)(\d*)\.(\d*)(?![\w.])", shown)
+            if bare and bool(bare[2]) != bool(bare[3]):
+                cure = f"write {bare[1]}{bare[2] or 0}.{bare[3] or 0} for {bare[0]}"
+            elif shown.startswith("["):
                 cure = 'a pattern is in quotes, as in [motors."*_knee"], and no table comes twice'
             place = f"{self.path}:{number}" if number else str(self.path)
             raise RobotError(f"{place}: not TOML ({reason}); {cure}") from None
@@ -244,7 +254,9 @@ class SideFile:
         try:
             return table.change(robot, name, setting.values)
         except RobotError as error:
-            raise self.error(_blamed(setting, str(error)), str(error)) from None
+            place = _blamed(setting, str(error))
+            cures = toml_cures(table, setting.place[1], str(error))
+            raise self.error(place, str(error) + (f"; in this file: {cures}" if cures else "")) from None
 
 
 def _blamed(setting: _Setting, message: str) -> side_lines.Path:

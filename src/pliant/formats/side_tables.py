@@ -173,44 +173,50 @@ def _with_contact(robot: Robot, name: str, values: Values) -> Robot:
 TABLES = (
     Table(
         "frames",
-        {"body": NAME, "position": TRIPLE, "rpy": TRIPLE},
+        {"body": NAME.like('"shank"'), "position": TRIPLE.like("[0, 0, 0.1]"), "rpy": TRIPLE.like("[0, 0, 1.57]")},
         "with_frame", _find_frame, _with_frame, ("body",),
     ),
     Table(
         "joints",
         {
-            "damping": NUMBERS, "friction": NUMBERS, "armature": NUMBERS, "limits": LIMITS, "stiffness": NUMBERS,
-            "hardening": NUMBERS, "backlash": NUMBER, "rest": NUMBER, "restitution": NUMBER, "locked": FLAG,
+            "damping": NUMBERS, "friction": NUMBERS, "armature": NUMBERS.like("1e-4"), "limits": LIMITS,
+            "stiffness": NUMBERS, "hardening": NUMBERS, "backlash": NUMBER.like("0.01"), "rest": NUMBER,
+            "restitution": NUMBER.like("0.5"), "locked": FLAG,
         },
         "with_joint", _find_joint, _with_joint,
     ),
     Table(
         "motors",
         {
-            "joint": NAME, "gear": NUMBER, "rotor_inertia": NUMBER, "effort_limit": BOUND, "velocity_limit": BOUND,
-            "control": CONTROL, "kp": NUMBER, "kd": NUMBER, "viscous_friction": NUMBER, "dry_friction": NUMBER,
-            "no_load_speed": BOUND, "gyroscopic": FLAG, "rotor_axis": TRIPLE,
+            "joint": NAME, "gear": NUMBER.like("9"), "rotor_inertia": NUMBER.like("1e-4"), "effort_limit": BOUND,
+            "velocity_limit": BOUND, "control": CONTROL, "kp": NUMBER.like("80"), "kd": NUMBER.like("2"),
+            "viscous_friction": NUMBER, "dry_friction": NUMBER, "no_load_speed": BOUND, "gyroscopic": FLAG,
+            "rotor_axis": TRIPLE,
         },
         "with_motor", _find_motor, _with_motor,
     ),
     Table(
         "flexibilities",
         {
-            "stiffness": NUMBERS, "damping": NUMBERS, "inertia": NUMBERS, "hardening": NUMBERS, "backlash": NUMBER,
-            "kind": NAME, "axis": TRIPLE, "name": NAME, "share": NUMBER, "normal": TRIPLE, "beyond": NAMES,
+            "stiffness": NUMBERS.like("1e4"), "damping": NUMBERS, "inertia": NUMBERS.like("1e-4"), "hardening": NUMBERS,
+            "backlash": NUMBER.like("0.01"), "kind": NAME.like('"revolute"'), "axis": TRIPLE, "name": NAME,
+            "share": NUMBER.like("0.5"), "normal": TRIPLE, "beyond": NAMES,
         },
         "with_flexibility", _find_flexibility, _with_flexibility, ("stiffness",),
     ),
     Table(
         "backlash",
-        {"width": NUMBER, "restitution": NUMBER, "inertia": NUMBER, "name": NAME},
+        {
+            "width": NUMBER.like("0.01"), "restitution": NUMBER.like("0.5"), "inertia": NUMBER.like("1e-4"),
+            "name": NAME,
+        },
         "with_backlash", _find_backlash, _with_backlash, ("width",),
     ),
     Table(
         "contacts",
         {
-            "radius": NUMBER, "box": TRIPLE, "points": POINTS, "length": NUMBER, "friction": NUMBER,
-            "restitution": NUMBER, "name": NAME,
+            "radius": NUMBER.like("0.02"), "box": TRIPLE.like("[0.2, 0.1, 0.05]"), "points": POINTS, "length": NUMBER,
+            "friction": NUMBER.like("0.8"), "restitution": NUMBER.like("0.5"), "name": NAME,
         },
         "with_contact", _find_contact, _with_contact,
     ),

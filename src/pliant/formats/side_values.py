@@ -3,12 +3,12 @@
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 __all__ = [
-    "BOUND", "CONTROL", "FLAG", "LIMITS", "NAME", "NAMES", "NUMBER", "NUMBERS", "PATH", "POINTS", "TRIPLE", "Kind",
-    "plain",
+    "BASE", "BOUND", "CONTROL", "FLAG", "GRAVITY", "LIMITS", "NAME", "NAMES", "NUMBER", "NUMBERS", "PATH", "POINTS",
+    "TRIPLE", "Kind", "plain",
 ]  # fmt: skip
 
 # up to here whole numbers are exact as floats
@@ -28,6 +28,10 @@ class Kind:
     wanted: str
     example: str
     holds: Callable[[Any], bool]
+
+    def like(self, example: str) -> "Kind":
+        """The same kind with another example, for a key of another meaning."""
+        return replace(self, example=example)
 
     def fault(self, key: str, value: Any) -> str | None:
         """What is wrong with the value of a key, and how it should look; None if nothing is."""
@@ -79,6 +83,8 @@ CONTROL = Kind("a name in quotes", '"position"', _is_text)
 NAMES = Kind("a list of names", '["ankle", "heel"]', lambda value: _is_list(value, _is_text))
 TRIPLE = Kind("three finite numbers", "[0, 0, 1]", _is_triple)
 NUMBERS = Kind("a finite number, or a list of them", "10", lambda v: _is_number(v) or _is_list(v, _is_number))
+BASE = NAME.like('"free"')
+GRAVITY = TRIPLE.like("[0, 0, -9.81]")
 LIMITS = Kind("the lower and the upper limit, inf for none", "[-1.5, 1.5]", _is_pair)
 POINTS = Kind("a list of points", "[[0, 0, 0], [0.1, 0, 0]]", lambda value: _is_list(value, _is_triple))
 

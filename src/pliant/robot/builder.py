@@ -48,6 +48,7 @@ class RobotBuilder:
     """
 
     def __init__(self, name: str):
+        checks.check_name("the name of a robot", name)
         self.name = name
         self._bodies: dict[str, _BodyPlan] = {}
         self._joints: dict[str, Joint] = {}
@@ -78,13 +79,16 @@ class RobotBuilder:
             inertia_rpy: roll, pitch, yaw of the axes in which ``inertia`` is given [rad].
         """
         subject = f"body {name!r}"
+        checks.check_name("the name of a body", name)
         if name == WORLD:
             raise RobotError(f"body {WORLD!r} is always there and has no inertia; rename yours, or attach joints to it")
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
+        mass = checks.as_scalar(mass)
         checks.check_finite(f"mass of {subject}", mass)
         if is_constant(mass) and mass < 0:
             raise RobotError(f"mass of {subject} is {mass:g} kg; it must not be negative")
+        inertia = checks.entries(f"inertia of {subject}", inertia)
         if len(inertia) != 6:
             raise RobotError(f"inertia of {subject} has {len(inertia)} entries; give ixx, ixy, ixz, iyy, iyz, izz")
         checks.check_finite(f"inertia of {subject}", *inertia)
@@ -133,6 +137,7 @@ class RobotBuilder:
             backlash, rest, restitution, locked: see `Joint`.
         """
         subject = f"joint {name!r}"
+        checks.check_name("the name of a joint", name)
         _check_new("joint", name, self._joints)
         kind, remark = checks.normalised_axis(subject, _kind(subject, kind, axis))
         if remark:
@@ -153,9 +158,9 @@ class RobotBuilder:
             checks.per_entry(subject, "stiffness", stiffness, kind.nv, least=0),
             checks.per_entry(subject, "hardening", hardening, kind.nv, least=0),
             tuple(checks.one_for_each(f"law of {subject}", law, kind.nv)),
-            backlash,
-            rest,
-            restitution,
+            checks.as_scalar(backlash),
+            checks.as_scalar(rest),
+            checks.as_scalar(restitution),
             locked,
         )
         checks.check_joint(self._joints[name])
@@ -163,6 +168,7 @@ class RobotBuilder:
 
     def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
+        checks.check_name("the name of a frame", name)
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
         self._frames[name] = body, checks.placement(f"frame {name!r}", position, rpy)
@@ -170,10 +176,11 @@ class RobotBuilder:
 
     def motor(self, joint: str, *, name: str | None = None, **values: Any) -> "RobotBuilder":
         """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
-        name = name or joint
-        _check_new("motor", name, self._motors)
+        name = joint if name is None else name
+        checks.check_name("the name of a motor", name)
         checks.check_motor_values(name, values)
-        self._motors[name] = Motor(name, joint, **values)
+        _check_new("motor", name, self._motors)
+        self._motors[name] = Motor(name, joint, **{key: checks.as_scalar(value) for key, value in values.items()})
         return self
 
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
@@ -238,6 +245,11 @@ class RobotBuilder:
         for name, (body, _) in self._frames.items():
             if body not in bodies:
                 raise RobotError(unknown_name("body", body, bodies, f"frame {name!r}"))
+            if name in self._joints:
+                raise RobotError(
+                    f"a frame and a joint are named {name!r}, which as a frame means the body that the joint carries; "
+                    "rename the frame"
+                )
 
     def _check_mimic(self, joint: Joint, mimic: Mimic) -> None:
         subject, seen = f"joint {joint.name!r}", [joint.name]
@@ -341,7 +353,9 @@ def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind
         if kind not in KINDS:
             raise RobotError(unknown_name("kind of joint", kind, KINDS, subject))
         made: Any = KINDS[kind]
-        return made(tuple(axis)) if axis is not None and hasattr(made, "axis") else made()
+        if axis is None or not hasattr(made, "axis"):
+            return made()
+        return made(tuple(checks.vector(subject, "axis", axis)))
     if axis is not None:
         raise RobotError(f"{subject}: the axis belongs in the kind, as in {type(kind).__name__}(axis)")
     return kind

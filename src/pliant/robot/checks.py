@@ -12,16 +12,19 @@ from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Mo
 from pliant.robot.named import Named
 from pliant.robot.springs import check_law, has_play, has_spring
 from pliant.robot.structure import snapped
+from pliant.robot.values import (
+    as_scalar, check_finite, check_name, entries, is_scalar, is_sequence, one_for_each, per_entry, placement, vector,
+)  # fmt: skip
 from pliant.scalar import is_constant
-from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
+from pliant.spatial import Inertia, Symmetric3
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
 __all__ = [
-    "check_closure", "check_finite", "check_joint", "check_limits", "check_motor", "check_motor_values", "check_spring",
-    "crossed_limits", "full_limits", "impossible_inertia", "mended_inertia", "normalised_axis",
-    "one_for_each", "per_entry", "placement", "vector",
+    "as_scalar", "check_closure", "check_finite", "check_joint", "check_limits", "check_motor", "check_motor_values",
+    "check_name", "check_rotor", "check_spring", "crossed_limits", "entries", "full_limits", "impossible_inertia",
+    "is_scalar", "is_sequence", "mended_inertia", "normalised_axis", "one_for_each", "per_entry", "placement", "vector",
 ]  # fmt: skip
 
 Scalar = Any
@@ -29,46 +32,8 @@ Scalar = Any
 # files print six digits or so: thin plates and rods miss the triangle inequality by that much
 TOLERANCE = 1e-6
 
-
-def check_finite(subject: str, *numbers: Scalar) -> None:
-    """Raise if one of the numbers is NaN, infinite, or no number at all."""
-    text = [x for x in numbers if x is None or isinstance(x, str | bytes | list | tuple | dict)]
-    if text:
-        raise RobotError(f"{subject} has the value {text[0]!r}, which is not a number")
-    bad = [x for x in numbers if is_constant(x) and not math.isfinite(x)]
-    if bad:
-        raise RobotError(f"{subject} has the value {bad[0]}; give it a finite number")
-
-
-def vector(subject: str, what: str, values: Scalars) -> Vector:
-    """Three finite numbers as a vector, exact zeros and ones as integers."""
-    if len(values) != 3:
-        raise RobotError(f"{what} of {subject} has {len(values)} entries; it takes three")
-    check_finite(f"{what} of {subject}", *values)
-    return Vector(*(snapped(x, 0) for x in values))
-
-
-def placement(subject: str, position: Scalars, rpy: Scalars) -> Transform:
-    """The pose at a position [m] with roll, pitch and yaw [rad]."""
-    p, angles = vector(subject, "position", position), vector(subject, "rpy", rpy)
-    if all(is_constant(a) and a == 0 for a in angles):
-        return Transform(MatrixRotation.identity(), p)
-    return Transform(rotation_from_rpy(*angles), p)
-
-
-def per_entry(subject: str, what: str, value: Any, n: int, least: float = -math.inf) -> tuple[Scalar, ...]:
-    """``n`` numbers from one for all or one for each; NaN or below ``least`` is an error."""
-    is_sequence = isinstance(value, (tuple, list, np.ndarray))
-    values = tuple(value) if is_sequence else (value,) * n
-    if len(values) != n:
-        raise RobotError(f"{what} of {subject} has {len(values)} entries; give one number, or {n}")
-    for x in values:
-        if x is None or isinstance(x, str | bytes | list | tuple | dict):
-            raise RobotError(f"{what} of {subject} has the value {x!r}, which is not a number")
-        if is_constant(x) and not x >= least:
-            cure = f"it must be at least {least:g}" if x == x else "give it a number"
-            raise RobotError(f"{what} of {subject} is {x}; {cure}")
-    return values
+# moments of inertia this small next to those about the joint are none
+NOTHING = 1e-9
 
 
 def full_limits(subject: str, limits: Any, kind: JointKind) -> Limits:
@@ -76,8 +41,9 @@ def full_limits(subject: str, limits: Any, kind: JointKind) -> Limits:
     if limits is None:
         limits = Limits()
     elif not isinstance(limits, Limits):
-        lower, upper = limits
-        limits = Limits(lower, upper)
+        if not is_sequence(limits) or len(limits) != 2:
+            raise RobotError(f"limits of {subject} are {limits!r}; give a pair (lower, upper), or Limits(...)")
+        limits = Limits(*limits)
     return Limits(
         per_entry(subject, "lower limit", limits.lower, kind.nq),
         per_entry(subject, "upper limit", limits.upper, kind.nq),
@@ -107,13 +73,15 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     if kind.nv != 1:
         raise RobotError(f"motor {motor.name!r} cannot drive the {kind.name} joint {motor.joint!r}, of {kind.nv} dofs")
     subject = f"motor {motor.name!r}"
-    check_finite(f"gear of {subject}", motor.gear)
-    for what in ("kp", "kd", "viscous_friction", "dry_friction"):
+    for what in ("gear", "rotor_inertia", "kp", "kd", "viscous_friction", "dry_friction"):
         check_finite(f"{what} of {subject}", getattr(motor, what))
     for what in (
         "rotor_inertia", "effort_limit", "velocity_limit", "kp", "kd", "viscous_friction", "dry_friction",
     ):  # fmt: skip
         per_entry(subject, what, getattr(motor, what), 1, least=0)
+    if _is_zero(motor.gear):
+        raise RobotError(f"gear of {subject} is 0, so its rotor turns without the joint; give its ratio, as in gear=9")
+    per_entry(subject, "no_load_speed", motor.no_load_speed, 1)
     if is_constant(motor.no_load_speed) and not motor.no_load_speed > 0:
         raise RobotError(f"no_load_speed of {subject} is {motor.no_load_speed}; it must be above zero")
     if motor.rotor_axis is not None:
@@ -131,11 +99,36 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
 
 
 def _check_rotor_axis(subject: str, axis: Scalars) -> None:
-    if isinstance(axis, str) or not hasattr(axis, "__len__"):
-        raise RobotError(f"rotor_axis of {subject} is {axis!r}; give three numbers")
     vector(subject, "rotor_axis", axis)
     if all(is_constant(a) for a in axis) and abs(math.hypot(*axis) - 1) > TOLERANCE:
         raise RobotError(f"rotor_axis of {subject} has length {math.hypot(*axis):.6g}; give a unit vector")
+
+
+def check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> None:
+    """Raise if a rotor has more inertia than the link that it is part of: what is left would be negative.
+
+    I - J a a^T has no negative eigenvalue if J a^T I^-1 a <= 1. Directions in which the link has no inertia, as rods
+    and points have none, are left out: there it has been idealised.
+
+    Args:
+        motor: a gyroscopic one.
+        body: of the link that carries it.
+        inertia: of that link, less other rotors.
+        axis: a, of the spin, in the link's frame.
+    """
+    numbers = (inertia.mass, *inertia.h, *inertia.J, motor.rotor_inertia, *axis)
+    if not all(is_constant(x) for x in numbers) or inertia.mass == 0:
+        return
+    moments, axes = np.linalg.eigh(np.array([*inertia.about_com().full()], dtype=float).reshape(3, 3))
+    along = axes.T @ np.array(axis, dtype=float)
+    has_some = moments > NOTHING * float(inertia.J.xx + inertia.J.yy + inertia.J.zz)
+    inverse = float((along[has_some] ** 2 / moments[has_some]).sum())
+    if motor.rotor_inertia * inverse > 1 + NOTHING:
+        raise RobotError(
+            f"the rotor of gyroscopic motor {motor.name!r} has {motor.rotor_inertia:.4g} kg m^2, more than the link it "
+            f"is part of, body {body!r} and what is fixed to it: that has {1 / inverse:.4g} kg m^2 about the rotor's "
+            "axis, less other rotors; give the rotor_inertia before the gear, or the body more inertia"
+        )
 
 
 def check_motor_values(name: str, values: dict[str, Any]) -> None:
@@ -146,23 +139,15 @@ def check_motor_values(name: str, values: dict[str, Any]) -> None:
             raise RobotError(unknown_name("attribute", key, known, f"motor {name!r}"))
 
 
-def one_for_each(what: str, value: Any, n: int) -> list[Any]:
-    """``n`` values of any kind from one for all, or a sequence with one for each."""
-    if not isinstance(value, (tuple, list, np.ndarray)):
-        return [value] * n
-    if len(value) != n:
-        raise RobotError(f"{what}: {len(value)} values were given for {n}; give one, or one for each")
-    return list(value)
-
-
 def check_joint(joint: Joint) -> None:
     """Raise if what takes one degree of freedom is on a joint with more, or a value is impossible."""
     subject, nv = f"joint {joint.name!r}", joint.kind.nv
-    check_finite(f"spring of {subject}", *joint.stiffness, *joint.hardening, joint.rest, joint.backlash)
-    for what in ("stiffness", "hardening"):
+    for what in ("stiffness", "hardening", "damping", "friction", "armature"):
         per_entry(subject, what, getattr(joint, what), nv, least=0)
-    for what in ("restitution", "backlash"):
-        per_entry(subject, what, getattr(joint, what), 1, least=0)
+        check_finite(f"{what} of {subject}", *getattr(joint, what))
+    for what in ("rest", "restitution", "backlash"):
+        check_finite(f"{what} of {subject}", getattr(joint, what))
+        per_entry(subject, what, getattr(joint, what), 1, least=-math.inf if what == "rest" else 0)
     for law in joint.law:
         if law is not None and not callable(law):
             raise RobotError(f"law of the spring of {subject} is {law!r}; give a function of the deflection")

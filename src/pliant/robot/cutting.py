@@ -9,6 +9,7 @@ import numpy as np
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import checks
 from pliant.robot.flexibilities import Spring, spring_kind, with_parts
+from pliant.robot.flexibility_checks import check_sides
 from pliant.robot.model import WORLD, Body, Flexibility, Frame
 from pliant.robot.named import Named
 from pliant.robot.splitting import share_inertia, split_inertia
@@ -43,17 +44,18 @@ def cut_link(
     body, X_BF = robot.bodies[at.body], at.placement
     if name in robot.joints or name in robot.bodies or name in robot.frames:
         raise RobotError(f"there is a joint, body or frame named {name!r} already; give another name=")
-    if not (is_constant(spring.inertia) and spring.inertia == 0):
-        raise RobotError(f"{subject} has an inertia; the parts of the link have their own")
+    if not spring.has_no_inertia:
+        raise RobotError(f"{subject} has an inertia; the parts of the link have their own; leave it out")
+    chosen = None if beyond is None else _chosen(robot, subject, body.name, beyond)
     direction = _normal(subject, X_BF.p, normal)
     if share is None:
         near, far = split_inertia(body.inertia, X_BF.p, direction, subject)
     else:
         checks.check_finite(f"share of {subject}", share)
-        if not 0 < share < 1:
-            raise RobotError(f"share of {subject} is {share}; it must be between 0 and 1")
-        near, far = share_inertia(body.inertia, share)
-    chosen = None if beyond is None else _chosen(robot, subject, body.name, beyond)
+        (part,) = checks.per_entry(subject, "share", share, 1)
+        if is_constant(part) and not 0 < part < 1:
+            raise RobotError(f"share of {subject} is {part}; it must be between 0 and 1")
+        near, far = share_inertia(body.inertia, part)
 
     def is_beyond(item: str, p: Vector) -> bool:
         return item in chosen if chosen is not None else float(direction.dot(p - X_BF.p)) > 0
@@ -80,6 +82,7 @@ def cut_link(
     bodies = [b for b in robot.bodies.values() if b is not body]
     bodies += [Body(body.name, near, **kept), Body(name, far.transformed(X_FB), **moved)]
     made = with_parts(robot, bodies, joints, frames)
+    check_sides(made, subject, joint, f"the part of body {body.name!r} beyond it")
     contacts = []
     for shape in robot.contacts.values():
         middle = sum(shape.centers, Vector.zero()) * (1 / len(shape.centers))
@@ -98,7 +101,9 @@ def _normal(subject: str, p: Vector, normal: Sequence[Scalar] | None) -> Vector:
     if not all(is_constant(x) for x in (*p, *direction)):
         raise RobotError(f"{subject}: a link is cut only where its numbers are known; put them in first")
     length = float(np.linalg.norm([float(x) for x in direction]))
-    if length < 1e-9:
+    if length == 0 and normal is not None:
+        raise RobotError(f"normal of {subject} is (0, 0, 0); give it a direction, pointing to the side that is beyond")
+    if length < 1e-9 and normal is None:
         raise RobotError(
             f"{subject}: the frame is at the origin of its link, so the side that is beyond is not known; "
             "give normal=(x, y, z), pointing there"
@@ -110,8 +115,11 @@ def _chosen(robot: "Robot", subject: str, body: str, beyond: Iterable[str]) -> s
     names = [j.name for j in robot.joints.values() if j.parent == body]
     names += [f.name for f in robot.frames.values() if f.body == body]
     names += [c.name for c in robot.contacts.values() if c.body == body]
-    found = set(beyond)
+    if isinstance(beyond, str) or not isinstance(beyond, Iterable):
+        shown = [beyond] if isinstance(beyond, str) else names[:1]
+        raise RobotError(f"beyond of {subject} is {beyond!r}; give a list of names, as in beyond={shown!r}")
+    found = list(beyond)
     for name in found:
         if name not in names:
             raise RobotError(unknown_name("joint or frame", name, names, f"beyond, of {subject}"))
-    return found
+    return set(found)

@@ -79,7 +79,7 @@ class Edits(ContactEdits, FlexibilityEdits, Upward):
         robot = self._robot
         checks.check_name("the name of a frame", name)
         if name == WORLD or name in robot.joints:
-            what = "the world" if name == WORLD else f"the body that joint {name!r} carries"
+            what = "the world" if name == WORLD else f"what joint {name!r} carries"
             raise RobotError(f"a frame cannot be named {name!r}: as a frame, that means {what}; take another name")
         on = robot.frame(body)
         frame = Frame(name, on.body, on.placement @ checks.placement(f"frame {name!r}", position, rpy))

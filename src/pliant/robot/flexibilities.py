@@ -14,10 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import checks
+from pliant.robot.flexibility_checks import check_flexibilities, check_inertias, check_sides, with_followers_told
 from pliant.robot.joints import Continuous, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from pliant.robot.model import Body, Flexibility, Frame, Joint, Limits
 from pliant.robot.named import Named
@@ -66,18 +65,26 @@ class Spring:
             stiffness=checks.per_entry(subject, "stiffness", self.stiffness, nv, least=0),
             hardening=checks.per_entry(subject, "hardening", self.hardening, nv, least=0),
             law=tuple(checks.one_for_each(f"law of {subject}", self.law, nv)),
-            backlash=self.backlash,
+            backlash=checks.per_entry(subject, "backlash", self.backlash, 1, least=0)[0],
         )
-        checks.check_finite(f"stiffness of {subject}", *made.stiffness)
-        checks.check_finite(f"damping of {subject}", *made.damping)
+        for what in ("stiffness", "damping", "hardening"):
+            checks.check_finite(f"{what} of {subject}", *getattr(made, what))
+        checks.check_finite(f"backlash of {subject}", made.backlash)
         if not has_spring(made):
             raise RobotError(f"{subject} has no spring: stiffness is zero; give it some, as in stiffness=1e4")
         checks.check_joint(made)
         return made
 
+    @property
+    def has_no_inertia(self) -> bool:
+        """Whether nothing was said of a body between spring and rotor."""
+        given = checks.as_scalar(self.inertia)
+        return is_constant(given) and given == 0
+
     def body_inertia(self, subject: str, kind: JointKind) -> Inertia:
         """If, of the body between the spring and the motor's joint."""
-        values = list(self.inertia) if isinstance(self.inertia, tuple | list | np.ndarray) else [self.inertia]
+        given = self.inertia
+        values = list(map(checks.as_scalar, given if checks.is_sequence(given) else [given]))
         checks.check_finite(f"inertia of {subject}", *values)
         bad = [x for x in values if is_constant(x) and x < 0]
         if bad:
@@ -94,7 +101,11 @@ class Spring:
             form = {"prismatic": "a mass", "free": "a mass and three moments"}.get(kind.name, "one moment, or three")
             raise RobotError(f"inertia of {subject} has {len(values)} entries; it takes {form}")
         x, y, z = moments
-        return Inertia(mass, Vector.zero(), Symmetric3(x, 0, 0, y, 0, z))
+        tensor = Symmetric3(x, 0, 0, y, 0, z)
+        fault = checks.impossible_inertia(tensor)
+        if fault:
+            raise RobotError(f"inertia of {subject}: {fault}; none may be above the sum of the other two")
+        return Inertia(mass, Vector.zero(), tensor)
 
 
 def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
@@ -104,12 +115,13 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
         joint: the motor's joint, whose axis one stiffness is about; None within a link.
     """
     given = spring.stiffness
-    count = len(given) if isinstance(given, tuple | list | np.ndarray) else 1
+    count = len(given) if checks.is_sequence(given) else 1
     if count not in (1, 3, 6):
         raise RobotError(
             f"stiffness of {subject} has {count} entries; give one (about an axis), three (turns about x, y, z) or "
             "six (slides along and turns about x, y, z)"
         )
+    checks.per_entry(subject, "stiffness", given, count, least=0)
     unused = [n for n, x in (("kind", spring.kind), ("axis", spring.axis)) if x is not None]
     if count > 1 and unused:
         raise RobotError(f"{subject} has {count} stiffnesses, about all axes; {unused[0]} is for one")
@@ -123,20 +135,21 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
     if count == 6:
         return Free()
     kinds = {"revolute": Revolute, "prismatic": Prismatic}
-    if spring.kind is not None and spring.kind not in kinds:
+    if spring.kind is not None and not (isinstance(spring.kind, str) and spring.kind in kinds):
         raise RobotError(unknown_name("kind", spring.kind, kinds, subject))
     axis = spring.axis if spring.axis is not None else getattr(joint.kind, "axis", None) if joint else None
     if axis is None:
         raise RobotError(f"{subject} has one stiffness and no axis; give axis=(x, y, z), or three stiffnesses")
     own = "prismatic" if joint is not None and isinstance(joint.kind, Prismatic) else "revolute"
-    kind, _ = checks.normalised_axis(subject, kinds[spring.kind or own](tuple(axis)))
+    direction = tuple(checks.vector(subject, "axis", axis))
+    kind, _ = checks.normalised_axis(subject, kinds[spring.kind or own](direction))
     return kind
 
 
 def at_joint(robot: "Robot", name: str, spring: Spring, own_name: str) -> "Robot":
     """A copy with a spring before the joint of a motor."""
     subject = f"the flexibility at joint {name!r}"
-    joint = motor_joint(robot, name, "flexibility", "give it a spring: robot.with_joint({!r}, stiffness=...)")
+    joint = motor_joint(robot, name, "flexibility", "give it a spring: robot.with_joint({!r}, stiffness={})")
     kind = spring_kind(subject, spring, joint)
     before = spring.joint(subject, own_name, kind, joint.parent, joint.placement)
     stops = [f.name for f in robot.flexibilities.values() if f.joint == name and not has_spring(robot.joints[f.name])]
@@ -152,15 +165,13 @@ def at_fixed_joint(robot: "Robot", name: str, spring: Spring) -> "Robot":
     """A copy in which a fixed joint gives way: the bodies on its two sides keep their inertias."""
     subject = f"the flexibility at the fixed joint {name!r}"
     fixed = robot.joints[name]
-    if not (is_constant(spring.inertia) and spring.inertia == 0):
-        raise RobotError(f"{subject} has an inertia; there is no body between the two that are joined")
+    if not spring.has_no_inertia:
+        raise RobotError(f"{subject} has an inertia; there is no body between the two that are joined; leave it out")
     kind = spring_kind(subject, spring, None)
     joint = replace(spring.joint(subject, name, kind, fixed.parent, fixed.placement), child=fixed.child)
     kept = [joint if j.name == name else j for j in robot.joints.values()]
     made = with_parts(robot, robot.bodies.values(), kept, robot.frames.values())
-    carried = _carried(made, joint.child)
-    if not any(_has_inertia(made.bodies[b].inertia) for b in carried):
-        raise RobotError(f"{subject} moves no mass: body {joint.child!r} and what it carries have none")
+    check_sides(made, subject, joint, f"body {joint.child!r}")
     return replace(made, flexibilities=robot.flexibilities.extended(Flexibility(name)))
 
 
@@ -178,7 +189,7 @@ def inserted(robot: "Robot", before: Joint, inertia: Inertia, name: str) -> "Rob
     made = with_parts(robot, bodies, joints, frames)
     made = replace(made, flexibilities=robot.flexibilities.extended(Flexibility(before.name, name)))
     check_inertias(made, name)
-    return made
+    return with_followers_told(made, before.name, name)
 
 
 def with_parts(robot: "Robot", bodies: Iterable[Body], joints: Sequence[Joint], frames: Iterable[Frame]) -> "Robot":
@@ -200,52 +211,23 @@ def motor_joint(robot: "Robot", name: str, what: str, cure: str) -> Joint:
     joint = robot.joints[name]
     if joint.mimic is not None:
         raise RobotError(f"joint {name!r} mimics {joint.mimic.joint!r}; put the {what} at that one")
+    if joint.kind.nv != 1:
+        # springs there pull to where the joint is at zero
+        has_cure = joint.kind.name in ("spherical", "free") and "stiffness" in cure
+        values = "(1e4, 1e4, 1e4)" if joint.kind.name == "spherical" else "(1e4, 1e4, 1e4, 100, 100, 100)"
+        motors = list(dict.fromkeys(m.joint for m in robot.motors.values()))
+        shown = ", ".join(map(repr, motors[:6])) + (", ..." if len(motors) > 6 else "")
+        raise RobotError(
+            f"joint {name!r} is {joint.kind.name}, which no motor drives, so a {what} has nothing to be between; "
+            + (f"{cure.format(name, values)}, or " if has_cure else "")
+            + (f"put it at the joint of a motor: {shown}" if motors else "put it at the joint of a motor")
+        )
     if not any(m.joint == name for m in robot.motors.values()):
         raise RobotError(
             f"joint {name!r} has no motor, so a {what} has nothing to be between; give it one, "
-            f"robot.with_motor({name!r}, rotor_inertia=...), or {cure.format(name)}"
+            f"robot.with_motor({name!r}, rotor_inertia=...), or {cure.format(name, '...')}"
         )
     return joint
-
-
-def check_flexibilities(robot: "Robot") -> None:
-    """Raise if a flexibility leaves M singular."""
-    for name in dict.fromkeys(f.joint for f in robot.flexibilities.values() if f.joint is not None):
-        check_inertias(robot, name)
-
-
-def check_inertias(robot: "Robot", name: str) -> None:
-    """Raise if neither the rotor of a joint's motor nor the bodies before it have inertia: M would be singular."""
-    joint = robot.joints[name]
-    between = [robot.joints[f.name] for f in robot.flexibilities.values() if f.joint == name]
-    massless = [j for j in between if not _has_inertia(robot.bodies[j.child].inertia) and _is_zero(*j.armature)]
-    rotors = [m.armature for m in robot.motors.values() if m.joint == name]
-    dofs = [*massless, *([joint] if _is_zero(*joint.armature, *rotors) else [])]
-    columns = [[float(x) for x in S] for j in dofs for S in j.kind.columns if all(is_constant(e) for e in S)]
-    if massless and np.linalg.matrix_rank(np.array(columns)) < len(columns):
-        own = massless[-1].name
-        raise RobotError(
-            f"{own!r} at joint {name!r} has no inertia of its own and "
-            + (f"the motor of {name!r} no rotor inertia" if joint in dofs else "neither has what it carries")
-            + ", so accelerations are not determined (M is singular); give the motor a rotor, "
-            f"robot.with_motor({name!r}, rotor_inertia=...), or the flexibility some inertia, inertia=1e-4"
-        )
-
-
-def _carried(robot: "Robot", body: str) -> list[str]:
-    found = [body]
-    for joint in robot.joints.values():
-        if joint.parent in found:
-            found.append(joint.child)
-    return found
-
-
-def _has_inertia(inertia: Inertia) -> bool:
-    return not _is_zero(inertia.mass, *inertia.J)
-
-
-def _is_zero(*numbers: Scalar) -> bool:
-    return all(is_constant(x) and x == 0 for x in numbers)
 
 
 def play_joint(robot: "Robot", name: str, width: Scalar, restitution: Scalar, own_name: str) -> Joint:

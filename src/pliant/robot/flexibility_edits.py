@@ -72,7 +72,11 @@ class FlexibilityEdits:
             beyond: joints and frames of the link that are beyond the cut; by default those behind the plane.
         """
         robot = self._giving
+        checks.check_name("the place of a flexibility", where)
+        if name is not None:
+            checks.check_name(f"name of the flexibility at {where!r}", name)
         spring = Spring(stiffness, damping, inertia, hardening, law, backlash, kind, axis)
+        own_name = name or f"{where}_flexibility"
         if where in robot.joints:
             unused = [n for n, x in (("share", share), ("normal", normal), ("beyond", beyond)) if x is not None]
             if unused:
@@ -80,14 +84,14 @@ class FlexibilityEdits:
                     f"the flexibility at joint {where!r}: {unused[0]} is for a link that is cut at a frame"
                 )
             if not is_fixed(robot.joints[where]):
-                return at_joint(robot, where, spring, name or f"{where}_flexibility")
+                return at_joint(robot, where, spring, own_name)
             if name is not None and name != where:
                 raise RobotError(f"the flexibility at the fixed joint {where!r} keeps its name; leave name= out")
             return at_fixed_joint(robot, where, spring)
         if where not in robot.frames:
             valid = [*robot.joints, *(n for n in robot.frames if n not in robot.bodies)]
             raise RobotError(unknown_name("joint or frame", where, valid, robot.joints.owner))
-        return cut_link(robot, where, spring, name or f"{where}_flexibility", share, normal, beyond)
+        return cut_link(robot, where, spring, own_name, share, normal, beyond)
 
     def with_backlash(
         self,
@@ -110,10 +114,14 @@ class FlexibilityEdits:
             name: of the joint with the play.
         """
         robot = self._giving
+        checks.check_name("the joint of a backlash", joint)
         subject = f"the backlash at joint {joint!r}"
+        if name is not None:
+            checks.check_name(f"name of {subject}", name)
         motor_joint(robot, joint, "backlash", "limit its play: robot.with_joint({!r}, limits=(-0.01, 0.01))")
         checks.check_finite(f"width of {subject}", width)
-        checks.per_entry(subject, "width", width, 1, least=0)
+        (width,) = checks.per_entry(subject, "width", width, 1, least=0)
+        restitution, inertia = checks.as_scalar(restitution), checks.as_scalar(inertia)
         springs = [robot.joints[f.name] for f in robot.flexibilities.values() if f.joint == joint]
         elastic = [j for j in springs if has_spring(j)]
         if elastic:
@@ -139,12 +147,19 @@ class FlexibilityEdits:
             q: (nq,) or (batch, nq) of the other one.
         """
         robot = self._giving
-        return _carried_over(robot.neutral(), q, _pairs(robot, other, "q_slice"), other.nq, "q")
+        _check_robot("q_from", other)
+        return _carried_over(robot.neutral(), q, _pairs(robot, other, "q_slice"), other.coordinate_names, "q")
 
     def v_from(self, other: "Robot", v: Any) -> np.ndarray:
         """Velocities of another robot for this one, as `q_from`; joints that the other does not have are at rest."""
         robot = self._giving
-        return _carried_over(np.zeros(robot.nv), v, _pairs(robot, other, "v_slice"), other.nv, "v")
+        _check_robot("v_from", other)
+        return _carried_over(np.zeros(robot.nv), v, _pairs(robot, other, "v_slice"), other.velocity_names, "v")
+
+
+def _check_robot(method: str, other: Any) -> None:
+    if not isinstance(other, FlexibilityEdits):
+        raise RobotError(f"{method} takes a Robot first, not {other!r}, a {type(other).__name__}; see pliant.load")
 
 
 def _pairs(robot: "Robot", other: "Robot", slices: str) -> list[tuple[slice, slice]]:
@@ -158,10 +173,23 @@ def _pairs(robot: "Robot", other: "Robot", slices: str) -> list[tuple[slice, sli
     return [(getattr(robot, slices)(n), getattr(other, slices)(n)) for n in shared]
 
 
-def _carried_over(start: np.ndarray, given: Any, pairs: list[tuple[slice, slice]], size: int, what: str) -> np.ndarray:
-    array = np.asarray(given, dtype=float)
-    if array.shape[-1:] != (size,):
-        raise RobotError(f"{what} has shape {array.shape}; the other robot's has {size} entries")
+def _carried_over(
+    start: np.ndarray, given: Any, pairs: list[tuple[slice, slice]], names: Sequence[str], what: str
+) -> np.ndarray:
+    try:
+        array = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        shown = f"{given!r}"[:80]
+        raise RobotError(
+            f"{what} is {shown}, which is not {len(names)} numbers, or rows of as many; give those"
+        ) from None
+    if array.shape[-1:] != (len(names),):
+        raise RobotError(f"{what} has shape {array.shape}; the other robot's has {len(names)} entries, give those")
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        row = f" of row {bad[0][0]}" if array.ndim == 2 else ""
+        value, name = array[tuple(bad[0])], names[bad[0][-1]]
+        raise RobotError(f"{what} of {name!r}{row} is {value}; give it a finite number")
     found = np.array(np.broadcast_to(start, (*array.shape[:-1], len(start))))
     for own, theirs in pairs:
         found[..., own] = array[..., theirs]

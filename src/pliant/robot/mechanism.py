@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pliant.robot.checks import check_rotor
 from pliant.robot.joints import Fixed, JointKind, Scalars, Spin
 from pliant.robot.model import WORLD, Joint, Motor
 from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform, turn_of_axis
@@ -115,6 +116,8 @@ class Mechanism:
         for motor in robot.motors.values():
             rotor = _rotor(robot, motor, len(links), links, poses)
             if rotor is not None:
+                carrier = links[rotor.parent].body
+                check_rotor(motor, carrier, inertias[rotor.parent], rotor.kind.axis)  # type: ignore[attr-defined]
                 # at rest it is part of the link that carries it
                 inertias[rotor.parent] += Inertia(0, Vector.zero(), Symmetric3(*(-x for x in rotor.inertia.J)))
                 inertias.append(rotor.inertia)

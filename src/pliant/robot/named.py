@@ -37,10 +37,13 @@ class Named(Mapping[str, T], Generic[T]):
             if found is None:
                 raise RobotError(unknown_name(self.kind, key, self._by_name, self.owner))
             return found
-        return self._items[key]
+        try:
+            return self._items[key]
+        except TypeError:
+            raise RobotError(unknown_name(self.kind, key, self._by_name, self.owner)) from None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._by_name
+        return isinstance(name, str) and name in self._by_name
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)

@@ -177,10 +177,7 @@ def check_law(subject: str, law: Law) -> None:
     """Raise if a law cannot be traced, or gives no force, or none that is finite where the spring is at rest."""
     try:
         _of(law)
-        try:
-            at_rest = _law(law, 0.0)
-        except ArithmeticError as error:
-            at_rest = error, error
+        at_rest: tuple[Any, ...] = _law(law, 0.0)
         for what, x in zip(("it", "its slope"), at_rest, strict=True):
             if not (is_constant(x) and np.isfinite(x)):
                 raise PliantError(
