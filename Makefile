@@ -11,7 +11,7 @@ help:
 	@echo "make demo    what Pliant does, in a minute"
 	@echo "make test    lint, types and all tests"
 	@echo "make lint    ruff and basedpyright only"
-	@echo "make bench   speed, next to Pinocchio"
+	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy"
 	@echo "make docs    documentation as a site, in site/"
 	@echo "make clean   remove what was built (not .venv)"
 
@@ -29,6 +29,8 @@ lint: .venv/.installed-dev
 bench: .venv/.installed-dev
 	$(RUN) -m bench.dynamics
 	$(RUN) -m bench.contact
+	$(RUN) -m bench.flexible
+	$(RUN) -m bench.laboratory
 
 docs: .venv/.installed-docs
 	$(RUN) -m mkdocs build --strict

@@ -1,4 +1,4 @@
-"""What Pliant does, in a minute: a robot, a swing, equations, kernels, and a quadruped that stands and is pushed.
+"""What Pliant does, in a minute: a robot, a swing, equations, kernels, a quadruped that is pushed, a robot that hops.
 
 make demo
 """
@@ -7,7 +7,6 @@ import math
 import time
 
 import numpy as np
-import sympy
 
 import pliant
 
@@ -18,6 +17,7 @@ def main() -> None:
     print_equations()
     show_speed()
     drop_and_push()
+    hop()
 
 
 def title(text: str) -> None:
@@ -91,24 +91,8 @@ def runge_kutta(robot: pliant.Robot, q: list, v: list, dt: float) -> tuple[list,
 
 
 def print_equations() -> None:
-    title("3. The same functions on SymPy symbols: equations of motion")
-    robot = pliant.load("two_link_arm")
-    q, v = sympy.symbols("q1:3"), sympy.symbols("v1:3")
-    M = sympy.Matrix(pliant.mass_matrix(robot, q)).applyfunc(readable)
-    h = sympy.Matrix(pliant.bias_forces(robot, q, v)).applyfunc(readable)
-    print("two-link arm, M(q) vd + h(q, v) = tau")
-    for r in range(2):
-        for c in range(r + 1):
-            print(f"  M{r + 1}{c + 1} = {M[r, c]}")
-    for r in range(2):
-        print(f"  h{r + 1}  = {h[r]}")
-
-
-def readable(formula: sympy.Expr) -> sympy.Expr:
-    """Products of sines and cosines gathered, numbers to four digits."""
-    gathered = sympy.trigsimp(sympy.expand(formula))
-    rounded = gathered.xreplace({n: sympy.Float(n, 4) for n in gathered.atoms(sympy.Float)})
-    return rounded.xreplace({n: sympy.Integer(0) for n in rounded.atoms(sympy.Float) if abs(n) < 1e-12})
+    title("3. The same functions on symbols: equations of motion")
+    print(pliant.equations(pliant.load("two_link_arm")).text(width=90))
 
 
 def show_speed() -> None:
@@ -174,6 +158,46 @@ def drop_and_push() -> None:
     standing = result.q[:, -1, 2] > 0.25
     print(f"{batch} of them, struck sideways with 0 to 2 m/s: {standing.sum()} are on their feet half a second later")
     print(f"{rate:,.0f} steps a second on one thread, {rate * many.dt:,.0f} times real time")
+
+
+def hop() -> None:
+    """A one-legged robot with a spring in its leg, by steps and from event to event, under the same controller."""
+    title("6. A robot that hops, on a leg with a series-elastic spring")
+    robot = pliant.load("hopper")
+    controller = pliant.control.raibert(robot)
+    q = robot.neutral()
+    q[2] += 0.8
+    sim = pliant.Simulation(robot, dt=5e-4, substeps=2, ground=pliant.flat(friction=0.8), controller=controller)
+    sim.reset(q=q)
+    sim.step([0, 0, 0.2])
+    begin = time.perf_counter()
+    log = sim.run(10.0, u=[0.5, 0, 0.2])
+    elapsed = time.perf_counter() - begin
+    speed = (log["q", "root_joint.x"][-1] - log.between(5, 10)["q", "root_joint.x"][0]) / 5
+    energy = sum(log[f"energy.{part}"] for part in ("kinetic", "potential", "elastic"))
+    tops = apexes(log["q", "root_joint.z"])
+    print(f"told to go at 0.5 m/s: {len(tops)} hops in 10 s, apex of the body {tops[-1]:.3f} m, {speed:.3f} m/s at the end")
+    print(f"energy {energy[-1]:.1f} J, {10 / elapsed:,.0f} times faster than real time")
+    if not abs(speed - 0.5) < 0.05:
+        raise SystemExit("the hopper does not follow its command")
+
+    events = pliant.HybridSimulation(robot, ground=pliant.flat(), friction=0.8)
+    events.reset(q=q)
+    by_event = events.run(1.5, controller=controller, commands=[0, 0, 0.2], period=1e-3)
+    print("from event to event:")
+    for event in by_event.events:
+        print(f"  {event}")
+    sim.reset(q=q)
+    by_step = sim.run(1.5, u=[0, 0, 0.2])
+    a, b = apexes(by_event["q", "root_joint.z"]), apexes(by_step["q", "root_joint.z"])
+    print(f"apexes {a.round(4)} m, by steps of 0.5 ms {b.round(4)} m")
+    if len(a) != len(b) or abs(a / b - 1).max() > 0.01:
+        raise SystemExit("the two simulations disagree")
+
+
+def apexes(z: np.ndarray) -> np.ndarray:
+    inside = z[1:-1]
+    return inside[(inside > z[:-2]) & (inside >= z[2:]) & (inside > 0.65)]
 
 
 if __name__ == "__main__":
