@@ -19,7 +19,7 @@ def table(say: Callable[[str], None], title: str, rows: Iterable[dict[str, Any]]
 
 
 def _width(key: str) -> int:
-    return {"simulator": 16, "settings": 40, "function": 16}.get(key, max(8, len(key)))
+    return {"simulator": 16, "settings": 40, "function": 20}.get(key, max(8, len(key)))
 
 
 def _cell(c: Any) -> str:

@@ -1,0 +1,74 @@
+"""What can be named as a contact, and what the errors say of the rest."""
+
+import numpy as np
+import pytest
+from held_robots import box
+
+import pliant
+from pliant.contact.constraints import constraints_of, row_count
+from pliant.errors import ContactError, KernelError, PliantError
+
+
+def test_names_pairs_and_closures() -> None:
+    robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
+    found = constraints_of(robot, ("box", ("c1", "xz ry"), "rope"))
+    assert [c.directions for c in found] == [(0, 1, 2), (0, 2, 4), (0,)]
+    assert [c.is_closure for c in found] == [False, False, True]
+    assert row_count(robot, "c3") == 3
+    assert row_count(robot, (("c3", "xyz"), ("c3", "rx ry rz"))) == 6
+
+
+@pytest.mark.parametrize(
+    ("contacts", "message"),
+    [
+        ((), "no contacts are given for robot 'box'"),
+        (("c9",), "no contact frame or closure named 'c9' in robot 'box'; did you mean 'c"),
+        ((("c1", "xyw"),), "contact 'c1': no direction 'w' in 'xyw'; valid: 'x', 'y', 'z'"),
+        ((("c1", "x rq"),), "no direction 'r' in 'x rq'"),
+        ((("c1", ""),), "contact 'c1' has no directions"),
+        ((("c1", "xyx"),), "direction 'x' is there twice in 'xyx'"),
+        (("world",), "contact 'world' of robot 'box' does not move"),
+        (("c1", "c1"), "contact 'c1' is held along 'x' twice"),
+        ((3,), "contact 3 is neither the name of a frame nor a pair"),
+        ((("c1", "x", "y"),), "is neither the name of a frame nor a pair"),
+        (7, "contacts are 7; give a tuple of frames"),
+        ((("rope", "x"),), "contact 'rope' is a closure, which says itself what it holds"),
+        (("rope", "rope"), "contact 'rope' is held twice"),
+    ],
+)
+def test_what_cannot_be_held(contacts, message: str) -> None:
+    robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
+    with pytest.raises(ContactError) as caught:
+        pliant.contact_jacobian(robot, robot.neutral(), contacts=contacts)
+    assert message in str(caught.value)
+
+
+def test_a_frame_on_a_fixed_base_does_not_move() -> None:
+    robot = pliant.load("two_link_arm")
+    with pytest.raises(ContactError, match="contact 'base' of robot 'two_link_arm' does not move"):
+        pliant.contact_inertia(robot, robot.neutral(), contacts=("base",))
+
+
+def test_a_name_that_means_two_things() -> None:
+    robot = box().with_closure("distance", "c0", "world", length=1, name="c1")
+    with pytest.raises(ContactError, match="'c1' is the name of a frame and of a closure"):
+        constraints_of(robot, ("c1",))
+
+
+def test_shapes_and_options_that_do_not_fit() -> None:
+    robot = box()
+    q, v = robot.neutral(), np.zeros(6)
+    with pytest.raises(KernelError, match="tau"):
+        pliant.constrained_dynamics(robot, q, v, np.zeros(5), contacts=("c1",))
+    with pytest.raises(PliantError, match="q is None; give an array of shape \\(7,\\)"):
+        pliant.constrained_dynamics(robot, None, v, v, contacts=("c1",))
+    with pytest.raises(PliantError, match="missing a required argument: 'contacts'"):
+        pliant.constrained_dynamics(robot, q, v, v)
+    with pytest.raises(PliantError, match="are options"):
+        pliant.contact_rank(robot, q, contacts=["c1"])
+    with pytest.raises(ContactError, match="no axes named 'body'; valid: 'world', 'local'"):
+        pliant.contact_jacobian(robot, q, contacts=("c1",), axes="body")
+    with pytest.raises(KernelError, match="f"):
+        pliant.contact_wrench(robot, q, np.zeros(4), contacts=("c1",))
+    with pytest.raises(ContactError, match="restitution is 2; above 1"):
+        pliant.impact_velocity(robot, q, v, contacts=("c1",), restitution=2)
