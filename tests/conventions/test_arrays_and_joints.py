@@ -29,13 +29,16 @@ def test_01_units_are_si() -> None:
 def test_02_the_robot_comes_first() -> None:
     functions = [f for f in (getattr(pliant, n) for n in pliant.__all__) if isinstance(f, pliant.RobotFunction)]
     assert len(functions) > 20
-    order = ["robot", "q", "v", "vd", "tau", "force", "frame"]
+    order = ["robot", "q", "v", "vd", "tau", "force", "f", "frame"]
+    known = {"reference", "kind", "external"}
+    # of rigid contact
+    known |= {"contacts", "axes", "tolerance", "restitution", "actuated", "body", "about", "normal", "friction"}
     for function in functions:
         parameters = function.signature.parameters.values()
         places = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
         assert places == [n for n in order if n in places], function
-        assert places[0] == "robot" and set(options) <= {"reference", "kind", "external"}, function
+        assert places[0] == "robot" and set(options) <= known, function
     with pytest.raises(pliant.PliantError, match="takes a Robot first"):
         pliant.mass_matrix(np.zeros(2), pliant.load("acrobot"))
 

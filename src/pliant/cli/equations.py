@@ -18,6 +18,7 @@ def printed_equations(
     names: str | None,
     rotations: str | None,
     base: str | None,
+    is_raw: bool = False,
 ) -> str:
     """The equations of a robot in one of the forms, or as text that fits the terminal.
 
@@ -25,6 +26,7 @@ def printed_equations(
         source: a robot's name or file.
         forms: at most one of "latex", "markdown", "python", "c" and "matlab".
         symbols, names: as the user writes them, with commas.
+        is_raw: whether formulas stay as the algorithm gives them, which is quick.
     """
     if len(forms) > 1:
         raise PliantError(f"--{forms[0]} and --{forms[1]} are two forms; choose one")
@@ -32,8 +34,9 @@ def printed_equations(
     from pliant.symbolic import equations
 
     robot = load(source, **({} if base is None else {"base": base}))
+    simplify = False if is_raw else None
     found = equations(
-        robot, method, parameters=_symbols(symbols), names=_names(names), rotations=rotations
+        robot, method, parameters=_symbols(symbols), names=_names(names), rotations=rotations, simplify=simplify
     )  # fmt: skip
     if forms:
         return getattr(found, forms[0])()
@@ -55,8 +58,10 @@ def _names(given: str | None) -> Any:
 def _pairs(option: str, given: str) -> dict[str, str]:
     found = {}
     for part in given.split(","):
-        key, _, value = (text.strip() for text in part.partition("="))
+        key, sign, value = (text.strip() for text in part.partition("="))
         if not key:
             raise PliantError(f"--{option} {given!r}: there is nothing between two commas; write a,b or a=x,b=y")
+        if sign and not value:
+            raise PliantError(f"--{option} {given!r}: there is nothing behind {part.strip()!r}; write {key}=NAME")
         found[key] = value or key
     return found

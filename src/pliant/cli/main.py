@@ -45,6 +45,7 @@ def equations(
         str | None, typer.Option(help="'euler' for roll, pitch and yaw in place of quaternions")
     ] = None,
     base: Annotated[str | None, typer.Option(help="'fixed' or 'free', for a file")] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="formulas as the algorithm gives them: quick, and long")] = False,
 ) -> None:
     """Print the equations of motion of a robot."""
     from pliant.cli.equations import printed_equations
@@ -52,7 +53,7 @@ def equations(
     forms = {"latex": latex, "markdown": markdown, "python": python, "c": c, "matlab": matlab}
     chosen = [form for form, is_chosen in forms.items() if is_chosen]
     text = printed_equations(
-        robot, chosen, method=method, symbols=symbols, names=names, rotations=rotations, base=base
+        robot, chosen, method=method, symbols=symbols, names=names, rotations=rotations, base=base, is_raw=raw
     )  # fmt: skip
     typer.echo(text)
 

@@ -6,7 +6,8 @@ from typing import Any
 from pliant.dynamics import frame_jacobian, frame_pose, frame_velocity
 from pliant.errors import PliantError
 from pliant.robot import FrameSpring, Joint, Motor, Robot
-from pliant.robot.springs import has_play, has_spring, spring_force, spring_with_play
+from pliant.robot.springs import deflection, has_play, has_spring, pulls, spring_force
+from pliant.scalar import is_constant
 
 __all__ = ["applied_forces"]
 
@@ -20,7 +21,8 @@ def applied_forces(
 
     At a joint, with x its position: u - k (x - rest) - d x' - friction sign(x'), with u replaced by what the motor's
     control makes of it, see `Motor`. Limits of motors and joints are left out. A spring between two frames a and b,
-    s apart, adds -(k (s - s0) + d s') ds/dq.
+    s apart, adds -(k (s - s0) + d s') ds/dq. Springs with play, and those that give way in all directions, are
+    functions of `named_functions`.
     """
     Q: list[Scalar] = [0] * robot.nv
     links = {link.name: link for link in robot.mechanism.joint_links}
@@ -62,9 +64,30 @@ def _joint(joint: Joint, x: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Sc
 
     dry = [-f * sympy.sign(r) for f, r in zip(joint.friction, rate, strict=True)]
     if has_play(joint):
-        return [dry[0] + spring_with_play(joint, x[0], rate[0])[0]]
-    pulls = spring_force(joint, x).f if has_spring(joint) else [0] * joint.kind.nv
-    return [p - d * r + f for p, d, r, f in zip(pulls, joint.damping, rate, dry, strict=True)]
+        return [dry[0] - _with_play(joint, x[0], rate[0])]
+    springs = _springs(joint, x) if has_spring(joint) else [0] * joint.kind.nv
+    return [p - d * r + f for p, d, r, f in zip(springs, joint.damping, rate, dry, strict=True)]
+
+
+def _springs(joint: Joint, x: Sequence[Scalar]) -> Sequence[Scalar]:
+    from pliant.symbolic.named_functions import spring_pulls
+
+    if joint.kind.nv == 1 or any(law is not None for law in joint.law):
+        return spring_force(joint, x).f
+    return [-pull for pull in spring_pulls(joint, x)]
+
+
+def _with_play(joint: Joint, x: Scalar, rate: Scalar) -> Scalar:
+    """What `spring_with_play` gives, as functions with names."""
+    from pliant.symbolic.named_functions import play, push
+
+    s = play(deflection(joint, [x])[0], joint.backlash)
+    (pull,), _ = pulls(joint, [s])
+    d = joint.damping[0]
+    if joint.law[0] is None and is_constant(d) and d == 0:
+        # a spring alone has the sign of its deflection
+        return pull
+    return push(s, pull + d * rate)
 
 
 def _between_frames(robot: Robot, spring: FrameSpring, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:

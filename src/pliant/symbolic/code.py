@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.symbolic.coordinates import identifier
-from pliant.symbolic.layout import named_parts
+from pliant.symbolic.progress import working
+from pliant.symbolic.sharing import named_parts, symbols_of
 
 if TYPE_CHECKING:
     from pliant.symbolic.equations import Equations
@@ -53,11 +54,15 @@ class Program(NamedTuple):
 def _program(eq: "Equations", name: str | None) -> Program:
     import sympy
 
+    from pliant.symbolic.named_functions import written_out
+
     own, n = eq.coordinates, len(eq.b)
-    formulas = [*eq.M, *eq.b, *eq.g, *eq.Q]
-    used = set().union(*(e.free_symbols for e in formulas)) if formulas else set()
+    formulas = [*eq.M, *eq.b, *eq.g, *written_out(eq.Q)]
+    used = symbols_of(formulas)
     names = _names([*own.q, *own.v, *own.u, *eq.parameters])
-    shared, flat = named_parts(formulas, set(names.values()) | {"t"})
+    with working(eq.robot.name) as at:
+        at("names for shared parts")
+        shared, flat = named_parts(formulas, set(names.values()) | {"t"})
     known = {s: sympy.Symbol(text, real=True) for s, text in names.items()}
     flat = [e.xreplace(known) for e in flat]
 
@@ -92,17 +97,46 @@ def _names(symbols: list[Any]) -> dict[Any, str]:
     return found
 
 
-def _head(eq: "Equations", p: Program) -> list[str]:
-    """Comment lines: what the arguments are."""
+def _head(eq: "Equations", p: Program, entry: str = "") -> list[str]:
+    """Comment lines: what the arguments are.
+
+    Args:
+        entry: how the k-th parameter is written, as "p[{}]"; in Python they have names, and are left out here.
+    """
     own = eq.coordinates
     lines = [f"Equations of motion of {eq.robot.name}: M vd + b + g = Q."]
     for letter, symbols in (("q", own.q), ("v", own.v), ("u", own.u)):
         if symbols:
             lines.append(f"{letter}: {', '.join(own.meaning[s] for s in symbols)}")
+    if p.has_time:
+        lines.append("t: time")
     if p.parameters:
-        shown = [n if x is None else f"{n} ({x!r})" for n, x in zip(p.parameters, p.values, strict=True)]
-        lines.append(f"p: {', '.join(shown)}")
+        values = ["" if x is None else f" ({x!r})" for x in p.values]
+        first = 0 if "[" in entry else 1
+        names = [f"{entry.format(k + first)} = {n}" if entry else n for k, n in enumerate(p.parameters)]
+        shown = ", ".join(n + value for n, value in zip(names, values, strict=True))
+        has_values = any(values)
+        in_brackets = "; the robot's values are in brackets" if has_values else ""
+        if entry:
+            lines.append(f"p: parameters in this order{in_brackets}: {shown}")
+        else:
+            lines.append(f"Parameters, given by name{', else as the robot has them' if has_values else ''}: {shown}")
+    n = len(p.b)
+    lines.append(f"M: mass matrix, {n} x {n}; b: Coriolis and centrifugal forces; g: gravity; Q: motors and springs")
+    if p.outputs != ("M", "b", "g", "Q"):
+        renamed = [f"{x} is {new}" for x, new in zip("MbgQ", p.outputs, strict=True) if x != new]
+        lines.append(f"Here {', '.join(renamed)}: a parameter has that name.")
     return lines
+
+
+def _printer(base: Any, settings: dict[str, Any]) -> Any:
+    """A function that writes formulas by one of SymPy's printers, with floats as short as they can be exactly."""
+
+    class Printer(base):
+        def _print_Float(self, e: Any) -> str:  # noqa: N802 - SymPy's name
+            return repr(float(e))
+
+    return Printer(settings).doprint
 
 
 def python_source(eq: "Equations", name: str | None = None) -> str:
@@ -112,12 +146,12 @@ def python_source(eq: "Equations", name: str | None = None) -> str:
     p = _program(eq, name)
     # math has no sign, and copysign has none for zero
     sign = {"sign": lambda x: f"(({x} > 0) - ({x} < 0))"}
-    write: Any = PythonCodePrinter({"fully_qualified_modules": True, "user_functions": sign}).doprint
+    write = _printer(PythonCodePrinter, {"fully_qualified_modules": True, "user_functions": sign})
     defaults = [n if x is None else f"{n}={x!r}" for n, x in zip(p.parameters, p.values, strict=True)]
     arguments = ["q", "v", "u", *(["t"] if p.has_time else []), *(["*", *defaults] if defaults else [])]
     doc, *more = _head(eq, p)
     lines = ["import math", "", "", f"def {p.name}({', '.join(arguments)}):"]
-    lines += [f'    """{doc}', "", *(f"    {line}" for line in more if not line.startswith("p:")), '    """']
+    lines += [f'    """{doc}', "", *(f"    {line}" for line in more), '    """']
     for source, names in (("q", p.q), ("v", p.v), ("u", p.u)):
         lines += [f"    {n} = {source}[{k}]" for k, n in enumerate(names) if n]
     lines += [f"    {n} = {write(e)}" for n, e in p.steps]
@@ -142,7 +176,7 @@ def c_source(eq: "Equations", name: str | None = None) -> str:
     from sympy.printing.c import C99CodePrinter
 
     p = _program(eq, name)
-    write: Any = C99CodePrinter({"user_functions": {"Pow": _C_POWERS}}).doprint
+    write = _printer(C99CodePrinter, {"user_functions": {"Pow": _C_POWERS}})
     n = len(p.b)
     sizes = [("q", len(p.q)), ("v", len(p.v)), ("u", len(p.u)), ("p", len(p.parameters))]
     inputs = [f"const double {x}[{size}]" for x, size in sizes if size or x != "p"]
@@ -150,7 +184,7 @@ def c_source(eq: "Equations", name: str | None = None) -> str:
     inputs += ["double t"] if p.has_time else []
     M, *columns = p.outputs
     outputs = [f"double {M}[{n}][{n}]", *(f"double {x}[{n}]" for x in columns)]
-    lines = ["#include <math.h>", "", "/*", *(f" * {line.replace('*/', '')}" for line in _head(eq, p)), " */"]
+    lines = ["#include <math.h>", "", "/*", *(f" * {line.replace('*/', '')}" for line in _head(eq, p, "p[{}]")), " */"]
     lines += [f"void {p.name}({', '.join([*inputs, *outputs])})", "{"]
     unused = [x for x, names in (("q", p.q), ("v", p.v), ("u", p.u)) if not any(names)]
     lines += [f"    (void){x};" for x in unused]
@@ -168,12 +202,12 @@ def matlab_source(eq: "Equations", name: str | None = None) -> str:
     from sympy.printing.octave import OctaveCodePrinter
 
     p = _program(eq, name)
-    write: Any = OctaveCodePrinter({"inline": True}).doprint
+    write = _printer(OctaveCodePrinter, {"inline": True})
     arguments = ["q", "v", "u", *(["p"] if p.parameters else []), *(["t"] if p.has_time else [])]
     M, *columns = p.outputs
     lines = [
         f"function [{', '.join(p.outputs)}] = {p.name}({', '.join(arguments)})",
-        *(f"  % {line}" for line in _head(eq, p)),
+        *(f"  % {line}" for line in _head(eq, p, "p({})")),
     ]
     for source, names in (("q", p.q), ("v", p.v), ("u", p.u), ("p", p.parameters)):
         lines += [f"  {x} = {source}({k + 1});" for k, x in enumerate(names) if x]

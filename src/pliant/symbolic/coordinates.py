@@ -8,7 +8,15 @@ from typing import Any
 from pliant.errors import PliantError, unknown_name
 from pliant.robot import Joint, Robot
 
-__all__ = ["Coordinates", "check_parameters", "check_sympy", "coordinates_of", "identifier", "robot_symbols"]
+__all__ = [
+    "Coordinates", "check_name", "check_parameters", "check_sympy", "coordinates_of", "identifier", "robot_symbols",
+]  # fmt: skip
+
+# functions that formulas call
+_FUNCTIONS = {
+    "Jlog", "abs", "acos", "asin", "atan", "atan2", "cos", "diag", "exp", "floor", "log", "max", "min", "play", "push",
+    "sign", "sin", "sqrt", "tan",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,12 +87,21 @@ def _chosen(robot: Robot, names: Mapping[str, str] | str | None) -> dict[str, st
         if names != "joints":
             raise PliantError(f"names is {names!r}; give 'joints', or a name for each joint: {{'knee': 'x1'}}")
         return {j.name: f"q_{identifier(j.name)}" for j in own}
+    if not isinstance(names, Mapping):
+        raise PliantError(f"names is {names!r}; give 'joints', or a name for each joint: {{'knee': 'x1'}}")
     for joint, name in names.items():
         if joint not in [j.name for j in own]:
             raise PliantError(unknown_name("joint with coordinates", joint, [j.name for j in own], robot.joints.owner))
-        if not str(name).isidentifier():
-            raise PliantError(f"the coordinate of joint {joint!r} cannot be named {name!r}; use letters, digits and _")
-    return {joint: str(name) for joint, name in names.items()}
+        check_name(f"the coordinate of joint {joint!r}", name)
+    return dict(names)
+
+
+def check_name(subject: str, name: object) -> None:
+    """Raise if a symbol cannot have this name: no word of letters, digits and _, or the name of a function."""
+    if not isinstance(name, str) or not name.isidentifier():
+        raise PliantError(f"{subject} cannot be named {name!r}; use letters, digits and _, a letter first")
+    if name in _FUNCTIONS:
+        raise PliantError(f"{subject} cannot be named {name!r}, which is a function in formulas; take another name")
 
 
 def _symbol(letter: str, name: str | None, label: str, index: int, count: int) -> Any:
@@ -123,6 +140,8 @@ def check_parameters(robot: Robot, coordinates: Coordinates) -> list[Any]:
     found: dict[str, Any] = {}
     motion = {s.name for s in coordinates.motion}
     for symbol in robot_symbols(robot):
+        if symbol.name in _FUNCTIONS:
+            check_name(f"a parameter of {robot.name!r}", symbol.name)
         if symbol.name in motion:
             raise PliantError(
                 f"{symbol.name!r} is a parameter of {robot.name!r} and also the name of a coordinate, velocity, "

@@ -11,14 +11,19 @@ from pliant.robot import Robot
 from pliant.symbolic.applied import applied_forces
 from pliant.symbolic.code import c_source, matlab_source, python_source
 from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
-from pliant.symbolic.layout import is_longer, latex_of, markdown_of, text_of
-from pliant.symbolic.methods import METHODS, christoffel, coriolis, has_minimal_coordinates
+from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
+from pliant.symbolic.methods import METHODS, Terms, christoffel, coriolis, has_minimal_coordinates
+from pliant.symbolic.progress import working
 from pliant.symbolic.robots import WHAT, symbolic_robot
 from pliant.symbolic.rotations import with_single_joints
+from pliant.symbolic.sharing import is_longer, symbols_of
 from pliant.symbolic.tidying import Tidy
+from pliant.symbolic.tracing import traced_terms
 
 __all__ = ["Equations", "equations"]
 
+# robots in numbers are traced from so many dofs on; with fewer, SymPy alone is quick, and keeps fractions
+_MANY = 6
 # formulas of more parts than this are not derived, and not rendered by themselves in a notebook
 _LONG = 3000
 
@@ -127,6 +132,10 @@ class Equations:
         """The equations as Markdown with LaTeX in it, and tables of the symbols."""
         return markdown_of(self, width)
 
+    def written(self, formula: Any, width: int = 100) -> str:
+        """A formula in these symbols, such as ``M[0, 0]``, as the text writes it, in lines of ``width`` characters."""
+        return written(self, formula, width)
+
     def __str__(self) -> str:
         return self.text()
 
@@ -184,7 +193,8 @@ def equations(
             ("masses"), several, or a mapping of its names to others, ``{"m_rod": "m"}``. None keeps the numbers.
         names: of coordinates, ``{"knee": "x1"}`` by joint, or "joints" for q_JOINT; else q1, q2 and so on.
         rotations: "euler" makes free, spherical and planar joints chains of single joints, with roll, pitch and yaw.
-        simplify: True for all formulas, however long it takes; None for those where it is quick; False for none.
+        simplify: True for all formulas, however long it takes; None for those where it is quick; False for none,
+            which is the quickest. What takes more than two seconds tells on the terminal what it is at.
     """
     check_sympy()
     if method not in METHODS:
@@ -203,22 +213,38 @@ def equations(
     coordinates = coordinates_of(robot, names)
     known = check_parameters(robot, coordinates)
     q, v, u, t = coordinates.q, coordinates.v, coordinates.u, coordinates.t
-    tidy = Tidy(coordinates.motion, simplify)
-    terms = METHODS[method](robot, q, v)
-    M, b, g = tidy.matrix(terms.M), tidy.matrix(terms.b), tidy.matrix(terms.g)
-    Q = tidy.matrix(applied_forces(robot, q, v, u, t))
-    occurring = set().union(*(part.free_symbols for part in (M, b, g, Q)))
+    tidy = Tidy(coordinates.motion, simplify, positions=q)
+    with working(robot.name, can_be_quicker=simplify is not False) as at:
+        at(f"formulas by {method}")
+        is_traced = simplify is False or (simplify is None and not known and robot.nv >= _MANY)
+        terms: Terms = traced_terms(method, robot, q, v) if is_traced else METHODS[method](robot, q, v)
+        parts = []
+        for letter, rows in zip("Mbg", terms, strict=True):
+            at(f"tidying {letter}" if simplify is not False else f"gathering {letter}")
+            parts.append(tidy.matrix(rows))
+        at("forces of motors and springs, Q")
+        parts.append(tidy.matrix(applied_forces(robot, q, v, u, t)))
+        at("the symbols that occur")
+        occurring = symbols_of(e for part in parts for e in part)
+    M, b, g, Q = parts
     return Equations(
         robot, method, coordinates, M, b, g, Q, {s: values.get(s) for s in known if s in occurring}, tidy
     )  # fmt: skip
 
 
 def _with_parameters(robot: Robot, parameters: str | Iterable[str] | Mapping[str, Any]) -> tuple[Robot, dict]:
-    if isinstance(parameters, Mapping):
-        return symbolic_robot(robot, *parameters, names=parameters)
     if isinstance(parameters, str):
         return symbolic_robot(robot, *(WHAT if parameters == "all" else (parameters,)))
-    return symbolic_robot(robot, *parameters)
+    try:
+        asked = list(parameters)
+    except TypeError:
+        raise PliantError(
+            f"parameters is {parameters!r}; give 'all', a kind of numbers such as 'masses', a list of kinds and names, "
+            "or a mapping such as {'m_rod': 'm'}"
+        ) from None
+    if not asked:
+        return robot, {}
+    return symbolic_robot(robot, *asked, names=parameters if isinstance(parameters, Mapping) else None)
 
 
 def _column(symbols: tuple[Any, ...]) -> Any:

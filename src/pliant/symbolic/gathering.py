@@ -27,22 +27,42 @@ Parts = tuple[Factors, tuple[Wave, ...], Factors]
 
 
 def gathered(
-    expression: Any, polynomials: Polynomials, is_motion: Callable[[Any], bool], *, is_shared: bool = True
+    expression: Any,
+    polynomials: Polynomials,
+    is_motion: Callable[[Any], bool],
+    *,
+    is_position: Callable[[Any], bool] = lambda atom: False,
+    is_shared: bool = True,
 ) -> Any:
     """The expression in its normal form, and that in a readable one.
 
     Args:
         polynomials: reads the expression; raises `TooLongError`.
         is_motion: whether an atom is motion and not a parameter.
+        is_position: whether an atom of motion is a position. Positions that slide are lengths, too, and are written
+            among the parameters if that is shorter: m (l + q)^2 cos(q1).
         is_shared: whether a parameter that is in every term is written before all of them.
     """
-    return _Gatherer(polynomials, is_motion).gathered(expression, is_shared)
+    import sympy
+
+    found = _Gatherer(polynomials, is_motion).gathered(expression, is_shared)
+    if not any(is_position(atom) for atom in _outside_waves(expression, polynomials)):
+        return found
+    by_length = _Gatherer(polynomials, lambda atom: is_motion(atom) and not is_position(atom), is_factored=True)
+    other = by_length.gathered(expression, is_shared)
+    return min(found, other, key=sympy.count_ops)
+
+
+def _outside_waves(expression: Any, polynomials: Polynomials) -> set[Any]:
+    used = {atom for factors in polynomials.read(expression) for atom, _ in factors}
+    return {polynomials.atoms[atom] for atom in used if atom not in polynomials.angles}
 
 
 class _Gatherer:
-    def __init__(self, polynomials: Polynomials, is_motion: Callable[[Any], bool]):
+    def __init__(self, polynomials: Polynomials, is_motion: Callable[[Any], bool], *, is_factored: bool = False):
         self.polynomials = polynomials
         self.is_motion = is_motion
+        self.is_factored = is_factored
 
     def gathered(self, expression: Any, is_shared: bool) -> Any:
         import sympy
@@ -137,6 +157,11 @@ class _Gatherer:
         """A sum of products of parameters; what several of them share is written once."""
         import sympy
 
+        if self.is_factored and len(row) > 1:
+            plain = self._sum(row, self._atoms)
+            factored = sympy.factor(plain) if not plain.has(sympy.Float) else plain
+            if factored.is_Mul or factored.is_Pow:
+                return factored
         common = _common(list(row))
         if common:
             rest = {_divided(key, common): number for key, number in row.items()}

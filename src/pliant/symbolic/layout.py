@@ -1,15 +1,22 @@
 """The equations of motion on a page: text, LaTeX, Markdown."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.symbolic.writing import LatexWriter, TextWriter, Writer, broken, printed_width
+from pliant.symbolic.headings import Headings
+from pliant.symbolic.latex_writing import LatexWriter
+from pliant.symbolic.legends import latex_legend, text_legend
+from pliant.symbolic.progress import working
+from pliant.symbolic.sharing import folded, is_longer, named_parts
+from pliant.symbolic.text_writing import TextWriter
+from pliant.symbolic.writing import Writer, broken, printed_width
 
 if TYPE_CHECKING:
     from pliant.symbolic.equations import Equations
 
-__all__ = ["is_longer", "latex_of", "markdown_of", "named_parts", "text_of"]
+__all__ = ["latex_of", "markdown_of", "text_of", "written"]
 
 # equations of more parts than this are shown by their entries, with names for what occurs in several
 _LONG = 2000
@@ -46,52 +53,13 @@ def _page(eq: "Equations") -> Page:
     shared: list[tuple[Any, Any]] = []
     if is_long:
         taken = {s.name for s in (*eq.coordinates.motion, *eq.parameters)}
-        shared, replaced = _without_waves(*named_parts(flat, taken), set(eq.coordinates.q))
+        shared, replaced = folded(*named_parts(flat, taken), set(eq.coordinates.q))
         new = iter(replaced)
         groups = {name: [Part(p.names, next(new)) for p in group] for name, group in groups.items()}
     rows = [] if is_long else list(zip(eq.tau, eq.Q, strict=True))
     return Page(
         rows, shared, [group for group in groups.values() if group], [n for n, group in groups.items() if not group]
     )
-
-
-def is_longer(formulas: Iterable[Any], limit: int) -> bool:
-    """Whether formulas have more than ``limit`` parts: numbers, symbols, sums, products and functions."""
-    # counted one by one, since what is shared makes some formulas huge
-    waiting, count = list(formulas), 0
-    while waiting and count <= limit:
-        waiting += waiting.pop().args
-        count += 1
-    return bool(waiting)
-
-
-def named_parts(formulas: list[Any], taken: set[str]) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Names for what occurs more than once, with their formulas, and the formulas in these names."""
-    import sympy
-
-    letter = next(x for x in ("x", "y", "z", "x_", "y_") if not any(re.fullmatch(f"{x}\\d+", t) for t in taken))
-    symbols = sympy.numbered_symbols(letter, real=True)
-    shared, replaced = sympy.cse(formulas, symbols=symbols, order="none")
-    return list(shared), list(replaced)  # type: ignore[arg-type]
-
-
-def _without_waves(
-    shared: list[tuple[Any, Any]], formulas: list[Any], q: set[Any]
-) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """The same without names for angles and their cosines and sines, which are short anyway; the others count on."""
-    import sympy
-
-    names = iter([name for name, _ in shared])
-    known: dict[Any, Any] = {}
-    kept: list[tuple[Any, Any]] = []
-    for name, formula in shared:
-        written = formula.xreplace(known)
-        if isinstance(written, sympy.cos | sympy.sin) or q.issuperset(written.as_coefficients_dict()):
-            known[name] = written
-        else:
-            known[name] = next(names)
-            kept.append((known[name], written))
-    return kept, [e.xreplace(known) for e in formulas]
 
 
 def _matrix_parts(M: Any) -> list[Part]:
@@ -108,12 +76,24 @@ def _matrix_parts(M: Any) -> list[Part]:
 
 
 def _column_parts(letter: str, column: Any) -> list[Part]:
-    index = (lambda k: "") if len(column) == 1 else (lambda k: str(k + 1))
-    return [Part([(letter, index(k))], e) for k, e in enumerate(column) if e != 0]
+    return [Part([(letter, str(k + 1))], e) for k, e in enumerate(column) if e != 0]
 
 
 def _others(eq: "Equations", page: Page) -> list[Any]:
     return [*eq.parameters, *(name for name, _ in page.shared)]
+
+
+def _headings(eq: "Equations", page: Page, writer: Writer) -> Headings:
+    letters: dict[str, list[str]] = {}
+    for letter, index in (name for group in page.parts for part in group for name in part.names):
+        letters.setdefault(letter, []).append(index)
+    return Headings(eq, writer, letters, is_latex=isinstance(writer, LatexWriter))
+
+
+def _sprung(eq: "Equations") -> set[str]:
+    from pliant.symbolic.named_functions import turn_pull
+
+    return {call.joint for call in eq.Q.atoms(turn_pull)}
 
 
 # ---- text
@@ -121,9 +101,17 @@ def _others(eq: "Equations", page: Page) -> list[Any]:
 
 def text_of(eq: "Equations", width: int) -> str:
     """The page as plain text."""
-    page = _page(eq)
-    writer = TextWriter(eq.coordinates, _others(eq, page))
-    lines = [_title(eq), ""]
+    with working(eq.robot.name) as at:
+        at("names for shared parts")
+        page = _page(eq)
+        at("the text")
+        return _text(eq, page, width)
+
+
+def _text(eq: "Equations", page: Page, width: int) -> str:
+    writer = TextWriter(eq.coordinates, _others(eq, page), _sprung(eq))
+    headings = _headings(eq, page, writer)
+    lines = [f"{eq.robot.name}: {headings.title()}{_left_out(eq)}", ""]
     if page.rows:
         for left, right in page.rows:
             lines += _text_row(writer, left, right, width)
@@ -131,14 +119,15 @@ def text_of(eq: "Equations", width: int) -> str:
     for name, formula in page.shared:
         lines += _text_line(f"{name} = ", writer.pieces(formula), width)
     lines += [""] if page.shared else []
-    n = len(eq.b)
     for group in page.parts:
         for part in group:
-            names = ["".join(name) if n > 1 else name[0] for name in part.names]
+            names = [headings.entry(*name) for name in part.names]
             lines += _text_line(" = ".join(names) + " = ", writer.pieces(part.formula), width)
         lines.append("")
     if page.zero:
-        lines += [" = ".join(page.zero) + " = 0", ""]
+        lines += [headings.equal(page.zero) + " = 0", ""]
+    for line in text_legend(writer):
+        lines += wrap(line, max(width, 20), subsequent_indent="    ", break_long_words=False)
     if writer.short:
         lines += _listed([f"{short} = {full}" for short, full in sorted(writer.short.items(), key=_by_digits)], width)
     lines += _listed([f"{s.name}: {what}" for s, what in _symbols(eq)], width)
@@ -146,13 +135,18 @@ def text_of(eq: "Equations", width: int) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _title(eq: "Equations") -> str:
-    has_rates = len(eq.coordinates.rates) == len(eq.coordinates.v)
-    form = "M q'' + b(q, q') + g(q) = Q" if has_rates else "M(q) v' + b(q, v) + g(q) = Q"
+def written(eq: "Equations", formula: Any, width: int) -> str:
+    """One formula as text."""
+    import sympy
+
+    writer = TextWriter(eq.coordinates, eq.parameters, _sprung(eq))
+    return "\n".join(broken(writer.pieces(sympy.sympify(formula)), width))
+
+
+def _left_out(eq: "Equations") -> str:
     left_out = [f"closure {name!r}" for name in eq.robot.closures]
     left_out += [f"that joint {j.name!r} is locked" for j in eq.robot.joints.values() if j.is_locked]
-    note = f" (without {', '.join(left_out)})" if left_out else ""
-    return f"{eq.robot.name}: {form}{note}"
+    return f" (without {', '.join(left_out)})" if left_out else ""
 
 
 def _text_row(writer: Writer, left: Any, right: Any, width: int) -> list[str]:
@@ -191,8 +185,13 @@ def _symbols(eq: "Equations") -> Iterator[tuple[Any, str]]:
 def latex_of(eq: "Equations", width: int) -> str:
     """The page as one aligned environment of LaTeX."""
     page = _page(eq)
-    writer = LatexWriter(eq.coordinates, _others(eq, page))
-    return _aligned([*_latex_rows(writer, page, width), *_latex_parts(writer, eq, page, width)])
+    writer = LatexWriter(eq.coordinates, _others(eq, page), _sprung(eq))
+    lines = [*_latex_rows(writer, page, width), *_latex_parts(writer, eq, page, width)]
+    lines += [f"{left} & = {right}" for left, right in latex_legend(writer)]
+    short = [f"{short} = {full}" for short, full in sorted(writer.short.items(), key=_by_digits)]
+    pieces = [item if k == 0 else f",\\; {item}" for k, item in enumerate(short)]
+    lines += [f"& {line}" for line in broken(pieces, width, printed_width)] if short else []
+    return _aligned(lines)
 
 
 def _aligned(lines: list[str]) -> str:
@@ -214,13 +213,17 @@ def _latex_rows(writer: LatexWriter, page: Page, width: int) -> list[str]:
 
 
 def _latex_parts(writer: LatexWriter, eq: "Equations", page: Page, width: int) -> list[str]:
+    headings = _headings(eq, page, writer)
+    rows = [(writer.line(name), formula) for name, formula in page.shared]
+    rows += [
+        (" = ".join(headings.entry(*name) for name in part.names), part.formula)
+        for group in page.parts for part in group
+    ]  # fmt: skip
     found = []
-    shared = [Part([(writer.line(name), "")], formula) for name, formula in page.shared]
-    for part in [*shared, *(part for group in page.parts for part in group)]:
-        names = [letter + (f"_{{{index}}}" if index and len(eq.b) > 1 else "") for letter, index in part.names]
-        first, *rest = broken(writer.pieces(part.formula), width, printed_width)
-        found += [f"{' = '.join(names)} & = {first}", *(f"& \\quad {line}" for line in rest)]
-    found += [f"{' = '.join(page.zero)} & = 0"] if page.zero else []
+    for names, formula in rows:
+        first, *rest = broken(writer.pieces(formula), width, printed_width)
+        found += [f"{names} & = {first}", *(f"& \\quad {line}" for line in rest)]
+    found += [f"{headings.equal(page.zero)} & = 0"] if page.zero else []
     return found
 
 
@@ -230,14 +233,15 @@ def _latex_parts(writer: LatexWriter, eq: "Equations", page: Page, width: int) -
 def markdown_of(eq: "Equations", width: int) -> str:
     """The page as Markdown with formulas in $$, and tables of symbols."""
     page = _page(eq)
-    writer = LatexWriter(eq.coordinates, _others(eq, page))
-    parts = [f"**{eq.robot.name}**, equations of motion by {eq.method}"]
+    writer = LatexWriter(eq.coordinates, _others(eq, page), _sprung(eq))
+    parts = [f"**{eq.robot.name}**, equations of motion by {eq.method}{_left_out(eq)}"]
     if page.rows:
         parts.append(f"$$\n{_aligned(_latex_rows(writer, page, width))}\n$$")
     parts.append(f"$$\n{_aligned(_latex_parts(writer, eq, page, width))}\n$$")
-    if writer.short:
-        shown = sorted(writer.short.items(), key=_by_digits)
-        parts.append("with " + ", ".join(f"${short} = {full}$" for short, full in shown))
+    meant = [f"${left} = {right}$" for left, right in latex_legend(writer)]
+    meant += [f"${short} = {full}$" for short, full in sorted(writer.short.items(), key=_by_digits)]
+    if meant:
+        parts.append("with " + ", ".join(meant))
     rows = [(f"${writer.line(s)}$", what) for s, what in _symbols(eq)]
     rows += [(f"${writer.line(s)}$", f"{value:.6g}") for s, value in eq.parameters.items() if value is not None]
     if rows:

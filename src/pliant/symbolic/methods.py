@@ -15,7 +15,7 @@ from pliant.dynamics import (
 from pliant.errors import PliantError
 from pliant.robot import Robot
 
-__all__ = ["METHODS", "Terms", "christoffel", "coriolis", "has_minimal_coordinates", "several_coordinates"]
+__all__ = ["METHODS", "Terms", "check_minimal_coordinates", "christoffel", "coriolis", "has_minimal_coordinates"]
 
 Scalar = Any
 
@@ -94,19 +94,19 @@ def coriolis(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[lis
     return coriolis_matrix.algorithm(robot, q, v)
 
 
-def several_coordinates(robot: Robot) -> list[str]:
+def _several_coordinates(robot: Robot) -> list[str]:
     """The joints that have more coordinates than dofs: those with quaternions, or a cosine and a sine."""
     return [j.name for j in robot.joints.values() if j.kind.nq != j.kind.nv]
 
 
 def has_minimal_coordinates(robot: Robot) -> bool:
     """Whether the velocities are the rates of the coordinates."""
-    return not several_coordinates(robot)
+    return not _several_coordinates(robot)
 
 
 def check_minimal_coordinates(robot: Robot) -> None:
     """Raise if the velocities are not the rates of the coordinates, as Lagrange's equations need."""
-    joints = several_coordinates(robot)
+    joints = _several_coordinates(robot)
     if joints:
         kinds = ", ".join(f"{name!r} ({robot.joints[name].kind.name})" for name in joints)
         raise PliantError(

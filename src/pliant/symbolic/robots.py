@@ -8,7 +8,7 @@ from pliant.errors import PliantError, unknown_name
 from pliant.robot import Body, Frame, FrameSpring, Joint, Motor, Named, Robot
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
-from pliant.symbolic.coordinates import check_sympy, identifier, robot_symbols
+from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols
 
 __all__ = ["WHAT", "SymbolicRobot", "symbolic_robot"]
 
@@ -45,7 +45,7 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
     | "gravity" | g |
     | "armatures" | J_JOINT, J_MOTOR as felt at the joint |
     | "damping" | d_JOINT, d_MOTOR, d_SPRING |
-    | "stiffness" | k_JOINT, k_SPRING; h_JOINT of what hardens, r_JOINT of rests |
+    | "stiffness" | k_JOINT, k_SPRING; h_JOINT of what hardens, r_JOINT of rests, w_JOINT of the width of a play |
     | "friction" | f_JOINT, f_MOTOR |
 
     What is zero stays zero. Lengths and gravity are positive symbols: their signs stay where they were.
@@ -55,6 +55,8 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
         names: other names or formulas for some of the symbols, ``{"m_rod": "m", "I_rod_yy": m * l**2 / 12}``.
     """
     check_sympy()
+    if names is not None and not isinstance(names, Mapping):
+        raise PliantError(f"names is {names!r}; give other names of symbols as a mapping: {{'m_rod': 'm'}}")
     makers = _Symbols(robot, what or WHAT, dict(names or {}))
     made = makers.robot()
     makers.check_known()
@@ -92,7 +94,12 @@ class _Symbols:
             return value
         chosen = self.names.get(name, name)
         if isinstance(chosen, str):
+            check_name(f"symbol {name!r} of {self.source.name!r}", chosen)
             chosen = sympy.Symbol(chosen, real=True) if is_signed else sympy.Symbol(chosen, positive=True)
+        if not is_constant(chosen) and not isinstance(chosen, sympy.Expr):
+            raise PliantError(
+                f"symbol {name!r} of {self.source.name!r} cannot become {chosen!r}; give a name, or a formula of SymPy"
+            )
         chosen: Any = sympy.sympify(chosen)
         amount = float(value) if is_signed else abs(float(value))
         if chosen.is_Symbol:
@@ -164,6 +171,7 @@ class _Symbols:
             hardening=self.each("stiffness", "h", joint.name, joint.hardening),
             friction=self.each("friction", "f", joint.name, joint.friction),
             rest=rest,
+            backlash=self.scalar("stiffness", f"w_{identifier(joint.name)}", joint.backlash),
         )
 
     def motor(self, motor: Motor) -> Motor:

@@ -21,13 +21,15 @@ class Tidy:
     Effort is counted in products, not in time, so that the same robot always gives the same formulas.
     """
 
-    def __init__(self, motion: Iterable[Any], simplify: bool | None = None):
+    def __init__(self, motion: Iterable[Any], simplify: bool | None = None, *, positions: Iterable[Any] = ()):
         """Tidy formulas in which the symbols ``motion`` change with time.
 
         Args:
+            positions: those of them that are coordinates.
             simplify: True for all formulas, however long; None for those that are quick; False for none.
         """
         self.motion = frozenset(motion)
+        self.positions = frozenset(positions)
         self.simplify = simplify
         self._left = float("inf") if simplify else _ALL
         self._polynomials = Polynomials(0)
@@ -47,7 +49,8 @@ class Tidy:
                 return expression
             if polynomials.divides_by_sum(polynomial):
                 expression = _cancelled(expression, polynomials)
-            return gathered(expression, polynomials, self._is_motion, is_shared=is_shared)
+            is_position = self.positions.__contains__
+            return gathered(expression, polynomials, self._is_motion, is_position=is_position, is_shared=is_shared)
         except TooLongError:
             return expression
         finally:

@@ -1,41 +1,48 @@
 """Formulas written out, as text or LaTeX, in an order that people use, with places to break long lines."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from pliant.symbolic.coordinates import Coordinates
+from pliant.symbolic.coordinates import Coordinates, identifier
 
-__all__ = ["LatexWriter", "TextWriter", "Writer", "broken", "printed_width"]
+__all__ = ["HINGE", "Writer", "broken", "printed_width"]
 
 _NUMBERED = re.compile(r"q([1-9])$")
 _SHORT = re.compile(r"[cs]\d+$")
 # parameters in the order in which they are said: masses, inertias, gravity, lengths and the rest
 _ORDER = ("mM", "IJ", "g")
+# functions whose names in SymPy are others than in formulas
+_FUNCTIONS = {"Max": "max", "Min": "min", "ceiling": "ceil"}
 # sums in brackets of up to this many characters stay on one line
 _UNBROKEN = 48
-# where they may be broken after all
-_HINGE = "\0"
-_GREEK = (
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho",
-    "sigma", "tau", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega",
-)  # fmt: skip
+HINGE = "\0"
+"""Where a piece may be broken after all."""
 
 
 class Writer:
     """What text and LaTeX share: the order of terms and factors. A formula is a list of pieces.
 
-    Between two pieces a line may be broken; within one, at `_HINGE` only, if it is too long for a line. The first
+    Between two pieces a line may be broken; within one, at `HINGE` only, if it is too long for a line. The first
     piece has no sign before it unless it is a minus; the others begin with " + " or " - ".
 
     Attributes:
         short: short names of cosines and sines that were used, and what they stand for.
+        called: functions that were used, by name; springs: those that give way in all directions, by joint.
     """
 
-    def __init__(self, coordinates: Coordinates, others: Iterable[Any] = ()):
-        """A writer of formulas in these coordinates and ``others``, all other symbols that occur."""
+    def __init__(self, coordinates: Coordinates, others: Iterable[Any] = (), sprung: Collection[str] = ()):
+        """A writer of formulas in these coordinates and ``others``, all other symbols that occur.
+
+        Args:
+            sprung: joints with springs in all directions; if it is one, its forces need no name of the joint.
+        """
         self.coordinates = coordinates
         self.short: dict[str, str] = {}
+        self.called: dict[str, Any] = {}
+        self.springs: dict[str, Any] = {}
+        self._sprung = sprung
+        self._others = {s.name for s in (*coordinates.motion, *others)}
         q, v, vd, u = coordinates.q, coordinates.v, coordinates.vd, coordinates.u
         self._places = {s: (kind, k) for kind, part in enumerate((vd, u, q, v)) for k, s in enumerate(part)}
         self._rates = {v[k]: (x, 1) for k in range(len(v)) if (x := coordinates.rates.get(v[k])) is not None}
@@ -43,7 +50,7 @@ class Writer:
             vd[k]: (coordinates.rates.get(v[k], v[k]), 1 + (v[k] in coordinates.rates)) for k in range(len(v))
         }
         self._digits = {s: m[1] for s in q if (m := _NUMBERED.match(s.name))}
-        if len(q) > 9 or any(_SHORT.match(s.name) for s in others):
+        if len(q) > 9 or any(_SHORT.match(s.name) for s in (*q, *others)):
             self._digits = {}
 
     def pieces(self, e: Any) -> list[str]:
@@ -60,7 +67,11 @@ class Writer:
 
     def line(self, e: Any) -> str:
         """The formula in one line."""
-        return "".join(self.pieces(e)).replace(_HINGE, "")
+        return "".join(self.pieces(e)).replace(HINGE, "")
+
+    def letter(self, x: str) -> str:
+        """A letter of a legend; twice, if a symbol has its name, with or without a number."""
+        return 2 * x if not self._others.isdisjoint([x, f"{x}1", f"{x}2"]) else x
 
     # ---- order
 
@@ -124,7 +135,7 @@ class Writer:
         inner = self.pieces(e)
         inner[0] = "(" + inner[0]
         inner[-1] += ")"
-        whole = _HINGE.join(inner)
+        whole = HINGE.join(inner)
         return [whole] if self._width(whole) <= _UNBROKEN else inner
 
     def _factor(self, e: Any) -> str:
@@ -136,9 +147,46 @@ class Writer:
             return self._symbol(e)
         if isinstance(e, sympy.cos | sympy.sin):
             return self._wave("cos" if isinstance(e, sympy.cos) else "sin", e.args[0])
-        if e.is_Pow and e.exp.is_Integer and e.exp.is_positive:
-            return self._power(e.base, int(e.exp))
+        if e.is_Pow:
+            return self._root(e.base) if 2 * e.exp == 1 else self._power(e.base, self.line(e.exp))
         return self._other(e)
+
+    def _other(self, e: Any) -> str:
+        import sympy
+
+        from pliant.symbolic.named_functions import turn_pull
+
+        if isinstance(e, sympy.Abs):
+            return self._size(e.args[0])
+        if isinstance(e, turn_pull):
+            return self._spring(e)
+        if isinstance(e, sympy.Piecewise):
+            cases = [(self.line(value), self._condition(c)) for value, c in e.args if c != sympy.true]
+            return self._cases(cases, next((self.line(value) for value, c in e.args if c == sympy.true), ""))
+        if e.is_Function and all(isinstance(a, sympy.Expr) for a in e.args):
+            name = _FUNCTIONS.get(e.func.__name__, e.func.__name__)
+            # Max and Min have no order of their own: numbers last
+            args = sorted(e.args, key=lambda a: a.is_Number) if isinstance(e, sympy.Max | sympy.Min) else e.args
+            self.called.setdefault(name, type(e))
+            return f"{self._function(name)}({', '.join(self.line(a) for a in args)})"
+        return self._unknown(e)
+
+    def _spring(self, e: Any) -> str:
+        self.springs.setdefault(e.joint, e)
+        is_free, index = len(e.q) == 7, e.axis % 3 + 1
+        is_turn = not is_free or e.axis >= 3
+        entry = str(index) if len(self._sprung) == 1 else f"{identifier(e.joint)}_{index}"
+        return self._pull(is_turn, not any(e.hardening), ("2" if is_turn else "1") if is_free else "", entry)
+
+    def _condition(self, e: Any) -> str:
+        import sympy
+
+        if isinstance(e, sympy.And | sympy.Or):
+            word = "and" if isinstance(e, sympy.And) else "or"
+            return self._joined(word, sorted(self._condition(a) for a in e.args))
+        if e.is_Relational:
+            return self._compared(e.rel_op, self.line(e.lhs), self.line(e.rhs))
+        return self._unknown(e)
 
     def _wave(self, name: str, angle: Any) -> str:
         parts = angle.as_coefficients_dict()
@@ -158,7 +206,10 @@ class Writer:
     def _symbol(self, symbol: Any) -> str:
         raise NotImplementedError
 
-    def _power(self, base: Any, exponent: int) -> str:
+    def _power(self, base: Any, exponent: str) -> str:
+        raise NotImplementedError
+
+    def _root(self, e: Any) -> str:
         raise NotImplementedError
 
     def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
@@ -170,99 +221,31 @@ class Writer:
     def _function(self, name: str) -> str:
         raise NotImplementedError
 
-    def _other(self, e: Any) -> str:
+    def _size(self, e: Any) -> str:
         raise NotImplementedError
 
+    def _cases(self, cases: Sequence[tuple[str, str]], otherwise: str) -> str:
+        raise NotImplementedError
 
-class TextWriter(Writer):
-    """Plain text: ``1/2 m l^2 s2 q1'^2``, where ' is the rate with time."""
+    def _joined(self, word: str, conditions: Sequence[str]) -> str:
+        raise NotImplementedError
 
-    def _width(self, text: str) -> int:
-        return len(text.replace(_HINGE, ""))
+    def _compared(self, sign: str, left: str, right: str) -> str:
+        raise NotImplementedError
 
-    def _number(self, number: Any) -> str:
-        return f"{float(number):.6g}" if number.is_Float else str(number)
+    def _pull(self, is_turn: bool, has_matrix: bool, numbers: str, entry: str) -> str:
+        raise NotImplementedError
 
-    def _symbol(self, symbol: Any) -> str:
-        base, dots = self._rates.get(symbol, (symbol, 0))
-        return base.name + "'" * dots
-
-    def _power(self, base: Any, exponent: int) -> str:
-        if base.is_Symbol:
-            return f"{self._symbol(base)}^{exponent}"
-        return f"{self._factor(base)}^{exponent}" if base.is_Function else f"({self.line(base)})^{exponent}"
-
-    def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
-        parts = [f"({self.line(e)})" if e.is_Add else self._factor(e) for e in below]
-        return [*above[:-1], above[-1] + "".join(f" / {p}" for p in parts)]
-
-    def _short_wave(self, letter: str, digits: str) -> str:
-        return letter + digits
-
-    def _function(self, name: str) -> str:
-        return name
-
-    def _other(self, e: Any) -> str:
-        if e.is_Function and all(a.is_Symbol for a in e.args):
-            return f"{e.func.__name__}({', '.join(self._symbol(a) for a in e.args)})"
-        return str(e)
-
-
-class LatexWriter(Writer):
-    r"""LaTeX that Matplotlib understands, too: ``\frac{1}{2} m l^{2} s_{2} \dot{q}_{1}^{2}``."""
-
-    def _width(self, text: str) -> int:
-        return printed_width(text)
-
-    def _number(self, number: Any) -> str:
-        if number.is_Float:
-            text = f"{float(number):.6g}"
-            mantissa, e, exponent = text.partition("e")
-            return f"{mantissa} \\times 10^{{{int(exponent)}}}" if e else text
-        return str(number) if number.is_Integer else f"\\frac{{{number.p}}}{{{number.q}}}"
-
-    def _symbol(self, symbol: Any) -> str:
-        base, dots = self._rates.get(symbol, (symbol, 0))
-        letter, *below = base.name.split("_")
-        match = re.fullmatch(r"([A-Za-z]+)(\d+)", letter)
-        if match:
-            letter, below = match[1], [match[2], *below]
-        letter = f"\\{letter}" if letter in _GREEK else letter if len(letter) == 1 else f"\\mathrm{{{letter}}}"
-        if dots:
-            letter = f"\\{'d' * dots}ot{{{letter}}}"
-        parts = [b if len(b) == 1 or b.isdigit() or set(b) <= set("xyz") else f"\\mathrm{{{b}}}" for b in below if b]
-        return letter + ("_{" + "\\,".join(parts) + "}" if parts else "")
-
-    def _power(self, base: Any, exponent: int) -> str:
-        if base.is_Symbol or base.is_Function:
-            return f"{self._factor(base)}^{{{exponent}}}"
-        return f"({self.line(base)})^{{{exponent}}}"
-
-    def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
-        bottom = " ".join(f"({self.line(e)})" if e.is_Add and len(below) > 1 else self.line(e) for e in below)
-        top = "".join(above).replace(_HINGE, "")
-        return [f"\\frac{{{top}}}{{{bottom}}}"]
-
-    def _short_wave(self, letter: str, digits: str) -> str:
-        return f"{letter}_{{{digits}}}"
-
-    def _function(self, name: str) -> str:
-        return f"\\{name}"
-
-    def _other(self, e: Any) -> str:
-        import sympy
-
-        if e.is_Function and all(a.is_Symbol for a in e.args):
-            return f"\\mathrm{{{e.func.__name__}}}({', '.join(self._symbol(a) for a in e.args)})"
-        return sympy.latex(e, symbol_names={s: self._symbol(s) for s in e.free_symbols})
+    def _unknown(self, e: Any) -> str:
+        raise NotImplementedError
 
 
 def broken(pieces: Sequence[str], width: int, measure: Callable[[str], int] = len) -> list[str]:
     """Pieces as lines of at most ``width``; what has no place to break may be longer."""
     lines: list[str] = []
     for piece in pieces:
-        whole = piece.replace(_HINGE, "")
-        for part in [whole] if measure(whole.lstrip(" ")) <= width else piece.split(_HINGE):
+        whole = piece.replace(HINGE, "")
+        for part in [whole] if measure(whole.lstrip(" ")) <= width else piece.split(HINGE):
             if lines and measure(lines[-1] + part) <= width:
                 lines[-1] += part
             else:
