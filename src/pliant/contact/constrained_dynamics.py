@@ -44,7 +44,7 @@ def constrained_dynamics(
 ) -> ConstrainedDynamics:
     """Acceleration and contact forces of a robot whose contacts are held at both sides: they may pull.
 
-    The solution of [[M, -J^T], [J, 0]] [vd; f] = [tau - h; -Jdot v], by elimination,
+    The solution of M vd - J^T f = tau - h and J vd = -Jdot v, by elimination,
 
         f = G^-1 (J M^-1 (h - tau) - Jdot v),   G = J M^-1 J^T,      vd = M^-1 (tau - h + J^T f),
 
