@@ -108,6 +108,26 @@ PROMISES = {
         r"after 6 s 40\d\d of 4096 hop, 0 in trouble, speed off by 0\.0\d+ m/s",
         r"[\d,]+ steps a second on one thread, [\d,]+ times real time, controllers included",
     ],
+    "12_equations.py": [
+        r"pendulum, the same by newton-euler, projected, lagrange:\n  m l\^2 q'' \+ m g l sin\(q\) = u",
+        r"I \(x1'' \+ x2''\) = -k x1 - nu x1'\n  I \(x1'' \+ x2''\) \+ J x2'' = u",
+        r"M14 = m2 \(l2 \+ q6\)\^2 c5 \(c2 c3 s4 s5 - c2 c5 s3 \+ c4 s2 s5\)",
+        r"elbow: u_elbow - push\(play\(q2, w_elbow\), k_elbow play\(q2, w_elbow\) \+ d_elbow q2'\)",
+        r"\d+ lines of Python, whose mass matrix is that of the compiled kernel to (0e\+00|\de-1[5-7])",
+        r"an arm of seven joints, not simplified: \d+ lines of C",
+    ],
+    "14_compare_contacts.py": [
+        r"event-driven +rtol 1e-08 +reference",
+        r"rigid: the error goes with dt\^(0\.9\d|1\.0\d), since the instant of landing is known to a step",
+        r"compliant: the error goes with k\^-0\.(4[5-9]|5[0-5]); it is the depth, 6\.\d\de-05 m, by hand 6\.21e-05 m",
+        r"at rest it is m g / k, times (1\.0|0\.99)\d+ to 1\.0\d+",
+        r"the best stiffness is 1e\+05 N/m; \d times its error with the stiffest",
+        r"leg: height of carriage, 0\.5 s, \d events?\n",
+        r"the foot sinks by (2\.9|3\.0)\d\de-04 m, m g / k is 2\.943e-04 m",
+        r"hopper: height of body, 2 s, \d+ events",
+        r"lands at 0\.202\d+, 0\.82\d+, 1\.4\d+ s",
+        r"compliant: \d\.\de-02 m at 1e4 N/m, \d\.\de-04 m at 1e7 N/m",
+    ],
 }
 
 

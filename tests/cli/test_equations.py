@@ -1,10 +1,14 @@
 """The command `pliant equations`, run as a program is."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import pliant
 from pliant.cli import main
 
 
@@ -65,12 +69,51 @@ def test_symbols_names_and_methods(capsys: pytest.CaptureFixture[str]) -> None:
     (("pendulum", "--symbols", "m_rot"), "did you mean 'm_rod'"),
     (("pendulum", "--symbols", "a,,b"), "nothing between two commas"),
     (("nowhere.urdf",), "nowhere.urdf"),
+    (("pendulum", "--symbols", "m_rod="), "there is nothing behind 'm_rod='"),
+    (("pendulum", "--symbols", "m_rod=2x"), "cannot be named '2x'"),
+    (("pendulum", "--symbols", "m_rod=a=b"), "cannot be named 'a=b'"),
+    (("pendulum", "--symbols", "m_rod=sin"), "cannot be named 'sin'"),
+    (("pendulum", "--names", "hinge=sin"), "cannot be named 'sin'"),
+    (("pendulum", "--names", "hinge="), "there is nothing behind 'hinge='"),
 ])  # fmt: skip
 def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:
     code, out, err = run(capsys, "equations", *arguments)
     assert (code, out) == (1, "")
     assert message in err
     assert "Traceback" not in err
+
+
+def test_a_name_that_a_term_has(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "equations", "pendulum", "--symbols", "m_rod=M")
+    assert "M(q) = 0.1875 + 0.5625 M" in out.splitlines()
+
+
+def test_raw(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "equations", "arm7", "--raw", "--python")
+    namespace: dict = {}
+    exec(out, namespace)
+    robot = pliant.load("arm7")
+    q = [0.1 * k for k in range(7)]
+    M, *_ = namespace["arm7"](q, [0] * 7, [0] * 7)
+    assert code == 0
+    # some thousand operations
+    np.testing.assert_allclose(M, pliant.mass_matrix(robot, q), rtol=0, atol=1e-12)
+
+
+def test_the_page_of_the_documentation(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows "$ pliant ..." on it is what is printed; "..." stands for the rest."""
+    monkeypatch.setenv("COLUMNS", "100")
+    page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\$ pliant (.*)\n((?:(?!\$ |```).*\n)*)", page, re.M)
+    assert len(shown) == 3
+    for command, expected in shown:
+        _, out, err = run(capsys, *command.split())
+        start = expected.partition("...\n")[0].rstrip()
+        found = (out or err).rstrip()
+        assert found.startswith(start) if "..." in expected else found == start
+    for command in re.findall(r"^pliant (equations .*)$", page, re.M):
+        options = [word for word in command.split() if word.startswith("--")]
+        assert all(option in page.partition("Text fits")[0] for option in options)
 
 
 def test_as_a_module() -> None:

@@ -26,6 +26,8 @@ def robots() -> dict[str, pliant.Robot]:
         "springs": springs,
         "every kind of joint": robot_of([k for k in ALL if k != "free"], [-1, 0, -1, 0, -1, -1, 2], rng, mimic=True),
         "arm7": pliant.load("arm7"),
+        "play": pliant.load("two_link_arm").with_joint("elbow", stiffness=30, damping=0.5, backlash=0.5),
+        "ball": small.ball().with_joint("socket", stiffness=(3, 4, 5), damping=0.1),
     }
 
 
@@ -179,3 +181,23 @@ def test_time_is_an_argument_where_it_is_used() -> None:
     assert "double t," in eq.c()
     assert eq.matlab().startswith("function [M, b, g, Q] = pendulum(q, v, u, t)")
     assert "t" not in pliant.equations(small.pendulum()).python().split("(")[1].split(")")[0].split(", ")
+
+
+def test_what_the_arguments_are_is_said() -> None:
+    eq = pliant.equations(pliant.load("pendulum"), parameters="all")
+    order = ["I_rod_yy (0.1875)", "c_rod (0.75)", "g (9.81)", "m_rod (1.0)"]
+    assert f"Parameters, given by name, else as the robot has them: {', '.join(order)}" in eq.python()
+    entries = ", ".join(f"p[{k}] = {name}" for k, name in enumerate(order))
+    assert f" * p: parameters in this order; the robot's values are in brackets: {entries}" in eq.c()
+    entries = ", ".join(f"p({k + 1}) = {name}" for k, name in enumerate(order))
+    assert f"  % p: parameters in this order; the robot's values are in brackets: {entries}" in eq.matlab()
+    for source in (eq.python(), eq.c(), eq.matlab()):
+        assert "Here g is g_: a parameter has that name." in source
+    assert [s.name for s in eq.parameters] == ["I_rod_yy", "c_rod", "g", "m_rod"]
+
+
+def test_floats_are_exact_and_short() -> None:
+    builder = pliant.RobotBuilder("p").body("rod", mass=0.1, com=(0, 0, -1), inertia=(0.2, 0, 0, 0.2, 0, 0))
+    eq = pliant.equations(builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build())
+    assert "[0.30000000000000004]," in eq.python()
+    assert "M[0][0] = 0.30000000000000004;" in eq.c()

@@ -233,6 +233,48 @@ def test_bad_input() -> None:
         pliant.equations(robot, parameters="mases")
 
 
+@pytest.mark.parametrize("options, message", [
+    ({"parameters": 5}, "parameters is 5; give 'all', a kind of numbers"),
+    ({"parameters": [5]}, "no symbol named 5"),
+    ({"parameters": {"m_rod": ""}}, "'m_rod' of 'pendulum' cannot be named ''; use letters, digits and _"),
+    ({"parameters": {"m_rod": "2x"}}, "cannot be named '2x'"),
+    ({"parameters": {"m_rod": "a b"}}, "cannot be named 'a b'"),
+    ({"parameters": {"m_rod": "sin"}}, "cannot be named 'sin', which is a function in formulas"),
+    ({"parameters": {"m_rod": "play"}}, "cannot be named 'play'"),
+    ({"parameters": {"m_rod": None}}, "cannot become None; give a name, or a formula"),
+    ({"parameters": {"m_rod": "q"}}, "'q' is a parameter of 'pendulum' and also the name of a coordinate"),
+    ({"names": 5}, "names is 5; give 'joints', or a name for each joint"),
+    ({"names": ["x"]}, "names is .'x'.; give 'joints'"),
+    ({"names": {5: "x"}}, "no joint with coordinates named 5"),
+    ({"names": {"hinge": 5}}, "the coordinate of joint 'hinge' cannot be named 5"),
+    ({"names": {"hinge": ""}}, "cannot be named ''"),
+    ({"names": {"hinge": "sin"}}, "cannot be named 'sin', which is a function"),
+])  # fmt: skip
+def test_bad_names(options: dict, message: str) -> None:
+    with pytest.raises(pliant.PliantError, match=message):
+        pliant.equations(pliant.load("pendulum"), **options)
+
+
+def test_symbols_with_names_of_functions() -> None:
+    builder = pliant.RobotBuilder("p").body("rod", mass=sympy.Symbol("cos", positive=True), com=(0, 0, -1))
+    robot = builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build()
+    with pytest.raises(pliant.PliantError, match="a parameter of 'p' cannot be named 'cos'"):
+        pliant.equations(robot)
+
+
+def test_no_parameters_asked_for() -> None:
+    assert pliant.equations(pliant.load("pendulum"), parameters=[]).parameters == {}
+
+
+def test_hopping_robot_in_flight() -> None:
+    # V. Hui (2018), Hopping Robot Document, 2.2.2, M14; the other entries against `mass_matrix`
+    robot = pliant.hopper_flight(symbols=True)
+    eq = pliant.equations(robot)
+    assert eq.written(eq.M[0, 3]) == "m2 (l2 + q6)^2 c5 (c2 c3 s4 s5 - c2 c5 s3 + c4 s2 s5)"
+    expected = sympy.Matrix(pliant.mass_matrix(robot, list(eq.q)))
+    assert all(eq.written(x) == "0" for x in eq.M - expected)
+
+
 def test_equations_are_frozen() -> None:
     eq = pliant.equations(small.pendulum())
     with pytest.raises(AttributeError):

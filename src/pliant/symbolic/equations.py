@@ -133,8 +133,8 @@ class Equations:
         return markdown_of(self, width)
 
     def written(self, formula: Any, width: int = 100) -> str:
-        """A formula in these symbols, such as ``M[0, 0]``, as the text writes it, in lines of ``width`` characters."""
-        return written(self, formula, width)
+        """A formula in these symbols, such as ``M[0, 0]``, tidied and as the text writes it, in lines of ``width``."""
+        return written(self, self._tidy(formula), width)
 
     def __str__(self) -> str:
         return self.text()

@@ -137,7 +137,20 @@ class _Gatherer:
         return self._atoms(common) * self._sum(rest, self._atoms)
 
     def _waves(self, row: Row) -> Any:
-        return self._sum(row, self._product_of_waves)
+        """A sum of products of waves; what all of them share is written before it."""
+        shared = list(next(iter(row)))
+        for waves in row:
+            left = list(waves)
+            shared = [wave for wave in shared if wave in left and not left.remove(wave)]
+        if len(row) < 2 or not shared:
+            return self._sum(row, self._product_of_waves)
+        rest: Row = {}
+        for waves, number in row.items():
+            left = list(waves)
+            for wave in shared:
+                left.remove(wave)
+            rest[tuple(left)] = number
+        return self._product_of_waves(shared) * self._sum(rest, self._product_of_waves)
 
     def _product_of_waves(self, waves: Iterable[Wave]) -> Any:
         import sympy

@@ -86,6 +86,10 @@ class Writer:
         polynomial = {s for s in e.free_symbols if s in self._places and s not in _angles(e)}
         kind = min((self._places[s][0] for s in polynomial), default=4)
         waves = 0 if not e.has(sympy.cos, sympy.sin) else 1 if e.has(sympy.cos) else 2
+        if any(not isinstance(f, sympy.cos | sympy.sin) for f in e.atoms(sympy.Function)):
+            waves = 3
+        elif not all(p.exp.is_Integer for p in e.atoms(sympy.Pow)):
+            waves = 4
         return kind, used[0], waves, names, tuple(used)
 
     def _factor_order(self, e: Any) -> tuple:
@@ -93,7 +97,8 @@ class Writer:
 
         base = e.base if e.is_Pow else e
         used = [self._places[s] for s in base.free_symbols if s in self._places]
-        if not used:
+        if not used or (base.is_Add and not base.has(sympy.cos, sympy.sin) and base.free_symbols - self._places.keys()):
+            # also lengths that change, l + q
             return 0, base.is_Add, self._parameter_order(base), ()
         if isinstance(base, sympy.cos | sympy.sin):
             return 1, isinstance(base, sympy.sin), str(base), ()
@@ -127,14 +132,15 @@ class Writer:
         for factor in above:
             parts.append(self._enclosed(factor) if factor.is_Add else [self._factor(factor)])
         for k, part in enumerate(parts):
-            found[-1] += (" " if k else "") + part[0]
+            found[-1] += (self._space(part[0]) if k else "") + part[0]
             found += part[1:]
         return self._divided(found, below) if below else found
 
     def _enclosed(self, e: Any) -> list[str]:
         inner = self.pieces(e)
-        inner[0] = "(" + inner[0]
-        inner[-1] += ")"
+        first, last = self._brackets("".join(inner))
+        inner[0] = first + inner[0]
+        inner[-1] += last
         whole = HINGE.join(inner)
         return [whole] if self._width(whole) <= _UNBROKEN else inner
 
@@ -161,14 +167,16 @@ class Writer:
         if isinstance(e, turn_pull):
             return self._spring(e)
         if isinstance(e, sympy.Piecewise):
-            cases = [(self.line(value), self._condition(c)) for value, c in e.args if c != sympy.true]
-            return self._cases(cases, next((self.line(value) for value, c in e.args if c == sympy.true), ""))
+            parts: Any = e.args
+            cases = [(self.line(value), self._condition(c)) for value, c in parts if c != sympy.true]
+            return self._cases(cases, next((self.line(value) for value, c in parts if c == sympy.true), ""))
         if e.is_Function and all(isinstance(a, sympy.Expr) for a in e.args):
-            name = _FUNCTIONS.get(e.func.__name__, e.func.__name__)
+            name = str(e.func.__name__)
+            name = _FUNCTIONS.get(name, name)
             # Max and Min have no order of their own: numbers last
             args = sorted(e.args, key=lambda a: a.is_Number) if isinstance(e, sympy.Max | sympy.Min) else e.args
             self.called.setdefault(name, type(e))
-            return f"{self._function(name)}({', '.join(self.line(a) for a in args)})"
+            return f"{self._function(name)}({f',{HINGE} '.join(self.line(a) for a in args)})"
         return self._unknown(e)
 
     def _spring(self, e: Any) -> str:
@@ -198,6 +206,12 @@ class Writer:
         return f"{self._function(name)}({self.line(angle)})"
 
     def _width(self, text: str) -> int:
+        raise NotImplementedError
+
+    def _space(self, following: str) -> str:
+        raise NotImplementedError
+
+    def _brackets(self, inner: str) -> str:
         raise NotImplementedError
 
     def _number(self, number: Any) -> str:
@@ -256,7 +270,7 @@ def broken(pieces: Sequence[str], width: int, measure: Callable[[str], int] = le
 def printed_width(latex: str) -> int:
     """About how many characters wide LaTeX is in print."""
     text = re.sub(r"\\frac\{(\w+)\}\{(\w+)\}", lambda m: max(m[1], m[2], key=len), latex)
-    text = re.sub(r"\\(?:d?dot|mathrm)|\0", "", text)
+    text = re.sub(r"\\(?:d?dot|mathrm|operatorname)|\0", "", text)
     return len(re.sub(r"[{}^_&]|\\,", "", re.sub(r"\\[a-z]+", "x", text)))
 
 
