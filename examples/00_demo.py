@@ -197,7 +197,7 @@ def hop() -> None:
 
 def apexes(z: np.ndarray) -> np.ndarray:
     inside = z[1:-1]
-    return inside[(inside > z[:-2]) & (inside >= z[2:]) & (inside > 0.65)]
+    return inside[(inside > z[:-2]) & (inside >= z[2:]) & (inside > 0.7)]
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pliant.formats.dh_rows import DHRow, DHTable
     from pliant.formats.hopping_robots import hopper
     from pliant.formats.side_file import read_side_file
+    from pliant.hybrid import Event, HybridLog, HybridSimulation, InconsistentContactError
     from pliant.hybrid.compare import ContactComparison, compare_contacts
     from pliant.simulation import (
         Controller, DenseSolution, DenseSolver, Diagnostics, ExternalForce, Log, Rollout, Simulation, State,
@@ -68,6 +69,7 @@ _LATER = {
     "pliant.formats.dh_rows": ("DHRow", "DHTable"),
     "pliant.formats.hopping_robots": ("hopper",),
     "pliant.formats.side_file": ("read_side_file",),
+    "pliant.hybrid": ("Event", "HybridLog", "HybridSimulation", "InconsistentContactError"),
     "pliant.hybrid.compare": ("ContactComparison", "compare_contacts"),
     "pliant.simulation": (
         "Controller", "DenseSolution", "DenseSolver", "Diagnostics", "ExternalForce", "Log", "Rollout", "Simulation",
@@ -98,7 +100,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "Block", "CompliantContact", "ConsistentDynamics", "ConstrainedDynamics", "ContactComparison", "ContactError",
     "Controller", "DHRow", "DHTable", "DenseSolution", "DenseSolver", "Diagnostics", "Energy", "Equations",
-    "ExternalForce", "FlexibilityState", "GaussAcceleration", "Ground", "HuntCrossley", "Impact", "InverseDerivatives",
+    "Event", "ExternalForce", "FlexibilityState", "GaussAcceleration", "Ground", "HuntCrossley", "HybridLog",
+    "HybridSimulation", "Impact", "InconsistentContactError", "InverseDerivatives",
     "Kernel", "KernelError", "Log", "Loop", "PliantError", "Program", "ProjectedEquations", "RigidContact", "Robot",
     "RobotBuilder", "RobotError", "RobotFunction", "Rollout", "Simulation", "SimulationError", "SimulationWarning",
     "SpringDamper", "State", "SupportTorques", "SymbolicRobot", "TorqueSplit", "TraceError", "UnilateralImpact",

@@ -11,14 +11,22 @@ from pliant.compiler import kernel_from_function
 from pliant.robot import Robot
 from pliant.simulation.runge_kutta import DORMAND_PRINCE
 
-__all__ = ["Chart", "Segment", "Stepper", "first_root"]
+__all__ = ["Chart", "NoStepError", "Segment", "Stepper", "first_root"]
 
 _A = [np.array(row) for row in DORMAND_PRINCE.a]
+_DENSE = np.array(DORMAND_PRINCE.dense)
 _B = np.array(DORMAND_PRINCE.b)
 _ERROR = _B - np.array(DORMAND_PRINCE.b_embedded)
 _C = DORMAND_PRINCE.c
 
+# no step is shorter because of its error [s]
+_SHORTEST = 1e-10
+
 Acceleration = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+class NoStepError(Exception):
+    """No step is short enough for the tolerance: accelerations grow without bound, or are no numbers."""
 
 
 class Chart:
@@ -52,9 +60,15 @@ class Segment:
 
     def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """q and v at a time within the step."""
-        weights = np.array(DORMAND_PRINCE.weights((t - self.t) / self.h)) if self.h else np.zeros(7)
-        w, change = self.h * np.einsum("s,spd->pd", weights, self.stages)
+        theta = (t - self.t) / self.h if self.h else 0.0
+        weights = _DENSE @ np.array([theta, theta**2, theta**3, theta**4])
+        w, change = self.h * _combined(weights, self.stages)
         return self.chart(self.q, w, self.v)[0], self.v + change
+
+
+def _combined(weights: np.ndarray, stages: np.ndarray) -> np.ndarray:
+    """Sums of the stages, (2, nv)."""
+    return (weights @ stages.reshape(len(weights), -1)).reshape(2, -1)
 
 
 class Stepper:
@@ -78,26 +92,37 @@ class Stepper:
             stages = np.empty((7, 2, len(v)))
             stages[0] = v, first
             for s in range(1, 7):
-                w, change = h * np.einsum("s,spd->pd", _A[s], stages[:s])
+                w, change = h * _combined(_A[s], stages[:s])
                 v_s = v + change
                 q_s, rate = self.chart(q, w, v_s)
                 stages[s] = rate, acceleration(t + _C[s] * h, q_s, v_s)
-            error = h * np.einsum("s,spd->pd", _ERROR, stages)
-            reached = v + h * (_B @ stages[:, 1])
-            # positions by their own size would be loose far away: the change within the step counts
-            moved = abs(h * (_B @ stages[:, 0]))
-            size = np.stack([self.atol + self.rtol * moved, self.atol + self.rtol * np.maximum(abs(v), abs(reached))])
-            ratio = float(np.sqrt(np.mean((error / size) ** 2))) if len(v) else 0.0
-            if not np.isfinite(ratio):
-                ratio = 1e3
+                if not np.isfinite(stages[s]).all():
+                    stages[s:] = np.inf
+                    break
+            ratio = self._ratio(h, v, stages)
             factor = min(5.0, max(0.2, 0.9 * max(ratio, 1e-10) ** -0.2))
-            if ratio <= 1 or h < 1e-12:
+            # what is left before an end or an event may be shorter than any step of its own
+            if ratio <= 1 or (h < _SHORTEST and h < self.h and np.isfinite(stages).all()):
                 self.taken += 1
                 # a step cut short by an event or the end says nothing against longer ones
                 self.h = h * factor if h == self.h or factor < 1 else max(self.h, h * factor)
                 return Segment(self.chart, t, h, q, v, stages)
             self.rejected += 1
             self.h = h * factor
+            if self.h < _SHORTEST:
+                raise NoStepError
+
+    def _ratio(self, h: float, v: np.ndarray, stages: np.ndarray) -> float:
+        """The error of a step as a multiple of what is allowed; infinite if it is no number."""
+        if not len(v):
+            return 0.0
+        if not np.isfinite(stages).all():
+            return np.inf
+        moved, change = h * _combined(_B, stages)
+        # positions by their own size would be loose far away: the change within the step counts
+        size = np.stack([abs(moved), np.maximum(abs(v), abs(v + change))])
+        ratios = h * _combined(_ERROR, stages) / (self.atol + self.rtol * size)
+        return float(np.sqrt(np.mean(ratios**2)))
 
 
 def first_root(
@@ -113,8 +138,10 @@ def first_root(
         samples: points in which the interval is looked at: functions that dip below zero between them are missed.
         accuracy: of the time [s].
     """
-    times = np.linspace(start, end, samples + 1)
+    times = np.linspace(start, end, samples + 1).tolist()
     before = function(times[0])
+    if (armed & (before <= 0)).any():  # it has jumped: the controls have changed, or a force begins
+        return start, int(np.argmax(armed & (before <= 0)))
     armed |= before > least
     for t0, t1 in itertools.pairwise(times):
         after = function(t1)

@@ -1,7 +1,5 @@
 """A robot at an instant: what moves under which constraints, what may change, and impacts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +7,13 @@ import numpy as np
 from pliant.errors import SimulationError
 from pliant.hybrid.law import OPEN, SLIDE, STICK, Problem, Solution, least_solution, solved
 from pliant.hybrid.log import Event
-from pliant.hybrid.terms import Constraint, Terms
+from pliant.hybrid.mode import Mode
+from pliant.hybrid.terms import Terms
 
 if TYPE_CHECKING:
     from pliant.hybrid.simulation import HybridSimulation
 
-__all__ = ["Instant", "Mode"]
+__all__ = ["Instant"]
 
 # what touches [m or rad]; what approaches, what moves apart and what slides [m/s or rad/s]
 _TOUCHING = 1e-8
@@ -24,39 +23,6 @@ _SLIDING = 1e-8
 _OPEN = 1e-10
 _IMPACTS = 20
 
-_WORDS = {STICK: "sticks", SLIDE: "slides"}
-
-
-@dataclass
-class Mode:
-    """What every constraint does.
-
-    Attributes:
-        states: OPEN, STICK or SLIDE; a stop and a contact without friction slide if they are closed.
-        directions: of the slides when they began, (n, 2).
-        anchors: where contacts stick, (n, 3) [m].
-        armed: which of the margins (see `Instant.margins`) have been positive since the mode began.
-    """
-
-    states: tuple[int, ...]
-    directions: np.ndarray
-    anchors: np.ndarray
-    armed: np.ndarray
-
-    @classmethod
-    def free(cls, n: int) -> "Mode":
-        """Nothing touches."""
-        return cls((OPEN,) * n, np.zeros((n, 2)), np.zeros((n, 3)), np.zeros(2 * n, dtype=bool))
-
-    def name(self, constraints: Sequence[Constraint]) -> str:
-        """The mode in words."""
-        closed = [
-            f"{c.name} {_WORDS[s] if c.is_contact else 'stop'}"
-            for c, s in zip(constraints, self.states, strict=True)
-            if s != OPEN
-        ]
-        return ", ".join(closed) or "flight"
-
 
 class Instant:
     """The laws at an instant in a mode."""
@@ -65,53 +31,54 @@ class Instant:
         self.sim, self.mode = sim, mode
         self.constraints = sim.constraints
         self.friction = np.array([c.friction for c in sim.constraints])
-        n = len(sim.constraints)
         weight = 10 * float(sim.robot.mass) + 1
-        closed = np.array([s != OPEN for s in mode.states], dtype=bool)
-        first = np.where(closed, 1e-9 * weight, _OPEN) if n else np.zeros(0)
-        sliding = np.array([s == SLIDE for s in mode.states], dtype=bool)
-        second = np.where(sliding, _SLIDING, 1e-9 * weight) if n else np.zeros(0)
+        states = np.array(mode.states, dtype=int)
+        first = np.where(states == OPEN, _OPEN, 1e-9 * weight)
+        second = np.where(states == SLIDE, _SLIDING, 1e-9 * weight)
         self.least = np.concatenate([first, second])
+        self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero(states == SLIDE)
+        self.closed = np.flatnonzero(states != OPEN)
+        of, along = np.nonzero(sim.terms.moves[self.stick])
+        self._held = self.stick[of], along
+        self._mu = self.friction[self.slide]
+        self._first = mode.directions[self.slide]
+        self._sign = np.where(mode.passing, -1.0, 1.0)
+        self._rubbing = self.slide[self._mu > 0]
+        self._places = np.array([self.constraints[i].holds_place for i in self.stick], dtype=bool)
 
     # ---- smooth motion
 
     def motion(self, terms: Terms, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations, and forces along normal and tangents, (n, 3), with the constraints of the mode."""
-        A, B, c, places = self._rows(terms, v)
-        n = len(self.constraints)
-        forces = np.zeros((n, 3))
-        if not len(A):
-            return np.linalg.solve(terms.M, terms.r), forces
-        solution = np.linalg.solve(terms.M, np.column_stack([terms.r, B.T]))
-        free, response = solution[:, 0], solution[:, 1:]
-        z = least_solution(A @ response, -c - A @ free)
-        for (i, shares), x in zip(places, z, strict=True):
-            forces[i] += x * shares
+        """Accelerations, and forces along normal and tangents, (n, 3), with the constraints of the mode.
+
+        They are not numbers where friction pushes a sliding contact into the ground.
+        """
+        forces = np.zeros((len(self.constraints), 3))
+        slide = self.slide
+        if not len(self.closed):
+            return terms.M_inverse @ terms.r, forces
+        held = self._held
+        rows = terms.J[held]
+        A, B, c = rows, rows, terms.c[held]
+        shares = np.ones((len(slide), 3))
+        if len(slide):
+            shares[:, 1:] = -self._mu[:, None] * self._directions(terms.J[slide, 1:] @ v)
+            A = np.concatenate([rows, terms.J[slide, 0]])
+            B = np.concatenate([rows, (shares[:, None] @ terms.J[slide])[:, 0]])
+            c = np.concatenate([c, terms.c[slide, 0]])
+        free, response = terms.M_inverse @ terms.r, terms.M_inverse @ B.T
+        W = A @ response
+        if len(slide) and W.diagonal()[len(rows) :].min() < 0:
+            return np.full_like(v, np.nan), np.full_like(forces, np.nan)
+        z = least_solution(W, -c - A @ free)
+        forces[held] = z[: len(rows)]
+        forces[slide] = z[len(rows) :, None] * shares
         return free + response @ z, forces
 
-    def _rows(self, terms: Terms, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list]:
-        """Rows that are held, rows along which their forces act, what they have without vd, and whose they are."""
-        A, B, c, places = [], [], [], []
-        for i, state in enumerate(self.mode.states):
-            J = terms.J[i]
-            if state == STICK:
-                A += list(J)
-                B += list(J)
-                c += list(terms.c[i])
-                places += [(i, unit) for unit in np.eye(3)]
-            elif state == SLIDE:
-                shares = np.array([1.0, *(-self.friction[i] * self._direction(i, J, v))])
-                A.append(J[0])
-                B.append(shares @ J)
-                c.append(terms.c[i, 0])
-                places.append((i, shares))
-        nv = len(v)
-        return np.array(A).reshape(-1, nv), np.array(B).reshape(-1, nv), np.array(c), places
-
-    def _direction(self, i: int, J: np.ndarray, v: np.ndarray) -> np.ndarray:
-        slip = J[1:] @ v
-        speed = float(np.hypot(*slip))
-        return slip / speed if speed > _SLIDING else self.mode.directions[i]
+    def _directions(self, slip: np.ndarray) -> np.ndarray:
+        """Those of the sliding contacts now, (k, 2)."""
+        speed = np.hypot(slip[:, 0], slip[:, 1])[:, None]
+        return np.where(speed > _SLIDING, slip / np.maximum(speed, 1e-300), self._first)
 
     def margins(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """What stays positive as long as the mode lasts, (2 n).
@@ -121,44 +88,37 @@ class Instant:
         """
         n = len(self.constraints)
         found = np.ones(2 * n)
-        forces = self.motion(terms, v)[1] if any(self.mode.states) else None
-        for i, state in enumerate(self.mode.states):
-            if state == OPEN or forces is None:
-                found[i] = terms.gap[i]
-                continue
-            found[i] = forces[i, 0]
-            if state == STICK:
-                found[n + i] = self.friction[i] * forces[i, 0] - np.hypot(*forces[i, 1:])
-            elif self.friction[i] > 0:
-                found[n + i] = (terms.J[i, 1:] @ v) @ self.mode.directions[i]
+        found[:n] = self._sign * terms.gap
+        if not len(self.closed):
+            return found
+        forces = self.motion(terms, v)[1]
+        found[self.closed] = forces[self.closed, 0]
+        held, rubbing = self.stick, self._rubbing
+        found[n + held] = self.friction[held] * forces[held, 0] - np.hypot(forces[held, 1], forces[held, 2])
+        if len(rubbing):
+            slip = terms.J[rubbing, 1:] @ v
+            found[n + rubbing] = (slip * self.mode.directions[rubbing]).sum(axis=1)
         return found
 
     def projected(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The state without its drift off the constraints."""
-        if not any(self.mode.states):
+        if not len(self.closed):
             return q, v
-        for _ in range(4):
-            terms = self.sim.terms(t, q, v, u)
-            rows, open_by = [], []
-            for i, state in enumerate(self.mode.states):
-                if state == OPEN:
-                    continue
-                rows.append(terms.J[i, 0])
-                open_by.append(terms.gap[i])
-                if state == STICK and self.constraints[i].holds_place:
-                    rows += list(terms.J[i, 1:])
-                    open_by += list(terms.axes[i, 1:] @ (terms.place[i] - self.mode.anchors[i]))
-            if abs(np.array(open_by)).max() < 1e-13:
-                break
-            q = self.sim.chart(q, _taken_back(terms.M, np.array(rows), np.array(open_by)), v)[0]
+        placed = self.stick[self._places]
+        of, along = np.nonzero(self.sim.terms.moves[placed, 1:])
+        aside_rows = placed[of], along + 1
         terms = self.sim.terms(t, q, v, u)
-        held = [
-            row
-            for i, state in enumerate(self.mode.states)
-            if state != OPEN
-            for row in (terms.J[i] if state == STICK else terms.J[i, :1])
-        ]
-        return q, v + _taken_back(terms.M, np.array(held), np.array(held) @ v)
+        for _ in range(4):
+            moved = terms.place[placed] - self.mode.anchors[placed]
+            aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
+            open_by = np.concatenate([terms.gap[self.closed], aside])
+            if abs(open_by).max() < 1e-13:
+                break
+            rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
+            q = self.sim.chart(q, _taken_back(terms, rows, open_by), v)[0]
+            terms = self.sim.terms(t, q, v, u)
+        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
+        return q, v + _taken_back(terms, held, held @ v)
 
     # ---- events
 
@@ -173,8 +133,14 @@ class Instant:
         Returns:
             The event, or None if nothing changes; the velocity and the mode after it.
         """
+        n = len(self.constraints)
+        if cause is not None and cause < n and self.mode.passing[cause]:
+            # it is apart again
+            self.mode.passing[cause] = False
+            return None, v, Mode(**{**vars(self.mode), "armed": np.zeros(2 * n, dtype=bool)})
         impulse, lost, landed = np.zeros((len(self.constraints), 3)), 0.0, set()
         terms = self.sim.terms(t, q, v, u)
+        self._let_pass(terms, t, q, v)
         for _ in range(_IMPACTS):
             touching = self._touching(terms)
             approaching = [i for i in touching if terms.J[i, 0] @ v < -_APPROACHING]
@@ -200,16 +166,28 @@ class Instant:
         return Event(t, kind, names, told, lost, before, after), v, mode
 
     def _touching(self, terms: Terms) -> list[int]:
-        return [i for i, s in enumerate(self.mode.states) if s != OPEN or terms.gap[i] <= _TOUCHING]
+        states, passing = self.mode.states, self.mode.passing
+        return [i for i, s in enumerate(states) if s != OPEN or (terms.gap[i] <= _TOUCHING and not passing[i])]
+
+    def _let_pass(self, terms: Terms, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Those that would touch and may not."""
+        if self.sim.when is None:
+            return
+        for i in self._touching(terms):
+            if self.mode.states[i] == OPEN and terms.J[i, 0] @ v < 0:
+                self.mode.passing[i] = not self.sim.may_close(self.constraints[i].name, t, q, v)
 
     def _impact(self, terms: Terms, v: np.ndarray, who: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
         """Velocity after an impact, impulses (n, 3) and energy lost [J]."""
         J = terms.J[who].reshape(-1, len(v))
-        response = np.linalg.solve(terms.M, J.T)
+        response = terms.M_inverse @ J.T
         rates = terms.J[who] @ v
         if -rates[:, 0].min() < self.sim.rest_speed:
-            # rocking and rattling go on for ever, ever slower: what touches now stays
-            after = v + _taken_back(terms.M, J, J @ v)
+            # rocking and rattling go on for ever, ever slower: what touches now and hardly moves apart or aside stays
+            slow = rates[:, 0] < self.sim.rest_speed
+            stays = slow & (self.friction[who] > 0) & (np.hypot(rates[:, 1], rates[:, 2]) < self.sim.rest_speed)
+            held = terms.J[who][np.stack([slow, stays, stays], axis=1)]
+            after = v + _taken_back(terms, held, held @ v)
             none = np.zeros((len(self.constraints), 3))
             return after, none, float(v @ terms.M @ v - after @ terms.M @ after) / 2
         e = np.array([self.constraints[i].restitution for i in who])
@@ -243,17 +221,17 @@ class Instant:
         for k, i in enumerate(who):
             states[i], directions[i] = found.modes[k], found.directions[k]
         anchors = np.where(np.array([s == STICK for s in self.mode.states])[:, None], self.mode.anchors, terms.place)
-        return Mode(tuple(states), directions, anchors, np.zeros(2 * n, dtype=bool))
+        return Mode(tuple(states), directions, anchors, np.zeros(2 * n, dtype=bool), self.mode.passing)
 
     def _solved(self, terms: Terms, v: np.ndarray, who: list[int], sliding: list, cause: int | None) -> Solution:
         n, nv = len(self.constraints), len(v)
         if not who:
             return Solution((), np.zeros((0, 2)), np.zeros((0, 3)), np.zeros((0, 3)))
         J = terms.J[who].reshape(-1, nv)
-        solution = np.linalg.solve(terms.M, np.column_stack([terms.r, J.T]))
-        c = (J @ solution[:, 0]).reshape(-1, 3) + terms.c[who]
+        c = (J @ (terms.M_inverse @ terms.r)).reshape(-1, 3) + terms.c[who]
         scale = 1e-9 * (1 + abs(c).max())
-        problem = Problem(J @ solution[:, 1:], c, self.friction[who], sliding, scale)
+        names = [self.constraints[i].name for i in who]
+        problem = Problem(J @ terms.M_inverse @ J.T, c, self.friction[who], sliding, scale, names)
         guess, directions = [], np.zeros((len(who), 2))
         ends = self._ends(terms, v, cause)
         for k, (i, d) in enumerate(zip(who, sliding, strict=True)):
@@ -264,7 +242,7 @@ class Instant:
             elif state == STICK and ends[n + i]:
                 force = self.motion(terms, v)[1][i, 1:]
                 guess[k], directions[k] = SLIDE, -force / max(float(np.hypot(*force)), 1e-300)
-            elif state == SLIDE and d is None and not ends[n + i]:  # it has just begun
+            elif state == SLIDE and d is None and cause is not None and not ends[n + i]:  # it has just begun
                 guess[k], directions[k] = SLIDE, self.mode.directions[i]
         return solved(problem, guess, directions)
 
@@ -296,7 +274,7 @@ class Instant:
         return None, []
 
 
-def _taken_back(M: np.ndarray, rows: np.ndarray, amount: np.ndarray) -> np.ndarray:
+def _taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray) -> np.ndarray:
     """The least change, as M measures it, that takes an amount along rows back."""
-    response = np.linalg.solve(M, rows.T)
+    response = terms.M_inverse @ rows.T
     return -response @ least_solution(rows @ response, amount)

@@ -16,7 +16,7 @@ the conditions leave open, as of a table with four legs, are the least. If nothi
 into the ground by its own friction, there is no rigid motion at this instant [Painleve 1895], and that is told.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +36,17 @@ _SWEEPS = 2000
 
 
 class InconsistentContactError(SimulationError):
-    """No rigid motion fits the laws of contact at this state."""
+    """No rigid motion fits the laws of contact at this state.
+
+    Attributes:
+        t, q, v: the state [s], where it is known.
+        mode: what touched then.
+    """
+
+    t: float = float("nan")
+    q: np.ndarray | None = None
+    v: np.ndarray | None = None
+    mode: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class Problem:
         friction: (k,).
         slides: direction of those that slide already, None for those that do not.
         scale: size of y below which it counts as zero.
+        names: for errors.
     """
 
     W: np.ndarray
@@ -56,6 +67,7 @@ class Problem:
     friction: np.ndarray
     slides: Sequence[np.ndarray | None]
     scale: float
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -82,10 +94,16 @@ def solved(problem: Problem, start: Sequence[int], directions: np.ndarray | None
             d[i] = slide
     found = _mended(problem, list(start), d, _ROUNDS)
     if found is None:
-        found = _mended(problem, *_swept(problem), 5)
+        swept = _swept(problem)
+        found = _mended(problem, list(swept.modes), swept.directions, 5)
+        # the least forces may leave a cone in which others stay
+        if found is None and _worst(problem, swept, 1e3) is None:
+            found = swept
     if found is None:
+        _check_jams(problem, range(k))
         raise InconsistentContactError("no combination of open, sticking and sliding contacts fits the laws of contact")
-    return _checked(problem, found)
+    _check_jams(problem, [i for i, mode in enumerate(found.modes) if mode == SLIDE])
+    return found
 
 
 def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> Solution | None:
@@ -134,11 +152,12 @@ def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
         slope = np.array([(across(turned(angles + h * unit)) - f) / h for unit in np.eye(len(begins))]).T
         step = np.linalg.lstsq(slope, -f, rcond=1e-12)[0]
         step *= min(1.0, 0.7 / max(abs(step).max(), 1e-300))
+        better = turned(angles + step)
         for _ in range(8):  # never further off than before
-            better = turned(angles + step)
             if abs(across(better)).max() < abs(f).max():
                 break
             step /= 2
+            better = turned(angles + step)
         angles, found = angles + step, better
     return found
 
@@ -167,21 +186,26 @@ def _with_modes(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Soluti
 
 def least_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The solution of A z = b, the least one if there are many."""
-    size = np.sqrt(np.maximum(abs(np.diagonal(A)), 1e-300))
+    own = abs(A.diagonal())
+    most = own.max(initial=1e-300)
+    # what cannot move, as out of the plane of a planar robot, gets no force
+    size = np.sqrt(np.where(own > 1e-14 * most, own, most))
     scaled = A / (size[:, None] * size)
-    # regular and symmetric, as a rule
-    if abs(scaled - scaled.T).max() < 1e-12:
-        try:
-            if np.linalg.cholesky(scaled).diagonal().min() > 1e-4:
-                return np.linalg.solve(scaled, b / size) / size
-        except np.linalg.LinAlgError:
-            pass
+    # regular, as a rule
+    try:
+        inverse = np.linalg.inv(scaled)
+        if abs(inverse).max() < 1e7:
+            return inverse @ (b / size) / size
+    except np.linalg.LinAlgError:
+        pass
+    if not (np.isfinite(scaled).all() and np.isfinite(b).all()):
+        return np.full(len(b), np.nan)
     return np.linalg.lstsq(scaled, b / size, rcond=1e-11)[0] / size
 
 
-def _worst(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | None] | None:
+def _worst(problem: Problem, found: Solution, worst: float = 1.0) -> tuple[int, int, np.ndarray | None] | None:
     """The candidate whose condition is violated most, what it should do instead, and the direction."""
-    worst, answer = 1.0, None
+    answer = None
     inertia = np.maximum(np.diag(problem.W).reshape(-1, 3)[:, 0], 1e-300)
     tolerance = problem.scale / inertia  # of forces
     for i, mode in enumerate(found.modes):
@@ -193,10 +217,12 @@ def _worst(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | No
         elif -f[0] / tolerance[i] > worst:
             worst, answer = -f[0] / tolerance[i], (i, OPEN, None)
         elif mode == STICK:
-            pull = float(np.hypot(f[1], f[2]))
+            pull, slip = float(np.hypot(f[1], f[2])), float(np.hypot(y[1], y[2]))
             excess = (pull - mu * f[0]) / tolerance[i]
             if excess > worst:
                 worst, answer = excess, (i, SLIDE, -f[1:] / pull)
+            elif slip / problem.scale > worst:  # no force holds it, as at both ends of a straight chain that folds
+                worst, answer = slip / problem.scale, (i, SLIDE, y[1:] / slip)
         elif not is_sliding and mu > 0:
             along, across = y[1:] @ d, abs(y[2] * d[0] - y[1] * d[1])
             if -along / problem.scale > worst:
@@ -206,8 +232,8 @@ def _worst(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | No
     return answer
 
 
-def _swept(problem: Problem) -> tuple[list[int], np.ndarray]:
-    """Modes and directions, from candidates solved one by one until nothing changes."""
+def _swept(problem: Problem) -> Solution:
+    """Modes and forces, from candidates solved one by one until nothing changes."""
     k = len(problem.c)
     W, f = problem.W, np.zeros((k, 3))
     blocks = [_block(W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]) for i in range(k)]
@@ -232,14 +258,16 @@ def _swept(problem: Problem) -> tuple[list[int], np.ndarray]:
     for i in range(k):
         pull, most = float(np.hypot(*f[i, 1:])), problem.friction[i] * f[i, 0]
         slide = problem.slides[i]
+        # one that is open now may have to slide after all
+        d[i] = slide if slide is not None else -f[i, 1:] / max(pull, 1e-300)
         if f[i, 0] <= problem.scale / W[3 * i, 3 * i]:
             modes.append(OPEN)
         elif slide is not None or problem.friction[i] == 0 or pull >= most * (1 - 1e-7):
             modes.append(SLIDE)
-            d[i] = slide if slide is not None else -f[i, 1:] / max(pull, 1e-300)
         else:
             modes.append(STICK)
-    return modes, d
+    y = (W @ f.ravel()).reshape(k, 3) + problem.c
+    return Solution(tuple(modes), d, f, y)
 
 
 def _block(W: np.ndarray) -> Symmetric3:
@@ -248,11 +276,16 @@ def _block(W: np.ndarray) -> Symmetric3:
     return Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0])
 
 
-def _checked(problem: Problem, found: Solution) -> Solution:
-    for i, mode in enumerate(found.modes):
-        if mode != SLIDE or problem.friction[i] == 0:
+def _check_jams(problem: Problem, who: Iterable[int]) -> None:
+    """Raise if friction pushes what slides already into the ground: more force would only push it deeper.
+
+    At an impact nothing slides already: there the laws have a solution.
+    """
+    for i in who:
+        slide = problem.slides[i]
+        if slide is None or problem.friction[i] == 0:
             continue
-        own = problem.W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]
-        if own[0, 0] - problem.friction[i] * own[0, 1:] @ found.directions[i] <= 0:
-            raise InconsistentContactError(f"friction pushes sliding contact {i} into the ground (Painleve's paradox)")
-    return found
+        own = problem.W[3 * i, 3 * i : 3 * i + 3]
+        if own[0] - problem.friction[i] * own[1:] @ slide <= 0:
+            name = problem.names[i] if problem.names else i
+            raise InconsistentContactError(f"friction jams {name}, which slides, into the ground (Painleve's paradox)")

@@ -47,18 +47,22 @@ class HybridLog(Log):
     Attributes:
         events: in order.
         modes: names of the modes, "flight" if nothing touches.
-        segments: the steps, for `at`.
+        segments: the steps, for `at`; end: of the last [s].
     """
 
     events: tuple[Event, ...]
     modes: tuple[str, ...]
     segments: tuple[Segment, ...]
+    end: float
 
     @classmethod
-    def of(cls, log: Log, events: Sequence[Event], modes: Sequence[str], segments: Sequence[Segment]) -> "HybridLog":
+    def of(
+        cls, log: Log, events: Sequence[Event], modes: Sequence[str], segments: Sequence[Segment], end: float
+    ) -> "HybridLog":
         """A log with the events of a run."""
         made = cls(log.t, log.channels, log.columns, log.batch, log.metadata)
-        for name, value in (("events", tuple(events)), ("modes", tuple(modes)), ("segments", tuple(segments))):
+        found = {"events": tuple(events), "modes": tuple(modes), "segments": tuple(segments), "end": end}
+        for name, value in found.items():
             object.__setattr__(made, name, value)
         return made
 
@@ -68,15 +72,17 @@ class HybridLog(Log):
         if not self.segments:
             raise PliantError("the run has no steps")
         starts = np.array([s.t for s in self.segments])
-        end = self.segments[-1].t + self.segments[-1].h
-        if times.min() < starts[0] - 1e-12 or times.max() > end + 1e-12:
-            raise PliantError(
-                f"the run goes from {starts[0]:g} to {end:g} s; asked for {times.min():g} to {times.max():g}"
-            )
+        if not (times.size and times.min() >= starts[0] - 1e-12 and times.max() <= self.end + 1e-12):
+            raise PliantError(f"the run goes from {starts[0]:g} to {self.end:g} s; asked for {t}")
         places = np.searchsorted(starts, times, "right") - 1
         found = [self.segments[max(k, 0)](x) for k, x in zip(places, times, strict=True)]
         q, v = (np.array(part) for part in zip(*found, strict=True))
         return (q[0], v[0]) if np.ndim(t) == 0 else (q, v)
+
+    def between(self, start: float, end: float) -> "HybridLog":
+        """The entries and events with start <= t <= end [s]; `at` still knows the whole run."""
+        events = [event for event in self.events if start <= event.t <= end]
+        return HybridLog.of(super().between(start, end), events, self.modes, self.segments, self.end)
 
     def events_of(self, kind: str) -> list[Event]:
         """Those of a kind."""

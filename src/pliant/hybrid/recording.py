@@ -6,7 +6,6 @@ import numpy as np
 
 from pliant.compiler import kernel_from_function
 from pliant.hybrid.flow import Segment, Stepper
-from pliant.hybrid.instant import Instant
 from pliant.hybrid.log import Event, HybridLog
 from pliant.simulation.energies import energies
 from pliant.simulation.log import Log
@@ -24,6 +23,7 @@ class Recorder:
         self.sim, self.every, self.control = sim, every, control
         self.events: list[Event] = []
         self.segments: list[Segment] = []
+        self.end = sim.t
         self.modes: list[str] = []
         self._rows: list[tuple] = []
         self._first = sim.t
@@ -32,6 +32,7 @@ class Recorder:
     def step(self, segment: Segment, stop: float) -> None:
         """Entries within a step that ends at ``stop``, maybe before its own end."""
         self.segments.append(segment)
+        self.end = stop
         while (t := self._first + self._count * self.every) < stop - 1e-12:
             self.sample(t, *segment(t))
         # those at the end itself are taken after projection, by the run or the next step
@@ -43,7 +44,7 @@ class Recorder:
             self._count += 1
         u = self.control(t, q, v)
         terms = sim.terms(t, q, v, u)
-        forces = Instant(sim, sim.mode).motion(terms, v)[1]
+        forces = sim.instant.motion(terms, v)[1]
         contacts = [i for i, c in enumerate(sim.constraints) if c.is_contact]
         world = [forces[i, 0] * terms.axes[i, 0] + forces[i, 1:] @ terms.axes[i, 1:] for i in contacts]
         name = sim.mode_name
@@ -73,4 +74,4 @@ class Recorder:
         }
         about = {"robot": robot.name, "steps": stepper.taken, "rejected": stepper.rejected}
         log = Log(t, channels, columns, None, about)
-        return HybridLog.of(log, self.events, self.modes, self.segments)
+        return HybridLog.of(log, self.events, self.modes, self.segments, self.end)

@@ -9,14 +9,17 @@ import numpy as np
 from pliant.contact.ground import as_ground
 from pliant.contact.rigid import RigidContact
 from pliant.errors import SimulationError
-from pliant.hybrid.flow import Chart, Stepper, first_root
-from pliant.hybrid.instant import Instant, Mode
+from pliant.hybrid.control import Control
+from pliant.hybrid.flow import Chart, NoStepError, Stepper, first_root
+from pliant.hybrid.instant import Instant
 from pliant.hybrid.law import InconsistentContactError
 from pliant.hybrid.log import Event, HybridLog
+from pliant.hybrid.mode import Mode
 from pliant.hybrid.recording import Recorder
-from pliant.hybrid.terms import Terms, TermsKernel
+from pliant.hybrid.starting import check_outside, lifted_out, passing_at
+from pliant.hybrid.terms import TermsKernel
 from pliant.robot import Robot
-from pliant.simulation.checks import as_forces, check, configurations, is_real, velocities
+from pliant.simulation.checks import as_forces, check, check_callable, configurations, is_real, is_whole, velocities
 from pliant.simulation.controller import Controller
 from pliant.simulation.default_contacts import with_contacts
 from pliant.simulation.forces import ExternalForce
@@ -26,6 +29,10 @@ __all__ = ["HybridSimulation"]
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9
+# an impulse from outside is a force for so long [s]
+_PUSH = 1e-3
+
+When = Callable[[str, float, np.ndarray, np.ndarray], bool]
 
 
 class HybridSimulation:
@@ -50,6 +57,8 @@ class HybridSimulation:
         rtol, atol: of the integrator.
         max_step: longest step [s].
         rest_speed: below which a bounce is over [m/s or rad/s].
+        when: ``when(name, t, q, v)``, whether a contact or stop that is about to close may do so. One that may not
+            passes through, and is asked again once it has been apart: a walker without knees has its swing foot pass.
     """
 
     def __init__(
@@ -65,22 +74,28 @@ class HybridSimulation:
         atol: float = 1e-10,
         max_step: float = 0.02,
         rest_speed: float = 1e-5,
+        when: When | None = None,
     ):
         for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("rest_speed", rest_speed)):
             check(name, value, "a positive number", is_real(value) and value > 0)
+        if when is not None:
+            check_callable("when", when, "name", "t", "q", "v")
         contact = RigidContact(friction=friction, restitution=restitution)
         if not isinstance(robot, Robot):
             raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
         self.robot = with_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
-        model = StepModel(self.robot, 1e-3, surface, contact, as_forces(forces, self.robot), has_limits=limits)
+        model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)
         _check_smooth(model)
         self.model = model
-        self.rest_speed = rest_speed
+        self.rest_speed, self.when = rest_speed, when
         self.terms = TermsKernel(model)
         self.constraints = self.terms.constraints
         self.chart = Chart(self.robot)
         self._tolerances = rtol, atol, max_step
+        self._instant: Instant | None = None
+        self._jumps = _jumps(model.forces)
+        self._memory: tuple[Any, np.ndarray] | None = None
         self.t = 0.0
         self.q, self.v = self.robot.neutral(), np.zeros(self.robot.nv)
         self.mode = Mode.free(len(self.constraints))
@@ -101,31 +116,26 @@ class HybridSimulation:
         q = robot.neutral() if q is None else configurations(robot, q, (robot.nq,), "float64")
         v = np.zeros(robot.nv) if v is None else velocities(robot, v, (robot.nv,))
         q, v = np.array(q, dtype=float), np.array(v, dtype=float)
-        terms = self.terms(t, q, v, np.zeros(robot.nu))
-        deepest = int(np.argmin(terms.gap)) if len(terms.gap) else -1
-        if deepest >= 0 and terms.gap[deepest] < -1e-9:
-            q = self._lifted(q, terms, deepest, lift)
+        passing = passing_at(self, t, q, v)
+        if lift:
+            q = lifted_out(self, q, passing)
+        cure = "reset(..., lift=True) lifts the robot out, or " if self.robot.is_free and not lift else ""
+        check_outside(self, q, passing, "the robot begins", cure)
         self.t, self.q, self.v = float(t), q, v
-        self.mode = Mode.free(len(self.constraints))
+        self.mode = Mode.free(len(self.constraints), passing)
+        self._memory = None
         self._is_new = True
 
-    def _lifted(self, q: np.ndarray, terms: Terms, deepest: int, lift: bool) -> np.ndarray:
-        name, depth = self.constraints[deepest].name, -terms.gap[deepest]
-        free = next((j for j in self.robot.joints.values() if j.kind.name == "free"), None)
-        if not lift or free is None or not self.constraints[deepest].is_contact:
-            what = "inside the ground" if self.constraints[deepest].is_contact else "beyond its limit"
-            cure = "reset(..., lift=True) lifts the robot out, or " if free is not None else ""
-            raise SimulationError(f"the robot begins with {name!r} {depth:.3g} {what}; {cure}give another q")
-        at = self.robot.q_slice(free.name).start + 2
-        q = q.copy()
-        for _ in range(50):  # on slopes the height is more than the depth
-            q[at] += depth
-            depth = -self.terms(0.0, q, np.zeros(self.robot.nv), np.zeros(self.robot.nu)).gap.min()
-            if depth <= 0:
-                return q
-        raise SimulationError(
-            f"the robot begins with {name!r} inside the ground and cannot be lifted out; give another q"
-        )
+    def may_close(self, name: str, t: float, q: np.ndarray, v: np.ndarray) -> bool:
+        """Whether a contact or stop may close now."""
+        return self.when is None or bool(self.when(name, t, q.copy(), v.copy()))
+
+    @property
+    def instant(self) -> Instant:
+        """The laws in the mode of now."""
+        if self._instant is None or self._instant.mode is not self.mode:
+            self._instant = Instant(self, self.mode)
+        return self._instant
 
     @property
     def mode_name(self) -> str:
@@ -160,17 +170,23 @@ class HybridSimulation:
         """
         check("duration", duration, "a time in seconds", is_real(duration) and duration >= 0)
         check("every", every, "a positive time in seconds", is_real(every) and every > 0)
-        control = _Control(self.robot, controller, u, commands, period)
+        check("max_events", max_events, "a positive whole number", is_whole(max_events) and max_events > 0)
+        if on_event is not None:
+            check_callable("on_event", on_event, "event", "q", "v")
+        # the same controller goes on with what it remembers
+        kept = self._memory[1] if self._memory is not None and self._memory[0] is controller else None
+        control = Control(self.robot, controller, u, commands, period, kept)
         end = self.t + float(duration)
         recorder = Recorder(self, every, control)
         stepper = Stepper(self.chart, *self._tolerances)
         stamps: list[float] = []
         if self._is_new:
-            self._settle(control, recorder, on_event, None)
+            control.update(self.t, self.q, self.v)
+            self._settle(control, recorder, on_event, None, is_start=True)
             self._is_new = False
         recorder.sample(self.t, self.q, self.v)
         while self.t < end - 1e-13:
-            until = min(end, control.update(self.t, self.q, self.v))
+            until = min([end, control.update(self.t, self.q, self.v), *(x for x in self._jumps if x > self.t + 1e-12)])
             self._advance(stepper, control, recorder, until, on_event)
             fresh = recorder.events[len(stamps) :]
             stamps += [event.t for event in fresh]
@@ -182,20 +198,26 @@ class HybridSimulation:
                     f"the motion does not go on; a larger rest_speed may help. State: q = {self.q}, v = {self.v}"
                 )
         recorder.sample(self.t, self.q, self.v)
+        self._memory = controller, control.memory
         return recorder.log(stepper)
 
-    def _advance(self, stepper: Stepper, control: "_Control", recorder: Recorder, until: float, on_event: Any) -> None:
+    def _advance(self, stepper: Stepper, control: Control, recorder: Recorder, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
-        instant = Instant(self, self.mode)
+        instant = self.instant
+        # forces that begin or end with the step count as they are within it
+        last = until - 2e-6 * _PUSH if until in self._jumps else math.inf
 
         def acceleration(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return instant.motion(self.terms(t, q, v, control(t, q, v)), v)[0]
+            return instant.motion(self.terms(min(t, last), q, v, control(t, q, v)), v)[0]
 
-        segment = stepper.step(acceleration, self.t, self.q, self.v, until)
+        try:
+            segment = stepper.step(acceleration, self.t, self.q, self.v, until)
+        except NoStepError:
+            raise self._no_step() from None
 
         def margins(t: float) -> np.ndarray:
             q, v = segment(t)
-            return instant.margins(self.terms(t, q, v, control(t, q, v)), v)
+            return instant.margins(self.terms(min(t, last), q, v, control(t, q, v)), v)
 
         armed, least = self.mode.armed, instant.least
         samples = 4 if segment.h > 2e-3 else 2
@@ -210,22 +232,57 @@ class HybridSimulation:
             self._settle(control, recorder, on_event, found[1])
             recorder.sample(self.t, self.q, self.v)
 
-    def _settle(self, control: "_Control", recorder: Recorder, on_event: Any, cause: int | None) -> None:
+    def _settle(
+        self, control: Control, recorder: Recorder, on_event: Any, cause: int | None, *, is_start: bool = False
+    ) -> None:
         """The impacts and the change of mode at this instant."""
         u = control(self.t, self.q, self.v)
         try:
-            event, self.v, self.mode = Instant(self, self.mode).resolved(self.t, self.q, self.v, u, cause)
+            event, self.v, self.mode = self.instant.resolved(self.t, self.q, self.v, u, cause)
         except InconsistentContactError as error:
-            raise InconsistentContactError(
-                f"t = {self.t:.9g} s, {self.mode_name}: {error}; q = {self.q.tolist()}, v = {self.v.tolist()}"
-            ) from None
-        if event is None:
+            raise self._inconsistent(str(error)) from None
+        # what touches to begin with has not touched down
+        if event is None or (is_start and not event.impulse):
             return
         recorder.events.append(event)
         changed = on_event(event, self.q.copy(), self.v.copy()) if on_event is not None else None
         if changed is not None:
-            self.q, self.v = (np.array(part, dtype=float) for part in changed)
-            self._settle(control, recorder, None, None)
+            self._put(changed)
+            self._settle(control, recorder, None, None, is_start=True)
+
+    def _put(self, changed: Any) -> None:
+        """Go on from another state."""
+        robot = self.robot
+        if not isinstance(changed, tuple | list) or len(changed) != 2:
+            raise SimulationError(f"on_event returned {changed!r}; it takes None to go on, or another (q, v)")
+        q = np.array(configurations(robot, changed[0], (robot.nq,), "float64"), dtype=float)
+        v = np.array(velocities(robot, changed[1], (robot.nv,)), dtype=float)
+        passing = passing_at(self, self.t, q, v)
+        check_outside(self, q, passing, "on_event returned a state")
+        self.q, self.v, self.mode = q, v, Mode.free(len(self.constraints), passing)
+
+    def _inconsistent(self, why: str) -> InconsistentContactError:
+        state = f"q = {self.q.tolist()}, v = {self.v.tolist()}"
+        error = InconsistentContactError(f"t = {self.t:.9g} s, {self.mode_name}: {why}; {state}")
+        error.t, error.q, error.v, error.mode = self.t, self.q.copy(), self.v.copy(), self.mode_name
+        return error
+
+    def _no_step(self) -> SimulationError:
+        sliding = [self.constraints[i].name for i in self.instant.slide if self.constraints[i].friction > 0]
+        if sliding:
+            names = ", ".join(sliding)
+            return self._inconsistent(f"friction jams what slides ({names}): forces grow without bound (Painleve)")
+        return SimulationError(
+            f"t = {self.t:.9g} s, {self.mode_name}: no step is short enough for the tolerance; "
+            f"are forces or controls not finite? State: q = {self.q.tolist()}, v = {self.v.tolist()}"
+        )
+
+
+def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
+    """When forces from outside begin and end."""
+    times = {x for f in forces for x in (f.start, f.end)}
+    times |= {f.start + _PUSH for f in forces if f.impulse is not None}
+    return tuple(sorted(float(x) for x in times if math.isfinite(x)))
 
 
 def _check_smooth(model: StepModel) -> None:
@@ -240,53 +297,3 @@ def _check_smooth(model: StepModel) -> None:
             raise SimulationError(
                 f"robot {robot.name!r} has {what}, which event-driven simulation does not know; use Simulation"
             )
-
-
-class _Control:
-    """The controls as a function of time and state, sampled or not."""
-
-    def __init__(self, robot: Robot, controller: Any, u: Any, commands: Any, period: float | None):
-        if controller is not None and u is not None:
-            raise SimulationError("run takes a controller or constant controls u, not both")
-        if period is not None:
-            check("period", period, "a positive time in seconds", is_real(period) and period > 0)
-        self.robot, self.controller, self.period, self.commands = robot, controller, period, commands
-        self.memory = np.array(getattr(controller, "memory", ()), dtype=float)
-        self.held = np.zeros(robot.nu) if u is None else self._checked(u)
-        self._next = -math.inf
-        if isinstance(controller, Controller) and period is None and len(controller.memory):
-            raise SimulationError("a Controller with a memory is asked once a period; give period=, as 1e-3")
-
-    def _checked(self, u: Any) -> np.ndarray:
-        found = np.asarray(u, dtype=float)
-        if found.shape != (self.robot.nu,):
-            raise SimulationError(
-                f"controls have the shape {found.shape}; robot {self.robot.name!r} has nu = {self.robot.nu}"
-            )
-        if not np.isfinite(found).all():
-            raise SimulationError("controls have values that are not finite")
-        return found
-
-    def update(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
-        """Ask a sampled controller if it is due; the time until which its answer holds."""
-        if self.controller is None or self.period is None:
-            return math.inf
-        if t >= self._next - 1e-12:
-            self.held = self._asked(t, q, v)
-            self._next = t + self.period if self._next == -math.inf else self._next + self.period
-        return self._next
-
-    def _asked(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        if not isinstance(self.controller, Controller):
-            assert self.controller is not None
-            return self._checked(self.controller(t, q.copy(), v.copy()))
-        given = self.commands(t) if callable(self.commands) else self.commands
-        command = np.zeros(self.controller.commands) if given is None else np.asarray(given, dtype=float)
-        u, memory = self.controller(self.robot, t, list(q), list(v), list(command), list(self.memory))
-        self.memory = np.array([float(x) for x in memory])
-        return self._checked([float(x) for x in u])
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        if self.controller is None or self.period is not None:
-            return self.held
-        return self._asked(t, q, v)

@@ -8,6 +8,7 @@ u_t = (u_1, u_2) along two tangents as well. With the rows J_n, J_t of their rat
 The rows and c come from the gap and the slip by differentiation: they hold on any ground, and for balls that roll.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.rows import tangents_of
 from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.differentiation import tangent_directions
+from pliant.dynamics.inverse_mass import mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
@@ -56,12 +58,13 @@ class Terms:
     """The robot at a state: n constraints.
 
     Attributes:
-        M: mass matrix; r: joint forces less the bias, M vd = r where nothing touches.
+        M: mass matrix; M_inverse; r: joint forces less the bias, M vd = r where nothing touches.
         gap: (n,) [m or rad]; J: rows of the rates, (n, 3, nv), normal first; c: what they have without vd, (n, 3).
         place: of the contacts in the world (n, 3); axes: normal and tangents there (n, 3, 3).
     """
 
     M: np.ndarray
+    M_inverse: np.ndarray
     r: np.ndarray
     gap: np.ndarray
     J: np.ndarray
@@ -106,8 +109,10 @@ class TermsKernel:
     def __init__(self, model: StepModel):
         self.model = model
         self.constraints = constraints_of(model)
-        self._contacts = sum(c.is_contact for c in self.constraints)
-        self._stops = _stops(model)
+        n, nv = len(self.constraints), model.robot.nv
+        shapes: list[tuple[int, ...]] = [(nv, nv), (nv, nv), (nv,), (n,), (n, 3, nv), (n, 3), (n, 3), (n, 3, 3)]
+        ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
+        self._parts = list(zip([0, *ends], ends, shapes, strict=False))
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -122,24 +127,18 @@ class TermsKernel:
 
         return kernel_from_function(run, shapes, name=f"event-driven terms of {robot.name}")
 
+    @cached_property
+    def moves(self) -> np.ndarray:
+        """Whether a constraint can move along its normal and its tangents, (n, 3): in a plane, not all can."""
+        robot = self.model.robot
+        rest = np.zeros(robot.nv), np.zeros(robot.nu)
+        rows = [self(0.0, q, *rest).J for q in robot.random(0, batch=3)]
+        return np.any(np.array(rows) != 0, axis=(0, 3))
+
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Terms:
-        nv, n = self.model.robot.nv, self._contacts
         arguments = (np.array(float(t)), q, v, u) if self.model.robot.nu else (np.array(float(t)), q, v)
-        flat = np.asarray(self.kernel(*arguments), dtype=float)
-        sizes = [nv * nv, nv, n, 3 * n * nv, 3 * n, 3 * n, 9 * n]
-        M, r, gap, J, c, place, axes = np.split(flat, np.cumsum(sizes)[:-1])
-        stops = len(self._stops)
-        whole = n + stops
-        rows, rest = np.zeros((whole, 3, nv)), np.zeros((whole, 3))
-        rows[:n], rest[:n] = J.reshape(n, 3, nv), c.reshape(n, 3)
-        gaps, places = np.concatenate([gap, np.zeros(stops)]), np.zeros((whole, 3))
-        frames = np.zeros((whole, 3, 3))
-        places[:n], frames[:n] = place.reshape(n, 3), axes.reshape(n, 3, 3)
-        for k, (_, side, at_q, at_v, limit) in enumerate(self._stops, start=n):
-            sign = 1.0 if side == "lower" else -1.0
-            rows[k, 0, at_v] = sign
-            gaps[k] = sign * (q[at_q] - limit)
-        return Terms(M.reshape(nv, nv), r, gaps, rows, rest, places, frames)
+        flat = self.kernel(*arguments)
+        return Terms(*(flat[a:b].reshape(shape) for a, b, shape in self._parts))
 
 
 def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[Any]) -> list[Scalar]:
@@ -156,11 +155,20 @@ def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[An
     moving = {e: rate for e, rate in zip(q, rates, strict=True) if isinstance(e, Expr)}
     J: list[Scalar] = []
     c: list[Scalar] = []
+    # of contacts; the rows of stops are constant
     for gap, (u1, u2) in zip(gaps, slips, strict=True):
         for rate in (_rate(gap, moving), u1, u2):
             J += adjoints([rate], [1], v) if isinstance(rate, Expr) else [0] * n
             c.append(_rate(rate, moving))
-    return [*M, *r, *gaps, *J, *c, *places, *axes]
+    for _, side, at_q, at_v, limit in _stops(model):
+        sign = 1 if side == "lower" else -1
+        gaps.append(sign * (q[at_q] - limit))
+        J += [sign if d == at_v else 0 for d in range(n)] + [0] * (2 * n)
+        c += [0] * 3
+        places += [0] * 3
+        axes += [0] * 9
+    inverse = [x for row in mass_matrix_inverse.algorithm(robot, q) for x in row]
+    return [*M, *inverse, *r, *gaps, *J, *c, *places, *axes]
 
 
 def _rate(x: Scalar, moving: dict[Expr, Scalar]) -> Scalar:
