@@ -39,6 +39,14 @@ def test_forms(capsys: pytest.CaptureFixture[str], form: str, sign: str) -> None
     assert sign in out
 
 
+def test_forms_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("latex", "markdown", "python", "c", "matlab"):
+        by_name = run(capsys, "equations", "pendulum", "--format", form)
+        assert by_name == run(capsys, "equations", "pendulum", f"--{form}")
+        assert by_name == run(capsys, "equations", "pendulum", f"--{form}", "--format", form)
+    assert run(capsys, "equations", "pendulum", "--format", "text") == run(capsys, "equations", "pendulum")
+
+
 def test_python_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """M = m (l/2)^2 + I of the shipped pendulum, 0.75 kg m^2, from the printed source."""
     _, out, _ = run(capsys, "equations", "pendulum", "--python")
@@ -65,6 +73,9 @@ def test_symbols_names_and_methods(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("arguments, message", [
     (("pendulumm",), "did you mean 'pendulum'"),
     (("pendulum", "--latex", "--c"), "--latex and --c are two forms"),
+    (("pendulum", "--latex", "--format", "c"), "--latex and --format c are two forms; choose one"),
+    (("pendulum", "--format", "latx"), "--format: no form named 'latx'; did you mean 'latex'"),
+    (("pendulum", "--format", "html"), "valid: 'text', 'latex', 'markdown', 'python', 'c', 'matlab'"),
     (("pendulum", "--method", "euler"), "no method named 'euler'"),
     (("pendulum", "--symbols", "m_rot"), "did you mean 'm_rod'"),
     (("pendulum", "--symbols", "a,,b"), "nothing between two commas"),

@@ -315,3 +315,16 @@ def test_kernels_in_float32_know_how_coarse_they_are() -> None:
     expected = pliant.constrained_dynamics(robot, q, zero, zero, contacts=CORNERS)
     # forces of 5 N, conditions up to 1e2 of 6e-8
     np.testing.assert_allclose(found.f, expected.f, atol=1e-3)
+
+
+def test_what_is_not_a_number_has_no_rank() -> None:
+    """In a batch, the others keep theirs."""
+    robot = box()
+    q = np.stack([robot.neutral(), robot.neutral()])
+    q[1, 4] = np.nan
+    zero = np.zeros(6)
+    for contacts in (("c0",), CORNERS):
+        found = pliant.constrained_dynamics(robot, q, zero, zero, contacts=contacts)
+        np.testing.assert_array_equal(found.rank, [min(6, 3 * len(contacts)), 0])
+        assert np.isnan(found.vd[1]).any() and np.isfinite(found.vd[0]).all()
+        np.testing.assert_array_equal(pliant.contact_rank(robot, q, contacts=contacts), found.rank)

@@ -65,10 +65,43 @@ def test_shapes_and_options_that_do_not_fit() -> None:
     with pytest.raises(PliantError, match="missing a required argument: 'contacts'"):
         pliant.constrained_dynamics(robot, q, v, v)
     with pytest.raises(PliantError, match="are options"):
-        pliant.contact_rank(robot, q, contacts=["c1"])
+        pliant.contact_rank(robot, q, contacts={"c1"})
     with pytest.raises(ContactError, match="no axes named 'body'; valid: 'world', 'local'"):
         pliant.contact_jacobian(robot, q, contacts=("c1",), axes="body")
     with pytest.raises(KernelError, match="f"):
         pliant.contact_wrench(robot, q, np.zeros(4), contacts=("c1",))
     with pytest.raises(ContactError, match="restitution is 2; above 1"):
         pliant.impact_velocity(robot, q, v, contacts=("c1",), restitution=2)
+
+
+def test_lists_are_as_good_as_tuples() -> None:
+    robot = box()
+    q, rest = robot.random(3), np.zeros(6)
+    expected = pliant.contact_jacobian(robot, q, contacts=("c0", ("c1", "xz ry")))
+    for contacts in (["c0", ["c1", "xz ry"]], ["c0", ("c1", ["x", "z", "ry"])], ("c0", ("c1", ("xz", "ry")))):
+        np.testing.assert_array_equal(pliant.contact_jacobian(robot, q, contacts=contacts), expected)
+        kernel = pliant.compile(pliant.contact_jacobian, robot, contacts=contacts)
+        np.testing.assert_array_equal(kernel(q), expected)
+    held = pliant.constrained_dynamics(robot, q, rest, rest, contacts=["c0", "c1"])
+    options = {"contacts": ["c0", "c1"], "normal": [0, 0, 1]}
+    margins = pliant.friction_margins(robot, q, held.f, friction=[0.5, 0.7], **options)
+    again = pliant.friction_margins(robot, q, held.f, friction=(0.5, 0.7), contacts=("c0", "c1"))
+    np.testing.assert_array_equal(margins, again)
+    with pytest.raises(ContactError, match=r"contact \('c1', \('x', 3\)\) is neither"):
+        pliant.contact_jacobian(robot, q, contacts=[("c1", ["x", 3])])
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "message"),
+    [
+        (-1, "tolerance is -1; it must be 0 or more"),
+        ("a", "tolerance is 'a' of type str"),
+        (float("nan"), "tolerance is nan; it must be finite"),
+        (1, "tolerance is 1; it is a share, below 1"),
+    ],
+)
+@pytest.mark.parametrize("function", [pliant.contact_rank, pliant.orthogonal_projector, pliant.static_torques])
+def test_tolerances_that_are_none(function, tolerance, message: str) -> None:
+    robot = box()
+    with pytest.raises(ContactError, match=message):
+        function(robot, robot.neutral(), contacts="c0", tolerance=tolerance)

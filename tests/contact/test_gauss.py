@@ -111,3 +111,15 @@ def test_without_the_solver_the_error_says_what_to_install(monkeypatch: pytest.M
     robot = box()
     with pytest.raises(ContactError, match=r"pip install pliant\[qp\]"):
         pliant.unilateral_impact(robot, robot.neutral(), np.zeros(6), contacts=CORNERS)
+
+
+@pytest.mark.parametrize("contacts", [("c9",), (), 5, {"c0": "xyz"}])
+def test_errors_name_the_function_that_was_called(contacts) -> None:
+    robot = box()
+    q, zero = robot.neutral(), np.zeros(6)
+    with pytest.raises(ContactError, match=r"^gauss_acceleration: .*contact"):
+        pliant.gauss_acceleration(robot, q, zero, zero, contacts=contacts)
+    with pytest.raises(ContactError, match=r"^unilateral_impact: .*contact"):
+        pliant.unilateral_impact(robot, q, zero, contacts=contacts)
+    with pytest.raises(ContactError, match=r"^unilateral_impact: no axes named 'body'"):
+        pliant.unilateral_impact(robot, q, zero, contacts="c0", axes="body")

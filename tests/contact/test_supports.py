@@ -180,3 +180,33 @@ def test_bad_input_is_named() -> None:
     quadruped, stand = standing()
     with pytest.raises(ContactError, match=r"none of the contacts .* is on body 'trunk'"):
         pliant.contact_wrench(quadruped, stand, f, contacts=FEET, body="trunk")
+
+
+def test_without_contacts_others_do() -> None:
+    robot, q = standing()
+    rest = np.zeros(robot.nv)
+    with pytest.raises(ContactError, match="without any, see gravity_forces"):
+        pliant.static_torques(robot, q, contacts=())
+    with pytest.raises(ContactError, match="without any, see inverse_dynamics"):
+        pliant.contact_inverse_dynamics(robot, q, rest, rest, contacts=[])
+
+
+def test_pressure_needs_the_normal_direction() -> None:
+    robot = box()
+    q = robot.neutral()
+    flat = (("c0", "xy"), ("c1", "xy rz"))
+    message = r"contact 'c0' is not held along the normal \(0, 0, 1\), so that nothing presses; hold 'z', too"
+    with pytest.raises(ContactError, match=f"center_of_pressure: {message}"):
+        pliant.center_of_pressure(robot, q, np.ones(5), contacts=flat)
+    with pytest.raises(ContactError, match=f"friction_margins: {message}"):
+        pliant.friction_margins(robot, q, np.ones(5), contacts=(*flat[:1], "c1"), friction=0.5)
+    with pytest.raises(ContactError, match=r"hold 'xyz', too"):
+        pliant.friction_margins(robot, q, np.ones(1), contacts=(("c0", "rx"),), axes="local", friction=0.5)
+    # along x they do press, and one that presses is enough
+    assert np.isfinite(pliant.center_of_pressure(robot, q, np.ones(5), contacts=flat, normal=(1, 0, 0))).all()
+    assert np.isfinite(pliant.center_of_pressure(robot, q, np.ones(5), contacts=(*flat[:1], "c1"))).all()
+
+
+def test_where_nothing_presses_the_centre_is_not_a_number() -> None:
+    robot = box()
+    assert np.isnan(pliant.center_of_pressure(robot, robot.neutral(), np.zeros(12), contacts=CORNERS)).all()

@@ -129,7 +129,7 @@ def test_robots_and_their_kernels_are_let_go() -> None:
 def test_options_that_cannot_be_options() -> None:
     robot = load("two_link_arm")
     with pytest.raises(PliantError, match="plain values"):
-        frame_pose(robot, robot.neutral(), ["tip"])
+        frame_pose(robot, robot.neutral(), {"tip"})
 
 
 def test_arguments_that_make_no_sense() -> None:

@@ -187,7 +187,22 @@ def test_parameters_are_those_that_occur() -> None:
         "I_rod_yy": 0.1875, "c_rod": 0.75, "g": 9.81, "m_rod": 1,
     }  # fmt: skip
     assert eq.M.subs(eq.parameters)[0] == pytest.approx(0.75, rel=1e-15)
-    assert pliant.equations(small.pendulum()).parameters == {g: None, l: None, m: None}
+
+
+def test_parameters_without_a_number_stand_for_themselves() -> None:
+    eq = pliant.equations(small.pendulum())
+    assert eq.parameters == {g: g, l: l, m: m}
+    assert eq.M.subs(eq.parameters) == eq.M
+    assert eq.text().splitlines()[-1] == "q: hinge, u: hinge"
+    assert "| $m$ |" not in eq.markdown()
+    assert "*, g, l, m)" in eq.python()
+    # some with numbers, some without
+    builder = pliant.RobotBuilder("bob").gravity(0, 0, -9.81).body("bob", mass=m, com=(0, 0, -0.5))
+    bob = builder.joint("hinge", "revolute", "world", "bob", axis=(0, 1, 0)).build()
+    mixed = pliant.equations(bob, parameters="gravity")
+    assert mixed.parameters == {m: m, mixed.symbols["g"]: 9.81}
+    expected = 0.5 * 9.81 * m * sympy.sin(mixed.q[0])
+    assert (mixed.g.subs(mixed.parameters)[0] / expected).evalf() == pytest.approx(1, rel=1e-15)
 
 
 def test_parameters_by_name() -> None:

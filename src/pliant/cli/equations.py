@@ -4,14 +4,18 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.errors import PliantError
+from pliant.errors import PliantError, unknown_name
 
-__all__ = ["printed_equations"]
+__all__ = ["FORMS", "printed_equations"]
+
+FORMS = ("text", "latex", "markdown", "python", "c", "matlab")
+"""What equations can be printed as."""
 
 
 def printed_equations(
     source: str,
     forms: Sequence[str],
+    form: str | None = None,
     *,
     method: str,
     symbols: str | None,
@@ -24,12 +28,12 @@ def printed_equations(
 
     Args:
         source: a robot's name or file.
-        forms: at most one of "latex", "markdown", "python", "c" and "matlab".
+        forms: those of `FORMS` that are asked for by an option of their own, at most one.
+        form: the one that is asked for by name; both may name the same.
         symbols, names: as the user writes them, with commas.
         is_raw: whether formulas stay as the algorithm gives them, which is quick.
     """
-    if len(forms) > 1:
-        raise PliantError(f"--{forms[0]} and --{forms[1]} are two forms; choose one")
+    chosen = _form(forms, form)
     from pliant.formats import load
     from pliant.symbolic import equations
 
@@ -38,9 +42,18 @@ def printed_equations(
     found = equations(
         robot, method, parameters=_symbols(symbols), names=_names(names), rotations=rotations, simplify=simplify
     )  # fmt: skip
-    if forms:
-        return getattr(found, forms[0])()
+    if chosen != "text":
+        return getattr(found, chosen)()
     return found.text(width=shutil.get_terminal_size((100, 24)).columns)
+
+
+def _form(forms: Sequence[str], form: str | None) -> str:
+    if form is not None and form not in FORMS:
+        raise PliantError("--format: " + unknown_name("form", form, FORMS))
+    asked = [f"--{name}" for name in forms if name != form] + ([f"--format {form}"] if form else [])
+    if len(asked) > 1:
+        raise PliantError(f"{asked[0]} and {asked[1]} are two forms; choose one")
+    return form or (forms[0] if forms else "text")
 
 
 def _symbols(given: str | None) -> Any:

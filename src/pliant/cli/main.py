@@ -33,6 +33,9 @@ def equations(
     python: Annotated[bool, typer.Option("--python", help="as a Python function")] = False,
     c: Annotated[bool, typer.Option("--c", help="as a C function")] = False,
     matlab: Annotated[bool, typer.Option("--matlab", help="as a Matlab function")] = False,
+    format: Annotated[
+        str | None, typer.Option(help="text, latex, markdown, python, c or matlab: the same by name")
+    ] = None,
     method: Annotated[str, typer.Option(help="newton-euler, projected or lagrange")] = "newton-euler",
     symbols: Annotated[
         str | None,
@@ -53,7 +56,7 @@ def equations(
     forms = {"latex": latex, "markdown": markdown, "python": python, "c": c, "matlab": matlab}
     chosen = [form for form, is_chosen in forms.items() if is_chosen]
     text = printed_equations(
-        robot, chosen, method=method, symbols=symbols, names=names, rotations=rotations, base=base, is_raw=raw
+        robot, chosen, format, method=method, symbols=symbols, names=names, rotations=rotations, base=base, is_raw=raw
     )  # fmt: skip
     typer.echo(text)
 

@@ -7,7 +7,7 @@ from typing import Any
 from pliant.errors import ContactError
 from pliant.scalar import is_constant
 
-__all__ = ["check_at_least", "check_finite", "check_friction", "check_restitution", "function_name"]
+__all__ = ["check_at_least", "check_finite", "check_friction", "check_restitution", "check_tolerance", "function_name"]
 
 
 def check_finite(owner: str, name: str, value: Any) -> None:
@@ -40,6 +40,15 @@ def check_restitution(owner: str, value: Any) -> None:
     check_at_least(owner, "restitution", value, 0)
     if is_constant(value) and value > 1:
         raise ContactError(f"{owner}: restitution is {value}; above 1, an impact would add energy")
+
+
+def check_tolerance(owner: str, value: Any) -> None:
+    """A share of squares: None, or 0 and more, but below 1."""
+    if value is None:
+        return
+    check_at_least(owner, "tolerance", value, 0)
+    if is_constant(value) and value >= 1:
+        raise ContactError(f"{owner}: tolerance is {value}; it is a share, below 1")
 
 
 def function_name(function: Callable[..., Any]) -> str:

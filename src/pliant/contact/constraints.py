@@ -1,8 +1,9 @@
 """What is held still: contacts at frames, and loops, given by name.
 
-Contacts are a tuple with an entry for each: the name of a frame, body or joint, whose origin then stays where
+Contacts are a tuple or list with an entry for each: the name of a frame, body or joint, whose origin then stays where
 it is; or a pair of such a name and the directions in which it is held, of ``x y z`` (moving) and ``rx ry rz``
-(turning), as in ``("lf_foot", ("hand", "xz ry"))``; or the name of one of the robot's closures.
+(turning), as in ``("lf_foot", ("hand", "xz ry"))`` or ``["lf_foot", ("hand", ["x", "z", "ry"])]``; or the name of one
+of the robot's closures.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,9 @@ from pliant.errors import ContactError, unknown_name
 from pliant.robot import Closure, Robot
 from pliant.spatial import Transform
 
-__all__ = ["AXES", "Constraint", "Contacts", "check_axes", "constraints_of", "row_count", "row_names"]
+__all__ = ["AXES", "Constraint", "Contacts", "check_axes", "constraints_of", "no_contacts", "row_count", "row_names"]
 
-Contacts = str | tuple[str | tuple[str, str], ...]
+Contacts = str | Sequence[str | tuple[str, str | Sequence[str]]]
 
 AXES = ("world", "local")
 """Whose axes directions are along: the world's, or those of the frame that is held."""
@@ -62,7 +63,7 @@ def constraints_of(robot: Robot, contacts: Contacts) -> tuple[Constraint, ...]:
     if not isinstance(entries, tuple | list):
         raise ContactError(f"contacts are {contacts!r}; give a tuple of frames, as in contacts=('lf_foot', 'rf_foot')")
     if not entries:
-        raise ContactError(f"no contacts are given for robot {robot.name!r}; without any, see forward_dynamics")
+        raise no_contacts(robot, "forward_dynamics")
     found: list[Constraint] = []
     for name, directions in map(_entry, entries):
         made = _constraint(robot, name, directions)
@@ -73,6 +74,11 @@ def constraints_of(robot: Robot, contacts: Contacts) -> tuple[Constraint, ...]:
                 raise ContactError(f"contact {name!r} is held {what}twice; name each contact once")
         found.append(made)
     return tuple(found)
+
+
+def no_contacts(robot: Robot, instead: str) -> ContactError:
+    """The error for an empty tuple; ``instead`` is the function for a robot without contacts."""
+    return ContactError(f"no contacts are given for robot {robot.name!r}; without any, see {instead}")
 
 
 def row_count(robot: Robot, contacts: Contacts) -> int:
@@ -98,8 +104,11 @@ def check_axes(axes: Any) -> None:
 def _entry(entry: Any) -> tuple[str, str | None]:
     if isinstance(entry, str):
         return entry, None
-    if isinstance(entry, tuple | list) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
-        return entry[0], entry[1]
+    if isinstance(entry, tuple | list) and len(entry) == 2 and isinstance(entry[0], str):
+        name, directions = entry
+        parts = [directions] if isinstance(directions, str) else directions
+        if isinstance(parts, tuple | list) and all(isinstance(part, str) for part in parts):
+            return name, " ".join(parts)
     raise ContactError(f"contact {entry!r} is neither the name of a frame nor a pair as ('hand', 'xyz rx')")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.contact.checks import check_at_least, check_friction
 from pliant.contact.constraint_rows import contact_bias, contact_jacobian
-from pliant.contact.constraints import Constraint, Contacts, constraints_of
+from pliant.contact.constraints import Constraint, Contacts, check_axes, constraints_of
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.composite_inertia import mass_matrix
 from pliant.errors import ContactError
@@ -84,6 +84,7 @@ def gauss_acceleration(
         friction: coefficient mu.
         facets: of the pyramid, 3 or more.
     """
+    contacts = _held("gauss_acceleration", robot, contacts, axes)
     options = {"contacts": contacts, "axes": axes}
     q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
     free = forward_dynamics(robot, q, v, tau)
@@ -118,6 +119,7 @@ def unilateral_impact(
         v: velocity before, nv [rad/s or m/s].
         contacts, axes, friction, facets: as for `gauss_acceleration`.
     """
+    contacts = _held("unilateral_impact", robot, contacts, axes)
     q, v = (np.asarray(x, float) for x in (q, v))
     J = contact_jacobian(robot, q, contacts=contacts, axes=axes)
     M = mass_matrix(robot, q)
@@ -128,6 +130,16 @@ def unilateral_impact(
     after, impulse, _ = _solved(robot, M, J, v, np.einsum("...rd,...d->...r", J, v), edges, is_free)
     energy = [0.5 * np.einsum("...r,...rc,...c->...", x, M, x) for x in (v, after)]
     return UnilateralImpact(after, impulse, energy[0] - energy[1])
+
+
+def _held(owner: str, robot: Robot, contacts: Contacts, axes: str) -> Contacts:
+    """The contacts, if they and the axes are such; errors name the function that was called."""
+    try:
+        check_axes(axes)
+        constraints_of(robot, contacts)
+    except ContactError as error:
+        raise ContactError(f"{owner}: {error}") from None
+    return contacts
 
 
 def _shape(robot: Robot, contacts: Contacts) -> tuple[int, int]:

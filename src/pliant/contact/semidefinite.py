@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from pliant.contact.checks import check_tolerance
 from pliant.scalar import maximum, select
 
 __all__ = ["TOLERANCE", "PlainFactor", "SemidefiniteFactor"]
@@ -24,6 +25,9 @@ Matrix = list[list[Scalar]]
 
 TOLERANCE = 1e-10
 """A row depends on others if all but this share of its square is along them, which is an angle of 1e-5 rad."""
+
+# of numbers that are not one, no comparison holds; squares of rows are far below this
+_NUMBER = 1e30
 
 # the same, at least, where numbers are too coarse to tell one and one more such share apart: in float32
 _COARSE = 1e-4
@@ -68,7 +72,7 @@ class SemidefiniteFactor:
     """G = C D C^T of a symmetric matrix without negative eigenvalues, from its lower triangle.
 
     Attributes:
-        rank: how many rows do not depend on the others.
+        rank: how many rows do not depend on the others; 0 where the matrix is not a number.
         picked: for each step, one for its pivot row and zero for the others.
         columns: those of C, one for each step.
         D_inverse: zero for the steps that come after the rank.
@@ -91,6 +95,7 @@ class SemidefiniteFactor:
                 row that is zero but for rounding would else be as good as any.
             most: a rank that it cannot exceed.
         """
+        check_tolerance("contacts", tolerance)
         self.size = len(G)
         self._tolerance = tolerance
         self._can_be_full = most is None or most >= self.size
@@ -105,10 +110,12 @@ class SemidefiniteFactor:
         # rows are weighed a little less one after the other, so that no two are the largest at once
         share = [(1 - _UNEQUAL * r) * _inverse(maximum(G[r][r], least[r])) for r in range(self.size)]
         left = [list(row[: r + 1]) for r, row in enumerate(G)]
-        self.rank: Scalar = 0
+        self._count: Scalar = 0
         self._share_left: Scalar = TOLERANCE if tolerance is None else tolerance
         for _ in range(self.size if most is None else min(most, self.size)):
             self._step(left, share)
+        is_number = sum((G[r][r] for r in range(self.size)), 0) <= _NUMBER
+        self.rank: Scalar = select(is_number, self._count, 0)
 
     def _take(self, plain: PlainFactor) -> None:
         n = range(self.size)
@@ -136,7 +143,7 @@ class SemidefiniteFactor:
         for r in n:
             for s in range(r + 1):
                 left[r][s] = left[r][s] - C[r] * column[s]
-        self.rank = self.rank + select(depends, 0, 1)
+        self._count = self._count + select(depends, 0, 1)
         self.picked.append(picked)
         self.columns.append(C)
         self.D_inverse.append(D_inverse)
@@ -148,7 +155,7 @@ class SemidefiniteFactor:
         plain = self._plain.solve(b)
         if self._tolerance is None:
             return plain
-        is_full = self.rank > self.size - 0.5
+        is_full = self._count > self.size - 0.5
         return [select(is_full, x, y) for x, y in zip(plain, self._least(b), strict=True)]
 
     def _least(self, b: Sequence[Scalar]) -> list[Scalar]:

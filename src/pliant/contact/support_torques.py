@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pliant.contact.constraints import Contacts
+from pliant.contact.constraints import Contacts, no_contacts
 from pliant.contact.orthogonal import HeldSpace
 from pliant.contact.semidefinite import TOLERANCE, SemidefiniteFactor
 from pliant.dynamics.functions import robot_function
@@ -66,6 +66,8 @@ def contact_inverse_dynamics(
         actuated: names of the joints that motors drive; None for those that have one.
         tolerance: as for `orthogonal_projector`.
     """
+    if not contacts:
+        raise no_contacts(robot, "inverse_dynamics")
     wanted = newton_euler(robot, q, v, vd)
     return _supported(robot, q, wanted, contacts, axes, actuated, tolerance)
 
@@ -86,6 +88,8 @@ def static_torques(
         q: configuration, nq [rad or m].
         contacts, axes, actuated, tolerance: as for `contact_inverse_dynamics`.
     """
+    if not contacts:
+        raise no_contacts(robot, "gravity_forces")
     zero = [0] * robot.nv
     return _supported(robot, q, newton_euler(robot, q, zero, zero), contacts, axes, actuated, tolerance)
 

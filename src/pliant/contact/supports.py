@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pliant.contact.checks import check_friction
 from pliant.contact.constraint_rows import Held, held_constraints
-from pliant.contact.constraints import Contacts, row_count
+from pliant.contact.constraints import Constraint, Contacts, constraints_of, row_count
 from pliant.dynamics.functions import robot_function_of
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import ContactError
@@ -79,15 +79,18 @@ def center_of_pressure(
 
     p = sum_i (f_n,i p_i + n x m_i) / sum_i f_n,i, with p_i the places of the contacts, f_n,i = n . f_i and m_i their
     moments. If contacts are in one plane across n, the moment of all of them about p has no part in the plane, and p is
-    between them unless one pulls. Where nothing pushes, it is not a number.
+    between them unless one pulls. Where nothing pushes, as with f = 0, it is not a number (NaN).
 
     Args:
         q: configuration, nq [rad or m].
         f: forces at the contacts, m [N or N m].
-        contacts, axes, body: as for `contact_wrench`.
+        contacts, axes, body: as for `contact_wrench`; one of them at least holds a direction along the normal.
         normal: of the plane, a unit vector.
     """
     n = _unit(normal)
+    frames = _frames(robot, contacts, body)
+    if frames and not any(_can_press(c, axes, n) for c in frames):
+        raise _no_normal("center_of_pressure", frames[0], axes, n)
     total: Scalar = 0
     weighted = Vector.zero()
     for push in _pushes(robot, q, f, contacts, axes, body):
@@ -104,7 +107,7 @@ def friction_margins(
     f: Sequence[Scalar],
     *,
     contacts: Contacts,
-    friction: float | tuple[float, ...],
+    friction: float | Sequence[float],
     axes: str = "world",
     normal: tuple[float, float, float] = _UP,
 ) -> list[Scalar]:
@@ -115,13 +118,17 @@ def friction_margins(
     Args:
         q: configuration, nq [rad or m].
         f: forces at the contacts, m [N or N m].
-        contacts, axes: as for `contact_jacobian`; closures have no margin and are left out.
+        contacts, axes: as for `contact_jacobian`; each holds a direction along the normal. Closures have no margin
+            and are left out.
         friction: coefficient mu, one for all or one for each.
         normal: of the ground, a unit vector.
     """
     n = _unit(normal)
+    for c in _frames(robot, contacts, None):
+        if not _can_press(c, axes, n):
+            raise _no_normal("friction_margins", c, axes, n)
     pushes = _pushes(robot, q, f, contacts, axes, None)
-    mu = friction if isinstance(friction, tuple) else (friction,) * len(pushes)
+    mu = friction if isinstance(friction, tuple | list) else (friction,) * len(pushes)
     if len(mu) != len(pushes):
         raise ContactError(f"friction_margins: {len(mu)} coefficients for {len(pushes)} contacts; give one for each")
     for value in mu:
@@ -132,6 +139,27 @@ def friction_margins(
         along = push.force - n * pressing
         margins.append(most * pressing - sqrt(along.dot(along)))
     return margins
+
+
+def _frames(robot: Robot, contacts: Contacts, body: str | None) -> list[Constraint]:
+    """The contacts of a body that are no closures."""
+    wanted = None if body is None else robot.mechanism.body(body)[0]
+    return [c for c in constraints_of(robot, contacts) if not c.is_closure and wanted in (None, c.a)]
+
+
+def _can_press(c: Constraint, axes: str, n: Vector) -> bool:
+    """Whether a contact may push along n; in its own axes that depends on q, and any direction of moving may."""
+    parts = list(n)
+    return any(k < 3 and (axes == "local" or not is_constant(parts[k]) or parts[k] != 0) for k in c.directions)
+
+
+def _no_normal(owner: str, c: Constraint, axes: str, n: Vector) -> ContactError:
+    parts = [abs(x) if is_constant(x) else 0 for x in n]
+    missing = "xyz" if axes == "local" else "xyz"[parts.index(max(parts))]
+    return ContactError(
+        f"{owner}: contact {c.name!r} is not held along the normal {tuple(n)}, so that nothing presses; hold "
+        f"{missing!r}, too"
+    )
 
 
 def _pushes(

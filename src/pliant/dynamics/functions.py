@@ -92,7 +92,7 @@ class RobotFunction:
         missing: list[str] = []
         for name, value in list(bound.arguments.items())[1:]:
             if name not in ARRAYS and name not in self.own_arrays:
-                options[name] = value
+                options[name] = _fixed(value)
             elif value is not None:
                 arrays[name] = value
             elif self.signature.parameters[name].default is inspect.Parameter.empty:
@@ -158,6 +158,7 @@ def compile(
     """
     algorithm = function.algorithm if isinstance(function, RobotFunction) else function
     own = function.own_arrays if isinstance(function, RobotFunction) else {}
+    options = {name: _fixed(value) for name, value in options.items()}
     shapes = {name: shape(robot, options) for name, shape in own.items()} | dict(shapes or {})
     arrays, options = array_shapes(algorithm, robot, shapes, options)
     return _kernel(function, algorithm, robot, arrays, options, precision=precision, threads=threads)
@@ -208,6 +209,13 @@ def is_symbolic(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(is_symbolic(v) for v in value)
     return isinstance(value, Expr) or hasattr(value, "free_symbols")
+
+
+def _fixed(option: Any) -> Any:
+    """An option with tuples for its lists: kernels are looked up by options, so that these must not change."""
+    if isinstance(option, list) or type(option) is tuple:
+        return tuple(_fixed(part) for part in option)
+    return option
 
 
 def _as_lists(value: Any) -> Any:

@@ -74,7 +74,8 @@ def _program(eq: "Equations", name: str | None) -> Program:
     rest = flat[n * n :]
     return Program(
         _function_name(name or eq.robot.name),
-        shown(own.q), shown(own.v), shown(own.u), [names[s] for s in eq.parameters], list(eq.parameters.values()),
+        shown(own.q), shown(own.v), shown(own.u), [names[s] for s in eq.parameters],
+        [None if x is s else x for s, x in eq.parameters.items()],
         own.t in used, [(str(s), e.xreplace(known)) for s, e in shared], outputs, M,
         rest[:n], rest[n : 2 * n], rest[2 * n :],
     )  # fmt: skip

@@ -43,7 +43,8 @@ class Equations:
         b: Coriolis and centrifugal forces, nv: C v.
         g: gravity forces, nv.
         Q: the right side, nv: torques of motors, minus springs, damping and friction at the joints.
-        parameters: the robot's symbols that occur, each with its number, or None if it never had one.
+        parameters: the robot's symbols that occur, each with its number, or with itself if it never had one; so
+            ``M.subs(eq.parameters)`` puts in the numbers that there are.
     """
 
     robot: Robot
@@ -53,7 +54,7 @@ class Equations:
     b: Any
     g: Any
     Q: Any
-    parameters: dict[Any, float | None]
+    parameters: dict[Any, Any]
     _tidy: Tidy = field(compare=False)
 
     @property
@@ -228,7 +229,7 @@ def equations(
         occurring = symbols_of(e for part in parts for e in part)
     M, b, g, Q = parts
     return Equations(
-        robot, method, coordinates, M, b, g, Q, {s: values.get(s) for s in known if s in occurring}, tidy
+        robot, method, coordinates, M, b, g, Q, {s: values.get(s, s) for s in known if s in occurring}, tidy
     )  # fmt: skip
 
 

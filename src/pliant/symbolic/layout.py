@@ -131,7 +131,7 @@ def _text(eq: "Equations", page: Page, width: int) -> str:
     if writer.short:
         lines += _listed([f"{short} = {full}" for short, full in sorted(writer.short.items(), key=_by_digits)], width)
     lines += _listed([f"{s.name}: {what}" for s, what in _symbols(eq)], width)
-    lines += _listed([f"{s.name} = {value:.6g}" for s, value in eq.parameters.items() if value is not None], width)
+    lines += _listed([f"{s.name} = {value:.6g}" for s, value in eq.parameters.items() if value is not s], width)
     return "\n".join(lines).rstrip()
 
 
@@ -243,7 +243,7 @@ def markdown_of(eq: "Equations", width: int) -> str:
     if meant:
         parts.append("with " + ", ".join(meant))
     rows = [(f"${writer.line(s)}$", what) for s, what in _symbols(eq)]
-    rows += [(f"${writer.line(s)}$", f"{value:.6g}") for s, value in eq.parameters.items() if value is not None]
+    rows += [(f"${writer.line(s)}$", f"{value:.6g}") for s, value in eq.parameters.items() if value is not s]
     if rows:
         parts.append("\n".join(["| symbol | |", "|---|---|", *(f"| {s} | {what} |" for s, what in rows)]))
     return "\n\n".join(parts) + "\n"
