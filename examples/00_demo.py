@@ -174,9 +174,9 @@ def hop() -> None:
     log = sim.run(10.0, u=[0.5, 0, 0.2])
     elapsed = time.perf_counter() - begin
     speed = (log["q", "root_joint.x"][-1] - log.between(5, 10)["q", "root_joint.x"][0]) / 5
-    energy = sum(log[f"energy.{part}"] for part in ("kinetic", "potential", "elastic"))
+    energy = log["energy.kinetic"] + log["energy.potential"] + log["energy.elastic"]
     tops = apexes(log["q", "root_joint.z"])
-    print(f"told to go at 0.5 m/s: {len(tops)} hops in 10 s, apex of the body {tops[-1]:.3f} m, {speed:.3f} m/s at the end")
+    print(f"told to go at 0.5 m/s: {len(tops)} hops in 10 s, the body up to {tops[-1]:.3f} m, at last {speed:.3f} m/s")
     print(f"energy {energy[-1]:.1f} J, {10 / elapsed:,.0f} times faster than real time")
     if not abs(speed - 0.5) < 0.05:
         raise SystemExit("the hopper does not follow its command")

@@ -156,10 +156,11 @@ def midpoint_body(
             L[d][e] = x
         factor = Factor(L, list(packed[: robot.nv]), above)
         own = robot_at(*values) if robot_at else robot
-        if not is_linear and linear:
+        if linear is not None and not is_linear:
+            own_linear = linear
             vm = [(a + b) / 2 for a, b in zip(v, v1, strict=True)]
             qm = list(robot.integrate(q, vm, dt[0] / 2))
-            factor = midpoint_factor(own, qm, vm, dt[0], lambda q, v: linear(q, v, *values))
+            factor = midpoint_factor(own, qm, vm, dt[0], lambda q, v: own_linear(q, v, *values))
         residual = midpoint_residual(own, lambda *a: force(*a, *values), t[0], list(q), list(v), dt[0], list(v1))
         change = factor.solve(residual)
         if not is_linear:
