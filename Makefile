@@ -28,9 +28,9 @@ lint: .venv/.installed-dev
 
 bench: .venv/.installed-dev
 	$(RUN) -m bench.dynamics
-	$(RUN) -m bench.contact
 	$(RUN) -m bench.flexible
 	$(RUN) -m bench.laboratory
+	$(RUN) -m bench.contact
 
 docs: .venv/.installed-docs
 	$(RUN) -m mkdocs build --strict

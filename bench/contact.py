@@ -4,7 +4,7 @@
 
 Times are of the processor, per step and robot, the best of several turns. All simulate the same robot: MuJoCo's model
 is made from Pliant's, and its mass matrix, bias forces and points of contact are compared. Robots that stand must carry
-their weight to 3e-3; how fast they sink and their feet slip is in the table. Of MuJoCo's integrators, cones of friction
+their weight to 1e-3; how fast they sink and their feet slip is in the table. Of MuJoCo's integrators, cones of friction
 and search for islands, the fastest for the scene is taken; "hard" has its friction made harder. `--jiminy` installs
 Jiminy, once, in an environment of its own under build/.
 """

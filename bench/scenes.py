@@ -134,8 +134,8 @@ class Standing:
 
     @property
     def holds(self) -> bool:
-        """Whether the robots are up, and the ground carries their weight to 3e-3 (float32 rounds off some of it)."""
-        return 0.85 < self.height < 1.1 and self.force < 3e-3
+        """Whether the robots are up, and the ground carries their weight to 1e-3."""
+        return 0.85 < self.height < 1.1 and self.force < 1e-3
 
     def check(self, who: str) -> None:
         """Refuse to time what does not stand."""
