@@ -4,7 +4,7 @@ They are SymPy's functions: numbers put in give a number, and `doit`, or `writte
 their definitions in their place. This module imports SymPy, and is imported where formulas are made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sympy
@@ -21,13 +21,10 @@ Scalar = Any
 
 
 class _Named(sympy.Function):
-    """A function with a definition."""
+    """A function with a definition: what it stands for, as a formula of its arguments."""
 
     is_commutative = True
-
-    @classmethod
-    def definition(cls, *args: Scalar) -> Scalar:
-        raise NotImplementedError
+    definition: Callable[..., Scalar]
 
     @classmethod
     def eval(cls, *args: Any) -> Any:

@@ -1,6 +1,7 @@
 """Formulas written out, as text or LaTeX, in an order that people use, with places to break long lines."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ HINGE = "\0"
 """Where a piece may be broken after all."""
 
 
-class Writer:
+class Writer(ABC):
     """What text and LaTeX share: the order of terms and factors. A formula is a list of pieces.
 
     Between two pieces a line may be broken; within one, at `HINGE` only, if it is too long for a line. The first
@@ -205,53 +206,69 @@ class Writer:
             return short
         return f"{self._function(name)}({self.line(angle)})"
 
+    @abstractmethod
     def _width(self, text: str) -> int:
-        raise NotImplementedError
+        """How wide a text is printed, in characters."""
 
+    @abstractmethod
     def _space(self, following: str) -> str:
-        raise NotImplementedError
+        """What stands between factors, before ``following``."""
 
+    @abstractmethod
     def _brackets(self, inner: str) -> str:
-        raise NotImplementedError
+        """A text in brackets."""
 
+    @abstractmethod
     def _number(self, number: Any) -> str:
-        raise NotImplementedError
+        """A number."""
 
+    @abstractmethod
     def _symbol(self, symbol: Any) -> str:
-        raise NotImplementedError
+        """A symbol."""
 
+    @abstractmethod
     def _power(self, base: Any, exponent: str) -> str:
-        raise NotImplementedError
+        """A power."""
 
+    @abstractmethod
     def _root(self, e: Any) -> str:
-        raise NotImplementedError
+        """A root."""
 
+    @abstractmethod
     def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
-        raise NotImplementedError
+        """Factors above and below a line."""
 
+    @abstractmethod
     def _short_wave(self, letter: str, digits: str) -> str:
-        raise NotImplementedError
+        """The short name of a sine or cosine."""
 
+    @abstractmethod
     def _function(self, name: str) -> str:
-        raise NotImplementedError
+        """The name of a function."""
 
+    @abstractmethod
     def _size(self, e: Any) -> str:
-        raise NotImplementedError
+        """An absolute value."""
 
+    @abstractmethod
     def _cases(self, cases: Sequence[tuple[str, str]], otherwise: str) -> str:
-        raise NotImplementedError
+        """Cases, and what holds otherwise."""
 
+    @abstractmethod
     def _joined(self, word: str, conditions: Sequence[str]) -> str:
-        raise NotImplementedError
+        """Conditions joined by a word."""
 
+    @abstractmethod
     def _compared(self, sign: str, left: str, right: str) -> str:
-        raise NotImplementedError
+        """A comparison."""
 
+    @abstractmethod
     def _pull(self, is_turn: bool, has_matrix: bool, numbers: str, entry: str) -> str:
-        raise NotImplementedError
+        """The pull of a spring with several axes."""
 
+    @abstractmethod
     def _unknown(self, e: Any) -> str:
-        raise NotImplementedError
+        """What no rule above covers."""
 
 
 def broken(pieces: Sequence[str], width: int, measure: Callable[[str], int] = len) -> list[str]:
