@@ -47,7 +47,10 @@ def test_nan_stays_with_its_robot(function: RobotFunction, robot: Robot) -> None
     found = parts(function(robot, *args))
     for before, after in zip(clean, found, strict=True):
         np.testing.assert_array_equal(after[others], before[others])
-    assert any(np.isnan(after[4]).any() for after in found)
+    # velocities of motors and of one-axis springs do not depend on q
+    by_q = [p for name, p in zip(getattr(found, "_fields", range(len(found))), found, strict=True)
+            if name not in ("motor_velocity", "link_velocity", "deflection_rate")]  # fmt: skip
+    assert all(np.isnan(after[4]).any() for after in by_q)
 
 
 @each_function
