@@ -19,7 +19,7 @@ def fallen(request):
 
 def test_no_event_gains_energy(fallen) -> None:
     _, log = fallen
-    assert len(log.events) >= 8
+    assert len(log.events) >= 7
     assert min(event.energy_lost for event in log.events) >= -1e-12
     for event in log.events:
         at = np.flatnonzero(log.t == event.t)

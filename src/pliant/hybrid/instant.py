@@ -1,5 +1,6 @@
 """A robot at an instant: what moves under which constraints, what may change, and impacts."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +9,7 @@ from pliant.errors import SimulationError
 from pliant.hybrid.law import OPEN, SLIDE, STICK, Problem, Solution, least_solution, solved
 from pliant.hybrid.log import Event
 from pliant.hybrid.mode import Mode
+from pliant.hybrid.spreading import cancelling, spread
 from pliant.hybrid.terms import Terms
 
 if TYPE_CHECKING:
@@ -15,10 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Instant"]
 
+Controls = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
 # what touches [m or rad]; what approaches, what moves apart and what slides [m/s or rad/s]
 _TOUCHING = 1e-8
 _APPROACHING = 1e-9
 _SLIDING = 1e-8
+# slips below count as none: their directions turn faster than steps can follow [m/s]
+_CREEPING = 1e-6
 # a gap counts as open from here [m or rad]
 _OPEN = 1e-10
 _IMPACTS = 20
@@ -44,54 +50,108 @@ class Instant:
         self._first = mode.directions[self.slide]
         self._sign = np.where(mode.passing, -1.0, 1.0)
         self._rubbing = self.slide[self._mu > 0]
+        self._is_stuck = states[self.closed] == STICK
+        self._mu_closed = self.friction[self.closed]
+        self._least_force = 1e-9 * weight
         self._places = np.array([self.constraints[i].holds_place for i in self.stick], dtype=bool)
 
     # ---- smooth motion
 
-    def motion(self, terms: Terms, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations, and forces along normal and tangents, (n, 3), with the constraints of the mode.
+    def motion(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+        """Accelerations with the constraints of the mode.
 
         They are not numbers where friction pushes a sliding contact into the ground.
         """
-        forces = np.zeros((len(self.constraints), 3))
-        slide = self.slide
         if not len(self.closed):
-            return terms.M_inverse @ terms.r, forces
-        held = self._held
+            return terms.M_inverse @ terms.r
+        response, z, _ = self._reaction(terms, v)
+        return terms.M_inverse @ terms.r + response @ z
+
+    def forces(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+        """Along normal and tangents, (n, 3): the least where many fit, or such that friction can bear them."""
+        found = np.zeros((len(self.constraints), 3))
+        if not len(self.closed):
+            return found
+        response, z, shares = self._reaction(terms, v)
+        place = self._placed(z[None], shares)[0]
+        found[self.closed] = place
+        sticks = self._is_stuck
+        margins = np.where(sticks, self._mu_closed * place[:, 0] - np.hypot(place[:, 1], place[:, 2]), place[:, 0])
+        if len(self.closed) > 1 and (margins < 2 * self._least_force).any():
+            rows = self._pushed(terms, shares)
+            null = cancelling(rows @ response)
+            found[self.closed] = spread(place, self._placed(null, shares), self._mu_closed, sticks)
+        return found
+
+    def _reaction(self, terms: Terms, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What unit forces do to v, the forces z along them, and the directions (1, -mu d) of those that slide."""
+        slide, held = self.slide, self._held
         rows = terms.J[held]
-        A, B, c = rows, rows, terms.c[held]
+        A, c = rows, terms.c[held]
         shares = np.ones((len(slide), 3))
         if len(slide):
             shares[:, 1:] = -self._mu[:, None] * self._directions(terms.J[slide, 1:] @ v)
             A = np.concatenate([rows, terms.J[slide, 0]])
-            B = np.concatenate([rows, (shares[:, None] @ terms.J[slide])[:, 0]])
             c = np.concatenate([c, terms.c[slide, 0]])
-        free, response = terms.M_inverse @ terms.r, terms.M_inverse @ B.T
+        response = terms.M_inverse @ self._pushed(terms, shares).T
         W = A @ response
         if len(slide) and W.diagonal()[len(rows) :].min() < 0:
-            return np.full_like(v, np.nan), np.full_like(forces, np.nan)
-        z = least_solution(W, -c - A @ free)
-        forces[held] = z[: len(rows)]
-        forces[slide] = z[len(rows) :, None] * shares
-        return free + response @ z, forces
+            return response, np.full(len(W), np.nan), shares
+        return response, least_solution(W, -c - A @ (terms.M_inverse @ terms.r)), shares
+
+    def _pushed(self, terms: Terms, shares: np.ndarray) -> np.ndarray:
+        """Rows along which forces act: those held, and those that slide."""
+        return np.concatenate([terms.J[self._held], (shares[:, None] @ terms.J[self.slide])[:, 0]])
+
+    def _placed(self, z: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Forces z (p, m) along these rows as forces of the closed constraints, (p, k, 3)."""
+        of, along = self._held
+        full = np.zeros((len(z), len(self.constraints), 3))
+        full[:, of, along] = z[:, : len(of)]
+        full[:, self.slide] = z[:, len(of) :, None] * shares
+        return full[:, self.closed]
+
+    def jammed(self, terms: Terms, v: np.ndarray) -> list[str]:
+        """Names of sliding contacts that friction pushes into the ground, or hardly lets out."""
+        found = []
+        directions = self._directions(terms.J[self.slide, 1:] @ v)
+        for i, d, mu in zip(self.slide, directions, self._mu, strict=True):
+            shares = np.array([1.0, *(-mu * d)])
+            own = terms.J[i, 0] @ terms.M_inverse @ (shares @ terms.J[i])
+            if own < 0.05 * (terms.J[i, 0] @ terms.M_inverse @ terms.J[i, 0]):
+                found.append(self.constraints[i].name)
+        return found
 
     def _directions(self, slip: np.ndarray) -> np.ndarray:
-        """Those of the sliding contacts now, (k, 2)."""
-        speed = np.hypot(slip[:, 0], slip[:, 1])[:, None]
-        return np.where(speed > _SLIDING, slip / np.maximum(speed, 1e-300), self._first)
+        """Those of the sliding contacts now, (k, 2).
+
+        That of the step's start where a contact hardly slides, since there it turns faster than steps can follow, and
+        where it would slide back, which ends the mode.
+        """
+        speed = np.hypot(slip[:, 0], slip[:, 1])
+        follows = (speed > _CREEPING) & ((slip * self._first).sum(axis=1) > 0)
+        return np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+
+    def follow(self, terms: Terms, v: np.ndarray) -> None:
+        """Directions of slides are those of the moment: sliding ends where the slip along them does."""
+        slip = terms.J[self.slide, 1:] @ v
+        speed = np.hypot(slip[:, 0], slip[:, 1])
+        moves = speed > _CREEPING
+        self._first = np.where(moves[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+        self.mode.directions[self.slide] = self._first
 
     def margins(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """What stays positive as long as the mode lasts, (2 n).
 
         First the gap of what is open, the normal force of what is closed; then what friction has left where a contact
-        sticks, and the slip along its first direction where it slides.
+        sticks, and the slip where it slides, along its direction.
         """
         n = len(self.constraints)
         found = np.ones(2 * n)
         found[:n] = self._sign * terms.gap
         if not len(self.closed):
             return found
-        forces = self.motion(terms, v)[1]
+        forces = self.forces(terms, v)
         found[self.closed] = forces[self.closed, 0]
         held, rubbing = self.stick, self._rubbing
         found[n + held] = self.friction[held] * forces[held, 0] - np.hypot(forces[held, 1], forces[held, 2])
@@ -115,7 +175,8 @@ class Instant:
             if abs(open_by).max() < 1e-13:
                 break
             rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
-            q = self.sim.chart(q, _taken_back(terms, rows, open_by), v)[0]
+            # of a straight chain held at both ends, rounding would become angles of its root
+            q = self.sim.chart(q, _taken_back(terms, rows, open_by, weakest=1e-7), v)[0]
             terms = self.sim.terms(t, q, v, u)
         held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         return q, v + _taken_back(terms, held, held @ v)
@@ -123,11 +184,12 @@ class Instant:
     # ---- events
 
     def resolved(
-        self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray, cause: int | None
+        self, t: float, q: np.ndarray, v: np.ndarray, control: Controls, cause: int | None
     ) -> tuple[Event | None, np.ndarray, Mode]:
         """Impacts, and the mode with which the motion goes on.
 
         Args:
+            control: what the controls are at a time and state: an impact may change them.
             cause: the margin that is zero now, if any.
 
         Returns:
@@ -139,7 +201,7 @@ class Instant:
             self.mode.passing[cause] = False
             return None, v, Mode(**{**vars(self.mode), "armed": np.zeros(2 * n, dtype=bool)})
         impulse, lost, landed = np.zeros((len(self.constraints), 3)), 0.0, set()
-        terms = self.sim.terms(t, q, v, u)
+        terms = self.sim.terms(t, q, v, control(t, q, v))
         self._let_pass(terms, t, q, v)
         for _ in range(_IMPACTS):
             touching = self._touching(terms)
@@ -149,10 +211,12 @@ class Instant:
             v, p, loss = self._impact(terms, v, touching)
             impulse, lost = impulse + p, lost + loss
             landed |= set(approaching)
-            terms = self.sim.terms(t, q, v, u)
+            terms = self.sim.terms(t, q, v, control(t, q, v))
         else:
             raise SimulationError(f"impacts at t = {t:.9g} s do not end; state: q = {q.tolist()}, v = {v.tolist()}")
         mode = self._next_mode(terms, v, None if landed else cause)
+        v, loss = self._kept(terms, v, mode)
+        lost += loss
         before, after = self.mode.name(self.constraints), mode.name(self.constraints)
         kind, who = ("touch-down", sorted(landed)) if landed else self._change(mode, cause)
         if kind is None:
@@ -164,6 +228,19 @@ class Instant:
             if p.any()
         }
         return Event(t, kind, names, told, lost, before, after), v, mode
+
+    def _kept(self, terms: Terms, v: np.ndarray, mode: Mode) -> tuple[np.ndarray, float]:
+        """The velocity as the mode has it, without what counts as no slip and no bounce; and the energy of that."""
+        rates = terms.rates(v)
+        closed = [i for i, state in enumerate(mode.states) if state != OPEN]
+        slow = [i for i in closed if self.friction[i] > 0 and np.hypot(*rates[i, 1:]) <= _CREEPING]
+        rows = np.concatenate([terms.J[closed, 0], terms.J[slow, 1:].reshape(-1, len(v))])
+        rows = rows[abs(rows).max(axis=1, initial=0) > 0]
+        amount = rows @ v
+        if abs(amount).max(initial=0) < 1e-15:
+            return v, 0.0
+        after = v + _taken_back(terms, rows, amount)
+        return after, float(v @ terms.M @ v - after @ terms.M @ after) / 2
 
     def _touching(self, terms: Terms) -> list[int]:
         states, passing = self.mode.states, self.mode.passing
@@ -211,10 +288,11 @@ class Instant:
         """What goes on at velocities that no impact changes any more."""
         n = len(self.constraints)
         rates = terms.J @ v
-        who = [i for i in self._touching(terms) if rates[i, 0] <= _SLIDING * 10]
+        # what leaves slower than that would be back before any step could tell
+        who = [i for i in self._touching(terms) if rates[i, 0] <= self.sim.rest_speed]
         speeds = np.hypot(rates[:, 1], rates[:, 2])
         sliding = [
-            rates[i, 1:] / speeds[i] if self.friction[i] > 0 and speeds[i] > _SLIDING * 10 else None for i in who
+            rates[i, 1:] / speeds[i] if self.friction[i] > 0 and speeds[i] > _CREEPING else None for i in who
         ]
         found = self._solved(terms, v, who, sliding, cause)
         states, directions = [OPEN] * n, np.zeros((n, 2))
@@ -240,7 +318,7 @@ class Instant:
             if ends[i] and state != OPEN:
                 guess[k] = OPEN
             elif state == STICK and ends[n + i]:
-                force = self.motion(terms, v)[1][i, 1:]
+                force = self.forces(terms, v)[i, 1:]
                 guess[k], directions[k] = SLIDE, -force / max(float(np.hypot(*force)), 1e-300)
             elif state == SLIDE and d is None and cause is not None and not ends[n + i]:  # it has just begun
                 guess[k], directions[k] = SLIDE, self.mode.directions[i]
@@ -274,7 +352,7 @@ class Instant:
         return None, []
 
 
-def _taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray) -> np.ndarray:
+def _taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
     """The least change, as M measures it, that takes an amount along rows back."""
     response = terms.M_inverse @ rows.T
-    return -response @ least_solution(rows @ response, amount)
+    return -response @ least_solution(rows @ response, amount, weakest)

@@ -12,7 +12,8 @@ velocities) under the forces f (or impulses), W = J M^-1 J^T. Each of them does 
 Beginning with what the caller knows, the worst violation is mended, one at a time, until none is left; directions in
 which contacts begin to slide are found by Newton's method. If that goes in circles, the candidates are solved one
 after the other, each exactly (`pliant.contact.coulomb`), until nothing changes, and the modes read off. Forces that
-the conditions leave open, as of a table with four legs, are the least. If nothing fits, or a sliding contact is pushed
+the conditions leave open, as of a table with four legs, are the least, or, if these leave a cone, such that none does
+(`pliant.hybrid.spreading`). If nothing fits, or a sliding contact is pushed
 into the ground by its own friction, there is no rigid motion at this instant [Painleve 1895], and that is told.
 """
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from pliant.contact.coulomb import impulse_at, inverse_of
 from pliant.errors import SimulationError
+from pliant.hybrid.spreading import cancelling, spread
 from pliant.spatial import Symmetric3, Vector
 
 __all__ = [
@@ -96,7 +98,6 @@ def solved(problem: Problem, start: Sequence[int], directions: np.ndarray | None
     if found is None:
         swept = _swept(problem)
         found = _mended(problem, list(swept.modes), swept.directions, 5)
-        # the least forces may leave a cone in which others stay
         if found is None and _worst(problem, swept, 1e3) is None:
             found = swept
     if found is None:
@@ -112,6 +113,9 @@ def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> S
     for _ in range(rounds):
         found = _aligned(problem, modes, d)
         violation = _worst(problem, found)
+        if violation is not None and found.modes[violation[0]] != OPEN:
+            found = _spread(problem, found)
+            violation = _worst(problem, found)
         if violation is None:
             return found
         i, mode, direction = violation
@@ -165,27 +169,46 @@ def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
 def _with_modes(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
     """Forces under which the candidates do as the modes say, whether that is allowed or not."""
     k = len(problem.c)
-    columns, rows = [], []
-    for i, mode in enumerate(modes):
-        unit = np.zeros((3, 3 * k))
-        unit[[0, 1, 2], [3 * i, 3 * i + 1, 3 * i + 2]] = 1
-        if mode == STICK:
-            columns += list(unit)
-            rows += [3 * i, 3 * i + 1, 3 * i + 2]
-        elif mode == SLIDE:
-            columns.append(unit[0] - problem.friction[i] * (d[i] @ unit[1:]))
-            rows.append(3 * i)
+    S, rows = _unknowns(problem, modes, d)
     f = np.zeros(3 * k)
-    if columns:
-        S = np.array(columns).T
-        A, b = problem.W[rows] @ S, -problem.c.ravel()[rows]
-        f = S @ least_solution(A, b)
+    if rows:
+        f = S @ least_solution(problem.W[rows] @ S, -problem.c.ravel()[rows])
     y = problem.W @ f + problem.c.ravel()
     return Solution(tuple(modes), d.copy(), f.reshape(k, 3), y.reshape(k, 3))
 
 
-def least_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The solution of A z = b, the least one if there are many."""
+def _unknowns(problem: Problem, modes: Sequence[int], d: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """S with f = S z, and which rows of y are given, one for each of z."""
+    k = len(problem.c)
+    columns, rows = [np.zeros((0, 3 * k))], []
+    for i, mode in enumerate(modes):
+        unit = np.zeros((3, 3 * k))
+        unit[[0, 1, 2], [3 * i, 3 * i + 1, 3 * i + 2]] = 1
+        if mode == STICK:
+            columns.append(unit)
+            rows += [3 * i, 3 * i + 1, 3 * i + 2]
+        elif mode == SLIDE:
+            columns.append(unit[:1] - problem.friction[i] * (d[i] @ unit[1:]))
+            rows.append(3 * i)
+    return np.concatenate(columns).T, rows
+
+
+def _spread(problem: Problem, found: Solution) -> Solution:
+    """The same motion, with forces that the contacts can bear if there are any."""
+    closed = np.array([mode != OPEN for mode in found.modes], dtype=bool)
+    sticks = np.array([mode == STICK for mode in found.modes], dtype=bool)
+    S, _ = _unknowns(problem, found.modes, found.directions)
+    null = cancelling(S.T @ problem.W @ S)
+    if not len(null):
+        return found
+    f = found.f.copy()
+    D = (null @ S.T).reshape(len(null), -1, 3)[:, closed]
+    f[closed] = spread(f[closed], D, problem.friction[closed], sticks[closed])
+    return Solution(found.modes, found.directions, f, found.y)
+
+
+def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
+    """The solution of A z = b, the least one if there are many; singular values below ``weakest`` count as zero."""
     own = abs(A.diagonal())
     most = own.max(initial=1e-300)
     # what cannot move, as out of the plane of a planar robot, gets no force
@@ -200,7 +223,7 @@ def least_solution(A: np.ndarray, b: np.ndarray) -> np.ndarray:
         pass
     if not (np.isfinite(scaled).all() and np.isfinite(b).all()):
         return np.full(len(b), np.nan)
-    return np.linalg.lstsq(scaled, b / size, rcond=1e-11)[0] / size
+    return np.linalg.lstsq(scaled, b / size, rcond=weakest)[0] / size
 
 
 def _worst(problem: Problem, found: Solution, worst: float = 1.0) -> tuple[int, int, np.ndarray | None] | None:

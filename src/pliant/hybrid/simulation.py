@@ -29,6 +29,8 @@ __all__ = ["HybridSimulation"]
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9
+# steps that must cover some time
+_STALLED = 3000
 # an impulse from outside is a force for so long [s]
 _PUSH = 1e-3
 
@@ -92,7 +94,7 @@ class HybridSimulation:
         self.terms = TermsKernel(model)
         self.constraints = self.terms.constraints
         self.chart = Chart(self.robot)
-        self._tolerances = rtol, atol, max_step
+        self.tolerances = rtol, atol, max_step
         self._instant: Instant | None = None
         self._jumps = _jumps(model.forces)
         self._memory: tuple[Any, np.ndarray] | None = None
@@ -155,6 +157,7 @@ class HybridSimulation:
         on_event: Callable[[Event, np.ndarray, np.ndarray], Any] | None = None,
         every: float = 1e-2,
         max_events: int = 100_000,
+        power: bool = False,
     ) -> HybridLog:
         """Go on for a while.
 
@@ -167,6 +170,7 @@ class HybridSimulation:
             on_event: called with each event, q and v after it; it may return another (q, v).
             every: time between entries of the log [s]; events have entries of their own.
             max_events: after which the run is given up.
+            power: whether to keep it, by term, for `pliant.energy_ledger`.
         """
         check("duration", duration, "a time in seconds", is_real(duration) and duration >= 0)
         check("every", every, "a positive time in seconds", is_real(every) and every > 0)
@@ -177,15 +181,20 @@ class HybridSimulation:
         kept = self._memory[1] if self._memory is not None and self._memory[0] is controller else None
         control = Control(self.robot, controller, u, commands, period, kept)
         end = self.t + float(duration)
-        recorder = Recorder(self, every, control)
-        stepper = Stepper(self.chart, *self._tolerances)
+        recorder = Recorder(self, every, control, has_power=power)
+        stepper = Stepper(self.chart, *self.tolerances)
         stamps: list[float] = []
         if self._is_new:
             control.update(self.t, self.q, self.v)
             self._settle(control, recorder, on_event, None, is_start=True)
             self._is_new = False
         recorder.sample(self.t, self.q, self.v)
+        mark = stepper.taken, self.t
         while self.t < end - 1e-13:
+            if stepper.taken - mark[0] >= _STALLED:
+                if self.t - mark[1] < _STALLED * 1e-10:
+                    raise self._no_step()
+                mark = stepper.taken, self.t
             until = min([end, control.update(self.t, self.q, self.v), *(x for x in self._jumps if x > self.t + 1e-12)])
             self._advance(stepper, control, recorder, until, on_event)
             fresh = recorder.events[len(stamps) :]
@@ -208,8 +217,10 @@ class HybridSimulation:
         last = until - 2e-6 * _PUSH if until in self._jumps else math.inf
 
         def acceleration(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return instant.motion(self.terms(min(t, last), q, v, control(t, q, v)), v)[0]
+            return instant.motion(self.terms(min(t, last), q, v, control(t, q, v)), v)
 
+        if len(instant.slide):
+            instant.follow(self.terms(self.t, self.q, self.v, control(self.t, self.q, self.v)), self.v)
         try:
             segment = stepper.step(acceleration, self.t, self.q, self.v, until)
         except NoStepError:
@@ -236,9 +247,8 @@ class HybridSimulation:
         self, control: Control, recorder: Recorder, on_event: Any, cause: int | None, *, is_start: bool = False
     ) -> None:
         """The impacts and the change of mode at this instant."""
-        u = control(self.t, self.q, self.v)
         try:
-            event, self.v, self.mode = self.instant.resolved(self.t, self.q, self.v, u, cause)
+            event, self.v, self.mode = self.instant.resolved(self.t, self.q, self.v, control, cause)
         except InconsistentContactError as error:
             raise self._inconsistent(str(error)) from None
         # what touches to begin with has not touched down
@@ -268,13 +278,13 @@ class HybridSimulation:
         return error
 
     def _no_step(self) -> SimulationError:
-        sliding = [self.constraints[i].name for i in self.instant.slide if self.constraints[i].friction > 0]
-        if sliding:
-            names = ", ".join(sliding)
+        jammed = self.instant.jammed(self.terms(self.t, self.q, self.v, np.zeros(self.robot.nu)), self.v)
+        if jammed:
+            names = ", ".join(jammed)
             return self._inconsistent(f"friction jams what slides ({names}): forces grow without bound (Painleve)")
         return SimulationError(
-            f"t = {self.t:.9g} s, {self.mode_name}: no step is short enough for the tolerance; "
-            f"are forces or controls not finite? State: q = {self.q.tolist()}, v = {self.v.tolist()}"
+            f"t = {self.t:.9g} s, {self.mode_name}: no step is short enough for the tolerance; are forces or controls "
+            f"not finite, or gains too stiff? State: q = {self.q.tolist()}, v = {self.v.tolist()}"
         )
 
 
