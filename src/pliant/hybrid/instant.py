@@ -23,10 +23,15 @@ Controls = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 _TOUCHING = 1e-8
 _APPROACHING = 1e-9
 _SLIDING = 1e-8
-# slips below count as none: their directions turn faster than steps can follow [m/s]
-_CREEPING = 1e-6
+# slips below count as none where modes change; below the second they have settled directions [m/s]
+_STILL, _CREEPING = 1e-6, 1e-4
+_TURN = 1e-6
+# no contact that touches is deeper, unless the ground jumps [m or rad]
+_DEEPEST = 1e-6
 # a gap counts as open from here [m or rad]
 _OPEN = 1e-10
+# a bounce that is not as high is none [m or rad]
+_LOWEST = 1e-12
 _IMPACTS = 20
 
 
@@ -64,7 +69,7 @@ class Instant:
         """
         if not len(self.closed):
             return terms.M_inverse @ terms.r
-        response, z, _ = self._reaction(terms, v)
+        response, z, _ = self._reaction(terms, self._directions(terms, v))
         return terms.M_inverse @ terms.r + response @ z
 
     def forces(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -72,7 +77,7 @@ class Instant:
         found = np.zeros((len(self.constraints), 3))
         if not len(self.closed):
             return found
-        response, z, shares = self._reaction(terms, v)
+        response, z, shares = self._reaction(terms, self._directions(terms, v))
         place = self._placed(z[None], shares)[0]
         found[self.closed] = place
         sticks = self._is_stuck
@@ -83,14 +88,14 @@ class Instant:
             found[self.closed] = spread(place, self._placed(null, shares), self._mu_closed, sticks)
         return found
 
-    def _reaction(self, terms: Terms, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _reaction(self, terms: Terms, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What unit forces do to v, the forces z along them, and the directions (1, -mu d) of those that slide."""
         slide, held = self.slide, self._held
         rows = terms.J[held]
         A, c = rows, terms.c[held]
         shares = np.ones((len(slide), 3))
         if len(slide):
-            shares[:, 1:] = -self._mu[:, None] * self._directions(terms.J[slide, 1:] @ v)
+            shares[:, 1:] = -self._mu[:, None] * directions
             A = np.concatenate([rows, terms.J[slide, 0]])
             c = np.concatenate([c, terms.c[slide, 0]])
         response = terms.M_inverse @ self._pushed(terms, shares).T
@@ -114,7 +119,7 @@ class Instant:
     def jammed(self, terms: Terms, v: np.ndarray) -> list[str]:
         """Names of sliding contacts that friction pushes into the ground, or hardly lets out."""
         found = []
-        directions = self._directions(terms.J[self.slide, 1:] @ v)
+        directions = self._directions(terms, v)
         for i, d, mu in zip(self.slide, directions, self._mu, strict=True):
             shares = np.array([1.0, *(-mu * d)])
             own = terms.J[i, 0] @ terms.M_inverse @ (shares @ terms.J[i])
@@ -122,22 +127,51 @@ class Instant:
                 found.append(self.constraints[i].name)
         return found
 
-    def _directions(self, slip: np.ndarray) -> np.ndarray:
-        """Those of the sliding contacts now, (k, 2).
-
-        That of the step's start where a contact hardly slides, since there it turns faster than steps can follow, and
-        where it would slide back, which ends the mode.
-        """
+    def _directions(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+        """Those of the sliding contacts now, (k, 2)."""
+        slip = terms.J[self.slide, 1:] @ v
         speed = np.hypot(slip[:, 0], slip[:, 1])
+        # what would slide back ends the mode: until then its direction goes on
         follows = (speed > _CREEPING) & ((slip * self._first).sum(axis=1) > 0)
-        return np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+        d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+        creeps = np.flatnonzero((speed <= _CREEPING) & (self._mu > 0))
+        return self._settled(terms, d, creeps) if len(creeps) else d
+
+    def _settled(self, terms: Terms, d: np.ndarray, creeps: np.ndarray) -> np.ndarray:
+        """Directions of slow slides, where they have turned to, since they turn faster than steps can follow.
+
+        The slip u turns by d' = (y - (y.d) d) / |u| with y = u' the rate under the forces along d: it settles where y is
+        along d, at once as |u| goes to zero. Found by Newton's method; if there is none, they stay as they are.
+        """
+        who = self.slide[creeps]
+        free = terms.M_inverse @ terms.r
+
+        def turned(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            new = d.copy()
+            new[creeps] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+            response, z, _ = self._reaction(terms, new)
+            y = terms.J[who, 1:] @ (free + response @ z) + terms.c[who, 1:]
+            return new, y[:, 1] * new[creeps, 0] - y[:, 0] * new[creeps, 1]
+
+        angles = np.arctan2(d[creeps, 1], d[creeps, 0])
+        found, across = turned(angles)
+        first = abs(across).max()
+        for _ in range(8):
+            if not abs(across).max() > 1e-10 * (1 + first):
+                break
+            columns = [turned(angles + _TURN * unit)[1] - across for unit in np.eye(len(creeps))]
+            slope = np.array(columns).T / _TURN
+            if not np.isfinite(slope).all():
+                return d
+            step = np.linalg.lstsq(slope, -across, rcond=1e-9)[0]
+            angles = angles + step * min(1.0, 0.3 / max(abs(step).max(), 1e-300))
+            found, across = turned(angles)
+        # a settled direction is near: the last one was settled, too
+        return found if abs(across).max() <= 1e-3 * first or abs(across).max() < 1e-9 else d
 
     def follow(self, terms: Terms, v: np.ndarray) -> None:
         """Directions of slides are those of the moment: sliding ends where the slip along them does."""
-        slip = terms.J[self.slide, 1:] @ v
-        speed = np.hypot(slip[:, 0], slip[:, 1])
-        moves = speed > _CREEPING
-        self._first = np.where(moves[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+        self._first = self._directions(terms, v)
         self.mode.directions[self.slide] = self._first
 
     def margins(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -202,6 +236,7 @@ class Instant:
             return None, v, Mode(**{**vars(self.mode), "armed": np.zeros(2 * n, dtype=bool)})
         impulse, lost, landed = np.zeros((len(self.constraints), 3)), 0.0, set()
         terms = self.sim.terms(t, q, v, control(t, q, v))
+        self._check_depth(terms, t)
         self._let_pass(terms, t, q, v)
         for _ in range(_IMPACTS):
             touching = self._touching(terms)
@@ -233,7 +268,7 @@ class Instant:
         """The velocity as the mode has it, without what counts as no slip and no bounce; and the energy of that."""
         rates = terms.rates(v)
         closed = [i for i, state in enumerate(mode.states) if state != OPEN]
-        slow = [i for i in closed if self.friction[i] > 0 and np.hypot(*rates[i, 1:]) <= _CREEPING]
+        slow = [i for i in closed if self.friction[i] > 0 and np.hypot(*rates[i, 1:]) <= _STILL]
         rows = np.concatenate([terms.J[closed, 0], terms.J[slow, 1:].reshape(-1, len(v))])
         rows = rows[abs(rows).max(axis=1, initial=0) > 0]
         amount = rows @ v
@@ -245,6 +280,15 @@ class Instant:
     def _touching(self, terms: Terms) -> list[int]:
         states, passing = self.mode.states, self.mode.passing
         return [i for i, s in enumerate(states) if s != OPEN or (terms.gap[i] <= _TOUCHING and not passing[i])]
+
+    def _check_depth(self, terms: Terms, t: float) -> None:
+        for i in self._touching(terms):
+            if terms.gap[i] < -_DEEPEST:
+                raise SimulationError(
+                    f"t = {t:.9g} s: {self.constraints[i].name} is {-terms.gap[i]:.3g} m inside the ground at once: the "
+                    "ground has an edge or a step there. Event-driven simulation takes ground without edges where "
+                    "contacts pass; use Simulation, or round the edge off"
+                )
 
     def _let_pass(self, terms: Terms, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Those that would touch and may not."""
@@ -287,19 +331,39 @@ class Instant:
     def _next_mode(self, terms: Terms, v: np.ndarray, cause: int | None) -> Mode:
         """What goes on at velocities that no impact changes any more."""
         n = len(self.constraints)
-        rates = terms.J @ v
+        rates = terms.rates(v)
+        touching = self._touching(terms)
         # what leaves slower than that would be back before any step could tell
-        who = [i for i in self._touching(terms) if rates[i, 0] <= self.sim.rest_speed]
+        who = [i for i in touching if rates[i, 0] <= self.sim.rest_speed]
         speeds = np.hypot(rates[:, 1], rates[:, 2])
-        sliding = [
-            rates[i, 1:] / speeds[i] if self.friction[i] > 0 and speeds[i] > _CREEPING else None for i in who
-        ]
-        found = self._solved(terms, v, who, sliding, cause)
+        while True:
+            sliding = [
+                rates[i, 1:] / speeds[i] if self.friction[i] > 0 and speeds[i] > _STILL else None for i in who
+            ]
+            found = self._solved(terms, v, who, sliding, cause)
+            back = self._falls_back(terms, rates, who, found, touching)
+            if not back:
+                break
+            who = sorted([*who, *back])
         states, directions = [OPEN] * n, np.zeros((n, 2))
         for k, i in enumerate(who):
             states[i], directions[i] = found.modes[k], found.directions[k]
         anchors = np.where(np.array([s == STICK for s in self.mode.states])[:, None], self.mode.anchors, terms.place)
         return Mode(tuple(states), directions, anchors, np.zeros(2 * n, dtype=bool), self.mode.passing)
+
+    def _falls_back(
+        self, terms: Terms, rates: np.ndarray, who: list[int], found: Solution, touching: list[int]
+    ) -> list[int]:
+        """Those of the touching that leave, but would return before they are seen to be open."""
+        leaving = [i for i in touching if i not in who]
+        if not leaving:
+            return []
+        forces = np.zeros((len(self.constraints), 3))
+        forces[who] = found.f
+        vd = terms.M_inverse @ (terms.r + np.tensordot(forces, terms.J, 2))
+        y = terms.J[leaving, 0] @ vd + terms.c[leaving, 0]
+        highest = terms.gap[leaving] + rates[leaving, 0] ** 2 / np.maximum(-2 * y, 1e-300)
+        return [i for i, top in zip(leaving, highest, strict=True) if top <= _LOWEST]
 
     def _solved(self, terms: Terms, v: np.ndarray, who: list[int], sliding: list, cause: int | None) -> Solution:
         n, nv = len(self.constraints), len(v)
@@ -310,7 +374,7 @@ class Instant:
         scale = 1e-9 * (1 + abs(c).max())
         names = [self.constraints[i].name for i in who]
         problem = Problem(J @ terms.M_inverse @ J.T, c, self.friction[who], sliding, scale, names)
-        guess, directions = [], np.zeros((len(who), 2))
+        guess, directions, leaving = [], np.zeros((len(who), 2)), []
         ends = self._ends(terms, v, cause)
         for k, (i, d) in enumerate(zip(who, sliding, strict=True)):
             state = self.mode.states[i]
@@ -320,9 +384,10 @@ class Instant:
             elif state == STICK and ends[n + i]:
                 force = self.forces(terms, v)[i, 1:]
                 guess[k], directions[k] = SLIDE, -force / max(float(np.hypot(*force)), 1e-300)
+                leaving.append(k)
             elif state == SLIDE and d is None and cause is not None and not ends[n + i]:  # it has just begun
                 guess[k], directions[k] = SLIDE, self.mode.directions[i]
-        return solved(problem, guess, directions)
+        return solved(problem, guess, directions, leaving)
 
     def _ends(self, terms: Terms, v: np.ndarray, cause: int | None) -> np.ndarray:
         """Which of the margins are used up: the one that was found, and those that reach zero at the same time."""

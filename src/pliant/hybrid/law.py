@@ -82,12 +82,15 @@ class Solution:
     y: np.ndarray
 
 
-def solved(problem: Problem, start: Sequence[int], directions: np.ndarray | None = None) -> Solution:
+def solved(
+    problem: Problem, start: Sequence[int], directions: np.ndarray | None = None, leaving: Iterable[int] = ()
+) -> Solution:
     """The modes that fit, beginning with a guess.
 
     Args:
         start: modes; of those that slide already, open or slide.
         directions: of those that begin to slide in the guess.
+        leaving: those that are just about to slide, and do not move yet.
     """
     k = len(problem.c)
     d = np.zeros((k, 2)) if directions is None else directions.copy()
@@ -103,8 +106,24 @@ def solved(problem: Problem, start: Sequence[int], directions: np.ndarray | None
     if found is None:
         _check_jams(problem, range(k))
         raise InconsistentContactError("no combination of open, sticking and sliding contacts fits the laws of contact")
+    found = _at_rest(problem, found, set(leaving))
     _check_jams(problem, [i for i, mode in enumerate(found.modes) if mode == SLIDE])
     return found
+
+
+def _at_rest(problem: Problem, found: Solution, leaving: set[int]) -> Solution:
+    """The same with what is said to slide, but does not move, said to stick, if that fits as well."""
+    idle = [
+        i
+        for i, mode in enumerate(found.modes)
+        if mode == SLIDE and i not in leaving and problem.slides[i] is None and problem.friction[i] > 0
+        and np.hypot(*found.y[i, 1:]) <= 10 * problem.scale
+    ]  # fmt: skip
+    if not idle:
+        return found
+    modes = [STICK if i in idle else mode for i, mode in enumerate(found.modes)]
+    other = _mended(problem, modes, found.directions.copy(), 2)
+    return found if other is None else other
 
 
 def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> Solution | None:

@@ -1,26 +1,66 @@
 """Puts the log of an event-driven simulation together."""
 
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.compiler import kernel_from_function
+from pliant.compiler import Kernel, kernel_from_function
+from pliant.errors import PliantError
 from pliant.hybrid.flow import Segment, Stepper
 from pliant.hybrid.log import Event, HybridLog
 from pliant.simulation.energies import energies
 from pliant.simulation.log import Log
+from pliant.simulation.progress import Progress
+from pliant.simulation.running import read_back
+from pliant.simulation.powers import POWER_TERMS, motor_torques, powers
+from pliant.simulation.source import Source, plain
 
 if TYPE_CHECKING:
     from pliant.hybrid.simulation import HybridSimulation
 
 __all__ = ["Recorder"]
 
+# a run that is saved puts entries on file so often [s]
+_PART = 0.25
+
 
 class Recorder:
     """Gathers entries at regular times, and before and after events."""
 
-    def __init__(self, sim: "HybridSimulation", every: float, control: Any):
-        self.sim, self.every, self.control = sim, every, control
+    def __init__(
+        self,
+        sim: "HybridSimulation",
+        every: float,
+        control: Any,
+        *,
+        has_power: bool = False,
+        stepper: Stepper,
+        until: float,
+        save: Any = None,
+        progress: bool | None = None,
+    ):
+        """Begin.
+
+        Args:
+            has_power: whether to keep it.
+            until: when the run ends [s].
+            save: path of a log file that is written as the run goes on, or None.
+            progress: whether to show how far it is; None: on a terminal.
+        """
+        self.sim, self.every, self.control, self.has_power = sim, every, control, has_power
+        self.stepper, self.until, self.save = stepper, until, save
+        self.progress = Progress(sim.t, until, progress)
+        self._writer: Any = None
+        self._begin: Log | None = None
+        self._told = 0
+        self._kept = time.perf_counter()
+        if save is not None:
+            import_module("pliant.logs.files").checked_folder(save)
         self.events: list[Event] = []
         self.segments: list[Segment] = []
         self.end = sim.t
@@ -36,6 +76,9 @@ class Recorder:
         while (t := self._first + self._count * self.every) < stop - 1e-12:
             self.sample(t, *segment(t))
         # those at the end itself are taken after projection, by the run or the next step
+        self.progress.update(stop)
+        if self.save is not None and len(self._rows) > 1 and time.perf_counter() - self._kept > _PART:
+            self._keep(self._rows[:-1])
 
     def sample(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """One entry."""
@@ -44,7 +87,7 @@ class Recorder:
             self._count += 1
         u = self.control(t, q, v)
         terms = sim.terms(t, q, v, u)
-        forces = sim.instant.motion(terms, v)[1]
+        forces = sim.instant.forces(terms, v)
         contacts = [i for i, c in enumerate(sim.constraints) if c.is_contact]
         world = [forces[i, 0] * terms.axes[i, 0] + forces[i, 1:] @ terms.axes[i, 1:] for i in contacts]
         name = sim.mode_name
@@ -55,23 +98,87 @@ class Recorder:
             return
         self._rows.append(row)
 
-    def log(self, stepper: Stepper) -> HybridLog:
+    def log(self) -> HybridLog:
         """All of it."""
+        self.progress.close()
+        if self.save is None:
+            return self._log(self._rows, self.events)
+        self._keep(self._rows)
+        self._writer.finish()
+        assert self._begin is not None
+        found = read_back(self.save, self._writer.rows, self._begin, stacklevel=5)
+        assert isinstance(found, HybridLog)
+        log = replace(found.plain(), source=self._begin.source, metadata=self._about())
+        return HybridLog.of(log, self.events, found.modes, found.segments, found.end)
+
+    def _keep(self, rows: list[tuple]) -> None:
+        """Put entries on file, with the events and steps so far, and forget them."""
+        part = self._log(rows, self.events[self._told :])
+        if self._writer is None:
+            self._begin = part
+            self._writer = import_module("pliant.logs.saving").LogWriter(self.save, part, until=self.until)
+        else:
+            self._writer.append(part)
+        self._told = len(self.events)
+        self._rows = self._rows[len(rows) :]
+        self.segments.clear()
+        self._kept = time.perf_counter()
+
+    def stop(self) -> None:
+        """End it without a log: what there was until then is on file, if there is one."""
+        self.progress.close()
+        if self.save is not None and self._rows:
+            with suppress(PliantError):  # there is another error on its way
+                self._keep(self._rows)
+        if self._writer is not None:
+            self._writer.close()
+
+    @cached_property
+    def _energy(self) -> Kernel:
+        model, robot = self.sim.model, self.sim.robot
+        shapes = {"q": (robot.nq,), "v": (robot.nv,)}
+        return kernel_from_function(lambda q, v: list(energies(model, q, v)), shapes, name="energy")
+
+    def _log(self, rows: list[tuple], events: list[Event]) -> HybridLog:
         sim, robot = self.sim, self.sim.robot
-        t, q, v, u, forces, mode = (np.array(column) for column in zip(*self._rows, strict=True))
-        kernel = kernel_from_function(
-            lambda q, v: list(energies(sim.model, q, v)), {"q": (robot.nq,), "v": (robot.nv,)}, name="energy"
-        )
-        terms = kernel(np.ascontiguousarray(q), np.ascontiguousarray(v))
+        t, q, v, u, forces, mode = (np.array(column) for column in zip(*rows, strict=True))
+        terms = self._energy(np.ascontiguousarray(q), np.ascontiguousarray(v))
         names = [c.name for c in sim.constraints if c.is_contact]
         channels = {"q": q, "v": v, "u": u, "forces": forces.reshape(len(t), 3 * len(names)), "mode": mode}
         channels |= {f"energy.{what}": terms[:, k] for k, what in enumerate(("kinetic", "potential", "elastic"))}
+        if self.has_power:
+            channels |= self._powers(t, q, v, u, channels["forces"], names)
         columns = {
             "q": robot.coordinate_names,
             "v": robot.velocity_names,
             "u": tuple(robot.motors),
             "forces": tuple(f"{name}.{axis}" for name in names for axis in "xyz"),
         }
-        about = {"robot": robot.name, "steps": stepper.taken, "rejected": stepper.rejected}
-        log = Log(t, channels, columns, None, about)
-        return HybridLog.of(log, self.events, self.modes, self.segments, self.end)
+        log = Log(t, channels, columns, None, self._about(), self._source(names))
+        return HybridLog.of(log, events, self.modes, self.segments, self.end)
+
+    def _powers(self, t, q, v, u, forces: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+        """Power by term; impacts have none, since they take no time: `Event.energy_lost`."""
+        model, robot = self.sim.model, self.sim.robot
+        order = [3 * names.index(name) + axis for name in model.contact_names for axis in range(3)]
+
+        def entries(t: Any, q: Any, v: Any, u: Any, f: Any) -> list[Any]:
+            return powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), f, None)
+
+        shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), "u": (robot.nu,), "f": (len(order),)}
+        kernel = kernel_from_function(entries, shapes, name="power")
+        given = (np.ascontiguousarray(a, dtype=float) for a in (t, q, v, u, forces[:, order]))
+        return {f"power.{term}": column for term, column in zip(POWER_TERMS, kernel(*given).T, strict=True)}
+
+    def _about(self) -> dict[str, Any]:
+        return {"robot": self.sim.robot.name, "steps": self.stepper.taken, "rejected": self.stepper.rejected}
+
+    def _source(self, contacts: list[str]) -> Source:
+        sim, stepper = self.sim, self.stepper
+        model = sim.model
+        settings = {
+            "simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces,
+            "limits": model.has_limits, "rtol": stepper.rtol, "atol": stepper.atol, "max_step": stepper.most,
+            "rest_speed": sim.rest_speed, "every": self.every, "when": sim.when,
+        }  # fmt: skip
+        return Source(sim.robot, model.ground, tuple(contacts), plain(settings))

@@ -1,6 +1,7 @@
 """Event-driven simulation: smooth motion, and instants at which something touches, lets go, slips or sticks."""
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,8 +30,8 @@ __all__ = ["HybridSimulation"]
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9
-# steps that must cover some time
-_STALLED = 3000
+# steps, and the time that so many must cover at least [s]
+_STALLED, _SLOWEST = 1000, 1e-4
 # an impulse from outside is a force for so long [s]
 _PUSH = 1e-3
 
@@ -158,6 +159,8 @@ class HybridSimulation:
         every: float = 1e-2,
         max_events: int = 100_000,
         power: bool = False,
+        save: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
     ) -> HybridLog:
         """Go on for a while.
 
@@ -171,6 +174,8 @@ class HybridSimulation:
             every: time between entries of the log [s]; events have entries of their own.
             max_events: after which the run is given up.
             power: whether to keep it, by term, for `pliant.energy_ledger`.
+            save: path of a log file that is written as the run goes on, as in `Simulation.run`.
+            progress: whether to show how far it is, from the first second on; None: on a terminal.
         """
         check("duration", duration, "a time in seconds", is_real(duration) and duration >= 0)
         check("every", every, "a positive time in seconds", is_real(every) and every > 0)
@@ -181,8 +186,21 @@ class HybridSimulation:
         kept = self._memory[1] if self._memory is not None and self._memory[0] is controller else None
         control = Control(self.robot, controller, u, commands, period, kept)
         end = self.t + float(duration)
-        recorder = Recorder(self, every, control, has_power=power)
         stepper = Stepper(self.chart, *self.tolerances)
+        kept_as = {"stepper": stepper, "until": end, "save": save, "progress": progress}
+        recorder = Recorder(self, every, control, has_power=power, **kept_as)
+        try:
+            self._go_on(stepper, control, recorder, end, on_event, max_events)
+        except BaseException:
+            recorder.stop()
+            raise
+        self._memory = controller, control.memory
+        return recorder.log()
+
+    def _go_on(
+        self, stepper: Stepper, control: Control, recorder: Recorder, end: float, on_event: Any, max_events: int
+    ) -> None:
+        """From event to event until the end."""
         stamps: list[float] = []
         if self._is_new:
             control.update(self.t, self.q, self.v)
@@ -192,7 +210,7 @@ class HybridSimulation:
         mark = stepper.taken, self.t
         while self.t < end - 1e-13:
             if stepper.taken - mark[0] >= _STALLED:
-                if self.t - mark[1] < _STALLED * 1e-10:
+                if self.t - mark[1] < _SLOWEST:
                     raise self._no_step()
                 mark = stepper.taken, self.t
             until = min([end, control.update(self.t, self.q, self.v), *(x for x in self._jumps if x > self.t + 1e-12)])
@@ -207,8 +225,6 @@ class HybridSimulation:
                     f"the motion does not go on; a larger rest_speed may help. State: q = {self.q}, v = {self.v}"
                 )
         recorder.sample(self.t, self.q, self.v)
-        self._memory = controller, control.memory
-        return recorder.log(stepper)
 
     def _advance(self, stepper: Stepper, control: Control, recorder: Recorder, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
@@ -283,8 +299,9 @@ class HybridSimulation:
             names = ", ".join(jammed)
             return self._inconsistent(f"friction jams what slides ({names}): forces grow without bound (Painleve)")
         return SimulationError(
-            f"t = {self.t:.9g} s, {self.mode_name}: no step is short enough for the tolerance; are forces or controls "
-            f"not finite, or gains too stiff? State: q = {self.q.tolist()}, v = {self.v.tolist()}"
+            f"t = {self.t:.9g} s, {self.mode_name}: no step is short enough; are forces or controls not finite, gains "
+            "very stiff, or does a contact slide over an edge of the ground? Simulation takes such motions. "
+            f"State: q = {self.q.tolist()}, v = {self.v.tolist()}"
         )
 
 
