@@ -60,6 +60,7 @@ class Problem:
         c: (k, 3), what they do without forces.
         friction: (k,).
         slides: direction of those that slide already, None for those that do not.
+        creeps: which of these do so slowly that their direction settles at once, along y_t.
         scale: size of y below which it counts as zero.
         names: for errors.
     """
@@ -70,6 +71,7 @@ class Problem:
     slides: Sequence[np.ndarray | None]
     scale: float
     names: Sequence[str] = ()
+    creeps: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,11 @@ def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> S
 def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
     """`_with_modes`, with directions turned until those that begin to slide do so along them."""
     found = _with_modes(problem, modes, d)
-    begins = [i for i, m in enumerate(modes) if m == SLIDE and problem.slides[i] is None and problem.friction[i] > 0]
+    begins = [
+        i
+        for i, m in enumerate(modes)
+        if m == SLIDE and problem.friction[i] > 0 and (problem.slides[i] is None or i in problem.creeps)
+    ]
     if not begins:
         return found
 

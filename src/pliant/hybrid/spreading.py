@@ -23,7 +23,7 @@ _STEPS = 60
 
 
 def cancelling(W: np.ndarray) -> np.ndarray:
-    """Forces that cancel, an orthonormal basis (p, m), with W (m, m) what forces do to their own rates; p is 0 mostly."""
+    """Forces that cancel, an orthonormal basis (p, m); W (m, m) is what forces do to rates along them."""
     own = W.diagonal()
     most = own.max(initial=1e-300)
     # what cannot move gets no force, and is not spread
