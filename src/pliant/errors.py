@@ -2,10 +2,12 @@
 
 import difflib
 from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 __all__ = [
     "ContactError", "KernelError", "PliantError", "RobotError", "SimulationError", "SimulationWarning", "TraceError",
-    "unknown_name",
+    "needs", "unknown_name",
 ]  # fmt: skip
 
 
@@ -35,6 +37,24 @@ class SimulationError(PliantError):
 
 class SimulationWarning(UserWarning):
     """A robot of a simulation is in trouble and does not move any more."""
+
+
+def needs(module: str, extra: str, what: str) -> Any:
+    """A library that is installed only on demand, or an error that says how to install it.
+
+    Args:
+        module: its name in an import, e.g. "h5py".
+        extra: of Pliant that brings it, e.g. "logs".
+        what: for which it is needed, e.g. "log.save()".
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        missing = (error.name or module).split(".")[0]
+        if missing != module.split(".")[0] and not module.startswith(missing):
+            # the library is there, but not what it needs itself
+            raise PliantError(f"{what} needs {module}, which cannot be imported: {error}") from error
+        raise PliantError(f"{what} needs {missing}: pip install 'pliant[{extra}]'") from None
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "") -> str:

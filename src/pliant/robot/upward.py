@@ -20,6 +20,14 @@ class Upward:
         """A copy with numbers replaced by symbols, and their values, a `SymbolicRobot`; see `pliant.symbolic_robot`."""
         return _found("pliant.symbolic.robots", "symbolic_robot")(cast("Robot", self), *what, **options)
 
+    def to_image(self, *args: Any, **options: Any) -> Any:
+        """Write a picture of it: `pliant.view.video.robot_image`."""
+        return _found("pliant.view.video", "robot_image")(cast("Robot", self), *args, **options)
+
+    def view(self, *args: Any, **options: Any) -> Any:
+        """Show it in the viewer, with a slider for each joint: `pliant.view.viewer.view_robot`."""
+        return _found("pliant.view.viewer", "view_robot")(cast("Robot", self), *args, **options)
+
 
 def _found(module: str, name: str) -> Any:
     return getattr(import_module(module), name)

@@ -1,5 +1,6 @@
 """The compiled programs of a simulation, each made when it is first needed."""
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -9,9 +10,11 @@ import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.dynamics.flexibility import FlexibilityState, flexibility_names, flexibility_state
+from pliant.simulation.clock import steps_of
 from pliant.simulation.compiling import compiling
 from pliant.simulation.energies import energies
 from pliant.simulation.model import StepModel
+from pliant.simulation.powers import POWER_TERMS, powers
 from pliant.simulation.programs import Plan
 
 __all__ = ["Kernels"]
@@ -73,6 +76,42 @@ class Kernels:
         terms = self._told(self._energy, data, parameters)
         names = ("kinetic", "potential", "elastic")
         return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(names)}
+
+    def power(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """Power by term [W] of states (..., times, size), see `pliant.simulation.powers`; arguments as `_told`.
+
+        Where one state follows another by a step, it is the mean of that step; else that of the moment.
+        """
+        plan, layout = self.plan, self.plan.layout
+        v, clock = data[..., layout.span("v")], steps_of(data[..., layout.span("clock")])
+        mean = np.array(v)
+        if plan.integrator == "semi-implicit":
+            is_next = (np.diff(clock, axis=-1) == 1)[..., None]
+            mean[..., 1:, :] = np.where(is_next, (v[..., 1:, :] + v[..., :-1, :]) / 2, v[..., 1:, :])
+        parts = ("q", "v", "torques", "impulses", "steady", "stops")
+        t = (clock - (plan.integrator == "semi-implicit")) * layout.dt
+        rows = np.concatenate([t[..., None], mean, *(data[..., layout.span(name)] for name in parts)], axis=-1)
+        lead = rows.shape[:-1]
+        p = parameters.astype(float)
+        if p.ndim == 2:
+            p = np.repeat(p, math.prod(lead) // len(p), axis=0)
+        found = self._power(np.ascontiguousarray(rows, float).reshape(-1, rows.shape[-1]), p).reshape(*lead, -1)
+        return {name: found[..., k] for k, name in enumerate(POWER_TERMS)}
+
+    @cached_property
+    def _power(self) -> Kernel:
+        plan, layout, robot = self.plan, self.plan.layout, self.plan.model.robot
+        sizes = [1, robot.nv, *(layout.sizes[n] for n in ("q", "v", "torques", "impulses", "steady", "stops"))]
+        has_rows = plan.integrator == "semi-implicit"
+
+        def entries(row: Any, p: Any) -> list[Any]:
+            cuts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
+            t, mean, q, v, torques, impulses, steady, stops = (row[a:b] for a, b in itertools.pairwise(cuts))
+            model = plan.parameters.applied(p)
+            forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
+            return powers(model, t[0], q, v, mean, torques, forces, joints if has_rows else None)
+
+        return kernel_from_function(entries, {"row": (sum(sizes),), "p": (plan.parameters.size,)}, name="power")
 
     def flexibility(self, data: np.ndarray, parameters: np.ndarray) -> FlexibilityState:
         """Both sides of the flexible joints of states (..., size); arguments as `_told`."""

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, unknown_name
+from pliant.simulation.source import Source
+from pliant.simulation.upward import Upward
 
 __all__ = ["Log"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Log:
+class Log(Upward):
     """What was recorded: a time axis, and channels with an entry at each of its times.
 
         log.t                     # (steps,)
@@ -30,6 +32,8 @@ class Log:
         columns: what the entries of a channel are called, by its name; not every channel needs names.
         batch: how many robots, or None for one without a batch axis.
         metadata: whatever is worth knowing: the robot's name, dt, ...
+        source: the robot, ground and settings that it comes from; None for one made by hand.
+        is_complete: whether the run went to its end; not if it was cut off while it was saved.
     """
 
     t: np.ndarray
@@ -37,6 +41,8 @@ class Log:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     batch: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: Source | None = None
+    is_complete: bool = True
 
     def __post_init__(self):
         t = _read_only(self.t)
@@ -115,15 +121,32 @@ class Log:
             raise PliantError("this log is of one robot; log.robot(k) is for a batch")
         if not _is_index(k) or not -self.batch <= k < self.batch:
             raise PliantError(f"log.robot({k!r}): the batch has {self.batch} robots, 0 to {self.batch - 1}")
-        return Log(self.t, {n: a[k] for n, a in self.channels.items()}, self.columns, None, self.metadata)
+        return self._like(self.t, {n: a[k] for n, a in self.channels.items()}, None)
 
     def _cut(self, steps: Any) -> "Log":
         axes = (steps,) if self.batch is None else (slice(None), steps)
         try:
             channels = {name: array[axes] for name, array in self.channels.items()}
-            return Log(self.t[steps], channels, self.columns, self.batch, self.metadata)
+            return self._like(self.t[steps], channels, self.batch)
         except IndexError as error:
             raise PliantError(f"the log has {len(self.t)} steps; {error}") from None
+
+    def _like(self, t: np.ndarray, channels: Mapping[str, np.ndarray], batch: int | None) -> "Log":
+        """A log with other entries, of the same source."""
+        return Log(t, channels, self.columns, batch, self.metadata, self.source, self.is_complete)
+
+    def needs_source(self, what: str) -> Source:
+        """The source, or an error that says why there is none.
+
+        Args:
+            what: for which it is needed, e.g. "log.to_video()".
+        """
+        if self.source is None:
+            raise PliantError(
+                f"{what} needs the robot that the log is of, and this log was made without: give it one with "
+                "Log(..., source=pliant.simulation.Source(robot)), or take the log of Simulation.run"
+            )
+        return self.source
 
     # ---- other forms
 
@@ -194,9 +217,10 @@ class Log:
             lines.append(f"  {name:<{width}}  {array.shape}{shown}")
         return "\n".join(lines)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         # views of mappings do not pickle
-        return _unpickled, (self.t, dict(self.channels), dict(self.columns), self.batch, dict(self.metadata))
+        about = self.batch, dict(self.metadata), self.source, self.is_complete
+        return _unpickled, (self.t, dict(self.channels), dict(self.columns), *about)
 
 
 def _unpickled(*fields: Any) -> Log:

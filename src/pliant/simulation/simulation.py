@@ -1,5 +1,6 @@
 """The simulation of one robot or many copies of it."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -205,6 +206,9 @@ class Simulation(CurrentState):
         u: Any = None,
         channels: Sequence[str] = ("q", "v", "tau", "forces", "energy"),
         every: int = 1,
+        save: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> Log:
         """Go on for a while and keep a log.
 
@@ -214,14 +218,22 @@ class Simulation(CurrentState):
                 t the time of the simulation, which is that of the robots that are not in trouble, the latest if
                 they differ; None stands for zero controls. For one that is compiled, see the constructor.
             u: constant controls, if there is no controller.
-            channels: what to keep: of "q", "v", "tau", "forces", "energy", "impulses", "solver", "trouble" and
-                "flexibility" (the fields of `pliant.FlexibilityState`, each a channel).
+            channels: what to keep: of "q", "v", "tau", "forces", "energy", "power" (by term, for
+                `pliant.energy_ledger`), "impulses", "solver", "trouble" and "flexibility" (the fields of
+                `pliant.FlexibilityState`, each a channel).
             every: keep one of so many periods; the start and the end are kept in any case.
+            save: path of a log file, such as "run.h5", that is written as the run goes on, in parts of less than a
+                second; what is there opens with `pliant.load_log` at any time, also if the program is killed. Memory
+                stays bounded; of a log of more than 5e7 numbers, the one returned has every so many-th entry only.
+            progress: whether to show the simulated time and the real-time factor of runs longer than a second; None:
+                as in the constructor, else on a terminal.
+            settings: more to keep in ``log.source.settings``, such as a seed.
 
         Returns:
             The log, which begins with the state at the start.
         """
-        return run(self, duration, controller, u, channels, every)
+        shown = self.progress if progress is None else progress
+        return run(self, duration, controller, u, channels, every, save, shown, settings)
 
     def rollout(
         self,
