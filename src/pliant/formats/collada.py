@@ -13,7 +13,7 @@ import numpy as np
 from pliant.errors import RobotError
 from pliant.formats.xml import Element, parse_xml
 
-__all__ = ["collada_points"]
+__all__ = ["FACES", "MAX_POINTS", "Scene", "collada_points", "collada_scene"]
 
 MAX_NODES = 20_000  # nodes may stand for others: a small file can describe a scene without end
 MAX_POINTS = 5_000_000
@@ -32,13 +32,18 @@ def collada_points(data: bytes, source: str, max_bytes: int) -> np.ndarray:
         source: its file name, for messages.
         max_bytes: largest size to accept.
     """
+    return collada_scene(data, source, max_bytes).points()
+
+
+def collada_scene(data: bytes, source: str, max_bytes: int) -> "Scene":
+    """The scene of a Collada document; arguments as `collada_points`."""
     root = parse_xml(data, source, texts=True, max_bytes=max_bytes)
     if root.tag != "COLLADA":
         raise RobotError(f"{source}:{root.line}: the root element is <{root.tag}>, not <COLLADA>; export it again")
-    return _Scene(root, source).points()
+    return Scene(root, source)
 
 
-class _Scene:
+class Scene:
     """Follows the nodes of one document."""
 
     def __init__(self, root: Element, source: str):
@@ -50,51 +55,54 @@ class _Scene:
     def points(self) -> np.ndarray:
         parts: list[np.ndarray] = []
         total = 0
-        for geometry, X in self._placed():
+        for geometry, X, _ in self.placed():
             part = self._positions(geometry) @ X[:3, :3].T + X[:3, 3]
             total += len(part)
             if total > MAX_POINTS:
-                raise self._error(geometry, f"the scene has more than {MAX_POINTS} points; simplify it")
+                raise self.error(geometry, f"the scene has more than {MAX_POINTS} points; simplify it")
             parts.append(part)
-        return np.concatenate(parts) * self._unit() if parts else np.zeros((0, 3))
+        return np.concatenate(parts) * self.unit() if parts else np.zeros((0, 3))
 
-    def _unit(self) -> float:
+    def unit(self) -> float:
         """Metres in the file's unit of length."""
         asset = self.root.first("asset")
         unit = asset.first("unit") if asset else None
         if unit is None or "meter" not in unit.attributes:
             return 1
-        meter = self._numbers(unit, unit.attributes["meter"], 1)[0]
+        meter = self.numbers(unit, unit.attributes["meter"], 1)[0]
         if not 0 < meter < math.inf:
-            raise self._error(unit, f"a unit of {meter} m; export it again")
+            raise self.error(unit, f"a unit of {meter} m; export it again")
         return meter
 
-    def _placed(self) -> Iterator[tuple[Element, np.ndarray]]:
-        """Each geometry of the scene with its pose and stretch (4, 4) there; all of them if there is no scene."""
+    def placed(self) -> Iterator[tuple[Element, np.ndarray, Element | None]]:
+        """Each geometry of the scene with its pose and stretch (4, 4) there, and the element that puts it there.
+
+        If there is no scene, all geometries are placed, by none.
+        """
         scene = self.root.first("scene")
         instance = scene.first("instance_visual_scene") if scene else None
         if instance is None:
             library = self.root.first("library_geometries")
-            yield from ((geometry, np.eye(4)) for geometry in (library.all("geometry") if library else []))
+            yield from ((geometry, np.eye(4), None) for geometry in (library.all("geometry") if library else []))
             return
-        stack = [(node, np.eye(4), 0) for node in self._target(instance).all("node")]
+        stack = [(node, np.eye(4), 0) for node in self.target(instance).all("node")]
         count = 0
         while stack:
             node, X, depth = stack.pop()
             count += 1
             if count > MAX_NODES or depth > MAX_NESTING:
-                raise self._error(node, f"more than {MAX_NODES} nodes, or nested deeper than {MAX_NESTING}")
+                raise self.error(node, f"more than {MAX_NODES} nodes, or nested deeper than {MAX_NESTING}")
             X = X @ self._transform(node)
             stack += [(child, X, depth + 1) for child in node.all("node")]
-            stack += [(self._target(child), X, depth + 1) for child in node.all("instance_node")]
+            stack += [(self.target(child), X, depth + 1) for child in node.all("instance_node")]
             for child in node.all("instance_geometry"):
-                yield self._target(child), X
+                yield self.target(child), X, child
 
-    def _target(self, instance: Element) -> Element:
+    def target(self, instance: Element) -> Element:
         url = instance.attributes.get("url", "")
         found = self.by_id.get(url.removeprefix("#"))
         if found is None or not url.startswith("#"):
-            raise self._error(instance, f"it refers to {url!r}, which is not in the file")
+            raise self.error(instance, f"it refers to {url!r}, which is not in the file")
         return found
 
     def _transform(self, node: Element) -> np.ndarray:
@@ -104,15 +112,15 @@ class _Scene:
             step = np.eye(4)
             match child.tag:
                 case "matrix":
-                    step = self._numbers(child, child.text, 16).reshape(4, 4)
+                    step = self.numbers(child, child.text, 16).reshape(4, 4)
                 case "translate":
-                    step[:3, 3] = self._numbers(child, child.text, 3)
+                    step[:3, 3] = self.numbers(child, child.text, 3)
                 case "scale":
-                    step[:3, :3] = np.diag(self._numbers(child, child.text, 3))
+                    step[:3, :3] = np.diag(self.numbers(child, child.text, 3))
                 case "rotate":
-                    step[:3, :3] = _turn(*self._numbers(child, child.text, 4))
+                    step[:3, :3] = _turn(*self.numbers(child, child.text, 4))
                 case "lookat" | "skew":
-                    raise self._error(child, "not read; apply the transforms and export it again")
+                    raise self.error(child, "not read; apply the transforms and export it again")
                 case _:
                     continue
             X = X @ step
@@ -126,7 +134,7 @@ class _Scene:
             vertices = mesh.first("vertices") if mesh else None
             inputs = vertices.all("input") if vertices else []
             found = [i for i in inputs if i.attributes.get("semantic") == "POSITION"]
-            points = self._triples(found[0]) if found else np.zeros((0, 3))
+            points = self.triples(found[0]) if found else np.zeros((0, 3))
             if mesh is not None and any(faces.first("p") for faces in mesh.children if faces.tag in FACES):
                 points = points[self._used(mesh, len(points))]
             self.positions[key] = points
@@ -140,41 +148,41 @@ class _Scene:
                 continue
             offsets = {i.attributes.get("semantic"): i.attributes.get("offset", "") for i in faces.all("input")}
             if not all(o.isdecimal() and len(o) < 4 for o in offsets.values()) or "VERTEX" not in offsets:
-                raise self._error(faces, "its inputs have no offsets; export it again")
+                raise self.error(faces, "its inputs have no offsets; export it again")
             # several sets of texture coordinates have one semantic: the largest offset of all counts
             stride = 1 + max(int(i.attributes["offset"]) for i in faces.all("input"))
             for p in faces.all("p"):
-                corners = self._parsed(p.text)[int(offsets["VERTEX"]) :: stride]
+                corners = self.parsed(p.text)[int(offsets["VERTEX"]) :: stride]
                 if not ((corners >= 0) & (corners < count)).all():
-                    raise self._error(p, "it names a point that is not in the file; export it again")
+                    raise self.error(p, "it names a point that is not in the file; export it again")
                 used.append(np.unique(corners.astype(int)))
         return np.unique(np.concatenate(used))
 
-    def _triples(self, entry: Element) -> np.ndarray:
+    def triples(self, entry: Element) -> np.ndarray:
         reference = entry.attributes.get("source", "")
         source = self.by_id.get(reference.removeprefix("#"))
         values = source.first("float_array") if source else None
         if values is None:
-            raise self._error(entry, f"it refers to {reference!r}, which has no numbers")
+            raise self.error(entry, f"it refers to {reference!r}, which has no numbers")
         assert source is not None
         technique = source.first("technique_common")
         accessor = technique.first("accessor") if technique else None
         stride = accessor.attributes.get("stride", "3") if accessor else "3"
         if stride != "3":
-            raise self._error(values, f"points of {stride} numbers instead of 3")
-        return self._numbers(values, values.text).reshape(-1, 3)
+            raise self.error(values, f"points of {stride} numbers instead of 3")
+        return self.numbers(values, values.text).reshape(-1, 3)
 
-    def _numbers(self, element: Element, text: str, count: int | None = None) -> np.ndarray:
-        values = self._parsed(text)
+    def numbers(self, element: Element, text: str, count: int | None = None) -> np.ndarray:
+        values = self.parsed(text)
         stated = element.attributes.get("count", "")
         expected = count if count is not None else int(stated) if stated.isdecimal() and len(stated) < 12 else None
         if (expected is not None and len(values) != expected) or (count is None and len(values) % 3):
             what = f"{expected} numbers" if expected is not None else "numbers in threes"
-            raise self._error(element, f"it should hold {what}, and does not; export it again")
+            raise self.error(element, f"it should hold {what}, and does not; export it again")
         return values
 
     @staticmethod
-    def _parsed(text: str) -> np.ndarray:
+    def parsed(text: str) -> np.ndarray:
         """The numbers of a text; not a number, which no check lets pass, if it is anything else."""
         pieces, start = [np.zeros(0)], 0
         while start < len(text):
@@ -188,7 +196,7 @@ class _Scene:
             start = end
         return np.concatenate(pieces)
 
-    def _error(self, element: Element, message: str) -> RobotError:
+    def error(self, element: Element, message: str) -> RobotError:
         return RobotError(f"{self.source}:{element.line}: <{element.tag}>: {message}")
 
 

@@ -1,14 +1,16 @@
 """The points of mesh files: STL, OBJ and Collada, from files that nobody vouches for.
 
-Only the points that faces use are read, no colours and no references to other files: contact needs no more.
+Only the points that faces use are read here, no colours and no references to other files: contact needs no more.
+Faces and colours, for drawing, are in `pliant.formats.surfaces`.
 Every count that a file states is held against its size before anything is allocated.
 """
 
 import io
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +18,13 @@ from pliant.errors import RobotError
 from pliant.formats.collada import collada_points
 from pliant.formats.packages import Packages
 
-__all__ = ["MAX_BYTES", "MeshFile", "read_mesh"]
+if TYPE_CHECKING:
+    from pliant.formats.surfaces import Surface
+
+__all__ = [
+    "MAX_BYTES", "MeshFile", "checked_points", "content", "lines_of", "points_of_lines", "read_mesh", "reader_for",
+    "stl_points",
+]  # fmt: skip
 
 MAX_BYTES = 64_000_000  # the largest mesh of example-robot-data has 29 MB
 MAX_LINE = 10_000
@@ -45,7 +53,18 @@ class MeshFile:
 
     def points(self, packages: Iterable[str | Path] = ()) -> np.ndarray:
         """Its points (n, 3), as the file has them; ``packages`` are more folders to look in."""
-        return read_mesh(Packages(self.folder, [*self.packages, *packages]).resolve(self.reference))
+        return read_mesh(self._packages(packages).resolve(self.reference))
+
+    def surfaces(self, packages: Iterable[str | Path] = ()) -> "tuple[Surface, ...]":
+        """Its faces by colour, as the file has them; what it refers to must lie in the allowed folders, too."""
+        from pliant.formats.surfaces import read_surfaces
+
+        allowed = self._packages(packages)
+        path = allowed.resolve(self.reference)
+        return read_surfaces(path, lambda reference: allowed.beside(path, reference))
+
+    def _packages(self, more: Iterable[str | Path]) -> Packages:
+        return Packages(self.folder, [*self.packages, *more])
 
 
 def read_mesh(path: str | Path) -> np.ndarray:
@@ -55,11 +74,19 @@ def read_mesh(path: str | Path) -> np.ndarray:
         path: ends in .stl (text or binary), .obj, or .dae, whose scene is applied.
     """
     path = Path(path)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise RobotError(f"{path}: no reader for meshes of this kind; there are {', '.join(_READERS)}, convert it")
-    data = _content(path)
-    points = reader(data, str(path))
+    read = reader_for(path, _READERS)
+    return checked_points(read(content(path), str(path)), path)
+
+
+def reader_for(path: Path, readers: Mapping[str, Any]) -> Any:
+    """The reader for the ending of a file's name."""
+    if path.suffix.lower() not in readers:
+        raise RobotError(f"{path}: no reader for meshes of this kind; there are {', '.join(readers)}, convert it")
+    return readers[path.suffix.lower()]
+
+
+def checked_points(points: np.ndarray, path: Path) -> np.ndarray:
+    """The points of a file, if there are any and all of them can exist."""
     if len(points) == 0:
         raise RobotError(f"{path} has no points; export it again")
     # NaN is not within either
@@ -68,7 +95,8 @@ def read_mesh(path: str | Path) -> np.ndarray:
     return points
 
 
-def _content(path: Path) -> bytes:
+def content(path: Path) -> bytes:
+    """The bytes of a mesh file, or of one that goes with it."""
     try:
         if not path.is_file():
             raise RobotError(f"{path} is no file; give the path of a mesh")
@@ -81,7 +109,7 @@ def _content(path: Path) -> bytes:
     return data
 
 
-def _stl_points(data: bytes, source: str) -> np.ndarray:
+def stl_points(data: bytes, source: str) -> np.ndarray:
     """Corners of the triangles. Some binary files start with "solid" as text ones do: the size decides."""
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
     is_text = data[:512].lstrip().lower().startswith(b"solid")
@@ -96,7 +124,7 @@ def _stl_points(data: bytes, source: str) -> np.ndarray:
 
 
 def _stl_text_points(data: bytes, source: str) -> np.ndarray:
-    points = _points_of_lines(data, b"vertex", source)
+    points = points_of_lines(data, b"vertex", source)
     if len(points) % 3 or b"endsolid" not in data[-1000:].lower():
         raise RobotError(f"{source} is cut off: it ends before 'endsolid'; export it again")
     return points
@@ -104,8 +132,8 @@ def _stl_text_points(data: bytes, source: str) -> np.ndarray:
 
 def _obj_points(data: bytes, source: str) -> np.ndarray:
     """The points that faces use; all of them if there are no faces."""
-    points, used = _points_of_lines(data, b"v", source), array("q")
-    for k, line in _lines(data, source):
+    points, used = points_of_lines(data, b"v", source), array("q")
+    for k, line in lines_of(data, source):
         words = line.split()
         if not words or words[0] != b"f":
             continue
@@ -120,10 +148,10 @@ def _obj_points(data: bytes, source: str) -> np.ndarray:
     return points[np.unique(np.array(used) % len(points))] if used else points
 
 
-def _points_of_lines(data: bytes, keyword: bytes, source: str) -> np.ndarray:
+def points_of_lines(data: bytes, keyword: bytes, source: str) -> np.ndarray:
     """The three numbers after a keyword, of each line that starts with it."""
     numbers = array("d")
-    for k, line in _lines(data, source):
+    for k, line in lines_of(data, source):
         words = line.split()
         if not words or words[0].lower() != keyword:
             continue
@@ -136,7 +164,7 @@ def _points_of_lines(data: bytes, keyword: bytes, source: str) -> np.ndarray:
     return np.array(numbers, dtype=float).reshape(-1, 3)
 
 
-def _lines(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
+def lines_of(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
     """The lines with their numbers; one at a time, and none too long, so that they cost no memory."""
     for k, line in enumerate(io.BytesIO(data), start=1):
         if len(line) > MAX_LINE:
@@ -151,5 +179,5 @@ def _dae_points(data: bytes, source: str) -> np.ndarray:
 
 
 _READERS: dict[str, Callable[[bytes, str], np.ndarray]] = {
-    ".stl": _stl_points, ".obj": _obj_points, ".dae": _dae_points,
+    ".stl": stl_points, ".obj": _obj_points, ".dae": _dae_points,
 }  # fmt: skip

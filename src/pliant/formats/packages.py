@@ -48,6 +48,20 @@ class Packages:
         except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle
             raise MissingFileError(f"{reference!r} is no usable path: {error}") from None
 
+    def beside(self, file: Path, reference: str) -> Path:
+        """The file that a file found before names, by a path relative to itself; under the same rules."""
+        try:
+            if "://" in reference:
+                return self._resolve(reference)
+            return self._inside(file.parent / unquote(reference), [*self.roots, *self._home(file)], reference)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise MissingFileError(f"{reference!r} is no usable path: {error}") from None
+
+    @staticmethod
+    def _home(file: Path) -> list[Path]:
+        """The package that a file lies in."""
+        return [a for a in file.parents if (a / "package.xml").is_file()][:1]
+
     def _resolve(self, reference: str) -> Path:
         scheme, separator, rest = reference.partition("://")
         if not separator:

@@ -1,0 +1,67 @@
+"""Logs as something to play: which robots, which moments, and deflections that are exaggerated."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.view.recording import Recording, exaggerated
+
+
+def test_forces_are_those_of_the_contact_points(hop: pliant.Log) -> None:
+    recording = Recording(hop, "test")
+    assert recording.q.shape == (1, len(hop.t), 11)
+    np.testing.assert_array_equal(recording.forces[0, :, 0], hop["forces"])
+    assert recording.duration == pytest.approx(0.8)
+
+
+def test_steps_are_the_last_before_a_time(hop: pliant.Log) -> None:
+    recording = Recording(hop, "test")
+    assert recording.step_at(-1) == 0
+    assert recording.step_at(9) == len(hop.t) - 1
+    for step in (1, 17, 200):
+        assert recording.step_at(float(hop.t[step])) == step
+        assert recording.step_at(float(hop.t[step]) + 1.9e-3) == step
+
+
+def test_robots_of_a_batch_are_chosen(batch: pliant.Log) -> None:
+    assert Recording(batch, "test").indices == [0, 1, 2, 3]
+    assert Recording(batch, "test", 2).indices == [0, 1]
+    chosen = Recording(batch, "test", [-1, 1])
+    assert chosen.indices == [3, 1]
+    np.testing.assert_array_equal(chosen.q, batch.q[[3, 1]])
+    for wrong in (5, [4], [], ["a"]):
+        with pytest.raises(pliant.PliantError, match="the batch has 4 robots, 0 to 3"):
+            Recording(batch, "test", wrong)  # type: ignore[arg-type]
+
+
+def test_logs_that_cannot_be_shown_say_why(hop: pliant.Log) -> None:
+    with pytest.raises(pliant.PliantError, match="source"):
+        Recording(pliant.Log(hop.t, {"q": hop.q}), "test")
+    without = pliant.Log(hop.t, {"v": hop.v}, source=hop.source)
+    with pytest.raises(pliant.PliantError, match="test needs the channel 'q'"):
+        Recording(without, "test")
+    with pytest.raises(pliant.PliantError, match="the log is empty"):
+        Recording(hop[0:0], "test")
+
+
+def test_paths_are_those_of_frames_and_of_the_mass(hop: pliant.Log) -> None:
+    recording = Recording(hop, "test")
+    foot = recording.path("foot", 0)
+    np.testing.assert_allclose(foot[-1], pliant.frame_pose(recording.robot, hop.q[-1], "foot")[:3, 3], atol=1e-12)
+    mass = recording.path(None, 0, most=11)
+    assert mass.shape == (11, 3)
+    np.testing.assert_allclose(mass[0], pliant.center_of_mass(recording.robot, hop.q[0]), atol=1e-12)
+
+
+def test_only_deflections_are_exaggerated() -> None:
+    robot = pliant.load("two_link_arm").with_motor("elbow", rotor_inertia=1e-3)
+    robot = robot.with_flexibility("elbow", stiffness=(100, 200, 300), damping=1)
+    small = np.array([0.01, -0.02, 0.03])
+    v = np.zeros(robot.nv)
+    v[robot.v_slice("elbow_flexibility")] = small
+    v[robot.v_slice("shoulder")] = 0.7
+    q = np.asarray(robot.integrate(robot.neutral(), v))
+    v[robot.v_slice("elbow_flexibility")] = 10 * small
+    # ten times the rotation about the same axis
+    np.testing.assert_allclose(exaggerated(robot, q, 10), robot.integrate(robot.neutral(), v), atol=1e-12)
+    np.testing.assert_array_equal(exaggerated(robot, np.stack([q, q]), 1), [q, q])

@@ -1,0 +1,47 @@
+"""Short logs to look at: a hopping robot, one or several, and a ball that bounces."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import pliant
+
+CHANNELS = ("q", "v", "tau", "forces", "energy", "power")
+
+
+@cache
+def hopper_log() -> pliant.Log:
+    sim, q = _hopper(None)
+    sim.reset(q=q)
+    return sim.run(0.4, u=[0.5, 0, 0.2], channels=CHANNELS)
+
+
+@cache
+def batch_log() -> pliant.Log:
+    sim, q = _hopper(3)
+    sim.reset(q=np.tile(q, (3, 1)) + np.outer([0, 0.1, 0.2], np.eye(len(q))[2]))
+    return sim.run(0.1, u=np.tile([0.5, 0, 0.2], (3, 1)), channels=CHANNELS, every=5)
+
+
+def _hopper(batch: int | None) -> tuple[pliant.Simulation, Any]:
+    robot = pliant.load("hopper")
+    sim = pliant.Simulation(
+        robot, ground=pliant.flat(friction=0.8), controller=pliant.control.raibert(robot), batch=batch
+    )
+    return sim, robot.integrate(robot.neutral(), [0, 0, 0.7, 0, 0, 0, 0, 0, 0, 0])
+
+
+def ball() -> pliant.Robot:
+    """A kilogram on a vertical rail, 0.1 m in radius."""
+    builder = pliant.RobotBuilder("ball")
+    builder.body("ball", mass=1, inertia=(0.004, 0, 0, 0.004, 0, 0.004))
+    builder.joint("height", "prismatic", "world", "ball", axis=(0, 0, 1))
+    return builder.build().with_contact("ball", radius=0.1)
+
+
+@cache
+def bounce_log() -> pliant.HybridLog:
+    sim = pliant.HybridSimulation(ball(), ground=pliant.flat(), restitution=0.5)
+    sim.reset(q=[1.0])
+    return sim.run(1.2, power=True)
