@@ -138,6 +138,14 @@ PROMISES = {
         r"lands at 0\.202\d+, 0\.82\d+, 1\.4\d+ s",
         r"compliant: \d\.\de-02 m at 1e4 N/m, \d\.\de-04 m at 1e7 N/m",
     ],
+    "15_see_it.py": [
+        r"  motors +9\d\.\d+\n  forces from outside +1\.\d+\nlost\n  dampers of springs +-7\d\.\d+",
+        r"what the motors put in is accounted for, but for 0\.\d%",
+        r"run\.h5: \d+ kB",
+        r"energy\.svg: \d+ kB",
+        r"run\.mp4: \d+ kB",
+        r"report\.html: \d+ kB",
+    ],
 }
 
 

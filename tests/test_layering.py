@@ -9,7 +9,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
     "errors", "scalar", "compiler", "spatial", "robot", "formats", "dynamics", "contact", "simulation", "hybrid",
-    "symbolic", "control", "envs", "view", "cli",
+    "symbolic", "control", "envs", "logs", "view", "cli",
 ]  # fmt: skip
 # the package itself gathers the public names of every layer
 TOP = {"__init__", "__main__"}

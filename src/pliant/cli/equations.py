@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
+from pliant.cli.robots import load_robot
 from pliant.errors import PliantError, unknown_name
 
 __all__ = ["FORMS", "printed_equations"]
@@ -23,6 +24,7 @@ def printed_equations(
     rotations: str | None,
     base: str | None,
     is_raw: bool = False,
+    xacro: bool = False,
 ) -> str:
     """The equations of a robot in one of the forms, or as text that fits the terminal.
 
@@ -32,12 +34,12 @@ def printed_equations(
         form: the one that is asked for by name; both may name the same.
         symbols, names: as the user writes them, with commas.
         is_raw: whether formulas stay as the algorithm gives them, which is quick.
+        base, xacro: as in `load_robot`.
     """
     chosen = _form(forms, form)
-    from pliant.formats import load
     from pliant.symbolic import equations
 
-    robot = load(source, **({} if base is None else {"base": base}))
+    robot = load_robot(source, base, xacro).robot
     simplify = False if is_raw else None
     found = equations(
         robot, method, parameters=_symbols(symbols), names=_names(names), rotations=rotations, simplify=simplify

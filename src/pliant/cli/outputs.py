@@ -1,0 +1,107 @@
+"""Files that a run leaves: log, plot, video, replay, report."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pliant.cli.settings import PATHS, Settings
+from pliant.cli.terminal import complain
+from pliant.cli.viewing import plot_to
+from pliant.errors import PliantError, needs, unknown_name
+
+if TYPE_CHECKING:
+    from pliant.simulation import Log
+
+__all__ = ["LOG_FORMS", "check_outputs", "is_streamed", "write_outputs"]
+
+
+class _Form(NamedTuple):
+    """How a log is written, by the suffix of the file: a method of it, the library and the extra that brings it."""
+
+    method: str
+    library: str | None = None
+    extra: str = ""
+
+
+LOG_FORMS = {
+    ".h5": _Form("save", "h5py", "logs"),
+    ".hdf5": _Form("save", "h5py", "logs"),
+    ".csv": _Form("to_csv"),
+    ".npz": _Form("to_npz"),
+    ".parquet": _Form("to_parquet", "pyarrow", "export"),
+    ".mcap": _Form("to_mcap", "foxglove", "export"),
+}
+"""Forms of logs by suffix."""
+
+# what else is written, likewise
+_LIBRARIES = {
+    "plot": ("matplotlib", "plots"),
+    "video": ("imageio_ffmpeg", "video"),
+    "report": ("matplotlib", "plots"),
+}
+
+
+def check_outputs(settings: Settings) -> None:
+    """Raise before the run if something of what it is to leave cannot be written."""
+    from pliant.logs.files import checked_folder
+
+    for name in PATHS:
+        value = getattr(settings, name)
+        if value is None:
+            continue
+        path = checked_folder(value)
+        if name == "log":
+            form = _form(path)
+            if form.library is not None:
+                needs(form.library, form.extra, f"--log {value}")
+        elif name in _LIBRARIES and path.suffix.lower() != ".gif":
+            needs(*_LIBRARIES[name], f"--{name} {value}")
+    if settings.view:
+        needs("viser", "view", "--view")
+
+
+def is_streamed(settings: Settings) -> bool:
+    """Whether the log can be written as the run goes on, which its own form can."""
+    return settings.log is not None and _form(Path(settings.log)).method == "save"
+
+
+def _form(path: Path) -> _Form:
+    suffix = path.suffix.lower()
+    if suffix not in LOG_FORMS:
+        raise PliantError(f"--log {path}: " + unknown_name("form of logs", suffix, LOG_FORMS))
+    return LOG_FORMS[suffix]
+
+
+def write_outputs(log: "Log", settings: Settings, is_streamed: bool) -> dict[str, str]:
+    """Write all that was asked for; what fails is told, and the rest is written all the same.
+
+    Args:
+        is_streamed: whether the log itself is in its file already.
+
+    Returns:
+        The files by the names of their settings.
+    """
+    writers: dict[str, Callable[[str], Any]] = {
+        "log": lambda path: getattr(log, _form(Path(path)).method)(path),
+        "plot": lambda path: plot_to(log, (), path),
+        "video": lambda path: log.to_video(path),
+        "html": lambda path: log.to_html(path),
+        "report": lambda path: log.to_report(path),
+    }
+    written: dict[str, str] = {}
+    failed: list[str] = []
+    for name in PATHS:
+        path = getattr(settings, name)
+        if path is None:
+            continue
+        try:
+            if not (name == "log" and is_streamed):
+                writers[name](path)
+            written[name] = path
+        except PliantError as error:
+            failed.append(f"--{name} {path}: {error}")
+    for told in failed[:-1]:
+        complain(told)
+    if failed:
+        raise PliantError(failed[-1] + (f" (written: {', '.join(written.values())})" if written else ""))
+    return written

@@ -1,0 +1,252 @@
+"""Running a scene: in parts, so that there is something to see meanwhile, and something to keep if it is stopped."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from pliant.cli.scene import Scene
+from pliant.cli.settings import PATHS, Settings
+
+if TYPE_CHECKING:
+    from pliant.simulation import Log
+
+__all__ = ["Run", "joined", "run_scene"]
+
+# a part of a run takes about so long [s]
+_PART = 0.15
+# parts of an event-driven one are of this length [s of simulated time]: the same on every machine
+_EVENT_PART = 0.5
+# numbers that a log keeps at most, unless told how often
+_MOST = 2e7
+# entries that a summary needs
+_GLANCE = 50
+_CHANNELS = ("q", "v", "tau", "forces", "energy", "trouble")
+
+
+@dataclass
+class Run:
+    """What became of a run.
+
+    Attributes:
+        log: of all of it, or of what there was until it was stopped.
+        wall: time that it took, without compiling [s].
+        measured: simulated time in that time [s].
+        compiling: time of the first part, most of which is compiling or loading what was compiled [s].
+        is_stopped: whether the user stopped it.
+        steps: of each robot.
+    """
+
+    log: "Log"
+    wall: float
+    measured: float
+    compiling: float
+    is_stopped: bool
+    steps: int
+
+
+def run_scene(scene: Scene, file: str | None = None) -> Run:
+    """Run a scene to its end, or until Ctrl-C.
+
+    Args:
+        file: for the log, written meanwhile, so that it opens whatever happens.
+    """
+    from pliant.simulation.progress import Progress
+
+    parts: list[Any] = []
+    clocks: list[tuple[float, float]] = []
+    is_stopped = False
+    settings = scene.settings
+    began = time.perf_counter()
+    with (
+        _Stream(file, settings.time) as stream,
+        Progress(0.0, settings.time, False if settings.quiet else None) as progress,
+        _stoppable(parts) as is_asked,
+    ):
+        for part in map(scene.stamped, _parts(scene)):
+            clocks.append((time.perf_counter(), float(part.t[-1])))
+            stream.put(part)
+            parts.append(part)
+            progress.update(float(part.t[-1]))
+            if is_asked():
+                is_stopped = True
+                break
+        stream.close(is_complete=not is_stopped)
+    log = joined(parts)
+    (first, start), (last, end) = clocks[0], clocks[-1]
+    compiling, wall, measured = first - began, last - first, end - start
+    if len(clocks) == 1:
+        compiling, wall, measured = 0.0, first - began, start
+    if is_stopped:
+        object.__setattr__(log, "is_complete", False)  # a copy of a log with events would lose them
+    return Run(log, wall, measured, compiling, is_stopped, round(end / settings.dt))
+
+
+@contextmanager
+def _stoppable(parts: list[Any]) -> Iterator[Callable[[], bool]]:
+    """Ctrl-C is asked for between parts, so that the part on the way is kept; a second one stops at once.
+
+    So does the first before there is any part, while the simulation is being compiled.
+    """
+    import signal
+    import threading
+
+    asked = False
+
+    def note(*_: object) -> None:
+        nonlocal asked
+        if asked or not parts:
+            raise KeyboardInterrupt
+        asked = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: asked
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Stream:
+    """The file of a log that grows with the run; nothing without a path."""
+
+    def __init__(self, path: str | None, until: float):
+        self.path, self.until = path, until
+        self._writer: Any = None
+
+    def __enter__(self) -> "_Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close(is_complete=False)
+
+    def put(self, part: "Log") -> None:
+        if self.path is None:
+            return
+        if self._writer is None:
+            from pliant.logs.saving import LogWriter
+
+            self._writer = LogWriter(self.path, part, until=self.until)
+            return
+        # the first entry is the last of the part before; in a log with events, two of one time are nothing new
+        self._writer.append(part if hasattr(part, "events") else part[1:])
+
+    def close(self, *, is_complete: bool) -> None:
+        if self._writer is not None:
+            (self._writer.finish if is_complete else self._writer.close)()
+        self._writer = None
+
+
+# ---- parts
+
+
+def _parts(scene: Scene) -> Iterator["Log"]:
+    return _event_driven(scene) if scene.settings.event_driven else _time_stepping(scene)
+
+
+def _time_stepping(scene: Scene) -> Iterator["Log"]:
+    import numpy as np
+
+    settings, control = scene.settings, scene.control
+    sim: Any = scene.sim
+    period = settings.dt * settings.substeps
+    periods = max(1, round(settings.time / period))
+    every = settings.every or _every(scene, periods)
+    channels = (*_CHANNELS, *(("flexibility",) if _is_flexible(sim.robot) else ()))
+    channels += ("power",) if _is_written(settings) else ()
+    done, count = 0, every
+    while done < periods:
+        count = min(count, periods - done)
+        begun = time.perf_counter()
+        if control.called is not None:
+            log = sim.run(count * period, control.called, channels=channels, every=every, progress=False)
+        else:
+            log = sim.run(count * period, u=control.u, channels=channels, every=every, progress=False)
+        elapsed = time.perf_counter() - begun
+        # times do not depend on where the parts begin
+        kept = [*range(0, count, every), count]
+        yield replace(log, t=np.array([(done + k) * period for k in kept]))
+        if sim.troubles and (settings.batch or 1) == len(sim.troubles):
+            return  # nothing moves any more
+        done += count
+        # whole numbers of entries; what was compiled once is quick from then on
+        wanted = count * min(_PART / max(elapsed, 1e-6), 8)
+        count = max(1, round(wanted / every)) * every
+
+
+def _every(scene: Scene, periods: int) -> int:
+    """How many periods there are to an entry, so that the log stays small enough."""
+    settings = scene.settings
+    sim: Any = scene.sim
+    robots = settings.batch or 1
+    if robots > 1 and not _is_written(settings):
+        return max(1, periods // _GLANCE)  # nobody looks at the log but the summary
+    return math.ceil(periods * robots * sim.layout.size / _MOST)
+
+
+def _is_written(settings: Settings) -> bool:
+    """Whether somebody is going to look at the log."""
+    return settings.view or any(getattr(settings, name) for name in PATHS)
+
+
+def _is_flexible(robot: Any) -> bool:
+    return any(f.joint is not None for f in robot.flexibilities.values())
+
+
+def _event_driven(scene: Scene) -> Iterator["Log"]:
+    settings, control = scene.settings, scene.control
+    sim: Any = scene.sim
+    every = (settings.every or 1) * settings.dt
+    options: dict[str, Any] = {"every": every, "progress": False}
+    if control.compiled is not None:
+        options |= {"controller": control.compiled, "period": settings.dt}
+        options |= {"commands": control.u} if control.compiled.commands and control.u is not None else {}
+    elif control.called is not None:
+        options |= {"controller": control.called, "period": settings.dt}
+    else:
+        options |= {"u": control.u}
+    parts = max(1, round(settings.time / _EVENT_PART))
+    for k in range(parts):
+        yield sim.run(max(0.0, settings.time * (k + 1) / parts - sim.t), **options)
+
+
+# ---- one log
+
+
+def joined(parts: list[Any]) -> Any:
+    """One log of parts that follow one another: each begins with the entry that the one before ended with."""
+    import numpy as np
+
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    axis = 0 if first.batch is None else 1
+    rest = [part[1:] if part.t[0] == before.t[-1] else part for before, part in pairwise(parts)]
+    t = np.concatenate([part.t for part in (first, *rest)])
+    modes = list(dict.fromkeys(name for part in parts for name in getattr(part, "modes", ())))
+    channels = {}
+    for name in first.channels:
+        arrays = [part.channels[name] for part in (first, *rest)]
+        if name == "mode" and modes:
+            arrays = [_renumbered(a, p.modes, modes) for a, p in zip(arrays, parts, strict=True)]
+        channels[name] = np.concatenate(arrays, axis=axis)
+    if not modes:
+        return replace(first, t=t, channels=channels)
+    from pliant.hybrid import HybridLog
+    from pliant.simulation import Log
+
+    plain = Log(t, channels, first.columns, first.batch, first.metadata, first.source)
+    events = [event for part in parts for event in part.events]
+    segments = [segment for part in parts for segment in part.segments]
+    return HybridLog.of(plain, events, modes, segments, parts[-1].end)
+
+
+def _renumbered(mode: Any, own: tuple[str, ...], modes: list[str]) -> Any:
+    import numpy as np
+
+    return np.array([modes.index(name) for name in own])[mode]

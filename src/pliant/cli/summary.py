@@ -1,0 +1,122 @@
+"""What a run did, in plain values and as a table."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from pliant.cli.running import Run
+from pliant.cli.scene import Scene
+from pliant.cli.terminal import number, print_pairs
+
+if TYPE_CHECKING:
+    from pliant.simulation import Log
+
+__all__ = ["print_summary", "summary"]
+
+
+def summary(scene: Scene, run: Run, files: dict[str, str]) -> dict[str, Any]:
+    """All of it in plain values, SI units."""
+    import numpy as np
+
+    settings, log, sim = scene.settings, run.log, scene.sim
+    simulated = float(log.t[-1])
+    robots = settings.batch or 1
+    finite = all(bool(np.isfinite(log[name][..., -1, :]).all()) for name in ("q", "v"))
+    troubles = [str(trouble) for trouble in getattr(sim, "troubles", ())]
+    return {
+        "robot": sim.robot.name,
+        "origin": scene.origin,
+        "base": "free" if sim.robot.is_free else "fixed",
+        "ground": scene.ground,
+        "controller": scene.control.name,
+        "simulated": simulated,
+        "is_stopped": run.is_stopped,
+        "is_event_driven": settings.event_driven,
+        "robots": robots,
+        "steps": run.steps,
+        "wall": run.wall,
+        "compiling": run.compiling,
+        "real_time_factor": run.measured / run.wall if run.wall > 0 else None,
+        "robot_steps_per_second": robots * run.measured / settings.dt / run.wall if run.wall > 0 else None,
+        "entries": len(log.t),
+        "energy": _energies(log),
+        "contacts": _contacts(log),
+        "events": dict(Counter(event.kind for event in getattr(log, "events", ()))),
+        "is_finite": finite,
+        "troubles": troubles,
+        "notes": scene.notes,
+        "files": files,
+    }
+
+
+def _energies(log: "Log") -> dict[str, Any]:
+    """At the start and at the end, the mean of a batch [J]."""
+    import numpy as np
+
+    parts = {name.removeprefix("energy."): log[name] for name in log.channels if name.startswith("energy.")}
+    if not parts:
+        return {}
+    total = sum(parts.values())
+    ends = {when: float(np.mean(np.asarray(total)[..., k])) for when, k in (("start", 0), ("end", -1))}
+    return ends | {name: float(np.mean(values[..., -1])) for name, values in parts.items()}
+
+
+def _contacts(log: "Log") -> dict[str, Any]:
+    """How many points touch at the end, and the largest force of one [N]; the mean of a batch for the former."""
+    import numpy as np
+
+    if "forces" not in log.channels or not log["forces"].size:
+        return {}
+    forces = log["forces"].reshape(*log["forces"].shape[:-1], -1, 3)
+    sizes = np.linalg.norm(forces, axis=-1)
+    touching = sizes > 0
+    changes = int(np.count_nonzero(touching[..., 1:, :] & ~touching[..., :-1, :]))
+    return {
+        "points": sizes.shape[-1],
+        "touching": float(touching[..., -1, :].sum(axis=-1).mean()),
+        "touch_downs": changes,
+        "largest_force": float(np.nanmax(sizes)) if sizes.size else 0.0,
+    }
+
+
+def print_summary(about: dict[str, Any]) -> None:
+    """The same as a table."""
+    pairs = [("robot", f"{about['robot']}, {about['base']} base ({about['origin']})")]
+    pairs += [("ground", about["ground"]), ("controller", about["controller"])]
+    pairs += [(what, note) for what, note in about["notes"]]
+    stopped = ", stopped by you" if about["is_stopped"] else ""
+    compiled = f", after {about['compiling']:.2f} s of compiling" if about["compiling"] > 0.05 else ""
+    pairs.append(("simulated", f"{number(about['simulated'])} s in {about['wall']:.2f} s{compiled}{stopped}"))
+    if about["real_time_factor"] is not None:
+        pairs.append(("speed", _speed(about)))
+    energy = about["energy"]
+    if energy:
+        largest = max(abs(value) for value in energy.values())
+        shown = [
+            f"{number(value)} {part}"
+            for part, value in energy.items()
+            if part not in ("start", "end") and abs(value) > 1e-9 * largest
+        ]
+        told = f"{number(energy['start'])} J at the start, {number(energy['end'])} J at the end"
+        pairs.append(("energy", f"{told}: {', '.join(shown)}" if shown else told))
+    contacts = about["contacts"]
+    if contacts:
+        told = f"{number(contacts['touching'], 3)} of {contacts['points']} touch at the end"
+        if about["robots"] == 1:
+            told += f", {contacts['touch_downs']} touch-downs, up to {number(contacts['largest_force'])} N"
+        pairs.append(("contacts", told))
+    if about["events"]:
+        pairs.append(("events", ", ".join(f"{count} {kind}" for kind, count in about["events"].items())))
+    end = "finite" if about["is_finite"] else "NOT finite"
+    pairs.append(("final state", f"{end}, {len(about['troubles'])} in trouble" if about["troubles"] else end))
+    pairs += [("trouble", text) for text in about["troubles"][:3]]
+    pairs += [(f"{kind} file" if kind == "log" else kind, path) for kind, path in about["files"].items()]
+    print_pairs("run", pairs)
+
+
+def _speed(about: dict[str, Any]) -> str:
+    per_second = about["robot_steps_per_second"]
+    if about["robots"] == 1:
+        steps = "" if about["is_event_driven"] else f", {number(per_second, 3)} steps a second"
+        return f"{number(about['real_time_factor'], 3)} x real time{steps}"
+    total = about["real_time_factor"] * about["robots"]
+    return f"{about['robots']} robots x steps: {number(per_second, 3)} a second, {number(total, 3)} x real time in all"

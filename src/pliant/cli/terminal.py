@@ -1,0 +1,104 @@
+"""What the program writes: words and tables on the terminal, JSON for scripts."""
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["complain", "number", "print_json", "print_pairs", "print_table", "say", "size"]
+
+
+def say(text: str = "") -> None:
+    """A line on the standard output."""
+    sys.stdout.write(text + "\n")
+
+
+def complain(text: str) -> None:
+    """A line on the error stream, where scripts do not look for results."""
+    sys.stderr.write(f"pliant: {text}\n")
+
+
+def print_json(value: Any) -> None:
+    """A value as JSON, and nothing else; what is not finite is null, which JSON has no number for."""
+    say(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    try:
+        found = value.item() if hasattr(value, "item") else float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return None if isinstance(found, float) and not math.isfinite(found) else found
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """A table as wide as the terminal, or 80 columns where there is none; long words are folded.
+
+    Args:
+        right: columns of numbers.
+    """
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    _print(made)
+
+
+def print_pairs(title: str, pairs: Iterable[tuple[str, str]]) -> None:
+    """A title, and what there is to know, one a line."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, show_header=False)
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in pairs:
+        made.add_row(name, value)
+    from rich.text import Text
+
+    _print(Text(title, style="bold"))
+    _print(made)
+
+
+def _print(what: Any) -> None:
+    """Onto the standard output, without the blanks that fill lines up."""
+    console = _console()
+    with console.capture() as captured:
+        console.print(what)
+    for line in captured.get().splitlines():
+        say(line.rstrip())
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    # names of robots may look like markup or emoji
+    return Console(markup=False, emoji=False, highlight=False, soft_wrap=False)
+
+
+def number(x: Any, digits: int = 4) -> str:
+    """A number in few digits, or a formula as it is."""
+    try:
+        found = float(x)
+    except (TypeError, ValueError):
+        return str(x)
+    # 1800, not 1.8e+03
+    return f"{found:.0f}" if 10**digits <= abs(found) < 1e7 else f"{found:.{digits}g}"
+
+
+def size(count: float) -> str:
+    """So many bytes, in words."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"

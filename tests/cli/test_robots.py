@@ -1,0 +1,80 @@
+"""`pliant robots`, and robots by what the user types."""
+
+from pathlib import Path
+
+import pytest
+
+import pliant
+from pliant.cli.robots import found_robots, load_robot
+from pliant.errors import PliantError
+
+
+def test_all_names_are_listed(program) -> None:
+    done = program("robots")
+    assert done.code == 0
+    words = set(done.out.replace(",", " ").split())
+    assert {*pliant.robots(), *found_robots()} <= words
+    assert max(map(len, done.out.splitlines()[:-1])) <= 80
+
+
+def test_json(program) -> None:
+    about = program("robots", "--json").json
+    assert about["shipped"] == pliant.robots()
+    assert all(Path(robot["path"]).is_file() for robot in about["example-robot-data"].values())
+
+
+def test_names_of_example_robot_data() -> None:
+    found = found_robots()
+    assert found["anymal"].base == "free"
+    assert found["panda"].base == "fixed"
+    # shipped names and the first of two files keep their names
+    assert not set(found) & set(pliant.robots())
+    assert found["anymal_c_simple/anymal"].path != found["anymal"].path
+    anymal = load_robot("anymal")
+    assert (anymal.robot.nv, anymal.origin) == (18, "example-robot-data: anymal.urdf")
+    # a folder stands for the plainest of its files, and --base wins
+    assert load_robot("hyq", "fixed").robot.nv == 12
+
+
+def test_without_example_robot_data(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pliant.cli.robots.ELSEWHERE", "no-such-package")
+    found_robots.cache_clear()
+    try:
+        assert "pip install" in program("robots").out
+        assert program("robots", "--json").json["no-such-package"] == {}
+    finally:
+        found_robots.cache_clear()
+
+
+def test_a_file(block: Path) -> None:
+    loaded = load_robot(str(block), "free")
+    assert loaded == (loaded.robot, str(block), block)
+    assert loaded.robot.is_free
+    assert not load_robot(str(block)).robot.is_free
+
+
+@pytest.mark.parametrize("source, base, message", [
+    ("pendulumm", None, "did you mean 'pendulum'"),
+    ("anymall", None, "did you mean 'anymal'"),
+    ("pendulum", "loose", "it takes 'free' or 'fixed'"),
+    ("nowhere.urdf", None, "nowhere.urdf"),
+])  # fmt: skip
+def test_errors(source: str, base: str | None, message: str) -> None:
+    with pytest.raises(PliantError, match=message):
+        load_robot(source, base)
+
+
+def test_a_file_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(PliantError, match=r"no reader for \.txt"):
+        load_robot(str(tmp_path / "notes.txt"))
+
+
+def test_xacro_is_run_on_demand_only(program, tmp_path: Path) -> None:
+    text = '<robot name="rod" xmlns:xacro="http://wiki.ros.org/xacro"><xacro:property name="m" value="${1 + 2}"/>'
+    text += '<link name="rod"><inertial><mass value="${m}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    (tmp_path / "rod.xacro").write_text(text + "</inertial></link></robot>")
+    done = program("info", "rod.xacro")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert "add --xacro" in done.err
+    assert program("info", "rod.xacro", "--xacro", "--base", "free", "--json").json["mass"] == 3

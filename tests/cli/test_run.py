@@ -1,0 +1,254 @@
+"""`pliant run`: what it simulates, what it says of it, and what it leaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.cli.running import joined
+from pliant.logs.loading import load_log
+from pliant.view import report, video
+
+
+def test_a_pendulum_swings(program) -> None:
+    about = program("run", "pendulum", "--time", "1", "--json").json
+    # of the shipped one: 1 kg with its centre 0.75 m from the hinge, let go at 30 degrees
+    assert about["energy"]["start"] == pytest.approx(-9.81 * 0.75 * np.cos(np.pi / 6), abs=1e-12)
+    # semi-implicit with steps of 1 ms keeps it to some thousandths
+    assert about["energy"]["end"] == pytest.approx(about["energy"]["start"], rel=2e-3)
+    assert (about["simulated"], about["steps"], about["entries"]) == (1.0, 1000, 1001)
+    assert (about["base"], about["ground"], about["controller"]) == ("fixed", "none", "none")
+    assert (about["is_finite"], about["troubles"], about["files"]) == (True, [], {})
+
+
+def test_the_summary_fits_80_columns(program) -> None:
+    done = program("run", "pendulum", "--time", "0.2")
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    for word in ("robot", "simulated", "speed", "energy", "final state  finite"):
+        assert word in done.out
+
+
+def test_quiet_says_nothing(program) -> None:
+    assert program("run", "pendulum", "--time", "0.1", "--quiet") == (0, "", "")
+
+
+def test_the_start(program) -> None:
+    program("run", "pendulum", "--time", "0.01", "--q", "hinge=0.3", "--v", "hinge=-1", "--log", "a.h5")
+    program("run", "pendulum", "--time", "0.01", "--q", "0.3", "--v", "-1", "--log", "b.h5")
+    a, b = load_log("a.h5"), load_log("b.h5")
+    assert (a.q[0, 0], a.v[0, 0]) == (0.3, -1)
+    assert a.identical(b)
+
+
+def test_the_hopper_hops_and_events_agree(program) -> None:
+    """Time-stepping and event-driven simulation of the same hop: touch-downs, and the energy at the top."""
+    stepped = program("run", "hopper", "--time", "0.6", "--json").json
+    driven = program("run", "hopper", "--time", "0.6", "--event-driven", "--json").json
+    for about in (stepped, driven):
+        assert "raibert" in about["controller"]
+        assert about["base"] == "free"
+        assert about["is_finite"]
+    assert driven["events"]["touch-down"] == stepped["contacts"]["touch_downs"] == 1
+    # dropped from 0.1 m: the body is 17.05 kg, with its hip 0.73 m high
+    assert stepped["energy"]["start"] == pytest.approx(driven["energy"]["start"], abs=1e-9)
+    # impacts of rigid contact lose a different part within a step of 1 ms
+    assert stepped["energy"]["end"] == pytest.approx(driven["energy"]["end"], rel=0.05)
+
+
+def test_a_robot_that_stands(program, block: Path) -> None:
+    about = program("run", block, "--base", "free", "--time", "0.3", "--json", "--log", "run.h5").json
+    assert "hold" in about["controller"]
+    assert about["ground"] == "flat"
+    assert about["contacts"]["touching"] >= 3
+    log = load_log("run.h5")
+    # the box is 0.2 m high and stands on its lower side from the start on
+    np.testing.assert_allclose(log.q[:, 2], 0.1, rtol=0, atol=1e-6)
+    weight = log.forces.reshape(len(log), -1, 3).sum(axis=1)[-1]
+    np.testing.assert_allclose(weight, [0, 0, 3 * 9.81], rtol=0, atol=1e-4)
+
+
+def test_height_slope_push_and_friction(program, block: Path) -> None:
+    """On a slope of 10 degrees without friction, and pushed: s'' = F cos / m - g sin along it."""
+    half = np.radians(10) / 2
+    pose = f"root_joint.qy={-np.sin(half)},root_joint.qw={np.cos(half)}"
+    options = ("--base", "free", "--ground", "slope=10", "--friction", "0", "--q", pose, "--height", "0")
+    push = ("--push", "block=3,0,0", "--controller", "none", "--time", "0.2", "--log", "run.h5", "--quiet")
+    program("run", block, *options, *push)
+    log = load_log("run.h5")
+    up = np.array([np.cos(2 * half), 0, np.sin(2 * half)])
+    along = (log.q[-1, :3] - log.q[0, :3]) @ up
+    # 200 steps of a semi-implicit integrator: dt^2 (1 + 2 + ... + 200)
+    wanted = (3 * up[0] / 3 - 9.81 * up[2]) * 1e-6 * 200 * 201 / 2
+    # contacts are solved to 1e-9 m/s in each of the steps
+    assert along == pytest.approx(wanted, abs=1e-6)
+    program("run", block, "--base", "free", "--height", "0.5", "--time", "0.1", "--log", "run.h5", "--quiet")
+    log = load_log("run.h5")
+    assert log.q[0, 2] == pytest.approx(0.6, abs=1e-12)
+    # free fall; semi-implicit is late by a step
+    assert log.q[-1, 2] == pytest.approx(0.6 - 9.81 * 0.1 * 0.101 / 2, abs=1e-9)
+
+
+def test_a_flexible_joint(program) -> None:
+    done = program("run", "two_link_arm", "--flexible", "elbow=500,2", "--time", "0.05", "--json", "--log", "run.h5")
+    assert done.code == 0
+    assert done.json["notes"][0][0] == "flexible", "a rotor was guessed, which is told"
+    assert "elbow_flexibility" in load_log("run.h5").source.robot.joints
+    own = program("run", "two_link_arm", "--flexible", "elbow=500,2,0.1", "--time", "0.05", "--json").json
+    assert all(what != "flexible" for what, _ in own["notes"])
+
+
+def test_a_batch(program) -> None:
+    options = ("run", "pendulum", "--time", "0.1", "--batch", "8", "--log")
+    about = program(*options, "a.h5", "--seed", "1", "--json").json
+    program(*options, "b.h5", "--seed", "1", "--threads", "2")
+    program(*options, "c.h5", "--seed", "2")
+    a, b, c = (load_log(f"{name}.h5") for name in "abc")
+    assert (about["robots"], a.batch, len(a.t)) == (8, 8, 101)
+    assert a.identical(b)
+    assert not a.identical(c)
+    assert len(set(a.q[:, 0, 0])) == 8
+    assert a.source.settings["seed"] == 1
+    assert "8 robots x steps" in program("run", "pendulum", "--time", "0.1", "--batch", "8").out
+
+
+def test_a_controller_of_the_users_own(program, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def policy(t, q, v):\n    return [9.81 * 0.75 * 0.5]\n")
+    program("run", "pendulum", "--q", "hinge=0.5235987755982988", "--time", "0.1", "--controller", "mine.py:policy",
+            "--log", "run.h5", "--quiet")  # fmt: skip
+    log = load_log("run.h5")
+    # the torque of its weight holds it at 30 degrees
+    np.testing.assert_allclose(log.q, np.pi / 6, rtol=0, atol=1e-9)
+    (tmp_path / "mine.py").write_text("def policy(t, q, v):\n    return [1, 2]\n")
+    done = program("run", "pendulum", "--time", "0.1", "--controller", "mine.py:policy")
+    assert done.code == 1
+    assert "motors: hinge" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_settings_and_the_command_line_do_the_same(program, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('robot = "pendulum"\ntime = 9\nlog = "a.h5"\n[q]\nhinge = 1\n')
+    program("run", "--settings", "run.toml", "--time", "0.1")
+    program("run", "pendulum", "--q", "hinge=1", "--time", "0.1", "--log", "b.h5")
+    assert load_log("a.h5").identical(load_log("b.h5"))
+
+
+def test_what_is_left(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that was asked for; pictures and pages have tests of their own, so that slow ones are stand-ins here."""
+    for module, name in ((video, "to_video"), (report, "to_report")):
+        monkeypatch.setattr(module, name, lambda log, path: Path(path).write_text(f"{len(log.t)} entries"))
+    files = {"log": "run.csv", "plot": "run.svg", "video": "run.mp4", "html": "run.html", "report": "report.html"}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    done = program("run", "pendulum", "--time", "0.1", *options, "--json")
+    assert (done.code, done.json["files"]) == (0, files)
+    assert Path("run.csv").read_text().count("\n") >= 101
+    assert "<svg" in Path("run.svg").read_text()
+    assert "<html" in Path("run.html").read_text()
+    assert Path("run.mp4").read_text() == Path("report.html").read_text() == "101 entries"
+
+
+def test_one_that_fails_does_not_take_the_others_along(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(log: pliant.Log, path: str) -> None:
+        raise pliant.PliantError("the disk is full")
+
+    monkeypatch.setattr(video, "to_video", broken)
+    done = program("run", "pendulum", "--time", "0.1", "--video", "run.mp4", "--log", "run.npz")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "pliant: --video run.mp4: the disk is full (written: run.npz)\n"
+    assert Path("run.npz").is_file()
+
+
+def test_parts_make_one_log() -> None:
+    """In parts or at once, the motion is the same, bit for bit."""
+    logs = []
+    for parts in ([0.1], [0.02, 0.05, 0.03]):
+        sim = pliant.Simulation(pliant.load("double_pendulum"))
+        sim.reset(q=[1, 2])
+        logs.append(joined([sim.run(part, every=5) for part in parts]))
+    assert (logs[0].q == logs[1].q).all()
+    # times are sums; the program puts them right
+    np.testing.assert_allclose(logs[0].t, logs[1].t, rtol=0, atol=1e-15)
+
+
+def test_trouble_has_code_1(program) -> None:
+    with np.errstate(all="ignore"):
+        done = program("run", "pendulum", "--time", "0.1", "--v", "hinge=1e13")
+    assert done.code == 1
+    assert "warning: robot 0" in done.err
+    assert "1 in trouble" in done.out
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (("pendulumm",), "did you mean 'pendulum'"),
+    ((), "which robot?"),
+    (("pendulum", "--q", "hnge=1"), "did you mean 'hinge'"),
+    (("pendulum", "--ground", "flta"), "did you mean 'flat'"),
+    (("pendulum", "--flexible", "hinj=1,2"), "did you mean 'hinge'"),
+    (("pendulum", "--push", "rood=1,0,0"), "did you mean 'rod'"),
+    (("pendulum", "--height", "1"), "--height is for a robot with a free base"),
+    (("pendulum", "--time", "0"), "takes a number above 0"),
+    (("pendulum", "--batch", "2", "--event-driven"), "leave out --batch"),
+    (("pendulum", "--log", "nowhere/run.h5"), "folder nowhere does not exist"),
+    (("pendulum", "--video", "nowhere/run.mp4"), "folder nowhere does not exist"),
+    (("pendulum", "--log", "run.xyz"), "no form of logs named '.xyz'"),
+    (("pendulum", "--log", "."), "is a folder"),
+    (("pendulum", "--settings", "none.toml"), "cannot read the settings none.toml"),
+])  # fmt: skip
+def test_errors_are_one_line(program, arguments: tuple[str, ...], message: str) -> None:
+    done = program("run", *arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert message in done.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_an_unwritable_folder(program, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    done = program("run", "pendulum", "--log", "locked/run.h5")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+
+
+@pytest.mark.parametrize("end", ["SIGINT", "SIGKILL"])
+def test_a_run_that_is_stopped_leaves_its_log(tmp_path: Path, end: str) -> None:
+    """Ctrl-C is one line and 130; a program that is killed says nothing, and its log opens all the same."""
+    command = [sys.executable, "-m", "pliant", "run", "pendulum", "--time", "1e6", "--every", "100", "--log", "run.h5"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            wait_for(tmp_path / "run.h5")
+            running.send_signal(getattr(signal, end))
+            out, err = running.communicate(timeout=30)
+        finally:
+            running.kill()
+    if end == "SIGINT":
+        assert running.returncode == 130
+        assert "stopped by you" in out
+        assert err.startswith("pliant: stopped at t = ")
+        assert err.endswith("kept in run.h5\n")
+        assert err.count("\n") == 1
+    with pytest.warns(pliant.SimulationWarning, match="did not end"):
+        log = load_log(tmp_path / "run.h5")
+    assert not log.is_complete
+    assert len(log.t) > 3
+    np.testing.assert_allclose(np.diff(log.t), 0.1, rtol=0, atol=1e-6)
+
+
+def wait_for(path: Path) -> None:
+    """Until the file is there, and some parts of a run, of 0.15 s each, have gone into it."""
+    for _ in range(600):
+        if path.exists():
+            time.sleep(1)
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{path} is not there after 30 s")
+
+
+def test_json_is_all_there_is(program) -> None:
+    done = program("run", "pendulum", "--time", "0.01", "--json")
+    assert json.loads(done.out)["robot"] == "pendulum"
+    assert done.err == ""
