@@ -76,7 +76,7 @@ class Instant(SmoothMotion):
             # what has stopped has stopped others
             mode = self._next_mode(self.sim.terms(t, q, v, control(t, q, v)), v, None, still)
         before, after = self.mode.name(self.constraints), mode.name(self.constraints)
-        kind, who = ("touch-down", sorted(landed)) if landed else self._change(mode, cause)
+        kind, who = ("touch-down", sorted(landed)) if landed else self._change(mode, cause, terms.rates(v))
         if kind is None:
             return None, v, mode
         names = tuple(self.constraints[i].name for i in who)
@@ -164,9 +164,9 @@ class Instant(SmoothMotion):
         who = [i for i in touching if rates[i, 0] <= self.sim.rest_speed]
         speeds = np.hypot(rates[:, 1], rates[:, 2])
         ways = rates[:, 1:] / np.maximum(speeds, 1e-300)[:, None]
-        settled = self.slide[speeds[self.slide] <= CREEPING]
-        if len(settled):
-            ways[self.slide] = self._directions(terms, v)
+        settled = (speeds[self.slide] <= CREEPING) & (self.friction[self.slide] > 0)
+        if settled.any():
+            ways[self.slide[settled]] = self._directions(terms, v)[settled]
         while True:
             sliding = [ways[i] if self.friction[i] > 0 and speeds[i] > still[i] else None for i in who]
             creeps = [k for k, i in enumerate(who) if sliding[k] is not None and speeds[i] <= CREEPING]
@@ -241,12 +241,23 @@ class Instant(SmoothMotion):
         found[cause] = True
         return found
 
-    def _change(self, mode: Mode, cause: int | None) -> tuple[str | None, list[int]]:
+    def held(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, Mode]:
+        """The velocity and the mode if all that hardly slides sticks, whether friction bears that or not."""
+        terms = self.sim.terms(t, q, v, u)
+        still = np.full(len(self.constraints), CREEPING)
+        slow = self._slow(terms, v, self.mode, still)
+        states = tuple(STICK if i in slow else state for i, state in enumerate(self.mode.states))
+        mode = Mode(**{**vars(self.mode), "states": states, "armed": np.zeros(2 * len(states), dtype=bool)})
+        mode.anchors[slow] = terms.place[slow]
+        return self._kept(terms, v, mode, still)[0], mode
+
+    def _change(self, mode: Mode, cause: int | None, rates: np.ndarray) -> tuple[str | None, list[int]]:
         """What is new in a mode without an impact, and whose."""
         changes: dict[str, list[int]] = {}
         for i, (old, new) in enumerate(zip(self.mode.states, mode.states, strict=True)):
             if old == new:
-                if new == SLIDE and cause == i + len(self.constraints):
+                # it may also have turned, fast
+                if new == SLIDE and cause == i + len(self.constraints) and np.hypot(*rates[i, 1:]) <= CREEPING:
                     changes.setdefault("reversal", []).append(i)
             elif new == OPEN:
                 changes.setdefault("lift-off", []).append(i)

@@ -30,6 +30,8 @@ __all__ = ["HybridSimulation"]
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9
+# changes between sticking and sliding at once, and for how long, at first and at most, contacts are held then [s]
+_CHATTER, _SHORTEST, _LONGEST = 20, 1e-5, 1e-3
 # steps, and the time that so many must cover at least [s]
 _STALLED, _SLOWEST = 1000, 1e-4
 # an impulse from outside is a force for so long [s]
@@ -99,6 +101,7 @@ class HybridSimulation:
         self._instant: Instant | None = None
         self._jumps = _jumps(model.forces)
         self._memory: tuple[Any, np.ndarray] | None = None
+        self._quiet, self._patience = -math.inf, _SHORTEST
         self.t = 0.0
         self.q, self.v = self.robot.neutral(), np.zeros(self.robot.nv)
         self.mode = Mode.free(len(self.constraints))
@@ -127,6 +130,7 @@ class HybridSimulation:
         self.t, self.q, self.v = float(t), q, v
         self.mode = Mode.free(len(self.constraints), passing)
         self._memory = None
+        self._quiet, self._patience = -math.inf, _SHORTEST
         self._is_new = True
 
     def may_close(self, name: str, t: float, q: np.ndarray, v: np.ndarray) -> bool:
@@ -219,6 +223,8 @@ class HybridSimulation:
             stamps += [event.t for event in fresh]
             if len(stamps) > max_events:
                 raise SimulationError(f"more than {max_events} events by t = {self.t:.6g} s; give max_events=")
+            if fresh and self._chatters(recorder.events):
+                self._hold(control)
             if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < _CROWDED:
                 raise SimulationError(
                     f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self.t:.9g} s ({self.mode_name}): "
@@ -226,9 +232,24 @@ class HybridSimulation:
                 )
         recorder.sample(self.t, self.q, self.v)
 
+    def _chatters(self, events: Sequence[Event]) -> bool:
+        """Whether contacts that hardly move change between sticking and sliding all the time."""
+        last = events[-_CHATTER:]
+        kinds = {event.kind for event in last}
+        return len(last) == _CHATTER and last[-1].t - last[0].t < _CROWDED and kinds <= {"slip", "stick", "reversal"}
+
+    def _hold(self, control: Control) -> None:
+        """Let all that hardly slides stick for a while, a longer one each time."""
+        u = control(self.t, self.q, self.v)
+        self.v, self.mode = self.instant.held(self.t, self.q, self.v, u)
+        self._quiet = self.t + self._patience
+        self._patience = min(2 * self._patience, _LONGEST)
+
     def _advance(self, stepper: Stepper, control: Control, recorder: Recorder, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
         instant = self.instant
+        is_quiet = self.t < self._quiet - 1e-12
+        until = min(until, self._quiet) if is_quiet else until
         # forces that begin or end with the step count as they are within it
         last = until - 2e-6 * _PUSH if until in self._jumps else math.inf
 
@@ -244,7 +265,10 @@ class HybridSimulation:
 
         def margins(t: float) -> np.ndarray:
             q, v = segment(t)
-            return instant.margins(self.terms(min(t, last), q, v, control(t, q, v)), v)
+            found = instant.margins(self.terms(min(t, last), q, v, control(t, q, v)), v)
+            if is_quiet:
+                found[len(found) // 2 :] = 1
+            return found
 
         armed, least = self.mode.armed, instant.least
         samples = 4 if segment.h > 2e-3 else 2
