@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pliant.compiler import kernel_from_function
 from pliant.robot import Robot
 from pliant.simulation.runge_kutta import DORMAND_PRINCE
 
-__all__ = ["Chart", "NoStepError", "Segment", "Stepper", "first_root"]
+__all__ = ["Chart", "NoStepError", "Segment", "Stepper", "first_root", "first_time"]
 
 _A = [np.array(row) for row in DORMAND_PRINCE.a]
 _DENSE = np.array(DORMAND_PRINCE.dense)
@@ -138,6 +139,8 @@ def first_root(
         samples: points in which the interval is looked at: functions that dip below zero between them are missed.
         accuracy: of the time [s].
     """
+    # several that fall are looked for in the same places
+    function = cache(function)
     times = np.linspace(start, end, samples + 1).tolist()
     before = function(times[0])
     if (armed & (before <= 0)).any():  # it has jumped: the controls have changed, or a force begins
@@ -177,4 +180,14 @@ def _root(function: Callable[[float], np.ndarray], i: int, low: float, high: flo
                 f_high /= 2
         if t in (low, high) and np.nextafter(low, high) >= high:
             break
+    return high
+
+
+def first_time(is_over: Callable[[float], bool], low: float, high: float, accuracy: float = 1e-12) -> float:
+    """When something that is over at ``high`` began to be, by bisection."""
+    while high - low > accuracy:
+        t = (low + high) / 2
+        if not low < t < high:
+            break
+        low, high = (low, t) if is_over(t) else (t, high)
     return high

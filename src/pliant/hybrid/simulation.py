@@ -11,7 +11,7 @@ from pliant.contact.ground import as_ground
 from pliant.contact.rigid import RigidContact
 from pliant.errors import SimulationError
 from pliant.hybrid.control import Control
-from pliant.hybrid.flow import Chart, NoStepError, Stepper, first_root
+from pliant.hybrid.flow import Chart, NoStepError, Stepper, first_root, first_time
 from pliant.hybrid.instant import Instant
 from pliant.hybrid.law import InconsistentContactError
 from pliant.hybrid.log import Event, HybridLog
@@ -274,13 +274,22 @@ class HybridSimulation:
         samples = 4 if segment.h > 2e-3 else 2
         found = first_root(margins, segment.t, segment.t + segment.h, armed, least, samples)
         stop = segment.t + segment.h if found is None else found[0]
+
+        def is_over_edge_at(t: float) -> bool:
+            q, v = segment(t)
+            return instant.is_over_edge(self.terms(min(t, last), q, v, control(t, q, v)), v)
+
+        is_over_edge = len(instant.slide) > 0 and is_over_edge_at(stop)
+        if is_over_edge:
+            stop = first_time(is_over_edge_at, segment.t, stop)
         q, v = segment(stop)
         recorder.step(segment, stop)
         self.t = stop
-        self.q, self.v = instant.projected(stop, q, v, control(stop, q, v))
-        if found is not None:
+        # beyond an edge it hits the ground, or leaves it
+        self.q, self.v = (q, v) if is_over_edge else instant.projected(stop, q, v, control(stop, q, v))
+        if found is not None or is_over_edge:
             recorder.sample(self.t, self.q, self.v)
-            self._settle(control, recorder, on_event, found[1])
+            self._settle(control, recorder, on_event, None if is_over_edge or found is None else found[1])
             recorder.sample(self.t, self.q, self.v)
 
     def _settle(

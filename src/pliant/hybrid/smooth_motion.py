@@ -21,6 +21,8 @@ CREEPING = 1e-4
 _SLIDING = 1e-8
 _OPEN = 1e-10
 _TURN = 1e-6
+# what the integrator may leave of a rate that is held, as a share of the velocities
+_DRIFT = 1e-3
 
 
 class SmoothMotion:
@@ -200,6 +202,10 @@ class SmoothMotion:
             terms = self.sim.terms(t, q, v, u)
         held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         return q, v + taken_back(terms, held, held @ v)
+
+    def is_over_edge(self, terms: Terms, v: np.ndarray) -> bool:
+        """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""
+        return bool((abs(terms.J[self.slide, 0] @ v) > _DRIFT * (1 + abs(v).max())).any())
 
 
 def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = 1e-11) -> np.ndarray:

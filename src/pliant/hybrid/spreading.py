@@ -20,6 +20,8 @@ _SHRINK = 0.15
 # what is added at most, as a multiple of the largest force: forces that cancel might grow for ever
 _MOST = 10.0
 _STEPS = 60
+# of a cone: h^2 - x^2 - y^2
+_SIGNS = np.array([1.0, -1.0, -1.0])
 
 
 def cancelling(W: np.ndarray) -> np.ndarray:
@@ -69,10 +71,11 @@ def _centered(x: np.ndarray, start: np.ndarray, slopes: np.ndarray, cap: float, 
     value = _value(x, start, slopes, cap, weight)
     for _ in range(_STEPS):
         s = start + slopes @ x
-        signs = s * (1.0, -1.0, -1.0)
+        signs = s * _SIGNS
         c = (s * signs).sum(axis=1)
         gradients = 2 * (signs[:, None, :] @ slopes)[:, 0] / c[:, None]
-        curvature = 2 * np.einsum("kci,c,kcj,k->ij", slopes, (1.0, -1.0, -1.0), slopes, 1 / c)
+        flat = slopes.reshape(-1, len(x))
+        curvature = flat.T @ ((_SIGNS / c[:, None]).reshape(-1, 1) * flat) * 2
         gradient = -weight * gradients.sum(axis=0)
         hessian = weight * (gradients.T @ gradients - curvature)
         room = cap - x[-1]
