@@ -8,14 +8,14 @@ RUN    := .venv/bin/python
 .PHONY: help demo test lint bench docs clean
 
 help:
-	@echo "make demo    what Pliant does, in a minute"
+	@echo "make demo    what Pliant does, in half a minute; leaves a run of a hopping robot in out/"
 	@echo "make test    lint, types and all tests"
 	@echo "make lint    ruff and basedpyright only"
 	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy"
 	@echo "make docs    documentation as a site, in site/"
 	@echo "make clean   remove what was built (not .venv)"
 
-demo: .venv/.installed-symbolic
+demo: .venv/.installed-logs,plots,symbolic,video,view
 	$(RUN) examples/00_demo.py
 
 test: lint

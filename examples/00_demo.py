@@ -1,23 +1,48 @@
-"""What Pliant does, in a minute: a robot, a swing, equations, kernels, a quadruped that is pushed, a robot that hops.
+"""What Pliant does, in half a minute: a robot, a swing, equations, kernels, a quadruped, and a robot that hops.
 
 make demo
+python examples/00_demo.py [--out DIRECTORY] [--quick]
+
+The last part leaves the run of the hopping robot in out/: report, replay, log, plot and video. What needs a library
+that is not installed is left out, and said. With --quick the run is shorter and the video small.
 """
 
+import argparse
+import io
 import math
+import sys
 import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import pliant
 
+COMMAND = (0.5, 0.0, 0.2)  # of the hopper: speed along x and y [m/s], height of hops [m]
+STANDING = 0.63  # height of its body with the leg at rest, upright on its foot [m]
+
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", default="out", metavar="DIRECTORY", help="where the files go; out unless told")
+    parser.add_argument("--quick", action="store_true", help="a shorter run and a small video")
+    given = parser.parse_args()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # through a pipe, too, one sees how far it is
+    begin = time.perf_counter()
     show_robot()
     check_swing()
     print_equations()
     show_speed()
     drop_and_push()
     hop()
+    hop_in_crowds(256 if given.quick else 1024)
+    log, facts = hop_by_events(seconds=1.5 if given.quick else 4.0)
+    leave_files(log, Path(given.out), facts, is_quick=given.quick)
+    print(f"\nall of it took {time.perf_counter() - begin:.0f} s")
 
 
 def title(text: str) -> None:
@@ -92,7 +117,10 @@ def runge_kutta(robot: pliant.Robot, q: list, v: list, dt: float) -> tuple[list,
 
 def print_equations() -> None:
     title("3. The same functions on symbols: equations of motion")
-    print(pliant.equations(pliant.load("two_link_arm")).text(width=90))
+    try:
+        print(pliant.equations(pliant.load("two_link_arm")).text(width=90))
+    except pliant.PliantError as error:
+        print(f"left out: {error}")
 
 
 def show_speed() -> None:
@@ -161,43 +189,131 @@ def drop_and_push() -> None:
 
 
 def hop() -> None:
-    """A one-legged robot with a spring in its leg, by steps and from event to event, under the same controller."""
+    """A one-legged robot with a spring in its leg, and a controller that is compiled with the step."""
     title("6. A robot that hops, on a leg with a series-elastic spring")
-    robot = pliant.load("hopper")
-    controller = pliant.control.raibert(robot)
-    q = robot.neutral()
-    q[2] += 0.8
-    sim = pliant.Simulation(robot, dt=5e-4, substeps=2, ground=pliant.flat(friction=0.8), controller=controller)
-    sim.reset(q=q)
-    sim.step([0, 0, 0.2])
+    sim, _ = hopper(dt=5e-4, substeps=2)
+    sim.run(0.1, u=COMMAND)  # compiles
     begin = time.perf_counter()
-    log = sim.run(10.0, u=[0.5, 0, 0.2])
+    log = sim.run(10.0, u=COMMAND)
     elapsed = time.perf_counter() - begin
     speed = (log["q", "root_joint.x"][-1] - log.between(5, 10)["q", "root_joint.x"][0]) / 5
-    energy = log["energy.kinetic"] + log["energy.potential"] + log["energy.elastic"]
     tops = apexes(log["q", "root_joint.z"])
-    print(f"told to go at 0.5 m/s: {len(tops)} hops in 10 s, the body up to {tops[-1]:.3f} m, at last {speed:.3f} m/s")
-    print(f"energy {energy[-1]:.1f} J, {10 / elapsed:,.0f} times faster than real time")
+    print("by steps of 0.5 ms, told to go at 0.5 m/s with hops of 0.2 m:")
+    print(f"  {len(tops)} hops in 10 s, {tops[-1] - STANDING:.3f} m high, at {speed:.3f} m/s over the last 5 s")
+    print(f"  energy {energy(log)[-1]:.1f} J, {10 / elapsed:,.0f} times faster than real time")
     if not abs(speed - 0.5) < 0.05:
         raise SystemExit("the hopper does not follow its command")
 
-    events = pliant.HybridSimulation(robot, ground=pliant.flat(), friction=0.8)
-    events.reset(q=q)
-    by_event = events.run(1.5, controller=controller, commands=[0, 0, 0.2], period=1e-3)
-    print("from event to event:")
-    for event in by_event.events:
+
+def hop_in_crowds(batch: int) -> None:
+    """Many, each told to go another way."""
+    seconds = 2.0
+    sim, _ = hopper(batch=batch)
+    way = np.linspace(0, 2 * math.pi, batch, endpoint=False)
+    commands = np.column_stack([0.5 * np.cos(way), 0.5 * np.sin(way), np.full(batch, 0.2)])
+    kept = {"channels": ("q",), "every": 100}
+    sim.run(0.1, u=commands, **kept)
+    begin = time.perf_counter()
+    sim.run(seconds, u=commands, **kept)
+    rate = batch * seconds / sim.dt / (time.perf_counter() - begin)
+    upright = 1 - 2 * (sim.q[:, 3] ** 2 + sim.q[:, 4] ** 2)  # cosine of the tilt
+    along = (sim.v[:, :2] * commands[:, :2]).sum(axis=1) > 0
+    count = int(((upright > 0.9) & along).sum())
+    print(f"{batch} of them, each told to go another way: {count} hop and go there")
+    print(f"  {rate:,.0f} steps a second on one thread, {rate * sim.dt:,.0f} times real time, controllers included")
+    if count < batch:
+        raise SystemExit("some of the hoppers fell")
+
+
+def hop_by_events(seconds: float) -> tuple[pliant.HybridLog, dict[str, str]]:
+    """The same robot and controller from event to event, pushed from the side; what it did is in the facts."""
+    push = pliant.ExternalForce("body", force=(0, 60, 0), start=1.0, end=1.1)
+    stepping, robot = hopper(dt=5e-4, substeps=4, forces=[push])
+    sim = pliant.HybridSimulation(robot, ground=pliant.flat(), friction=0.8, forces=[push], rtol=1e-6, atol=1e-8)
+    controller = pliant.control.raibert(robot)
+    # entries are close together, so that the work of torques that jump is integrated well
+    control = {"controller": controller, "commands": COMMAND, "period": 2e-3, "every": 5e-4, "power": True}
+    for duration in (0.2, seconds):  # the first compiles, until it has touched down
+        sim.reset(q=stepping.q)
+        begin = time.perf_counter()
+        log = sim.run(duration, **control)
+    elapsed = time.perf_counter() - begin
+    print("from event to event, each found to 1e-12 s, and pushed from the side at 1 s:")
+    for event in log.events[:5]:
         print(f"  {event}")
-    sim.reset(q=q)
-    by_step = sim.run(1.5, u=[0, 0, 0.2])
-    a, b = apexes(by_event["q", "root_joint.z"]), apexes(by_step["q", "root_joint.z"])
+
+    by_step = stepping.run(1.5, u=COMMAND)
+    a, b = (apexes(x.between(0, 1.5)["q", "root_joint.z"]) for x in (log, by_step))
     print(f"apexes {a.round(4)} m, by steps of 0.5 ms {b.round(4)} m")
     if len(a) != len(b) or abs(a / b - 1).max() > 0.01:
         raise SystemExit("the two simulations disagree")
+
+    ledger = pliant.energy_ledger(log)
+    total, lost = energy(log), sum(float(part[-1]) for part in ledger.lost.values())
+    tops = apexes(log["q", "root_joint.z"]) - STANDING
+    went = log.q[-1, :2] - log.q[0, :2]
+    kinds = Counter(event.kind for event in log.events)
+    facts = {
+        "hops": f"{kinds['lift-off']}, the last one {tops[-1]:.3f} m high",
+        "speed": f"{went[0] / seconds:.3f} m/s along x from rest; {went[1]:+.3f} m to the side, by a push",
+        "energy": f"{total[0]:.1f} J, then {total[-1]:.1f} J: motors gave {ledger.work['motors'][-1]:.1f} J, "
+        f"{lost:.1f} J were lost",
+        "events": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
+        "simulated": f"{seconds:g} s in {elapsed:.2f} s, {seconds / elapsed:.2g} x real time",
+    }
+    for name, fact in facts.items():
+        print(f"  {name:<10} {fact}")
+    return log, facts
+
+
+def hopper(**options: Any) -> tuple[pliant.Simulation, pliant.Robot]:
+    """The hopper under its controller, by steps, above the ground."""
+    robot = pliant.load("hopper")
+    controller = pliant.control.raibert(robot)
+    sim = pliant.Simulation(robot, ground=pliant.flat(friction=0.8), controller=controller, **options)
+    q = robot.neutral()
+    q[2] = 0.8
+    sim.reset(q=q)
+    return sim, robot
+
+
+def energy(log: pliant.Log) -> np.ndarray:
+    return log["energy.kinetic"] + log["energy.potential"] + log["energy.elastic"]
 
 
 def apexes(z: np.ndarray) -> np.ndarray:
     inside = z[1:-1]
     return inside[(inside > z[:-2]) & (inside >= z[2:]) & (inside > 0.7)]
+
+
+def leave_files(log: pliant.Log, folder: Path, facts: dict[str, str], is_quick: bool) -> None:
+    """All that a log can be turned into to look at."""
+    title(f"7. What that run leaves in {folder}")
+    curves = ("q.root_joint.z", "q.root_joint.y", "forces.foot", "energy")
+    picture = {"size": (160, 96), "fps": 5} if is_quick else {"size": (800, 450), "fps": 25}
+    shown = {"traces": ("foot", "mass"), "plots": curves, "show": ("forces",)}
+    made: dict[str, tuple[str, Callable[[Path], object]]] = {
+        "report.html": (
+            "one page with all of it, for a browser",
+            lambda path: log.to_report(path, *curves, title="A robot that hops", facts=facts),
+        ),
+        "replay.html": ("the robot with slider and plots", lambda path: log.to_html(path, **shown)),
+        "hopper.h5": ("the log, to be loaded, viewed and plotted again", lambda path: log.save(path)),
+        "plot.svg": ("a plot", lambda path: log.plot(*curves, path=path)),
+        "hopper.mp4": ("a video", lambda path: log.to_video(path, **picture)),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (what, make) in made.items():
+        path, begin = folder / name, time.perf_counter()
+        place = f"  {path!s:<{len(str(folder)) + 13}}"
+        try:
+            make(path)
+        except pliant.PliantError as error:
+            print(f"{place} left out: {error}")
+            continue
+        print(f"{place}{path.stat().st_size / 1e3:6.0f} kB in {time.perf_counter() - begin:4.1f} s  {what}")
+    if (folder / "hopper.h5").exists():
+        print(f"\nlook at it again: pliant view {folder / 'hopper.h5'}, or open {folder / 'report.html'} in a browser")
 
 
 if __name__ == "__main__":

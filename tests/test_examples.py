@@ -2,11 +2,14 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import pliant
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
@@ -22,9 +25,18 @@ PROMISES = {
         r"2\.5 +0\.29\d\d +-?\d\.\d\d +(1\.00|0\.99)\d\d +\d\.\de-(09|1\d) +\d+  stands",
         r"1024 of them, struck sideways .*: [5-6]\d\d are on their feet half a second later",
         r"[\d,]+ steps a second on one thread, [\d,]+ times real time",
-        r"told to go at 0\.5 m/s: 1\d hops in 10 s, the body up to 0\.8\d+ m, at last 0\.(4[6-9]|5[0-4])\d m/s",
+        r"1\d hops in 10 s, 0\.(19|20)\d m high, at 0\.(4[6-9]|5[0-4])\d m/s over the last 5 s\n"
+        r"  energy 13\d\.\d J, \d+ times faster than real time",
+        r"256 of them, each told to go another way: 256 hop and go there\n  [\d,]+ steps a second on one thread",
         r"0\.18\d+ s: touch-down of foot, 0\.\d+ J lost; flight -> foot sticks",
         r"apexes \[0\.88\d* +0\.8\d+ *\] m, by steps of 0\.5 ms \[0\.88\d* +0\.8\d+ *\] m",
+        r"hops +2, the last one 0\.2\d\d m high\n  speed +0\.\d+ m/s along x from rest; \+0\.1\d+ m to the side",
+        r"energy +130\.8 J, then 13\d\.\d J: motors gave \d+\.\d J, \d+\.\d J were lost",
+        r"events +3 touch-down, 2 lift-off",
+        r"simulated +1\.5 s in \S+ s, \S+ x real time",
+        r"report\.html +\d+ kB in +\S+ s  one page with all of it",
+        r"hopper\.mp4 +\d+ kB in +\S+ s  a video",
+        r"look at it again: pliant view \S*hopper\.h5, or open \S*report\.html in a browser",
     ],
     "01_your_robot.py": [
         r"Robot 'leg': nq = 3, nv = 3, nu = 2, 3 bodies, 3 kg",
@@ -148,6 +160,10 @@ PROMISES = {
     ],
 }
 
+# how an example runs here, if not as it is, and the files it leaves
+ARGUMENTS = {"00_demo.py": ["--quick", "--out", "."]}
+FILES = {"00_demo.py": {"report.html", "replay.html", "hopper.h5", "plot.svg", "hopper.mp4"}}
+
 
 def test_every_example_has_its_promises() -> None:
     assert list(PROMISES) == EXAMPLES
@@ -156,9 +172,26 @@ def test_every_example_has_its_promises() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_prints_what_it_promises(name: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-W", "error", str(ROOT / "examples" / name)]
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / name), *ARGUMENTS.get(name, ())]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
     for promise in PROMISES[name]:
         assert re.search(promise, run.stdout), f"{name} did not print {promise!r}:\n{run.stdout}"
-    assert not list(tmp_path.iterdir()), "an example leaves no files behind"
+    left = {path.name for path in tmp_path.iterdir() if path.stat().st_size}
+    assert left == FILES.get(name, set()), "an example leaves no files behind but those that it names"
+
+
+def test_the_demo_goes_on_without_extras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo = runpy.run_path(str(ROOT / "examples" / "00_demo.py"))
+    log = pliant.Simulation(pliant.load("hopper"), ground=pliant.flat()).run(0.01)
+    missing = {"h5py": "logs", "matplotlib": "plots", "viser": "view", "imageio_ffmpeg": "video", "sympy": "symbolic"}
+    for library in missing:
+        monkeypatch.setitem(sys.modules, library, None)  # as if it was not installed
+    demo["leave_files"](log, tmp_path / "out", {}, is_quick=True)
+    demo["print_equations"]()
+    out = capsys.readouterr().out
+    for library, extra in missing.items():
+        assert re.search(rf"left out: .*{library}.*: pip install 'pliant\[{extra}\]'", out, re.I), library
+    assert not list((tmp_path / "out").iterdir())

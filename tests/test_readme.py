@@ -1,7 +1,8 @@
 """The Python of README.md and of every page in docs/ runs, and prints what the page says it prints.
 
 The blocks of a page run one after the other in one namespace, in an empty folder. A ``text`` block right
-after a ``python`` block is what that one prints.
+after a ``python`` block is what that one prints. Lines of ``sh`` blocks that begin with ``pliant`` run as well, in
+another folder; only windows stay closed, and videos are small.
 """
 
 import ast
@@ -10,8 +11,10 @@ import inspect
 import io
 import linecache
 import re
+import shlex
 from collections.abc import Iterator
-from itertools import zip_longest
+from functools import partial
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +22,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.cli import main
+from pliant.view import video, viewer
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(p.relative_to(ROOT).as_posix() for p in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -69,8 +74,59 @@ def _tidy(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def test_readme_shows_code() -> None:
-    assert len(list(snippets((ROOT / "README.md").read_text(encoding="utf-8")))) >= 5
+def commands(text: str) -> Iterator[list[str]]:
+    """Words of the lines of ``sh`` blocks that call the program."""
+    for block in FENCE.finditer(text):
+        if block["language"] == "sh":
+            for line in block["body"].splitlines():
+                words = shlex.split(line, comments=True)
+                if words[:1] == ["pliant"]:
+                    yield words[1:]
+
+
+WITH_COMMANDS = [page for page in PAGES if any(commands((ROOT / page).read_text(encoding="utf-8")))]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_commands_of_the_page_run(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    for name in ("view_log", "view_robot"):
+        monkeypatch.setattr(viewer, name, lambda shown, *_, **__: seen.append(shown))
+    monkeypatch.setattr(video, "to_video", partial(video.to_video, size=(64, 36), fps=5))
+    asked = 0
+    for words in commands((ROOT / page).read_text(encoding="utf-8")):
+        with pytest.raises(SystemExit) as end:
+            main(words)
+        out, err = capsys.readouterr()
+        assert not end.value.code, f"{page}: pliant {' '.join(words)}\n{err}"
+        assert out.strip() or words[0] == "view", f"{page}: pliant {' '.join(words)} says nothing"
+        asked += words[0] == "view" or "--view" in words
+        for option, path in pairwise(words):
+            if option in ("--log", "--plot", "--video", "--html", "--report"):
+                assert Path(path).stat().st_size > 0
+    assert len(seen) == asked, "what was to be seen was shown"
+
+
+def test_comments_and_other_programs_are_no_commands() -> None:
+    page = "```sh\nmake demo\npliant run hopper  # it hops\n\n# pliant view hopper\n```\n\n```\npliant robots\n```\n"
+    assert list(commands(page)) == [["run", "hopper"]]
+
+
+def test_readme_shows_code_and_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(list(snippets(text))) >= 5
+    assert len(list(commands(text))) >= 5
+
+
+def test_readme_and_the_site_lead_to_all() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(re.findall(r"\(examples/(\w+\.py)\)", text))
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert pages == set(re.findall(r"\S+\.md", navigation)), "pages in docs/, and in the nav of mkdocs.yml"
 
 
 def test_what_is_printed_is_compared() -> None:
