@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from hybrid_robots import block, box, planar
-from simulated_robots import PENDULUM
+from simulated_robots import PENDULUM, ball
 
 import pliant
 
@@ -85,3 +85,26 @@ def test_what_event_driven_simulation_does_not_know_is_refused() -> None:
     ):
         with pytest.raises(pliant.SimulationError, match=f"{what}.*use Simulation"):
             pliant.HybridSimulation(robot)
+
+
+def test_friction_that_a_stop_bears_does_not_jam() -> None:
+    # alone, the tip of the arm would dig in; but the arm lies on its stop, and the whole slides with -mu g
+    builder = pliant.RobotBuilder("drag")
+    for name, mass, center in (("sled", 0, 0), ("lift", 1, 0), ("arm", 0.1, -1)):
+        builder.body(name, mass, (0, 0, center), (0, 0, 0, 0, 0, 0))
+    builder.frame("tip", "arm", (0, 0, -1))
+    builder.joint("x", "prismatic", "world", "sled", axis=(1, 0, 0))
+    builder.joint("z", "prismatic", "sled", "lift", axis=(0, 0, 1))
+    builder.joint("h", "revolute", "lift", "arm", axis=(0, 1, 0), limits=(-2, -0.4))
+    sim = pliant.HybridSimulation(builder.build().with_contact("tip"), ground=pliant.flat(), friction=1.0)
+    sim.reset(q=[0, np.cos(0.4), -0.4], v=[0.5, 0, 0])
+    log = sim.run(0.04)
+    assert sim.mode_name == "tip slides, h upper stop"
+    assert sim.v == pytest.approx([0.5 - 9.81 * 0.04, 0, 0], abs=1e-9)
+    assert log["forces"][-1] == pytest.approx(1.1 * 9.81 * np.array([-1, 0, 1]), abs=1e-6)
+
+
+def test_what_begins_inside_the_ground_is_told_without_a_reset() -> None:
+    sim = pliant.HybridSimulation(ball(radius=0.1), ground=pliant.flat())
+    with pytest.raises(pliant.SimulationError, match="inside the ground"):
+        sim.run(1.0)

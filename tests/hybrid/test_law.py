@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pliant.hybrid.law import OPEN, SLIDE, STICK, InconsistentContactError, Problem, least_solution, solved
+from pliant.hybrid.law import OPEN, SLIDE, STICK, InconsistentContactError, Problem, solved
+from pliant.hybrid.linear import least_solution
 
 SCALE = 1e-9
 
@@ -98,3 +99,23 @@ def test_least_solution() -> None:
     # what cannot move gets nothing, however small rounding makes the rest
     assert least_solution(np.diag([2.0, 0.0]), np.array([1.0, 0.0])).tolist() == [0.5, 0]
     assert np.isnan(least_solution(np.array([[np.nan]]), np.ones(1))).all()
+
+
+def test_an_impact_in_which_one_contact_hardly_slips_has_a_solution() -> None:
+    # neither mending nor sweeping ends here; SLIDE, SLIDE fits
+    lower = [
+        [1.3238919772257676],
+        [-0.07754268394468823, 1.779937260427723],
+        [-0.9695353434585614, -0.5383004436057759, 1.6972342342476598],
+        [-0.1879800398462522, 0.6958562944111301, 0.24739194782489554, 1.5231176120541445],
+        [-0.18408264966155632, 0.7892349977597317, 0.07448828960925022, 0.9218306810130384, 1.411068590562938],
+        [-0.5210162982472606, 0.5245845744517472, 0.7786093246893119, -0.01524402294471288, -0.6232125497036574,
+         1.8668772692840685],
+    ]  # fmt: skip
+    W = np.array([[lower[max(i, j)][min(i, j)] for j in range(6)] for i in range(6)])
+    c = np.array([[-4.196745394083714e-05, 2.272867903104457e-04, -1.2244719820798597e-04],
+                  [0, -1.645643938419429e-02, 1.779876018555889e-02]])  # fmt: skip
+    given = Problem(W, c, np.full(2, 1.5), [None, None], 1e-11)
+    found = solved(given, [STICK, STICK])
+    assert found.modes == (SLIDE, SLIDE)
+    check(given, found)

@@ -19,7 +19,7 @@ def margins(F: np.ndarray, mu: np.ndarray, sticks: np.ndarray) -> np.ndarray:
     return np.where(sticks, mu * F[:, 0] - np.hypot(F[:, 1], F[:, 2]), F[:, 0])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_knows_whether_any_forces_fit(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 6))
@@ -34,7 +34,7 @@ def test_it_knows_whether_any_forces_fit(seed: int) -> None:
         h = mu * forces[:, 0] - x[-1]
         return np.r_[h, h**2 - forces[:, 1] ** 2 - forces[:, 2] ** 2]
 
-    starts = [np.r_[0.1 * rng.normal(size=len(D)), -9] for _ in range(3)]
+    starts = [np.r_[0.1 * rng.normal(size=len(D)), -9] for _ in range(2)]
     rest = [{"type": "ineq", "fun": cone}]
     tries = [minimize(lambda x: -x[-1], x, constraints=rest, options={"maxiter": 500, "ftol": 1e-12}) for x in starts]
     best = max(found.x[-1] for found in tries if cone(found.x).min() > -1e-9)

@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -128,7 +127,7 @@ class Stepper:
 
 def first_root(
     function: Callable[[float], np.ndarray], start: float, end: float, armed: np.ndarray, least: np.ndarray,
-    samples: int = 4, accuracy: float = 1e-12,
+    samples: int = 4, accuracy: float = 1e-12, one: Callable[[float, int], float] | None = None,
 ) -> tuple[float, int] | None:  # fmt: skip
     """The first time at which one of several functions, positive before, is zero; and which.
 
@@ -138,9 +137,8 @@ def first_root(
         least: size below which a function counts as zero.
         samples: points in which the interval is looked at: functions that dip below zero between them are missed.
         accuracy: of the time [s].
+        one: a single value at a time, where that costs less.
     """
-    # several that fall are looked for in the same places
-    function = cache(function)
     times = np.linspace(start, end, samples + 1).tolist()
     before = function(times[0])
     if (armed & (before <= 0)).any():  # it has jumped: the controls have changed, or a force begins
@@ -150,17 +148,18 @@ def first_root(
         after = function(t1)
         fallen = (armed & (after <= 0)) | (~armed & (after < -10 * least))
         if fallen.any():
-            return min((_root(function, int(i), t0, t1, accuracy), int(i)) for i in np.flatnonzero(fallen))
+            single = one or (lambda t, i: float(function(t)[i]))
+            return min((_root(single, int(i), t0, t1, accuracy), int(i)) for i in np.flatnonzero(fallen))
         armed |= after > least
     return None
 
 
-def _root(function: Callable[[float], np.ndarray], i: int, low: float, high: float, accuracy: float) -> float:
+def _root(function: Callable[[float, int], float], i: int, low: float, high: float, accuracy: float) -> float:
     """By bisection with regula falsi (Illinois); the end at which the function is not positive."""
-    f_low, f_high = float(function(low)[i]), float(function(high)[i])
+    f_low, f_high = function(low, i), function(high, i)
     if f_low <= 0:
         # it begins at zero: maybe it rises before it falls, as a short bounce does
-        rises = ((t, float(function(t)[i])) for t in (low + (high - low) * 0.5**k for k in range(1, 45)))
+        rises = ((t, function(t, i)) for t in (low + (high - low) * 0.5**k for k in range(1, 45)))
         low, f_low = next(((t, f) for t, f in rises if f > 0), (low, 0.0))
         if f_low <= 0:
             return low
@@ -169,7 +168,7 @@ def _root(function: Callable[[float], np.ndarray], i: int, low: float, high: flo
         t = high - f_high * (high - low) / (f_high - f_low)
         if not low < t < high or side > 2 or side < -2:
             t, side = (low + high) / 2, 0
-        value = float(function(t)[i])
+        value = function(t, i)
         if value <= 0:
             high, f_high, side = t, value, side + 1
             if side > 1:

@@ -17,6 +17,7 @@ the conditions leave open, as of a table with four legs, are the least, or, if t
 into the ground by its own friction, there is no rigid motion at this instant [Painleve 1895], and that is told.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,16 +25,18 @@ import numpy as np
 
 from pliant.contact.coulomb import impulse_at, inverse_of
 from pliant.errors import SimulationError
+from pliant.hybrid.linear import is_jammed, least_solution
 from pliant.hybrid.spreading import cancelling, spread
 from pliant.spatial import Symmetric3, Vector
 
 __all__ = [
-    "OPEN", "SLIDE", "STICK", "InconsistentContactError", "Problem", "Solution", "least_solution", "solved",
+    "OPEN", "SLIDE", "STICK", "InconsistentContactError", "Problem", "Solution", "solved",
 ]  # fmt: skip
 
 OPEN, STICK, SLIDE = 0, 1, 2
 
 _ROUNDS = 60
+_COMBINATIONS = 250
 _SWEEPS = 2000
 
 
@@ -105,12 +108,56 @@ def solved(
         found = _mended(problem, list(swept.modes), swept.directions, 5)
         if found is None and _worst(problem, swept, 1e3) is None:
             found = swept
+        if found is None:
+            found = _searched(problem, swept)
     if found is None:
-        _check_jams(problem, range(k))
+        _check_jams(problem)
         raise InconsistentContactError("no combination of open, sticking and sliding contacts fits the laws of contact")
     found = _at_rest(problem, found, set(leaving))
-    _check_jams(problem, [i for i, mode in enumerate(found.modes) if mode == SLIDE])
+    rubbing = [
+        i
+        for i, mode in enumerate(found.modes)
+        if mode == SLIDE and problem.slides[i] is not None and problem.friction[i] > 0
+    ]
+    if rubbing:
+        S, rows = _unknowns(problem, found.modes, found.directions)
+        if is_jammed(problem.W[rows] @ S):
+            raise _painleve(problem, min(rubbing, key=lambda i: _own(problem, i)))
     return found
+
+
+def _searched(problem: Problem, swept: Solution) -> Solution | None:
+    """The first combination of modes that fits, those like the ones that were swept first."""
+    choices = [
+        (OPEN, SLIDE) if problem.slides[i] is not None or problem.friction[i] == 0 else (OPEN, STICK, SLIDE)
+        for i in range(len(problem.c))
+    ]
+    nearest: list[tuple[int, ...]] = []
+    for changes in range(len(choices) + 1):
+        for who in itertools.combinations(range(len(choices)), changes):
+            others = [[m for m in choices[i] if m != swept.modes[i]] for i in who]
+            for chosen in itertools.product(*others):
+                modes = list(swept.modes)
+                for i, mode in zip(who, chosen, strict=True):
+                    modes[i] = mode
+                nearest.append(tuple(modes))
+        if len(nearest) > _COMBINATIONS:
+            break
+    for modes in nearest[:_COMBINATIONS]:
+        for sign in (1, -1):
+            d = swept.directions.copy()
+            for i, slide in enumerate(problem.slides):
+                if slide is None:
+                    way = swept.y[i, 1:] if sign > 0 else problem.c[i, 1:]
+                    d[i] = way / max(float(np.hypot(*way)), 1e-300)
+            found = _aligned(problem, modes, d)
+            if _worst(problem, found) is not None:
+                found = _spread(problem, found)
+            if _worst(problem, found) is None:
+                return found
+            if SLIDE not in modes:
+                break
+    return None
 
 
 def _at_rest(problem: Problem, found: Solution, leaving: set[int]) -> Solution:
@@ -232,25 +279,6 @@ def _spread(problem: Problem, found: Solution) -> Solution:
     return Solution(found.modes, found.directions, f, found.y)
 
 
-def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
-    """The solution of A z = b, the least one if there are many; singular values below ``weakest`` count as zero."""
-    own = abs(A.diagonal())
-    most = own.max(initial=1e-300)
-    # what cannot move, as out of the plane of a planar robot, gets no force
-    size = np.sqrt(np.where(own > 1e-14 * most, own, most))
-    scaled = A / (size[:, None] * size)
-    # regular, as a rule
-    try:
-        inverse = np.linalg.inv(scaled)
-        if abs(inverse).max() < 1e7:
-            return inverse @ (b / size) / size
-    except np.linalg.LinAlgError:
-        pass
-    if not (np.isfinite(scaled).all() and np.isfinite(b).all()):
-        return np.full(len(b), np.nan)
-    return np.linalg.lstsq(scaled, b / size, rcond=weakest)[0] / size
-
-
 def _worst(problem: Problem, found: Solution, worst: float = 1.0) -> tuple[int, int, np.ndarray | None] | None:
     """The candidate whose condition is violated most, what it should do instead, and the direction."""
     answer = None
@@ -324,16 +352,22 @@ def _block(W: np.ndarray) -> Symmetric3:
     return Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0])
 
 
-def _check_jams(problem: Problem, who: Iterable[int]) -> None:
-    """Raise if friction pushes what slides already into the ground: more force would only push it deeper.
+def _check_jams(problem: Problem) -> None:
+    """Blame a contact that its own friction pushes into the ground, where no motion was found.
 
     At an impact nothing slides already: there the laws have a solution.
     """
-    for i in who:
-        slide = problem.slides[i]
-        if slide is None or problem.friction[i] == 0:
-            continue
-        own = problem.W[3 * i, 3 * i : 3 * i + 3]
-        if own[0] - problem.friction[i] * own[1:] @ slide <= 0:
-            name = problem.names[i] if problem.names else i
-            raise InconsistentContactError(f"friction jams {name}, which slides, into the ground (Painleve's paradox)")
+    for i, slide in enumerate(problem.slides):
+        if slide is not None and problem.friction[i] > 0 and _own(problem, i) <= 0:
+            raise _painleve(problem, i)
+
+
+def _own(problem: Problem, i: int) -> float:
+    """What the force of a contact that slides does along its own normal."""
+    own, slide = problem.W[3 * i, 3 * i : 3 * i + 3], problem.slides[i]
+    return float(own[0] if slide is None else own[0] - problem.friction[i] * own[1:] @ slide)
+
+
+def _painleve(problem: Problem, i: int) -> InconsistentContactError:
+    name = problem.names[i] if problem.names else i
+    return InconsistentContactError(f"friction jams {name}, which slides, into the ground (Painleve's paradox)")

@@ -37,7 +37,9 @@ class Event:
     after: str = ""
 
     def __str__(self) -> str:
-        lost = f", {self.energy_lost:.4g} J lost" if self.kind == "touch-down" else ""
+        # an elastic impact loses nothing but rounding
+        energy = self.energy_lost if abs(self.energy_lost) > 1e-14 else 0.0
+        lost = f", {energy:.4g} J lost" if self.kind == "touch-down" else ""
         return f"{self.t:.9f} s: {self.kind} of {', '.join(self.names)}{lost}; {self.before} -> {self.after}"
 
 

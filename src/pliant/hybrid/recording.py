@@ -124,9 +124,12 @@ class Recorder:
         self.segments.clear()
         self._kept = time.perf_counter()
 
-    def stop(self) -> None:
-        """End it without a log: what there was until then is on file, if there is one."""
+    def stop(self, error: BaseException) -> None:
+        """End it: what there was until then is on file, if there is one, or in the attribute ``log`` of the error."""
         self.progress.close()
+        if self.save is None and self._rows and isinstance(error, Exception):
+            with suppress(Exception):
+                error.log = self._log(self._rows, self.events)  # type: ignore[attr-defined]
         if self.save is not None and self._rows:
             with suppress(PliantError):  # there is another error on its way
                 self._keep(self._rows)
@@ -179,6 +182,6 @@ class Recorder:
         settings = {
             "simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces,
             "limits": model.has_limits, "rtol": stepper.rtol, "atol": stepper.atol, "max_step": stepper.most,
-            "rest_speed": sim.rest_speed, "every": self.every, "when": sim.when,
+            "rest_speed": sim.rest_speed, "every": self.every, "period": self.control.period, "when": sim.when,
         }  # fmt: skip
         return Source(sim.robot, model.ground, tuple(contacts), plain(settings))

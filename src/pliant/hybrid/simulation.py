@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from pliant.errors import SimulationError
 from pliant.hybrid.control import Control
 from pliant.hybrid.flow import Chart, NoStepError, Stepper, first_root, first_time
 from pliant.hybrid.instant import Instant
-from pliant.hybrid.law import InconsistentContactError
+from pliant.hybrid.law import OPEN, InconsistentContactError
 from pliant.hybrid.log import Event, HybridLog
 from pliant.hybrid.mode import Mode
 from pliant.hybrid.recording import Recorder
@@ -105,7 +106,7 @@ class HybridSimulation:
         self.t = 0.0
         self.q, self.v = self.robot.neutral(), np.zeros(self.robot.nv)
         self.mode = Mode.free(len(self.constraints))
-        self._is_new = True
+        self._is_new, self._is_set = True, False
 
     # ---- state
 
@@ -128,6 +129,7 @@ class HybridSimulation:
         cure = "reset(..., lift=True) lifts the robot out, or " if self.robot.is_free and not lift else ""
         check_outside(self, q, passing, "the robot begins", cure)
         self.t, self.q, self.v = float(t), q, v
+        self._is_set = True
         self.mode = Mode.free(len(self.constraints), passing)
         self._memory = None
         self._quiet, self._patience = -math.inf, _SHORTEST
@@ -195,8 +197,8 @@ class HybridSimulation:
         recorder = Recorder(self, every, control, has_power=power, **kept_as)
         try:
             self._go_on(stepper, control, recorder, end, on_event, max_events)
-        except BaseException:
-            recorder.stop()
+        except BaseException as error:
+            recorder.stop(error)
             raise
         self._memory = controller, control.memory
         return recorder.log()
@@ -206,6 +208,9 @@ class HybridSimulation:
     ) -> None:
         """From event to event until the end."""
         stamps: list[float] = []
+        if self._is_new and not self._is_set:
+            # as it was made, or as its q and v were set by hand
+            self.reset(self.q, self.v, t=self.t)
         if self._is_new:
             control.update(self.t, self.q, self.v)
             self._settle(control, recorder, on_event, None, is_start=True)
@@ -263,6 +268,7 @@ class HybridSimulation:
         except NoStepError:
             raise self._no_step() from None
 
+        @cache
         def margins(t: float) -> np.ndarray:
             q, v = segment(t)
             found = instant.margins(self.terms(min(t, last), q, v, control(t, q, v)), v)
@@ -270,9 +276,16 @@ class HybridSimulation:
                 found[len(found) // 2 :] = 1
             return found
 
+        def margin(t: float, i: int) -> float:
+            # a gap needs no forces
+            if i < len(self.constraints) and self.mode.states[i] == OPEN:
+                q, v = segment(t)
+                return instant.gap(self.terms(min(t, last), q, v, control(t, q, v)), i)
+            return float(margins(t)[i])
+
         armed, least = self.mode.armed, instant.least
         samples = 4 if segment.h > 2e-3 else 2
-        found = first_root(margins, segment.t, segment.t + segment.h, armed, least, samples)
+        found = first_root(margins, segment.t, segment.t + segment.h, armed, least, samples, one=margin)
         stop = segment.t + segment.h if found is None else found[0]
 
         def is_over_edge_at(t: float) -> bool:

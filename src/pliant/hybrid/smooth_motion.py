@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.hybrid.law import OPEN, SLIDE, STICK, least_solution
+from pliant.hybrid.law import OPEN, SLIDE, STICK
+from pliant.hybrid.linear import is_jammed, least_solution
 from pliant.hybrid.mode import Mode
 from pliant.hybrid.spreading import cancelling, spread
 from pliant.hybrid.terms import Terms
@@ -88,7 +89,7 @@ class SmoothMotion:
             c = np.concatenate([c, terms.c[slide, 0]])
         response = terms.M_inverse @ self._pushed(terms, shares).T
         W = A @ response
-        if len(slide) and W.diagonal()[len(rows) :].min() < 0:
+        if len(self._rubbing) and is_jammed(W):
             return response, np.full(len(W), np.nan), shares
         return response, least_solution(W, -c - A @ (terms.M_inverse @ terms.r)), shares
 
@@ -106,14 +107,17 @@ class SmoothMotion:
 
     def jammed(self, terms: Terms, v: np.ndarray) -> list[str]:
         """Names of sliding contacts that friction pushes into the ground, or hardly lets out."""
-        found = []
-        directions = self._directions(terms, v)
-        for i, d, mu in zip(self.slide, directions, self._mu, strict=True):
-            shares = np.array([1.0, *(-mu * d)])
-            own = terms.J[i, 0] @ terms.M_inverse @ (shares @ terms.J[i])
-            if own < 0.05 * (terms.J[i, 0] @ terms.M_inverse @ terms.J[i, 0]):
-                found.append(self.constraints[i].name)
-        return found
+        shares = np.ones((len(self.slide), 3))
+        shares[:, 1:] = -self._mu[:, None] * self._directions(terms, v)
+        rows = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
+        W = rows @ terms.M_inverse @ self._pushed(terms, shares).T
+        # what friction leaves must be a part of what there is without
+        normal = np.arange(len(W) - len(self.slide), len(W))
+        W[normal, normal] -= 0.05 * np.diag(rows @ terms.M_inverse @ rows.T)[normal]
+        if not len(self._rubbing) or not is_jammed(W):
+            return []
+        own = W[normal, normal]
+        return [self.constraints[i].name for i, mu, x in zip(self.slide, self._mu, own, strict=True) if mu > 0 > x]
 
     def _directions(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """Those of the sliding contacts now, (k, 2)."""
@@ -161,6 +165,10 @@ class SmoothMotion:
         """Directions of slides are those of the moment: sliding ends where the slip along them does."""
         self._first = self._directions(terms, v)
         self.mode.directions[self.slide] = self._first
+
+    def gap(self, terms: Terms, i: int) -> float:
+        """The margin of an open constraint."""
+        return float(self._sign[i] * terms.gap[i])
 
     def margins(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """What stays positive as long as the mode lasts, (2 n).
