@@ -34,7 +34,7 @@ def test_help_imports_nothing_big() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     imported = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
     assert "typer" in imported
-    assert not imported & {"numpy", "llvmlite", "rich", "sympy", "h5py", "matplotlib", "viser", "asyncio"}
+    assert not imported & {"numpy", "llvmlite", "rich", "sympy", "h5py", "matplotlib", "viser", "asyncio", "pydantic"}
 
 
 def test_version(program) -> None:
@@ -56,6 +56,16 @@ def test_ctrl_c_is_one_line_and_130(program, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(robots, "list_robots", interrupted)
     assert program("robots") == (130, "", "pliant: stopped\n")
+
+
+def test_too_little_memory_is_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*_: object) -> int:
+        raise MemoryError("Unable to allocate 1 TiB")
+
+    monkeypatch.setattr("pliant.cli.run.run_robot", fill)
+    done = program("run", "pendulum")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("pliant: memory does not suffice: Unable to allocate 1 TiB; ask for fewer robots")
 
 
 def test_a_missing_library_says_what_to_install(program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,8 @@ def test_a_file(block: Path) -> None:
     ("pendulumm", None, "did you mean 'pendulum'"),
     ("anymall", None, "did you mean 'anymal'"),
     ("pendulum", "loose", "it takes 'free' or 'fixed'"),
+    ("zzzqq", None, "no robot named 'zzzqq'; `pliant robots` lists all"),
+    (".", None, "is a folder; give the file of a robot"),
     ("nowhere.urdf", None, "nowhere.urdf"),
 ])  # fmt: skip
 def test_errors(source: str, base: str | None, message: str) -> None:
@@ -68,6 +70,9 @@ def test_a_file_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(PliantError, match=r"no reader for \.txt"):
         load_robot(str(tmp_path / "notes.txt"))
+    (tmp_path / "run.h5").write_bytes(b"")
+    with pytest.raises(PliantError, match=r"run\.h5 is a log, not a robot; `pliant view"):
+        load_robot(str(tmp_path / "run.h5"))
 
 
 def test_xacro_is_run_on_demand_only(program, tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 """`pliant run`: what it simulates, what it says of it, and what it leaves."""
 
+import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -142,8 +145,14 @@ def test_settings_and_the_command_line_do_the_same(program, tmp_path: Path) -> N
 
 def test_what_is_left(program, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that was asked for; pictures and pages have tests of their own, so that slow ones are stand-ins here."""
+
+    def stand_in(log: pliant.Log, path: str, facts: Mapping[str, str] | None = None) -> None:
+        told.update(facts or {})
+        Path(path).write_text(f"{len(log.t)} entries")
+
+    told: dict[str, str] = {}
     for module, name in ((video, "to_video"), (report, "to_report")):
-        monkeypatch.setattr(module, name, lambda log, path: Path(path).write_text(f"{len(log.t)} entries"))
+        monkeypatch.setattr(module, name, stand_in)
     files = {"log": "run.csv", "plot": "run.svg", "video": "run.mp4", "html": "run.html", "report": "report.html"}
     options = [word for name, file in files.items() for word in (f"--{name}", file)]
     done = program("run", "pendulum", "--time", "0.1", *options, "--json")
@@ -152,6 +161,10 @@ def test_what_is_left(program, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "<svg" in Path("run.svg").read_text()
     assert "<html" in Path("run.html").read_text()
     assert Path("run.mp4").read_text() == Path("report.html").read_text() == "101 entries"
+    # what no log knows
+    assert told["controller"] == "none"
+    assert told["simulated"].startswith("0.1 s in ")
+    assert re.match(r"[\d.e+]+ x real time, ", told["speed"])
 
 
 def test_one_that_fails_does_not_take_the_others_along(program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,6 +213,15 @@ def test_trouble_has_code_1(program) -> None:
     (("pendulum", "--log", "run.xyz"), "no form of logs named '.xyz'"),
     (("pendulum", "--log", "."), "is a folder"),
     (("pendulum", "--settings", "none.toml"), "cannot read the settings none.toml"),
+    (("pendulum", "--dt", "10", "--time", "1"), "--time 1 is shorter than a step, --dt 10"),
+    (("pendulum", "--html", "x.txt"), "--html x.txt: its file ends with .html or .htm"),
+    (("pendulum", "--plot", "x.xyz"), "--plot x.xyz: its file ends with .png, .pdf or .svg"),
+    (("pendulum", "--html", "x.html", "--report", "./x.html"), "--html and --report are both ./x.html"),
+    (("hopper", "--base", "fixed"), "the base of 'hopper' cannot be chosen"),
+    (("pendulum", "--base", "free"), "--base free: joint 'root_joint' (wy) of robot 'pendulum' moves no inertia"),
+    (("pendulum", "--batch", "1000000000000"), "--batch 1000000000000: so many robots take"),
+    (("hopper", "--height", "-1"), "--height: it takes a number from 0 on"),
+    (("pendulum", "--flexible", "hinge=1,2", "--flexible", "hinge=3"), "'hinge' is given twice"),
 ])  # fmt: skip
 def test_errors_are_one_line(program, arguments: tuple[str, ...], message: str) -> None:
     done = program("run", *arguments)
@@ -207,11 +229,75 @@ def test_errors_are_one_line(program, arguments: tuple[str, ...], message: str) 
     assert message in done.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_an_unwritable_folder(program, tmp_path: Path) -> None:
+def test_times_that_do_not_fit(program) -> None:
+    done = program("run", "pendulum", "--time", "0.0105", "--dt", "0.01")
+    assert done.code == 0 and "0.01 s in place of 0.0105" in done.out
+    done = program("run", "pendulum", "--time", "0.1", "--push", "rod=1,0,0@3", "--quiet")
+    assert done.err == "pliant: warning: the push on 'rod' begins at t = 3 s, and the run ends at 0.1 s\n"
+
+
+@pytest.mark.parametrize("file, options", [("a.h5", ()), ("a.csv", ()), ("a.h5", ("--event-driven",))])
+def test_what_there_was_until_an_error_is_kept(program, tmp_path: Path, file: str, options: tuple[str, ...]) -> None:
+    """As a run from Python with ``save=`` keeps it; without an error the same run goes on."""
+    text = "def f(t, q, v):\n    if t > 0.6: raise ValueError('no more')\n    return [0.1]\n"
+    (tmp_path / "mine.py").write_text(text)
+    done = program("run", "pendulum", "--time", "0.9", "--controller", "mine.py:f", "--log", file, *options)
+    # the step from 0.6 s on is the last that was asked for; the event-driven run asks before it
+    end = "0.6" if options else "0.601"
+    assert done.code == 1
+    assert done.err == f"pliant: {tmp_path / 'mine.py'}:2: ValueError: no more; {file} has the run until t = {end} s\n"
+    if file == "a.csv":
+        assert len(Path(file).read_text().splitlines()) == 603
+        return
+    with pytest.warns(pliant.SimulationWarning, match=rf"did not end: saved until t = {end} s of 0.9 s"):
+        log = load_log(file)
+    (tmp_path / "mine.py").write_text(text.replace("0.6", "6"))
+    program("run", "pendulum", "--time", "0.9", "--controller", "mine.py:f", "--log", "whole.h5", *options)
+    whole = load_log("whole.h5")
+    assert all((log[name] == whole[: len(log)][name]).all() for name in log)
+    assert "power.damping" in log
+
+
+def test_ctrl_c_while_a_file_is_written(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(video, "to_video", stop)
+    done = program("run", "pendulum", "--time", "0.01", "--log", "a.h5", "--video", "a.mp4")
+    assert done == (130, "", "pliant: stopped while --video a.mp4 was written; written: a.h5\n")
+    assert len(load_log("a.h5")) == 11
+
+
+def test_an_unwritable_folder(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the run; for root, who may write everywhere, access is what the folder's mode gives its owner."""
     (tmp_path / "locked").mkdir(mode=0o500)
+
+    def as_its_owner(path: Path, mode: int) -> bool:
+        return mode & ~(path.stat().st_mode >> 6) == 0
+
+    monkeypatch.setattr("pliant.logs.files.os.access", as_its_owner)
     done = program("run", "pendulum", "--log", "locked/run.h5")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert "folder locked may not be written to" in done.err
+    assert program("run", "pendulum", "--time", "0.01", "--log", "run.h5").code == 0
+
+
+def test_a_folder_that_refuses_on_writing(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Access may be told wrong, on disks of a network for one: the system's refusal is one line, too."""
+
+    replace = os.replace
+
+    def refused(source: Path, target: Path) -> None:
+        # the cache of kernels goes on
+        if Path(target).name == "run.csv":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        replace(source, target)
+
+    monkeypatch.setattr("pliant.logs.files.os.replace", refused)
+    done = program("run", "pendulum", "--time", "0.01", "--log", "run.csv")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert "cannot write run.csv: it may not be written to" in done.err
+    assert not list(Path().iterdir())
 
 
 @pytest.mark.parametrize("end", ["SIGINT", "SIGKILL"])

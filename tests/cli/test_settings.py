@@ -78,6 +78,17 @@ def test_errors_name_the_line(tmp_path: Path, text: str, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_joints_of_a_table_name_the_line(tmp_path: Path) -> None:
+    from pliant.cli.scene import scene
+
+    file = tmp_path / "run.toml"
+    for table, message in (("q", "no coordinate named 'hinj'"), ("flexible", "no joint named 'hinj'")):
+        file.write_text(f'robot = "pendulum"\n[{table}]\nhinj = 0.5\n')
+        with pytest.raises(PliantError) as error:
+            scene(gathered({}, str(file)))
+        assert str(error.value).startswith(f"{file}:3: {message}")
+
+
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(PliantError, match="cannot read the settings"):
         gathered({}, str(tmp_path / "none.toml"))

@@ -49,6 +49,18 @@ def test_scatter() -> None:
     np.testing.assert_allclose(np.linalg.norm(q[:, 3:7], axis=1), 1, rtol=0, atol=1e-12)
 
 
+def test_scatter_of_what_slides_and_gives() -> None:
+    """Of a sliding joint a tenth, and springs begin as they were."""
+    cart = pliant.load("cart_pole")
+    q = scattered(cart, cart.neutral(), 400, 0.05, 1)
+    slides = [j.name for j in cart.joints.values() if j.kind.name == "prismatic"]
+    assert slides and q[1:, cart.q_slice(slides[0])].std() == pytest.approx(0.005, rel=0.15)
+    q = scattered(HOPPER, HOPPER.neutral(), 10, 0.05, 1)
+    assert HOPPER.flexibilities
+    for name in HOPPER.flexibilities:
+        assert (q[:, HOPPER.q_slice(name)] == 0).all()
+
+
 def test_limits() -> None:
     q = within_limits(HOPPER, HOPPER.neutral() + 5)
     assert q[HOPPER.q_slice("hip_roll")] == 1

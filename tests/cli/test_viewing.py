@@ -90,7 +90,7 @@ def test_it_lies_beside_the_log(program, log_file: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("arguments, message", [
     (("LOG", "qq"), "no channel named 'qq'"),
     (("LOG", "q.hinj"), "did you mean 'hinge'"),
-    (("LOG", "q", "--robot", "7"), "the batch has 3 robots"),
+    (("LOG", "q", "--robot", "7"), "--robot 7: the batch has 3 robots, 0 to 2"),
     (("LOG", "q", "--out", "plot.xyz"), "plot.xyz"),
     (("LOG", "q", "--out", "nowhere/plot.png"), "folder nowhere does not exist"),
     (("nothing.h5",), "there is no file nothing.h5"),

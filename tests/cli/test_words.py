@@ -67,6 +67,8 @@ def test_contacts() -> None:
     (as_row, ["knee=0.5", "1"], "'1' is not of the form"),
     (as_row, {"knee": "x"}, "a number for each name"),
     (as_row, 5, "it takes text"),
+    (as_row, ["knee=1", "knee=2"], "'knee' is given twice"),
+    (as_ground, "flat=nan", "--ground flat=nan: 'nan' in 'nan' is no number"),
     (as_springs, "knee", "not of the form knee=1e4,10"),
     (as_springs, "knee=1,2,3,4", "has 4 numbers"),
     (as_pushes, "base=1,2", "a force takes three"),

@@ -123,6 +123,20 @@ def test_points_without_faces_are_no_surface(tmp_path: Path) -> None:
     assert read(tmp_path, "a.obj", QUAD) == ()
 
 
+def test_a_file_is_read_again_if_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "a.obj").write_text(f"{QUAD}f 1 2 3\n")
+    mesh = MeshFile("a.obj", tmp_path)
+    (first,) = mesh.surfaces()
+    assert mesh.surfaces()[0].points is first.points
+    with pytest.raises(ValueError, match="read-only"):
+        first.points[0] = 1
+    (tmp_path / "a.obj").write_text(f"{QUAD}f 1 2 3 4\n")
+    assert len(mesh.surfaces()[0].faces) == 2
+    (tmp_path / "a.obj").unlink()
+    with pytest.raises(RobotError, match=r"a\.obj"):
+        mesh.surfaces()
+
+
 @pytest.mark.parametrize(
     "file",
     [

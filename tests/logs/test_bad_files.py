@@ -14,6 +14,7 @@ import pliant
 from pliant.errors import needs
 from pliant.logs.container import put_text
 from pliant.logs.files import whole_file
+from pliant.logs.saving import LogWriter
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,9 @@ def test_wrong_parts(path: Path) -> None:
     refused(path, r"robots=\[\] names none of the 2 robots", robots=[])
     refused(path, r"start is 'now'; it takes a time in seconds", start="now")
     refused(path, r"every is 0; it takes 1 or more", every=0)
+    refused(path, r"start is nan; it takes a time in seconds", start=float("nan"))
+    refused(path, r"it has no entries with start=5; its times are from 0 to 0.1 s", start=5)
+    refused(path, r"it has no entries with start=0.05 and end=0.01", start=0.05, end=0.01)
 
 
 def test_part_of_one_robot(log: pliant.Log, tmp_path: Path) -> None:
@@ -147,7 +151,7 @@ def test_cut_and_damaged_files_give_what_is_left(log: pliant.Log, path: Path, tm
         if k % 2:
             bad = bad[: int(rng.integers(len(bad)))]
         else:
-            # packed numbers have checksums, as all that is not numbers
+            # numbers have checksums, packed or not, as all that is not numbers
             bad[int(rng.integers(len(bad)))] ^= 1 << int(rng.integers(8))
         cut.write_bytes(bad)
         with warnings.catch_warnings(record=True) as told:
@@ -157,13 +161,39 @@ def test_cut_and_damaged_files_give_what_is_left(log: pliant.Log, path: Path, tm
             except pliant.PliantError as error:
                 assert "\n" not in str(error) and "cut.h5" in str(error)
                 continue
-        if k % 3 == 0 and k % 2 == 0:
-            continue  # a bit of numbers that are not packed may be another
         assert found.is_complete == (not told)
         kept += len(found.channels)
         for name, array in found.channels.items():
             assert array.tobytes() == log.channels[name][:, : len(found.t)].tobytes()
     assert kept > 20, "much of it can be read"
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_wrong_bit_of_a_streamed_log(log: pliant.Log, tmp_path: Path, batch: int | None, is_finished: bool) -> None:
+    """The channel is named; a block that was being written when the program was killed is read as it is."""
+    whole = log if batch else log.robot(0)
+    path = tmp_path / "run.h5"
+    with LogWriter(path, whole[:50], until=0.1) as writer:
+        writer.append(whole[50:])
+        if is_finished:
+            writer.finish()
+    data = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        wrong = ["channels/v"] if is_finished else ["channels/v", "t"]
+        places = [file[name].id.get_chunk_info(0) for name in wrong]
+    # checksums of first blocks
+    for place in places:
+        data[place.byte_offset + place.size - 1] ^= 1
+    path.write_bytes(data)
+    with pytest.warns(pliant.SimulationWarning) as told:
+        found = pliant.load_log(path)
+    words = str(told[0].message)
+    if batch is None and not is_finished:  # of a batch, blocks are of 64 entries, and the last one is another
+        assert "did not end" in words and found == whole
+        return
+    assert "is cut off or damaged: v could not be read whole" in words and not found.is_complete
+    assert all(found[name].tobytes() == whole[: len(found)][name].tobytes() for name in found)
 
 
 # ---- writing

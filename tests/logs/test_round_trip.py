@@ -87,7 +87,8 @@ def test_parts(batch: pliant.Log, tmp_path: Path) -> None:
     several = pliant.load_log(path, robots=[2, 0], every=4)
     assert several.batch == 2 and (several["q"] == batch["q"][[2, 0], ::4]).all()
     assert pliant.load_log(path, "q", robots=slice(0, 2)).batch == 2
-    assert len(pliant.load_log(path, start=7)) == 0
+    with pytest.raises(pliant.PliantError, match="no entries with start=7"):
+        pliant.load_log(path, start=7)
 
 
 def test_events_modes_and_motion_in_between(hybrid: pliant.HybridLog, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pliant.cli.robots import load_robot
+from pliant.cli.robots import load_robot, loose
 from pliant.cli.terminal import number, print_json, print_pairs, print_table, say
 from pliant.cli.viewing import is_log, open_log
 
@@ -70,7 +70,7 @@ def about_robot(robot: "Robot", origin: str) -> dict[str, Any]:
         "closures": list(robot.closures),
         "problems": [
             {"kind": f.kind, "subject": f.subject, "message": f.message, "line": f.line} for f in robot.report
-        ],
+        ] + [{"kind": "loose base", "subject": robot.name, "message": m, "line": None} for m in [loose(robot)] if m],
     }  # fmt: skip
 
 
@@ -198,8 +198,11 @@ def _print_motors(motors: list[dict[str, Any]]) -> None:
 
 def _print_findings(robot: "Robot") -> None:
     findings = list(robot.report)
+    told = loose(robot)
+    if told:
+        say(f"free base: {told}")
     if not findings:
-        say("problems: none found")
+        say("problems: none found in the file" if told else "problems: none found")
         return
     say(f"problems: {len(findings)} found in the file")
     seen: Counter[tuple[str, str]] = Counter()

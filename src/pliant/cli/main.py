@@ -11,22 +11,29 @@ import typer
 from typer.core import TyperGroup
 
 from pliant.cli.options import Base, Json, Robot, Xacro
+from pliant.cli.terminal import STOPPED
 from pliant.errors import PliantError, SimulationWarning
 
 __all__ = ["app", "main"]
 
-_STOPPED = 130
-
 
 class _Program(TyperGroup):
     """The group of commands; Ctrl-C is one line and exit code 130."""
+
+    def get_params(self, ctx: Any) -> Any:
+        found = super().get_params(ctx)
+        for parameter in found:
+            # typer imports pydantic, half of the time that help takes, to see that a flag without a value is none
+            if parameter.name == "help" and parameter.default is None:
+                parameter.default = False
+        return found
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             _complain("stopped")
-            raise typer.Exit(_STOPPED) from None
+            raise typer.Exit(STOPPED) from None
 
 
 app = typer.Typer(
@@ -89,7 +96,9 @@ def run(
     gains: Annotated[str | None, typer.Option(help="KP,KD of hold [N m/rad, N m s/rad]")] = None,
     flexible: Annotated[
         list[str] | None,
-        typer.Option(metavar="JOINT=K,D", help="a spring and damper between motor and link; may be repeated"),
+        typer.Option(
+            metavar="JOINT=K[,D[,INERTIA]]", help="a spring and damper between motor and link; may be repeated"
+        ),
     ] = None,
     base: Base = None,
     xacro: Annotated[
@@ -110,7 +119,9 @@ def run(
         typer.Option(metavar="BODY=FX,FY,FZ[@T0[:T1]]", help="a force in the world's axes [N, s]; may be repeated"),
     ] = None,
     batch: Annotated[int | None, typer.Option(help="how many robots, each from a pose a little different")] = None,
-    spread: Annotated[float | None, typer.Option(help="how different [rad or m]; 0.05 in a batch")] = None,
+    spread: Annotated[
+        float | None, typer.Option(help="how different [rad, and a tenth of it in m]; 0.05 in a batch")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="of these differences; 0 unless told")] = None,
     threads: Annotated[int | None, typer.Option(help="that share a batch")] = None,
     precision: Annotated[str | None, typer.Option(help="float64 or float32")] = None,
@@ -271,6 +282,10 @@ def main(arguments: list[str] | None = None) -> Any:
             sys.exit(0)
         except OSError as error:
             _complain(str(error))
+            sys.exit(1)
+        except MemoryError as error:
+            told = str(error).splitlines()
+            _complain(f"memory does not suffice{': ' + told[0] if told else ''}; ask for fewer robots or a shorter run")
             sys.exit(1)
         except ModuleNotFoundError as error:
             if error.name != "sympy":

@@ -1,18 +1,18 @@
 """Files that a run leaves: log, plot, video, replay, report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.cli.settings import PATHS, Settings
-from pliant.cli.terminal import complain
+from pliant.cli.terminal import STOPPED, complain
 from pliant.cli.viewing import plot_to
 from pliant.errors import PliantError, needs, unknown_name
 
 if TYPE_CHECKING:
     from pliant.simulation import Log
 
-__all__ = ["LOG_FORMS", "check_outputs", "is_streamed", "write_outputs"]
+__all__ = ["LOG_FORMS", "check_outputs", "is_streamed", "write_log", "write_outputs"]
 
 
 class _Form(NamedTuple):
@@ -33,11 +33,12 @@ LOG_FORMS = {
 }
 """Forms of logs by suffix."""
 
-# what else is written, likewise
-_LIBRARIES = {
-    "plot": ("matplotlib", "plots"),
-    "video": ("imageio_ffmpeg", "video"),
-    "report": ("matplotlib", "plots"),
+# what else is written, likewise: how its file ends, and libraries with the extras that bring them
+_OTHERS = {
+    "plot": ((".png", ".pdf", ".svg"), {"matplotlib": "plots"}),
+    "video": ((".mp4", ".gif"), {"PIL": "video", "imageio_ffmpeg": "video"}),
+    "html": ((".html", ".htm"), {"viser": "view"}),
+    "report": ((".html", ".htm"), {"matplotlib": "plots", "viser": "view"}),
 }
 
 
@@ -45,17 +46,26 @@ def check_outputs(settings: Settings) -> None:
     """Raise before the run if something of what it is to leave cannot be written."""
     from pliant.logs.files import checked_folder
 
+    given: dict[Path, str] = {}
     for name in PATHS:
         value = getattr(settings, name)
         if value is None:
             continue
         path = checked_folder(value)
+        other = given.setdefault(path.resolve(), name)
+        if other != name:
+            raise PliantError(f"--{other} and --{name} are both {value}; give each a file of its own")
         if name == "log":
             form = _form(path)
             if form.library is not None:
                 needs(form.library, form.extra, f"--log {value}")
-        elif name in _LIBRARIES and path.suffix.lower() != ".gif":
-            needs(*_LIBRARIES[name], f"--{name} {value}")
+            continue
+        endings, libraries = _OTHERS[name]
+        if path.suffix.lower() not in endings:
+            raise PliantError(f"--{name} {value}: its file ends with {', '.join(endings[:-1])} or {endings[-1]}")
+        for library, extra in libraries.items():
+            if library != "imageio_ffmpeg" or path.suffix.lower() == ".mp4":
+                needs(library, extra, f"--{name} {value}")
     if settings.view:
         needs("viser", "view", "--view")
 
@@ -72,21 +82,27 @@ def _form(path: Path) -> _Form:
     return LOG_FORMS[suffix]
 
 
-def write_outputs(log: "Log", settings: Settings, is_streamed: bool) -> dict[str, str]:
+def write_log(log: "Log", path: str) -> None:
+    """A log in the form that the suffix says."""
+    getattr(log, _form(Path(path)).method)(path)
+
+
+def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapping[str, str]) -> dict[str, str]:
     """Write all that was asked for; what fails is told, and the rest is written all the same.
 
     Args:
         is_streamed: whether the log itself is in its file already.
+        facts: of the run, which the log does not know, for the report.
 
     Returns:
         The files by the names of their settings.
     """
     writers: dict[str, Callable[[str], Any]] = {
-        "log": lambda path: getattr(log, _form(Path(path)).method)(path),
+        "log": lambda path: write_log(log, path),
         "plot": lambda path: plot_to(log, (), path),
         "video": lambda path: log.to_video(path),
         "html": lambda path: log.to_html(path),
-        "report": lambda path: log.to_report(path),
+        "report": lambda path: log.to_report(path, facts=facts),
     }
     written: dict[str, str] = {}
     failed: list[str] = []
@@ -98,6 +114,10 @@ def write_outputs(log: "Log", settings: Settings, is_streamed: bool) -> dict[str
             if not (name == "log" and is_streamed):
                 writers[name](path)
             written[name] = path
+        except KeyboardInterrupt:
+            told = f"; written: {', '.join(written.values())}" if written else ""
+            complain(f"stopped while --{name} {path} was written{told}")
+            raise SystemExit(STOPPED) from None
         except PliantError as error:
             failed.append(f"--{name} {path}: {error}")
     for told in failed[:-1]:

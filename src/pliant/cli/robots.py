@@ -1,15 +1,16 @@
 """Robots by what the user types: a shipped name, a name of example-robot-data, or a file."""
 
+import difflib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError
 
 if TYPE_CHECKING:
     from pliant.robot import Robot
 
-__all__ = ["ELSEWHERE", "Found", "Loaded", "found_robots", "list_robots", "load_robot"]
+__all__ = ["ELSEWHERE", "Found", "Loaded", "found_robots", "list_robots", "load_robot", "loose"]
 
 ELSEWHERE = "example-robot-data"
 """The package of robots that names are looked up in beside those of Pliant."""
@@ -63,7 +64,12 @@ def load_robot(source: str, base: str | None = None, xacro: bool = False) -> Loa
         raise PliantError(f"--base is {base!r}; it takes 'free' or 'fixed'")
     options: dict[str, Any] = {} if base is None else {"base": base}
     if source in robots():
-        return Loaded(load(source, **options), "shipped with Pliant", None)
+        try:
+            return Loaded(load(source, **options), "shipped with Pliant", None)
+        except PliantError as error:
+            if "no option named 'base'" in str(error):
+                raise PliantError(f"--base {base}: the base of {source!r} cannot be chosen; leave --base out") from None
+            raise
     if Path(source).suffix.lower() in _SUFFIXES:
         if Path(source).suffix.lower() == ".xacro" and not xacro:
             raise PliantError(f"{source} is xacro, a program that is run as it is read; if you trust it, add --xacro")
@@ -73,10 +79,37 @@ def load_robot(source: str, base: str | None = None, xacro: bool = False) -> Loa
     if found is not None:
         robot = load(found.path, **{"base": found.base, **options})
         return Loaded(robot, f"{ELSEWHERE}: {found.path.name}", found.path)
+    if Path(source).is_dir():
+        raise PliantError(f"{source} is a folder; give the file of a robot in it, .urdf, .xacro or .toml")
     if Path(source).is_file():
+        from pliant.cli.viewing import is_log
+
+        if is_log(source):
+            raise PliantError(f"{source} is a log, not a robot; `pliant view {source}` shows it")
         return Loaded(load(source, **options), source, Path(source))  # an error, which says what can be read
-    message = unknown_name("robot", source, [*robots(), *found_robots()])
-    raise PliantError(f"{message} (`pliant robots` lists them; for a file, give its path with the suffix, .urdf)")
+    raise PliantError(_unknown(source, [*robots(), *found_robots()]))
+
+
+def _unknown(source: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(source, names, n=8, cutoff=0.5)
+    hint = f"did you mean {', '.join(map(repr, near))}? " if near else ""
+    return (
+        f"no robot named {source!r}; {hint}`pliant robots` lists all; for a file, give its path with the suffix, .urdf"
+    )
+
+
+def loose(robot: "Robot") -> str | None:
+    """Why a robot cannot move with a free base, in words: a base without inertia; None if it can."""
+    from pliant.dynamics.factor import check_regular
+    from pliant.errors import RobotError
+
+    if not robot.is_free or robot.flexibilities:
+        return None
+    try:
+        check_regular(robot)
+    except RobotError as error:
+        return str(error)
+    return None
 
 
 def _found_robot(name: str) -> Found | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.cli.scene import Scene
 from pliant.cli.settings import PATHS, Settings
+from pliant.errors import PliantError
 
 if TYPE_CHECKING:
     from pliant.simulation import Log
@@ -57,17 +58,27 @@ def run_scene(scene: Scene, file: str | None = None) -> Run:
     from pliant.simulation.progress import Progress
 
     parts: list[Any] = []
+    # how long each part took, and when it ended [s of both times]
     clocks: list[tuple[float, float]] = []
     is_stopped = False
     settings = scene.settings
-    began = time.perf_counter()
     with (
         _Stream(file, settings.time) as stream,
         Progress(0.0, settings.time, False if settings.quiet else None) as progress,
         _stoppable(parts) as is_asked,
     ):
-        for part in map(scene.stamped, _parts(scene)):
-            clocks.append((time.perf_counter(), float(part.t[-1])))
+        coming = _parts(scene)
+        while True:
+            began = time.perf_counter()
+            try:
+                part = next(coming, None)
+            except PliantError as error:
+                _keep(error, scene, stream, parts)
+                raise
+            if part is None:
+                break
+            clocks.append((time.perf_counter() - began, float(part.t[-1])))
+            part = scene.stamped(part)
             stream.put(part)
             parts.append(part)
             progress.update(float(part.t[-1]))
@@ -76,13 +87,26 @@ def run_scene(scene: Scene, file: str | None = None) -> Run:
                 break
         stream.close(is_complete=not is_stopped)
     log = joined(parts)
-    (first, start), (last, end) = clocks[0], clocks[-1]
-    compiling, wall, measured = first - began, last - first, end - start
+    (first, start), (_, end) = clocks[0], clocks[-1]
+    compiling, wall, measured = first, sum(elapsed for elapsed, _ in clocks[1:]), end - start
     if len(clocks) == 1:
-        compiling, wall, measured = 0.0, first - began, start
+        compiling, wall, measured = 0.0, first, start
     if is_stopped:
         object.__setattr__(log, "is_complete", False)  # a copy of a log with events would lose them
     return Run(log, wall, measured, compiling, is_stopped, round(end / settings.dt))
+
+
+def _keep(error: PliantError, scene: Scene, stream: "_Stream", parts: list[Any]) -> None:
+    """What there was until an error, on file, and all of it as the attribute ``log`` of the error."""
+    rest = getattr(error, "log", None)
+    if rest is not None:
+        rest = scene.stamped(rest)
+        stream.put(rest)
+        parts.append(rest)
+    if parts:
+        log = joined(parts)
+        object.__setattr__(log, "is_complete", False)
+        error.log = log  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -163,10 +187,16 @@ def _time_stepping(scene: Scene) -> Iterator["Log"]:
     while done < periods:
         count = min(count, periods - done)
         begun = time.perf_counter()
-        if control.called is not None:
-            log = sim.run(count * period, control.called, channels=channels, every=every, progress=False)
-        else:
-            log = sim.run(count * period, u=control.u, channels=channels, every=every, progress=False)
+        try:
+            if control.called is not None:
+                log = sim.run(count * period, control.called, channels=channels, every=every, progress=False)
+            else:
+                log = sim.run(count * period, u=control.u, channels=channels, every=every, progress=False)
+        except PliantError as error:
+            if (log := getattr(error, "log", None)) is not None:
+                times = [(done + k * every) * period for k in range(len(log.t))]
+                error.log = replace(log, t=np.array(times))  # type: ignore[attr-defined]
+            raise
         elapsed = time.perf_counter() - begun
         # times do not depend on where the parts begin
         kept = [*range(0, count, every), count]
@@ -202,7 +232,7 @@ def _event_driven(scene: Scene) -> Iterator["Log"]:
     settings, control = scene.settings, scene.control
     sim: Any = scene.sim
     every = (settings.every or 1) * settings.dt
-    options: dict[str, Any] = {"every": every, "progress": False}
+    options: dict[str, Any] = {"every": every, "power": _is_written(settings), "progress": False}
     if control.compiled is not None:
         options |= {"controller": control.compiled, "period": settings.dt}
         options |= {"commands": control.u} if control.compiled.commands and control.u is not None else {}

@@ -1,15 +1,16 @@
 """From settings to a simulation that is ready to go, with what suits the robot where nothing was said."""
 
+import warnings
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from pliant.cli.controllers import Control, chosen_controller, default_controller
-from pliant.cli.robots import Loaded, load_robot
+from pliant.cli.robots import Loaded, load_robot, loose
 from pliant.cli.settings import PATHS, Settings
 from pliant.cli.stances import stance
 from pliant.cli.starting import placed, reach, row, scattered, swung, within_limits
 from pliant.cli.words import as_contact, as_ground
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, SimulationWarning, unknown_name
 
 if TYPE_CHECKING:
     from pliant.hybrid import HybridSimulation
@@ -62,7 +63,9 @@ def scene(settings: Settings) -> Scene:
     if settings.robot is None:
         raise PliantError("which robot? give its name or file, or `robot = ...` in the settings")
     loaded = load_robot(settings.robot, settings.base, settings.xacro)
-    notes: list[tuple[str, str]] = []
+    if settings.base == "free" and (told := loose(loaded.robot)):
+        raise PliantError(f"--base free: {told}")
+    notes = _checked_times(settings)
     robot = _flexible(loaded.robot, settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
     ground = as_ground(ground_name)
@@ -83,6 +86,7 @@ def scene(settings: Settings) -> Scene:
         q = placed(touching, ground, q, height)
     v = row("v", settings.v if settings.v is not None else {}, robot.velocity_names, [0.0] * robot.nv)
     if settings.batch is not None or settings.spread:
+        _check_memory(touching, settings.batch or 1)
         width = _SPREAD if settings.spread is None else settings.spread
         several = scattered(touching, q, max(settings.batch or 1, 2), width, settings.seed)
         several = placed(touching, ground, several, height) if settings.q is None else several
@@ -91,11 +95,47 @@ def scene(settings: Settings) -> Scene:
     return Scene(settings, loaded.origin, make(settings, control, ground, q, v), control, ground_name, notes)
 
 
+def _checked_times(settings: Settings) -> list[tuple[str, str]]:
+    """What is to be said of the length of the run, or an error if it is no step long."""
+    notes: list[tuple[str, str]] = []
+    period, end = settings.dt * settings.substeps, settings.time
+    if not settings.event_driven:
+        if end < 0.999 * period:
+            steps = f"--substeps {settings.substeps} of " if settings.substeps > 1 else ""
+            raise PliantError(f"--time {end:g} is shorter than a step, {steps}--dt {settings.dt:g}")
+        end = round(end / period) * period
+        # a millionth of a step is rounding
+        if abs(end - settings.time) > 1e-6 * period:
+            notes.append(("time", f"{end:.6g} s in place of {settings.time:g}: whole steps of {period:g} s"))
+    for push in settings.push:
+        if push.start >= end:
+            text = f"the push on {push.body!r} begins at t = {push.start:g} s, and the run ends at {end:g} s"
+            warnings.warn(text, SimulationWarning, stacklevel=3)
+    return notes
+
+
+def _check_memory(robot: "Robot", batch: int) -> None:
+    """Raise if memory does not hold a batch; numbers of each robot are at least ten times those of q and v."""
+    import os
+
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return
+    needed = 80 * batch * (robot.nq + robot.nv)
+    if needed > memory:
+        raise PliantError(
+            f"--batch {batch}: so many robots take {needed / 1e9:.0f} GB and more, and this machine has "
+            f"{memory / 1e9:.0f} GB; simulate fewer at a time"
+        )
+
+
 def _flexible(robot: "Robot", settings: Settings, notes: list[tuple[str, str]]) -> "Robot":
     """The robot with springs at its joints; a motor without a rotor gets one, since its side needs inertia."""
     for joint, numbers in (settings.flexible or {}).items():
         if joint not in robot.joints:
-            raise PliantError("--flexible: " + unknown_name("joint", joint, robot.joints, f"robot {robot.name!r}"))
+            place = getattr(settings.flexible, "places", {}).get(joint, "--flexible")
+            raise PliantError(f"{place}: " + unknown_name("joint", joint, robot.joints, f"robot {robot.name!r}"))
         stiffness, damping, inertia = (*numbers, *(0.0, 0.0)[len(numbers) - 1 :])
         if not inertia and _is_massless(robot, joint):
             inertia = _share_of_inertia(robot, joint)

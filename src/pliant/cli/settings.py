@@ -9,7 +9,7 @@ from typing import Any
 from pliant.cli.words import as_numbers, as_pushes, as_row, as_springs
 from pliant.errors import PliantError, unknown_name
 
-__all__ = ["PATHS", "Settings", "gathered"]
+__all__ = ["PATHS", "Settings", "Table", "gathered"]
 
 _MAX_BYTES = 1_000_000
 
@@ -101,9 +101,23 @@ def _read(path: Path) -> dict[str, Any]:
             options = [_option(n) for n in _NAMES]
             raise PliantError(f"{place}: " + unknown_name("setting", key, options))
         found[name] = _checked(name, value, f"{place}: {key}")
+        if isinstance(found[name], dict):
+            found[name] = Table(found[name], str(path), {n: lines.get((key, n)) for n in found[name]})
         if name in PATHS or (name in ("robot", "controller") and not Path(str(found[name])).is_absolute()):
             found[name] = _beside(path, name, found[name])
     return found
+
+
+class Table(dict[str, Any]):
+    """A table of a settings file that knows where its entries are.
+
+    Attributes:
+        places: "FILE:LINE" of each.
+    """
+
+    def __init__(self, entries: Mapping[str, Any], file: str, lines: Mapping[str, int | None]):
+        super().__init__(entries)
+        self.places = {name: f"{file}:{line}" if line else file for name, line in lines.items()}
 
 
 def _beside(path: Path, name: str, value: str) -> str:
@@ -201,7 +215,7 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     "flexible": _of(as_springs),
     "base": _one_of("free", "fixed"),
     "xacro": _flag,
-    "height": _number(),
+    "height": _number(0),
     "q": _of(as_row),
     "v": _of(as_row),
     "push": _of(as_pushes),

@@ -85,7 +85,8 @@ def row(option: str, given: Any, names: Sequence[str], start: Any) -> Any:
     if isinstance(given, Mapping):
         for name, value in given.items():
             if name not in names:
-                raise PliantError(f"--{option}: " + unknown_name("coordinate", name, names))
+                place = getattr(given, "places", {}).get(name, f"--{option}")
+                raise PliantError(f"{place}: " + unknown_name("coordinate", name, names))
             made[list(names).index(name)] = value
         return made
     if len(given) != len(names):
@@ -136,8 +137,9 @@ def _centers(robot: "Robot", q: Any) -> "np.ndarray":
 def scattered(robot: "Robot", q: Any, batch: int, spread: float, seed: int) -> Any:
     """A batch of configurations about q; the first is q itself.
 
-    Joints and the tilt of a free base are off by a normal distribution of the width ``spread`` [rad or m]; where
-    the base is stays the same.
+    Joints and the tilt of a free base are off by a normal distribution of the width ``spread`` [rad], those that slide
+    by a tenth of that [m], since legs are shorter than turns are wide. Where the base is stays the same, and so do
+    springs within the robot, which begin as they were.
     """
     import numpy as np
 
@@ -147,6 +149,10 @@ def scattered(robot: "Robot", q: Any, batch: int, spread: float, seed: int) -> A
     for joint in robot.joints.values():
         if joint.kind.name == "free" and joint.mimic is None:
             w[:, robot.v_slice(joint.name).start : robot.v_slice(joint.name).start + 3] = 0
+        elif joint.kind.name == "prismatic" and joint.mimic is None:
+            w[:, robot.v_slice(joint.name)] *= 0.1
+    for name in robot.flexibilities:
+        w[:, robot.v_slice(name)] = 0
     return within_limits(robot, robot.integrate(np.tile(np.asarray(q, dtype=float), (batch, 1)), w))
 
 

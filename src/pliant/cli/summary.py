@@ -10,11 +10,11 @@ from pliant.cli.terminal import number, print_pairs
 if TYPE_CHECKING:
     from pliant.simulation import Log
 
-__all__ = ["print_summary", "summary"]
+__all__ = ["facts", "print_summary", "summary"]
 
 
-def summary(scene: Scene, run: Run, files: dict[str, str]) -> dict[str, Any]:
-    """All of it in plain values, SI units."""
+def summary(scene: Scene, run: Run) -> dict[str, Any]:
+    """All of it in plain values, SI units; ``files`` is for the caller to fill."""
     import numpy as np
 
     settings, log, sim = scene.settings, run.log, scene.sim
@@ -44,7 +44,7 @@ def summary(scene: Scene, run: Run, files: dict[str, str]) -> dict[str, Any]:
         "is_finite": finite,
         "troubles": troubles,
         "notes": scene.notes,
-        "files": files,
+        "files": {},
     }
 
 
@@ -83,11 +83,7 @@ def print_summary(about: dict[str, Any]) -> None:
     pairs = [("robot", f"{about['robot']}, {about['base']} base ({about['origin']})")]
     pairs += [("ground", about["ground"]), ("controller", about["controller"])]
     pairs += [(what, note) for what, note in about["notes"]]
-    stopped = ", stopped by you" if about["is_stopped"] else ""
-    compiled = f", after {about['compiling']:.2f} s of compiling" if about["compiling"] > 0.05 else ""
-    pairs.append(("simulated", f"{number(about['simulated'])} s in {about['wall']:.2f} s{compiled}{stopped}"))
-    if about["real_time_factor"] is not None:
-        pairs.append(("speed", _speed(about)))
+    pairs += _pace(about)
     energy = about["energy"]
     if energy:
         largest = max(abs(value) for value in energy.values())
@@ -111,6 +107,18 @@ def print_summary(about: dict[str, Any]) -> None:
     pairs += [("trouble", text) for text in about["troubles"][:3]]
     pairs += [(f"{kind} file" if kind == "log" else kind, path) for kind, path in about["files"].items()]
     print_pairs("run", pairs)
+
+
+def facts(about: dict[str, Any]) -> dict[str, str]:
+    """What a report says of the run beside what is in its log."""
+    return {"controller": about["controller"], **dict(_pace(about))}
+
+
+def _pace(about: dict[str, Any]) -> list[tuple[str, str]]:
+    stopped = ", stopped by you" if about["is_stopped"] else ""
+    compiled = f", after {about['compiling']:.2f} s of compiling" if about["compiling"] > 0.05 else ""
+    pairs = [("simulated", f"{number(about['simulated'])} s in {about['wall']:.2f} s{compiled}{stopped}")]
+    return pairs if about["real_time_factor"] is None else [*pairs, ("speed", _speed(about))]
 
 
 def _speed(about: dict[str, Any]) -> str:

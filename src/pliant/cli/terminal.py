@@ -6,7 +6,10 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["complain", "number", "print_json", "print_pairs", "print_table", "say", "size"]
+__all__ = ["STOPPED", "complain", "number", "print_json", "print_pairs", "print_table", "say", "size"]
+
+STOPPED = 130
+"""Exit code of what Ctrl-C stopped."""
 
 
 def say(text: str = "") -> None:

@@ -80,6 +80,10 @@ def plot_file(source: str, channels: tuple[str, ...], out: str | None, robot: in
     needs("matplotlib", "plots", "pliant plot")
     log = open_log(source)
     if robot is not None:
+        if log.batch is None:
+            raise PliantError(f"--robot {robot}: {source} is the log of one robot; --robot is for a batch")
+        if not 0 <= robot < log.batch:
+            raise PliantError(f"--robot {robot}: the batch has {log.batch} robots, 0 to {log.batch - 1}")
         log = log.robot(robot)
     path = out or str(Path(source).with_suffix(".png"))
     plot_to(log, channels, path)

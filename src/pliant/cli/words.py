@@ -60,12 +60,11 @@ def as_row(given: Any) -> Any:
     parts = [part for text in texts for part in text.split(",")]
     if not any("=" in part for part in parts):
         return tuple(_number(part, ",".join(texts)) for part in parts)
-    pairs = (_pair(part, "knee=0.5") for part in parts)
-    return {name: _number(value, f"{name}={value}") for name, value in pairs}
+    return {name: _number(value, f"{name}={value}") for name, value in _pairs(parts, "knee=0.5").items()}
 
 
 def as_springs(given: Any) -> dict[str, tuple[float, ...]]:
-    """Stiffness of flexible joints by name, and damping and the motor's inertia if there are any.
+    """Stiffness of flexible joints by name, and damping and the motor's inertia if there are any; without, no damping.
 
     Args:
         given: "knee=1e4,10" or several of that form, or a table of TOML: {knee = [1e4, 10]}.
@@ -73,8 +72,7 @@ def as_springs(given: Any) -> dict[str, tuple[float, ...]]:
     if isinstance(given, Mapping):
         found = {str(name): as_numbers(value) for name, value in given.items()}
     else:
-        pairs = (_pair(text, "knee=1e4,10") for text in as_texts(given))
-        found = {name: as_numbers(value) for name, value in pairs}
+        found = {name: as_numbers(value) for name, value in _pairs(as_texts(given), "knee=1e4,10").items()}
     for name, values in found.items():
         if not 1 <= len(values) <= 3:
             raise PliantError(f"{name!r} has {len(values)} numbers; it takes stiffness and damping, {name}=1e4,10")
@@ -153,7 +151,10 @@ def _called(option: str, given: str, valid: Mapping[str, tuple[int, int]]) -> tu
     name, sign, rest = (part.strip() for part in given.partition("="))
     if name not in valid:
         raise PliantError(f"--{option}: " + unknown_name(option, name, valid))
-    numbers = as_numbers(rest) if sign else ()
+    try:
+        numbers = as_numbers(rest) if sign else ()
+    except PliantError as error:
+        raise PliantError(f"--{option} {given}: {error}") from None
     least, most = valid[name]
     if not least <= len(numbers) <= most:
         takes = f"{least}" if least == most else f"{least} to {most}"
@@ -162,6 +163,17 @@ def _called(option: str, given: str, valid: Mapping[str, tuple[int, int]]) -> tu
 
 
 # ---- parts
+
+
+def _pairs(texts: Sequence[str], form: str) -> dict[str, str]:
+    """Values by name, each given once."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = _pair(text, form)
+        if name in found:
+            raise PliantError(f"{name!r} is given twice, {name}={found[name]} and {name}={value}")
+        found[name] = value
+    return found
 
 
 def _pair(text: str, form: str) -> tuple[str, str]:

@@ -5,12 +5,12 @@ are, whatever <up_axis> says, since robot files place meshes by those axes.
 """
 
 import math
-import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from pliant.errors import RobotError
+from pliant.formats.text_numbers import indices, numbers
 from pliant.formats.xml import Element, parse_xml
 
 __all__ = ["FACES", "MAX_POINTS", "Scene", "collada_points", "collada_scene"]
@@ -18,10 +18,7 @@ __all__ = ["FACES", "MAX_POINTS", "Scene", "collada_points", "collada_scene"]
 MAX_NODES = 20_000  # nodes may stand for others: a small file can describe a scene without end
 MAX_POINTS = 5_000_000
 MAX_NESTING = 100
-PIECE = 1_000_000
 FACES = ("triangles", "polylist", "polygons", "trifans", "tristrips")
-
-_SPACE = re.compile(r"\s")
 
 
 def collada_points(data: bytes, source: str, max_bytes: int) -> np.ndarray:
@@ -152,7 +149,7 @@ class Scene:
             # several sets of texture coordinates have one semantic: the largest offset of all counts
             stride = 1 + max(int(i.attributes["offset"]) for i in faces.all("input"))
             for p in faces.all("p"):
-                corners = self.parsed(p.text)[int(offsets["VERTEX"]) :: stride]
+                corners = indices(p.text)[int(offsets["VERTEX"]) :: stride]
                 if not ((corners >= 0) & (corners < count)).all():
                     raise self.error(p, "it names a point that is not in the file; export it again")
                 used.append(np.unique(corners.astype(int)))
@@ -173,28 +170,13 @@ class Scene:
         return self.numbers(values, values.text).reshape(-1, 3)
 
     def numbers(self, element: Element, text: str, count: int | None = None) -> np.ndarray:
-        values = self.parsed(text)
+        values = numbers(text)
         stated = element.attributes.get("count", "")
         expected = count if count is not None else int(stated) if stated.isdecimal() and len(stated) < 12 else None
         if (expected is not None and len(values) != expected) or (count is None and len(values) % 3):
             what = f"{expected} numbers" if expected is not None else "numbers in threes"
             raise self.error(element, f"it should hold {what}, and does not; export it again")
         return values
-
-    @staticmethod
-    def parsed(text: str) -> np.ndarray:
-        """The numbers of a text; not a number, which no check lets pass, if it is anything else."""
-        pieces, start = [np.zeros(0)], 0
-        while start < len(text):
-            # a piece at a time, cut at a space: words take ten times the memory of their text
-            space = _SPACE.search(text, start + PIECE)
-            end = space.end() if space else len(text)
-            try:
-                pieces.append(np.array(text[start:end].split(), dtype=float))
-            except ValueError:
-                return np.full(1, np.nan)
-            start = end
-        return np.concatenate(pieces)
 
     def error(self, element: Element, message: str) -> RobotError:
         return RobotError(f"{self.source}:{element.line}: <{element.tag}>: {message}")

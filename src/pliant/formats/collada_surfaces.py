@@ -7,6 +7,8 @@ import numpy as np
 
 from pliant.errors import RobotError
 from pliant.formats.collada import FACES, MAX_POINTS, Scene, collada_scene
+from pliant.formats.polygons import fans
+from pliant.formats.text_numbers import indices, numbers
 from pliant.formats.textures import Texture, read_texture
 from pliant.formats.xml import Element
 
@@ -80,10 +82,10 @@ def _corners(scene: Scene, group: Element, stride: int) -> np.ndarray:
     """Indices of the triangles' corners, (triangles, 3, stride)."""
     pieces = [np.zeros((0, 3, stride), dtype=int)]
     for p in group.all("p"):
-        numbers = scene.parsed(p.text)
-        if len(numbers) % stride or not (np.abs(numbers) < 1e9).all():
+        table = indices(p.text)
+        if len(table) % stride or not ((table > -1e9) & (table < 1e9)).all():
             raise scene.error(p, "its indices are cut off or no numbers; export it again")
-        corners = numbers.astype(int).reshape(-1, stride)
+        corners = table.astype(int, copy=False).reshape(-1, stride)
         pieces.append(corners[_turns(scene, group, len(corners))])
     return np.concatenate(pieces)
 
@@ -95,25 +97,16 @@ def _turns(scene: Scene, group: Element, count: int) -> np.ndarray:
             return np.arange(count // 3 * 3).reshape(-1, 3)
         case "polylist":
             counts = group.first("vcount")
-            sides = scene.parsed(counts.text) if counts is not None else np.zeros(0)
+            sides = indices(counts.text) if counts is not None else np.zeros(0)
             if not ((sides >= 0) & (sides <= count)).all() or sides.sum() > count:
                 raise scene.error(group, "<vcount> promises more corners than there are; export it again")
-            return _fans(sides.astype(int))
+            return fans(sides.astype(int))
         case "tristrips":
             k = np.arange(max(count - 2, 0))
             # every second triangle of a strip turns the other way
             return np.stack([k, k + 1 + k % 2, k + 2 - k % 2], axis=-1)
         case _:
-            return _fans(np.array([count]))
-
-
-def _fans(sides: np.ndarray) -> np.ndarray:
-    """Triangles of polygons with so many corners each, all from the polygon's first corner."""
-    starts = np.cumsum(sides) - sides
-    triangles = np.maximum(sides - 2, 0)
-    first = np.repeat(starts, triangles)
-    k = np.arange(len(first)) - np.repeat(np.cumsum(triangles) - triangles, triangles)
-    return np.stack([first, first + k + 1, first + k + 2], axis=-1)
+            return fans(np.array([count]))
 
 
 def _spots(scene: Scene, entry: Element, table: np.ndarray) -> np.ndarray | None:
@@ -125,11 +118,11 @@ def _spots(scene: Scene, entry: Element, table: np.ndarray) -> np.ndarray | None
     stride = accessor.attributes.get("stride", "2") if accessor else "2"
     if values is None or stride not in ("2", "3"):
         return None
-    numbers = scene.parsed(values.text)
+    coordinates_of = numbers(values.text)
     corners = table[..., int(entry.attributes["offset"])]
-    if len(numbers) % int(stride) or not np.isfinite(numbers).all():
+    if len(coordinates_of) % int(stride) or not np.isfinite(coordinates_of).all():
         return None
-    coordinates = numbers.reshape(-1, int(stride))[:, :2]
+    coordinates = coordinates_of.reshape(-1, int(stride))[:, :2]
     if not ((corners >= 0) & (corners < len(coordinates))).all():
         return None
     return coordinates[corners].mean(axis=1)
@@ -164,10 +157,10 @@ class _Materials:
         color, texture = paint.first("color"), paint.first("texture")
         if texture is not None:
             return self._texture(profile, texture.attributes.get("texture", ""))
-        numbers = self.scene.parsed(color.text) if color is not None else np.zeros(0)
-        if len(numbers) not in (3, 4) or not np.isfinite(numbers).all():
+        rgba = numbers(color.text) if color is not None else np.zeros(0)
+        if len(rgba) not in (3, 4) or not np.isfinite(rgba).all():
             return None
-        r, g, b, a = (min(1.0, max(0.0, float(x))) for x in (*numbers[:3], *numbers[3:], 1)[:4])
+        r, g, b, a = (min(1.0, max(0.0, float(x))) for x in (*rgba, 1)[:4])
         # an opacity of zero is how some exporters say opaque
         return r, g, b, a or 1.0
 

@@ -6,28 +6,28 @@ Every count that a file states is held against its size before anything is alloc
 """
 
 import io
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pliant.errors import RobotError
 from pliant.formats.collada import collada_points
+from pliant.formats.obj import read_obj
 from pliant.formats.packages import Packages
+from pliant.formats.text_numbers import MAX_LINE, points_of_rows, rows_of
 
 if TYPE_CHECKING:
     from pliant.formats.surfaces import Surface
 
 __all__ = [
-    "MAX_BYTES", "MeshFile", "checked_points", "content", "lines_of", "points_of_lines", "read_mesh", "reader_for",
-    "stl_points",
+    "FAR", "MAX_BYTES", "MeshFile", "checked_points", "content", "lines_of", "read_mesh", "reader_for", "stl_points",
 ]  # fmt: skip
 
 MAX_BYTES = 64_000_000  # the largest mesh of example-robot-data has 29 MB
-MAX_LINE = 10_000
 FAR = 1e9  # no robot is that large, in whatever unit
 
 # normal, three corners and an attribute, in 50 bytes
@@ -56,15 +56,26 @@ class MeshFile:
         return read_mesh(self._packages(packages).resolve(self.reference))
 
     def surfaces(self, packages: Iterable[str | Path] = ()) -> "tuple[Surface, ...]":
-        """Its faces by colour, as the file has them; what it refers to must lie in the allowed folders, too."""
+        """Its faces by colour, as the file has them; what it refers to must lie in the allowed folders, too.
+
+        They are kept as long as this object, unless the file changes: a log and several pictures need them.
+        """
         from pliant.formats.surfaces import read_surfaces
 
+        packages = tuple(packages)
         allowed = self._packages(packages)
         path = allowed.resolve(self.reference)
-        return read_surfaces(path, lambda reference: allowed.beside(path, reference))
+        key = path, *_state(path), tuple(map(str, packages))
+        kept = _surfaces.get(self)
+        if kept is None or kept[0] != key:
+            kept = _surfaces[self] = key, read_surfaces(path, lambda reference: allowed.beside(path, reference))
+        return kept[1]
 
     def _packages(self, more: Iterable[str | Path]) -> Packages:
         return Packages(self.folder, [*self.packages, *more])
+
+
+_surfaces: "WeakKeyDictionary[MeshFile, tuple[tuple, tuple[Surface, ...]]]" = WeakKeyDictionary()
 
 
 def read_mesh(path: str | Path) -> np.ndarray:
@@ -109,6 +120,15 @@ def content(path: Path) -> bytes:
     return data
 
 
+def _state(path: Path) -> tuple[int, int]:
+    """When a file was written to, and its size."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise RobotError(f"{path} cannot be read: {error}; check its name and permissions") from None
+    return found.st_mtime_ns, found.st_size
+
+
 def stl_points(data: bytes, source: str) -> np.ndarray:
     """Corners of the triangles. Some binary files start with "solid" as text ones do: the size decides."""
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
@@ -124,7 +144,7 @@ def stl_points(data: bytes, source: str) -> np.ndarray:
 
 
 def _stl_text_points(data: bytes, source: str) -> np.ndarray:
-    points = points_of_lines(data, b"vertex", source)
+    points = points_of_rows(rows_of(data, source, {b"vertex": 3}, any_case=True)[b"vertex"], data, source)
     if len(points) % 3 or b"endsolid" not in data[-1000:].lower():
         raise RobotError(f"{source} is cut off: it ends before 'endsolid'; export it again")
     return points
@@ -132,36 +152,8 @@ def _stl_text_points(data: bytes, source: str) -> np.ndarray:
 
 def _obj_points(data: bytes, source: str) -> np.ndarray:
     """The points that faces use; all of them if there are no faces."""
-    points, used = points_of_lines(data, b"v", source), array("q")
-    for k, line in lines_of(data, source):
-        words = line.split()
-        if not words or words[0] != b"f":
-            continue
-        try:
-            # point/texture/normal, counted from 1, or from the end if negative
-            corners = [int(word.partition(b"/")[0]) for word in words[1:]]
-        except ValueError:
-            corners = [0]
-        if any(c == 0 or abs(c) > len(points) for c in corners):
-            raise RobotError(f"{source}:{k}: the face names a point that is not in the file; export it again")
-        used.extend(c - 1 if c > 0 else c for c in corners)
-    return points[np.unique(np.array(used) % len(points))] if used else points
-
-
-def points_of_lines(data: bytes, keyword: bytes, source: str) -> np.ndarray:
-    """The three numbers after a keyword, of each line that starts with it."""
-    numbers = array("d")
-    for k, line in lines_of(data, source):
-        words = line.split()
-        if not words or words[0].lower() != keyword:
-            continue
-        try:
-            x, y, z = (float(word) for word in words[1:4])
-        except ValueError:
-            shown = line.strip()[:60].decode(errors="replace")
-            raise RobotError(f"{source}:{k}: {shown!r} has no three numbers; export it again") from None
-        numbers.extend((x, y, z))
-    return np.array(numbers, dtype=float).reshape(-1, 3)
+    file = read_obj(data, source)
+    return file.points[np.unique(file.corners)] if len(file.corners) else file.points
 
 
 def lines_of(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:

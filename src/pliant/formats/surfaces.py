@@ -4,16 +4,16 @@ Every index is held against the count of what it names, and files that a mesh re
 texture) are opened only where the robot file's own references may lead.
 """
 
-from array import array
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from pliant.errors import RobotError
-from pliant.formats.meshes import MAX_BYTES, checked_points, content, lines_of, points_of_lines, reader_for, stl_points
+from pliant.formats.meshes import MAX_BYTES, checked_points, content, lines_of, reader_for, stl_points
+from pliant.formats.obj import read_obj
+from pliant.formats.polygons import fans
 
 __all__ = ["Color", "Surface", "read_surfaces"]
 
@@ -47,6 +47,8 @@ def read_surfaces(path: str | Path, resolve: Resolve) -> tuple[Surface, ...]:
     found = [s for s in read(content(path), str(path), resolve) if len(s.faces)]
     for surface in found:
         checked_points(surface.points, path)
+        # whoever asks next gets the same ones
+        surface.points.flags.writeable = surface.faces.flags.writeable = False
     return tuple(found)
 
 
@@ -57,38 +59,14 @@ def _stl(data: bytes, source: str, resolve: Resolve) -> Iterator[Surface]:
 
 def _obj(data: bytes, source: str, resolve: Resolve) -> Iterator[Surface]:
     """Faces by material; polygons are cut into fans from their first corner."""
-    points = points_of_lines(data, b"v", source)
+    file = read_obj(data, source)
     colors: dict[bytes, Color] = {}
-    faces: dict[bytes, array] = {}
-    material, seen = b"", 0
-    for k, line in lines_of(data, source):
-        words = line.split()
-        match words[:1]:
-            case [b"v"]:
-                seen += 1
-            case [b"mtllib"]:
-                colors |= _materials(b" ".join(words[1:]).decode(errors="replace"), resolve)
-            case [b"usemtl"]:
-                material = b" ".join(words[1:])
-            case [b"f"]:
-                corners = _corners(words[1:], seen, len(points), f"{source}:{k}")
-                fan = faces.setdefault(material, array("q"))
-                for a, b in pairwise(corners[1:]):
-                    fan.extend((corners[0], a, b))
-    for name, indices in faces.items():
-        yield Surface(points, np.array(indices).reshape(-1, 3), colors.get(name))
-
-
-def _corners(words: list[bytes], seen: int, count: int, where: str) -> list[int]:
-    """Points of a face, counted from 0; the file counts from 1, or from the last one seen if negative."""
-    try:
-        numbers = [int(word.partition(b"/")[0]) for word in words]
-    except ValueError:
-        numbers = [0]
-    corners = [n - 1 if n > 0 else seen + n for n in numbers]
-    if any(n == 0 or not 0 <= c < count for n, c in zip(numbers, corners, strict=True)):
-        raise RobotError(f"{where}: the face names a point that is not in the file; export it again")
-    return corners
+    for library in file.libraries:
+        colors |= _materials(library.decode(errors="replace"), resolve)
+    faces = file.corners[fans(file.sides)]
+    owners = np.repeat(file.materials, np.maximum(file.sides - 2, 0))
+    for material in dict.fromkeys(file.materials.tolist()):
+        yield Surface(file.points, faces[owners == material], colors.get(file.names[material]))
 
 
 def _materials(reference: str, resolve: Resolve) -> dict[bytes, Color]:

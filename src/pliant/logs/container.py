@@ -180,8 +180,8 @@ def read_all(found: Any) -> np.ndarray:
 def put_text(parent: Any, name: str, value: Any) -> None:
     """Plain data as JSON, packed."""
     packed = np.frombuffer(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False).encode(), dtype=np.uint8)
-    options = {"compression": "gzip", "compression_opts": 4, "fletcher32": True} if packed.size > 500 else {}
-    parent.create_dataset(name, data=packed, chunks=(packed.size,) if options else None, **options)
+    options = {"compression": "gzip", "compression_opts": 4} if packed.size > 500 else {}
+    parent.create_dataset(name, data=packed, chunks=(packed.size,), fletcher32=True, **options)
 
 
 def read_text(parent: Any, name: str) -> Any:

@@ -4,14 +4,41 @@ import contextlib
 import errno
 import os
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CarefulFile", "careful", "reserve", "trim"]
+__all__ = ["CarefulFile", "PlacedFile", "careful", "reserve", "trim"]
 
 
-class CarefulFile:
+class PlacedFile(ABC):
+    """What files made by hand have in common: a place in them that reading and writing move on."""
+
+    def __init__(self, size: int):
+        self._at, self._size = 0, size
+
+    @abstractmethod
+    def read(self, size: int = -1) -> bytes:
+        """What is at this place."""
+
+    def readinto(self, buffer: Any) -> int:
+        """As `read`, into a buffer."""
+        found = self.read(len(buffer))
+        memoryview(buffer).cast("B")[: len(found)] = found
+        return len(found)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place."""
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """This place."""
+        return self._at
+
+
+class CarefulFile(PlacedFile):
     """A file for libraries that cannot bear errors: it takes all that is written, and keeps the first error to itself.
 
     Attributes:
@@ -19,8 +46,8 @@ class CarefulFile:
     """
 
     def __init__(self, handle: int):
+        super().__init__(0)
         self._handle = handle
-        self._at = self._size = 0
         self.error: OSError | None = None
 
     def write(self, data: Any) -> int:
@@ -42,21 +69,6 @@ class CarefulFile:
         found = os.pread(self._handle, size, self._at)
         self._at += size
         return found.ljust(size, b"\0")
-
-    def readinto(self, buffer: Any) -> int:
-        """As `read`, into a buffer."""
-        found = self.read(len(buffer))
-        memoryview(buffer).cast("B")[: len(found)] = found
-        return len(found)
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
-        self._at = offset + (0, self._at, self._size)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        """This place."""
-        return self._at
 
     def truncate(self, size: int | None = None) -> int:
         """Make it so long."""

@@ -37,13 +37,13 @@ _events = many(
 
 def put_hybrid_header(file: Any, log: HybridLog, is_packed: bool) -> None:
     """Empty datasets for the notes, lines of JSON, and for the steps of the dense output."""
-    packing = {"compression": "gzip", "compression_opts": 1, "fletcher32": True} if is_packed else {}
-    file.create_dataset("notes", (0,), np.uint8, maxshape=(None,), chunks=(16_384,), **packing)
+    packing = {"compression": "gzip", "compression_opts": 1} if is_packed else {}
+    file.create_dataset("notes", (0,), np.uint8, maxshape=(None,), chunks=(16_384,), fletcher32=True, **packing)
     steps = file.create_group("steps")
     nq, nv = (log.channels[name].shape[-1] if name in log.channels else 0 for name in "qv")
     for name, entry in (("t", ()), ("h", ()), ("q", (nq,)), ("v", (nv,)), ("stages", (7, 2, nv))):
         chunk = (256, *(max(1, n) for n in entry))
-        shuffled = packing and packing | {"shuffle": True}
+        shuffled = {"fletcher32": True} | (packing and packing | {"shuffle": True})
         steps.create_dataset(
             name, (0, *entry), float, maxshape=(None, *(n or None for n in entry)), chunks=chunk, **shuffled
         )

@@ -18,6 +18,7 @@ from pliant.simulation.log import Log
 __all__ = ["load_log"]
 
 MAX_CHANNELS = 10_000
+_CHECKSUM = 3  # number of the filter
 
 
 def load_log(
@@ -71,7 +72,14 @@ class _Reader:
     def log(self, channels: Any, start: Any, end: Any, robots: Any, every: Any) -> Log:
         wanted = self._wanted(channels)
         rows, is_complete = self._state()
-        t = self._read("t", dataset(self.file, "t"), slice(0, rows), None)
+        # a writer that was stopped while it wrote a block anew left a wrong checksum, and entries as they were
+        torn = None if is_complete or not rows else rows - 1
+        times = dataset(self.file, "t")
+        t = self._read("t", times, slice(0, rows), None)
+        if t is None and torn is not None and times.ndim == 1:
+            t = self._rescued(times, slice(0, rows), None, torn, has_batch=False)
+            t = t if len(t) == rows else None
+            self.lost.pop("t")
         if t is None or t.ndim != 1:
             raise PliantError("its times cannot be read; it is damaged")
         taken, number = self._robots(robots)
@@ -89,9 +97,10 @@ class _Reader:
                 raise PliantError(f"channel {name!r} has shape {source.shape}; it is damaged")
             array = self._read(name, source, steps, taken)
             if array is None:
-                array, counts[name] = self._rescued(source, steps, taken)
-            else:
-                counts[name] = array.shape[len(lead) - 1]
+                array = self._rescued(source, steps, taken, torn, has_batch=self.batch is not None)
+                if torn is not None and array.shape[len(lead) - 1] == len(t[steps]):
+                    del self.lost[name]
+            counts[name] = array.shape[len(lead) - 1]
             found[name] = array
         t = t[steps]
         found, t = self._agreed(found, counts, t)
@@ -170,23 +179,31 @@ class _Reader:
             self.lost[name] = str(error).splitlines()[0]
             return None
 
-    def _rescued(self, source: Any, steps: slice, taken: list[int] | None) -> tuple[np.ndarray, int]:
-        """Entries up to the first that cannot be read."""
-        places = np.arange(source.shape[0 if self.batch is None else 1])[steps]
+    def _rescued(
+        self, source: Any, steps: slice, taken: list[int] | None, torn: int | None, *, has_batch: bool
+    ) -> np.ndarray:
+        """Entries up to the first that cannot be read.
+
+        Args:
+            torn: an entry whose block may have a wrong checksum, or None.
+        """
+        axis = int(has_batch)
+        places = np.arange(source.shape[axis])[steps]
         parts: list[np.ndarray] = []
-        size = max(1, source.chunks[0 if self.batch is None else 1] if source.chunks else 64)
-        for k in range(0, len(places), size):
+        size = max(1, source.chunks[axis] if source.chunks else 64)
+        # block by block, since one that is damaged takes none of the others along
+        for inside in np.split(places, np.flatnonzero(np.diff(places // size)) + 1) if len(places) else ():
+            piece = slice(int(inside[0]), int(inside[-1]) + 1, steps.step)
             try:
-                piece = slice(int(places[k]), int(places[min(k + size, len(places)) - 1]) + 1, steps.step)
-                part = _entries(source, piece, taken, self.batch is not None)
+                part = _entries(source, piece, taken, has_batch)
             except (OSError, RuntimeError):
-                break
+                part = None if torn is None else _unchecked(source, piece, taken, has_batch, torn)
+                if part is None:
+                    break
             parts.append(part)
-        axis = 0 if self.batch is None else 1
         if not parts:
-            parts = [_entries(source, slice(0, 0), taken, self.batch is not None)]
-        found = np.concatenate(parts, axis=axis)
-        return found, found.shape[axis]
+            parts = [_entries(source, slice(0, 0), taken, has_batch)]
+        return np.concatenate(parts, axis=axis)
 
     def _agreed(
         self, found: dict[str, np.ndarray], counts: Mapping[str, int], t: np.ndarray
@@ -236,16 +253,46 @@ def _entries(source: Any, steps: slice | np.ndarray, taken: list[int] | None, ha
     return np.stack([source[k, steps] for k in taken])
 
 
+def _unchecked(source: Any, steps: slice, taken: list[int] | None, has_batch: bool, torn: int) -> np.ndarray | None:
+    """`_entries` without a look at checksums, if all are in blocks of the entry ``torn``; None if they are not."""
+    axis = int(has_batch)
+    plan = source.id.get_create_plist()
+    if source.chunks is None or plan.get_nfilters() != 1 or plan.get_filter(0)[0] != _CHECKSUM:
+        return None
+    size = source.chunks[axis]
+    first = torn // size * size
+    if not first <= steps.start < steps.stop <= first + size:
+        return None
+    block = np.zeros((*source.shape[:axis], size, *source.shape[axis + 1 :]), source.dtype)
+    for k in range(0, source.shape[0], source.chunks[0]) if has_batch else [0]:
+        place = ((k, first) if has_batch else (first,)) + (0,) * (source.ndim - axis - 1)
+        try:
+            data = source.id.read_direct_chunk(place)[1]
+        except (OSError, RuntimeError):
+            return None
+        # four bytes of checksum follow the numbers
+        found = np.frombuffer(data[:-4], source.dtype).reshape(source.chunks)
+        if has_batch:
+            block[k : k + source.chunks[0]] = found[: source.shape[0] - k]
+        else:
+            block[...] = found
+    inside = slice(steps.start - first, steps.stop - first, steps.step)
+    return _entries(block, inside, taken, has_batch)
+
+
 def _between(t: np.ndarray, start: float | None, end: float | None, every: int) -> slice:
     """The entries from the first to the last within the times, as `Log.between` finds them."""
     for name, value in (("start", start), ("end", end)):
-        if value is not None and not isinstance(value, int | float | np.number):
+        if value is not None and (not isinstance(value, int | float | np.number) or np.isnan(value)):
             raise PliantError(f"{name} is {value!r}; it takes a time in seconds")
     if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
         raise PliantError(f"every is {every!r}; it takes 1 or more")
     slack = 1e-6 * abs(t[-1] - t[0]) / (len(t) - 1) if len(t) > 1 else 0
     low, high = -np.inf if start is None else start - slack, np.inf if end is None else end + slack
     inside = np.flatnonzero((t >= low) & (t <= high)) if start is not None or end is not None else np.arange(len(t))
+    if len(t) and not len(inside):
+        bounds = " and ".join(f"{n}={x:g}" for n, x in (("start", start), ("end", end)) if x is not None)
+        raise PliantError(f"it has no entries with {bounds}; its times are from {t[0]:g} to {t[-1]:g} s")
     return slice(int(inside[0]), int(inside[-1]) + 1, int(every)) if len(inside) else slice(0, 0)
 
 

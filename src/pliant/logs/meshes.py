@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, RobotError
+from pliant.formats.distinct_rows import distinct_rows
+from pliant.formats.meshes import FAR
 from pliant.formats.surfaces import Surface
 
 __all__ = ["StoredMesh", "checked_surface", "stored_surfaces"]
-
-FAR = 1e9
-"""No robot is that large, in whatever unit."""
 
 
 class StoredMesh:
@@ -50,11 +49,13 @@ def stored_surfaces(mesh: Any) -> tuple[Surface, ...]:
 def _compact(surface: Surface) -> Surface:
     faces = np.asarray(surface.faces)
     used, faces = np.unique(faces, return_inverse=True)
-    points, inverse = np.unique(np.asarray(surface.points, dtype=float)[used], axis=0, return_inverse=True)
+    points = np.asarray(surface.points, dtype=float)[used]
+    first, inverse = distinct_rows(points)
+    points = points[first]
     single = points.astype(np.float32)
     kept = single if (single == points).all() else points
     shape = np.asarray(surface.faces).shape
-    return Surface(kept, inverse.reshape(-1)[faces.reshape(-1)].reshape(shape).astype(np.uint32), surface.color)
+    return Surface(kept, inverse[faces.reshape(-1)].reshape(shape).astype(np.uint32), surface.color)
 
 
 def checked_surface(points: np.ndarray, faces: np.ndarray, color: Any, where: str) -> Surface:

@@ -9,6 +9,8 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pliant.logs.disk import PlacedFile
+
 __all__ = ["Head", "MendedFile", "head_of"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -50,16 +52,15 @@ def head_of(path: Path) -> Head | None:
     return Head(flags != 0, end, size) if checksum == _lookup3(data[: _FORM.size]) else None
 
 
-class MendedFile:
+class MendedFile(PlacedFile):
     """A file to read, with a head that says that it was closed, and as long as it should be."""
 
     def __init__(self, path: Path, head: Head):
+        super().__init__(max(head.size, head.end))
         self._file = path.open("rb")
-        self._size = max(head.size, head.end)
         data = bytearray(self._file.read(_FORM.size))
         data[11] = 0  # the flags
         self._head = bytes(data) + struct.pack("<I", _lookup3(bytes(data)))
-        self._at = 0
 
     def read(self, size: int = -1) -> bytes:
         """What is at this place."""
@@ -75,24 +76,9 @@ class MendedFile:
         self._at += size
         return bytes(found)
 
-    def readinto(self, buffer: Any) -> int:
-        """As `read`, into a buffer."""
-        found = self.read(len(buffer))
-        memoryview(buffer).cast("B")[: len(found)] = found
-        return len(found)
-
     def write(self, data: Any) -> int:
         """Nothing: it is for reading."""
         raise OSError("the file is for reading")
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
-        self._at = offset + (0, self._at, self._size)[whence]
-        return self._at
-
-    def tell(self) -> int:
-        """This place."""
-        return self._at
 
     def truncate(self, size: int | None = None) -> int:
         """Nothing: it is for reading."""

@@ -54,7 +54,7 @@ def put_header(file: Any, log: Log, *, rows: int, is_packed: bool, until: float 
     }
     put_text(file, "about", about)
     # entries, bytes of notes and steps that are there for good, and whether these are all
-    file.create_dataset("state", data=np.zeros(4, dtype=np.int64))
+    file.create_dataset("state", data=np.zeros(4, dtype=np.int64), chunks=(4,), fletcher32=True)
     _entries(file, "t", log.t.dtype, None, (), rows, is_packed)
     channels = file.create_group("channels")
     for name, array in log.channels.items():
@@ -80,10 +80,10 @@ def _entries(
     axis = len(robots)
     if is_packed and rows:
         chunk = (*chunk[:axis], min(chunk[axis], rows), *chunk[axis + 1 :])
-    packing = {"compression": "gzip", "compression_opts": 1, "shuffle": True, "fletcher32": True} if is_packed else {}
+    packing = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if is_packed else {}
     # a side of length zero may have no chunk unless it could grow
     most = (*robots, None, *(n or None for n in entry))
-    parent.create_dataset(name, (*robots, 0, *entry), dtype, maxshape=most, chunks=chunk, **packing)
+    parent.create_dataset(name, (*robots, 0, *entry), dtype, maxshape=most, chunks=chunk, fletcher32=True, **packing)
 
 
 def _chunk(dtype: Any, batch: int | None, entry: Sequence[int]) -> tuple[int, ...]:
@@ -129,8 +129,8 @@ def _put_ground(file: Any, ground: Ground | Relief) -> None:
     if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MAX_TABLES:
         about["formula"] = formula.to_plain() | {"tables": len(formula.tables)}
         for k, table in enumerate(formula.tables):
-            options = {"compression": "gzip", "shuffle": True, "fletcher32": True} if len(table) > 500 else {}
-            file.require_group("tables").create_dataset(str(k), data=table.numbers, **options)
+            options = {"compression": "gzip", "shuffle": True} if len(table) > 500 else {}
+            file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **options)
     put_text(file, "ground", about)
 
 

@@ -1,10 +1,9 @@
 """Tells that something is being compiled, if it takes a while."""
 
-import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from pliant.simulation.progress import watched
 
 __all__ = ["compiling"]
 
@@ -21,34 +20,14 @@ def compiling(what: str, show: bool | None = None) -> Iterator[None]:
     Args:
         show: whether to; None asks whether the error stream is a terminal.
     """
-    stream = sys.stderr
-    if show is None:
-        show = bool(getattr(stream, "isatty", lambda: False)())
-    if not show:
-        yield
-        return
-    done = threading.Event()
-    is_made = False
-    start = time.perf_counter()
 
-    def watch() -> None:
-        if done.wait(_PATIENCE):
-            return
-        while True:
-            stream.write(f"\rcompiling {what} ... {time.perf_counter() - start:.0f} s")
-            stream.flush()
-            if done.wait(_EVERY):
-                break
-        took = f"{time.perf_counter() - start:.1f} s"
-        end = f"compiled {what} in {took}; it is cached for the next time"
-        stream.write(f"\r{end if is_made else f'compiling {what} failed after {took}'}\n")
-        stream.flush()
+    def told(seconds: float) -> str:
+        return f"compiling {what} ... {seconds:.0f} s"
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
+    def ended(seconds: float, is_made: bool) -> str:
+        took = f"{seconds:.1f} s"
+        return f"compiled {what} in {took}; it is cached for the next time" if is_made else \
+            f"compiling {what} failed after {took}"  # fmt: skip
+
+    with watched(told, ended, show, patience=_PATIENCE, every=_EVERY):
         yield
-        is_made = True
-    finally:
-        done.set()
-        watcher.join()

@@ -4,6 +4,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,10 @@ def run(
     progress: bool | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Log:
-    """`Simulation.run`, where the arguments are told."""
+    """`Simulation.run`, where the arguments are told.
+
+    An error on the way, such as the controller's, has what there was until then as its attribute ``log``.
+    """
     check("duration", duration, "a time in seconds", is_real(duration) and duration >= 0)
     check("every", every, "1 or more", is_whole(every) and every > 0)
     names = channel_names(channels, _CHANNELS)
@@ -75,7 +79,21 @@ def run(
 
         if save is not None:
             return _saved(sim, timed(), names, source, save, until)
-        times, parts = zip(*timed(), strict=True)
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        try:
+            found.extend(timed())
+        except Exception as error:
+            if found:
+                with suppress(Exception):  # there is another error on its way
+                    error.log = _joined(sim, found, names, source)  # type: ignore[attr-defined]
+            raise
+    return _joined(sim, found, names, source)
+
+
+def _joined(
+    sim: "Simulation", found: Sequence[tuple[np.ndarray, np.ndarray]], names: Sequence[str], source: Source
+) -> Log:
+    times, parts = zip(*found, strict=True)
     data = np.concatenate(parts, axis=0 if sim.batch is None else 1)
     return _log(sim, np.concatenate(times), data, names, source)
 

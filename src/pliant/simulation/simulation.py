@@ -31,11 +31,12 @@ from pliant.simulation.rollouts import rollout
 from pliant.simulation.running import run
 from pliant.simulation.state import State
 from pliant.simulation.trouble import Trouble
+from pliant.simulation.upward import UpwardSimulation
 
 __all__ = ["Simulation"]
 
 
-class Simulation(CurrentState):
+class Simulation(CurrentState, UpwardSimulation):
     """A robot, or a batch of them, moving in time.
 
         sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(), batch=4096)

@@ -1,10 +1,9 @@
 """Tells what is being worked on, if formulas take a while."""
 
-import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from pliant.simulation.progress import watched
 
 __all__ = ["working"]
 
@@ -24,40 +23,15 @@ def working(name: str, *, can_be_quicker: bool = False, show: bool | None = None
     Returns:
         A function to call with each part as work on it begins.
     """
-    stream = sys.stderr
     part = "getting ready"
+    hint = "; simplify=False (--raw) is quicker" if can_be_quicker else ""
 
     def begin(what: str) -> None:
         nonlocal part
         part = what
 
-    if show is None:
-        show = bool(getattr(stream, "isatty", lambda: False)())
-    if not show:
-        yield begin
-        return
-    done = threading.Event()
-    start = time.perf_counter()
-    hint = "; simplify=False (--raw) is quicker" if can_be_quicker else ""
+    def told(seconds: float) -> str:
+        return f"equations of {name}: {part}, {seconds:.0f} s{hint}"
 
-    def watch() -> None:
-        if done.wait(_PATIENCE):
-            return
-        width = 0
-        while True:
-            line = f"equations of {name}: {part}, {time.perf_counter() - start:.0f} s{hint}"
-            stream.write(f"\r{line.ljust(width)}")
-            stream.flush()
-            width = len(line)
-            if done.wait(_EVERY):
-                break
-        stream.write(f"\r{' ' * width}\r")
-        stream.flush()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
+    with watched(told, show=show, patience=_PATIENCE, every=_EVERY):
         yield begin
-    finally:
-        done.set()
-        watcher.join()
