@@ -111,6 +111,10 @@ def test_the_plot_has_lines_and_dots(tmp_path) -> None:
     np.testing.assert_array_equal(bottom.lines[1].get_ydata(), shaken.phase(output))
     assert top.get_xscale() == top.get_yscale() == "log"
     assert (tmp_path / "bode.svg").exists()
+    assert linear.units == {output: "rad/s per N m"}
+    assert top.get_ylabel() == "amplitude [rad/s per N m]"
+    # above the curves, not on them
+    assert figure.legends[0].get_window_extent().y0 >= top.get_window_extent().y1
 
 
 def undamped() -> pliant.Robot:

@@ -1,12 +1,14 @@
 """What robots look like: shapes of files, trees where there are none, and where bodies are."""
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pliant
-from pliant.formats import read_mesh
+from pliant.formats import MeshFile, read_mesh
 from pliant.robot import RobotBuilder
 from pliant.view.drawing import DEFAULT_COLOR, body_poses, drawing, ground_mesh, points_of_contacts
 from pliant.view.tree_shapes import homogeneous, inertia_box, reach
@@ -117,6 +119,39 @@ def test_detail_is_kept() -> None:
     # clusters of this size move the outline by less than a hundredth of the robot
     for a, b in zip(fine.bounds(), coarse.bounds(), strict=True):
         np.testing.assert_allclose(a, b, atol=0.02 * fine.size)
+
+
+def test_a_drawing_is_made_once_and_goes_with_its_robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.stl").write_text(STL)
+    shapes = visual('<mesh filename="t.stl"/>') + visual('<mesh filename="t.stl" scale="2 2 2"/>', "1 0 0 1")
+    robot = robot_with(tmp_path, shapes)
+    opened: list[str] = []
+
+    def counted(mesh: MeshFile, packages: object = ()) -> object:
+        opened.append(mesh.reference)
+        return surfaces(mesh)
+
+    surfaces = MeshFile.surfaces
+    monkeypatch.setattr(MeshFile, "surfaces", counted)
+    first = drawing(robot)
+    assert len(opened) == 1, "a file that is used twice is read once"
+    assert drawing(robot).parts is first.parts
+    assert len(opened) == 1
+    assert drawing(robot, detail=100).parts is not first.parts
+    assert drawing(robot, packages=tmp_path).parts is not first.parts
+    with pytest.raises(ValueError, match="read-only"):
+        first.parts[0].vertices[0] = 0
+    there = weakref.ref(robot)
+    del robot, first
+    gc.collect()
+    assert there() is None
+
+
+def test_what_was_missing_is_looked_for_again(tmp_path: Path) -> None:
+    robot = robot_with(tmp_path, visual('<mesh filename="t.stl"/>'))
+    assert "t.stl" in drawing(robot).notes[0]
+    (tmp_path / "t.stl").write_text(STL)
+    assert drawing(robot).notes == ()
 
 
 def test_a_real_robot_has_the_corners_of_its_files() -> None:

@@ -185,3 +185,41 @@ def test_the_plot_shows_what_the_ledger_says(tmp_path) -> None:
     total = next(line for line in stored.lines if line.get_label() == "total")
     assert total.get_ydata()[-1] == pytest.approx(pliant.energy_ledger(log).total[-1])
     assert (tmp_path / "energy.svg").stat().st_size > 1000
+
+
+def driven() -> pliant.Robot:
+    builder = pliant.RobotBuilder("driven")
+    builder.body("rod", mass=1, com=(0, 0, -0.5), inertia=(1 / 12, 0, 0, 1 / 12, 0, 0))
+    builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0))
+    return builder.motor("hinge").build()
+
+
+@pytest.mark.parametrize("way", ["rk4", "dormand-prince", "event-driven"])
+def test_torques_that_are_held_do_the_work_of_their_own_interval(way: str) -> None:
+    def controller(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([3 * np.sin(30 * t)])
+
+    if way == "event-driven":
+        hybrid = pliant.HybridSimulation(driven())
+        hybrid.reset(q=[1.0])
+        log = hybrid.run(1.0, controller=controller, period=0.01, every=0.01, power=True)
+    else:
+        sim = pliant.Simulation(driven(), dt=0.01, integrator=way, progress=False)
+        sim.reset(q=[1.0])
+        log = sim.run(1.0, controller, channels=(*KEPT, "tau"))
+    ledger = pliant.energy_ledger(log)
+    # tau (q1 - q0) is the work of a held torque, exactly
+    t = log.t[:-1]
+    work = np.cumsum(3 * np.sin(30 * t) * np.diff(log.q[:, 0]))
+    # means of velocities in place of differences of positions: h^3 / 12 of the third derivative, 100 times
+    np.testing.assert_allclose(ledger.work["motors"][1:], work, atol=2e-3)
+    assert ledger.error is not None and abs(ledger.error).max() < 2e-3
+    assert abs(work).max() > 0.3
+
+
+def test_a_loss_below_zero_is_told() -> None:
+    t, zero = np.linspace(0, 1, 3), np.zeros(3)
+    stored = {"kinetic": np.ones(3), "potential": zero, "elastic": zero}
+    for lost, is_told in ((-0.1, True), (0.1, False), (-1e-9, False)):
+        ledger = pliant.EnergyLedger(t, stored, {"motors": zero}, {"contact friction": np.array([0, lost, 0])})
+        assert ("contact friction is below zero" in str(ledger)) == is_told

@@ -1,6 +1,7 @@
 """Live mode: pushes with the right impulse, errors that are kept, gains and parameters that act."""
 
 import time
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -116,3 +117,16 @@ def test_bad_calls_are_told(arguments: dict, message: str) -> None:
 def test_live_takes_a_simulation() -> None:
     with pytest.raises(pliant.PliantError, match="live takes a Simulation first, not Robot"):
         pliant.live(pliant.load("hopper"))  # type: ignore[arg-type]
+    hybrid = pliant.HybridSimulation(pliant.load("hopper"), ground=pliant.flat())
+    with pytest.raises(pliant.PliantError, match=r"goes from event to event .* sim.run\(2.0\).view\(\)"):
+        pliant.live(hybrid)  # type: ignore[arg-type]
+
+
+def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(
+        import_module("pliant.view.live"), "live", lambda *args, **options: seen.extend([args, options])
+    )
+    sim = simulation()
+    sim.view(abs, speed=2.0)
+    assert seen == [(sim, abs), {"speed": 2.0}]

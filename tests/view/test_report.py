@@ -1,6 +1,7 @@
 """Reports: one page with everything on it, and well formed."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -49,6 +50,9 @@ def test_it_has_everything_and_needs_no_network(tmp_path: Path) -> None:
     assert len(found.frames) == 1 and "<html" in found.frames[0].lower()
     text = path.read_text(encoding="utf-8")
     assert "12 times &lt;real&gt; time" in text and "semi-implicit" in text and "prefers-color-scheme: dark" in text
+    assert "largest torque of a motor</dt><dd>" in text and "N m or N" not in text
+    # the replay has what the plots have
+    assert "root_joint.z" in found.frames[0] and found.frames[0].count('class="now"') == 1
     without = re.sub(r'srcdoc="[^"]*"', "", text)
     assert len(re.findall(r"<svg", without)) == 2
     # no address but those that name formats
@@ -74,3 +78,21 @@ def test_a_batch_and_bad_calls(tmp_path: Path) -> None:
     with pytest.raises(pliant.PliantError, match="source"):
         pliant.Log(log.t, {"q": log.q}, batch=3).to_report(tmp_path / "x.html")
     assert [p.name for p in tmp_path.iterdir()] == ["batch.html"]
+
+
+def test_without_viser_there_is_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pliant.view.report.find_spec", lambda name: None)
+    path = hopper_log()[:20].to_report(tmp_path / "run.html", ("q", ["hip_pitch", "root_joint.z"]))
+    found = outline(path)
+    assert not found.frames and "Replay" in found.headings
+    assert "pip install 'pliant[view]'" in path.read_text(encoding="utf-8")
+
+
+def test_settings_are_readable(tmp_path: Path) -> None:
+    log = hopper_log()[:20]
+    force = {"kind": "ExternalForce", "frame": "base", "point": [0.0, 0.25, 1.0], "law": "push"}
+    settings = {**log.source.settings, "forces": [force, force]}
+    log = pliant.Log(log.t, log.channels, log.columns, None, log.metadata, replace(log.source, settings=settings))
+    text = log.to_report(tmp_path / "run.html", "q", replay=False).read_text(encoding="utf-8")
+    assert "<dt>forces.2.point</dt><dd>(0, 0.25, 1)</dd>" in text
+    assert "ExternalForce</dd>" in text and "{&#x27;" not in text

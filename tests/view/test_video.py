@@ -151,3 +151,37 @@ def test_a_bar_is_told_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("pliant.simulation.progress.Progress.update", lambda self, t: told.append(t))
     hopper_log().to_video(tmp_path / "run.gif", size=(32, 32), fps=5)
     assert told == pytest.approx([0, 0.2, 0.4])
+
+
+def test_a_video_that_ffmpeg_cannot_write_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "ffmpeg"
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(program))
+    folder = tmp_path / "films"
+    folder.mkdir()
+    for says, reads, expected in (
+        ("av_interleaved_write_frame(): No space left on device", "cat > /dev/null", "run.mp4: the disk is full"),
+        ("av_interleaved_write_frame(): No space left on device", "true", "run.mp4: the disk is full"),
+        ("Unknown encoder", "cat > /dev/null", "ffmpeg could not write the video: Unknown encoder"),
+    ):
+        program.write_text(f"#!/bin/sh\nfor last; do :; done\necho half > $last\n{reads}\necho '{says}' >&2\nexit 1\n")
+        program.chmod(0o755)
+        with pytest.raises(pliant.PliantError, match=expected):
+            hopper_log().to_video(folder / "run.mp4", fps=10, size=SMALL)
+        assert not list(folder.iterdir())
+    assert capfd.readouterr().err == ""
+
+
+def test_numbers_that_make_no_picture_are_refused(tmp_path: Path) -> None:
+    log = hopper_log()
+    with pytest.raises(pliant.PliantError, match=r"with speed = 1e-09 and fps = 30 are 1\.2e\+10 pictures"):
+        log.to_video(tmp_path / "run.mp4", speed=1e-9)
+    with pytest.raises(pliant.PliantError, match=r"robot\.to_image\(\): q has entries that are not finite"):
+        ball().to_image(tmp_path / "run.png", q=np.full(ball().nq, np.nan))
+    with pytest.raises(pliant.PliantError, match="deflection is nan; it takes a finite number"):
+        log.view(deflection=float("nan"))
+    with pytest.raises(pliant.PliantError, match="deflection is nan; it takes a finite number"):
+        log.to_html(tmp_path / "run.html", deflection=float("nan"))
+    with pytest.raises(pliant.PliantError, match="speed is 0; it takes a finite number above 0"):
+        log.view(speed=0)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.view.scene import Scene
+from pliant.view.stage import served
 from pliant.view.stage import nice
 
 
@@ -58,6 +60,31 @@ def test_scene_holds_the_robots_where_they_are(batch: pliant.Log) -> None:
         # side by side: no two robots' worlds are in one place
         places = [viewer.server.scene.get_handle_by_name(f"/world/robot {k}").position for k in range(4)]
         assert len({tuple(np.round(p, 6)) for p in places}) == 4
+
+
+def test_a_robot_that_goes_up_stays_in_the_picture(hop: pliant.Log) -> None:
+    robot = hop.source.robot
+    distances = []
+    for climb in (0.0, 4.0):
+        q = np.tile(robot.neutral(), (11, 1))
+        q[:, 2] = 0.7 + np.linspace(0, climb, 11)
+        log = pliant.Log(np.linspace(0, 1, 11), {"q": q}, source=hop.source)
+        with log.view(port=0, block=False, play=False) as viewer:
+            camera = viewer.server.initial_camera
+            distances.append(np.linalg.norm(np.subtract(camera.position, camera.look_at)))
+            # all of it is in the picture, so that the world stays
+            viewer.player.go(1.0)
+            assert viewer.server.scene.get_handle_by_name("/world").position[2] == 0
+    assert distances[1] > 2 * distances[0]
+    # what was not foreseen is followed, hops are not
+    with served("a test", port=0) as viewer:
+        scene = Scene(viewer.server, hop.source, q[:1][None], follow=True)
+        for up, expected in ((0.02, 0.0), (3.0, -3.0)):
+            moved = q[:1].copy()
+            moved[0, 2] += up
+            scene.draw(moved)
+            assert scene.world.position[2] == pytest.approx(expected, abs=scene.size)
+        assert scene.world.position[2] < -1
 
 
 def test_the_picture_follows_a_robot_that_goes_far(hop: pliant.Log) -> None:

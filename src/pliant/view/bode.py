@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from pliant.robot import Motor, Robot
 from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel
 from pliant.view.linear import LinearModel, linear_model, output_names
+from pliant.view.lines import unit_of
 from pliant.view.style import COLORS, figure, finished, styled
 
 __all__ = ["Bode", "bode"]
@@ -35,12 +36,14 @@ class Bode:
         response: by output, complex: amplitude and phase of what follows the sine.
         input: the motor.
         method: "linearization" or "simulation".
+        units: of the amplitudes, by output, as "rad/s per N m"; those that are not known are not there.
     """
 
     frequencies: np.ndarray
     response: Mapping[str, np.ndarray]
     input: str
     method: str
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def magnitude(self, output: str) -> np.ndarray:
         """Amplitude of an output for a unit of control."""
@@ -78,18 +81,30 @@ class Bode:
             made = figure(*(size or (6.4, 4.8)))
             top, bottom = made.subplots(2, 1, sharex=True)
             names = list(dict.fromkeys(name for one in (self, *others) for name in one.response))
+            units = {name: one.units[name] for one in (self, *others) for name in one.units}
+            # one that all have is the axis's, else each line says its own
+            common = units.get(names[0], "") if len({units.get(name, "") for name in names}) == 1 else ""
+            shown = {name: f"{name} [{units[name]}]" if name in units and not common else name for name in names}
             for one in (self, *others):
                 is_measured = one.method == "simulation"
                 for name in one.response:
                     look: dict[str, Any] = {"color": COLORS[names.index(name) % len(COLORS)]}
                     look |= {"marker": "o", "linestyle": "none", "markersize": 3} if is_measured else {"linewidth": 1.3}
-                    label = f"{name}, {'simulated' if is_measured else 'linear'}" if others else name
+                    label = f"{shown[name]}, {'simulated' if is_measured else 'linear'}" if others else shown[name]
                     top.plot(one.frequencies, one.magnitude(name), label=label, **look)
                     bottom.plot(one.frequencies, one.phase(name), **look)
-            top.set(xscale="log", yscale="log", ylabel=f"amplitude for a unit of {self.input}")
+            top.set(
+                xscale="log",
+                yscale="log",
+                ylabel=f"amplitude [{common}]" if common else f"amplitude for a unit of {self.input}",
+            )
             bottom.set(xlabel="frequency [rad/s]", ylabel="phase [degrees]")
             bottom.yaxis.set_major_locator(_quarters())
-            top.legend()
+            if len(names) > 1 or others:
+                # above, where they hide nothing: a column for each response
+                made.legend(*top.get_legend_handles_labels(), loc="outside upper left", ncols=1 + len(others))
+            else:
+                top.set_title(f"{names[0]} over {self.input}", loc="left")
             top.set_xlim(float(self.frequencies.min()), float(self.frequencies.max()))
             if title:
                 made.suptitle(title, fontsize=10)
@@ -151,7 +166,7 @@ def bode(
             raise PliantError(f"bode: amplitude is {amplitude!r}; it takes a number above zero")
         wait = _settling(linear) if settle is None else float(settle)
         found = _shaken(model, motor, names, w, q0, u0, float(amplitude), wait)
-    return Bode(w, dict(zip(names, found, strict=True)), motor.name, method)
+    return Bode(w, dict(zip(names, found, strict=True)), motor.name, method, _units(robot, names, motor))
 
 
 # ---- measured
@@ -228,6 +243,12 @@ def _settling(linear: LinearModel) -> float:
 
 
 # ---- arguments
+
+
+def _units(robot: Robot, names: Sequence[str], motor: Motor) -> dict[str, str]:
+    per = unit_of("u", motor.name, robot)
+    own = {name: unit_of(name.partition(".")[0], name.partition(".")[2], robot) for name in names}
+    return {name: "1" if unit == per else f"{unit} per {per}" for name, unit in own.items() if unit and per}
 
 
 def _is_robot(robot: Any) -> bool:

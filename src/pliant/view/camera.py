@@ -9,16 +9,20 @@ import numpy as np
 
 from pliant.errors import PliantError, unknown_name
 
-__all__ = ["Camera", "Eye", "as_camera"]
+__all__ = ["AZIMUTH", "Camera", "Eye", "as_camera"]
 
 _NAMED: dict[str, dict[str, Any]] = {
-    "perspective": {"azimuth": 40, "elevation": 14},
+    "perspective": {"elevation": 14},
     "front": {"azimuth": 0, "elevation": 5},
     "back": {"azimuth": 180, "elevation": 5},
     "left": {"azimuth": 90, "elevation": 5},
     "right": {"azimuth": -90, "elevation": 5},
     "top": {"azimuth": 0, "elevation": 89},
 }
+
+
+AZIMUTH = 40.0
+"""From where a camera looks unless told [degrees]."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,8 @@ class Camera:
         log.to_video("run.mp4", camera=pliant.view.camera.Camera(azimuth=90, elevation=20, follow=False))
 
     Attributes:
-        azimuth: from where it looks, about z and from the x axis on [degrees]: 0 sees the robot's front.
+        azimuth: from where it looks, about z and from the x axis on [degrees]: 0 sees the robot's front. None is 40, or
+            from below where the ground rises.
         elevation: above the horizon [degrees].
         distance: from the target [m]; None fits the robot.
         target: point in the world that it looks at [m]; None is the middle of the robot.
@@ -38,7 +43,7 @@ class Camera:
         field_of_view: from top to bottom [degrees].
     """
 
-    azimuth: float = 40.0
+    azimuth: float | None = None
     elevation: float = 14.0
     distance: float | None = None
     target: Sequence[float] | None = None
@@ -49,6 +54,8 @@ class Camera:
     def __post_init__(self) -> None:
         for name in ("azimuth", "elevation", "zoom", "field_of_view"):
             value = getattr(self, name)
+            if name == "azimuth" and value is None:
+                continue
             if not isinstance(value, int | float | np.floating | np.integer) or not math.isfinite(value):
                 raise PliantError(f"camera: {name} is {value!r}; it takes a finite number")
         if not -89.9 <= self.elevation <= 89.9:
@@ -74,7 +81,7 @@ class Camera:
         narrow = min(half, math.atan(math.tan(half) * width / height))
         distance = self.distance if self.distance is not None else radius / math.sin(narrow) / self.zoom
         target = center if self.target is None else np.asarray(self.target, dtype=float)
-        a, e = math.radians(self.azimuth), math.radians(self.elevation)
+        a, e = math.radians(AZIMUTH if self.azimuth is None else self.azimuth), math.radians(self.elevation)
         back = np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
         right = np.array([-math.sin(a), math.cos(a), 0.0])
         up = np.cross(back, right)

@@ -8,7 +8,8 @@ import numpy as np
 
 from pliant.errors import PliantError, unknown_name
 from pliant.simulation import Log
-from pliant.view.panels import PLOT_COLORS
+from pliant.view.groups import column_groups
+from pliant.view.side_plots import PLOT_COLORS
 from pliant.view.stage import nice
 
 __all__ = ["chart", "chosen_curves"]
@@ -17,17 +18,29 @@ POINTS = 500
 LEFT, RIGHT, TOP, BOTTOM = 46, 8, 20, 18
 
 
-def chosen_curves(log: Log, channel: str, what: str) -> dict[str, np.ndarray]:
-    """The columns of a channel of a log of one robot, or one of them: "q", "q.knee", "energy.kinetic", "forces.foot".
+def chosen_curves(log: Log, name: str, what: str) -> dict[str, dict[str, np.ndarray]]:
+    """Columns of a channel of a log of one robot, or some of them: "q", "q.knee", "energy", "forces.foot".
 
     Args:
         what: that asks, for messages.
+
+    Returns:
+        By title with unit, as "q: joints 1-8 [rad]", values (n,) by name.
     """
-    flat = {name: np.asarray(a, dtype=float) for name, a in log.to_dict().items() if name != "t"}
-    found = {name: a for name, a in flat.items() if name == channel or name.startswith(f"{channel}.")}
+    flat = {n: np.asarray(a, dtype=float) for n, a in log.to_dict().items() if n != "t"}
+    found = {n: a for n, a in flat.items() if n == name or n.startswith(f"{name}.")}
     if not found:
-        raise PliantError(f"{what}: " + unknown_name("channel", channel, [*log.channels, *flat], "the log"))
-    return found
+        raise PliantError(f"{what}: " + unknown_name("channel", name, [*log.channels, *flat], "the log"))
+    channel = name.partition(".")[0]
+    columns = [n.partition(".")[2] for n in found]
+    robot = None if log.source is None else log.source.robot
+    curves = {}
+    for group in column_groups(channel, columns, robot):
+        # where it was named, that is what it is called
+        label = group.title if group.label != group.channel else f"{name} [{group.unit}]" if group.unit else name
+        curves[label] = {c.removeprefix(name.partition(".")[2] + ".") or name: found[group.flat_name(c)]
+                         for c in group.columns}  # fmt: skip
+    return curves
 
 
 def chart(t: np.ndarray, curves: Mapping[str, np.ndarray], title: str, *, width: int = 360, height: int = 150) -> str:
@@ -35,12 +48,10 @@ def chart(t: np.ndarray, curves: Mapping[str, np.ndarray], title: str, *, width:
 
     Args:
         t: times (n,) [s].
-        curves: values (n,) by label; those beyond eight are left out, and the title says so.
+        curves: values (n,) by label; those beyond eight are left out, and the legend says how many.
         title: above it.
     """
     shown = dict(list(curves.items())[: len(PLOT_COLORS)])
-    if len(shown) < len(curves):
-        title += f" ({len(shown)} of {len(curves)})"
     steps = np.unique(np.linspace(0, len(t) - 1, min(POINTS, len(t))).round().astype(int))
     values = np.array([y[steps] for y in shown.values()], dtype=float)
     finite = values[np.isfinite(values)]
@@ -72,6 +83,8 @@ def chart(t: np.ndarray, curves: Mapping[str, np.ndarray], title: str, *, width:
         f'<span style="color:{color}">{html.escape(label)}</span> '
         for label, color in zip(shown, PLOT_COLORS, strict=False)
     )
+    if len(shown) < len(curves):
+        legend += f"<span>and {len(curves) - len(shown)} more</span>"
     return f'<div class="chart">{"".join(parts)}<div class="legend">{legend}</div></div>'
 
 

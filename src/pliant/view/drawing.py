@@ -8,22 +8,37 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pliant.dynamics import robot_function
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError
+from pliant.formats.distinct_rows import distinct_rows
 from pliant.robot import Geometry, Robot
 from pliant.scalar import is_constant
 from pliant.spatial import Transform
 from pliant.view.grounds import ground_mesh
 from pliant.view.tree_shapes import homogeneous, reach, tree_shapes
-from pliant.view.triangles import Mesh, box, capsule, clustered, creased, cylinder, joined, moved, normals, sphere
+from pliant.view.triangles import (
+    Mesh,
+    box,
+    capsule,
+    clustered,
+    creased,
+    cylinder,
+    joined,
+    moved,
+    moved_together,
+    normals,
+    sphere,
+)
 
 __all__ = ["DEFAULT_COLOR", "Drawing", "Part", "body_poses", "drawing", "ground_mesh", "points_of_contacts"]
 
 Color = tuple[float, float, float, float]
+Piece = tuple[str, str, Mesh, Color]  # of a body, with its own name
 
 DEFAULT_COLOR: Color = (0.78, 0.79, 0.81, 1.0)
 """Of shapes for which a file has none."""
@@ -81,17 +96,40 @@ def drawing(
 ) -> Drawing:
     """What a robot looks like: its visual shapes, else its collision shapes, else its tree.
 
-    A mesh that is missing or cannot be read is noted, and the tree is drawn in its place.
+    A mesh that is missing or cannot be read is noted, and the tree is drawn in its place. What was drawn without such
+    a note is kept as long as the robot, so that the next use costs nothing.
 
     Args:
         detail: most triangles for all meshes together; those that are too fine are made coarser.
         packages: more folders in which to look for meshes.
         collisions: draw the collision shapes of bodies that have any.
     """
-    folders = [packages] if isinstance(packages, str | Path) else list(packages)
+    folders = (packages,) if isinstance(packages, str | Path) else tuple(packages)
+    known = _known.setdefault(robot, {})
+    key = (detail, tuple(map(str, folders)), collisions)
+    if key not in known:
+        parts, notes, size = _drawn(robot, detail, folders, collisions)
+        if notes:
+            # what is missing may be there the next time
+            return Drawing(robot, parts, notes, size)
+        known[key] = parts, size
+    parts, size = known[key]
+    return Drawing(robot, parts, (), size)
+
+
+# without the robot itself, so that both go when nobody holds it any more
+_known: WeakKeyDictionary[Robot, dict[tuple[int, tuple[str, ...], bool], tuple[tuple[Part, ...], float]]]
+_known = WeakKeyDictionary()
+
+
+def _drawn(
+    robot: Robot, detail: int, folders: Sequence[str | Path], collisions: bool
+) -> tuple[tuple[Part, ...], tuple[str, ...], float]:
+    """Parts, notes and size of a drawing."""
     size = reach(robot)
-    pieces: list[tuple[str, str, Mesh, Color]] = []
+    pieces: list[Piece] = []
     notes: list[str] = []
+    meshes = _Meshes(folders)
     has_shapes = any(b.visuals or b.collisions for b in robot.bodies.values())
     for body in robot.bodies.values():
         first, second = (body.collisions, body.visuals) if collisions else (body.visuals, body.collisions)
@@ -99,7 +137,7 @@ def drawing(
         for k, geometry in enumerate(first or second):
             label = f"{body.name}/{geometry.name or geometry.kind} {k}"
             try:
-                for mesh, color in _shapes(geometry, folders):
+                for mesh, color in _shapes(geometry, meshes):
                     pieces.append((body.name, label, mesh, color))
             except PliantError as problem:
                 is_lost = True
@@ -110,10 +148,33 @@ def drawing(
                 pieces.append((body.name, f"{body.name}/{name}", mesh, color))
     parts = _parts(_coarser(pieces, detail))
     low, high = _bounds(robot, parts, None)
-    return Drawing(robot, parts, tuple(notes), float(np.linalg.norm(high - low)) or size)
+    return parts, tuple(notes), float(np.linalg.norm(high - low)) or size
 
 
-def _shapes(geometry: Geometry, packages: Sequence[str | Path]) -> list[tuple[Mesh, Color]]:
+class _Meshes:
+    """Mesh files, each read and placed once: the legs of a robot are often alike."""
+
+    def __init__(self, packages: Sequence[str | Path]):
+        self.packages = packages
+        self.read: dict[Any, Sequence[Any]] = {}
+        self.placed: dict[tuple[Any, bytes], list[tuple[Mesh, Color | None]]] = {}
+
+    def __call__(self, source: Any, file: str | None, X: np.ndarray) -> list[tuple[Mesh, Color | None]]:
+        """The meshes of a file under a transform (4, 4), with their colours, if it has any."""
+        if source not in self.read:
+            surfaces = source.surfaces(self.packages)
+            if not surfaces:
+                raise RobotError(f"the mesh {file} has no faces")
+            self.read[source] = surfaces
+        key = source, X.tobytes()
+        if key not in self.placed:
+            surfaces = self.read[source]
+            placed = moved_together([Mesh(s.points, s.faces) for s in surfaces], X)
+            self.placed[key] = [(mesh, s.color) for mesh, s in zip(placed, surfaces, strict=True)]
+        return self.placed[key]
+
+
+def _shapes(geometry: Geometry, meshes: _Meshes) -> list[tuple[Mesh, Color]]:
     """Meshes of a geometry in its body's frame, with their colours."""
     X_BG = homogeneous(geometry.placement)
     own = None if geometry.color is None else _rgba(geometry.color)
@@ -125,12 +186,9 @@ def _shapes(geometry: Geometry, packages: Sequence[str | Path]) -> list[tuple[Me
     source: Any = geometry.mesh
     if source is None or not hasattr(source, "surfaces"):
         raise RobotError(f"nothing reads the mesh {geometry.file}; give Geometry(..., mesh=pliant.formats.MeshFile())")
-    surfaces = source.surfaces(packages)
-    if not surfaces:
-        raise RobotError(f"the mesh {geometry.file} has no faces")
-    X = X_BG @ np.diag([*map(float, geometry.scale), 1.0])
+    placed = meshes(source, geometry.file, X_BG @ np.diag([*map(float, geometry.scale), 1.0]))
     # colours inside a mesh are finer than the one that a URDF gives to all of it
-    return [(moved(Mesh(s.points, s.faces), X), s.color or own or DEFAULT_COLOR) for s in surfaces]
+    return [(mesh, color or own or DEFAULT_COLOR) for mesh, color in placed]
 
 
 def _rgba(color: Sequence[float]) -> Color:
@@ -138,7 +196,7 @@ def _rgba(color: Sequence[float]) -> Color:
     return r, g, b, a
 
 
-def _coarser(pieces: list[tuple[str, str, Mesh, Color]], most: int) -> list[tuple[str, str, Mesh, Color]]:
+def _coarser(pieces: list[Piece], most: int) -> list[Piece]:
     """With at most so many triangles in all; small meshes, which say much with few, stay as they are."""
     counts = np.sort([len(p[2].faces) for p in pieces])
     allowed, left = most, most
@@ -149,24 +207,30 @@ def _coarser(pieces: list[tuple[str, str, Mesh, Color]], most: int) -> list[tupl
         left -= count
     else:
         return pieces
-    return [(b, n, clustered(m, max(allowed, 12)), c) if len(m.faces) > allowed else (b, n, m, c)
-            for b, n, m, c in pieces]  # fmt: skip
+    fine = {id(m): m for _, _, m, _ in pieces if len(m.faces) > allowed}
+    places = {key: distinct_rows(v) for key, v in {id(m.vertices): m.vertices for m in fine.values()}.items()}
+    coarse = {key: clustered(m, max(allowed, 12), places[id(m.vertices)]) for key, m in fine.items()}
+    return [(b, n, coarse.get(id(m), m), c) for b, n, m, c in pieces]
 
 
-def _parts(pieces: list[tuple[str, str, Mesh, Color]]) -> tuple[Part, ...]:
+def _parts(pieces: list[Piece]) -> tuple[Part, ...]:
     """One part for each colour of a body: fewer things to move."""
     groups: dict[tuple[str, Color], list[tuple[str, Mesh]]] = {}
     for body, label, mesh, color in pieces:
         groups.setdefault((body, color), []).append((label, mesh))
+    split = {key: creased(m) for key, m in {id(m): m for _, _, m, _ in pieces}.items()}
     parts, taken = [], set[str]()
     for (body, color), members in groups.items():
-        mesh = joined(creased(m) for _, m in members)
+        mesh = joined(split[id(m)] for _, m in members)
         if not len(mesh.faces):
             continue
         name = members[0][0]
         while name in taken:
             name += "+"
         taken.add(name)
+        for array in mesh:
+            # drawings of a robot share them
+            array.flags.writeable = False
         parts.append(Part(body, name, mesh.vertices, mesh.faces, color))
     return tuple(parts)
 

@@ -1,14 +1,17 @@
 """The ground as triangles, around where robots are."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from pliant.view.triangles import Mesh
 
-__all__ = ["ground_mesh"]
+__all__ = ["downhill_view", "ground_mesh"]
+
+# a slope that makes it matter from where one looks: three degrees
+_STEEP = 0.05
 
 
 def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh:
@@ -30,3 +33,30 @@ def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh
     lower = np.stack([k, k + ny + 1, k + ny + 2], axis=-1)
     upper = np.stack([k, k + ny + 2, k + 1], axis=-1)
     return Mesh(vertices, np.concatenate([lower, upper]))
+
+
+def downhill_view(ground: Any, low: Iterable[float], high: Iterable[float], azimuth: float) -> float:
+    """From where to look at ground over a rectangle: as told, or from below where it rises, since steps hide others.
+
+    The ground's slope is that of the plane nearest to it, z = a + b x + c y, by least squares.
+
+    Args:
+        ground: or None.
+        low, high: corners, x and y [m].
+        azimuth: from where one looks at level ground, about z and from the x axis on [rad].
+
+    Returns:
+        An azimuth as far from downhill as the one told is from x, on the side that is nearer to it.
+    """
+    if ground is None or ground.is_flat:
+        return azimuth
+    x, y = (a.reshape(-1) for a in np.meshgrid(*(np.linspace(a, b, 24) for a, b in zip(low, high, strict=True))))
+    z = np.broadcast_to(np.asarray(ground.height(x, y), dtype=float), x.shape)
+    if not np.isfinite(z).all():
+        return azimuth
+    slope = np.linalg.lstsq(np.stack([x - x.mean(), y - y.mean(), np.ones_like(x)], axis=1), z, rcond=None)[0][:2]
+    if np.hypot(*slope) < _STEEP:
+        return azimuth
+    downhill = math.atan2(-slope[1], -slope[0])
+    away = abs(math.remainder(azimuth, math.tau))
+    return min((downhill + away, downhill - away), key=lambda a: abs(math.remainder(a - azimuth, math.tau)))

@@ -1,5 +1,6 @@
 """Scenes: robots, ground and forces as one surface, and a camera that has them in the picture."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from pliant.robot import Robot
-from pliant.view.camera import Camera, Eye
+from pliant.view.camera import AZIMUTH, Camera, Eye
 from pliant.view.drawing import body_poses, drawing
+from pliant.view.grounds import downhill_view
 from pliant.view.picture import Floor, Surface, joined, picture
 from pliant.view.shading import linear
 from pliant.view.triangles import Mesh, arrow, creased, normals
@@ -142,6 +144,8 @@ class Stage:
         if ground.is_flat:
             return cls(camera, Floor(float(ground.height(0.0, 0.0)), tile, reach), None, radius)
         near = low.min(axis=0)[:2] - radius, high.max(axis=0)[:2] + radius
+        if camera.azimuth is None:
+            camera = replace(camera, azimuth=math.degrees(downhill_view(ground, *near, math.radians(AZIMUTH))))
         mesh = _ground_mesh(ground, *near, 1.3 * reach)
         painted = _painted(mesh, (1.0, 1.0, 1.0), is_ground=True)
         return cls(camera, Floor(float(mesh.vertices[:, 2].min()), tile, 0.8 * reach, False), painted, radius, ground)

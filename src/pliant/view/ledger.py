@@ -57,7 +57,7 @@ class EnergyLedger:
 
     @property
     def error(self) -> np.ndarray | None:
-        """What is left over: errors of the integrator, and what happened between entries of the log."""
+        """What is left over: errors of the integrator, and of summing power from entry to entry of the log."""
         if not self.is_balanced:
             return None
         gained = sum(self.work.values(), np.zeros(len(self.t))) - sum(self.lost.values(), np.zeros(len(self.t)))
@@ -79,8 +79,15 @@ class EnergyLedger:
         for name, *numbers in rows:
             shown = "".join(f"{x if abs(x) > least else 0:12.5g}" for x in numbers)
             lines.append(f"{name:<{width}}{shown:>36}".rstrip())
+        biggest = max((float(abs(x).max()) for x in (*self.stored.values(), *self.work.values())), default=0.0)
+        for name, x in self.lost.items():
+            if len(x) and x.min() < -1e-6 * max(biggest, 1e-12):
+                lines.append(
+                    f"{name} is below zero at times, as no loss can be: the entries of the log are too far apart"
+                )
         if self.error is None:
-            lines.append("where it went is not in the log; run(..., channels=(..., 'power')) keeps that")
+            lines.append("where it went is not in the log; Simulation.run(..., channels=(..., 'power')) keeps that,")
+            lines.append("and HybridSimulation.run(..., power=True)")
         return "\n".join(lines)
 
 
@@ -90,8 +97,9 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     The log takes channel "energy", which it has unless told otherwise, and for work and losses also "power":
     ``sim.run(2, channels=("q", "v", "energy", "power"))``, ``HybridSimulation.run(2, power=True)``. With the
     semi-implicit integrator each entry of that is the mean of a step, so that a log of every step (``every=1``,
-    ``substeps=1``) misses nothing, impacts included; a sparser one is integrated by the trapezoidal rule. Impacts of an
-    event-driven log are its events.
+    ``substeps=1``) misses nothing, impacts included; all others are integrated by the trapezoidal rule, whose error, of
+    the second order in the time between entries, is left over. Torques that are held from entry to entry, as those of a
+    controller that is asked once a step or once a period, count as held. Impacts of an event-driven log are its events.
 
     Args:
         robot: which of a batch; the first unless given.
@@ -104,12 +112,15 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     if missing or not len(log):
         raise PliantError(
             f"energy_ledger needs channel 'energy' of the log; it has {', '.join(log) or 'none'}. "
-            "sim.run(..., channels=(..., 'energy', 'power')) keeps it"
+            "Simulation.run(..., channels=(..., 'energy', 'power')) keeps it; HybridSimulation.run always does"
         )
     stored = {name: np.asarray(log[f"energy.{name}"], dtype=float) for name in STORED}
     if any(f"power.{name}" not in log for name in (*_WORK, *_LOST)):
         return EnergyLedger(log.t, stored, is_balanced=False)
     work = {label: _integral(log, name) for name, label in _WORK.items()}
+    held = _held_work(log)
+    if held is not None:
+        work[_WORK["motors"]] = held
     lost = {label: -_integral(log, name) for name, label in _LOST.items()}
     events = getattr(log, "events", ())
     if events:
@@ -126,6 +137,42 @@ def _integral(log: Log, name: str) -> np.ndarray:
     # each entry of every step is the mean of its step
     mean = power[1:] if is_whole and (dt < 1.5 * step).all() else (power[1:] + power[:-1]) / 2
     return np.concatenate([[0], np.cumsum(mean * dt)])
+
+
+def _held_work(log: Log) -> np.ndarray | None:
+    """Work of motors whose torques jump at entries and are held in between, None if they are not known to be.
+
+    An entry has one torque, that before the jump (or after it, in an event-driven log), and with it the power at one
+    end of an interval would be that of another: W = sum of tau (v0 + v1) / 2 dt with the interval's own tau.
+    """
+    source = log.source
+    if source is None or "v" not in log or not source.robot.motors or len(log) < 2:
+        return None
+    motors, settings = source.robot.motors.values(), source.settings
+    if any(m.control != "torque" or m.law is not None for m in motors):
+        return None
+    dt = np.diff(log.t)
+    step, every, period = log.metadata.get("dt", 0), settings.get("every"), settings.get("period")
+    if settings.get("simulation") == "HybridSimulation":
+        parts = period / every if period and every else 0.0
+        if "u" not in log or parts < 1 - 1e-9 or abs(parts - round(parts)) > 1e-6:
+            return None
+        torques = np.asarray(log["u"], dtype=float)
+        held = torques[:-1]
+    elif log.metadata.get("integrator") != "semi-implicit" and settings.get("controller") is None:
+        if "tau" not in log or not (dt < 1.5 * step).all():
+            return None
+        torques = np.asarray(log["tau"], dtype=float)
+        held = torques[1:]
+    else:
+        return None
+    speeds = np.asarray(log["v"], dtype=float)[:, [source.robot.v_slice(m.joint).start for m in motors]]
+    power = np.asarray(log["power.motors"], dtype=float)
+    # not if torques are cut off at a limit, or else than they seem
+    if torques.shape != speeds.shape or not np.allclose((torques * speeds).sum(axis=1), power, rtol=1e-5, atol=1e-9):
+        return None
+    means = (speeds[1:] + speeds[:-1]) / 2
+    return np.concatenate([[0], np.cumsum((held * means).sum(axis=1) * dt)])
 
 
 def _blows(log: Log, events: Any) -> np.ndarray:

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import SimulationError
+from pliant.hybrid import HybridSimulation
 from pliant.simulation import Simulation
 from pliant.simulation.running import source_of
 from pliant.view.drawing import DETAIL
-from pliant.view.panels import rolling_plot, show_panel
-from pliant.view.recording import chosen_robots
+from pliant.view.groups import column_groups
+from pliant.view.panels import show_panel
+from pliant.view.recording import checked_number, chosen_robots
 from pliant.view.runner import Runner
 from pliant.view.scene import Scene, check_marks
+from pliant.view.side_plots import rolling_plot
 from pliant.view.stage import Viewer, closing_on_error, nice, opened, served
 
 __all__ = ["live"]
@@ -61,6 +64,11 @@ def live(
     Returns:
         The viewer; its ``player`` is the `Runner`, its ``error`` what stopped the simulation.
     """
+    if isinstance(sim, HybridSimulation):
+        raise SimulationError(
+            "live: a HybridSimulation goes from event to event and cannot be pushed in between; "
+            "use a pliant.Simulation with RigidContact, or run it first and look at the log: sim.run(2.0).view()"
+        )
     if not isinstance(sim, Simulation):
         raise SimulationError(f"live takes a Simulation first, not {type(sim).__name__}; see pliant.Simulation")
     if controller is not None and not callable(controller):
@@ -68,6 +76,7 @@ def live(
     ranges = {name: _range(name, value) for name, value in (gains or {}).items()}
     if ranges and controller is None:
         raise SimulationError("live: gains are for a controller; give one that takes them by name")
+    speed = checked_number("live", "speed", speed, above=0)
     indices = chosen_robots(sim.batch, robots, "live")
     marks = check_marks(show)
     viewer = served("live", port=port, host=host, label=f"Pliant: {sim.robot.name}, live")
@@ -87,7 +96,7 @@ def live(
             scene.draw(_rows(sim, np.asarray(sim.q, dtype=float), indices), forces)
 
         runner = viewer.player = Runner(sim, controller, {n: first for n, (_, _, first) in ranges.items()}, draw)
-        runner.is_playing, runner.speed = bool(play), float(speed)
+        runner.is_playing, runner.speed = bool(play), speed
         _run_panel(viewer.server, runner)
         _push_panel(viewer.server, runner, scene.size)
         _gain_panel(viewer.server, runner, ranges)
@@ -225,7 +234,7 @@ def _plot_panel(server: Any, runner: Runner, index: int) -> None:
         values = np.asarray(getattr(sim, channel), dtype=float)
         return sim.time, values if sim.batch is None else values[index]
 
-    add = rolling_plot(server, {channel: columns for channel, columns in names.items() if columns}, now)
+    add = rolling_plot(server, [g for c, columns in names.items() for g in column_groups(c, columns, robot)], now)
     shown = {"at": 0.0}
 
     def follow() -> None:

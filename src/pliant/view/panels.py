@@ -1,25 +1,22 @@
-"""Controls beside the scene: what is shown, joint sliders and plots."""
+"""Controls beside the scene: what is shown, and joint sliders."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pliant.robot import Robot
 from pliant.scalar import is_constant
-from pliant.simulation import Log
 from pliant.view.scene import Scene
 from pliant.view.stage import nice
 
-__all__ = ["PLOT_COLORS", "joint_sliders", "rolling_plot", "show_panel", "time_plot"]
+__all__ = ["joint_sliders", "show_panel"]
 
 LABELS = {
     "frames": "frames of bodies", "inertias": "inertia ellipsoids", "mass": "centre of mass",
     "contacts": "contact points", "names": "names of bodies", "forces": "contact forces", "cones": "friction cones",
 }  # fmt: skip
-PLOT_COLORS = ("#265c96", "#d6601e", "#3c8c50", "#963c8c", "#787828", "#288c96", "#c83246", "#646464")
-POINTS = 400  # of a curve: more than the panel has pixels
 
 
 def show_panel(server: Any, scene: Scene, *, has_forces: bool = True) -> None:
@@ -107,116 +104,3 @@ def _range(joint: Any, size: float) -> tuple[float, float]:
         x = np.ravel(np.array(limit, dtype=object))[0]
         ends.append(float(x) if is_constant(x) and abs(x) < 10 * max(widest, 1) else sign * widest)
     return (ends[0], ends[1]) if ends[1] - ends[0] > 1e-9 else (ends[0] - 1e-3, ends[0] + 1e-3)
-
-
-def time_plot(server: Any, log: Log, channel: str | None = None) -> Callable[[float], None]:
-    """A plot of one channel, to be chosen, with a line at the present time.
-
-    Args:
-        log: of one robot.
-        channel: at first.
-
-    Returns:
-        A function that moves the line to a time [s].
-    """
-    flat = {name: a for name, a in log.to_dict().items() if name != "t"}
-    # a channel with many columns is shown by its first ones
-    groups = {c: [n for n in flat if n == c or n.startswith(f"{c}.")][: len(PLOT_COLORS)] for c in log.channels}
-    groups = {c: names for c, names in groups.items() if names and np.isfinite([flat[n] for n in names]).any()}
-    if not groups or len(log.t) < 2:
-        return lambda t: None
-    steps = np.unique(np.linspace(0, len(log.t) - 1, min(POINTS, len(log.t))).round().astype(int))
-    t = np.asarray(log.t, dtype=float)[steps]
-    first = channel if channel in groups else next(iter(groups))
-    state: dict[str, Any] = {"channel": first, "t": float(t[0])}
-    gui = server.gui
-
-    def curves() -> tuple[np.ndarray, ...]:
-        now = state["t"]
-        at = int(np.searchsorted(t, now, side="right"))
-        ys = [np.asarray(flat[n], dtype=float)[steps] for n in groups[state["channel"]]]
-        finite = np.concatenate([y[np.isfinite(y)] for y in ys])
-        low, high = float(finite.min()), float(finite.max())
-        # a line at the bottom with a spike at the present: not-a-number would spoil the scale
-        x = np.insert(t, at, [now] * 3)
-        line = np.full(len(x), low)
-        line[at + 1] = high
-        return x, *(np.insert(y, at, [np.interp(now, t, y)] * 3) for y in ys), line
-
-    def series() -> tuple[dict[str, Any], ...]:
-        names = [name.removeprefix(state["channel"] + ".") for name in groups[state["channel"]]]
-        return *_series(names), {"label": "now", "stroke": "#202020", "width": 1, "points": {"show": False}}
-
-    with gui.add_folder("Plot"):
-        choice = gui.add_dropdown("channel", tuple(groups), initial_value=first)
-        holder = {"plot": _plot(gui, curves(), series())}
-
-        @choice.on_update
-        def _(event: Any) -> None:
-            state["channel"] = event.target.value
-            plot = holder["plot"]
-            plot.series, plot.data = series(), curves()
-
-    def move(now: float) -> None:
-        state["t"] = float(now)
-        holder["plot"].data = curves()
-
-    return move
-
-
-def rolling_plot(
-    server: Any, channels: Mapping[str, Sequence[str]], now: Callable[[str], tuple[float, np.ndarray]]
-) -> Callable[[], None]:
-    """A plot of the last moments of one channel, to be chosen.
-
-    Args:
-        channels: names of columns by channel; the first ones are shown.
-        now: time [s] and values of a channel at this moment.
-
-    Returns:
-        A function that adds this moment.
-    """
-    if not channels:
-        return lambda: None
-    kept: list[tuple[float, np.ndarray]] = []
-    state = {"channel": next(iter(channels))}
-
-    def curves() -> tuple[np.ndarray, ...]:
-        columns = len(channels[state["channel"]][: len(PLOT_COLORS)])
-        rows = kept or [(0.0, np.zeros(columns))]
-        values = np.array([row for _, row in rows], dtype=float)
-        return np.array([t for t, _ in rows]), *(values[:, k] for k in range(columns))
-
-    def add() -> None:
-        t, values = now(state["channel"])
-        if kept and t <= kept[-1][0]:
-            kept.clear()
-        kept.append((t, values[: len(PLOT_COLORS)]))
-        del kept[:-POINTS]
-        plot.data = curves()
-
-    with server.gui.add_folder("Plot"):
-        choice = server.gui.add_dropdown("channel", tuple(channels), initial_value=state["channel"])
-        plot = _plot(server.gui, curves(), _series(channels[state["channel"]]))
-
-        @choice.on_update
-        def _(event: Any) -> None:
-            kept.clear()
-            state["channel"] = event.target.value
-            plot.series, plot.data = _series(channels[state["channel"]]), curves()
-
-    return add
-
-
-def _series(names: Sequence[str]) -> tuple[dict[str, Any], ...]:
-    found: list[dict[str, Any]] = [{"label": "t [s]"}]
-    for name, color in zip(names, PLOT_COLORS, strict=False):
-        found.append({"label": name, "stroke": color, "width": 1.5, "points": {"show": False}})
-    return tuple(found)
-
-
-def _plot(gui: Any, data: tuple[np.ndarray, ...], series: tuple[dict[str, Any], ...]) -> Any:
-    return gui.add_uplot(
-        data, series, scales={"x": {"time": False}}, height=230, legend={"show": True, "live": False},
-        cursor={"show": True, "drag": {"x": False, "y": False, "setScale": False}},
-    )  # fmt: skip

@@ -36,7 +36,8 @@ def plot_phase(
         log.plot_phase("root_joint.z")        # entries of joints that have several
 
     A dot is where it starts, arrows say which way it goes. Events have marks, and impacts, where the velocity jumps,
-    are dotted. Of a joint with several entries, velocities are in the body's frame, as everywhere.
+    are dotted. A position of a free or planar joint goes with its own rate, along the same axis of the world:
+    R v, where channel "v" has v in the frame of the body. Entries of orientations have no velocity of their own.
 
     Args:
         names: columns of channel "q"; the first joint that moves along one coordinate unless given.
@@ -55,6 +56,7 @@ def plot_phase(
         if channel not in log:
             raise PliantError(f"plot_phase needs channels 'q' and 'v' of the log; it has {', '.join(log) or 'none'}")
     pairs = [(name, _velocity(log, name)) for name in names] or [_first(log)]
+    rates = {name: _rate(log, name, v_name) for name, v_name in pairs}
     chosen = chosen_robots(log, robots, len(COLORS))
     robot = None if log.source is None else log.source.robot
     with styled("log.plot_phase()"):
@@ -67,7 +69,8 @@ def plot_phase(
         for axis, (q_name, v_name) in zip(axes, pairs, strict=False):
             for k, r in enumerate(chosen):
                 own = log if log.batch is None else log.robot(r)
-                _draw(axis, own, q_name, v_name, look(k, len(chosen))["color"], f"robot {r}", events)
+                rate = rates[q_name] if log.batch is None else rates[q_name][r]
+                _draw(axis, own, q_name, rate, look(k, len(chosen))["color"], f"robot {r}", events)
             q_unit, v_unit = unit_of("q", q_name, robot), unit_of("v", v_name, robot)
             axis.set_xlabel(f"{q_name} [{q_unit}]" if q_unit else q_name)
             axis.set_ylabel(f"velocity [{v_unit}]" if v_unit else "velocity")
@@ -81,8 +84,8 @@ def plot_phase(
         return finished(made, path, show)
 
 
-def _draw(axis: Any, log: Log, q_name: str, v_name: str, color: str, label: str, events: bool) -> None:
-    x, y = log.column("q", q_name), log.column("v", v_name)
+def _draw(axis: Any, log: Log, q_name: str, y: np.ndarray, color: str, label: str, events: bool) -> None:
+    x = log.column("q", q_name)
     jumps = np.flatnonzero(np.diff(log.t) <= 0)
     pieces = np.split(np.arange(len(x)), jumps + 1)
     for piece in pieces:
@@ -139,6 +142,33 @@ def _velocity(log: Log, name: Any) -> str:
             f"plot_phase: no velocity belongs to {name!r}, an entry of an orientation; draw log.plot('q')"
         )
     return rate
+
+
+def _rate(log: Log, name: str, v_name: str) -> np.ndarray:
+    """The rate of a coordinate over time, (steps,) or (batch, steps).
+
+    Of a free joint with quaternion (u, w) and linear velocity v in the body's frame, p' = R v = v + 2 u x (w v + u x v)
+    with (u, w) scaled to one; of a planar one, x' = c vx - s vy and y' = s vx + c vy.
+    """
+    head, _, tail = name.rpartition(".")
+    if v_name == name:
+        return log.column("v", v_name)
+    names, rates = log.columns.get("q", ()), log.columns.get("v", ())
+    k = ("x", "y", "z").index(tail)
+    if f"{head}.qw" in names and f"{head}.vz" in rates:
+        u, w = _columns(log, "q", head, ("qx", "qy", "qz")), log.column("q", f"{head}.qw")[..., None]
+        v = _columns(log, "v", head, ("vx", "vy", "vz"))
+        n = (u * u).sum(axis=-1, keepdims=True) + w * w
+        return (v + 2 * np.cross(u, w * v + np.cross(u, v)) / n)[..., k]
+    if f"{head}.cos" in names:
+        c, s = (log.column("q", f"{head}.{end}") for end in ("cos", "sin"))
+        vx, vy = (log.column("v", f"{head}.{end}") for end in ("vx", "vy"))
+        return (c * vx - s * vy, s * vx + c * vy)[k]
+    raise PliantError(f"plot_phase: the log has no orientation of {head!r}, so that the rate of {name!r} is not known")
+
+
+def _columns(log: Log, channel: str, head: str, ends: tuple[str, ...]) -> np.ndarray:
+    return np.stack([log.column(channel, f"{head}.{end}") for end in ends], axis=-1)
 
 
 def _rate_name(name: str) -> str:

@@ -10,7 +10,7 @@ from pliant.robot import Robot
 from pliant.simulation import Log
 from pliant.view.drawing import body_poses, points_of_contacts
 
-__all__ = ["Recording", "chosen_robots", "exaggerated"]
+__all__ = ["Recording", "checked_number", "chosen_robots", "exaggerated"]
 
 MOST = 9
 """Robots of a batch that are shown unless told otherwise."""
@@ -99,6 +99,16 @@ def exaggerated(robot: Robot, q: Any, factor: float) -> np.ndarray:
         span = robot.q_slice(name)
         found[..., span] = scaled[..., span]
     return found
+
+
+def checked_number(what: str, name: str, value: Any, *, above: float = -np.inf) -> float:
+    """A finite number that a user gives, above some other; what: that takes it, for messages."""
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not above < value < np.inf:
+        raise PliantError(
+            f"{what}: {name} is {value!r}; it takes a finite number" + (f" above {above:g}" if above > -np.inf else "")
+        )
+    return float(value)
 
 
 def chosen_robots(batch: int | None, robots: int | Sequence[int] | None, what: str) -> list[int]:

@@ -11,7 +11,7 @@ from pliant.errors import PliantError
 from pliant.logs.files import whole_file
 from pliant.simulation import Log
 from pliant.view.curves import chart, chosen_curves
-from pliant.view.recording import Recording
+from pliant.view.recording import Recording, checked_number
 from pliant.view.scene import Scene, check_marks
 from pliant.view.stage import served
 
@@ -47,7 +47,8 @@ def to_html(log: Log, path: str | Path, **options: Any) -> Path:
 
     Args:
         path: of the file; it is written whole or not at all.
-        options: of `replay_page`.
+        options: ``plots``, ``fps``, ``robots``, ``layout``, ``traces``, ``show``, ``follow``, ``deflection``,
+            ``detail``, ``title`` and ``packages``, as `pliant.view.replay.replay_page` has them.
 
     Returns:
         The path.
@@ -76,6 +77,7 @@ def replay_page(
 
     Args:
         plots: channels, or columns of them, as "q", "q.knee", "energy", "forces.foot"; of the first robot shown.
+            One with many columns has several charts: base position, joints 1-8, ...; forces have one for each contact.
         fps: pictures a second; fewer make a smaller file.
         robots, layout, traces, show, follow, deflection: as in `view_log`.
         detail: most triangles of all robots together.
@@ -84,18 +86,23 @@ def replay_page(
     """
     if not (isinstance(fps, int | float) and 0 < fps <= 1000):
         raise PliantError(f"to_html: fps is {fps!r}; it takes pictures a second, above 0 and up to 1000")
+    deflection = checked_number("to_html", "deflection", deflection)
     recording = Recording(log, "to_html", robots)
     marks = check_marks(show)
     frames = [None if t == "mass" else recording.robot.frame(t).name for t in traces]
     one = log if log.batch is None else log.robot(recording.indices[0])
     wanted = [plots] if isinstance(plots, str) else list(plots)
-    charts = [chart(recording.t, _labelled(chosen_curves(one, name, "to_html"), name), name) for name in wanted]
+    charts = [
+        chart(recording.t, curves, heading)
+        for name in wanted
+        for heading, curves in chosen_curves(one, name, "to_html").items()
+    ]
     title = title or f"{recording.robot.name}: {recording.duration:.4g} s"
     with served("to_html", port=0) as viewer:
         server = viewer.server
         scene = Scene(server, recording.source, recording.q, layout=layout, show=marks, follow=follow,
                       detail=detail, packages=packages)  # fmt: skip
-        scene.factor = float(deflection)
+        scene.factor = deflection
         for name, frame in zip(traces, frames, strict=True):
             scene.trace(name, [recording.path(frame, k) for k in range(len(recording.indices))])
         steps = [recording.step_at(t) for t in _times(recording, fps)]
@@ -117,11 +124,6 @@ def _times(recording: Recording, fps: float) -> np.ndarray:
 
 def _draw(scene: Scene, recording: Recording, step: int) -> None:
     scene.draw(recording.q[:, step], None if recording.forces is None else recording.forces[:, step])
-
-
-def _labelled(curves: dict[str, np.ndarray], channel: str) -> dict[str, np.ndarray]:
-    """Without the channel's name before each column's."""
-    return {name.removeprefix(f"{channel}."): values for name, values in curves.items()}
 
 
 def _with_panel(page: str, title: str, charts: str) -> str:

@@ -5,6 +5,7 @@ import io
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pliant.logs.files import whole_file
 from pliant.simulation.log import Log
 from pliant.view.bands import contact_spans
 from pliant.view.ledger import EnergyLedger, energy_ledger, plot_energy
-from pliant.view.lines import Spec
+from pliant.view.lines import Spec, unit_of
 from pliant.view.plots import plot
 from pliant.view.replay import replay_page
 from pliant.view.style import styled
@@ -42,7 +43,8 @@ def to_report(
         channels: to plot, as `Log.plot` takes them; some that matter unless given.
         title: of the page; the robot's name unless given.
         facts: more for the summary, by name.
-        replay: whether to put the replay of `Log.to_html` into it.
+        replay: whether to put the replay of `Log.to_html` into it, with the same channels; if viser is not installed,
+            the report says so instead.
         packages: more folders in which to look for meshes.
 
     Returns:
@@ -57,8 +59,12 @@ def to_report(
     name = title or source.robot.name
     energy = _ledger(log)
     sections = [_section("Summary", _pairs({**_summary(log), **(facts or {})}, "facts"))]
-    if replay:
-        page = replay_page(log, packages=packages, title=name)
+    if replay and find_spec("viser") is None:
+        sections.append(
+            _section("Replay", "<p class=\"note\">Not made: it needs viser, pip install 'pliant[view]'.</p>")
+        )
+    elif replay:
+        page = replay_page(log, plots=_replayed(channels), packages=packages, title=name)
         sections.append(_section("Replay", f'<iframe title="replay" srcdoc="{html.escape(page)}"></iframe>'))
     sections.append(_section("Plots", _picture(lambda: plot(log, *channels))))
     if energy is not None:
@@ -75,6 +81,18 @@ def to_report(
     with whole_file(target) as beside:
         beside.write_text(text, encoding="utf-8")
     return target
+
+
+def _replayed(channels: Sequence[Spec]) -> list[str]:
+    """The channels as `Log.to_html` names them."""
+    found: list[str] = []
+    for spec in channels:
+        if isinstance(spec, str):
+            found.append(spec)
+        else:
+            channel, columns = spec
+            found += [f"{channel}.{c}" for c in ([columns] if isinstance(columns, str) else columns)]
+    return found or ["q"]
 
 
 # ---- what it says
@@ -98,7 +116,7 @@ def _summary(log: Log) -> dict[str, str]:
         found["height of the base"] = f"{q[:, 2].min():.3g} to {q[:, 2].max():.3g} m"
     events = Counter(event.kind for event in getattr(log, "events", ()))
     if events:
-        found["events"] = ", ".join(f"{count} {kind}" for kind, count in events.items())
+        found["events"] = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in events.items())
     touching = contact_spans(log)
     if touching:
         parts = [f"{name} {len(spans)}" for name, spans in touching.items()]
@@ -107,7 +125,21 @@ def _summary(log: Log) -> dict[str, str]:
         sizes = np.linalg.norm(log["forces"].reshape(*log["forces"].shape[:-1], -1, 3), axis=-1)
         found["largest force of a contact"] = f"{np.nanmax(sizes):.4g} N"
     if "tau" in log and log["tau"].size:
-        found["largest torque of a motor"] = f"{np.nanmax(abs(log['tau'])):.4g} N m or N"
+        found |= _efforts(log)
+    return found
+
+
+def _efforts(log: Log) -> dict[str, str]:
+    """The largest torque and the largest force of motors, and of which."""
+    names, tau = log.columns.get("tau", ()), abs(log["tau"]).reshape(-1, log["tau"].shape[-1])
+    largest = np.nanmax(np.where(np.isfinite(tau), tau, 0), axis=0)
+    units = [unit_of("tau", name, log.needs_source("log.to_report()").robot) for name in names]
+    found = {}
+    for unit, what in (("N m", "torque"), ("N", "force")):
+        own = [k for k, u in enumerate(units) if u == unit]
+        if own:
+            k = max(own, key=lambda k: largest[k])
+            found[f"largest {what} of a motor"] = f"{largest[k]:.4g} {unit}, {names[k]}"
     return found
 
 
@@ -142,11 +174,20 @@ def _settings(log: Log) -> str:
         if isinstance(value, Mapping):
             for key, inner in value.items():
                 add(f"{name}.{key}" if name else str(key), inner)
+        elif isinstance(value, list) and any(isinstance(inner, Mapping) for inner in value):
+            for k, inner in enumerate(value):
+                add(f"{name}.{k + 1}", inner)
         elif value is not None and value not in ([], ""):
-            flat[name] = f"{value:g}" if isinstance(value, float) else str(value)
+            flat[name] = _shown(value)
 
     add("", source.settings)
     return _pairs({**flat, **{f"version of {k}": v for k, v in source.versions.items()}}, "settings")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "(" + ", ".join(map(_shown, value)) + ")"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # ---- how it says it

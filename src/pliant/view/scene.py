@@ -20,6 +20,9 @@ __all__ = ["LAYOUTS", "Scene", "check_marks"]
 LAYOUTS = ("grid", "overlay")
 """How several robots are placed: side by side, or all in one place, the others faint."""
 
+FARTHEST = 8.0
+"""How far from where it started a robot is still to be in the picture, in sizes of it."""
+
 SHOWN = (*MARKS, "forces", "cones")
 TRACE_COLORS = [(38, 92, 150), (214, 96, 30), (60, 140, 80), (150, 60, 140), (120, 120, 40)]
 
@@ -66,10 +69,11 @@ class Scene:
         far = float(np.linalg.norm(travel - travel[:1], axis=-1).max())
         self._home, self.follow = travel[0], far > self.size if follow is None else bool(follow)
         low, high = self._box(q)
+        self._heights = float(low[2]), float(high[2])
         self.offsets = _offsets(count, high - low, layout)
         low, high = low + self.offsets.min(axis=0), high + self.offsets.max(axis=0)
         add_ground(server, source.ground, low, high, self.size)
-        aim(server, low, high)
+        aim(server, low, high, source.ground)
         faint = 1.0 if layout == "grid" else 0.35
         self.puppets = [
             Puppet(server.scene, self.drawing, f"robot {k}", offset, 1.0 if k == 0 else faint)
@@ -85,14 +89,14 @@ class Scene:
         self._lock = threading.RLock()  # the clock draws, and so do the switches of the page
 
     def _box(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A box [m] around the robots at the start and where their bodies go, but not too far from the start."""
+        """A box [m] around the robots at the start and where their bodies go; where they fly off, not all of that."""
         low, high = self.drawing.bounds(q[0, 0])
         steps = np.unique(np.linspace(0, q.shape[1] - 1, min(60, q.shape[1])).round().astype(int))
         places = body_poses(self.robot, q[:, steps])[..., :3, 3].reshape(-1, 3)
         if self.follow:
             places = np.clip(places, [*low[:2], -np.inf], [*high[:2], np.inf])
         margin = (high - low) / 20
-        far = 1.5 * self.size
+        far = FARTHEST * self.size
         lowest = np.minimum(low, places.min(axis=0, initial=np.inf) - margin)
         highest = np.maximum(high, places.max(axis=0, initial=-np.inf) + margin)
         return np.maximum(lowest, low - far), np.minimum(highest, high + far)
@@ -114,7 +118,10 @@ class Scene:
         shift = np.zeros(3)
         if self.follow:
             # the world moves, not the camera, which is the user's
-            shift[:2] = self._home - center_of_mass(self.robot, poses).mean(axis=0)[:2]
+            center = center_of_mass(self.robot, poses).mean(axis=0)
+            shift[:2] = self._home - center[:2]
+            # hops are seen as such; what climbs or falls out of the picture is followed
+            shift[2] = np.clip(center[2], *self._heights) - center[2]
         with self.server.atomic():
             self.world.position = shift
             for k, puppet in enumerate(self.puppets):

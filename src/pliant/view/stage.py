@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, needs
-from pliant.view.grounds import ground_mesh
+from pliant.view.grounds import downhill_view, ground_mesh
 
 __all__ = ["GROUND_COLOR", "Viewer", "add_ground", "aim", "closing_on_error", "nice", "opened", "served"]
 
@@ -185,10 +185,14 @@ def _lines(ground: Any, span: list[float], cell: float, lift: float) -> np.ndarr
     return np.concatenate(segments).astype(np.float32)
 
 
-def aim(server: Any, low: np.ndarray, high: np.ndarray) -> None:
-    """Put the camera where it sees a box [m] from in front."""
+def aim(server: Any, low: np.ndarray, high: np.ndarray, ground: Any = None) -> None:
+    """Put the camera where it sees a box [m] from in front, or from below where the ground rises."""
     center, size = (low + high) / 2, max(float(np.linalg.norm(high - low)), 1e-3)
-    position = center + TOWARDS * (0.62 * size / math.tan(FOV / 2))
+    x, y, z = TOWARDS
+    azimuth = downhill_view(ground, center[:2] - size, center[:2] + size, math.atan2(y, x))
+    level = math.hypot(x, y)
+    towards = np.array([level * math.cos(azimuth), level * math.sin(azimuth), z])
+    position = center + towards * (0.62 * size / math.tan(FOV / 2))
     camera = server.initial_camera
     camera.position, camera.look_at, camera.fov = tuple(position), tuple(center), FOV
     camera.near, camera.far = 0.01 * size, 1000 * size

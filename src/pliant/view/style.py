@@ -62,7 +62,7 @@ _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "pliant",
     "pdf.fonttype": 42,
     "path.simplify": True,
-    "path.simplify_threshold": 0.5,
+    "path.simplify_threshold": 0.1,
     "agg.path.chunksize": 20000,
 }
 

@@ -17,6 +17,7 @@ from pliant.simulation.log import Log
 from pliant.simulation.progress import Progress
 from pliant.view.camera import Camera, as_camera
 from pliant.view.drawing import body_poses
+from pliant.view.encoders import write_gif, write_mp4
 from pliant.view.film import Film
 from pliant.view.images import Scene, Stage
 
@@ -28,6 +29,8 @@ _STILLS = (".png", ".jpg", ".jpeg", ".webp")
 _FILMS = (".mp4", ".gif")
 # most triangles of a robot: a film has many pictures, and nobody looks at one for long
 _DETAIL, _FILM_DETAIL = 250_000, 100_000
+# an hour at 30 a second, which takes hours to draw
+_MOST_FRAMES = 108_000
 
 
 def to_video(
@@ -73,6 +76,11 @@ def to_video(
     if not len(log):
         raise PliantError("to_video: the log has no steps")
     length = float(log.t[-1] - log.t[0])
+    if length * fps / speed > _MOST_FRAMES:
+        raise PliantError(
+            f"to_video: {length:g} s with speed = {speed:g} and fps = {fps:g} are {length * fps / speed:.3g} pictures; "
+            f"it takes up to {_MOST_FRAMES}: a larger speed, a smaller fps, or a part of the log, log.between()"
+        )
     times = log.t[0] + np.arange(max(1, int(np.floor(length * fps / speed + 1e-6)) + 1)) * (speed / fps)
     shown = {"camera": camera, "robots": robots, "forces": forces, "packages": packages}
     film = Film(log, np.minimum(times, log.t[-1]), **shown, fps=fps, detail=_FILM_DETAIL, what="log.to_video()")
@@ -81,7 +89,7 @@ def to_video(
         return _with_text(film.picture(k, width, height), f"{film.times[k]:.2f} s" if clock else "")
 
     with whole_file(target) as beside:
-        write = _write_mp4 if target.suffix.lower() == ".mp4" else _write_gif
+        write = write_mp4 if target.suffix.lower() == ".mp4" else write_gif
         write(beside, _with_bar(_in_order(frame, len(times)), film.times, target.name, progress), fps, (width, height))
     return target
 
@@ -146,6 +154,8 @@ def robot_image(
     target = _checked_path(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")
+    if q is not None and not np.isfinite(np.asarray(q, dtype=float)).all():
+        raise PliantError("robot.to_image(): q has entries that are not finite; give a configuration of numbers")
     scene = Scene(robot, packages=packages, detail=_DETAIL)
     poses = body_poses(robot, robot.neutral() if q is None else q)
     if poses.ndim != 3:
@@ -163,26 +173,6 @@ def robot_image(
 
 
 # ---- files
-
-
-def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
-    ffmpeg = needs("imageio_ffmpeg", "video", "a video as MP4")
-    # a size that is no multiple of 16 is fine for today's players
-    writer = ffmpeg.write_frames(str(path), size, fps=fps, quality=8, macro_block_size=2, ffmpeg_log_level="error")
-    try:
-        writer.send(None)
-        for frame in frames:
-            writer.send(np.ascontiguousarray(frame))
-    finally:
-        writer.close()
-
-
-def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
-    image = needs("PIL.Image", "video", "a video as GIF")
-    pictures = [image.fromarray(frame).quantize(128, dither=image.Dither.NONE) for frame in frames]
-    # the format counts in hundredths of a second
-    pause = max(20, 10 * round(100 / fps))
-    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=pause, loop=0, optimize=False)
 
 
 def _save(target: Path, pixels: np.ndarray) -> None:

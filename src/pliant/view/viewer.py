@@ -11,10 +11,11 @@ from pliant.errors import RobotError
 from pliant.robot import Robot
 from pliant.simulation import Log, Source
 from pliant.view.drawing import DETAIL
-from pliant.view.panels import joint_sliders, show_panel, time_plot
+from pliant.view.panels import joint_sliders, show_panel
 from pliant.view.playback import Player, playback_panel
-from pliant.view.recording import Recording
+from pliant.view.recording import Recording, checked_number
 from pliant.view.scene import Scene, check_marks
+from pliant.view.side_plots import time_plot
 from pliant.view.stage import Viewer, closing_on_error, opened, served
 
 __all__ = ["Viewer", "view_log", "view_robot"]
@@ -56,6 +57,8 @@ def view_robot(
     q = robot.neutral() if q is None else np.asarray(q, dtype=float)
     if q.shape != (robot.nq,):
         raise RobotError(f"q has shape {q.shape}; {robot.name!r} takes ({robot.nq},)")
+    if not np.isfinite(q).all():
+        raise RobotError("view: q has entries that are not finite; give a configuration of numbers")
     viewer = served("the viewer", port=port, host=host, label=f"Pliant: {robot.name}")
     with closing_on_error(viewer):
         source = Source(robot, None if ground is None else as_ground(ground))
@@ -109,13 +112,15 @@ def view_log(
         The viewer.
     """
     recording = Recording(log, "the viewer", robots)
+    deflection = checked_number("view", "deflection", deflection)
+    speed = checked_number("view", "speed", speed, above=0)
     marks = check_marks(show)
     frames = [None if t == "mass" else recording.robot.frame(t).name for t in traces]
     viewer = served("the viewer", port=port, host=host, label=f"Pliant: {recording.robot.name}")
     with closing_on_error(viewer):
         scene = Scene(viewer.server, recording.source, recording.q, layout=layout, show=marks, follow=follow,
                       detail=detail, packages=packages)  # fmt: skip
-        scene.factor = float(deflection)
+        scene.factor = deflection
         for name, frame in zip(traces, frames, strict=True):
             scene.trace(name, [recording.path(frame, k) for k in range(len(recording.indices))])
 
@@ -123,7 +128,7 @@ def view_log(
             scene.draw(recording.q[:, step], None if recording.forces is None else recording.forces[:, step])
 
         player = viewer.player = Player(recording, draw)
-        player.speed = float(speed)
+        player.speed = speed
         playback_panel(viewer.server, player)
         one = log if log.batch is None else log.robot(recording.indices[0])
         move = time_plot(viewer.server, one, plot)
