@@ -53,12 +53,15 @@ class Instant(SmoothMotion):
         terms = self.sim.terms(t, q, v, control(t, q, v))
         self._check_depth(terms, t)
         self._let_pass(terms, t, q, v)
-        for _ in range(_IMPACTS):
+        for k in range(_IMPACTS):
             touching = self._touching(terms)
-            approaching = [i for i in touching if terms.J[i, 0] @ v < -_APPROACHING]
+            # contacts that throw each other back, again and again, end without bouncing
+            is_late = k >= _IMPACTS // 2
+            least = self.sim.rest_speed if is_late else _APPROACHING
+            approaching = [i for i in touching if terms.J[i, 0] @ v < -least]
             if not approaching:
                 break
-            v, p, loss = self._impact(terms, v, touching)
+            v, p, loss = self._impact(terms, v, touching, is_plastic=is_late)
             impulse, lost = impulse + p, lost + loss
             landed |= set(approaching)
             terms = self.sim.terms(t, q, v, control(t, q, v))
@@ -125,7 +128,9 @@ class Instant(SmoothMotion):
             if self.mode.states[i] == OPEN and terms.J[i, 0] @ v < 0:
                 self.mode.passing[i] = not self.sim.may_close(self.constraints[i].name, t, q, v)
 
-    def _impact(self, terms: Terms, v: np.ndarray, who: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
+    def _impact(
+        self, terms: Terms, v: np.ndarray, who: list[int], *, is_plastic: bool
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Velocity after an impact, impulses (n, 3) and energy lost [J]."""
         J = terms.J[who].reshape(-1, len(v))
         response = terms.M_inverse @ J.T
@@ -139,7 +144,7 @@ class Instant(SmoothMotion):
             none = np.zeros((len(self.constraints), 3))
             return after, none, float(v @ terms.M @ v - after @ terms.M @ after) / 2
         e = np.array([self.constraints[i].restitution for i in who])
-        e = np.where(-e * rates[:, 0] > self.sim.rest_speed, e, 0)
+        e = np.where((-e * rates[:, 0] > self.sim.rest_speed) & (not is_plastic), e, 0)
         for restitution in (e, 0 * e):
             c = rates.copy()
             c[:, 0] += restitution * np.minimum(rates[:, 0], 0)

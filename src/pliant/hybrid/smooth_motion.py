@@ -44,6 +44,7 @@ class SmoothMotion:
         self._held = self.stick[of], along
         self._mu = self.friction[self.slide]
         self._first = mode.directions[self.slide]
+        self._creeps = np.zeros(len(self.slide), dtype=bool)
         self._sign = np.where(mode.passing, -1.0, 1.0)
         self._rubbing = self.slide[self._mu > 0]
         self._is_stuck = states[self.closed] == STICK
@@ -124,9 +125,10 @@ class SmoothMotion:
         slip = terms.J[self.slide, 1:] @ v
         speed = np.hypot(slip[:, 0], slip[:, 1])
         # what would slide back ends the mode: until then its direction goes on
-        follows = (speed > CREEPING) & ((slip * self._first).sum(axis=1) > 0)
+        slow = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
+        follows = ~slow & ((slip * self._first).sum(axis=1) > 0)
         d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
-        creeps = np.flatnonzero((speed <= CREEPING) & (self._mu > 0))
+        creeps = np.flatnonzero(slow & (self._mu > 0))
         return self._settled(terms, d, creeps) if len(creeps) else d
 
     def _settled(self, terms: Terms, d: np.ndarray, creeps: np.ndarray) -> np.ndarray:
@@ -164,6 +166,9 @@ class SmoothMotion:
     def follow(self, terms: Terms, v: np.ndarray) -> None:
         """Directions of slides are those of the moment: sliding ends where the slip along them does."""
         self._first = self._directions(terms, v)
+        # what creeps goes on to do so until it is clearly faster
+        speed = np.hypot(*(terms.J[self.slide, 1:] @ v).T)
+        self._creeps = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
         self.mode.directions[self.slide] = self._first
 
     def gap(self, terms: Terms, i: int) -> float:
