@@ -257,7 +257,7 @@ def hop_by_events(seconds: float) -> tuple[pliant.HybridLog, dict[str, str]]:
         "hops": f"{kinds['lift-off']}, the last one {tops[-1]:.3f} m high",
         "speed": f"{went[0] / seconds:.3f} m/s along x from rest; {went[1]:+.3f} m to the side, by a push",
         "energy": f"{total[0]:.1f} J, then {total[-1]:.1f} J: motors gave {ledger.work['motors'][-1]:.1f} J, "
-        f"{lost:.1f} J were lost",
+        f"the push {ledger.work['forces from outside'][-1]:.1f} J, {lost:.1f} J were lost",
         "events": ", ".join(f"{count} {kind}" for kind, count in kinds.items()),
         "simulated": f"{seconds:g} s in {elapsed:.2f} s, {seconds / elapsed:.2g} x real time",
     }

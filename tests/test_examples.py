@@ -31,7 +31,7 @@ PROMISES = {
         r"0\.18\d+ s: touch-down of foot, 0\.\d+ J lost; flight -> foot sticks",
         r"apexes \[0\.88\d* +0\.8\d+ *\] m, by steps of 0\.5 ms \[0\.88\d* +0\.8\d+ *\] m",
         r"hops +2, the last one 0\.2\d\d m high\n  speed +0\.\d+ m/s along x from rest; \+0\.1\d+ m to the side",
-        r"energy +130\.8 J, then 13\d\.\d J: motors gave \d+\.\d J, \d+\.\d J were lost",
+        r"energy +130\.8 J, then 13\d\.\d J: motors gave \d+\.\d J, the push \d+\.\d J, \d+\.\d J were lost",
         r"events +3 touch-down, 2 lift-off",
         r"simulated +1\.5 s in \S+ s, \S+ x real time",
         r"report\.html +\d+ kB in +\S+ s  one page with all of it",
