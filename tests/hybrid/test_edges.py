@@ -44,6 +44,14 @@ def test_a_point_that_slides_over_an_edge_flies() -> None:
     assert log.events[1].t == pytest.approx(when + 2 * speed / G, abs=1e-7)
 
 
+def test_a_point_that_jumps_over_a_riser_in_a_step_is_told_not_lifted() -> None:
+    # without friction the motion is a line: one step is as long as it may be, and the riser is 3 mm wide
+    sim = pliant.HybridSimulation(point(), ground=pliant.stairs(0.1, 0.3, start=1), friction=0)
+    sim.reset(q=[0, 0], v=[1.7, 0])
+    with pytest.raises(pliant.SimulationError, match=r"mass, which touches, is 0\.1 m off the ground"):
+        sim.run(0.7)
+
+
 def test_a_point_lands_on_the_tread_of_a_stair() -> None:
     sim = pliant.HybridSimulation(point(), ground=pliant.stairs(0.1, 0.3), friction=0.5)
     sim.reset(q=[0.15, 0.5])

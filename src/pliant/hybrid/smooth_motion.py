@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.errors import SimulationError
 from pliant.hybrid.law import OPEN, SLIDE, STICK
 from pliant.hybrid.linear import is_jammed, least_solution
 from pliant.hybrid.mode import Mode
@@ -24,6 +25,8 @@ _OPEN = 1e-10
 _TURN = 1e-6
 # what the integrator may leave of a rate that is held, as a share of the velocities
 _DRIFT = 1e-3
+# how far from the ground a step may leave what touches [m or rad]
+_FARTHEST = 1e-4
 
 
 class SmoothMotion:
@@ -203,6 +206,7 @@ class SmoothMotion:
         of, along = np.nonzero(self.sim.terms.moves[placed, 1:])
         aside_rows = placed[of], along + 1
         terms = self.sim.terms(t, q, v, u)
+        self._check_drift(terms, t)
         for _ in range(4):
             moved = terms.place[placed] - self.mode.anchors[placed]
             aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
@@ -215,6 +219,16 @@ class SmoothMotion:
             terms = self.sim.terms(t, q, v, u)
         held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         return q, v + taken_back(terms, held, held @ v)
+
+    def _check_drift(self, terms: Terms, t: float) -> None:
+        off = abs(terms.gap[self.closed])
+        if off.max() > _FARTHEST:
+            name = self.constraints[self.closed[int(off.argmax())]].name
+            raise SimulationError(
+                f"t = {t:.9g} s: {name}, which touches, is {off.max():.3g} m off the ground after a step: it passed "
+                "an edge or a step of it. Event-driven simulation takes ground without such edges; use Simulation, "
+                "round the edge off, or give a shorter max_step="
+            )
 
     def is_over_edge(self, terms: Terms, v: np.ndarray) -> bool:
         """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""
