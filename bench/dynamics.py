@@ -132,7 +132,7 @@ import pliant
 t1 = time.perf_counter()
 import llvmlite.binding  # imported by the first compilation; not counted as ours
 t2 = time.perf_counter()
-robot = pliant.load_urdf(sys.argv[1], base=sys.argv[2])
+robot = pliant.formats.load_urdf(sys.argv[1], base=sys.argv[2])
 t3 = time.perf_counter()
 kernel = pliant.compile(pliant.forward_dynamics, robot)
 kernel(robot.neutral(), numpy.zeros(robot.nv), numpy.zeros(robot.nv))

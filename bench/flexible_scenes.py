@@ -80,7 +80,7 @@ class Swing:
         return simulation
 
     @cached_property
-    def reference(self) -> pliant.Rollout:
+    def reference(self) -> pliant.simulation.Rollout:
         """The motion by Dormand-Prince at tolerances of 1e-10, every 10 ms."""
         simulation = self.simulation("dormand-prince", dt=self.every, rtol=1e-10, atol=1e-12)
         return simulation.rollout(periods=round(self.duration / self.every), channels=("q", "v", "trials"))

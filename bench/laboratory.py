@@ -66,8 +66,8 @@ def contacts_held(s: Subject, frames: tuple[str, ...]) -> list[dict[str, Any]]:
         return pin.impulseDynamics(s.model, s.data, q, v, models, datas)
 
     return [
-        _one(s, frames, pliant.constrained_dynamics, forward),
-        _one(s, frames, pliant.impact_dynamics, impact),
+        _one(s, frames, pliant.constrained.constrained_dynamics, forward),
+        _one(s, frames, pliant.constrained.impact_dynamics, impact),
     ]
 
 

@@ -36,7 +36,7 @@ class PliantSide:
     def rollout(self, batch: int, steps: int) -> Callable[[], Any]:
         """One call: all robots, all steps, states out."""
         simulation, controls = self._simulation(batch), self._controls(batch, steps)
-        start = pliant.State(np.resize(self.start.data, (batch, self.start.layout.size)), self.start.layout)
+        start = pliant.simulation.State(np.resize(self.start.data, (batch, self.start.layout.size)), self.start.layout)
         out = {
             name: np.empty((batch, steps, size), self.precision)
             for name, size in (("q", self.robot.nq), ("v", self.robot.nv))

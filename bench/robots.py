@@ -46,7 +46,7 @@ class Subject:
 def subject(name: str, batch: int, seed: int = 0) -> Subject:
     """Load a robot into both programs and draw states; it must have no continuous joints."""
     path, base = urdf_path(name), ROBOTS[name][1]
-    robot = pliant.load_urdf(path, base=base)
+    robot = pliant.formats.load_urdf(path, base=base)
     root = [pin.JointModelFreeFlyer()] if base == "free" else []
     model = pin.buildModelFromUrdf(str(path), *root)
     if (robot.nq, robot.nv) != (model.nq, model.nv):

@@ -154,7 +154,7 @@ def _placed(robot: pliant.Robot, points: tuple[Point, ...], joints: dict[str, fl
 
 def _urdf(name: str) -> pliant.Robot:
     logging.getLogger("pliant").setLevel(logging.ERROR)  # the file's own faults are in robot.report
-    return pliant.load_urdf(urdf_path(name), base="free").lumped()
+    return pliant.formats.load_urdf(urdf_path(name), base="free").lumped()
 
 
 def _anymal() -> Scene:

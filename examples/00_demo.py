@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import pliant
+from pliant.recording import HybridLog
 
 COMMAND = (0.5, 0.0, 0.2)  # of the hopper: speed along x and y [m/s], height of hops [m]
 STANDING = 0.63  # height of its body with the leg at rest, upright on its foot [m]
@@ -81,17 +82,17 @@ def check_swing() -> None:
         raise SystemExit("the period is off")
 
 
-def swing_kernel(robot: pliant.Robot, steps: int, dt: float) -> pliant.Kernel:
+def swing_kernel(robot: pliant.Robot, steps: int, dt: float) -> pliant.compiler.Kernel:
     """A program of many steps: its one block is the generic function below, compiled for the robot."""
-    step = pliant.Block(lambda q, v: runge_kutta(robot, q, v, dt), reads=("q", "v"), writes=("q", "v"))
-    program = pliant.Program(
+    step = pliant.compiler.Block(lambda q, v: runge_kutta(robot, q, v, dt), reads=("q", "v"), writes=("q", "v"))
+    program = pliant.compiler.Program(
         variables={"q": robot.nq, "v": robot.nv},
         inputs=("q", "v"),
         outputs=("q", "v"),
-        body=[pliant.Loop([step], count=steps)],
+        body=[pliant.compiler.Loop([step], count=steps)],
     )
     shapes = {"q": (robot.nq,), "v": (robot.nv,)}
-    return pliant.Kernel(program, shapes, shapes, name=f"{robot.name} swing")
+    return pliant.compiler.Kernel(program, shapes, shapes, name=f"{robot.name} swing")
 
 
 def runge_kutta(robot: pliant.Robot, q: list, v: list, dt: float) -> tuple[list, list]:
@@ -145,7 +146,7 @@ def show_speed() -> None:
         print(f"  {name:<12} {robot.nv:>4} {operations:>10} {compiled:>7.2f} s {cells[0]:>15} {cells[1]:>15}")
 
 
-def timed(kernel: pliant.Kernel, q: np.ndarray, v: np.ndarray, tau: np.ndarray, out: np.ndarray) -> float:
+def timed(kernel: pliant.compiler.Kernel, q: np.ndarray, v: np.ndarray, tau: np.ndarray, out: np.ndarray) -> float:
     start = time.perf_counter()
     kernel(q, v, tau, out=out)
     return time.perf_counter() - start
@@ -225,11 +226,11 @@ def hop_in_crowds(batch: int) -> None:
         raise SystemExit("some of the hoppers fell")
 
 
-def hop_by_events(seconds: float) -> tuple[pliant.HybridLog, dict[str, str]]:
+def hop_by_events(seconds: float) -> tuple[HybridLog, dict[str, str]]:
     """The same robot and controller from event to event, pushed from the side; what it did is in the facts."""
     push = pliant.ExternalForce("body", force=(0, 60, 0), start=1.0, end=1.1)
     stepping, robot = hopper(dt=5e-4, substeps=4, forces=[push])
-    sim = pliant.HybridSimulation(robot, ground=pliant.flat(), friction=0.8, forces=[push], rtol=1e-6, atol=1e-8)
+    sim = pliant.EventSimulation(robot, ground=pliant.flat(), friction=0.8, forces=[push], rtol=1e-6, atol=1e-8)
     controller = pliant.control.raibert(robot)
     # entries are close together, so that the work of torques that jump is integrated well
     control = {"controller": controller, "commands": COMMAND, "period": 2e-3, "every": 5e-4, "power": True}
@@ -248,7 +249,7 @@ def hop_by_events(seconds: float) -> tuple[pliant.HybridLog, dict[str, str]]:
     if len(a) != len(b) or abs(a / b - 1).max() > 0.01:
         raise SystemExit("the two simulations disagree")
 
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     total, lost = energy(log), sum(float(part[-1]) for part in ledger.lost.values())
     tops = apexes(log["q", "root_joint.z"]) - STANDING
     went = log.q[-1, :2] - log.q[0, :2]

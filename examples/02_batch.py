@@ -42,7 +42,7 @@ def shapes(robot: pliant.Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -
         print(f"KernelError: {error}")
 
 
-def hold_a_kernel(robot: pliant.Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> pliant.Kernel:
+def hold_a_kernel(robot: pliant.Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> pliant.compiler.Kernel:
     title("2. Holding the kernel, and writing into your own array")
     kernel = pliant.compile(pliant.forward_dynamics, robot)
     vd = np.empty_like(v)
@@ -54,7 +54,7 @@ def hold_a_kernel(robot: pliant.Robot, q: np.ndarray, v: np.ndarray, tau: np.nda
     return kernel
 
 
-def same_bits(kernel: pliant.Kernel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+def same_bits(kernel: pliant.compiler.Kernel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
     title("3. The same bits, alone or in company, on one thread or two")
     vd = kernel(q, v, tau)
     alone = np.array([kernel(*one) for one in zip(q[:100], v[:100], tau[:100], strict=True)])
@@ -80,7 +80,7 @@ def use_float32(robot: pliant.Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarr
         raise SystemExit("float32 is further off than its digits allow")
 
 
-def one_goes_wrong(kernel: pliant.Kernel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+def one_goes_wrong(kernel: pliant.compiler.Kernel, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
     title("5. A NaN stays with the robot that has it")
     clean = kernel(q, v, tau)
     broken = v.copy()

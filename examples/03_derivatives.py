@@ -90,16 +90,16 @@ def balance(robot: pliant.Robot, K: np.ndarray) -> None:
 
     def step(q, v):
         u = -sum(k * x for k, x in zip(gains, [*q, *v], strict=True))
-        u = pliant.minimum(pliant.maximum(u, -limit), limit)
+        u = pliant.math.minimum(pliant.math.maximum(u, -limit), limit)
         vd = pliant.forward_dynamics(robot, q, v, [u, 0])
         v = [a + DT * b for a, b in zip(v, vd, strict=True)]
         return robot.integrate(q, v, DT), v
 
     sizes = {"q": robot.nq, "v": robot.nv}
     shapes = {name: (size,) for name, size in sizes.items()}
-    loop = pliant.Loop([pliant.Block(step, ("q", "v"), ("q", "v"))], count=500)
-    program = pliant.Program(sizes, inputs=("q", "v"), outputs=("q", "v"), body=[loop])
-    kernel = pliant.Kernel(program, shapes, shapes, name="balance")
+    loop = pliant.compiler.Loop([pliant.compiler.Block(step, ("q", "v"), ("q", "v"))], count=500)
+    program = pliant.compiler.Program(sizes, inputs=("q", "v"), outputs=("q", "v"), body=[loop])
+    kernel = pliant.compiler.Kernel(program, shapes, shapes, name="balance")
     rng = np.random.default_rng(1)
     start = rng.uniform(-0.3, 0.3, size=(1000, 2))
     q, _ = kernel(start, np.zeros((1000, 2)))
@@ -117,7 +117,7 @@ def own_function() -> None:
 
     def distance(robot, q, target):
         p = pliant.frame_pose(robot, q, "tool")[:3, 3]
-        return pliant.sqrt(sum((a - b) * (a - b) for a, b in zip(p, target, strict=True)))
+        return pliant.math.sqrt(sum((a - b) * (a - b) for a, b in zip(p, target, strict=True)))
 
     gradient = pliant.jacobian(distance, robot, wrt="q", shapes={"target": 3})
     q, target = robot.random(3), np.array([0.3, 0.2, 0.5])

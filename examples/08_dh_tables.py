@@ -31,8 +31,12 @@ def two_link_arm() -> None:
     m1, m2, l1, l2, g = sympy.symbols("m1 m2 l1 l2 g", positive=True)
     q1, q2 = sympy.symbols("q1 q2")
     rows = [
-        pliant.DHRow(name="shoulder", mass=m1, com=(l1 / 2, 0, 0), inertia=(0, m1 * l1**2 / 12, m1 * l1**2 / 12)),
-        pliant.DHRow(name="elbow", a=l1, mass=m2, com=(l2 / 2, 0, 0), inertia=(0, m2 * l2**2 / 12, m2 * l2**2 / 12)),
+        pliant.formats.DHRow(
+            name="shoulder", mass=m1, com=(l1 / 2, 0, 0), inertia=(0, m1 * l1**2 / 12, m1 * l1**2 / 12)
+        ),
+        pliant.formats.DHRow(
+            name="elbow", a=l1, mass=m2, com=(l2 / 2, 0, 0), inertia=(0, m2 * l2**2 / 12, m2 * l2**2 / 12)
+        ),
     ]
     arm = pliant.from_dh(rows, name="arm", tool=((l2, 0, 0), (0, 0, 0)), gravity=(0, -g, 0))
     M = pliant.mass_matrix(arm, [q1, q2])
@@ -68,7 +72,7 @@ def _of_sum(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def back_to_a_table() -> None:
     title("3. And back: the table of a robot from a file")
     robot = pliant.load("arm7")
-    table = pliant.to_dh(robot)
+    table = pliant.formats.to_dh(robot)
     print(table)
     back = pliant.from_dh(table)
     q = robot.random(2, batch=100)
@@ -87,7 +91,7 @@ def rounded_file() -> None:
     builder.joint("first", "revolute", "world", "upper")
     builder.joint("second", "revolute", "upper", "lower", (0.5, 0, 0.1), (0, 3.14159, 0))
     robot = builder.build()
-    print(f"{pliant.to_dh(robot)}\nwith tolerance=1e-4:\n{pliant.to_dh(robot, tolerance=1e-4)}")
+    print(f"{pliant.formats.to_dh(robot)}\nwith tolerance=1e-4:\n{pliant.formats.to_dh(robot, tolerance=1e-4)}")
 
 
 def hopper() -> None:

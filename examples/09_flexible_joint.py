@@ -54,14 +54,14 @@ def joint(stiffness: Any = None, damping: Any = 0, inertia: Any = 0, **motor: An
 # ---- 1
 
 
-def frequency_response() -> dict[str, pliant.Bode]:
+def frequency_response() -> dict[str, pliant.analysis.Bode]:
     title("1. Shaken by its motor: 120 robots, each at a frequency of its own, in one call")
     damping = 0.2
     frequencies = np.geomspace(1, 300, 120)
     robot = joint(STIFFNESS, damping)
     sides = {"motor": "motor_velocity.knee", "link": "link_velocity.knee"}
-    shaken = pliant.bode(robot, frequencies, outputs=list(sides.values()), method="simulation", settle=12)
-    linear = pliant.bode(robot, np.geomspace(1, 300, 2000), outputs=list(sides.values()))
+    shaken = pliant.analysis.bode(robot, frequencies, outputs=list(sides.values()), method="simulation", settle=12)
+    linear = pliant.analysis.bode(robot, np.geomspace(1, 300, 2000), outputs=list(sides.values()))
     found = {side: shaken.response[output] for side, output in sides.items()}
     by_hand = {side: np.array([transfer(side, w, damping) for w in frequencies]) for side in sides}
 
@@ -166,11 +166,11 @@ def untransposed(robot: pliant.Robot, q: np.ndarray, stiffness: tuple[float, ...
         torque = list(robot.chart_rate([*w, 0], [*pull, 0]))
         return pliant.forward_dynamics.algorithm(robot, q, v, torque)
 
-    solution = pliant.DenseSolver(robot, acceleration)(q, np.zeros(robot.nv), 10.0)
-    assert isinstance(solution, pliant.DenseSolution)
+    solution = pliant.integrators.DenseSolver(robot, acceleration)(q, np.zeros(robot.nv), 10.0)
+    assert isinstance(solution, pliant.integrators.DenseSolution)
     states = [solution(t) for t in np.linspace(0, 10, 501)]
     turned = np.array([robot.difference(robot.neutral(), q)[:3] for q, _ in states])
-    kinetic = np.array([float(pliant.kinetic_energy(robot, q, v)) for q, v in states])
+    kinetic = np.array([float(pliant.dynamics.kinetic_energy(robot, q, v)) for q, v in states])
     return kinetic + (turned**2 @ np.array(stiffness)) / 2
 
 

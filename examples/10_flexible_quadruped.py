@@ -36,10 +36,10 @@ def main() -> None:
 
 def foot(phase: Any) -> list[Any]:
     """Hip roll, hip pitch and knee that bring a foot to its place: on the ground for half of the period."""
-    x = STRIDE / 2 * pliant.cos(phase)
-    z = -HEIGHT + LIFT * pliant.maximum(0, -pliant.sin(phase))
-    bend = pliant.acos(pliant.sqrt(x * x + z * z) / (2 * LEG))
-    return [0, pliant.atan2(-x, -z) + bend, -2 * bend]
+    x = STRIDE / 2 * pliant.math.cos(phase)
+    z = -HEIGHT + LIFT * pliant.math.maximum(0, -pliant.math.sin(phase))
+    bend = pliant.math.acos(pliant.math.sqrt(x * x + z * z) / (2 * LEG))
+    return [0, pliant.math.atan2(-x, -z) + bend, -2 * bend]
 
 
 def gait(t: Any, q: Any, v: Any) -> list[Any]:
@@ -47,7 +47,7 @@ def gait(t: Any, q: Any, v: Any) -> list[Any]:
     phase = 2 * math.pi * (t - 1) / PERIOD
     trot = [*foot(phase), *foot(phase + math.pi), *foot(phase + math.pi), *foot(phase)]
     stance = foot(math.pi / 2) * 4
-    return [pliant.select(t < 1, a, b) for a, b in zip(stance, trot, strict=True)]
+    return [pliant.math.select(t < 1, a, b) for a, b in zip(stance, trot, strict=True)]
 
 
 def stand_and_trot(name: str, robot: pliant.Robot, rigid: pliant.Robot) -> float:

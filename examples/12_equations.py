@@ -62,7 +62,7 @@ def series_elastic_joint() -> pliant.Robot:
     return robot.with_flexibility("knee", stiffness=k, damping=nu)
 
 
-def textbook_robots() -> dict[str, pliant.Equations]:
+def textbook_robots() -> dict[str, pliant.symbolic.Equations]:
     title("1. Robots of the textbooks, in symbols, by three methods")
     springs = {"knee_flexibility": "x1", "knee": "x2"}
     robots = [(pendulum(), None), (cart_pole(), None), (two_link_arm(), None), (series_elastic_joint(), springs)]
@@ -79,7 +79,7 @@ def textbook_robots() -> dict[str, pliant.Equations]:
 
 def hopping_robot() -> None:
     title("2. A hopping robot in flight: six degrees of freedom, from its Denavit-Hartenberg table")
-    eq = pliant.equations(pliant.hopper_flight(symbols=True))
+    eq = pliant.equations(pliant.catalogue.hopper_flight(symbols=True))
     for entry in range(4):
         print(f"M1{entry + 1} = " + eq.written(eq.M[0, entry], 90).replace("\n", "\n      "))
 

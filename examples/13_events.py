@@ -28,7 +28,7 @@ def bounce() -> None:
     e, height = 0.8, 1.0
     builder = pliant.RobotBuilder("ball").body("ball", mass=1, inertia=(0.004, 0, 0, 0.004, 0, 0.004))
     ball = builder.build(base="free").with_contact("ball", radius=0.1)
-    sim = pliant.HybridSimulation(ball, ground=pliant.flat(), restitution=e)
+    sim = pliant.EventSimulation(ball, ground=pliant.flat(), restitution=e)
     sim.reset(q=[0, 0, height + 0.1, 0, 0, 0, 1])
     log = sim.run(5.0)
     for event in log.events[:3]:
@@ -51,7 +51,7 @@ def walk() -> None:
         builder.body(side, 5, (0, 0, -0.5), nothing).frame(f"{side}_foot", side, (0, 0, -1))
         builder.joint(f"{side}_hip", "revolute", "hip", side, axis=(0, 1, 0))
     robot = builder.build().with_contacts("left_foot", "right_foot")
-    sim = pliant.HybridSimulation(robot, ground=pliant.slope(-SLOPE), friction=2, when=is_ahead)
+    sim = pliant.EventSimulation(robot, ground=pliant.slope(-SLOPE), friction=2, when=is_ahead)
     stance, rate = SLOPE - 0.27, 1.1
     hip = math.sin(stance), math.cos(stance)
     sim.reset(q=[*hip, stance, SLOPE + 0.27], v=[rate * hip[1], -rate * hip[0], rate, 0.4])
@@ -76,7 +76,7 @@ def is_ahead(name: str, t: float, q: np.ndarray, v: np.ndarray) -> bool:
 def hop() -> None:
     title("3. A hopping robot under control, sampled at 1 kHz")
     robot = pliant.load("hopper")
-    sim = pliant.HybridSimulation(robot, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8)
+    sim = pliant.EventSimulation(robot, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8)
     sim.reset(q=[0, 0, 0.83, 0, 0, 0, 1, 0, 0, 0, 0])
     log = sim.run(1.2, controller=pliant.control.raibert(robot), commands=[0.5, 0, 0.2], period=1e-3)
     for event in log.events[:4]:

@@ -31,7 +31,7 @@ def title(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def column(comparison: pliant.ContactComparison, method: str, name: str) -> np.ndarray:
+def column(comparison: pliant.analysis.ContactComparison, method: str, name: str) -> np.ndarray:
     return np.array([getattr(row, name) for row in comparison.of(method)])
 
 
@@ -48,9 +48,9 @@ def make_ball() -> pliant.Robot:
 # ---- 1
 
 
-def drop() -> pliant.ContactComparison:
+def drop() -> pliant.analysis.ContactComparison:
     title("1. A ball of 1 kg falls 0.2 m and stays where it lands")
-    found = pliant.compare_contacts(make_ball(), q=[0, 0, 0.3, 0, 0, 0, 1], duration=0.5)
+    found = pliant.analysis.compare_contacts(make_ball(), q=[0, 0, 0.3, 0, 0, 0, 1], duration=0.5)
     print(found)
     order = slope(column(found, "rigid", "setting"), column(found, "rigid", "error"))
     stiffness, smooth = (column(found, "compliant, adaptive", name) for name in ("setting", "error"))
@@ -75,9 +75,9 @@ def drop() -> pliant.ContactComparison:
 # ---- 2
 
 
-def bounce() -> pliant.ContactComparison:
+def bounce() -> pliant.analysis.ContactComparison:
     title("2. It bounces, with restitution 0.6: springs that are too stiff for the steps swallow the bounce")
-    found = pliant.compare_contacts(
+    found = pliant.analysis.compare_contacts(
         make_ball(), q=[0, 0, 0.3, 0, 0, 0, 1], duration=0.5, restitution=0.6, friction=0,
         stiffness=(1e4, 1e5, 1e6, 1e7),
     )  # fmt: skip
@@ -94,7 +94,7 @@ def bounce() -> pliant.ContactComparison:
 # ---- 3
 
 
-def stand() -> pliant.ContactComparison:
+def stand() -> pliant.analysis.ContactComparison:
     title("3. A leg on a rail stands on its motors")
     builder = pliant.RobotBuilder("leg")
     builder.body("carriage", mass=2)
@@ -108,7 +108,7 @@ def stand() -> pliant.ContactComparison:
     robot = builder.build().with_motors(control="position", kp=150, kd=4).with_contact("foot", radius=0.02)
     crouch = np.array([0.0, 0.6, -1.2])
     crouch[0] = 0.02 - pliant.frame_pose(robot, crouch, "foot")[2, 3]
-    found = pliant.compare_contacts(robot, q=crouch, u=crouch[1:], duration=0.5, friction=0.8)
+    found = pliant.analysis.compare_contacts(robot, q=crouch, u=crouch[1:], duration=0.5, friction=0.8)
     print(found)
     order = slope(column(found, "rigid", "setting"), column(found, "rigid", "error"))
     stiffness = column(found, "compliant", "setting")
@@ -125,10 +125,10 @@ def stand() -> pliant.ContactComparison:
 # ---- 4
 
 
-def hop() -> pliant.ContactComparison:
+def hop() -> pliant.analysis.ContactComparison:
     title("4. The hopper hops for 2 s at 0.3 m/s, its controller asked every 2 ms")
     robot = pliant.load("hopper")
-    found = pliant.compare_contacts(
+    found = pliant.analysis.compare_contacts(
         robot, q=[0, 0, 0.83, 0, 0, 0, 1, 0, 0, 0, 0], duration=2.0, friction=0.8, slip_speed=1e-2,
         controller=pliant.control.raibert(robot), commands=[0.3, 0, 0.2], period=2e-3, dt=1e-4,
         rigid_dt=[2e-3, 1e-3, 5e-4, 2e-4, 1e-4], stiffness=(1e4, 1e5, 1e6, 1e7),
@@ -144,7 +144,7 @@ def hop() -> pliant.ContactComparison:
     return found
 
 
-def draw(path: Path, comparison: pliant.ContactComparison) -> None:
+def draw(path: Path, comparison: pliant.analysis.ContactComparison) -> None:
     import matplotlib as mpl
 
     mpl.use("svg")

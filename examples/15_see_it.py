@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--figures", metavar="DIRECTORY", help="draw the figures of the documentation there")
     given = parser.parse_args()
     log = hop()
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     print(ledger)
     assert ledger.error is not None
     share = abs(ledger.error).max() / ledger.work["motors"][-1]
@@ -76,7 +76,7 @@ def draw_figures(log: pliant.Log, folder: Path) -> None:
     ball = pliant.RobotBuilder("ball")
     ball.body("ball", mass=1, inertia=(0.004, 0, 0, 0.004, 0, 0.004))
     ball.joint("height", "prismatic", "world", "ball", axis=(0, 0, 1))
-    sim = pliant.HybridSimulation(ball.build().with_contact("ball", radius=0.1), ground=pliant.flat(), restitution=0.7)
+    sim = pliant.EventSimulation(ball.build().with_contact("ball", radius=0.1), ground=pliant.flat(), restitution=0.7)
     sim.reset(q=[1.0])
     sim.run(2.0, every=2e-3, power=True).plot_phase("height", path=folder / "see_phase.svg")
     quadruped = pliant.load("quadruped")

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
-from random_robots import State, robots, state_of, turns
 
 import pliant
 from pliant.robot import Robot, RobotBuilder
+from random_robots import State, robots, state_of, turns
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -59,8 +59,8 @@ def case_of(robot: Robot, state: State, contacts: Any, axes: str = "world") -> C
         state,
         np.array(pliant.mass_matrix.algorithm(robot, q), float),
         np.array(pliant.bias_forces.algorithm(robot, q, v), float),
-        np.array(pliant.contact_jacobian.algorithm(robot, q, **options), float),
-        np.array(pliant.contact_bias.algorithm(robot, q, v, **options), float),
+        np.array(pliant.constrained.contact_jacobian.algorithm(robot, q, **options), float),
+        np.array(pliant.constrained.contact_bias.algorithm(robot, q, v, **options), float),
     )
 
 

@@ -11,7 +11,7 @@ from pliant.robot import Robot
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "series_elastic.toml"
-SHIPPED = Path(pliant.__file__).parent / "robots"
+SHIPPED = Path(pliant.__file__).parent / "catalogue" / "urdf"
 QUADRUPED = pliant.load("quadruped")
 
 # writes a side file, with the text and the name that it is given
@@ -28,7 +28,7 @@ def assert_same(a: Robot, b: Robot) -> None:
 def refused(path: Path, robot: Robot | None, *words: str, line: int | None = None) -> str:
     """The message of the error that the file meets: it starts with the file and line, and has these words."""
     with pytest.raises(RobotError) as caught:
-        pliant.load(path) if robot is None else pliant.read_side_file(robot, path)
+        pliant.load(path) if robot is None else pliant.catalogue.read_side_file(robot, path)
     message = str(caught.value)
     assert message.startswith(f"{path}:{line}: " if line else f"{path}: "), message
     for word in words:

@@ -23,7 +23,8 @@ import pytest
 
 import pliant
 from pliant.cli import main
-from pliant.view import video, viewer
+from pliant.render import video
+from pliant.viewer import viewer
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(p.relative_to(ROOT).as_posix() for p in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

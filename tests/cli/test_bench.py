@@ -49,7 +49,7 @@ def test_an_unknown_robot(program) -> None:
 
 def test_peers_have_the_same_robot_or_none() -> None:
     """Checked by their mass matrices; a robot that was changed is another one."""
-    path = Path(pliant.__file__).parent / "robots" / "quadruped.urdf"
+    path = Path(pliant.__file__).parent / "catalogue" / "urdf" / "quadruped.urdf"
     robot = pliant.load("quadruped")
     assert pinocchio_model(robot, path).nv == mujoco_model(robot, 1e-3, 0.7).nv == 18
     heavier = robot.with_armature("lf_knee", 0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.cli.starting import contact_centers, placed, reach, row, scattered, swung, within_limits
+from pliant.catalogue.starting import contact_centers, placed, reach, row, scattered, swung, within_limits
 from pliant.errors import PliantError
 
 HOPPER = pliant.load("hopper")

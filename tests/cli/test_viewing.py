@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.view import viewer
+from pliant.viewer import viewer
 
 
 @pytest.fixture(scope="module")

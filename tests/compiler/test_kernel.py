@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from native_code import same_bits
 
+from native_code import same_bits
 from pliant.compiler import Kernel, doorway, kernel_from_function
 from pliant.errors import KernelError, TraceError
 from pliant.scalar import atan2, cos, exp, select, sin, sqrt
@@ -338,7 +338,7 @@ def test_errors_of_out_for_several_results(out, message: str) -> None:
     (lambda x: "text", "cannot use 'text'"),
     (lambda x: [x, [x, x]], "a list with parts of different shapes"),
     (lambda x: math.sin(x), "has no number while tracing"),
-    (lambda x: x if x > 0 else 0, "use pliant.select"),
+    (lambda x: x if x > 0 else 0, "use pliant.math.select"),
 ])  # fmt: skip
 def test_functions_that_cannot_be_traced(function: Callable, message: str) -> None:
     with pytest.raises(TraceError, match=message):

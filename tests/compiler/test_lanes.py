@@ -4,8 +4,8 @@ import ctypes
 
 import numpy as np
 import pytest
-from native_code import WIDTHS
 
+from native_code import WIDTHS
 from pliant.compiler import native
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.lanes import pack_function, unpack_function

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from native_code import WIDTHS, Native, same_bits, straight
 
+from native_code import WIDTHS, Native, same_bits, straight
 from pliant.compiler import Block, Kernel, Loop, Program, kernel_from_function
 from pliant.compiler.kernel import content
 from pliant.scalar import Expr, Graph, Table, lookup, sin

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_code import WIDTHS, Native, same_bits, straight
-from random_graphs import ARITHMETIC, CONDITIONAL, ELEMENTARY, RandomGraph, execute, graphs
 
+from native_code import WIDTHS, Native, same_bits, straight
 from pliant.compiler import native
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.lower import cut, lower
@@ -16,6 +15,7 @@ from pliant.scalar import Expr, Graph, atan2, cos, exp, log, select, sin, sqrt
 from pliant.scalar.grad import jacobian
 from pliant.scalar.interp import interpret, nodes_of
 from pliant.scalar.ops import TABLE
+from random_graphs import ARITHMETIC, CONDITIONAL, ELEMENTARY, RandomGraph, execute, graphs
 
 EPS = {"float64": 2.0**-53, "float32": 2.0**-24}
 numbers = st.one_of(

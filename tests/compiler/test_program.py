@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_code import Native, same_bits
 
+from native_code import Native, same_bits
 from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.compiler.program import TracedBlock
 from pliant.errors import KernelError, TraceError
@@ -484,7 +484,7 @@ def test_bad_programs_are_refused(make, message: str) -> None:
     (lambda x: ([1], [2]), r"a block writes \['y'\] but its function returned 2 values"),
     (lambda x: [1, 2], "a block writes 2 scalars to 'y', which has 1"),
     (lambda x: ["a"], "cannot use 'a' of type str"),
-    (lambda x: [1 if x[0] > 0 else 2], "use pliant.select"),
+    (lambda x: [1 if x[0] > 0 else 2], "use pliant.math.select"),
 ])  # fmt: skip
 def test_bad_blocks_are_refused(function, message: str) -> None:
     program = Program({"x": 1, "y": 1}, ("x",), ("y",), (Block(function, ("x",), ("y",)),))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_code import WIDTHS, Native, same_bits
 
+from native_code import WIDTHS, Native, same_bits
 from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import TraceError
 from pliant.scalar import select, sin

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native_code import Native, same_bits
 
+from native_code import Native, same_bits
 from pliant.compiler import Loop
 from pliant.compiler.program import Program
 from pliant.compiler.stages import Stages

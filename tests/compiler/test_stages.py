@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from native_code import Native
 
+from native_code import Native
 from pliant.compiler import Kernel
 from pliant.compiler.program import Program
 from pliant.compiler.stages import Stages

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from native_code import same_bits
 
+from native_code import same_bits
 from pliant.compiler import Block, Kernel, Loop, Program, kernel_from_function
 from pliant.scalar import sin
 

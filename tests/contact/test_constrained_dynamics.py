@@ -4,29 +4,32 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import sympy
-from held_robots import CORNERS, Case, box, case_of, cases, pin_constraints
 from hypothesis import given, settings
+
+import pliant
+from held_robots import CORNERS, Case, box, case_of, cases, pin_constraints
+from pliant.constrained.gauss import least_motion
+from pliant.robot import Planar
 from random_robots import State, close, pinocchio_model, robot_of, state_of
 from real_robots import PATHS, Pair
 from symbolic_robots import g, l, m, pendulum, two_link_arm
-
-import pliant
-from pliant.contact.gauss import least_motion
-from pliant.robot import Planar
 
 FEET = ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT")
 
 
 def projected(case: Case) -> np.ndarray:
     """M^-1 (N (tau - h) - J^T Lambda Jdot v), with the N of the library."""
-    N = case.run(pliant.force_projector, "q")
-    Lambda = case.run(pliant.contact_inertia, "q")
+    N = case.run(pliant.constrained.force_projector, "q")
+    Lambda = case.run(pliant.constrained.contact_inertia, "q")
     force = N @ (case.state.tau - case.h) - case.J.T @ Lambda @ case.bias
     return np.linalg.solve(case.M, force)
 
 
 def by_aghili(case: Case) -> np.ndarray:
-    M_c, P = case.run(pliant.constraint_inertia, "q"), case.run(pliant.orthogonal_projector, "q")
+    M_c, P = (
+        case.run(pliant.constrained.constraint_inertia, "q"),
+        case.run(pliant.constrained.orthogonal_projector, "q"),
+    )
     return np.linalg.solve(M_c, P @ (case.state.tau - case.h) - np.linalg.pinv(case.J) @ case.bias)
 
 
@@ -43,7 +46,7 @@ def nearest(case: Case) -> tuple[np.ndarray, np.ndarray]:
 @settings(max_examples=60)
 def test_five_roads_to_one_acceleration(case: Case) -> None:
     """KKT, elimination, projector, Aghili's projector and Gauss's principle agree."""
-    found = case.run(pliant.constrained_dynamics, "q", "v", "tau")
+    found = case.run(pliant.constrained.constrained_dynamics, "q", "v", "tau")
     rows, n = case.J.shape
     kkt = np.block([[case.M, -case.J.T], [case.J, np.zeros((rows, rows))]])
     solution = np.linalg.solve(kkt, np.concatenate([case.state.tau - case.h, -case.bias]))
@@ -53,7 +56,7 @@ def test_five_roads_to_one_acceleration(case: Case) -> None:
     close(found.vd, vd, 1e-9)
     close(found.f, f, 1e-9)
     close(projected(case), vd, 1e-9)
-    close(case.run(pliant.aghili_acceleration, "q", "v", "tau"), vd, 1e-9)
+    close(case.run(pliant.constrained.aghili_acceleration, "q", "v", "tau"), vd, 1e-9)
     close(by_aghili(case), vd, 1e-9)
     y, forces = nearest(case)
     close(np.linalg.solve(case.M, case.state.tau - case.h) + y, vd, 1e-9)
@@ -64,7 +67,7 @@ def test_five_roads_to_one_acceleration(case: Case) -> None:
 @settings(max_examples=60)
 def test_any_rank_holds_what_can_be_held(case: Case) -> None:
     """M vd + h = tau + J^T f, and J vd + Jdot v as small as can be; forces of least norm."""
-    found = case.run(pliant.constrained_dynamics, "q", "v", "tau")
+    found = case.run(pliant.constrained.constrained_dynamics, "q", "v", "tau")
     close(case.M @ found.vd + case.h, case.state.tau + case.J.T @ found.f, 1e-8)
     assert found.rank == case.rank
     # what is left is across all that forces can do: G r = 0
@@ -86,14 +89,14 @@ def test_random_trees_as_in_pinocchio(reference: str) -> None:
         model = pinocchio_model(robot)
         data = model.createData()
         # with contacts at rest, axes that turn make no difference to what Pinocchio calls local
-        v = pliant.impact_velocity.algorithm(robot, state.q.tolist(), state.v.tolist(), contacts=contacts)
+        v = pliant.constrained.impact_velocity.algorithm(robot, state.q.tolist(), state.v.tolist(), contacts=contacts)
         v = np.array(v, float)
         frame = {"world": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL}[reference]
         models, datas = pin_constraints(model, contacts, frame)
         pin.initConstraintDynamics(model, data, models, datas)
         vd = pin.constraintDynamics(model, data, state.q, v, state.tau, models, datas)
         case = case_of(robot, State(state.q, v, state.vd, state.tau), contacts, reference)
-        found = case.run(pliant.constrained_dynamics, "q", "v", "tau")
+        found = case.run(pliant.constrained.constrained_dynamics, "q", "v", "tau")
         assert found.rank == 6
         close(found.vd, vd, 1e-8)
         close(found.f, data.lambda_c, 1e-8)
@@ -102,7 +105,7 @@ def test_random_trees_as_in_pinocchio(reference: str) -> None:
 @pytest.fixture(scope="module")
 def anymal():
     path = next(p for p in PATHS.values() if "anymal_b_simple" in str(p))
-    return pliant.load_urdf(path, base="free"), pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+    return pliant.formats.load_urdf(path, base="free"), pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
 
 
 def test_anymal_on_four_feet_as_in_pinocchio(anymal) -> None:
@@ -113,7 +116,7 @@ def test_anymal_on_four_feet_as_in_pinocchio(anymal) -> None:
     v, tau = rng.standard_normal((2, 64, robot.nv))
     models, datas = pin_constraints(model, FEET, pin.LOCAL_WORLD_ALIGNED)
     pin.initConstraintDynamics(model, data, models, datas)
-    found = pliant.constrained_dynamics(robot, q, v, tau, contacts=FEET)
+    found = pliant.constrained.constrained_dynamics(robot, q, v, tau, contacts=FEET)
     for k in range(64):
         vd = pin.constraintDynamics(model, data, q[k], v[k], tau[k], models, datas)
         close(found.vd[k], vd, 1e-8)
@@ -133,17 +136,17 @@ def test_other_robots_as_in_pinocchio(name: str, frames: tuple[str, ...]) -> Non
     base = "fixed" if "panda" in name else "free"
     root = [pin.JointModelFreeFlyer()] if base == "free" else []
     model = pin.buildModelFromUrdf(str(PATHS[name]), *root)
-    pair = Pair(pliant.load_urdf(PATHS[name], base=base), model, seed=1)
+    pair = Pair(pliant.formats.load_urdf(PATHS[name], base=base), model, seed=1)
     models, datas = pin_constraints(model, frames, pin.LOCAL_WORLD_ALIGNED)
     pin.initConstraintDynamics(model, pair.data, models, datas)
     vd = pin.constraintDynamics(model, pair.data, pair.q, pair.v, pair.tau, models, datas).copy()
     force = pair.data.lambda_c.copy()
     q, v, _, tau = pair.ours
-    found = pliant.constrained_dynamics.algorithm(pair.robot, q, v, tau, contacts=frames)
+    found = pliant.constrained.constrained_dynamics.algorithm(pair.robot, q, v, tau, contacts=frames)
     close(found.vd, vd, 1e-8)
     close(found.f, force, 1e-8)
     after = pin.impulseDynamics(model, pair.data, pair.q, pair.v, models, datas)
-    close(pliant.impact_velocity.algorithm(pair.robot, q, v, contacts=frames), after, 1e-8)
+    close(pliant.constrained.impact_velocity.algorithm(pair.robot, q, v, contacts=frames), after, 1e-8)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -156,7 +159,7 @@ def test_loops_and_contacts_together(seed: int) -> None:
     )
     robot = robot.with_closure("weld", "frame4", "frame1", name="weld")
     case = case_of(robot, state_of(robot, seed), ("pin", "rod", ("frame3", "xz"), "weld"))
-    found = case.run(pliant.constrained_dynamics, "q", "v", "tau")
+    found = case.run(pliant.constrained.constrained_dynamics, "q", "v", "tau")
     f = np.linalg.solve(case.G, -case.J @ np.linalg.solve(case.M, case.state.tau - case.h) - case.bias)
     assert found.rank == len(case.J) == 12
     # G has conditions up to 1e5 here
@@ -168,7 +171,7 @@ def test_what_is_not_a_number_shows() -> None:
     robot = box()
     q = np.stack([robot.neutral()] * 2)
     q[1, 3] = np.nan
-    found = pliant.constrained_dynamics(robot, q, np.zeros(6), np.zeros(6), contacts=CORNERS)
+    found = pliant.constrained.constrained_dynamics(robot, q, np.zeros(6), np.zeros(6), contacts=CORNERS)
     assert np.isfinite(found.vd[0]).all() and np.isnan(found.vd[1]).all() and np.isnan(found.f[1]).all()
 
 
@@ -178,12 +181,12 @@ def test_a_batch_is_robots_one_by_one() -> None:
     q = robot.random(rng, batch=6)
     v, tau = rng.standard_normal((2, 6, 6))
     for contacts in (("c0", ("c1", "z")), CORNERS):
-        many = pliant.constrained_dynamics(robot, q, v, tau, contacts=contacts)
+        many = pliant.constrained.constrained_dynamics(robot, q, v, tau, contacts=contacts)
         for k in range(6):
-            one = pliant.constrained_dynamics(robot, q[k], v[k], tau[k], contacts=contacts)
+            one = pliant.constrained.constrained_dynamics(robot, q[k], v[k], tau[k], contacts=contacts)
             for a, b in zip(one, many, strict=True):
                 np.testing.assert_array_equal(a, b[k])
-            reference = pliant.constrained_dynamics.algorithm(
+            reference = pliant.constrained.constrained_dynamics.algorithm(
                 robot, q[k].tolist(), v[k].tolist(), tau[k].tolist(), contacts=contacts
             )
             close(one.vd, reference.vd, 1e-9)
@@ -194,7 +197,7 @@ def test_a_box_on_four_corners_shares_its_weight() -> None:
     """Twelve rows of rank six: each corner bears a quarter, and none pushes sideways, which is the least norm."""
     robot = box()
     zero = np.zeros(6)
-    found = pliant.constrained_dynamics(robot, robot.neutral(), zero, zero, contacts=CORNERS)
+    found = pliant.constrained.constrained_dynamics(robot, robot.neutral(), zero, zero, contacts=CORNERS)
     assert found.rank == 6
     np.testing.assert_allclose(found.vd, 0, atol=1e-12)
     np.testing.assert_allclose(found.f.reshape(4, 3), [[0, 0, 2 * 9.81 / 4]] * 4, atol=1e-11)
@@ -205,11 +208,11 @@ def test_no_orientation_of_the_box_fools_the_rank() -> None:
     robot = box()
     rng = np.random.default_rng(4)
     q, tau = robot.random(rng, batch=20_000), rng.standard_normal((20_000, 6))
-    found = pliant.constrained_dynamics(robot, q, np.zeros_like(tau), tau, contacts=CORNERS)
+    found = pliant.constrained.constrained_dynamics(robot, q, np.zeros_like(tau), tau, contacts=CORNERS)
     np.testing.assert_array_equal(found.rank, 6)
     np.testing.assert_allclose(found.vd, 0, atol=1e-11)
     # the forces carry the load, and none of them works against the others
-    J = pliant.contact_jacobian(robot, q, contacts=CORNERS)
+    J = pliant.constrained.contact_jacobian(robot, q, contacts=CORNERS)
     load = tau - pliant.bias_forces(robot, q, np.zeros_like(tau))
     np.testing.assert_allclose(np.einsum("krd,kr->kd", J, found.f), -load, atol=1e-11)
     least = np.linalg.solve(np.einsum("krd,kre->kde", J, J), -load[..., None])
@@ -220,20 +223,24 @@ def test_ranks_differ_from_robot_to_robot() -> None:
     """A double pendulum that is stretched cannot be pulled along; bent, it can."""
     robot = pliant.load("two_link_arm")
     q = np.array([[0.3, 0.0], [0.3, 0.8], [-1.0, 0.0], [0.1, -2.0]])
-    rank = pliant.contact_rank(robot, q, contacts=(("hand", "xz"),))
+    rank = pliant.constrained.contact_rank(robot, q, contacts=(("hand", "xz"),))
     np.testing.assert_array_equal(rank, [1, 2, 1, 2])
-    found = pliant.constrained_dynamics(robot, q, np.zeros((4, 2)), np.zeros((4, 2)), contacts=(("hand", "xz"),))
+    found = pliant.constrained.constrained_dynamics(
+        robot, q, np.zeros((4, 2)), np.zeros((4, 2)), contacts=(("hand", "xz"),)
+    )
     np.testing.assert_array_equal(found.rank, rank)
-    J = pliant.contact_jacobian(robot, q, contacts=(("hand", "xz"),))
+    J = pliant.constrained.contact_jacobian(robot, q, contacts=(("hand", "xz"),))
     np.testing.assert_allclose(np.einsum("krd,kd->kr", J, found.vd), 0, atol=1e-9)
 
 
 def test_directions_that_cannot_move_at_all_get_no_force() -> None:
     """A planar arm does not move along y: that row is zero, and so is its force."""
     robot = pliant.load("two_link_arm")
-    found = pliant.constrained_dynamics(robot, np.array([0.3, 0.8]), np.zeros(2), np.ones(2), contacts=("hand",))
+    found = pliant.constrained.constrained_dynamics(
+        robot, np.array([0.3, 0.8]), np.zeros(2), np.ones(2), contacts=("hand",)
+    )
     assert found.rank == 2 and found.f[1] == 0
-    plain = pliant.constrained_dynamics(
+    plain = pliant.constrained.constrained_dynamics(
         robot, np.array([0.3, 0.8]), np.zeros(2), np.ones(2), contacts=(("hand", "xz"),)
     )
     np.testing.assert_allclose(found.f[[0, 2]], plain.f, rtol=1e-9)
@@ -251,9 +258,9 @@ def test_rounding_is_no_direction() -> None:
     robot = builder.frame("across", "tray", (0.2, 0.3, 0), tuple(across.tolist())).build()
     state = state_of(robot, 3)
     held = {"contacts": (("across", "z"),), "axes": "local"}
-    J = pliant.contact_jacobian(robot, state.q, **held)
+    J = pliant.constrained.contact_jacobian(robot, state.q, **held)
     assert 0 < abs(J).max() < 1e-15
-    found = pliant.constrained_dynamics(robot, state.q, state.v, state.tau, **held)
+    found = pliant.constrained.constrained_dynamics(robot, state.q, state.v, state.tau, **held)
     assert found.rank == 0 and found.f == 0
     np.testing.assert_allclose(found.vd, pliant.forward_dynamics(robot, state.q, state.v, state.tau), rtol=1e-12)
 
@@ -262,7 +269,7 @@ def test_external_forces_count() -> None:
     robot = box()
     q, v = robot.neutral(), np.zeros(6)
     external = np.array([[0, 0, -10.0, 0, 0, 0]])
-    found = pliant.constrained_dynamics(robot, q, v, v, contacts=CORNERS, external=external)
+    found = pliant.constrained.constrained_dynamics(robot, q, v, v, contacts=CORNERS, external=external)
     np.testing.assert_allclose(found.f.reshape(4, 3)[:, 2], (2 * 9.81 + 10) / 4, rtol=1e-11)
 
 
@@ -271,16 +278,16 @@ def test_a_held_pendulum_in_symbols() -> None:
     robot = pendulum().with_frame("hand", "bob", (0, 0, -l))
     q, v, tau = sympy.symbols("q v tau")
     held = {"contacts": (("hand", "x"),), "tolerance": None}
-    Lambda = pliant.contact_inertia(robot, [q], **held)[0][0]
+    Lambda = pliant.constrained.contact_inertia(robot, [q], **held)[0][0]
     assert sympy.simplify(Lambda - m / sympy.cos(q) ** 2) == 0
-    found = pliant.constrained_dynamics(robot, [q], [v], [tau], **held)
+    found = pliant.constrained.constrained_dynamics(robot, [q], [v], [tau], **held)
     # x = -l sin(q): cos(q) vd = sin(q) v^2, and m l^2 vd + m g l sin(q) = tau - l cos(q) f
     assert sympy.simplify(found.vd[0] - sympy.tan(q) * v**2) == 0
     force = (tau - m * g * l * sympy.sin(q) - m * l**2 * sympy.tan(q) * v**2) / (l * sympy.cos(q))
     assert sympy.simplify(found.f[0] - force) == 0
     assert found.rank == 1
     # with the test of the rank in the formula
-    rank = pliant.contact_rank(robot, [q], contacts=(("hand", "x"),))
+    rank = pliant.constrained.contact_rank(robot, [q], contacts=(("hand", "x"),))
     at = {m: 2, l: 1}
     assert rank.subs({**at, q: 0.3}) == 1 and rank.subs({**at, q: sympy.pi / 2}) == 0
 
@@ -296,9 +303,9 @@ def test_a_held_two_link_arm_in_symbols() -> None:
         return sympy.Matrix(x).subs(at).evalf(50)
 
     held = {"contacts": (("hand", "xz"),)}
-    found = pliant.constrained_dynamics(robot, q, v, tau, **held, tolerance=None)
-    J = digits(pliant.contact_jacobian(robot, q, **held))
-    bias = digits(pliant.contact_bias(robot, q, v, **held))
+    found = pliant.constrained.constrained_dynamics(robot, q, v, tau, **held, tolerance=None)
+    J = digits(pliant.constrained.contact_jacobian(robot, q, **held))
+    bias = digits(pliant.constrained.contact_bias(robot, q, v, **held))
     M, h = digits(pliant.mass_matrix(robot, q)), digits(pliant.bias_forces(robot, q, v))
     vd, f = digits(found.vd), digits(found.f)
     assert max(abs(x) for x in J * vd + bias) < 1e-40
@@ -307,12 +314,12 @@ def test_a_held_two_link_arm_in_symbols() -> None:
 
 def test_kernels_in_float32_know_how_coarse_they_are() -> None:
     robot = box()
-    kernel = pliant.compile(pliant.constrained_dynamics, robot, precision="float32", contacts=CORNERS)
+    kernel = pliant.compile(pliant.constrained.constrained_dynamics, robot, precision="float32", contacts=CORNERS)
     zero = np.zeros(6)
     q = robot.random(np.random.default_rng(3), batch=1000)
     found = kernel(q.astype(np.float32), zero.astype(np.float32), zero.astype(np.float32))
     np.testing.assert_array_equal(found.rank, 6)
-    expected = pliant.constrained_dynamics(robot, q, zero, zero, contacts=CORNERS)
+    expected = pliant.constrained.constrained_dynamics(robot, q, zero, zero, contacts=CORNERS)
     # forces of 5 N, conditions up to 1e2 of 6e-8
     np.testing.assert_allclose(found.f, expected.f, atol=1e-3)
 
@@ -324,7 +331,7 @@ def test_what_is_not_a_number_has_no_rank() -> None:
     q[1, 4] = np.nan
     zero = np.zeros(6)
     for contacts in (("c0",), CORNERS):
-        found = pliant.constrained_dynamics(robot, q, zero, zero, contacts=contacts)
+        found = pliant.constrained.constrained_dynamics(robot, q, zero, zero, contacts=contacts)
         np.testing.assert_array_equal(found.rank, [min(6, 3 * len(contacts)), 0])
         assert np.isnan(found.vd[1]).any() and np.isfinite(found.vd[0]).all()
-        np.testing.assert_array_equal(pliant.contact_rank(robot, q, contacts=contacts), found.rank)
+        np.testing.assert_array_equal(pliant.constrained.contact_rank(robot, q, contacts=contacts), found.rank)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from held_robots import box
 
 import pliant
-from pliant.contact.constraints import constraints_of, row_count
+from held_robots import box
+from pliant.constrained.constraints import constraints_of, row_count
 from pliant.errors import ContactError, KernelError, PliantError
 
 
@@ -39,14 +39,14 @@ def test_names_pairs_and_closures() -> None:
 def test_what_cannot_be_held(contacts, message: str) -> None:
     robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
     with pytest.raises(ContactError) as caught:
-        pliant.contact_jacobian(robot, robot.neutral(), contacts=contacts)
+        pliant.constrained.contact_jacobian(robot, robot.neutral(), contacts=contacts)
     assert message in str(caught.value)
 
 
 def test_a_frame_on_a_fixed_base_does_not_move() -> None:
     robot = pliant.load("two_link_arm")
     with pytest.raises(ContactError, match="contact 'base' of robot 'two_link_arm' does not move"):
-        pliant.contact_inertia(robot, robot.neutral(), contacts=("base",))
+        pliant.constrained.contact_inertia(robot, robot.neutral(), contacts=("base",))
 
 
 def test_a_name_that_means_two_things() -> None:
@@ -59,36 +59,36 @@ def test_shapes_and_options_that_do_not_fit() -> None:
     robot = box()
     q, v = robot.neutral(), np.zeros(6)
     with pytest.raises(KernelError, match="tau"):
-        pliant.constrained_dynamics(robot, q, v, np.zeros(5), contacts=("c1",))
+        pliant.constrained.constrained_dynamics(robot, q, v, np.zeros(5), contacts=("c1",))
     with pytest.raises(PliantError, match="q is None; give an array of shape \\(7,\\)"):
-        pliant.constrained_dynamics(robot, None, v, v, contacts=("c1",))
+        pliant.constrained.constrained_dynamics(robot, None, v, v, contacts=("c1",))
     with pytest.raises(PliantError, match="missing a required argument: 'contacts'"):
-        pliant.constrained_dynamics(robot, q, v, v)
+        pliant.constrained.constrained_dynamics(robot, q, v, v)
     with pytest.raises(PliantError, match="are options"):
-        pliant.contact_rank(robot, q, contacts={"c1"})
+        pliant.constrained.contact_rank(robot, q, contacts={"c1"})
     with pytest.raises(ContactError, match="no axes named 'body'; valid: 'world', 'local'"):
-        pliant.contact_jacobian(robot, q, contacts=("c1",), axes="body")
+        pliant.constrained.contact_jacobian(robot, q, contacts=("c1",), axes="body")
     with pytest.raises(KernelError, match="f"):
-        pliant.contact_wrench(robot, q, np.zeros(4), contacts=("c1",))
+        pliant.constrained.contact_wrench(robot, q, np.zeros(4), contacts=("c1",))
     with pytest.raises(ContactError, match="restitution is 2; above 1"):
-        pliant.impact_velocity(robot, q, v, contacts=("c1",), restitution=2)
+        pliant.constrained.impact_velocity(robot, q, v, contacts=("c1",), restitution=2)
 
 
 def test_lists_are_as_good_as_tuples() -> None:
     robot = box()
     q, rest = robot.random(3), np.zeros(6)
-    expected = pliant.contact_jacobian(robot, q, contacts=("c0", ("c1", "xz ry")))
+    expected = pliant.constrained.contact_jacobian(robot, q, contacts=("c0", ("c1", "xz ry")))
     for contacts in (["c0", ["c1", "xz ry"]], ["c0", ("c1", ["x", "z", "ry"])], ("c0", ("c1", ("xz", "ry")))):
-        np.testing.assert_array_equal(pliant.contact_jacobian(robot, q, contacts=contacts), expected)
-        kernel = pliant.compile(pliant.contact_jacobian, robot, contacts=contacts)
+        np.testing.assert_array_equal(pliant.constrained.contact_jacobian(robot, q, contacts=contacts), expected)
+        kernel = pliant.compile(pliant.constrained.contact_jacobian, robot, contacts=contacts)
         np.testing.assert_array_equal(kernel(q), expected)
-    held = pliant.constrained_dynamics(robot, q, rest, rest, contacts=["c0", "c1"])
+    held = pliant.constrained.constrained_dynamics(robot, q, rest, rest, contacts=["c0", "c1"])
     options = {"contacts": ["c0", "c1"], "normal": [0, 0, 1]}
-    margins = pliant.friction_margins(robot, q, held.f, friction=[0.5, 0.7], **options)
-    again = pliant.friction_margins(robot, q, held.f, friction=(0.5, 0.7), contacts=("c0", "c1"))
+    margins = pliant.constrained.friction_margins(robot, q, held.f, friction=[0.5, 0.7], **options)
+    again = pliant.constrained.friction_margins(robot, q, held.f, friction=(0.5, 0.7), contacts=("c0", "c1"))
     np.testing.assert_array_equal(margins, again)
     with pytest.raises(ContactError, match=r"contact \('c1', \('x', 3\)\) is neither"):
-        pliant.contact_jacobian(robot, q, contacts=[("c1", ["x", 3])])
+        pliant.constrained.contact_jacobian(robot, q, contacts=[("c1", ["x", 3])])
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,10 @@ def test_lists_are_as_good_as_tuples() -> None:
         (1, "tolerance is 1; it is a share, below 1"),
     ],
 )
-@pytest.mark.parametrize("function", [pliant.contact_rank, pliant.orthogonal_projector, pliant.static_torques])
+@pytest.mark.parametrize(
+    "function",
+    [pliant.constrained.contact_rank, pliant.constrained.orthogonal_projector, pliant.constrained.static_torques],
+)
 def test_tolerances_that_are_none(function, tolerance, message: str) -> None:
     robot = box()
     with pytest.raises(ContactError, match=message):

@@ -300,7 +300,7 @@ def branching(depth, rate, slip):
 @pytest.mark.parametrize(
     ("law", "message"),
     [
-        (branching, r"contact law branching: .*pliant\.select"),
+        (branching, r"contact law branching: .*pliant\.math\.select"),
         (lambda d, r, s: (math.exp(d), (0, 0)), r"contact law <lambda>: .*instead of those of math"),
         (lambda d, r: (d, (0, 0)), r"contact law <lambda>: .*law\(depth, rate, \(slip_x, slip_y\)\)"),
         (lambda d, r, x, y: (d, (0, 0)), r"law\(depth, rate, \(slip_x, slip_y\)\)"),

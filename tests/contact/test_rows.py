@@ -4,11 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from random_robots import ALL, robot_of, state_of
 
 import pliant
 from pliant.contact.rows import (
-    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, support_of, tangents_of, turn_columns,
+    dot,
+    eliminated,
+    moved,
+    point_columns,
+    relative,
+    row_matrix,
+    scaled,
+    support_of,
+    tangents_of,
+    turn_columns,
 )  # fmt: skip
 from pliant.contact.solver import factor_record
 from pliant.dynamics.composite_inertia import composite_inertia
@@ -16,6 +24,7 @@ from pliant.dynamics.factor import factorized
 from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Robot
 from pliant.spatial import Vector
+from random_robots import ALL, robot_of, state_of
 
 
 def random_robot(seed: int, *, mimic: bool = False) -> Robot:

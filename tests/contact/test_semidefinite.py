@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.compiler import kernel_from_function
-from pliant.contact.semidefinite import SemidefiniteFactor
+from pliant.constrained.semidefinite import SemidefiniteFactor
 
 
 def matrix_of(rng: np.random.Generator, n: int, rank: int, empty: bool = False) -> np.ndarray:

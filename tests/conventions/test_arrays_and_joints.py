@@ -27,7 +27,8 @@ def test_01_units_are_si() -> None:
 
 
 def test_02_the_robot_comes_first() -> None:
-    functions = [f for f in (getattr(pliant, n) for n in pliant.__all__) if isinstance(f, pliant.RobotFunction)]
+    public = [getattr(module, n) for module in (pliant.dynamics, pliant.constrained) for n in module.__all__]
+    functions = [f for f in public if isinstance(f, pliant.dynamics.RobotFunction)]
     assert len(functions) > 20
     order = ["robot", "q", "v", "vd", "tau", "force", "f", "frame"]
     known = {"reference", "kind", "external"}
@@ -49,7 +50,10 @@ def test_03_the_batch_axis_is_first() -> None:
     tau, M = pliant.inverse_dynamics(robot, q, v, vd), pliant.mass_matrix(robot, q)
     assert tau.shape == (5, 7) and M.shape == (5, 7, 7)
     assert pliant.inverse_dynamics(robot, q[0], v[0], vd[0]).shape == (7,)
-    assert pliant.kinetic_energy(robot, q, v).shape == (5,) and pliant.kinetic_energy(robot, q[0], v[0]).shape == ()
+    assert (
+        pliant.dynamics.kinetic_energy(robot, q, v).shape == (5,)
+        and pliant.dynamics.kinetic_energy(robot, q[0], v[0]).shape == ()
+    )
     for size in (0, 1):
         assert pliant.mass_matrix(robot, q[:size]).shape == (size, 7, 7)
     np.testing.assert_array_equal(pliant.mass_matrix(robot, q[:1]), M[:1])

@@ -91,7 +91,7 @@ def test_36_a_jacobian_times_v_is_the_velocity() -> None:
         assert J.shape == (6, robot.nv)
         np.testing.assert_allclose(J @ v, pliant.frame_velocity(robot, q, v, "tool", reference=reference), atol=TIGHT)
         expected = rate(lambda q, r=reference: pliant.frame_jacobian(robot, q, "tool", reference=r), robot, q, v)
-        Jdot = pliant.frame_jacobian_rate(robot, q, v, "tool", reference=reference)
+        Jdot = pliant.dynamics.frame_jacobian_rate(robot, q, v, "tool", reference=reference)
         np.testing.assert_allclose(Jdot, expected, atol=1e-8)
 
 
@@ -99,11 +99,13 @@ def test_37_accelerations_are_classical() -> None:
     # a point that goes round at 1 rad/s has no spatial acceleration, and a classical one towards the centre
     robot = one_joint("continuous", axis=(0, 0, 1)).with_frame("tip", "rod", (2, 0, 0))
     q, v, vd = np.zeros(1), np.ones(1), np.zeros(1)
-    np.testing.assert_allclose(pliant.frame_acceleration(robot, q, v, vd, "tip"), [-2, 0, 0, 0, 0, 0], atol=TIGHT)
-    spatial = pliant.frame_acceleration(robot, q, v, vd, "tip", kind="spatial")
+    np.testing.assert_allclose(
+        pliant.dynamics.frame_acceleration(robot, q, v, vd, "tip"), [-2, 0, 0, 0, 0, 0], atol=TIGHT
+    )
+    spatial = pliant.dynamics.frame_acceleration(robot, q, v, vd, "tip", kind="spatial")
     np.testing.assert_allclose(spatial, np.zeros(6), atol=TIGHT)
     # gravity is no part of it: a robot held at rest does not accelerate
-    assert not pliant.frame_acceleration(robot, q, 0 * v, vd, "tip").any()
+    assert not pliant.dynamics.frame_acceleration(robot, q, 0 * v, vd, "tip").any()
 
 
 # ---- dynamics
@@ -135,12 +137,12 @@ def test_39_gravity_points_down() -> None:
 
 def test_40_potential_energy_is_zero_level_with_the_origin() -> None:
     robot = one_joint("free")
-    assert pliant.potential_energy(robot, robot.neutral()) == pytest.approx(0, abs=1e-15)
+    assert pliant.dynamics.potential_energy(robot, robot.neutral()) == pytest.approx(0, abs=1e-15)
     raised = robot.neutral() + np.array([0, 0, 2, 0, 0, 0, 0])
-    assert pliant.potential_energy(robot, raised) == pytest.approx(1 * 9.81 * 2)
+    assert pliant.dynamics.potential_energy(robot, raised) == pytest.approx(1 * 9.81 * 2)
     arm = pliant.load("arm7")
     q, *_ = state(arm)
-    gradient = [rate(lambda q: pliant.potential_energy(arm, q), arm, q, unit) for unit in np.eye(arm.nv)]
+    gradient = [rate(lambda q: pliant.dynamics.potential_energy(arm, q), arm, q, unit) for unit in np.eye(arm.nv)]
     np.testing.assert_allclose(gradient, pliant.gravity_forces(arm, q), atol=1e-7)
 
 
@@ -158,7 +160,7 @@ def test_42_rotor_inertia_counts_in_m_and_in_kinetic_energy() -> None:
     q, v, *_ = state(robot)
     M, bare = pliant.mass_matrix(robot, q), pliant.mass_matrix(plain, q)
     np.testing.assert_allclose(M - bare, np.diag([0.3, 100 * 2e-3]), atol=TIGHT)
-    assert pliant.kinetic_energy(robot, q, v) == pytest.approx(v @ M @ v / 2, rel=1e-13)
+    assert pliant.dynamics.kinetic_energy(robot, q, v) == pytest.approx(v @ M @ v / 2, rel=1e-13)
     momenta = (pliant.centroidal_momentum(r, q, v) for r in (robot, plain))
     np.testing.assert_array_equal(*momenta)
 
@@ -179,8 +181,8 @@ def test_44_bodies_that_cannot_move_do_not_count() -> None:
     q = np.zeros(1)
     assert robot.mass == 1001
     np.testing.assert_allclose(pliant.center_of_mass(robot, q), [0.5, 0, 0], atol=TIGHT)
-    assert pliant.potential_energy(robot, q) == pytest.approx(0, abs=TIGHT)
-    assert pliant.centroidal_matrix(robot, q)[:3, 0] == pytest.approx([0, 0.5, 0], abs=TIGHT)
+    assert pliant.dynamics.potential_energy(robot, q) == pytest.approx(0, abs=TIGHT)
+    assert pliant.dynamics.centroidal_matrix(robot, q)[:3, 0] == pytest.approx([0, 0.5, 0], abs=TIGHT)
 
 
 def test_45_tensors_are_given_about_the_centre_of_mass() -> None:
@@ -200,7 +202,9 @@ def test_46_centroidal_momentum_is_about_the_centre_of_mass() -> None:
     robot = pliant.load("quadruped")
     q, v, *_ = state(robot)
     momentum = pliant.centroidal_momentum(robot, q, v)
-    np.testing.assert_allclose(momentum[:3], robot.mass * pliant.center_of_mass_velocity(robot, q, v), atol=1e-12)
+    np.testing.assert_allclose(
+        momentum[:3], robot.mass * pliant.dynamics.center_of_mass_velocity(robot, q, v), atol=1e-12
+    )
     # from the links: linear momentum through the centre of mass, angular about it
     c, angular = pliant.center_of_mass(robot, q), np.zeros(3)
     for name, body in robot.bodies.items():
@@ -212,7 +216,7 @@ def test_46_centroidal_momentum_is_about_the_centre_of_mass() -> None:
     np.testing.assert_allclose(momentum[3:], angular, atol=1e-12)
     # in free flight, gravity is the only external force
     falling = pliant.forward_dynamics(robot, q, v, np.zeros(robot.nv))
-    pull = pliant.centroidal_momentum_rate(robot, q, v, falling)
+    pull = pliant.dynamics.centroidal_momentum_rate(robot, q, v, falling)
     np.testing.assert_allclose(pull, [0, 0, -9.81 * robot.mass, 0, 0, 0], atol=1e-10)
 
 

@@ -10,7 +10,7 @@ import pliant
 from pliant.robot import Mimic
 from stated_conventions import ROD, TIGHT, one_joint, pose
 
-SHIPPED = Path(pliant.__file__).parent / "robots"
+SHIPPED = Path(pliant.__file__).parent / "catalogue" / "urdf"
 
 # ---- joints: order
 

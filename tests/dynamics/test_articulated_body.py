@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_robots import close, robots, seeds, state_of, turns
 
 from pliant.dynamics import bias_forces, forward_dynamics, inverse_dynamics, mass_matrix
 from pliant.dynamics.articulated_body import accelerations
 from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.factor import factorized
 from pliant.robot import Mimic, RobotBuilder
+from random_robots import close, robots, seeds, state_of, turns
 
 CONDITIONED = 1e-8  # roundings times the condition of M, up to 1e6 here
 many = settings(max_examples=100)

@@ -3,14 +3,21 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
 from pliant.dynamics import (
-    center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
-    centroidal_momentum_rate, forward_dynamics, frame_pose, frame_velocity,
+    center_of_mass,
+    center_of_mass_jacobian,
+    center_of_mass_velocity,
+    centroidal_matrix,
+    centroidal_momentum,
+    centroidal_momentum_rate,
+    forward_dynamics,
+    frame_pose,
+    frame_velocity,
 )  # fmt: skip
 from pliant.errors import RobotError
 from pliant.robot import RobotBuilder
+from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
 ROUNDING = 1e-11
 DIFFERENCES = 1e-7  # see random_robots.rate

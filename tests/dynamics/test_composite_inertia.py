@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_robots import close, robots, seeds, state_of, turns
 
 from pliant.dynamics import frame_jacobian, inverse_dynamics, mass_matrix
 from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.robot import RobotBuilder
+from random_robots import close, robots, seeds, state_of, turns
 
 ROUNDING = 1e-11  # of sums over a few links
 many = settings(max_examples=100)

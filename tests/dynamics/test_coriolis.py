@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 from hypothesis import given, settings
-from random_robots import ONE_DOF, close, gradient, rate, robots, seeds, state_of, turns
 
 from pliant.dynamics import bias_forces, coriolis_matrix, gravity_forces, mass_matrix
 from pliant.robot import RobotBuilder
+from random_robots import ONE_DOF, close, gradient, rate, robots, seeds, state_of, turns
 
 ROUNDING = 1e-11
 DIFFERENCES = 1e-7  # see random_robots.rate

@@ -6,14 +6,20 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from hypothesis import given, settings
+
+from pliant.catalogue.library import load
+from pliant.dynamics import (
+    forward_dynamics,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+    jacobian,
+    mass_matrix,
+    mass_matrix_inverse,
+)  # fmt: skip
+from pliant.formats import load_urdf
+from pliant.robot import Robot
 from random_robots import State, close, gradient, robots, seeds, state_of, turns
 from real_robots import FAMILIES, PATHS, Pair
-
-from pliant.dynamics import (
-    forward_dynamics, inverse_dynamics, inverse_dynamics_derivatives, jacobian, mass_matrix, mass_matrix_inverse,
-)  # fmt: skip
-from pliant.formats import load, load_urdf
-from pliant.robot import Robot
 
 DIFFERENCES = 1e-8  # see `random_robots.rate`
 many = settings(max_examples=40)

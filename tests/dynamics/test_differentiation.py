@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_robots import close, gradient, robot_of, robots, seeds, state_of
 
 import pliant
 from pliant.dynamics import (
-    energy, forward_dynamics, frame_jacobian, frame_pose, gravity_forces, inverse_dynamics, jacobian, mass_matrix,
+    energy,
+    forward_dynamics,
+    frame_jacobian,
+    frame_pose,
+    gravity_forces,
+    inverse_dynamics,
+    jacobian,
+    mass_matrix,
     potential_energy,
 )  # fmt: skip
 from pliant.dynamics.differentiation import _chain_rule
@@ -15,6 +21,7 @@ from pliant.dynamics.functions import array_shapes
 from pliant.robot import Robot
 from pliant.scalar import Graph
 from pliant.scalar.interp import interpret
+from random_robots import close, gradient, robot_of, robots, seeds, state_of
 
 
 def chained(function, robot: Robot, values: dict[str, np.ndarray], wrt: str) -> np.ndarray:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_robots import close, robots, seeds, state_of, turns
 
 from pliant.dynamics import center_of_mass, energy, kinetic_energy, mass_matrix, potential_energy
 from pliant.robot import RobotBuilder
+from random_robots import close, robots, seeds, state_of, turns
 
 many = settings(max_examples=100)
 

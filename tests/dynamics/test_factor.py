@@ -2,10 +2,10 @@
 
 import numpy as np
 from hypothesis import given, settings
-from random_robots import close, robots, seeds, state_of
 
 from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.factor import factorized
+from random_robots import close, robots, seeds, state_of
 
 
 @settings(max_examples=100)

@@ -6,15 +6,22 @@ import weakref
 import numpy as np
 import pytest
 import sympy
-from random_robots import robot_of, state_of
 
 import pliant.dynamics as dynamics
+from pliant.catalogue.library import load
 from pliant.dynamics import (
-    RobotFunction, compile, forward_dynamics, frame_jacobian, frame_pose, inverse_dynamics, mass_matrix, robot_function,
+    RobotFunction,
+    compile,
+    forward_dynamics,
+    frame_jacobian,
+    frame_pose,
+    inverse_dynamics,
+    mass_matrix,
+    robot_function,
 )  # fmt: skip
 from pliant.errors import KernelError, PliantError, RobotError
-from pliant.formats import load
 from pliant.robot import Robot, RobotBuilder
+from random_robots import robot_of, state_of
 
 FUNCTIONS = [f for name in dynamics.__all__ if isinstance(f := getattr(dynamics, name), RobotFunction)]
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

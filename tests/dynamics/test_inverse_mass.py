@@ -2,9 +2,9 @@
 
 import numpy as np
 from hypothesis import given, settings
-from random_robots import close, robot_of, robots, seeds, state_of, turns
 
 from pliant.dynamics import mass_matrix, mass_matrix_inverse, mass_matrix_solution
+from random_robots import close, robot_of, robots, seeds, state_of, turns
 
 CONDITIONED = 1e-8  # roundings times the condition of M, up to 1e6 here
 many = settings(max_examples=100)

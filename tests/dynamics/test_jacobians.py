@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
 from pliant.dynamics import frame_acceleration, frame_jacobian, frame_jacobian_rate, frame_velocity
 from pliant.dynamics.kinematics import REFERENCES
 from pliant.errors import PliantError, RobotError
+from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
 ROUNDING = 1e-12
 DIFFERENCES = 1e-7  # see random_robots.rate

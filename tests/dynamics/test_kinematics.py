@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_robots import close, rate, robots, seeds, state_of, turns
 
 from pliant.dynamics import frame_acceleration, frame_pose, frame_velocity
 from pliant.dynamics.kinematics import REFERENCES
 from pliant.errors import PliantError, RobotError
 from pliant.robot import RobotBuilder
 from pliant.spatial import Transform
+from random_robots import close, rate, robots, seeds, state_of, turns
 
 ROUNDING = 1e-12
 DIFFERENCES = 1e-7  # see random_robots.rate

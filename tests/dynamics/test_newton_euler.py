@@ -5,13 +5,19 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_robots import close, gradient, rate, robots, seeds, state_of, turns
 
 from pliant.dynamics import (
-    bias_forces, energy, forward_dynamics, frame_jacobian, gravity_forces, inverse_dynamics, mass_matrix,
+    bias_forces,
+    energy,
+    forward_dynamics,
+    frame_jacobian,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
     potential_energy,
 )  # fmt: skip
 from pliant.robot import RobotBuilder
+from random_robots import close, gradient, rate, robots, seeds, state_of, turns
 
 ROUNDING = 1e-11  # of sums over a few links
 DIFFERENCES = 1e-7  # see random_robots.rate

@@ -8,18 +8,34 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from hypothesis import given, settings
-from random_robots import pinocchio_model, robots, seeds, state_of, turns
-from real_robots import FAMILIES, LEFT_OUT, MIMICS, PATHS, ROBOTS, SINGULAR, Pair
 
 from pliant.dynamics import (
-    bias_forces, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
-    centroidal_momentum, centroidal_momentum_rate, compile, coriolis_matrix, forward_dynamics, frame_acceleration,
-    frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity, gravity_forces, inverse_dynamics, kinetic_energy,
-    mass_matrix, potential_energy,
+    bias_forces,
+    center_of_mass,
+    center_of_mass_jacobian,
+    center_of_mass_velocity,
+    centroidal_matrix,
+    centroidal_momentum,
+    centroidal_momentum_rate,
+    compile,
+    coriolis_matrix,
+    forward_dynamics,
+    frame_acceleration,
+    frame_jacobian,
+    frame_jacobian_rate,
+    frame_pose,
+    frame_velocity,
+    gravity_forces,
+    inverse_dynamics,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
 )  # fmt: skip
 from pliant.errors import RobotError
 from pliant.formats import load_urdf
 from pliant.robot import Robot
+from random_robots import pinocchio_model, robots, seeds, state_of, turns
+from real_robots import FAMILIES, LEFT_OUT, MIMICS, PATHS, ROBOTS, SINGULAR, Pair
 
 REFERENCES = {
     "world": pin.ReferenceFrame.WORLD,

@@ -3,10 +3,10 @@
 import numpy as np
 import sympy
 from hypothesis import given, settings
-from random_robots import close, robots, seeds, state_of, turns
 
 from pliant.dynamics import bias_forces, gravity_forces, mass_matrix, projected_newton_euler
 from pliant.robot import RobotBuilder
+from random_robots import close, robots, seeds, state_of, turns
 
 ROUNDING = 1e-11
 

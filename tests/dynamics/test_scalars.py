@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from random_robots import ALL, State, robot_of, state_of
 
 import pliant.dynamics as dynamics
 from pliant.compiler.tracing import flattened
@@ -16,6 +15,7 @@ from pliant.dynamics import RobotFunction, compile
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph
 from pliant.scalar.interp import interpret
+from random_robots import ALL, State, robot_of, state_of
 
 FUNCTIONS = [f for name in dynamics.__all__ if isinstance(f := getattr(dynamics, name), RobotFunction)]
 ARRAYS = ("q", "v", "vd", "tau", "force")

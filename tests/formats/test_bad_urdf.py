@@ -59,7 +59,7 @@ def test_too_deep_and_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path = tmp_path / "deep.urdf"
     path.write_text('<robot name="r">' + "<a>" * 200 + "</a>" * 200 + "</robot>")
     refused(path, "nested deeper")
-    monkeypatch.setattr("pliant.formats.xml.MAX_BYTES", 100)
+    monkeypatch.setattr("pliant.files.xml.MAX_BYTES", 100)
     refused(path, "larger than")
 
 
@@ -142,7 +142,7 @@ def test_unknown_base(write) -> None:
 def test_mutilated_files_meet_no_other_error(tmp_path: Path) -> None:
     """Whatever is cut out of a file, doubled or overwritten: it loads, or the error is ours."""
     rng = np.random.default_rng(0)
-    source = (Path(pliant.__file__).parent / "robots" / "two_link_arm.urdf").read_bytes()
+    source = (Path(pliant.__file__).parent / "catalogue" / "urdf" / "two_link_arm.urdf").read_bytes()
     words = [
         b"",
         b"0",

@@ -8,13 +8,13 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_robots import close, seeds
 
 import pliant
 from pliant.errors import RobotError
 from pliant.formats.dh_rows import COLUMNS
 from pliant.robot import Limits, Robot
 from pliant.spatial import AxisRotation, MatrixRotation, Transform, Vector, rotation_from_rpy
+from random_robots import close, seeds
 
 # products of a few matrices of entries about one
 ROUNDING = 1e-13
@@ -91,7 +91,9 @@ def test_kinetic_energy_is_that_of_bodies_in_their_frames(seed: int, n: int, con
         w = np.array([spin[1, 2], spin[2, 0], spin[0, 1]])
         energy += row["mass"] * p @ p / 2 + w @ row["inertia"] @ w / 2
     # central differences of second order: h^2 and rounding over h
-    assert pliant.kinetic_energy.algorithm(robot, q.tolist(), v.tolist()) == pytest.approx(energy, rel=1e-8, abs=1e-8)
+    assert pliant.dynamics.kinetic_energy.algorithm(robot, q.tolist(), v.tolist()) == pytest.approx(
+        energy, rel=1e-8, abs=1e-8
+    )
 
 
 def test_scara_in_the_standard_convention() -> None:
@@ -125,8 +127,12 @@ def test_two_link_arm_with_symbols() -> None:
     m1, m2, l1, l2, g = sympy.symbols("m1 m2 l1 l2 g", positive=True)
     q1, q2 = sympy.symbols("q1 q2", real=True)
     rows = [
-        pliant.DHRow(name="shoulder", mass=m1, com=(l1 / 2, 0, 0), inertia=(0, m1 * l1**2 / 12, m1 * l1**2 / 12)),
-        pliant.DHRow(name="elbow", a=l1, mass=m2, com=(l2 / 2, 0, 0), inertia=(0, m2 * l2**2 / 12, m2 * l2**2 / 12)),
+        pliant.formats.DHRow(
+            name="shoulder", mass=m1, com=(l1 / 2, 0, 0), inertia=(0, m1 * l1**2 / 12, m1 * l1**2 / 12)
+        ),
+        pliant.formats.DHRow(
+            name="elbow", a=l1, mass=m2, com=(l2 / 2, 0, 0), inertia=(0, m2 * l2**2 / 12, m2 * l2**2 / 12)
+        ),
     ]
     arm = pliant.from_dh(rows, tool=((l2, 0, 0), (0, 0, 0)), gravity=(0, -g, 0))
     M = sympy.Matrix(pliant.mass_matrix(arm, [q1, q2]))
@@ -189,7 +195,7 @@ def test_a_row_may_be_written_in_many_ways() -> None:
         (0.1, 0.2, 0.3, 0.4, {"mass": 1, "name": "hip"}),
         [0.1, 0.2, 0.3, 0.4, {"mass": 1, "name": "hip"}],
         {"alpha": 0.1, "a": 0.2, "theta": 0.3, "d": 0.4, "mass": 1, "name": "hip"},
-        pliant.DHRow(alpha=0.1, a=0.2, theta=0.3, d=0.4, mass=1, name="hip"),
+        pliant.formats.DHRow(alpha=0.1, a=0.2, theta=0.3, d=0.4, mass=1, name="hip"),
     ]
     assert len({pliant.from_dh([way]).digest for way in ways}) == 1
     tuple_of_the_other = (0.3, 0.4, 0.2, 0.1, {"mass": 1, "name": "hip"})
@@ -274,11 +280,11 @@ def test_a_frame_gives_way_to_a_body_of_its_name() -> None:
 
 def test_a_table_of_rows_prints_as_papers_do() -> None:
     l2 = sympy.Symbol("l2")
-    table = pliant.DHTable(
+    table = pliant.formats.DHTable(
         (
-            pliant.DHRow(alpha=-RIGHT, theta=RIGHT, name="th2"),
-            pliant.DHRow(alpha=0.25, d=l2, joint="prismatic", name="d7"),
-            pliant.DHRow(a=-1, theta=math.pi, joint="fixed"),
+            pliant.formats.DHRow(alpha=-RIGHT, theta=RIGHT, name="th2"),
+            pliant.formats.DHRow(alpha=0.25, d=l2, joint="prismatic", name="d7"),
+            pliant.formats.DHRow(a=-1, theta=math.pi, joint="fixed"),
         )
     )
     expected = (
@@ -291,8 +297,8 @@ def test_a_table_of_rows_prints_as_papers_do() -> None:
 
 
 def test_a_table_knows_its_convention() -> None:
-    rows = (pliant.DHRow(a=1, mass=1), pliant.DHRow(a=2, mass=1))
-    table = pliant.DHTable(rows, "standard", "arm", gravity=(0, 0, 0))
+    rows = (pliant.formats.DHRow(a=1, mass=1), pliant.formats.DHRow(a=2, mass=1))
+    table = pliant.formats.DHTable(rows, "standard", "arm", gravity=(0, 0, 0))
     robot = pliant.from_dh(table)
     assert (robot.name, tuple(robot.gravity)) == ("arm", (0, 0, 0))
     assert robot.digest == pliant.from_dh(rows, "standard", gravity=(0, 0, 0)).digest

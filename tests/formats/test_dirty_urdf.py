@@ -6,7 +6,6 @@ import pytest
 
 from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
 
-
 BROKEN_INERTIA = INERTIAL.replace('izz="0.05"', 'izz="0.5"')
 
 

@@ -64,7 +64,7 @@ def test_in_flight_it_is_the_robot_from_the_table() -> None:
         position = (0, 0, -0.6) if name == "leg" else (0, 0, 0)
         builder.joint(name, j.kind, parent, j.child, position)
     light = builder.build(base="free")
-    table = pliant.hopper_flight(Ixx=0.6, Iyy=0.7, Izz=0.8, m2=15 * 0.25 / 15.25, l2=0.6)
+    table = pliant.catalogue.hopper_flight(Ixx=0.6, Iyy=0.7, Izz=0.8, m2=15 * 0.25 / 15.25, l2=0.6)
     rng = np.random.default_rng(1)
     for _ in range(5):
         d = rng.uniform(-0.1, 0.1)
@@ -86,6 +86,6 @@ def test_numbers_may_be_given() -> None:
     assert robot.bodies["body"].inertia.J.entry(0, 0) == pytest.approx(1.2)
     assert robot.joints["leg_flexibility"].stiffness == (1e4,)
     with pytest.raises(pliant.RobotError, match="mass of hopper is 0; it must be above zero"):
-        pliant.hopper(mass=0)
+        pliant.catalogue.hopper(mass=0)
     with pytest.raises(pliant.RobotError, match=r"no option named 'mas' in pliant.load; did you mean 'mass'"):
         pliant.load("hopper", mas=1)

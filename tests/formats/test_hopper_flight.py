@@ -37,7 +37,7 @@ PRINTED = {
 @pytest.fixture(scope="module")
 def symbolic() -> sympy.Matrix:
     """M as formulas."""
-    return sympy.Matrix(pliant.mass_matrix(pliant.hopper_flight(symbols=True), list(q)))
+    return sympy.Matrix(pliant.mass_matrix(pliant.catalogue.hopper_flight(symbols=True), list(q)))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_all_entries_of_the_coriolis_matrix_are_christoffel_symbols(symbolic: sy
     rng = np.random.default_rng(2)
     for seed in range(20):
         given = dict(zip(NAMES, rng.uniform(0.6, 1.1, 5).tolist(), strict=True))
-        robot = pliant.hopper_flight(**given)
+        robot = pliant.catalogue.hopper_flight(**given)
         x, rate = rng.uniform(-3, 3, 6), rng.uniform(-3, 3, 6)
         M, expected, Mdot = formula(*x, *rate, *given.values())
         # rounding of some hundred operations on numbers up to a hundred
@@ -102,7 +102,7 @@ def test_all_entries_of_the_coriolis_matrix_are_christoffel_symbols(symbolic: sy
 
 def test_joint_torques_are_linear_in_accelerations(symbolic: sympy.Matrix) -> None:
     """M_ij = d tau_i / d vd_j, of recursive Newton-Euler, as the document derives it."""
-    robot = pliant.hopper_flight(symbols=True)
+    robot = pliant.catalogue.hopper_flight(symbols=True)
     vd = sympy.symbols("vd1:7")
     tau = pliant.inverse_dynamics(robot, list(q), list(v), list(vd))
     formula = sympy.lambdify([*q, *v, *numbers], [sympy.Matrix(list(tau)).jacobian(vd), symbolic], cse=True)
@@ -115,7 +115,7 @@ def test_joint_torques_are_linear_in_accelerations(symbolic: sympy.Matrix) -> No
 def test_no_gravity_in_the_falling_frame(robot: Robot) -> None:
     points, _ = states(robot, 10, 4)
     assert not pliant.gravity_forces(robot, points).any()
-    assert pliant.gravity_forces(pliant.hopper_flight(symbols=True), list(q)).tolist() == [0] * 6
+    assert pliant.gravity_forces(pliant.catalogue.hopper_flight(symbols=True), list(q)).tolist() == [0] * 6
 
 
 def test_mass_matrix_is_singular_where_angles_are_no_chart_only(robot: Robot) -> None:
@@ -142,12 +142,12 @@ START = np.array([0.2, -0.3, 0.4, 0.3, -0.2, 0.05]), np.array([0.5, 0.8, -0.6, 0
 def test_flight_keeps_angular_momentum_and_energy(robot: Robot) -> None:
     sim = pliant.Simulation(robot, dt=0.01, integrator="dormand-prince", rtol=1e-11, atol=1e-13, limits=False)
     sim.reset(*START)
-    before, energy = momentum_about_the_hip(robot, *START), pliant.kinetic_energy(robot, *START)
+    before, energy = momentum_about_the_hip(robot, *START), pliant.dynamics.kinetic_energy(robot, *START)
     log = sim.run(1.0)
     assert np.ptp(log.q[:, 0]) > 0.2, "it has turned"
     # a hundred periods or so of 1e-11 each
     np.testing.assert_allclose(momentum_about_the_hip(robot, sim.q, sim.v), before, atol=1e-9)
-    assert pliant.kinetic_energy(robot, sim.q, sim.v) == pytest.approx(energy, abs=1e-9)
+    assert pliant.dynamics.kinetic_energy(robot, sim.q, sim.v) == pytest.approx(energy, abs=1e-9)
     # a leg that weighs nothing and is not driven does nothing: the foot flies straight on
     foot = pliant.frame_pose(robot, log.q, "foot")[:, :3, 3]
     first = pliant.frame_pose(robot, START[0], "foot")[:3, 3]
@@ -202,7 +202,7 @@ def test_a_floating_robot_is_this_one_with_the_reduced_mass() -> None:
     values = {"Ixx": 0.3, "Iyy": 0.4, "Izz": 0.25, "l2": 0.6}
     body, foot = 4.0, 1.5
     free = floating(body, foot, **values)
-    held = pliant.hopper_flight(m2=body * foot / (body + foot), **values)
+    held = pliant.catalogue.hopper_flight(m2=body * foot / (body + foot), **values)
     points, rates = states(held, 30, 6)
     where = np.random.default_rng(7).uniform(-1, 1, (30, 3))
     M = pliant.mass_matrix(free, np.hstack([where, points]))
@@ -235,11 +235,11 @@ def test_it_is_shipped(robot: Robot) -> None:
 
 
 def test_numbers_and_symbols_may_be_mixed() -> None:
-    robot = pliant.hopper_flight(symbols=True, m2=3)
+    robot = pliant.catalogue.hopper_flight(symbols=True, m2=3)
     assert robot.mass == 3
     assert pliant.mass_matrix(robot, list(q))[5, 5] == 3
     own = sympy.Symbol("m_foot", positive=True)
-    assert pliant.hopper_flight(m2=own).mass == own
+    assert pliant.catalogue.hopper_flight(m2=own).mass == own
 
 
 def test_bad_numbers_are_named() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from pliant.errors import PliantError, RobotError
-from pliant.formats import MeshFile, load_urdf, read_mesh
-from pliant.formats import meshes as module
+from pliant.formats import load_urdf
+from pliant.meshes import points as module
+from pliant.meshes.points import MeshFile, read_mesh
 from real_robots import PATHS
 from urdf_text import INERTIAL, link
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant.errors import RobotError
-from pliant.formats.obj import read_obj
-from pliant.formats.polygons import fans
+from pliant.meshes.obj import read_obj
+from pliant.meshes.polygons import fans
 
 
 def random_file(seed: int) -> bytes:

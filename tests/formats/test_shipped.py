@@ -7,10 +7,10 @@ import pinocchio as pin
 import pytest
 
 import pliant
+from pliant.catalogue.library import load, robots
 from pliant.errors import RobotError
-from pliant.formats import load, robots
 
-FOLDER = Path(pliant.__file__).parent / "robots"
+FOLDER = Path(pliant.__file__).parent / "catalogue" / "urdf"
 # name: nq, nv, nu, mass [kg]
 SIZES = {
     "acrobot": (2, 2, 1, 2.0),

@@ -4,12 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from side_files import EXAMPLE, QUADRUPED, ROOT, Write, assert_same, refused
 
 import pliant
-from pliant.formats.side_file import SideFile
-from pliant.formats.side_tables import TABLES
+from pliant.catalogue.side_file import SideFile
+from pliant.catalogue.side_tables import TABLES
 from pliant.robot import Limits, Robot
+from side_files import EXAMPLE, QUADRUPED, ROOT, Write, assert_same, refused
 
 ROTORS = '[motors."*"]\nrotor_inertia = 1e-4\n'
 
@@ -18,11 +18,13 @@ ROTORS = '[motors."*"]\nrotor_inertia = 1e-4\n'
 
 
 def test_empty_file_changes_nothing(toml: Write, arm: Robot) -> None:
-    assert_same(pliant.read_side_file(arm, toml("# nothing\n")), arm)
+    assert_same(pliant.catalogue.read_side_file(arm, toml("# nothing\n")), arm)
 
 
 def test_gravity(toml: Write, arm: Robot) -> None:
-    assert_same(pliant.read_side_file(arm, toml("gravity = [0, 0.5, -1.62]")), arm.with_gravity(0, 0.5, -1.62))
+    assert_same(
+        pliant.catalogue.read_side_file(arm, toml("gravity = [0, 0.5, -1.62]")), arm.with_gravity(0, 0.5, -1.62)
+    )
 
 
 def test_every_key_of_a_motor(toml: Write, arm: Robot) -> None:
@@ -46,28 +48,29 @@ def test_every_key_of_a_motor(toml: Write, arm: Robot) -> None:
         viscous_friction=0.1, dry_friction=0.2, no_load_speed=30, gyroscopic=True,
     )  # fmt: skip
     assert_same(
-        pliant.read_side_file(arm, path), arm.with_motor("elbow", **values).with_motors(rotor_axis=[None, (0, 0, 1)])
+        pliant.catalogue.read_side_file(arm, path),
+        arm.with_motor("elbow", **values).with_motors(rotor_axis=[None, (0, 0, 1)]),
     )
 
 
 def test_motor_is_added_where_there_is_none(toml: Write) -> None:
     passive = pliant.load("double_pendulum")
-    made = pliant.read_side_file(passive, toml("[motors.elbow]\ngear = 50\n"))
+    made = pliant.catalogue.read_side_file(passive, toml("[motors.elbow]\ngear = 50\n"))
     assert_same(made, passive.with_motor("elbow", gear=50))
 
 
 def test_second_motor_by_its_own_name(toml: Write, arm: Robot) -> None:
     text = '[motors.boost]\njoint = "elbow"\ngear = 3\n'
-    two = pliant.read_side_file(arm, toml(text))
+    two = pliant.catalogue.read_side_file(arm, toml(text))
     assert_same(two, arm.with_motor("elbow", name="boost", gear=3))
     # the name of a motor means it, the name of a joint the motor of its name
-    again = pliant.read_side_file(two, toml("[motors.boost]\ngear = 4\n[motors.elbow]\ngear = 5\n"))
+    again = pliant.catalogue.read_side_file(two, toml("[motors.boost]\ngear = 4\n[motors.elbow]\ngear = 5\n"))
     assert [again.motors[name].gear for name in ("boost", "elbow", "shoulder")] == [4, 5, 1]
 
 
 def test_joint_means_its_motor_of_another_name(toml: Write) -> None:
     robot = pliant.load("double_pendulum").with_motor("elbow", name="drive")
-    made = pliant.read_side_file(robot, toml("[motors.elbow]\ngear = 7\n"))
+    made = pliant.catalogue.read_side_file(robot, toml("[motors.elbow]\ngear = 7\n"))
     assert list(made.motors) == ["drive"] and made.motors["drive"].gear == 7
 
 
@@ -95,7 +98,7 @@ def test_every_key_of_a_joint(toml: Write, arm: Robot) -> None:
         "elbow", damping=0.3, friction=0.1, armature=0.02, stiffness=50, hardening=20, backlash=0.01, rest=0.2,
         restitution=0.5, locked=True, limits=Limits(-1, float("inf"), kept.velocity, kept.effort),
     )  # fmt: skip
-    assert_same(pliant.read_side_file(arm, path), made)
+    assert_same(pliant.catalogue.read_side_file(arm, path), made)
 
 
 def test_frames_in_order_one_on_the_other(toml: Write, arm: Robot) -> None:
@@ -108,7 +111,7 @@ def test_frames_in_order_one_on_the_other(toml: Write, arm: Robot) -> None:
         rpy = [0.1, 0.2, 0.3]
     """)
     made = arm.with_frame("middle", "forearm", (0, 0, 0.2)).with_frame("tilted", "middle", rpy=(0.1, 0.2, 0.3))
-    assert_same(pliant.read_side_file(arm, path), made)
+    assert_same(pliant.catalogue.read_side_file(arm, path), made)
 
 
 def test_flexibility_at_a_joint(toml: Write, arm: Robot) -> None:
@@ -118,7 +121,7 @@ def test_flexibility_at_a_joint(toml: Write, arm: Robot) -> None:
         "elbow", stiffness=1e4, damping=10, inertia=1e-3, hardening=5, backlash=0.01, kind="revolute", axis=(0, 1, 0),
         name="belt",
     )  # fmt: skip
-    assert_same(pliant.read_side_file(arm, toml(f"[flexibilities.elbow]\n{keys}")), made)
+    assert_same(pliant.catalogue.read_side_file(arm, toml(f"[flexibilities.elbow]\n{keys}")), made)
 
 
 def test_flexibility_at_a_fixed_joint_and_within_a_link(toml: Write) -> None:
@@ -137,20 +140,22 @@ def test_flexibility_at_a_fixed_joint_and_within_a_link(toml: Write) -> None:
     made = arm.with_frame("cut", "forearm", (0, 0, 0.1)).with_flexibility(
         "cut", stiffness=(1e3, 2e3, 3e3), damping=(1, 2, 3), share=0.4, normal=(0, 0, 1), beyond=["wrist"]
     )
-    assert_same(pliant.read_side_file(arm, toml(text)), made)
+    assert_same(pliant.catalogue.read_side_file(arm, toml(text)), made)
     quadruped = pliant.load("quadruped")
     made = quadruped.with_flexibility("lf_ankle", stiffness=(10, 20, 30))
-    assert_same(pliant.read_side_file(quadruped, toml("[flexibilities.lf_ankle]\nstiffness = [10, 20, 30]")), made)
+    assert_same(
+        pliant.catalogue.read_side_file(quadruped, toml("[flexibilities.lf_ankle]\nstiffness = [10, 20, 30]")), made
+    )
 
 
 def test_backlash_between_stops_and_in_a_spring(toml: Write, arm: Robot) -> None:
     keys = 'width = 0.01\nrestitution = 0.3\ninertia = 1e-4\nname = "play"\n'
     made = arm.with_backlash("elbow", 0.01, restitution=0.3, inertia=1e-4, name="play")
-    assert_same(pliant.read_side_file(arm, toml(f"[backlash.elbow]\n{keys}")), made)
+    assert_same(pliant.catalogue.read_side_file(arm, toml(f"[backlash.elbow]\n{keys}")), made)
     # flexibilities come first, so the play is in the spring, wherever the tables are
     both = "[backlash.elbow]\nwidth = 0.01\n[flexibilities.elbow]\nstiffness = 1e4\n" + ROTORS
     made = arm.with_motors(rotor_inertia=1e-4).with_flexibility("elbow", stiffness=1e4, backlash=0.01)
-    assert_same(pliant.read_side_file(arm, toml(both)), made)
+    assert_same(pliant.catalogue.read_side_file(arm, toml(both)), made)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +171,7 @@ def test_backlash_between_stops_and_in_a_spring(toml: Write, arm: Robot) -> None
 def test_contacts(keys: str, options: dict, toml: Write) -> None:
     quadruped = pliant.load("quadruped")
     path = toml(f"[contacts.lf_foot]\n{keys}")
-    assert_same(pliant.read_side_file(quadruped, path), quadruped.with_contact("lf_foot", **options))
+    assert_same(pliant.catalogue.read_side_file(quadruped, path), quadruped.with_contact("lf_foot", **options))
 
 
 # ---- order, and patterns
@@ -184,8 +189,8 @@ def test_order_of_the_tables_does_not_matter(toml: Write, arm: Robot) -> None:
         '[frames.tip]\nbody = "forearm"\nposition = [0, 0, 0.3]',
     ]
     # gravity has no table, so it stays on top
-    backward = pliant.read_side_file(arm, toml("\n".join(parts)))
-    forward = pliant.read_side_file(arm, toml("\n".join([parts[0], *parts[:2:-1], *parts[2:0:-1]])))
+    backward = pliant.catalogue.read_side_file(arm, toml("\n".join(parts)))
+    forward = pliant.catalogue.read_side_file(arm, toml("\n".join([parts[0], *parts[:2:-1], *parts[2:0:-1]])))
     made = arm.with_gravity(0, 0, -1).with_frame("tip", "forearm", (0, 0, 0.3))
     made = made.with_joint("shoulder", friction=0.1).with_joint("elbow", friction=0.1)
     made = made.with_motors(rotor_inertia=1e-4)
@@ -218,7 +223,7 @@ def test_later_tables_win_key_by_key(toml: Write) -> None:
         [joints."*"]
         friction = 0.2
     """)
-    robot = pliant.read_side_file(quadruped, path)
+    robot = pliant.catalogue.read_side_file(quadruped, path)
     gains = {m.name: m.kp for m in robot.motors.values()}
     assert gains["lf_knee"] == 300 and gains["rh_knee"] == 200 and gains["rf_hip_pitch"] == 100
     assert {m.control for m in robot.motors.values()} == {"position"}
@@ -229,35 +234,37 @@ def test_later_tables_win_key_by_key(toml: Write) -> None:
 
 
 def test_patterns_for_joints_leave_the_base_alone(toml: Write) -> None:
-    robot = pliant.read_side_file(pliant.load("quadruped"), toml('[joints."*"]\ndamping = 0.5\nlimits = [-1, 1]\n'))
+    robot = pliant.catalogue.read_side_file(
+        pliant.load("quadruped"), toml('[joints."*"]\ndamping = 0.5\nlimits = [-1, 1]\n')
+    )
     assert robot.joints["root_joint"].damping == (0,) * 6
     assert {j.damping for j in robot.joints.values() if j.kind.nv == 1} == {(0.5,)}
     # by its name, it can be changed
-    named = pliant.read_side_file(robot, toml("[joints.root_joint]\ndamping = [0, 0, 0, 1, 1, 1]\n"))
+    named = pliant.catalogue.read_side_file(robot, toml("[joints.root_joint]\ndamping = [0, 0, 0, 1, 1, 1]\n"))
     assert named.joints["root_joint"].damping == (0, 0, 0, 1, 1, 1)
 
 
 def test_patterns_for_motors_add_none(toml: Write) -> None:
     acrobot = pliant.load("acrobot")  # its shoulder has no motor
-    assert list(pliant.read_side_file(acrobot, toml('[motors."*"]\ngear = 2\n')).motors) == ["elbow"]
+    assert list(pliant.catalogue.read_side_file(acrobot, toml('[motors."*"]\ngear = 2\n')).motors) == ["elbow"]
     words = ("'sh*'", "matches none", "'elbow'", "to add one, give the name of its joint")
     refused(toml('[motors."sh*"]\ngear = 2\n'), acrobot, '[motors."sh*"]', *words, line=1)
     # but one that the file has added before is there
     text = '[motors.shoulder]\nkp = 1\n[motors."*"]\ngear = 3\n'
-    assert [m.gear for m in pliant.read_side_file(acrobot, toml(text)).motors.values()] == [3, 3]
+    assert [m.gear for m in pliant.catalogue.read_side_file(acrobot, toml(text)).motors.values()] == [3, 3]
 
 
 def test_pattern_for_flexibilities_means_one_kind_of_thing(toml: Write, arm: Robot) -> None:
     framed = arm.with_frame("elbow_cover", "forearm", (0, 0, 0.1)).with_motors(rotor_inertia=1e-4)
-    robot = pliant.read_side_file(framed, toml('[flexibilities."*"]\nstiffness = 1e4\n'))
+    robot = pliant.catalogue.read_side_file(framed, toml('[flexibilities."*"]\nstiffness = 1e4\n'))
     assert list(robot.flexibilities) == ["shoulder_flexibility", "elbow_flexibility"]
-    robot = pliant.read_side_file(framed, toml('[flexibilities."*_cover"]\nstiffness = [1e3, 1e3, 1e3]\n'))
+    robot = pliant.catalogue.read_side_file(framed, toml('[flexibilities."*_cover"]\nstiffness = [1e3, 1e3, 1e3]\n'))
     assert list(robot.flexibilities) == ["elbow_cover_flexibility"]
 
 
 def test_pattern_for_contacts_skips_bodies_within_springs(toml: Write) -> None:
     text = ROTORS + '[flexibilities."lf_knee"]\nstiffness = 1e3\n[contacts."lf_*"]\n'
-    robot = pliant.read_side_file(pliant.load("quadruped"), toml(text))
+    robot = pliant.catalogue.read_side_file(pliant.load("quadruped"), toml(text))
     assert list(robot.contacts) == ["lf_hip", "lf_thigh", "lf_shank", "lf_foot"]
 
 
@@ -268,7 +275,7 @@ def test_name_with_a_bracket_is_a_name_first(toml: Write) -> None:
         '[motors."hinge[0]"]\ngear = 2\n[joints."hinge[0]"]\ndamping = 1\n[flexibilities."hinge[0]"]\nstiffness = 9\n'
     )
     made = robot.with_motor("hinge[0]", gear=2).with_joint("hinge[0]", damping=1)
-    assert_same(pliant.read_side_file(robot, toml(text)), made.with_flexibility("hinge[0]", stiffness=9))
+    assert_same(pliant.catalogue.read_side_file(robot, toml(text)), made.with_flexibility("hinge[0]", stiffness=9))
 
 
 # ---- the example and the page

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from side_files import SHIPPED, Write, assert_same, refused
 
 import pliant
 from pliant.errors import RobotError
 from pliant.robot import Robot
+from side_files import SHIPPED, Write, assert_same, refused
 
 
 def test_load_with_the_robot_in_the_file(toml: Write, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_side_is_an_option_of_load() -> None:
 def test_base_must_agree_with_a_robot_that_is_there(toml: Write, arm: Robot) -> None:
     path = toml('\nbase = "free"\n')
     refused(path, arm, "base is 'free'", "is fixed", "load it with base='free'", line=2)
-    assert_same(pliant.read_side_file(pliant.load("quadruped"), path), pliant.load("quadruped"))
+    assert_same(pliant.catalogue.read_side_file(pliant.load("quadruped"), path), pliant.load("quadruped"))
 
 
 def test_base_that_the_robot_refuses(toml: Write) -> None:
@@ -92,19 +92,19 @@ def test_xacro_still_needs_trust(toml: Write, tmp_path: Path) -> None:
 def test_side_file_that_is_not_there(tmp_path: Path, toml: Write, arm: Robot) -> None:
     toml("", "leg.toml")
     with pytest.raises(RobotError, match=r"leg2\.toml: no such file; in that folder: leg\.toml"):
-        pliant.read_side_file(arm, tmp_path / "leg2.toml")
+        pliant.catalogue.read_side_file(arm, tmp_path / "leg2.toml")
     with pytest.raises(RobotError, match=r"leg2\.toml: no such file"):
         pliant.load("acrobot", side=tmp_path / "leg2.toml")
     with pytest.raises(RobotError, match="is a folder"):
-        pliant.read_side_file(arm, tmp_path)
+        pliant.catalogue.read_side_file(arm, tmp_path)
 
 
 def test_paths_that_are_none(arm: Robot, toml: Write) -> None:
     for call, message in (
         (lambda: pliant.load("two_link_arm", side=5), "side of load is 5; give the path of a .toml file"),  # type: ignore[arg-type]
         (lambda: pliant.load(5), "load takes the name of a shipped robot or a path, not 5"),  # type: ignore[arg-type]
-        (lambda: pliant.read_side_file(arm, None), "takes the path of a .toml file, not None"),  # type: ignore[arg-type]
-        (lambda: pliant.read_side_file("arm", toml("")), "read_side_file takes a Robot first, not 'arm'"),  # type: ignore[arg-type]
+        (lambda: pliant.catalogue.read_side_file(arm, None), "takes the path of a .toml file, not None"),  # type: ignore[arg-type]
+        (lambda: pliant.catalogue.read_side_file("arm", toml("")), "read_side_file takes a Robot first, not 'arm'"),  # type: ignore[arg-type]
     ):
         with pytest.raises(RobotError, match=message):
             call()

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from side_files import EXAMPLE, QUADRUPED, Write, refused
 
 import pliant
+from pliant.catalogue.side_file import SideFile
 from pliant.errors import RobotError
-from pliant.formats.side_file import SideFile
-from pliant.formats.side_lines import key_lines
+from pliant.files.toml_lines import key_lines
 from pliant.robot import Robot
+from side_files import EXAMPLE, QUADRUPED, Write, refused
 
 MISTAKES = [
     # tables and keys
@@ -129,7 +129,7 @@ SYNTAX = [
 def test_what_is_no_toml(text: str | bytes, line: int | None, words: list[str], toml: Write, arm: Robot) -> None:
     path = toml(text)
     with pytest.raises(RobotError) as caught:
-        pliant.read_side_file(arm, path)
+        pliant.catalogue.read_side_file(arm, path)
     assert str(caught.value).startswith(f"{path}:{line}: " if line else str(path))
     for word in words:
         assert word in str(caught.value)
@@ -137,14 +137,14 @@ def test_what_is_no_toml(text: str | bytes, line: int | None, words: list[str], 
 
 def test_numbers_as_large_as_can_be(toml: Write, arm: Robot) -> None:
     refused(toml(f"gravity = [0, 0, -1{'0' * 400}]"), arm, "gravity is [0, 0, a very large number]", line=1)
-    robot = pliant.read_side_file(arm, toml(f"[motors.elbow]\neffort_limit = 1{'0' * 300}"))
+    robot = pliant.catalogue.read_side_file(arm, toml(f"[motors.elbow]\neffort_limit = 1{'0' * 300}"))
     assert robot.motors["elbow"].effort_limit == 1e300 and isinstance(robot.motors["elbow"].effort_limit, float)
     refused(toml("[motors.elbow]\ngear." + "a." * 300 + "a = 1"), arm, "gear is a table", line=2)
 
 
 def test_windows_files_are_read(toml: Write, arm: Robot) -> None:
     text = "\ufeff# Windows\r\n[motors.elbow]\r\ngear = 9\r\nrotor_inertia = {}\r\n"
-    assert pliant.read_side_file(arm, toml(text.format("1e-4"))).motors["elbow"].gear == 9
+    assert pliant.catalogue.read_side_file(arm, toml(text.format("1e-4"))).motors["elbow"].gear == 9
     refused(toml(text.format("-1")), arm, "rotor_inertia", line=4)
 
 

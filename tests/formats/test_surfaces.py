@@ -8,7 +8,7 @@ import trimesh
 from PIL import Image
 
 from pliant.errors import RobotError
-from pliant.formats import MeshFile
+from pliant.meshes.points import MeshFile
 from real_robots import PATHS
 
 SHARE = PATHS["panda_description/panda.urdf"].parents[2]

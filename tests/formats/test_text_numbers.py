@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant.errors import RobotError
-from pliant.formats import text_numbers
-from pliant.formats.text_numbers import indices, numbers, points_of_rows, rows_of
+from pliant.meshes import text_numbers
+from pliant.meshes.text_numbers import indices, numbers, points_of_rows, rows_of
 
 WORDS = [b"v", b"V", b"f", b"vn", b"f1", b"1", b"-2", b"1.5e-3", b"1/2/3", b"2//3", b"x", b"\xc3\xa9", b"#"]
 GAPS = [b" ", b"  ", b"\t", b"\n", b"\r\n", b"\n\n", b" \n ", b"\x0b"]

@@ -7,7 +7,6 @@ import pytest
 from pliant.formats import load_urdf
 from urdf_text import INERTIAL, PENDULUM, link, refused
 
-
 XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
 
 

@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from random_robots import close
 from scipy.linalg import eigh
 
 import pliant
 from pliant.errors import RobotError
 from pliant.robot import Geometry, Robot, RobotBuilder
 from pliant.spatial import Transform, Vector
+from random_robots import close
 
 L, WIDTH, MASS = 0.8, 0.06, 2.4
 

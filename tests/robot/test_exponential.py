@@ -7,7 +7,6 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_robots import close, robots, seeds
 
 from pliant import load
 from pliant.compiler import kernel_from_function
@@ -15,6 +14,7 @@ from pliant.errors import RobotError
 from pliant.robot import Continuous, Free, Helical, JointKind, Planar, Prismatic, Revolute, Robot, Spherical
 from pliant.scalar import Graph
 from pliant.scalar.interp import interpret
+from random_robots import close, robots, seeds
 
 OBLIQUE = (1 / math.sqrt(14), -2 / math.sqrt(14), 3 / math.sqrt(14))
 CURVED = [Spherical(), Planar(), Planar((0, 1, 0)), Planar((0, -1, 0)), Planar(OBLIQUE), Free()]

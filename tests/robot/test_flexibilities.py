@@ -6,12 +6,12 @@ import pickle
 import numpy as np
 import pytest
 import sympy
-from random_robots import close
-from simulated_robots import QUADRUPED
 
 import pliant
 from pliant.errors import RobotError
 from pliant.robot import Mimic, Robot, RobotBuilder
+from random_robots import close
+from simulated_robots import QUADRUPED
 
 I, J = 0.3, 0.7
 
@@ -63,8 +63,8 @@ def test_without_deflection_it_is_the_robot_without(stiffness):
     for name in list(rigid.frames)[::4]:
         close(pliant.frame_pose(robot, soft_q, name), pliant.frame_pose(rigid, q, name), 1e-13)
         close(pliant.frame_velocity(robot, soft_q, soft_v, name), pliant.frame_velocity(rigid, q, v, name), 1e-12)
-    close(pliant.kinetic_energy(robot, soft_q, soft_v), pliant.kinetic_energy(rigid, q, v), 1e-12)
-    close(pliant.potential_energy(robot, soft_q), pliant.potential_energy(rigid, q), 1e-12)
+    close(pliant.dynamics.kinetic_energy(robot, soft_q, soft_v), pliant.dynamics.kinetic_energy(rigid, q, v), 1e-12)
+    close(pliant.dynamics.potential_energy(robot, soft_q), pliant.dynamics.potential_energy(rigid, q), 1e-12)
     own = np.concatenate(
         [np.arange(*robot.v_slice(n).indices(robot.nv)) for n in rigid.joints if rigid.joints[n].kind.nv]
     )

@@ -20,7 +20,7 @@ from pliant.robot import (
     Robot,
     RobotBuilder,
     Spherical,
-)
+)  # fmt: skip
 from pliant.robot.structure import snapped, snapped_transform
 from pliant.spatial import AxisRotation, Motion, Transform, Vector, rotation_from_rpy
 

@@ -22,7 +22,7 @@ from pliant.robot import (
     Robot,
     RobotBuilder,
     Spherical,
-)
+)  # fmt: skip
 from pliant.scalar import Graph
 
 BALL = (0.1, 0, 0, 0.1, 0, 0.1)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_robots import ONE_DOF, close, rate, robot_of, state_of
 from scipy.integrate import solve_ivp
 
 import pliant
@@ -13,6 +12,7 @@ from pliant.robot import Body, Joint, Limits, Mimic, Revolute, Robot, RobotBuild
 from pliant.robot.flexibilities import with_parts
 from pliant.robot.model import Frame
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
+from random_robots import ONE_DOF, close, rate, robot_of, state_of
 
 KINDS = ("revolute", "continuous", "prismatic", "helical", "spherical", "fixed")
 
@@ -77,20 +77,24 @@ def test_the_same_as_rotors_with_joints_of_their_own(robot: Robot, seed: int):
     assert other.nv == robot.nv and other.coordinate_names == robot.coordinate_names
     q, v, vd, tau = state_of(robot, seed).lists
     close(pliant.mass_matrix.algorithm(robot, q), pliant.mass_matrix.algorithm(other, q), 1e-12)
-    for function in (pliant.bias_forces, pliant.coriolis_matrix, pliant.kinetic_energy):
+    for function in (pliant.bias_forces, pliant.coriolis_matrix, pliant.dynamics.kinetic_energy):
         close(function.algorithm(robot, q, v), function.algorithm(other, q, v), 1e-11)
-    for function in (pliant.potential_energy, pliant.gravity_forces, pliant.center_of_mass):
+    for function in (pliant.dynamics.potential_energy, pliant.gravity_forces, pliant.center_of_mass):
         close(function.algorithm(robot, q), function.algorithm(other, q), 1e-12)
     # a rotor on a link that never moves is not a body: its momentum is not counted
     if sum(link.is_rotor for link in robot.mechanism.links) == robot.nu:
-        close(pliant.centroidal_matrix.algorithm(robot, q), pliant.centroidal_matrix.algorithm(other, q), 1e-12)
+        close(
+            pliant.dynamics.centroidal_matrix.algorithm(robot, q),
+            pliant.dynamics.centroidal_matrix.algorithm(other, q),
+            1e-12,
+        )
         momenta = [pliant.centroidal_momentum.algorithm(r, q, v) for r in (robot, other)]
         close(*momenta, 1e-11)
     close(pliant.inverse_dynamics.algorithm(robot, q, v, vd), pliant.inverse_dynamics.algorithm(other, q, v, vd), 1e-11)
     # light bodies of random robots: M has condition numbers of 1e4 and more
     a, b = (np.array(pliant.forward_dynamics.algorithm(r, q, v, tau)) for r in (robot, other))
     close(a, b, 1e-8)
-    mine, theirs = (pliant.inverse_dynamics_derivatives.algorithm(r, q, v, vd) for r in (robot, other))
+    mine, theirs = (pliant.dynamics.inverse_dynamics_derivatives.algorithm(r, q, v, vd) for r in (robot, other))
     for x, y in zip(mine, theirs, strict=True):
         close(x, y, 1e-11)
 

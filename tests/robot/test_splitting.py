@@ -14,7 +14,12 @@ from pliant.robot.checks import impossible_inertia
 from pliant.robot.splitting import share_inertia, split_inertia
 from pliant.scalar import Graph
 from pliant.spatial import (
-    Inertia, Symmetric3, Transform, Vector, rotation_from_quaternion, rotation_from_rpy,
+    Inertia,
+    Symmetric3,
+    Transform,
+    Vector,
+    rotation_from_quaternion,
+    rotation_from_rpy,
 )  # fmt: skip
 
 X, Y, Z = (Vector.unit(k) for k in range(3))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import sympy
-from random_robots import State, close, gradient, rate
 from scipy.integrate import quad
 
 from pliant.errors import PliantError, RobotError, TraceError
@@ -14,6 +13,7 @@ from pliant.robot import Free, Helical, Planar, Prismatic, Revolute, Robot, Robo
 from pliant.robot.springs import deflection, deflection_rate, spring_energy, spring_force, spring_with_play
 from pliant.scalar import Expr, Graph, exp, select, sin, sqrt
 from pliant.scalar.interp import interpret
+from random_robots import State, close, gradient, rate
 
 LAWS = {
     "sine": lambda x: 5 * sin(2 * x),
@@ -247,7 +247,7 @@ def branching(x):
 @pytest.mark.parametrize(
     ("law", "error", "message"),
     [
-        (branching, TraceError, "joint 'joint': law of a spring: .*pliant.select"),
+        (branching, TraceError, "joint 'joint': law of a spring: .*pliant.math.select"),
         (math.sin, TraceError, "joint 'joint': law of a spring: .*instead of those of math"),
         (lambda x: None, PliantError, "joint 'joint': law of a spring returned None"),
         (lambda x: [x], PliantError, "joint 'joint': law of a spring returned .*one force"),
@@ -264,7 +264,7 @@ def branching(x):
 def test_laws_that_are_none(law, error, message):
     with pytest.raises(error, match=message) as caught:
         sprung(Revolute((0, 0, 1)), law=law)
-    assert str(caught.value).count("pliant.select") <= 1
+    assert str(caught.value).count("pliant.math.select") <= 1
 
 
 @dataclass

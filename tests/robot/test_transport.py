@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moving_robots import OFF_CENTRE, PLANAR, SPHERICAL_PENDULUM, TURNING
-from random_robots import ALL, robot_of, state_of
 
 import pliant
+from moving_robots import OFF_CENTRE, PLANAR, SPHERICAL_PENDULUM, TURNING
 from pliant.robot import Robot
 from pliant.robot.transport import carried_velocity, held_acceleration, straight_motion
+from random_robots import ALL, robot_of, state_of
 
 seeds = st.integers(0, 2**32 - 1)
 FLOATING = [OFF_CENTRE, PLANAR]
@@ -68,7 +68,7 @@ def test_a_held_acceleration_leaves_the_origin_without_one(robot: Robot) -> None
     """The classical acceleration of the origin in space, by Pliant's own kinematics, is zero."""
     state = state_of(robot, 3)
     vd = np.array(held_acceleration(robot, state.v.tolist()))
-    a = pliant.frame_acceleration(robot, state.q, state.v, vd, "body", reference="local_world_aligned")
+    a = pliant.dynamics.frame_acceleration(robot, state.q, state.v, vd, "body", reference="local_world_aligned")
     # rounding of products of numbers of some 3
     np.testing.assert_allclose(a[:3], 0, atol=1e-12)
 

@@ -9,12 +9,12 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import ARITHMETIC, CONDITIONAL, RandomGraph, graphs
 
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, select
 from pliant.scalar.interp import interpret, nodes_of
 from pliant.scalar.ops import TABLE
+from random_graphs import ARITHMETIC, CONDITIONAL, RandomGraph, graphs
 
 
 @pytest.fixture

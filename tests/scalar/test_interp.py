@@ -7,11 +7,11 @@ import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import RandomGraph, graphs
 
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, atan2, exp, select, sin, sqrt
 from pliant.scalar.interp import interpret, nodes_of
+from random_graphs import RandomGraph, graphs
 
 
 def formula(x, y):

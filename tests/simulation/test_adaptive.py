@@ -4,17 +4,21 @@ import math
 
 import numpy as np
 import pytest
-from moving_robots import CASES, DOUBLE_PENDULUM, TOP, TURNING, distance, free, kernel, state
 
 import pliant
+from moving_robots import CASES, DOUBLE_PENDULUM, TOP, TURNING, distance, free, kernel, state
 from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError
+from pliant.integrators.adaptive import (
+    NO_STEP_SMALL_ENOUGH,
+    TOO_MANY_STEPS,
+    StepControl,
+    adaptive_body,
+    trial_step,
+)  # fmt: skip
+from pliant.integrators.runge_kutta import DORMAND_PRINCE, explicit_body
 from pliant.robot import Robot, RobotBuilder
 from pliant.scalar import select
-from pliant.simulation.adaptive import (
-    NO_STEP_SMALL_ENOUGH, TOO_MANY_STEPS, StepControl, adaptive_body, trial_step,
-)  # fmt: skip
-from pliant.simulation.runge_kutta import DORMAND_PRINCE, explicit_body
 
 WRITES = ("h", "accepted", "rejected", "trouble")
 
@@ -87,7 +91,9 @@ def test_energy_of_a_top() -> None:
     q, v = state(TOP, 3, 4)
     _, q1, v1, *_ = solver(TOP, free(TOP), StepControl(1e-10, 1e-12))(0.0, q, v, 5.0)
     # a hundred steps of 1e-10 each
-    assert pliant.kinetic_energy(TOP, q1, v1) == pytest.approx(pliant.kinetic_energy(TOP, q, v), rel=1e-8)
+    assert pliant.dynamics.kinetic_energy(TOP, q1, v1) == pytest.approx(
+        pliant.dynamics.kinetic_energy(TOP, q, v), rel=1e-8
+    )
     assert np.linalg.norm(q1[3:]) == pytest.approx(1, abs=1e-14)
 
 

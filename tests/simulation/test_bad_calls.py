@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, LEG, PENDULUM, QUADRUPED
 
 import pliant
 from pliant import ExternalForce, RigidContact, Simulation, SimulationError
 from pliant.robot import Planar, RobotBuilder
+from simulated_robots import BALL, CART_POLE, LEG, PENDULUM, QUADRUPED
 
 Call = Callable[[], object]
 

@@ -4,13 +4,20 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, PENDULUM, leg
 
 import pliant
 from pliant import (
-    CompliantContact, ContactError, ExternalForce, PliantError, RigidContact, RobotError, Simulation,
-    SimulationError, TraceError,
+    CompliantContact,
+    ContactError,
+    ExternalForce,
+    PliantError,
+    RigidContact,
+    RobotError,
+    Simulation,
+    SimulationError,
+    TraceError,
 )  # fmt: skip
+from simulated_robots import BALL, CART_POLE, PENDULUM, leg
 
 Call = Callable[[], object]
 
@@ -108,14 +115,16 @@ def test_a_ground_that_branches() -> None:
     def step(x, y):
         return 0.1 if x > 1 else 0
 
-    refused(lambda: Simulation(BALL, ground=step), TraceError, r"function step: .*use pliant.select\(condition, then")
+    refused(
+        lambda: Simulation(BALL, ground=step), TraceError, r"function step: .*use pliant.math.select\(condition, then"
+    )
 
 
 def test_a_law_that_branches() -> None:
     def law(depth, rate, slip):
         return (1e4 * depth if depth > 0 else 0), (0, 0)
 
-    refused(lambda: CompliantContact(law), TraceError, r"contact law law: .*use pliant.select\(condition, then")
+    refused(lambda: CompliantContact(law), TraceError, r"contact law law: .*use pliant.math.select\(condition, then")
 
 
 @pytest.mark.parametrize("call, message", [
@@ -150,7 +159,9 @@ def test_a_law_of_a_motor() -> None:
 
     with_law = PENDULUM.with_motors(law=branching)
     refused(
-        lambda: Simulation(with_law).step(), TraceError, r"law of motor 'hinge': .*pliant.select\(condition, a, b\)"
+        lambda: Simulation(with_law).step(),
+        TraceError,
+        r"law of motor 'hinge': .*pliant.math.select\(condition, a, b\)",
     )
     for wrong in (lambda *x: None, lambda *x: [1, 2]):
         robot = PENDULUM.with_motors(law=wrong)

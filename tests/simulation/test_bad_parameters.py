@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, LEG, PENDULUM
 
 import pliant
 from pliant import Simulation
 from pliant.errors import PliantError, SimulationError
+from simulated_robots import BALL, CART_POLE, LEG, PENDULUM
 
 
 def setting(path: str, value: object) -> Callable[[], None]:

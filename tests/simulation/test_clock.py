@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from simulated_robots import PENDULUM
 
 from pliant import Simulation
 from pliant.simulation.clock import clock_size, set_clock, steps_of, ticked, time_of
+from simulated_robots import PENDULUM
 
 TURN = 2**20
 

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from moving_robots import slopes
-from simple_bodies import G, pendulum, sliding, turned, turning
 
 import pliant
+from moving_robots import slopes
 from pliant.robot import Robot, RobotBuilder
+from simple_bodies import G, pendulum, sliding, turned, turning
 
 # T = 4 sqrt(L / g) K(sin(45 deg)) of a swing from horizontal, L = 1 m, g = 9.81 m/s^2
 PERIOD = 2.3678419475762373

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from moving_robots import slopes
-from simple_bodies import G
 
 import pliant
+from moving_robots import slopes
 from pliant.robot import Robot, RobotBuilder
+from simple_bodies import G
 
 
 def chain(n: int, *, axis=(0, 1, 0), length: float = 1.0, mass: float = 1.0, kind: str = "revolute") -> Robot:

@@ -6,11 +6,11 @@ import sys
 import threading
 
 import pytest
-from simulated_robots import PENDULUM
 
 from pliant import Simulation
 from pliant.simulation import compiling as module
 from pliant.simulation.compiling import compiling
+from simulated_robots import PENDULUM
 
 
 class Terminal(io.StringIO):

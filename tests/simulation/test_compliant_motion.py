@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from moving_robots import slopes
-from simple_bodies import G, ball, point_mass, sliding
 
 import pliant
+from moving_robots import slopes
 from pliant.robot import Robot
+from simple_bodies import G, ball, point_mass, sliding
 
 DROP = sliding(mass=2).with_contact("mass", points=[(0, 0, 0)])
 
@@ -97,7 +97,7 @@ def test_a_law_of_the_user() -> None:
     """N = c depth^2: rests at sqrt(m g / c)."""
 
     def law(depth, rate, slip):
-        normal = pliant.select(depth > 0, pliant.maximum(1e6 * depth * depth + 300 * rate, 0), 0)
+        normal = pliant.math.select(depth > 0, pliant.math.maximum(1e6 * depth * depth + 300 * rate, 0), 0)
         return normal, (-5 * slip[0], -5 * slip[1])
 
     sim, _ = simulated(law, 0.0, 3.0)

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from simple_bodies import G, ball, block, point_mass, positions, turned
 
 import pliant
+from simple_bodies import G, ball, block, point_mass, positions, turned
 
 # ---- impacts
 

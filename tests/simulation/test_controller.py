@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 import pliant
 from pliant import Controller, Simulation, SimulationError, TraceError
+from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 # the compiled one fuses products and sums, and robots near upright make roundings larger
 TOLERANCE = 1e-11
@@ -13,8 +13,8 @@ TOLERANCE = 1e-11
 
 def balance(t, q, v):
     """Written for scalars: columns of arrays will do, too."""
-    push = 12 * q[1] + 3 * v[1] + 0.5 * pliant.sin(5 * t)
-    return [pliant.select(push > 4, 4, push)]
+    push = 12 * q[1] + 3 * v[1] + 0.5 * pliant.math.sin(5 * t)
+    return [pliant.math.select(push > 4, 4, push)]
 
 
 def as_python(function):
@@ -104,7 +104,7 @@ def test_commands_and_memory_with_contacts() -> None:
     """A swing of the hip around a command, with a clock of its own."""
 
     def swing(t, q, v, command, memory):
-        return [command[0] + 0.2 * pliant.sin(memory[0]), -2 * v[7]], [memory[0] + 0.05]
+        return [command[0] + 0.2 * pliant.math.sin(memory[0]), -2 * v[7]], [memory[0] + 0.05]
 
     sim = Simulation(LEG, ground=0, controller=Controller(swing, commands=1, memory=(0,)), substeps=2, batch=3)
     plain = Simulation(LEG, ground=0, substeps=2, batch=3)
@@ -156,8 +156,8 @@ def mathematical(t, q, v):
 
 
 @pytest.mark.parametrize("controller, kind, message", [
-    (branching, TraceError, r"controller 'branching'.*write pliant.select\(condition, a, b\) in place of `if`"),
-    (mathematical, TraceError, r"controller 'mathematical'.*use Pliant's functions \(pliant.sin"),
+    (branching, TraceError, r"controller 'branching'.*write pliant.math.select\(condition, a, b\) in place of `if`"),
+    (mathematical, TraceError, r"controller 'mathematical'.*use Pliant's functions \(pliant.math.sin"),
     (lambda t, q, v: [0, 0], SimulationError, "returned 2 controls for 1 motors: hinge"),
     (lambda t, q, v: [], SimulationError, "returned 0 controls for 1 motors: hinge"),
     (Controller(lambda t, q, v, m: [0], memory=(0,)), SimulationError,

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, QUADRUPED
 
 import pliant
 from pliant import Simulation
+from pliant.contact.default_contacts import with_contacts
 from pliant.robot import Geometry, Prismatic, Robot, RobotBuilder
-from pliant.simulation.default_contacts import with_contacts
 from pliant.spatial import MatrixRotation, Transform, Vector
+from simulated_robots import BALL, QUADRUPED
 
 BALL_SHAPE = Geometry("sphere", (0.1,))
 

@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from moving_robots import CASES, DOUBLE_PENDULUM, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, slopes, state
 
+from moving_robots import CASES, DOUBLE_PENDULUM, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, slopes, state
 from pliant.errors import PliantError
-from pliant.simulation.adaptive import StepControl
-from pliant.simulation.dense import DenseSolution, DenseSolver
+from pliant.integrators.adaptive import StepControl
+from pliant.integrators.dense import DenseSolution, DenseSolver
 
 
 def solution(robot, acceleration, q, v, t_end, control) -> DenseSolution:

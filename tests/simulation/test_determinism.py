@@ -4,11 +4,11 @@ import functools
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, LEG, LEG_Q, LEG_V, QUADRUPED, dropped
 
 import pliant
 from pliant import Simulation
 from pliant.simulation import Rollout
+from simulated_robots import BALL, LEG, LEG_Q, LEG_V, QUADRUPED, dropped
 
 COUNT, PERIODS, DT = 64, 150, 2e-3
 CHANNELS = ("q", "v", "impulses", "stops", "solver")

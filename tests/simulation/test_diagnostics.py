@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, dropped
 
 import pliant
 from pliant import CompliantContact, RigidContact, Simulation, SpringDamper
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, dropped
 
 STANDING = QUADRUPED.with_motors(control="position", kp=200, kd=5)
 

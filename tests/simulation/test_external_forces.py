@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from simple_bodies import ball, turned, turning
 
 import pliant
 from pliant.errors import PliantError
 from pliant.robot import Robot
+from simple_bodies import ball, turned, turning
 
 FREE = ball(mass=2, gravity=0).without_contacts().with_frame("rim", "ball", (0, 0.1, 0))
 INERTIA = 0.4 * 2 * 0.01
@@ -38,7 +38,7 @@ def test_a_moment() -> None:
     ("integrator", "tolerance"), [("semi-implicit", 1e-2), ("rk4", 1e-10), ("midpoint", 2e-5), ("dormand-prince", 1e-7)]
 )
 def test_a_force_in_time(integrator: str, tolerance: float) -> None:
-    force = pliant.ExternalForce("ball", force=lambda t: (6 * pliant.sin(8 * t), 0, 0))
+    force = pliant.ExternalForce("ball", force=lambda t: (6 * pliant.math.sin(8 * t), 0, 0))
     sim = pushed(force, integrator=integrator)
     assert sim.v[0] == pytest.approx(3 / 8 * (1 - math.cos(4)), abs=tolerance)
 

@@ -272,7 +272,7 @@ def test_the_motor_without_inertia_is_told_by_the_simulation():
         lambda: pliant.Simulation(robot).step([0]),
         lambda: pliant.Simulation(robot, integrator="midpoint").step([0]),
         lambda: pliant.Simulation(robot, integrator="dormand-prince").step([0]),
-        lambda: pliant.mass_matrix_inverse(robot, [0, 0]),
+        lambda: pliant.dynamics.mass_matrix_inverse(robot, [0, 0]),
     ):
         with pytest.raises(pliant.PliantError, match=message):
             attempt()

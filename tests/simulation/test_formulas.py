@@ -7,15 +7,15 @@ import pytest
 import sympy
 
 import pliant
+from pliant.recording.formulas import Formula
+from pliant.recording.portable import ground_of, ground_parts
 from pliant.robot.springs import law_text
-from pliant.simulation.formulas import Formula
-from pliant.simulation.keeping import ground_of, ground_parts
 
 
 def law(x):
     unused = x * 2  # a node that the result does not need comes first in the trace
     del unused
-    return pliant.select(x > 0.1, 3 * x * x, pliant.sin(x) / (2 + x)) + 2 * pliant.minimum(x, 1)
+    return pliant.math.select(x > 0.1, 3 * x * x, pliant.math.sin(x) / (2 + x)) + 2 * pliant.math.minimum(x, 1)
 
 
 def again(formula: Formula) -> Formula:

@@ -6,11 +6,11 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
-from moving_robots import slopes
-from random_robots import pinocchio_model, robot_of
 
 import pliant
+from moving_robots import slopes
 from pliant.robot import Robot
+from random_robots import pinocchio_model, robot_of
 
 SECONDS = 0.4
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from simple_bodies import G, sliding, turning
 
 import pliant
 from pliant.robot import Robot
+from simple_bodies import G, sliding, turning
 
 ARM = pliant.load("arm7")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import PliantError
-from pliant.simulation.log import Log
+from pliant.recording.log import Log
 
 
 def log_of(batch: int | None = None, steps: int = 30) -> Log:

@@ -4,17 +4,27 @@ import math
 
 import numpy as np
 import pytest
-from moving_robots import (
-    DOUBLE_PENDULUM, OFF_CENTRE, PLANAR, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, kernel, slopes, state,
-)  # fmt: skip
-from random_robots import ALL, robot_of
 
 import pliant
+from moving_robots import (
+    DOUBLE_PENDULUM,
+    OFF_CENTRE,
+    PLANAR,
+    SPHERICAL_PENDULUM,
+    TOP,
+    TURNING,
+    distance,
+    free,
+    kernel,
+    slopes,
+    state,
+)  # fmt: skip
 from pliant.compiler import Kernel
 from pliant.errors import PliantError
+from pliant.integrators.midpoint import midpoint_body, midpoint_residual, midpoint_step
+from pliant.integrators.runge_kutta import DORMAND_PRINCE, explicit_body, explicit_step
 from pliant.robot import Robot
-from pliant.simulation.midpoint import midpoint_body, midpoint_residual, midpoint_step
-from pliant.simulation.runge_kutta import DORMAND_PRINCE, explicit_body, explicit_step
+from random_robots import ALL, robot_of
 
 
 def passive(robot: Robot):
@@ -58,7 +68,7 @@ def test_order_two(robot: Robot) -> None:
 
 def test_forces_in_time() -> None:
     """Taken in the middle of the step: v' = cos t has the error dt^2/24."""
-    _, _, v, _, _ = solver(TURNING.with_gravity(0, 0, 0), lambda t, q, v: [pliant.cos(t)])(
+    _, _, v, _, _ = solver(TURNING.with_gravity(0, 0, 0), lambda t, q, v: [pliant.math.cos(t)])(
         0.0, [0.0], [0.0], 0.01, steps=100
     )
     M = pliant.mass_matrix(TURNING, [0.0])[0, 0]
@@ -189,7 +199,7 @@ def test_floats_and_kernel_agree(robot: Robot) -> None:
     q, v = state(robot, 4)
 
     def force(t, q, v):
-        return [pliant.sin(t) - x for x in v]
+        return [pliant.math.sin(t) - x for x in v]
 
     def linear(q, v):
         return [1] * robot.nv, [0] * robot.nv

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from simple_bodies import G, sliding, turning
 
 import pliant
 from pliant.errors import PliantError
 from pliant.robot import Robot
+from simple_bodies import G, sliding, turning
 
 INERTIA = 0.5
 
@@ -148,7 +148,7 @@ def test_a_rotor_behind_a_gear() -> None:
 
 def test_a_motor_law() -> None:
     """tau = u - 3 q - 0.5 sin(t) v, against RK4 in Python."""
-    robot = wheel(law=lambda u, q, v, t: u - 3 * q - 0.5 * pliant.sin(t) * v)
+    robot = wheel(law=lambda u, q, v, t: u - 3 * q - 0.5 * pliant.math.sin(t) * v)
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         return np.array([y[1], (2 - 3 * y[0] - 0.5 * math.sin(t) * y[1]) / INERTIA])

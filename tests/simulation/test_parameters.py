@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 import pliant
 from pliant import RigidContact, Simulation, SimulationError
 from pliant.robot import Robot
 from pliant.simulation import kernels as module
 from pliant.spatial import Inertia, Symmetric3, Vector
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 PERIODS = 120
 CONTACT = RigidContact(friction=0.6, restitution=0.2)

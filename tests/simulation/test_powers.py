@@ -30,7 +30,7 @@ def test_smooth_motion_of_everything_that_damps() -> None:
     builder.motor("elbow", control="position", kp=20, kd=1, rotor_inertia=0.02, viscous_friction=0.1)
     rigid = builder.build().with_spring("world", "lower", stiffness=30, damping=2, length=0.3)
     robot = rigid.with_flexibility("elbow", stiffness=60, damping=0.5)
-    push = pliant.ExternalForce("lower", force=lambda t: (3 * pliant.sin(5 * t), 1, 0), torque=(0.2, 0, 0.1))
+    push = pliant.ExternalForce("lower", force=lambda t: (3 * pliant.math.sin(5 * t), 1, 0), torque=(0.2, 0, 0.1))
     sim = pliant.Simulation(robot, dt=1e-3, integrator="dormand-prince", rtol=1e-10, atol=1e-12, forces=[push])
     sim.reset(q=robot.q_from(rigid, [0.8, -0.5]))
     log = sim.run(1.0, u=[0.4], channels=("energy", "power"))

@@ -4,10 +4,10 @@ import io
 import sys
 
 import pytest
-from simulated_robots import PENDULUM
 
 import pliant
-from pliant.simulation import progress
+from pliant import progress
+from simulated_robots import PENDULUM
 
 
 class Terminal(io.StringIO):

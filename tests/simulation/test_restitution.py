@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from simple_bodies import ball, block, turned
 
 import pliant
+from simple_bodies import ball, block, turned
 
 E, DT = 0.8, 1e-3
 LOST = "a landing that ends more than a micrometre above the ground forgets its restitution"

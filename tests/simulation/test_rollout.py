@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V
 
 from pliant import Controller, Simulation, SimulationError
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V
 
 SIM = Simulation(LEG, ground=0)
 MANY = Simulation(LEG, ground=0, batch=6)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 import pliant
 from pliant import Simulation
 from pliant.robot import RobotBuilder
+from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 
 def test_run_equals_steps() -> None:
@@ -54,7 +54,7 @@ def test_energy_in_the_log_is_that_of_the_functions() -> None:
     # sums of a few products near one
     np.testing.assert_allclose(log["energy.kinetic"][0], found.kinetic, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(log["energy.potential"][0], found.potential, rtol=1e-12, atol=1e-14)
-    change = pliant.potential_energy(CART_POLE, log.q[1]) * heavy / 0.1
+    change = pliant.dynamics.potential_energy(CART_POLE, log.q[1]) * heavy / 0.1
     np.testing.assert_allclose(np.diff(log["energy.potential"][1]), np.diff(change), rtol=0, atol=1e-12)
 
 

@@ -5,14 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from moving_robots import CASES, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, kernel, slopes, state
 
 import pliant
+from moving_robots import CASES, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, kernel, slopes, state
 from pliant.errors import PliantError
+from pliant.integrators.runge_kutta import DORMAND_PRINCE, HEUN, RK4, Tableau, explicit_body, explicit_step
 from pliant.robot import Robot
 from pliant.scalar import Graph
 from pliant.scalar.interp import interpret
-from pliant.simulation.runge_kutta import DORMAND_PRINCE, HEUN, RK4, Tableau, explicit_body, explicit_step
 
 TABLEAUS = [HEUN, RK4, DORMAND_PRINCE]
 # half a second in so many steps shows the order, above rounding
@@ -124,7 +124,9 @@ def test_a_torque_free_top_keeps_energy_and_momentum() -> None:
     run = kernel(TOP, explicit_body(TOP, RK4, free(TOP)))
     _, q1, v1 = run(0.0, q, v, 1e-3, steps=2000)
     # local errors of order 5, 2 s of a few rad/s
-    assert pliant.kinetic_energy(TOP, q1, v1) == pytest.approx(pliant.kinetic_energy(TOP, q, v), rel=1e-9)
+    assert pliant.dynamics.kinetic_energy(TOP, q1, v1) == pytest.approx(
+        pliant.dynamics.kinetic_energy(TOP, q, v), rel=1e-9
+    )
     momentum = [pliant.centroidal_momentum(TOP, *s) for s in ((q, v), (q1, v1))]
     np.testing.assert_allclose(momentum[1], momentum[0], atol=1e-9)
     assert np.linalg.norm(q1[3:]) == pytest.approx(1, abs=1e-14)

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from simple_bodies import turned
 
 import pliant
 from pliant.robot import Robot, RobotBuilder
+from simple_bodies import turned
 
 MASSES = (1.0, 2.5)
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, leg
 
 import pliant
 from pliant import Simulation
 from pliant.robot import Prismatic, RobotBuilder
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, leg
 
 
 def same(a: Simulation, b: Simulation) -> bool:

@@ -4,15 +4,16 @@ import pickle
 
 import numpy as np
 import pytest
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, PENDULUM
 
 import pliant
-from pliant import Controller, Simulation, SimulationError, State
+from pliant import Controller, Simulation, SimulationError
+from pliant.simulation import State
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, PENDULUM
 
 
 def wound(t, q, v, memory):
     """A controller that remembers."""
-    return [3 * pliant.sin(memory[0])], [memory[0] + 0.1 + q[1]]
+    return [3 * pliant.math.sin(memory[0])], [memory[0] + 0.1 + q[1]]
 
 
 SIMULATIONS = {

@@ -1,9 +1,9 @@
 """Joints at their stops while feet rub on the ground: the two must not work against each other."""
 
 import numpy as np
-import real_robots
 
 import pliant
+import real_robots
 from pliant.robot import Robot
 
 Q = [

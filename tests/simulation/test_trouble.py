@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 import pliant
 from pliant import Simulation, SimulationWarning
 from pliant.simulation import Trouble
+from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 PERIODS, WHEN, WHO = 60, 25, 2
 

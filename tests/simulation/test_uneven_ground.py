@@ -4,17 +4,17 @@ import math
 
 import numpy as np
 import pytest
-from simple_bodies import G, ball, positions
 
 import pliant
 from pliant.contact import Ground
+from simple_bodies import G, ball, positions
 
 BUMPS = np.random.default_rng(9).uniform(0, 0.15, (9, 9))
 GROUNDS = {
     "waves": pliant.waves(0.1, 2.0),
     "ridges": pliant.waves(0.08, 1.0, direction=0.4),
     "height map": pliant.height_map(BUMPS, spacing=0.5, origin=(-2, -2)),
-    "function": Ground(lambda x, y: 0.1 * pliant.sin(2 * x) * pliant.cos(y) + 0.05 * y),
+    "function": Ground(lambda x, y: 0.1 * pliant.math.sin(2 * x) * pliant.math.cos(y) + 0.05 * y),
 }
 
 

@@ -26,6 +26,6 @@ def test_help_shows_the_arguments_of_the_function_behind() -> None:
 def test_they_are_imported_when_asked_for() -> None:
     code = (
         "import sys, numpy, pliant; log = pliant.Log(numpy.arange(3.0), {'q': numpy.zeros((3, 1))});"
-        "assert 'pliant.view.plots' not in sys.modules; log.plot; assert 'pliant.view.plots' in sys.modules"
+        "assert 'pliant.plots.time_plots' not in sys.modules; log.plot; assert 'pliant.plots.time_plots' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -22,7 +22,7 @@ from pliant.spatial import (
     rotation_from_quaternion,
     rotation_from_rpy,
     skew,
-)
+)  # fmt: skip
 from pliant.spatial.rotations import rpy_from_matrix
 
 # a few roundings of numbers of size one

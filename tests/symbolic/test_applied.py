@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import sympy
-import symbolic_robots as small
 from sympy import sign
 
 import pliant
+import symbolic_robots as small
 from pliant.robot import Robot
 
 
@@ -34,7 +34,7 @@ def test_a_spring_that_hardens() -> None:
 
 
 def test_a_spring_with_its_own_law() -> None:
-    Q, q, _ = right_side(hinge(stiffness=k, law=lambda x: 3 * pliant.sin(x)))
+    Q, q, _ = right_side(hinge(stiffness=k, law=lambda x: 3 * pliant.math.sin(x)))
     assert sympy.expand(Q + k * q + 3 * sympy.sin(q)) == 0
 
 
@@ -45,7 +45,7 @@ def test_a_spring_with_its_own_law() -> None:
         ({"control": "position", "kp": kp, "kd": kd}, lambda u, q, v: kp * (u - q) - kd * v),
         ({"control": "velocity", "kd": kd}, lambda u, q, v: kd * (u - v)),
         ({"viscous_friction": d, "dry_friction": f}, lambda u, q, v: u - d * v - f * sign(v)),
-        ({"law": lambda u, q, v, t: u * pliant.cos(q)}, lambda u, q, v: u * sympy.cos(q)),
+        ({"law": lambda u, q, v, t: u * pliant.math.cos(q)}, lambda u, q, v: u * sympy.cos(q)),
     ],
 )
 def test_motors(control: dict, torque) -> None:
@@ -54,7 +54,7 @@ def test_motors(control: dict, torque) -> None:
 
 
 def test_a_law_of_time() -> None:
-    eq = pliant.equations(hinge().with_motor("hinge", law=lambda u, q, v, t: u * pliant.sin(2 * t)))
+    eq = pliant.equations(hinge().with_motor("hinge", law=lambda u, q, v, t: u * pliant.math.sin(2 * t)))
     assert sympy.expand(eq.Q[0] - eq.u[0] * sympy.sin(2 * eq.symbols["t"]), trig=True) == 0
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import symbolic_robots as small
-from random_robots import ALL, robot_of, state_of
 
 import pliant
+import symbolic_robots as small
 from pliant.symbolic import Equations
+from random_robots import ALL, robot_of, state_of
 
 
 def robots() -> dict[str, pliant.Robot]:
@@ -174,7 +174,7 @@ def test_names_that_languages_keep_for_themselves() -> None:
 
 
 def test_time_is_an_argument_where_it_is_used() -> None:
-    robot = pliant.load("pendulum").with_motor("hinge", law=lambda u, q, v, t: pliant.sin(t))
+    robot = pliant.load("pendulum").with_motor("hinge", law=lambda u, q, v, t: pliant.math.sin(t))
     eq = pliant.equations(robot)
     function = python_function(eq.python(), "pendulum")
     assert function([0], [0], [0], np.pi / 2)[3] == [1]

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 import sympy
-import symbolic_robots as small
 
 import pliant
+import symbolic_robots as small
 from pliant.symbolic.coordinates import coordinates_of, identifier, robot_symbols
 
 
@@ -68,7 +68,7 @@ def test_bad_names() -> None:
 def test_sympy_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     robot = small.pendulum()
     monkeypatch.setitem(sys.modules, "sympy", None)
-    for function in (pliant.equations, pliant.symbolic_robot):
+    for function in (pliant.equations, pliant.symbolic.symbolic_robot):
         with pytest.raises(pliant.PliantError, match=r"pip install 'pliant\[symbolic\]'"):
             function(robot)
 

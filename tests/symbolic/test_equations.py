@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 import sympy
-import symbolic_robots as small
-from random_robots import ONE_DOF, robot_of, state_of
-from symbolic_robots import I, I_f, J, M, g, k, l, m, nu
 from sympy import Rational, cos, pycode, sin
 
 import pliant
+import symbolic_robots as small
 from pliant.symbolic import Equations
+from random_robots import ONE_DOF, robot_of, state_of
+from symbolic_robots import I, I_f, J, M, g, k, l, m, nu
 
 METHODS = ("newton-euler", "projected", "lagrange")
 SMALL = {
@@ -283,7 +283,7 @@ def test_no_parameters_asked_for() -> None:
 
 def test_hopping_robot_in_flight() -> None:
     # V. Hui (2018), Hopping Robot Document, 2.2.2, M14; the other entries against `mass_matrix`
-    robot = pliant.hopper_flight(symbols=True)
+    robot = pliant.catalogue.hopper_flight(symbols=True)
     eq = pliant.equations(robot)
     assert eq.written(eq.M[0, 3]) == "m2 (l2 + q6)^2 c5 (c2 c3 s4 s5 - c2 c5 s3 + c4 s2 s5)"
     expected = sympy.Matrix(pliant.mass_matrix(robot, list(eq.q)))

@@ -4,9 +4,9 @@ import re
 
 import pytest
 import sympy
-import symbolic_robots as small
 
 import pliant
+import symbolic_robots as small
 
 
 def left_sides(text: str) -> list[str]:

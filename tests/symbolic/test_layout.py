@@ -5,11 +5,11 @@ import re
 from functools import cache
 
 import pytest
-import symbolic_robots as small
 from matplotlib.mathtext import MathTextParser
-from random_robots import state_of
 
 import pliant
+import symbolic_robots as small
+from random_robots import state_of
 
 ROBOTS = {
     "pendulum": pliant.equations(small.pendulum()),
@@ -28,7 +28,7 @@ ROBOTS = {
     ),
     "a law with cases": pliant.equations(
         pliant.load("pendulum").with_joint(
-            "hinge", stiffness=1, law=lambda x: pliant.select(x > 1, pliant.sqrt(x * x + 1), abs(x))
+            "hinge", stiffness=1, law=lambda x: pliant.math.select(x > 1, pliant.math.sqrt(x * x + 1), abs(x))
         )
     ),
 }
@@ -36,12 +36,12 @@ each = pytest.mark.parametrize("eq", ROBOTS.values(), ids=ROBOTS)
 
 
 @cache
-def text_of(eq: pliant.Equations, width: int = 100) -> str:
+def text_of(eq: pliant.symbolic.Equations, width: int = 100) -> str:
     return eq.text(width)
 
 
 @cache
-def latex_of(eq: pliant.Equations) -> str:
+def latex_of(eq: pliant.symbolic.Equations) -> str:
     return eq.latex()
 
 
@@ -92,14 +92,14 @@ def test_pendulum_in_numbers() -> None:
 
 @each
 @pytest.mark.parametrize("width", [60, 100])
-def test_lines_fit(eq: pliant.Equations, width: int) -> None:
+def test_lines_fit(eq: pliant.symbolic.Equations, width: int) -> None:
     # what has no place to break may be longer: single products, and quotients
     long = [line for line in text_of(eq, width).splitlines() if len(line) > width]
     assert not [line for line in long if " + " in line.strip()[2:] or " - " in line.strip()[2:]]
 
 
 @each
-def test_text_is_plain(eq: pliant.Equations) -> None:
+def test_text_is_plain(eq: pliant.symbolic.Equations) -> None:
     text = text_of(eq)
     assert text.isascii()
     assert all(word not in text for word in ("**", "*", "Matrix", "vd", "Piecewise", "Max", "Min", "Abs"))
@@ -126,7 +126,7 @@ def lines_of(latex: str) -> list[str]:
 
 
 @each
-def test_every_line_of_latex_can_be_rendered(eq: pliant.Equations) -> None:
+def test_every_line_of_latex_can_be_rendered(eq: pliant.symbolic.Equations) -> None:
     parser = MathTextParser("path")
     for line in lines_of(latex_of(eq)):
         # width, height, depth and shapes: a box that is not empty
@@ -134,7 +134,7 @@ def test_every_line_of_latex_can_be_rendered(eq: pliant.Equations) -> None:
 
 
 @each
-def test_latex_is_balanced_line_by_line(eq: pliant.Equations) -> None:
+def test_latex_is_balanced_line_by_line(eq: pliant.symbolic.Equations) -> None:
     latex = latex_of(eq)
     assert latex.startswith("\\begin{aligned}")
     assert latex.endswith("\\end{aligned}")

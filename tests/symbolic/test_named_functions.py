@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import sympy
-import symbolic_robots as small
 
 import pliant
+import symbolic_robots as small
 from pliant.robot.springs import spring_force, spring_with_play
 from pliant.symbolic.named_functions import play, push, turn_pull, written_out
 
@@ -43,7 +43,7 @@ def door(**values: object) -> pliant.Robot:
 @pytest.mark.parametrize("values", [
     {"stiffness": 30, "backlash": 0.2}, {"stiffness": 30, "backlash": 0.2, "damping": 4},
     {"stiffness": 30, "backlash": 0.2, "damping": 4, "rest": 0.3, "hardening": 50},
-    {"stiffness": 5, "backlash": 0.2, "law": lambda x: -2 * pliant.sin(x)},
+    {"stiffness": 5, "backlash": 0.2, "law": lambda x: -2 * pliant.math.sin(x)},
 ])  # fmt: skip
 def test_play_is_that_of_the_simulation(values: dict) -> None:
     """The formula against `spring_with_play`, on all sides of the play and for motion either way."""
@@ -127,7 +127,7 @@ def test_letters_of_the_legend_are_nobody_elses() -> None:
 
 def test_what_a_law_may_contain_is_readable() -> None:
     def law(x):
-        return pliant.select(x > 1, pliant.maximum(x, 2), abs(x)) + pliant.sqrt(x * x + 1)
+        return pliant.math.select(x > 1, pliant.math.maximum(x, 2), abs(x)) + pliant.math.sqrt(x * x + 1)
 
     eq = pliant.equations(door(stiffness=3, law=law))
     text = eq.written(eq.Q[0])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import sympy
-from random_robots import state_of
 
 import pliant
 from pliant.symbolic.robots import WHAT
+from random_robots import state_of
 
 
 def numbers_back(robot: pliant.Robot, values: dict, q: np.ndarray) -> np.ndarray:
@@ -19,14 +19,14 @@ def numbers_back(robot: pliant.Robot, values: dict, q: np.ndarray) -> np.ndarray
 @pytest.mark.parametrize("what", [(), ("masses",), ("inertias", "lengths"), ("centers", "gravity")])
 def test_numbers_can_be_put_back(name: str, what: tuple[str, ...]) -> None:
     robot = pliant.load(name)
-    symbolic, values = pliant.symbolic_robot(robot, *what)
+    symbolic, values = pliant.symbolic.symbolic_robot(robot, *what)
     q = state_of(robot, 1).q
     # centres and tensors go through one division and one subtraction
     np.testing.assert_allclose(numbers_back(symbolic, values, q), pliant.mass_matrix(robot, q), rtol=0, atol=1e-14)
 
 
 def test_names() -> None:
-    symbolic, values = pliant.symbolic_robot(pliant.load("two_link_arm"))
+    symbolic, values = pliant.symbolic.symbolic_robot(pliant.load("two_link_arm"))
     assert {s.name: x for s, x in values.items()} == {
         "m_upper_arm": 2.4, "c_upper_arm": 0.25, "I_upper_arm_xx": 0.05, "I_upper_arm_yy": 0.05,
         "m_forearm": 2.4, "c_forearm": 0.25, "I_forearm_xx": 0.05, "I_forearm_yy": 0.05,
@@ -37,7 +37,7 @@ def test_names() -> None:
 
 
 def test_lengths_are_positive_and_signs_stay() -> None:
-    symbolic, values = pliant.symbolic_robot(pliant.load("pendulum"))
+    symbolic, values = pliant.symbolic.symbolic_robot(pliant.load("pendulum"))
     (c,) = [s for s in values if s.name == "c_rod"]
     assert c.is_positive
     assert values[c] == 0.75
@@ -53,7 +53,7 @@ def test_springs_dampers_friction_and_rotors() -> None:
         stiffness=50, hardening=7, rest=-0.4,
     )  # fmt: skip
     builder.motor("knee", gear=9, rotor_inertia=1e-4, viscous_friction=0.01, dry_friction=0.02)
-    symbolic, values = pliant.symbolic_robot(builder.build())
+    symbolic, values = pliant.symbolic.symbolic_robot(builder.build())
     found = {s.name: x for s, x in values.items()}
     expected = {
         "m_shin_bone": 2, "c_shin_bone_x": 0.1, "c_shin_bone_y": 0.2, "c_shin_bone_z": 0.3,
@@ -68,14 +68,16 @@ def test_springs_dampers_friction_and_rotors() -> None:
 def test_frames_and_springs_between_them() -> None:
     robot = pliant.load("pendulum").with_frame("tip", "rod", (0, 0, -1.5))
     robot = robot.with_spring("tip", "world", stiffness=20, damping=2, length=0.3, name="rope")
-    _, values = pliant.symbolic_robot(robot, "lengths", "stiffness", "damping")
+    _, values = pliant.symbolic.symbolic_robot(robot, "lengths", "stiffness", "damping")
     assert {s.name: x for s, x in values.items()} == {"l_tip": 1.5, "k_rope": 20, "d_rope": 2, "l_rope": 0.3}
 
 
 def test_other_names_and_formulas() -> None:
     m, l = sympy.symbols("m l", positive=True)
     names = {"m_rod": "m", "c_rod": l / 2, "I_rod_yy": m * l**2 / 12, "I_rod_xx": m * l**2 / 12}
-    symbolic, values = pliant.symbolic_robot(pliant.load("pendulum"), "masses", "centers", "inertias", names=names)
+    symbolic, values = pliant.symbolic.symbolic_robot(
+        pliant.load("pendulum"), "masses", "centers", "inertias", names=names
+    )
     q = sympy.Symbol("q", real=True)
     assert sympy.expand(pliant.mass_matrix(symbolic, [q])[0, 0] - m * l**2 / 3) == 0
     assert values == {m: 1}
@@ -85,7 +87,7 @@ def test_symbols_of_the_robot_stay() -> None:
     m = sympy.Symbol("m_rod", positive=True)
     builder = pliant.RobotBuilder("one").body("rod", mass=m, com=(0, 0, 1)).body("tip", mass=2)
     builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).joint("end", "fixed", "rod", "tip", (0, 0, 1))
-    symbolic, values = pliant.symbolic_robot(builder.build(), "masses")
+    symbolic, values = pliant.symbolic.symbolic_robot(builder.build(), "masses")
     assert symbolic.bodies["rod"].inertia.mass == m
     assert [s.name for s in values] == ["m_tip"]
 
@@ -93,9 +95,9 @@ def test_symbols_of_the_robot_stay() -> None:
 def test_bad_input() -> None:
     robot = pliant.load("two_link_arm")
     with pytest.raises(pliant.PliantError, match=r"no symbol named 'mass'.*'masses'"):
-        pliant.symbolic_robot(robot, "mass")
+        pliant.symbolic.symbolic_robot(robot, "mass")
     with pytest.raises(pliant.PliantError, match=r"no symbol named 'm_arm'.*robot 'two_link_arm'"):
-        pliant.symbolic_robot(robot, names={"m_arm": "m"})
+        pliant.symbolic.symbolic_robot(robot, names={"m_arm": "m"})
     with pytest.raises(pliant.PliantError, match=r"'a' would stand for two numbers of 'two_link_arm', 2.4 and 0.25"):
-        pliant.symbolic_robot(robot, names={"m_upper_arm": "a", "c_forearm": "a"})
+        pliant.symbolic.symbolic_robot(robot, names={"m_upper_arm": "a", "c_forearm": "a"})
     assert "masses" in WHAT

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import symbolic_robots as small
 
 import pliant
+import symbolic_robots as small
 from pliant.robot import Robot, RobotBuilder
 from pliant.spatial import rotation_from_rpy
 from pliant.spatial.rotations import quaternion_from_matrix
@@ -52,7 +52,7 @@ def test_the_same_motion(robot: Robot) -> None:
     close = {"rtol": 0, "atol": 1e-8}
     np.testing.assert_allclose(pliant.mass_matrix(chain, x), E.T @ pliant.mass_matrix(robot, q) @ E, **close)
     np.testing.assert_allclose(pliant.gravity_forces(chain, x), E.T @ pliant.gravity_forces(robot, q), **close)
-    energies = pliant.kinetic_energy(chain, x, rate), pliant.kinetic_energy(robot, q, E @ rate)
+    energies = pliant.dynamics.kinetic_energy(chain, x, rate), pliant.dynamics.kinetic_energy(robot, q, E @ rate)
     assert energies[0] == pytest.approx(energies[1], abs=1e-8)
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import sympy
-import symbolic_robots as small
-from random_robots import state_of
 
 import pliant
+import symbolic_robots as small
 from pliant.symbolic.coordinates import coordinates_of
 from pliant.symbolic.methods import METHODS
 from pliant.symbolic.tracing import traced_terms
+from random_robots import state_of
 
 ROBOTS = {
     "cart-pole": small.cart_pole(),

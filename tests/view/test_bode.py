@@ -28,7 +28,7 @@ def transfer(side: str, w: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("method", "tolerance"), [("linearization", 1e-11), ("simulation", 1e-5)])
 def test_two_masses_on_a_spring(method: str, tolerance: float) -> None:
     """The linearization to rounding; the simulation to what is left of the motion before, and of its integrator."""
-    found = pliant.bode(joint(), W, outputs=list(SIDES.values()), method=method)
+    found = pliant.analysis.bode(joint(), W, outputs=list(SIDES.values()), method=method)
     assert found.input == "knee" and found.method == method
     for side, output in SIDES.items():
         np.testing.assert_allclose(found.response[output], transfer(side, W), rtol=tolerance)
@@ -43,7 +43,7 @@ def test_a_position_loop(method: str) -> None:
     builder.body("link", mass=1, inertia=(LINK, 0, 0, LINK, 0, LINK))
     builder.joint("knee", "revolute", "world", "link", axis=(0, 0, 1))
     robot = builder.motor("knee", control="position", kp=40, kd=8).build()
-    found = pliant.bode(robot, W, outputs="q.knee", q=[0.3], method=method, amplitude=0.1)
+    found = pliant.analysis.bode(robot, W, outputs="q.knee", q=[0.3], method=method, amplitude=0.1)
     s = 1j * W
     np.testing.assert_allclose(found.response["q.knee"], 40 / (s**2 + 8 * s + 40), rtol=1e-5)
 
@@ -53,12 +53,12 @@ def test_a_pendulum_about_its_equilibria() -> None:
     M, g = float(pliant.mass_matrix(robot, [0.0])[0, 0]), float(pliant.gravity_forces(robot, [0.3])[0]) / np.sin(0.3)
     damping = float(robot.joints["hinge"].damping[0])
     for q, sign in ((0.0, 1), (np.pi, -1)):
-        found = pliant.bode(robot, W, q=[q])
+        found = pliant.analysis.bode(robot, W, q=[q])
         expected = 1j * W / (-M * W**2 + damping * 1j * W + sign * g)
         np.testing.assert_allclose(found.response["v.hinge"], expected, rtol=1e-9)
     # held to the side by its motor
     u = pliant.gravity_forces(robot, [0.3])
-    held = pliant.bode(robot, W, q=[0.3], u=u).response["v.hinge"]
+    held = pliant.analysis.bode(robot, W, q=[0.3], u=u).response["v.hinge"]
     np.testing.assert_allclose(held, 1j * W / (-M * W**2 + damping * 1j * W + g * np.cos(0.3)), rtol=1e-9)
 
 
@@ -70,7 +70,7 @@ def test_a_free_body_in_compliant_contact() -> None:
     robot = builder.motor("z").build().with_contact("ball", radius=0.1)
     law = pliant.SpringDamper(stiffness=1000, damping=20)
     sim = pliant.Simulation(robot, ground=pliant.flat(), contact=pliant.CompliantContact(law), integrator="rk4")
-    found = pliant.bode(sim, W, q=[0.1 - 2 * 9.81 / 1000])
+    found = pliant.analysis.bode(sim, W, q=[0.1 - 2 * 9.81 / 1000])
     s = 1j * W
     np.testing.assert_allclose(found.response["v.z"], s / (2 * s**2 + 20 * s + 1000), rtol=1e-9)
 
@@ -78,32 +78,32 @@ def test_a_free_body_in_compliant_contact() -> None:
 def test_bad_calls_say_what_is_wrong() -> None:
     robot = joint()
     with pytest.raises(pliant.PliantError, match="no motor named 'kne' in robot 'joint'; did you mean 'knee'"):
-        pliant.bode(robot, input="kne")
+        pliant.analysis.bode(robot, input="kne")
     with pytest.raises(pliant.PliantError, match=r"no output named 'v\.kne'"):
-        pliant.bode(robot, outputs="v.kne")
+        pliant.analysis.bode(robot, outputs="v.kne")
     with pytest.raises(pliant.PliantError, match="no method named 'measure'"):
-        pliant.bode(robot, method="measure")
+        pliant.analysis.bode(robot, method="measure")
     with pytest.raises(pliant.PliantError, match="frequencies must be above zero"):
-        pliant.bode(robot, [0.0, 1.0])
+        pliant.analysis.bode(robot, [0.0, 1.0])
     with pytest.raises(pliant.PliantError, match=r"does not rest at q with these controls: 'hinge' accelerates by"):
-        pliant.bode(pliant.load("pendulum"), q=[0.5])
+        pliant.analysis.bode(pliant.load("pendulum"), q=[0.5])
     with pytest.raises(pliant.PliantError, match="which motor"):
-        pliant.bode(pliant.load("quadruped"))
+        pliant.analysis.bode(pliant.load("quadruped"))
     with pytest.raises(pliant.PliantError, match="takes a Robot or a Simulation first"):
-        pliant.bode("knee")
+        pliant.analysis.bode("knee")
     with pytest.raises(pliant.PliantError, match="swings on without damping"):
-        pliant.bode(undamped(), W, method="simulation")
+        pliant.analysis.bode(undamped(), W, method="simulation")
     hopper = pliant.Simulation(pliant.load("hopper"), ground=pliant.flat())
     with pytest.raises(pliant.PliantError, match="contacts are rigid"):
-        pliant.bode(hopper, input="leg")
+        pliant.analysis.bode(hopper, input="leg")
     with pytest.raises(pliant.PliantError, match=r"no output named 'v\.nee'"):
-        pliant.bode(robot, W).magnitude("v.nee")
+        pliant.analysis.bode(robot, W).magnitude("v.nee")
 
 
 def test_the_plot_has_lines_and_dots(tmp_path) -> None:
     output = SIDES["link"]
-    linear = pliant.bode(joint(), W, outputs=output)
-    shaken = pliant.Bode(W[::3], {output: linear.response[output][::3]}, "knee", "simulation")
+    linear = pliant.analysis.bode(joint(), W, outputs=output)
+    shaken = pliant.analysis.Bode(W[::3], {output: linear.response[output][::3]}, "knee", "simulation")
     figure = linear.plot(shaken, path=tmp_path / "bode.svg")
     top, bottom = figure.axes
     assert [line.get_marker() for line in top.lines] == ["None", "o"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.camera import Camera, as_camera
+from pliant.render.camera import Camera, as_camera
 
 
 def test_it_looks_at_its_target_and_z_is_up() -> None:

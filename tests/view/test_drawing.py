@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.formats import MeshFile, read_mesh
+from pliant.meshes.points import MeshFile, read_mesh
+from pliant.render.drawing import DEFAULT_COLOR, body_poses, drawing, ground_mesh, points_of_contacts
+from pliant.render.tree_shapes import homogeneous, inertia_box, reach
 from pliant.robot import RobotBuilder
-from pliant.view.drawing import DEFAULT_COLOR, body_poses, drawing, ground_mesh, points_of_contacts
-from pliant.view.tree_shapes import homogeneous, inertia_box, reach
 from real_robots import PATHS
 from urdf_text import INERTIAL
 
@@ -95,7 +95,7 @@ def test_collisions_stand_in_for_visuals(tmp_path: Path) -> None:
 
 
 def test_a_robot_without_shapes_is_drawn_from_its_tree() -> None:
-    robot = pliant.hopper_flight()
+    robot = pliant.catalogue.hopper_flight()
     found = drawing(robot)
     assert {part.name.split("/")[1].split()[0] for part in found.parts} == {"link", "joint", "mass"}
     assert 0.2 * reach(robot) < found.size < 5 * reach(robot)

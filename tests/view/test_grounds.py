@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.grounds import downhill_view
-from pliant.view.images import Stage
-from pliant.view.camera import Camera
+from pliant.render.camera import Camera
+from pliant.render.grounds import downhill_view
+from pliant.render.images import Stage
 
 
 def seen_from(ground: pliant.Ground | None, azimuth: float = 40) -> float:

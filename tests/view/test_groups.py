@@ -1,7 +1,7 @@
 """Groups of columns: each column is in one, and each has one unit and few columns."""
 
 import pliant
-from pliant.view.groups import MOST, column_groups, log_groups, matching
+from pliant.plots.column_groups import MOST, column_groups, log_groups, matching
 
 
 def test_a_robot_with_many_joints_shows_all_of_them() -> None:

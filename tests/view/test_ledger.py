@@ -34,7 +34,7 @@ def test_a_damped_pendulum_loses_the_integral_of_d_v_squared(integrator: str) ->
     sim = pliant.Simulation(pendulum(0.2), dt=1e-3, integrator=integrator)
     sim.reset(q=[1.0])
     log = sim.run(2.0, channels=KEPT)
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     v = log.v[:, 0]
     dissipated = np.concatenate([[0], np.cumsum(0.2 * (v[1:] ** 2 + v[:-1] ** 2) / 2 * np.diff(log.t))])
     # d v+ (v+ + v) / 2 in place of d v^2, whose mean over a swing is the same to first order
@@ -53,7 +53,7 @@ def test_a_sliding_box_loses_friction_times_way() -> None:
     sim = pliant.Simulation(slider(), ground=pliant.flat(friction=0.4), dt=1e-3)
     sim.reset(q=[0, 0.1], v=[2.0, 0])
     log = sim.run(0.8, channels=(*KEPT, "forces"))
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     way = log["q", "x"]
     # q is where v at the end of each step takes it, the work counts its mean: off by mu m g dt v0 / 2
     np.testing.assert_allclose(
@@ -65,7 +65,7 @@ def test_a_sliding_box_loses_friction_times_way() -> None:
 
 def test_a_bouncing_ball_loses_by_impacts() -> None:
     log = bounce_log()
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     fall = 0.9
     # each impact leaves the square of the restitution
     lost = np.array([G * fall * 0.25**k * (1 - 0.25) for k in range(len(log.events))])
@@ -81,7 +81,7 @@ def test_a_bouncing_ball_loses_by_impacts() -> None:
 def test_time_stepping_knows_what_an_impact_took() -> None:
     sim = pliant.Simulation(ball(), ground=pliant.flat(), dt=1e-3)
     sim.reset(q=[1.0])
-    ledger = pliant.energy_ledger(sim.run(0.6, channels=KEPT))
+    ledger = pliant.analysis.energy_ledger(sim.run(0.6, channels=KEPT))
     # falls by 0.9 m and stays; the landing is known to a step, in which it falls 4.2 m/s dt
     assert ledger.lost["contact, normal"][-1] == pytest.approx(G * 0.9, rel=2e-3)
     assert abs(ledger.error).max() < G * 1e-3 * math.sqrt(2 * G * 0.9)
@@ -94,7 +94,7 @@ def test_a_motor_that_lifts_does_the_work() -> None:
     robot = builder.motor("z").build()
     sim = pliant.Simulation(robot, dt=1e-3, integrator="rk4")
     log = sim.run(1.0, u=[40.0], channels=KEPT)
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     rise = (40 / 3 - G) * log.t**2 / 2
     # of a linear power the trapezoidal rule is exact; the first entry has no torque yet, as nothing has moved
     np.testing.assert_allclose(ledger.work["motors"], 40 * rise, atol=40 * (40 / 3 - G) * 1e-6)
@@ -107,7 +107,7 @@ def test_pushes_from_outside_do_work() -> None:
     sim = pliant.Simulation(ball(), dt=1e-3, forces=[push, blow])
     sim.reset(q=[1.0])
     log = sim.run(0.5, channels=KEPT)
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     z, v = log["q", "height"], log["v", "height"]
     first = 3.0 * (z[300] - z[100])
     assert ledger.work["forces from outside"][350] == pytest.approx(first, abs=3.0 * 1e-3 * abs(v[300] - v[100]))
@@ -123,7 +123,7 @@ def test_dry_friction_stops_and_springs_have_their_terms() -> None:
     sim = pliant.Simulation(pendulum(friction=0.3), dt=1e-3)
     sim.reset(q=[1.0])
     log = sim.run(0.5, channels=KEPT)
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     assert ledger.lost["joint dry friction"][-1] == pytest.approx(0.3 * abs(np.diff(log.q[:, 0])).sum(), rel=2e-3)
     assert abs(ledger.error).max() < 1e-2
 
@@ -131,7 +131,7 @@ def test_dry_friction_stops_and_springs_have_their_terms() -> None:
     sim = pliant.Simulation(pendulum(limits=(-0.5, 2.0)), dt=1e-3)
     sim.reset(q=[1.0])
     log = sim.run(1.0, channels=KEPT)
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     heights = -0.5 * np.cos([1.0, -0.5])
     assert ledger.lost["stops of joints"][-1] == pytest.approx(G * (heights[0] - heights[1]), rel=1e-2)
 
@@ -142,12 +142,12 @@ def test_dry_friction_stops_and_springs_have_their_terms() -> None:
     robot = builder.build().with_spring("world", "mass", stiffness=50, damping=5)
     sim = pliant.Simulation(robot, dt=1e-3, integrator="dormand-prince")
     sim.reset(q=[0.3])
-    ledger = pliant.energy_ledger(sim.run(4.0, channels=KEPT))
+    ledger = pliant.analysis.energy_ledger(sim.run(4.0, channels=KEPT))
     assert ledger.lost["dampers of springs"][-1] == pytest.approx(50 * 0.3**2 / 2, rel=1e-4)
 
 
 def test_the_hopper_balances_and_is_told_as_a_table() -> None:
-    ledger = pliant.energy_ledger(hopper_log())
+    ledger = pliant.analysis.energy_ledger(hopper_log())
     # the step takes its stiff spring implicitly, which costs some
     assert abs(ledger.error).max() < 0.03 * ledger.work["motors"].max() + 0.3
     text = str(ledger)
@@ -159,20 +159,22 @@ def test_the_hopper_balances_and_is_told_as_a_table() -> None:
 def test_without_power_only_what_is_stored_is_known() -> None:
     log = hopper_log()
     bare = pliant.Log(log.t, {n: a for n, a in log.channels.items() if not n.startswith("power")})
-    ledger = pliant.energy_ledger(bare)
+    ledger = pliant.analysis.energy_ledger(bare)
     assert ledger.error is None and not ledger.work and "keeps that" in str(ledger)
     assert len(bare.plot_energy().axes) == 1
     with pytest.raises(pliant.PliantError, match="energy_ledger needs channel 'energy' of the log; it has q"):
-        pliant.energy_ledger(pliant.Log(log.t, {"q": log.q}))
+        pliant.analysis.energy_ledger(pliant.Log(log.t, {"q": log.q}))
 
 
 def test_of_a_batch_one_robot() -> None:
     log = batch_log()
-    np.testing.assert_array_equal(pliant.energy_ledger(log, 2).total, pliant.energy_ledger(log.robot(2)).total)
+    np.testing.assert_array_equal(
+        pliant.analysis.energy_ledger(log, 2).total, pliant.analysis.energy_ledger(log.robot(2)).total
+    )
     with pytest.raises(pliant.PliantError, match="the batch has 3 robots"):
-        pliant.energy_ledger(log, 3)
+        pliant.analysis.energy_ledger(log, 3)
     with pytest.raises(pliant.PliantError, match="this log is of one robot"):
-        pliant.energy_ledger(hopper_log(), 1)
+        pliant.analysis.energy_ledger(hopper_log(), 1)
 
 
 def test_the_plot_shows_what_the_ledger_says(tmp_path) -> None:
@@ -183,7 +185,7 @@ def test_the_plot_shows_what_the_ledger_says(tmp_path) -> None:
     assert names[0] == "work: motors" and names[-1] == "change of total" and "lost: contact, normal" in names
     assert left.get_ylabel() == "left over [J]"
     total = next(line for line in stored.lines if line.get_label() == "total")
-    assert total.get_ydata()[-1] == pytest.approx(pliant.energy_ledger(log).total[-1])
+    assert total.get_ydata()[-1] == pytest.approx(pliant.analysis.energy_ledger(log).total[-1])
     assert (tmp_path / "energy.svg").stat().st_size > 1000
 
 
@@ -200,14 +202,14 @@ def test_torques_that_are_held_do_the_work_of_their_own_interval(way: str) -> No
         return np.array([3 * np.sin(30 * t)])
 
     if way == "event-driven":
-        hybrid = pliant.HybridSimulation(driven())
+        hybrid = pliant.EventSimulation(driven())
         hybrid.reset(q=[1.0])
         log = hybrid.run(1.0, controller=controller, period=0.01, every=0.01, power=True)
     else:
         sim = pliant.Simulation(driven(), dt=0.01, integrator=way, progress=False)
         sim.reset(q=[1.0])
         log = sim.run(1.0, controller, channels=(*KEPT, "tau"))
-    ledger = pliant.energy_ledger(log)
+    ledger = pliant.analysis.energy_ledger(log)
     # tau (q1 - q0) is the work of a held torque, exactly
     t = log.t[:-1]
     work = np.cumsum(3 * np.sin(30 * t) * np.diff(log.q[:, 0]))
@@ -221,5 +223,5 @@ def test_a_loss_below_zero_is_told() -> None:
     t, zero = np.linspace(0, 1, 3), np.zeros(3)
     stored = {"kinetic": np.ones(3), "potential": zero, "elastic": zero}
     for lost, is_told in ((-0.1, True), (0.1, False), (-1e-9, False)):
-        ledger = pliant.EnergyLedger(t, stored, {"motors": zero}, {"contact friction": np.array([0, lost, 0])})
+        ledger = pliant.analysis.EnergyLedger(t, stored, {"motors": zero}, {"contact friction": np.array([0, lost, 0])})
         assert ("contact friction is below zero" in str(ledger)) == is_told

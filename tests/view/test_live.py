@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.runner import Push, Runner, pushed
+from pliant.viewer.runner import Push, Runner, pushed
 
 
 def simulation(**options: object) -> pliant.Simulation:
@@ -117,7 +117,7 @@ def test_bad_calls_are_told(arguments: dict, message: str) -> None:
 def test_live_takes_a_simulation() -> None:
     with pytest.raises(pliant.PliantError, match="live takes a Simulation first, not Robot"):
         pliant.live(pliant.load("hopper"))  # type: ignore[arg-type]
-    hybrid = pliant.HybridSimulation(pliant.load("hopper"), ground=pliant.flat())
+    hybrid = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
     with pytest.raises(pliant.PliantError, match=r"goes from event to event .* sim.run\(2.0\).view\(\)"):
         pliant.live(hybrid)  # type: ignore[arg-type]
 
@@ -125,7 +125,7 @@ def test_live_takes_a_simulation() -> None:
 def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
     monkeypatch.setattr(
-        import_module("pliant.view.live"), "live", lambda *args, **options: seen.extend([args, options])
+        import_module("pliant.viewer.live"), "live", lambda *args, **options: seen.extend([args, options])
     )
     sim = simulation()
     sim.view(abs, speed=2.0)

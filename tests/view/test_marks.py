@@ -5,10 +5,10 @@ import pinocchio as pin
 import pytest
 
 import pliant
-from pliant.simulation import Source
-from pliant.view.contact_marks import directed, friction_of, ground_normals
-from pliant.view.drawing import body_poses
-from pliant.view.puppet import center_of_mass, quaternions
+from pliant.recording.source import Source
+from pliant.render.drawing import body_poses
+from pliant.viewer.contact_marks import directed, friction_of, ground_normals
+from pliant.viewer.puppet import center_of_mass, quaternions
 
 
 def test_quaternions_are_those_of_pinocchio() -> None:

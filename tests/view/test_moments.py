@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.simulation.source import Source
-from pliant.view.moments import chosen_robots, moments
+from pliant.plots.moments import chosen_robots, moments
+from pliant.recording.source import Source
 from view_logs import batch_log, bounce_log, hopper_log
 
 

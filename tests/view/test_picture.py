@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.camera import Camera
-from pliant.view.images import Stage
-from pliant.view.picture import Floor, Surface, picture
-from pliant.view.shading import SUN, behind_light, linear, screen
-from pliant.view.triangles import box, creased, normals
+from pliant.render.camera import Camera
+from pliant.render.images import Stage
+from pliant.render.picture import Floor, Surface, picture
+from pliant.render.shading import SUN, behind_light, linear, screen
+from pliant.render.triangles import box, creased, normals
 
 
 def block(center: tuple[float, float, float], size: float, color: tuple[float, float, float]) -> Surface:
@@ -64,7 +64,7 @@ def test_what_is_below_the_floor_is_hidden() -> None:
 
 def test_the_compiled_light_is_that_of_the_formula() -> None:
     """Kernels of light and the same functions on floats; in float32, which has 7 digits."""
-    from pliant.view.shading import behind_kernel
+    from pliant.render.shading import behind_kernel
 
     rng = np.random.default_rng(0)
     numbers, about = EYE.numbers(), np.array([1.0, 30.0, 0.0, 1.0])
@@ -94,7 +94,7 @@ def test_a_level_ground_of_triangles_looks_like_the_floor() -> None:
 
 def test_the_camera_stays_above_the_ground() -> None:
     low, high = np.array([[-0.3, -0.3, 0.0]]), np.array([[0.3, 0.3, 0.6]])
-    hill = pliant.Ground(lambda x, y: 0.8 * pliant.maximum(x - 0.5, 0), "hill")
+    hill = pliant.Ground(lambda x, y: 0.8 * pliant.math.maximum(x - 0.5, 0), "hill")
     stage = Stage.around(Camera(azimuth=0, elevation=10), low, high, hill, 0.0)
     place = stage.eye(np.array([0, 0, 0.3]), 96, 72).place
     assert place[2] > hill.height(place[0], place[1])

@@ -5,8 +5,8 @@ import time
 import pytest
 
 import pliant
-from pliant.view.playback import Player
-from pliant.view.recording import Recording
+from pliant.viewer.playback import Player
+from pliant.viewer.recording import Recording
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.bands import contact_spans, mode_spans, spans_of
-from pliant.view.lines import panels_of, unit_of
+from pliant.plots.bands import contact_spans, mode_spans, spans_of
+from pliant.plots.lines import panels_of, unit_of
 from view_logs import batch_log, bounce_log, hopper_log
 
 

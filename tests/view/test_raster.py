@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from pliant.view.camera import Camera
-from pliant.view.raster import rasterized
-from pliant.view.triangles import sphere
+from pliant.render.camera import Camera
+from pliant.render.raster import rasterized
+from pliant.render.triangles import sphere
 
 
 def by_hand(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:

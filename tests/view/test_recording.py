@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.recording import Recording, exaggerated
+from pliant.viewer.recording import Recording, exaggerated
 
 
 def test_forces_are_those_of_the_contact_points(hop: pliant.Log) -> None:

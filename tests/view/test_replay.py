@@ -10,9 +10,9 @@ import pytest
 import zstandard
 
 import pliant
-from pliant.view.curves import chart
-from pliant.view.drawing import body_poses
-from pliant.view.replay import replay_page
+from pliant.render.drawing import body_poses
+from pliant.viewer.curves import chart
+from pliant.viewer.replay import replay_page
 
 
 def recorded(page: str) -> dict:

@@ -5,8 +5,21 @@ import math
 import numpy as np
 import pytest
 
-from pliant.view.triangles import (
-    Mesh, along, arrow, box, capsule, clustered, cone, creased, cylinder, joined, moved, normals, sphere, turned,
+from pliant.render.triangles import (
+    Mesh,
+    along,
+    arrow,
+    box,
+    capsule,
+    clustered,
+    cone,
+    creased,
+    cylinder,
+    joined,
+    moved,
+    normals,
+    sphere,
+    turned,
 )  # fmt: skip
 
 N = 24  # corners around

@@ -111,7 +111,7 @@ def test_bad_calls_say_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_video_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pliant.view.film as film
+    import pliant.render.film as film
 
     def broken(self, k: int, width: int, height: int) -> np.ndarray:
         raise RuntimeError("no light")
@@ -148,7 +148,7 @@ def test_what_is_not_installed_is_named(module, call, message, tmp_path: Path, m
 
 def test_a_bar_is_told_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[float] = []
-    monkeypatch.setattr("pliant.simulation.progress.Progress.update", lambda self, t: told.append(t))
+    monkeypatch.setattr("pliant.progress.Progress.update", lambda self, t: told.append(t))
     hopper_log().to_video(tmp_path / "run.gif", size=(32, 32), fps=5)
     assert told == pytest.approx([0, 0.2, 0.4])
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.view.scene import Scene
-from pliant.view.stage import served
-from pliant.view.stage import nice
+from pliant.viewer.page import nice, served
+from pliant.viewer.scene import Scene
 
 
 def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:

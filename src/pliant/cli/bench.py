@@ -33,7 +33,7 @@ def show_bench(source: str, base: str | None, batch: int, threads: int, as_json:
         threads: that share them.
     """
     loaded = load_robot(source, base, xacro)
-    path = loaded.path or Path(__file__).parents[1] / "robots" / f"{source}.urdf"
+    path = loaded.path or Path(__file__).parents[1] / "catalogue" / "urdf" / f"{source}.urdf"
     rows = [
         *_dynamics(loaded.robot, path if path.is_file() else None, batch),
         *_steps(Settings(robot=source, base=base, xacro=xacro, batch=batch, threads=threads)),

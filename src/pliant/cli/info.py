@@ -9,8 +9,8 @@ from pliant.cli.terminal import number, print_json, print_pairs, print_table, sa
 from pliant.cli.viewing import is_log, open_log
 
 if TYPE_CHECKING:
+    from pliant.recording.log import Log
     from pliant.robot import Joint, Robot
-    from pliant.simulation import Log
 
 __all__ = ["about_robot", "show_info"]
 
@@ -99,7 +99,7 @@ def _extent(robot: "Robot") -> tuple[list[float], list[float]]:
 
     Contacts are the robot's own, or the hulls of its collision shapes as far as they can be read.
     """
-    from pliant.cli.starting import reach
+    from pliant.catalogue.starting import reach
 
     return reach(robot, robot.neutral())
 

@@ -10,7 +10,7 @@ from pliant.cli.viewing import plot_to
 from pliant.errors import PliantError, needs, unknown_name
 
 if TYPE_CHECKING:
-    from pliant.simulation import Log
+    from pliant.recording.log import Log
 
 __all__ = ["LOG_FORMS", "check_outputs", "is_streamed", "write_log", "write_outputs"]
 
@@ -44,7 +44,7 @@ _OTHERS = {
 
 def check_outputs(settings: Settings) -> None:
     """Raise before the run if something of what it is to leave cannot be written."""
-    from pliant.logs.files import checked_folder
+    from pliant.files.whole import checked_folder
 
     given: dict[Path, str] = {}
     for name in PATHS:

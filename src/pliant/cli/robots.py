@@ -58,7 +58,7 @@ def load_robot(source: str, base: str | None = None, xacro: bool = False) -> Loa
         base: "free" or "fixed", in place of what the robot has by itself.
         xacro: whether a file of xacro may be expanded, which runs it as a program.
     """
-    from pliant.formats import load, robots
+    from pliant.catalogue.library import load, robots
 
     if base not in (None, "free", "fixed"):
         raise PliantError(f"--base is {base!r}; it takes 'free' or 'fixed'")
@@ -129,7 +129,7 @@ def found_robots() -> dict[str, Found]:
     """
     from importlib.metadata import PackageNotFoundError, files
 
-    from pliant.formats import robots
+    from pliant.catalogue.library import robots
 
     try:
         listed = files(ELSEWHERE) or []
@@ -153,8 +153,8 @@ def _folder(path: Path) -> str:
 
 def list_robots(as_json: bool) -> None:
     """Print the robots that have a name."""
+    from pliant.catalogue.library import robots
     from pliant.cli.terminal import print_json, print_pairs, say
-    from pliant.formats import robots
 
     elsewhere = found_robots()
     if as_json:

@@ -13,7 +13,7 @@ from pliant.cli.settings import PATHS, Settings
 from pliant.errors import PliantError
 
 if TYPE_CHECKING:
-    from pliant.simulation import Log
+    from pliant.recording.log import Log
 
 __all__ = ["Run", "joined", "run_scene"]
 
@@ -55,7 +55,7 @@ def run_scene(scene: Scene, file: str | None = None) -> Run:
     Args:
         file: for the log, written meanwhile, so that it opens whatever happens.
     """
-    from pliant.simulation.progress import Progress
+    from pliant.progress import Progress
 
     parts: list[Any] = []
     # how long each part took, and when it ended [s of both times]
@@ -153,7 +153,7 @@ class _Stream:
         if self.path is None:
             return
         if self._writer is None:
-            from pliant.logs.saving import LogWriter
+            from pliant.storage.saving import LogWriter
 
             self._writer = LogWriter(self.path, part, until=self.until)
             return
@@ -267,8 +267,8 @@ def joined(parts: list[Any]) -> Any:
         channels[name] = np.concatenate(arrays, axis=axis)
     if not modes:
         return replace(first, t=t, channels=channels)
-    from pliant.hybrid import HybridLog
-    from pliant.simulation import Log
+    from pliant.recording.event_log import HybridLog
+    from pliant.recording.log import Log
 
     plain = Log(t, channels, first.columns, first.batch, first.metadata, first.source)
     events = [event for part in parts for event in part.events]

@@ -4,18 +4,19 @@ import warnings
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from pliant.catalogue.stances import stance
+from pliant.catalogue.starting import placed, reach, row, scattered, swung, within_limits
 from pliant.cli.controllers import Control, chosen_controller, default_controller
 from pliant.cli.robots import Loaded, load_robot, loose
 from pliant.cli.settings import PATHS, Settings
-from pliant.cli.stances import stance
-from pliant.cli.starting import placed, reach, row, scattered, swung, within_limits
 from pliant.cli.words import as_contact, as_ground
 from pliant.errors import PliantError, SimulationWarning, unknown_name
 
 if TYPE_CHECKING:
-    from pliant.hybrid import HybridSimulation
+    from pliant.events.simulation import EventSimulation
+    from pliant.recording.log import Log
     from pliant.robot import Robot
-    from pliant.simulation import Log, Simulation
+    from pliant.simulation import Simulation
 
 __all__ = ["Scene", "scene"]
 
@@ -41,14 +42,14 @@ class Scene:
 
     settings: Settings
     origin: str
-    sim: "Simulation | HybridSimulation"
+    sim: "Simulation | EventSimulation"
     control: Control
     ground: str
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def stamped(self, log: "Log") -> "Log":
         """A log whose source has the settings of the command line, too, so that the run can be done again."""
-        from pliant.simulation.source import plain
+        from pliant.recording.source import plain
 
         if log.source is not None:
             chosen = {f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name not in UNTOLD}
@@ -69,7 +70,7 @@ def scene(settings: Settings) -> Scene:
     robot = _flexible(loaded.robot, settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
     ground = as_ground(ground_name)
-    from pliant.simulation.default_contacts import with_contacts
+    from pliant.contact.default_contacts import with_contacts
 
     touching = with_contacts(robot, has_ground=ground is not None)
     name = settings.controller or default_controller(robot)
@@ -182,7 +183,7 @@ def _leaves_base(q: Any, robot: "Robot") -> bool:
 
 
 def _forces(settings: Settings) -> list[Any]:
-    from pliant.simulation import ExternalForce
+    from pliant.actuation.forces import ExternalForce
 
     return [ExternalForce(p.body, force=p.force, start=p.start, end=p.end) for p in settings.push]
 
@@ -208,15 +209,15 @@ def _time_stepping(settings: Settings, control: Control, ground: Any, q: Any, v:
     return sim
 
 
-def _event_driven(settings: Settings, control: Control, ground: Any, q: Any, v: Any) -> "HybridSimulation":
+def _event_driven(settings: Settings, control: Control, ground: Any, q: Any, v: Any) -> "EventSimulation":
     usual = Settings()
     for name in ("batch", "precision", "integrator", "contact", "substeps"):
         if getattr(settings, name) != getattr(usual, name):
             raise PliantError(f"--event-driven simulates one robot on rigid ground; leave out --{name}")
-    from pliant.hybrid import HybridSimulation
+    from pliant.events.simulation import EventSimulation
 
     options = {n: getattr(settings, n) for n in ("friction", "restitution") if getattr(settings, n) is not None}
-    sim = HybridSimulation(control.robot, ground=ground, forces=_forces(settings), **options)
+    sim = EventSimulation(control.robot, ground=ground, forces=_forces(settings), **options)
     # a pose on uneven ground may be off by rounding
     sim.reset(q=q, v=v, lift=control.robot.is_free)
     return sim

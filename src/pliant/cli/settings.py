@@ -90,7 +90,7 @@ def _read(path: Path) -> dict[str, Any]:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PliantError(f"{path}: this is not TOML: {error}") from None
-    from pliant.formats.side_lines import key_lines
+    from pliant.files.toml_lines import key_lines
 
     lines = key_lines(text)
     found = {}

@@ -8,7 +8,7 @@ from pliant.cli.scene import Scene
 from pliant.cli.terminal import number, print_pairs
 
 if TYPE_CHECKING:
-    from pliant.simulation import Log
+    from pliant.recording.log import Log
 
 __all__ = ["facts", "print_summary", "summary"]
 

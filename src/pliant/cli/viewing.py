@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pliant.catalogue.stances import stance
+from pliant.catalogue.starting import placed, row, within_limits
 from pliant.cli.robots import load_robot
-from pliant.cli.stances import stance
-from pliant.cli.starting import placed, row, within_limits
 from pliant.cli.terminal import say
 from pliant.errors import PliantError, needs
 
 if TYPE_CHECKING:
-    from pliant.simulation import Log
+    from pliant.recording.log import Log
 
 __all__ = ["LOG_SUFFIXES", "is_log", "open_log", "plot_file", "plot_to", "view_file"]
 
@@ -32,7 +32,7 @@ def is_log(source: str) -> bool:
 
 def open_log(path: str) -> "Log":
     """A log from its file; of one that was cut off, what is there, with a warning."""
-    from pliant.logs.loading import load_log
+    from pliant.storage.loading import load_log
 
     log = load_log(path)
     if not len(log.t) or not log.channels:
@@ -61,7 +61,7 @@ def view_file(source: str, *, port: int, opens: bool, base: str | None, xacro: b
     q = within_limits(robot, row("q", known, robot.coordinate_names, robot.neutral()))
     if robot.is_free:
         from pliant.contact import flat
-        from pliant.simulation.default_contacts import with_contacts
+        from pliant.contact.default_contacts import with_contacts
 
         ground = flat()
         q = placed(with_contacts(robot, has_ground=True), ground, q, 0.0)

@@ -39,9 +39,9 @@ class _Traced(NamedTuple):
 class Ground:
     """Height of the ground as a function of x and y, in the world frame.
 
-        Ground(lambda x, y: 0.1 * pliant.sin(x))
+        Ground(lambda x, y: 0.1 * pliant.math.sin(x))
 
-    The function is generic over the scalar: it uses Pliant's functions and `pliant.select`, and neither
+    The function is generic over the scalar: it uses Pliant's functions and `pliant.math.select`, and neither
     branches on x and y nor keeps anything between calls.
 
     Attributes:
@@ -123,7 +123,7 @@ class Ground:
         except (AttributeError, TypeError) as error:
             raise TraceError(
                 f"{label}: x and y are traced scalars, which it cannot use: {error}; use their operators and Pliant's "
-                "functions (pliant.sin, pliant.select, ...), not those of math and numpy"
+                "functions (pliant.math.sin, pliant.math.select, ...), not those of math and numpy"
             ) from error
         except Exception as error:
             error.add_note(f"while tracing {label}, which gets traced scalars for x and y")
@@ -134,7 +134,7 @@ class Ground:
         if not is_one or isinstance(height, bool) or (isinstance(height, Expr) and height.op in CONDITIONS):
             raise ContactError(
                 f"{label}: it returned {height!r} of type {type(height).__name__}; it must return one scalar, the "
-                "height [m] (a condition becomes one by pliant.select(condition, a, b))"
+                "height [m] (a condition becomes one by pliant.math.select(condition, a, b))"
             )
         node = graph.lift(height)
         if node.op == "const":

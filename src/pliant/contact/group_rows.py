@@ -12,7 +12,15 @@ from typing import Any
 
 from pliant.contact.coulomb import inverse_of
 from pliant.contact.rows import (
-    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
+    dot,
+    eliminated,
+    moved,
+    point_columns,
+    relative,
+    row_matrix,
+    scaled,
+    tangents_of,
+    turn_columns,
 )  # fmt: skip
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism

@@ -165,7 +165,7 @@ def check_law(law: Any) -> Any:
     except (AttributeError, TypeError) as error:
         raise TraceError(
             f"{label}: {error}; it is called with traced scalars, law(depth, rate, (slip_x, slip_y)), and must use "
-            "their operators and Pliant's functions (pliant.exp, pliant.select, ...), not those of math and numpy"
+            "their operators and Pliant's functions (pliant.math.exp, pliant.math.select), not those of math and numpy"
         ) from error
     except Exception as error:
         error.add_note(f"while tracing {label}, called with depth, rate, (slip_x, slip_y)")

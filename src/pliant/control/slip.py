@@ -11,7 +11,7 @@ from math import cos, hypot, isfinite, pi, sin, sqrt
 from typing import NamedTuple
 
 from pliant.errors import PliantError
-from pliant.simulation.runge_kutta import DORMAND_PRINCE, combination
+from pliant.integrators.runge_kutta import DORMAND_PRINCE, combination
 
 __all__ = ["Apex", "Slip", "SlipCycle", "SlipError", "Stride"]
 

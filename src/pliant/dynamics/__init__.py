@@ -7,7 +7,11 @@ the algorithm itself runs on them.
 
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.centroidal import (
-    center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
+    center_of_mass,
+    center_of_mass_jacobian,
+    center_of_mass_velocity,
+    centroidal_matrix,
+    centroidal_momentum,
     centroidal_momentum_rate,
 )  # fmt: skip
 from pliant.dynamics.composite_inertia import mass_matrix

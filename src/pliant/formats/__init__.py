@@ -1,8 +1,9 @@
-"""Robots from files and other libraries: everything goes through `RobotBuilder`, and nothing else parses."""
+"""Robots from files, tables and other libraries: everything goes through `RobotBuilder`, and nothing else parses."""
 
-from pliant.formats.library import load, robots
-from pliant.formats.meshes import MeshFile, read_mesh
+from pliant.formats.dh import from_dh
+from pliant.formats.dh_export import to_dh
+from pliant.formats.dh_rows import DHRow, DHTable
 from pliant.formats.pinocchio import from_pinocchio
 from pliant.formats.urdf import load_urdf
 
-__all__ = ["MeshFile", "from_pinocchio", "load", "load_urdf", "read_mesh", "robots"]
+__all__ = ["DHRow", "DHTable", "from_dh", "from_pinocchio", "load_urdf", "to_dh"]

@@ -2,8 +2,8 @@
 
 import math
 
+from pliant.files.xml import Element
 from pliant.formats.journal import Journal
-from pliant.formats.xml import Element
 
 __all__ = ["number", "numbers", "placement", "required"]
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from pliant.errors import RobotError
-from pliant.formats.xml import Element
+from pliant.files.xml import Element
 from pliant.robot import Finding, Report
 
 __all__ = ["Journal"]

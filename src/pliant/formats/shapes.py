@@ -1,11 +1,11 @@
 """Visual and collision shapes of a URDF: kept as references, meshes are never opened here."""
 
 from pliant.errors import RobotError
+from pliant.files.packages import EscapingPathError, MissingFileError, Packages
+from pliant.files.xml import Element
 from pliant.formats.attributes import number, numbers, placement, required
 from pliant.formats.journal import Journal
-from pliant.formats.meshes import MeshFile
-from pliant.formats.packages import EscapingPathError, MissingFileError, Packages
-from pliant.formats.xml import Element
+from pliant.meshes.points import MeshFile
 from pliant.robot import Geometry
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 

@@ -8,14 +8,24 @@ from pathlib import Path
 from typing import Literal
 
 from pliant.errors import RobotError, unknown_name
+from pliant.files.packages import Packages
+from pliant.files.xml import Element, parse_xml, read_file
 from pliant.formats.attributes import number, numbers, placement, required
 from pliant.formats.journal import Journal
-from pliant.formats.packages import Packages
 from pliant.formats.shapes import Shapes
 from pliant.formats.xacro import expanded_xacro
-from pliant.formats.xml import Element, parse_xml, read_file
 from pliant.robot import (
-    Continuous, Fixed, Free, JointKind, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder,
+    Continuous,
+    Fixed,
+    Free,
+    JointKind,
+    Limits,
+    Mimic,
+    Planar,
+    Prismatic,
+    Revolute,
+    Robot,
+    RobotBuilder,
 )  # fmt: skip
 
 __all__ = ["load_urdf"]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pliant.errors import RobotError
-from pliant.formats.xml import parse_xml, read_file
+from pliant.files.xml import parse_xml, read_file
 
 __all__ = ["expanded_xacro"]
 

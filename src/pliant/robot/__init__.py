@@ -3,11 +3,29 @@
 from pliant.robot.builder import RobotBuilder
 from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.joints import (
-    Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical,
+    Continuous,
+    Fixed,
+    Free,
+    Helical,
+    JointKind,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
 )  # fmt: skip
 from pliant.robot.mechanism import Link, Mechanism
 from pliant.robot.model import (
-    Body, Closure, Flexibility, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor,
+    Body,
+    Closure,
+    Flexibility,
+    Frame,
+    FrameSpring,
+    Geometry,
+    Joint,
+    Limits,
+    MeshSource,
+    Mimic,
+    Motor,
 )  # fmt: skip
 from pliant.robot.named import Named
 from pliant.robot.report import Finding, Report

@@ -13,7 +13,16 @@ from pliant.robot.named import Named
 from pliant.robot.springs import check_law, has_play, has_spring
 from pliant.robot.structure import snapped
 from pliant.robot.values import (
-    as_scalar, check_finite, check_name, entries, is_scalar, is_sequence, one_for_each, per_entry, placement, vector,
+    as_scalar,
+    check_finite,
+    check_name,
+    entries,
+    is_scalar,
+    is_sequence,
+    one_for_each,
+    per_entry,
+    placement,
+    vector,
 )  # fmt: skip
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Symmetric3

@@ -24,7 +24,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pliant.robot.exponential import (
-    planar_exponential, planar_logarithm, pose_exponential, pose_logarithm, pose_rate, turn_exponential, turn_logarithm,
+    planar_exponential,
+    planar_logarithm,
+    pose_exponential,
+    pose_logarithm,
+    pose_rate,
+    turn_exponential,
+    turn_logarithm,
 )  # fmt: skip
 from pliant.robot.sampling import uniform, uniform_quaternion
 from pliant.robot.structure import coordinate_axis, turn_of_axis
@@ -40,7 +46,7 @@ from pliant.spatial import (
     quaternion_product,
     rotation_about,
     rotation_from_quaternion,
-)
+)  # fmt: skip
 
 __all__ = [
     "KINDS", "Continuous", "Fixed", "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute",

@@ -37,16 +37,16 @@ class Upward:
 
     @from_above("pliant.formats.dh_export", "to_dh")
     def to_dh(self, **options: Any) -> Any:
-        """Its Denavit-Hartenberg table, a `DHTable`, if it is a chain; options as in `pliant.to_dh`."""
+        """Its Denavit-Hartenberg table, a `DHTable`, if it is a chain; options as in `pliant.formats.to_dh`."""
 
     @from_above("pliant.symbolic.robots", "symbolic_robot")
     def symbolic(self, *what: str, **options: Any) -> Any:
-        """A copy with numbers replaced by symbols, and their values, a `SymbolicRobot`; see `pliant.symbolic_robot`."""
+        """A copy with numbers replaced by symbols, and their values; see `pliant.symbolic.symbolic_robot`."""
 
-    @from_above("pliant.view.video", "robot_image")
+    @from_above("pliant.render.video", "robot_image")
     def to_image(self, *args: Any, **options: Any) -> Any:
-        """Write a picture of it: `pliant.view.video.robot_image`."""
+        """Write a picture of it: `pliant.render.video.robot_image`."""
 
-    @from_above("pliant.view.viewer", "view_robot")
+    @from_above("pliant.viewer.viewer", "view_robot")
     def view(self, *args: Any, **options: Any) -> Any:
-        """Show it in the viewer, with a slider for each joint: `pliant.view.viewer.view_robot`."""
+        """Show it in the viewer, with a slider for each joint: `pliant.viewer.viewer.view_robot`."""

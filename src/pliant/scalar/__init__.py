@@ -2,8 +2,26 @@
 
 from pliant.scalar.expr import Expr
 from pliant.scalar.functions import (
-    abs, acos, asin, atan2, both, cos, either, equal, exp, floor, is_constant, log, lookup, maximum,
-    minimum, negation, select, sin, sqrt, tan,
+    abs,
+    acos,
+    asin,
+    atan2,
+    both,
+    cos,
+    either,
+    equal,
+    exp,
+    floor,
+    is_constant,
+    log,
+    lookup,
+    maximum,
+    minimum,
+    negation,
+    select,
+    sin,
+    sqrt,
+    tan,
 )  # fmt: skip
 from pliant.scalar.graph import Graph
 from pliant.scalar.table import Table

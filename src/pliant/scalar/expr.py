@@ -111,7 +111,7 @@ class Expr:
         if function is None or method != "__call__" or options:
             raise TraceError(
                 f"numpy.{ufunc.__name__} does not work on a traced scalar ({self!r}); "
-                "use Pliant's functions: pliant.sin, pliant.select, ..."
+                "use Pliant's functions: pliant.math.sin, pliant.math.select, ..."
             )
         # a traced scalar is wrapped, or NumPy would ask us again
         arrays = [x if isinstance(x, ndarray) else _wrapped(x) for x in inputs]
@@ -122,14 +122,14 @@ class Expr:
     def __bool__(self):
         raise TraceError(
             f"the truth of a traced scalar ({self!r}) is not known while tracing, so it cannot "
-            "decide an `if`, `while`, `and` or `or`; use pliant.select(condition, then, otherwise), "
+            "decide an `if`, `while`, `and` or `or`; use pliant.math.select(condition, then, otherwise), "
             "and & | ~ between conditions"
         )
 
     def __float__(self):
         raise TraceError(
             f"a traced scalar ({self!r}) has no number while tracing; use Pliant's functions "
-            "(pliant.sin, pliant.sqrt, pliant.select, ...) instead of those of math"
+            "(pliant.math.sin, pliant.math.sqrt, pliant.math.select, ...) instead of those of math"
         )
 
     __int__ = __float__

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuation.forces import ExternalForce
 from pliant.errors import SimulationError
 from pliant.robot import Planar, Robot
-from pliant.simulation.forces import ExternalForce
 
 __all__ = [
     "as_forces", "check", "check_callable", "check_contact", "check_flexible", "chosen_robots", "configurations",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pliant.simulation.progress import watched
+from pliant.progress import watched
 
 __all__ = ["compiling"]
 

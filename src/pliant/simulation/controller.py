@@ -28,7 +28,7 @@ class Controller:
     It is asked once a control period, as a controller in Python is.
 
     Attributes:
-        function: of the time [s], q and v, generic over the scalar (`pliant.select` in place of branches).
+        function: of the time [s], q and v, generic over the scalar (`pliant.math.select` in place of branches).
         commands: how many numbers it takes from outside, in place of the controls.
         memory: what it remembers from period to period, at the start.
     """
@@ -46,7 +46,7 @@ class Controller:
         except TraceError as error:
             raise TraceError(
                 f"controller {name!r}: {error}. A compiled controller runs for many robots at once, so write "
-                "pliant.select(condition, a, b) in place of `if`"
+                "pliant.math.select(condition, a, b) in place of `if`"
             ) from None
         if len(self.memory):
             if not isinstance(result, tuple) or len(result) != 2:

@@ -9,10 +9,10 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.robot import Robot
 from pliant.simulation.checks import check, chosen_robots, configurations, is_real, velocities
 from pliant.simulation.clock import set_clock
+from pliant.simulation.divergence import Trouble, level_of_caller, trouble_text
 from pliant.simulation.model import StepModel
-from pliant.simulation.programs import Plan
+from pliant.simulation.plan import Plan
 from pliant.simulation.state import State, StateLayout
-from pliant.simulation.trouble import Trouble, level_of_caller, trouble_text
 
 __all__ = ["CurrentState"]
 

@@ -23,6 +23,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pliant.actuation.forces import external_link_forces, spring_link_forces
+from pliant.actuation.motors import Drive, drives
 from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.kinematics import link_poses
@@ -30,9 +32,7 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.springs import has_play, has_spring, spring_force, spring_with_play
 from pliant.robot.transport import held_acceleration
 from pliant.scalar import maximum
-from pliant.simulation.forces import external_link_forces, spring_link_forces
 from pliant.simulation.model import StepModel
-from pliant.simulation.motors import Drive, drives
 from pliant.spatial import Force, Transform, Vector
 
 __all__ = ["FreeMotion", "JointForces", "free_motion", "joint_forces", "root_origin"]
@@ -131,7 +131,7 @@ def free_motion(
     """The motion of a step if nothing touched.
 
     Args:
-        saturated: motors that are at their limits, see `pliant.simulation.motors.drives`.
+        saturated: motors that are at their limits, see `pliant.actuation.motors.drives`.
         held: dof, whether it is held (1 or 0), and the velocity with which: it is given so much inertia that
             contacts find it almost rigid. A row of the solver makes it exact, and takes the inertia out again.
     """

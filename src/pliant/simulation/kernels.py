@@ -14,8 +14,8 @@ from pliant.simulation.clock import steps_of
 from pliant.simulation.compiling import compiling
 from pliant.simulation.energies import energies
 from pliant.simulation.model import StepModel
+from pliant.simulation.plan import Plan
 from pliant.simulation.powers import POWER_TERMS, powers
-from pliant.simulation.programs import Plan
 
 __all__ = ["Kernels"]
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from pliant.actuation.forces import ExternalForce
+from pliant.actuation.motors import is_saturable
 from pliant.contact.closures import ClosureRows, closure_group
 from pliant.contact.ground import Ground
 from pliant.contact.joint_rows import JointRow
@@ -15,8 +17,6 @@ from pliant.contact.touching import Group, contact_groups
 from pliant.robot import Robot
 from pliant.robot.springs import has_play
 from pliant.scalar import is_constant
-from pliant.simulation.forces import ExternalForce
-from pliant.simulation.motors import is_saturable
 
 __all__ = ["StepModel"]
 

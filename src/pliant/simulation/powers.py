@@ -8,14 +8,14 @@ p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the po
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pliant.actuation.forces import external_link_forces
+from pliant.actuation.motors import drives, is_saturable
 from pliant.dynamics.kinematics import link_poses, link_velocities
 from pliant.robot import Robot
 from pliant.robot.springs import has_play, has_spring, spring_force, spring_with_play
 from pliant.scalar import maximum, minimum, sqrt
-from pliant.simulation.forces import external_link_forces
 from pliant.simulation.free_motion import root_origin
 from pliant.simulation.model import StepModel
-from pliant.simulation.motors import drives, is_saturable
 from pliant.spatial import Motion, Transform, Vector
 
 __all__ = ["POWER_TERMS", "motor_torques", "powers"]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from pliant.actuation.motors import Drive, drives, is_saturable
 from pliant.compiler.stages import Stages
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Touch
@@ -11,14 +12,13 @@ from pliant.robot import Link, Motor
 from pliant.robot.transport import carried_velocity, straight_motion
 from pliant.scalar import abs, equal, maximum, minimum, negation, select
 from pliant.simulation.clock import ticked, time_of
+from pliant.simulation.divergence import trouble_of
 from pliant.simulation.free_motion import free_motion
 from pliant.simulation.joint_bounds import beyond_stops, bounds_of, held_bounds, needs_row, violated_stop
 from pliant.simulation.model import StepModel
-from pliant.simulation.motors import Drive, drives, is_saturable
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import SolverStages
 from pliant.simulation.step_stages import Record, any_of, parts_of, pose_entries, touches_of
-from pliant.simulation.trouble import trouble_of
 
 __all__ = ["RigidStep"]
 

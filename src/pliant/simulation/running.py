@@ -13,11 +13,11 @@ import numpy as np
 
 from pliant.dynamics.flexibility import flexibility_names
 from pliant.errors import SimulationError, SimulationWarning
+from pliant.progress import Progress
+from pliant.recording.log import Log
+from pliant.recording.source import Source, plain
 from pliant.simulation.checks import check, check_callable, check_flexible, is_real, is_whole
-from pliant.simulation.log import Log
-from pliant.simulation.progress import Progress
-from pliant.simulation.rollouts import channel_names, roll
-from pliant.simulation.source import Source, plain
+from pliant.simulation.rolling_out import channel_names, roll
 
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
@@ -168,10 +168,10 @@ def _saved(
     until: float,
 ) -> Log:
     """Each block on file as it comes; the log is what is read back at the end."""
-    import_module("pliant.logs.files").checked_folder(path)  # before anything is compiled
+    import_module("pliant.files.whole").checked_folder(path)  # before anything is compiled
     t, data = next(blocks)
     begin = _log(sim, t, data, names, source)
-    with import_module("pliant.logs.saving").LogWriter(path, begin, until=until) as writer:
+    with import_module("pliant.storage.saving").LogWriter(path, begin, until=until) as writer:
         before = data[..., -1:, :]
         for t, data in blocks:
             writer.append(_log(sim, t, data, names, source, before))
@@ -197,7 +197,7 @@ def read_back(path: str | os.PathLike[str], rows: int, begin: Log, stacklevel: i
             SimulationWarning,
             stacklevel=stacklevel,
         )
-    return import_module("pliant.logs.loading").load_log(path, every=every)
+    return import_module("pliant.storage.loading").load_log(path, every=every)
 
 
 def _log(

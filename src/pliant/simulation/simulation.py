@@ -8,30 +8,30 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuation.forces import ExternalForce
 from pliant.compiler import Kernel
+from pliant.contact.default_contacts import with_contacts
 from pliant.contact.ground import as_ground
 from pliant.contact.rigid import RigidContact
 from pliant.dynamics.flexibility import FlexibilityState
 from pliant.errors import SimulationError, SimulationWarning
+from pliant.integrators.adaptive import StepControl
+from pliant.recording.log import Log
+from pliant.recording.upward import UpwardSimulation
 from pliant.robot import Robot
-from pliant.simulation.adaptive import StepControl
 from pliant.simulation.checks import as_forces, check, check_contact, check_flexible, is_real, is_whole, row_numbers
 from pliant.simulation.controller import as_controller
 from pliant.simulation.current_state import CurrentState
-from pliant.simulation.default_contacts import with_contacts
 from pliant.simulation.diagnostics import Diagnostics
-from pliant.simulation.forces import ExternalForce
+from pliant.simulation.divergence import Trouble
 from pliant.simulation.kernels import Kernels
-from pliant.simulation.log import Log
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import ParameterArrays, Parameters
-from pliant.simulation.programs import Plan
+from pliant.simulation.plan import Plan
+from pliant.simulation.rolling_out import rollout
 from pliant.simulation.rollout import Rollout
-from pliant.simulation.rollouts import rollout
 from pliant.simulation.running import run
 from pliant.simulation.state import State
-from pliant.simulation.trouble import Trouble
-from pliant.simulation.upward import UpwardSimulation
 
 __all__ = ["Simulation"]
 
@@ -220,8 +220,8 @@ class Simulation(CurrentState, UpwardSimulation):
                 they differ; None stands for zero controls. For one that is compiled, see the constructor.
             u: constant controls, if there is no controller.
             channels: what to keep: of "q", "v", "tau", "forces", "energy", "power" (by term, for
-                `pliant.energy_ledger`), "impulses", "solver", "trouble" and "flexibility" (the fields of
-                `pliant.FlexibilityState`, each a channel).
+                `pliant.analysis.energy_ledger`), "impulses", "solver", "trouble" and "flexibility" (the fields of
+                `pliant.dynamics.FlexibilityState`, each a channel).
             every: keep one of so many periods; the start and the end are kept in any case.
             save: path of a log file, such as "run.h5", that is written as the run goes on, in parts of less than a
                 second; what is there opens with `pliant.load_log` at any time, also if the program is killed. Memory

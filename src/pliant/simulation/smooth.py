@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pliant.actuation.forces import external_link_forces, spring_link_forces
+from pliant.actuation.motors import is_saturable
 from pliant.contact.rows import tangents_of
 from pliant.contact.touching import Touch
 from pliant.dynamics.articulated_body import accelerations
 from pliant.dynamics.kinematics import link_poses, link_velocities
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import maximum, minimum
-from pliant.simulation.forces import external_link_forces, spring_link_forces
 from pliant.simulation.free_motion import joint_forces, root_origin
 from pliant.simulation.model import StepModel
-from pliant.simulation.motors import is_saturable
 from pliant.spatial import Force, Motion, Transform, Vector
 
 __all__ = ["contact_forces", "smooth_acceleration", "smooth_forces"]

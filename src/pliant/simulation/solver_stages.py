@@ -7,10 +7,17 @@ from pliant.contact.closures import closure_rows, correct_closure, start_closure
 from pliant.contact.group_rows import SLOP, Visit, group_rows
 from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
 from pliant.contact.rows import moved
-from pliant.contact.sticking import MOST_STICKING, sticking_factor
 from pliant.contact.solver import (
-    bounce_speed, correct, impulses_on_rows, is_sliding, sweep, sweep_frictionless, sweep_sticking, warm_start,
+    bounce_speed,
+    correct,
+    impulses_on_rows,
+    is_sliding,
+    sweep,
+    sweep_frictionless,
+    sweep_sticking,
+    warm_start,
 )  # fmt: skip
+from pliant.contact.sticking import MOST_STICKING, sticking_factor
 from pliant.scalar import abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.joint_bounds import beyond_stops, held_bounds, stop_corrections
 from pliant.simulation.model import StepModel

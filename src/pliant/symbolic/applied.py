@@ -48,7 +48,7 @@ def _motor(motor: Motor, u: Scalar, x: Scalar, rate: Scalar, t: Scalar) -> Scala
         except TypeError as error:
             raise PliantError(
                 f"law of motor {motor.name!r} cannot be written as a formula: {error}; use functions of pliant, "
-                "as pliant.sin, in place of those of math or numpy"
+                "as pliant.math.sin, in place of those of math or numpy"
             ) from None
     elif motor.control == "position":
         torque = motor.kp * (u - x) - motor.kd * rate

@@ -10,7 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pliant.dynamics import (
-    coriolis_matrix, inverse_dynamics, kinetic_energy, potential_energy, projected_newton_euler,
+    coriolis_matrix,
+    inverse_dynamics,
+    kinetic_energy,
+    potential_energy,
+    projected_newton_euler,
 )  # fmt: skip
 from pliant.errors import PliantError
 from pliant.robot import Robot

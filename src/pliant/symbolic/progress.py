@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pliant.simulation.progress import watched
+from pliant.progress import watched
 
 __all__ = ["working"]
 

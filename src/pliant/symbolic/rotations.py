@@ -5,7 +5,17 @@ from dataclasses import replace
 
 from pliant.errors import PliantError, unknown_name
 from pliant.robot import (
-    Body, Free, Joint, JointKind, Limits, Named, Planar, Prismatic, Revolute, Robot, Spherical,
+    Body,
+    Free,
+    Joint,
+    JointKind,
+    Limits,
+    Named,
+    Planar,
+    Prismatic,
+    Revolute,
+    Robot,
+    Spherical,
 )  # fmt: skip
 from pliant.robot.structure import coordinate_axis
 from pliant.scalar import is_constant

@@ -1,0 +1,301 @@
+"""Frequency responses: from the equations of motion at an equilibrium, or measured by shaking many robots at once."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.analysis.linearisation import LinearModel, linear_model, output_names
+from pliant.errors import PliantError, unknown_name
+from pliant.plots.lines import unit_of
+from pliant.plots.style import COLORS, figure, finished, styled
+from pliant.robot import Motor, Robot
+from pliant.simulation import Simulation
+from pliant.simulation.model import StepModel
+
+__all__ = ["Bode", "bode"]
+
+METHODS = ("linearization", "simulation")
+
+# samples in a period of the highest frequency, and periods of the lowest that are measured
+_SAMPLES, _PERIODS = 8, 1
+# what is left of the motion before, when measuring begins
+_LEFT = 1e-7
+_LONGEST = 300.0
+
+
+@dataclass(frozen=True, eq=False)
+class Bode:
+    """A frequency response: outputs over the control of one motor.
+
+    Attributes:
+        frequencies: [rad/s].
+        response: by output, complex: amplitude and phase of what follows the sine.
+        input: the motor.
+        method: "linearization" or "simulation".
+        units: of the amplitudes, by output, as "rad/s per N m"; those that are not known are not there.
+    """
+
+    frequencies: np.ndarray
+    response: Mapping[str, np.ndarray]
+    input: str
+    method: str
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def magnitude(self, output: str) -> np.ndarray:
+        """Amplitude of an output for a unit of control."""
+        return abs(self._of(output))
+
+    def phase(self, output: str) -> np.ndarray:
+        """Phase of an output [degrees], without jumps of a full turn."""
+        return np.degrees(np.unwrap(np.angle(self._of(output))))
+
+    def _of(self, output: str) -> np.ndarray:
+        if output not in self.response:
+            raise PliantError(unknown_name("output", output, self.response, "the response"))
+        return self.response[output]
+
+    def plot(
+        self,
+        *others: "Bode",
+        path: str | os.PathLike[str] | None = None,
+        title: str = "",
+        size: tuple[float, float] | None = None,
+        show: bool = False,
+    ) -> Any:
+        """Draw amplitude and phase; those of a simulation as dots.
+
+        Args:
+            others: responses to draw as well, such as measured ones.
+            path: of a file to write, .svg, .pdf or .png.
+            size: width and height [inches].
+            show: whether to open a window.
+
+        Returns:
+            The Matplotlib figure.
+        """
+        with styled("bode(...).plot()"):
+            made = figure(*(size or (6.4, 4.8)))
+            top, bottom = made.subplots(2, 1, sharex=True)
+            names = list(dict.fromkeys(name for one in (self, *others) for name in one.response))
+            units = {name: one.units[name] for one in (self, *others) for name in one.units}
+            # one that all have is the axis's, else each line says its own
+            common = units.get(names[0], "") if len({units.get(name, "") for name in names}) == 1 else ""
+            shown = {name: f"{name} [{units[name]}]" if name in units and not common else name for name in names}
+            for one in (self, *others):
+                is_measured = one.method == "simulation"
+                for name in one.response:
+                    look: dict[str, Any] = {"color": COLORS[names.index(name) % len(COLORS)]}
+                    look |= {"marker": "o", "linestyle": "none", "markersize": 3} if is_measured else {"linewidth": 1.3}
+                    label = f"{shown[name]}, {'simulated' if is_measured else 'linear'}" if others else shown[name]
+                    top.plot(one.frequencies, one.magnitude(name), label=label, **look)
+                    bottom.plot(one.frequencies, one.phase(name), **look)
+            top.set(
+                xscale="log",
+                yscale="log",
+                ylabel=f"amplitude [{common}]" if common else f"amplitude for a unit of {self.input}",
+            )
+            bottom.set(xlabel="frequency [rad/s]", ylabel="phase [degrees]")
+            bottom.yaxis.set_major_locator(_quarters())
+            if len(names) > 1 or others:
+                # above, where they hide nothing: a column for each response
+                made.legend(*top.get_legend_handles_labels(), loc="outside upper left", ncols=1 + len(others))
+            else:
+                top.set_title(f"{names[0]} over {self.input}", loc="left")
+            top.set_xlim(float(self.frequencies.min()), float(self.frequencies.max()))
+            if title:
+                made.suptitle(title, fontsize=10)
+            made.align_ylabels()
+            return finished(made, path, show)
+
+
+def bode(
+    robot: Robot | Simulation,
+    frequencies: Any = None,
+    *,
+    input: str | None = None,
+    outputs: str | Sequence[str] | None = None,
+    q: Any = None,
+    u: Any = None,
+    method: str = "linearization",
+    amplitude: float = 1.0,
+    settle: float | None = None,
+) -> Bode:
+    """The response of a robot to a sine of a motor's control, about an equilibrium.
+
+        linear = pliant.analysis.bode(robot, input="knee", outputs=("motor_velocity.knee", "link_velocity.knee"))
+        shaken = pliant.analysis.bode(robot, input="knee", outputs=..., method="simulation", amplitude=0.1)
+        linear.plot(shaken, path="bode.svg")
+
+    "linearization" takes the derivatives of the equations of motion, x' = A x + B u, y = C x + D u, and from them
+    H(w) = C (i w - A)^-1 B + D. "simulation" shakes a batch of robots, each at a frequency of its own, waits until only
+    the steady motion is left, and fits a sine to it: slower, and true for large amplitudes, too.
+
+    Args:
+        robot: or a `Simulation`, with its ground, compliant contact and forces.
+        frequencies: [rad/s]; 200 from 0.1 to 1000 for a linearization, 48 from 1 to 100 for a simulation unless given.
+        input: the motor; the only one unless given.
+        outputs: columns of "q" and "v", or of `FlexibilityState`: "v.knee", "link_velocity.knee", ...; the
+            velocity of the motor's joint unless given.
+        q: the equilibrium; neutral unless given.
+        u: controls there; zero unless given, and for a motor that holds a position, that of q.
+        method: "linearization" or "simulation".
+        amplitude: of the control, for a simulation.
+        settle: how long to wait before measuring [s]; from the slowest mode that dies out unless given.
+    """
+    if method not in METHODS:
+        raise PliantError(unknown_name("method", method, METHODS, "bode"))
+    model = robot.model if isinstance(robot, Simulation) else StepModel(robot, 1e-3, None) if _is_robot(robot) else None
+    if model is None:
+        raise PliantError(f"bode takes a Robot or a Simulation first, not {type(robot).__name__}")
+    robot = model.robot
+    motor = _motor(robot, input)
+    names = _outputs(robot, outputs, motor)
+    w = _frequencies(frequencies, method)
+    q0 = np.array(robot.neutral() if q is None else q, dtype=float)
+    u0 = _controls(robot, q0, u)
+    linear = linear_model(model, q0, u0, names)
+    k = list(robot.motors).index(motor.name)
+    if method == "linearization":
+        found = linear.response(w, k)
+    else:
+        if not (isinstance(amplitude, int | float) and 0 < amplitude < math.inf):
+            raise PliantError(f"bode: amplitude is {amplitude!r}; it takes a number above zero")
+        wait = _settling(linear) if settle is None else float(settle)
+        found = _shaken(model, motor, names, w, q0, u0, float(amplitude), wait)
+    return Bode(w, dict(zip(names, found, strict=True)), motor.name, method, _units(robot, names, motor))
+
+
+# ---- measured
+
+
+def _shaken(
+    model: StepModel, motor: Motor, names: Sequence[str], w: np.ndarray, q0: Any, u0: Any, amplitude: float, wait: float
+) -> list[np.ndarray]:
+    """Responses (frequencies,) of each output, from a batch with a frequency each."""
+    robot = model.robot
+    k = list(robot.motors).index(motor.name)
+    shaking = replace(robot, motors=robot.motors.replaced(replace(motor, law=_law(motor, float(u0[k]), amplitude))))
+    dt = 2 * math.pi / w.max() / _SAMPLES
+    sim = Simulation(
+        shaking, dt=dt, ground=model.ground, contact=model.contact, forces=model.forces, limits=False,
+        integrator="dormand-prince", rtol=1e-9, atol=1e-12, batch=len(w), progress=False,
+    )  # fmt: skip
+    controls = np.tile(u0, (len(w), 1))
+    controls[:, k] = w
+    sim.reset(q=np.tile(q0, (len(w), 1)))
+    if wait > 0:
+        sim.run(wait, u=controls, channels=(), every=1000)
+    channels = {name.partition(".")[0] for name in names}
+    kept = [c for c in ("q", "v") if c in channels] + ["flexibility"] * bool(channels - {"q", "v"})
+    log = sim.run(_PERIODS * 2 * math.pi / w.min() + 4 * dt, u=controls, channels=tuple(kept))
+    if sim.troubles:
+        raise PliantError(f"bode: a robot came to grief while it was shaken: {sim.troubles[0]}; lower the amplitude")
+    columns = [log.column(*name.split(".", 1)) for name in names]
+    return [_fitted(log.t, column, w) / amplitude for column in columns]
+
+
+def _law(motor: Motor, u0: float, amplitude: float) -> Any:
+    """The motor under u0 + amplitude sin(w t), with w for its control."""
+    from pliant.scalar import sin
+
+    def law(w: Any, q: Any, v: Any, t: Any) -> Any:
+        u = u0 + amplitude * sin(w * t)
+        if motor.law is not None:
+            return motor.law(u, q, v, t)
+        if motor.control == "position":
+            return motor.kp * (u - q) - motor.kd * v
+        return motor.kd * (u - v) if motor.control == "velocity" else u
+
+    return law
+
+
+def _fitted(t: np.ndarray, values: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """What follows sin(w t), by least squares; a mean and a drift are left out."""
+    found = []
+    for k, frequency in enumerate(w):
+        drift = (t - t[0]) / (t[-1] - t[0])
+        basis = np.stack([np.sin(frequency * t), np.cos(frequency * t), np.ones_like(t), drift], axis=1)
+        a, b, *_ = np.linalg.lstsq(basis, values[k], rcond=None)[0]
+        found.append(a + 1j * b)
+    return np.array(found)
+
+
+def _settling(linear: LinearModel) -> float:
+    """Until the slowest motion that dies out has done so [s]."""
+    values: Any = linear.eigenvalues
+    rates, little = values.real, 1e-6 * max(1.0, float(abs(values).max(initial=0)))
+    if (rates > little).any():
+        raise PliantError(
+            "bode: the equilibrium is not stable, so that the motion never settles; use the linearization"
+        )
+    dying = -rates[rates < -little]
+    swings = abs(values.imag[rates >= -little])
+    if (swings > 1e-3).any():
+        raise PliantError(
+            "bode: something swings on without damping, so that the motion never settles; give it some damping, "
+            "settle=, or use the linearization"
+        )
+    return min(_LONGEST, -math.log(_LEFT) / float(dying.min())) if len(dying) else 0.0
+
+
+# ---- arguments
+
+
+def _units(robot: Robot, names: Sequence[str], motor: Motor) -> dict[str, str]:
+    per = unit_of("u", motor.name, robot)
+    own = {name: unit_of(name.partition(".")[0], name.partition(".")[2], robot) for name in names}
+    return {name: "1" if unit == per else f"{unit} per {per}" for name, unit in own.items() if unit and per}
+
+
+def _is_robot(robot: Any) -> bool:
+    return isinstance(robot, Robot)
+
+
+def _motor(robot: Robot, name: str | None) -> Motor:
+    motors = robot.motors
+    if name is None:
+        if len(motors) != 1:
+            names = ", ".join(motors) or "none"
+            raise PliantError(f"bode: which motor? robot {robot.name!r} has {len(motors)} ({names}); give input=")
+        return next(iter(motors.values()))
+    if name not in motors:
+        raise PliantError(unknown_name("motor", name, motors, f"robot {robot.name!r}"))
+    return motors[name]
+
+
+def _outputs(robot: Robot, given: str | Sequence[str] | None, motor: Motor) -> list[str]:
+    names = [f"v.{motor.joint}"] if given is None else [given] if isinstance(given, str) else list(given)
+    valid = output_names(robot)
+    for name in names:
+        if name not in valid:
+            raise PliantError(unknown_name("output", name, valid, f"robot {robot.name!r}"))
+    return names
+
+
+def _frequencies(given: Any, method: str) -> np.ndarray:
+    if given is None:
+        return np.geomspace(0.1, 1000, 200) if method == "linearization" else np.geomspace(1, 100, 48)
+    w = np.atleast_1d(np.asarray(given, dtype=float))
+    if w.ndim != 1 or not len(w) or not (np.isfinite(w) & (w > 0)).all():
+        raise PliantError("bode: frequencies must be above zero, in rad/s")
+    return w
+
+
+def _controls(robot: Robot, q0: np.ndarray, u: Any) -> np.ndarray:
+    if u is not None:
+        given = np.array(u, dtype=float)
+        if given.shape != (robot.nu,):
+            raise PliantError(f"bode: u has shape {given.shape}; it takes ({robot.nu},), one for each motor")
+        return given
+    holding = {m.name: m for m in robot.motors.values() if m.law is None and m.control == "position"}
+    return np.array([q0[robot.q_slice(m.joint).start] if m.name in holding else 0.0 for m in robot.motors.values()])
+
+
+def _quarters() -> Any:
+    from matplotlib.ticker import MultipleLocator
+
+    return MultipleLocator(90)

@@ -1,0 +1,280 @@
+"""Where the energy of a run is, where it came from and where it went: `energy_ledger`, `Log.plot_energy`."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import PliantError
+from pliant.plots.moments import chosen_robots
+from pliant.plots.style import COLORS, GREY, INK, figure, finished, legend, quiet, styled
+from pliant.plots.time_plots import cut
+from pliant.recording.log import Log
+
+__all__ = ["EnergyLedger", "energy_ledger", "plot_energy"]
+
+# entries of a line in a plot
+_DENSE = 400
+
+STORED = ("kinetic", "potential", "elastic")
+_WORK = {"motors": "motors", "outside": "forces from outside"}
+_LOST = {
+    "damping": "joint damping",
+    "friction": "joint dry friction",
+    "springs": "dampers of springs",
+    "stops": "stops of joints",
+    "impacts": "contact, normal",
+    "sliding": "contact friction",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyLedger:
+    """The energy of one robot over time [J]; all arrays are (steps,).
+
+    total - total[0] = sum of work - sum of lost + error
+
+    Attributes:
+        t: times [s].
+        stored: kinetic, potential and elastic energy.
+        work: done on the robot since the start, by motors and by forces from outside.
+        lost: taken from it since the start, by term.
+        is_balanced: whether the log says where energy went; without, work and lost are empty and error is None.
+    """
+
+    t: np.ndarray
+    stored: Mapping[str, np.ndarray]
+    work: Mapping[str, np.ndarray] = field(default_factory=dict)
+    lost: Mapping[str, np.ndarray] = field(default_factory=dict)
+    is_balanced: bool = True
+
+    @property
+    def total(self) -> np.ndarray:
+        """All that is stored."""
+        return sum(self.stored.values(), np.zeros(len(self.t)))
+
+    @property
+    def error(self) -> np.ndarray | None:
+        """What is left over: errors of the integrator, and of summing power from entry to entry of the log."""
+        if not self.is_balanced:
+            return None
+        gained = sum(self.work.values(), np.zeros(len(self.t))) - sum(self.lost.values(), np.zeros(len(self.t)))
+        return self.total - self.total[0] - gained
+
+    def __str__(self) -> str:
+        rows: list[tuple[str, *tuple[float, ...]]] = [("stored",)]
+        for name, x in (*self.stored.items(), ("total", self.total)):
+            rows.append((f"  {name}", float(x[0]), float(x[-1]), float(x[-1] - x[0])))
+        if self.error is not None:
+            rows += [("work",), *((f"  {name}", float(x[-1])) for name, x in self.work.items() if x.any())]
+            rows += [("lost",), *((f"  {name}", -float(x[-1])) for name, x in self.lost.items() if x.any())]
+            rows += [("left over", float(self.error[-1]))]
+        top = f"energy [J], from {self.t[0]:g} to {self.t[-1]:g} s"
+        width = max(len(top), *(len(name) for name, *_ in rows)) + 2
+        # what is but rounding is nothing
+        least = 1e-10 * max((abs(x) for _, *numbers in rows for x in numbers), default=0.0)
+        lines = [f"{top:<{width}}{'start':>12}{'end':>12}{'change':>12}"]
+        for name, *numbers in rows:
+            shown = "".join(f"{x if abs(x) > least else 0:12.5g}" for x in numbers)
+            lines.append(f"{name:<{width}}{shown:>36}".rstrip())
+        biggest = max((float(abs(x).max()) for x in (*self.stored.values(), *self.work.values())), default=0.0)
+        for name, x in self.lost.items():
+            if len(x) and x.min() < -1e-6 * max(biggest, 1e-12):
+                lines.append(
+                    f"{name} is below zero at times, as no loss can be: the entries of the log are too far apart"
+                )
+        if self.error is None:
+            lines.append("where it went is not in the log; Simulation.run(..., channels=(..., 'power')) keeps that,")
+            lines.append("and EventSimulation.run(..., power=True)")
+        return "\n".join(lines)
+
+
+def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
+    """The energy of a run by term: what is stored, what was put in, what was taken out, and what is left over.
+
+    The log takes channel "energy", which it has unless told otherwise, and for work and losses also "power":
+    ``sim.run(2, channels=("q", "v", "energy", "power"))``, ``EventSimulation.run(2, power=True)``. With the
+    semi-implicit integrator each entry of that is the mean of a step, so that a log of every step (``every=1``,
+    ``substeps=1``) misses nothing, impacts included; all others are integrated by the trapezoidal rule, whose error, of
+    the second order in the time between entries, is left over. Torques that are held from entry to entry, as those of a
+    controller that is asked once a step or once a period, count as held. Impacts of an event-driven log are its events.
+
+    Args:
+        robot: which of a batch; the first unless given.
+    """
+    if log.batch is not None:
+        log = log.robot(chosen_robots(log, 0 if robot is None else robot, 1)[0])
+    elif robot not in (None, 0):
+        raise PliantError(f"energy_ledger: this log is of one robot; robot = {robot!r} is for a batch")
+    missing = [name for name in STORED if f"energy.{name}" not in log]
+    if missing or not len(log):
+        raise PliantError(
+            f"energy_ledger needs channel 'energy' of the log; it has {', '.join(log) or 'none'}. "
+            "Simulation.run(..., channels=(..., 'energy', 'power')) keeps it; EventSimulation.run always does"
+        )
+    stored = {name: np.asarray(log[f"energy.{name}"], dtype=float) for name in STORED}
+    if any(f"power.{name}" not in log for name in (*_WORK, *_LOST)):
+        return EnergyLedger(log.t, stored, is_balanced=False)
+    work = {label: _integral(log, name) for name, label in _WORK.items()}
+    held = _held_work(log)
+    if held is not None:
+        work[_WORK["motors"]] = held
+    lost = {label: -_integral(log, name) for name, label in _LOST.items()}
+    events = getattr(log, "events", ())
+    if events:
+        lost["contact, normal"] = lost["contact, normal"] + _blows(log, events)
+    return EnergyLedger(log.t, stored, work, lost)
+
+
+def _integral(log: Log, name: str) -> np.ndarray:
+    """Work since the start."""
+    power, dt = np.asarray(log[f"power.{name}"], dtype=float), np.diff(log.t)
+    about = log.metadata
+    step = about.get("dt", 0)
+    is_whole = about.get("integrator") == "semi-implicit" and about.get("substeps") == 1
+    # each entry of every step is the mean of its step
+    mean = power[1:] if is_whole and (dt < 1.5 * step).all() else (power[1:] + power[:-1]) / 2
+    return np.concatenate([[0], np.cumsum(mean * dt)])
+
+
+def _held_work(log: Log) -> np.ndarray | None:
+    """Work of motors whose torques jump at entries and are held in between, None if they are not known to be.
+
+    An entry has one torque, that before the jump (or after it, in an event-driven log), and with it the power at one
+    end of an interval would be that of another: W = sum of tau (v0 + v1) / 2 dt with the interval's own tau.
+    """
+    source = log.source
+    if source is None or "v" not in log or not source.robot.motors or len(log) < 2:
+        return None
+    motors, settings = source.robot.motors.values(), source.settings
+    if any(m.control != "torque" or m.law is not None for m in motors):
+        return None
+    dt = np.diff(log.t)
+    step, every, period = log.metadata.get("dt", 0), settings.get("every"), settings.get("period")
+    if settings.get("simulation") == "EventSimulation":
+        parts = period / every if period and every else 0.0
+        if "u" not in log or parts < 1 - 1e-9 or abs(parts - round(parts)) > 1e-6:
+            return None
+        torques = np.asarray(log["u"], dtype=float)
+        held = torques[:-1]
+    elif log.metadata.get("integrator") != "semi-implicit" and settings.get("controller") is None:
+        if "tau" not in log or not (dt < 1.5 * step).all():
+            return None
+        torques = np.asarray(log["tau"], dtype=float)
+        held = torques[1:]
+    else:
+        return None
+    speeds = np.asarray(log["v"], dtype=float)[:, [source.robot.v_slice(m.joint).start for m in motors]]
+    power = np.asarray(log["power.motors"], dtype=float)
+    # not if torques are cut off at a limit, or else than they seem
+    if torques.shape != speeds.shape or not np.allclose((torques * speeds).sum(axis=1), power, rtol=1e-5, atol=1e-9):
+        return None
+    means = (speeds[1:] + speeds[:-1]) / 2
+    return np.concatenate([[0], np.cumsum((held * means).sum(axis=1) * dt)])
+
+
+def _blows(log: Log, events: Any) -> np.ndarray:
+    """What impacts have taken, at each entry: of the two entries at an event, the second is after it."""
+    found = np.zeros(len(log))
+    for event in events:
+        at = np.flatnonzero(log.t == event.t)
+        first = at[-1] if len(at) else int(np.searchsorted(log.t, event.t))
+        found[first:] += event.energy_lost
+    return found
+
+
+def plot_energy(
+    log: Log,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    robot: int | None = None,
+    title: str = "",
+    size: tuple[float, float] | None = None,
+    show: bool = False,
+) -> Any:
+    """Draw the ledger of a log, see `energy_ledger`: what is stored, what came and went; `Log.plot_energy`.
+
+    Args:
+        path: of a file to write, .svg, .pdf or .png.
+        start, end: of what is drawn [s].
+        robot: which of a batch; the first unless given.
+        size: width and height [inches].
+        show: whether to open a window.
+
+    Returns:
+        The Matplotlib figure.
+    """
+    ledger = _thinned(energy_ledger(cut(log, start, end), robot))
+    error = ledger.error
+    with styled("log.plot_energy()"):
+        heights = [1.9] if error is None else [1.9, 2.2, 0.7]
+        made = figure(*(size or (7.0, sum(heights) + 0.7)))
+        axes = made.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        _stack(axes[0], ledger.t, {name: x for name, x in ledger.stored.items() if x.any()})
+        axes[0].plot(ledger.t, ledger.total, color=INK, linewidth=1.2, label="total")
+        legend(axes[0], ["total"])
+        quiet(axes[0], "stored [J]", is_last=error is None)
+        if error is not None:
+            gains = {f"work: {name}": x for name, x in ledger.work.items() if x.any()}
+            losses = {f"lost: {name}": x for name, x in ledger.lost.items() if x.any()}
+            _flows(axes[1], ledger, gains, losses)
+            quiet(axes[1], "since the start [J]", is_last=False)
+            axes[2].plot(ledger.t, error, color=COLORS[4], linewidth=1.0)
+            axes[2].axhline(0, color=GREY, linewidth=0.6)
+            # rounding is no news
+            least = 1e-6 * float(max(abs(ledger.total).max(), np.ptp(ledger.total)))
+            axes[2].set_ylim(
+                *(f(x, s * least) for f, x, s in zip((min, max), axes[2].get_ylim(), (-1, 1), strict=True))
+            )
+            quiet(axes[2], "left over [J]")
+        axes[-1].set_xlim(float(ledger.t[0]), max(float(ledger.t[-1]), float(ledger.t[0]) + 1e-9))
+        made.align_ylabels(axes)
+        if title:
+            made.suptitle(title, fontsize=10)
+        return finished(made, path, show)
+
+
+def _thinned(ledger: EnergyLedger) -> EnergyLedger:
+    """With as many entries as a plot can show, and all that are at jumps."""
+    n = len(ledger.t)
+    if n <= _DENSE:
+        return ledger
+    jumps = np.flatnonzero(np.diff(ledger.t) <= 0)
+    kept = np.unique(np.concatenate([np.linspace(0, n - 1, _DENSE).astype(int), jumps, jumps + 1]))
+    stored, work, lost = (
+        {name: x[kept] for name, x in part.items()} for part in (ledger.stored, ledger.work, ledger.lost)
+    )
+    return EnergyLedger(ledger.t[kept], stored, work, lost, ledger.is_balanced)
+
+
+def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
+    """Areas on top of each other; what is negative, as a height below zero can be, as lines."""
+    if all((x >= -1e-9 * (1 + abs(x).max())).all() for x in parts.values()):
+        axis.stackplot(t, *parts.values(), labels=list(parts), colors=_tints(len(parts)), linewidth=0)
+        return
+    for k, (name, x) in enumerate(parts.items()):
+        axis.plot(t, x, label=name, color=COLORS[k])
+
+
+def _flows(axis: Any, ledger: EnergyLedger, gains: Mapping[str, np.ndarray], losses: Mapping[str, np.ndarray]) -> None:
+    """What came in above zero, what went out below it, and the change that is left."""
+    for k, (name, x) in enumerate(gains.items()):
+        axis.plot(ledger.t, x, label=name, color=COLORS[k], linewidth=1.3)
+    below = np.zeros(len(ledger.t))
+    for k, (name, x) in enumerate(losses.items()):
+        color = COLORS[(k + 2) % len(COLORS)]
+        axis.fill_between(ledger.t, below, below - x, label=name, color=color, alpha=0.35, linewidth=0)
+        axis.plot(ledger.t, below - x, color=color, linewidth=0.6)
+        below = below - x
+    axis.plot(ledger.t, ledger.total - ledger.total[0], color=INK, linewidth=1.2, label="change of total")
+    axis.axhline(0, color=GREY, linewidth=0.6)
+    legend(axis, [*gains, *losses, "change"])
+
+
+def _tints(count: int) -> list[tuple[float, ...]]:
+    parts = [[int(c[k : k + 2], 16) / 255 for k in (1, 3, 5)] for c in COLORS[:count]]
+    return [tuple(1 - 0.5 * (1 - x) for x in part) for part in parts]

@@ -1,0 +1,234 @@
+"""The tables of a side file: their keys, what their names mean, and the methods of `Robot` that they call."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pliant.catalogue.side_values import (
+    BOUND,
+    CONTROL,
+    FLAG,
+    LIMITS,
+    NAME,
+    NAMES,
+    NUMBER,
+    NUMBERS,
+    POINTS,
+    TRIPLE,
+    Kind,
+)  # fmt: skip
+from pliant.errors import RobotError, unknown_name
+from pliant.robot import Robot
+
+__all__ = ["TABLES", "Table", "is_pattern"]
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A kind of table, [NAME.key], and what it does to a robot.
+
+    Attributes:
+        keys: what each may be.
+        method: the one of `Robot` that it stands for.
+        find: what a key means: from the robot, the key, its values and what the table has named so far, the names of
+            what is changed or added, each with values that follow from that.
+        change: the robot with the values of one of them.
+        required: keys without which there is nothing to do.
+    """
+
+    name: str
+    keys: Mapping[str, Kind]
+    method: str
+    find: Callable[[Robot, str, Values, Mapping[str, Values]], dict[str, Values]]
+    change: Callable[[Robot, str, Values], Robot]
+    required: tuple[str, ...] = ()
+
+
+def is_pattern(key: str) -> bool:
+    """Whether a key has signs of fnmatch, and so may mean several things."""
+    return any(sign in key for sign in "*?[")
+
+
+def _matching(key: str, what: str, names: Iterable[str]) -> dict[str, Values]:
+    """Those names that a pattern matches."""
+    names = list(names)
+    found = [name for name in names if fnmatchcase(name, key)]
+    if not found:
+        shown = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
+        raise RobotError(f"the pattern {key!r} matches none of the {what}; they are {shown or 'none'}")
+    return {name: {} for name in found}
+
+
+# ---- frames
+
+
+def _find_frame(_robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+    if is_pattern(key):
+        raise RobotError(
+            f"a new frame cannot be named {key!r}, a pattern; give each frame a table and a name of its own"
+        )
+    return {key: {}}
+
+
+def _with_frame(robot: Robot, name: str, values: Values) -> Robot:
+    return robot.with_frame(name, **values)
+
+
+# ---- joints
+
+
+def _find_joint(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+    if is_pattern(key) and key not in robot.joints:
+        # what is good for hinges is wrong for a base that floats
+        moving = [j.name for j in robot.joints.values() if j.kind.nv > 0 and j.kind.name != "free"]
+        return _matching(key, f"joints of {robot.joints.owner} that move and are not free", moving)
+    return {robot.joints[key].name: {}}
+
+
+def _with_joint(robot: Robot, name: str, values: Values) -> Robot:
+    if "limits" in values:
+        # those of velocity and effort stay
+        lower, upper = values["limits"]
+        values = {**values, "limits": replace(robot.joints[name].limits, lower=lower, upper=upper)}
+    return robot.with_joint(name, **values)
+
+
+# ---- motors
+
+
+def _find_motor(robot: Robot, key: str, values: Values, named: Mapping[str, Values]) -> dict[str, Values]:
+    """The motor of a joint, or the one of that name; a pattern adds none."""
+    joint_of = {motor.name: motor.joint for motor in robot.motors.values()}
+    joint_of |= {name: given["joint"] for name, given in named.items()}
+    if "joint" in values and (not is_pattern(key) or key in robot.motors):
+        return {key: {"joint": robot.joints[values["joint"]].name}}
+    if key in robot.joints:
+        own = [name for name, joint in joint_of.items() if joint == key]
+        if len(own) > 1 and key not in own:
+            motors = ", ".join(repr(name) for name in own)
+            raise RobotError(f"joint {key!r} has the motors {motors}; name the motor, as in [motors.{own[0]}]")
+        name = key if key in own or not own else own[0]
+        return {name: {"joint": key}}
+    if key in joint_of:
+        return {key: {"joint": joint_of[key]}}
+    if not is_pattern(key):
+        valid = dict.fromkeys([*robot.joints, *joint_of])
+        raise RobotError(unknown_name("joint or motor", key, valid, robot.joints.owner))
+    found = {name: {"joint": joint} for name, joint in joint_of.items() if fnmatchcase(joint, key)}
+    if found:
+        return found
+    what = f"motors of {robot.joints.owner} (to add one, give the name of its joint)"
+    return {name: {"joint": joint_of[name]} for name in _matching(key, what, joint_of)}
+
+
+def _with_motor(robot: Robot, name: str, values: Values) -> Robot:
+    joint, values = values["joint"], {key: value for key, value in values.items() if key != "joint"}
+    if name in robot.motors and robot.motors[name].joint == joint:
+        # lists, since a sequence has one value for each motor
+        return robot.with_motors([name], **{key: [value] for key, value in values.items()})
+    return robot.with_motor(joint, name=name, **values)
+
+
+# ---- what gives way
+
+
+def _find_flexibility(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+    frames = [name for name in robot.frames if name not in robot.bodies]
+    if not is_pattern(key) or key in robot.joints or key in frames:
+        return {key: {}}
+    # a pattern means one kind of thing, or "*" would cut links, too
+    motors = dict.fromkeys(motor.joint for motor in robot.motors.values())
+    fixed = [joint.name for joint in robot.joints.values() if joint.kind.name == "fixed"]
+    for names in (motors, fixed, frames):
+        if any(fnmatchcase(name, key) for name in names):
+            return _matching(key, "", names)
+    what = f"joints with a motor, fixed joints and frames of {robot.joints.owner}"
+    return _matching(key, what, [*motors, *fixed, *frames])
+
+
+def _with_flexibility(robot: Robot, name: str, values: Values) -> Robot:
+    return robot.with_flexibility(name, **values)
+
+
+def _find_backlash(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+    if is_pattern(key) and key not in robot.joints:
+        motors = dict.fromkeys(motor.joint for motor in robot.motors.values())
+        return _matching(key, f"joints of {robot.joints.owner} with a motor", motors)
+    return {robot.joints[key].name: {}}
+
+
+def _with_backlash(robot: Robot, name: str, values: Values) -> Robot:
+    return robot.with_backlash(name, **values)
+
+
+# ---- contacts
+
+
+def _find_contact(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+    if is_pattern(key) and key not in robot.frames and key not in robot.joints:
+        # bodies between a spring and a rotor have no shape
+        between = {robot.joints[f.name].child for f in robot.flexibilities.values() if f.joint is not None}
+        return _matching(key, f"frames of {robot.frames.owner}", (name for name in robot.frames if name not in between))
+    robot.frame(key)
+    return {key: {}}
+
+
+def _with_contact(robot: Robot, name: str, values: Values) -> Robot:
+    return robot.with_contact(name, **values)
+
+
+TABLES = (
+    Table(
+        "frames",
+        {"body": NAME.like('"shank"'), "position": TRIPLE.like("[0, 0, 0.1]"), "rpy": TRIPLE.like("[0, 0, 1.57]")},
+        "with_frame", _find_frame, _with_frame, ("body",),
+    ),
+    Table(
+        "joints",
+        {
+            "damping": NUMBERS, "friction": NUMBERS, "armature": NUMBERS.like("1e-4"), "limits": LIMITS,
+            "stiffness": NUMBERS, "hardening": NUMBERS, "backlash": NUMBER.like("0.01"), "rest": NUMBER,
+            "restitution": NUMBER.like("0.5"), "locked": FLAG,
+        },
+        "with_joint", _find_joint, _with_joint,
+    ),
+    Table(
+        "motors",
+        {
+            "joint": NAME, "gear": NUMBER.like("9"), "rotor_inertia": NUMBER.like("1e-4"), "effort_limit": BOUND,
+            "velocity_limit": BOUND, "control": CONTROL, "kp": NUMBER.like("80"), "kd": NUMBER.like("2"),
+            "viscous_friction": NUMBER, "dry_friction": NUMBER, "no_load_speed": BOUND, "gyroscopic": FLAG,
+            "rotor_axis": TRIPLE,
+        },
+        "with_motor", _find_motor, _with_motor,
+    ),
+    Table(
+        "flexibilities",
+        {
+            "stiffness": NUMBERS.like("1e4"), "damping": NUMBERS, "inertia": NUMBERS.like("1e-4"), "hardening": NUMBERS,
+            "backlash": NUMBER.like("0.01"), "kind": NAME.like('"revolute"'), "axis": TRIPLE, "name": NAME,
+            "share": NUMBER.like("0.5"), "normal": TRIPLE, "beyond": NAMES,
+        },
+        "with_flexibility", _find_flexibility, _with_flexibility, ("stiffness",),
+    ),
+    Table(
+        "backlash",
+        {
+            "width": NUMBER.like("0.01"), "restitution": NUMBER.like("0.5"), "inertia": NUMBER.like("1e-4"),
+            "name": NAME,
+        },
+        "with_backlash", _find_backlash, _with_backlash, ("width",),
+    ),
+    Table(
+        "contacts",
+        {
+            "radius": NUMBER.like("0.02"), "box": TRIPLE.like("[0.2, 0.1, 0.05]"), "points": POINTS, "length": NUMBER,
+            "friction": NUMBER.like("0.8"), "restitution": NUMBER.like("0.5"), "name": NAME,
+        },
+        "with_contact", _find_contact, _with_contact,
+    ),
+)  # fmt: skip
+"""In the order in which they are put on a robot, whatever their order in the file."""

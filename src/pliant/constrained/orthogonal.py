@@ -1,0 +1,146 @@
+"""The orthogonal projector of Aghili, and the dynamics that it gives.
+
+It needs no M, but it knows no units: with joints that slide and joints that turn, P depends on whether lengths are in
+metres. The acceleration does not.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.constrained.constraint_rows import bias_rows, held_constraints, jacobian_rows
+from pliant.constrained.constraints import Contacts
+from pliant.constrained.contact_space import NOTHING, Row, combined, product
+from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor
+from pliant.dynamics.composite_inertia import mass_matrix
+from pliant.dynamics.functions import robot_function
+from pliant.dynamics.newton_euler import newton_euler
+from pliant.robot import Robot
+
+__all__ = ["HeldSpace", "aghili_acceleration", "constraint_inertia", "orthogonal_projector"]
+
+Scalar = Any
+Matrix = list[list[Scalar]]
+
+
+class HeldSpace:
+    """The velocities that contacts hold, the range of J^T, as vectors orthogonal to one another.
+
+    Attributes:
+        J: rows by dof.
+        gram: factor of J J^T.
+        basis: rows of J made orthogonal; 1 - P = basis^T D^-1 basis.
+    """
+
+    def __init__(self, robot: Robot, q: Sequence[Scalar], contacts: Contacts, axes: str, tolerance: float | None):
+        self.nv = robot.nv
+        self.held = held_constraints(robot, q, contacts, axes)
+        self.J: list[Row] = jacobian_rows(self.held)
+        A = [[product(self.J[r], self.J[c]) for c in range(r + 1)] for r in range(len(self.J))]
+        moving = set().union(*self.J)
+        self.gram = SemidefiniteFactor(A, tolerance, least=[NOTHING] * len(A), most=len(moving))
+        (self.basis,) = self.gram.independent([[row.get(d, 0) for d in range(self.nv)] for row in self.J])
+
+    def shares(self, x: Sequence[Scalar]) -> list[Scalar]:
+        """D^-1 basis x."""
+        products = [sum((a * b for a, b in zip(row, x, strict=True)), 0) for row in self.basis]
+        return [a * b for a, b in zip(self.gram.D_inverse, products, strict=True)]
+
+    def free(self, x: Sequence[Scalar]) -> list[Scalar]:
+        """P x."""
+        out = list(x)
+        for row, share in zip(self.basis, self.shares(x), strict=True):
+            out = [a - share * b for a, b in zip(out, row, strict=True)]
+        return out
+
+    def held_part(self, b: Sequence[Scalar]) -> list[Scalar]:
+        """J^+ b."""
+        return combined(self.J, self.gram.solve(b), self.nv)
+
+    def forces(self, force: Sequence[Scalar]) -> list[Scalar]:
+        """(J^T)^+ force: the contact forces nearest to joint forces, the least of them."""
+        return self.gram.solve([sum((entry * force[d] for d, entry in row.items()), 0) for row in self.J])
+
+    def projector(self) -> Matrix:
+        """P."""
+        units = [[1 if r == c else 0 for c in range(self.nv)] for r in range(self.nv)]
+        return _symmetric([self.free(unit) for unit in units])
+
+
+@robot_function
+def orthogonal_projector(
+    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+) -> Matrix:
+    """P = 1 - J^+ J, nv x nv: onto the velocities that move no contact.
+
+    J P = 0, P J^T = 0, P P = P = P^T; its trace is nv less the rank of J.
+
+    Args:
+        q: configuration, nq [rad or m].
+        contacts, axes: as for `contact_jacobian`.
+        tolerance: as for `constrained_dynamics`, with squares as they are.
+    """
+    return HeldSpace(robot, q, contacts, axes, tolerance).projector()
+
+
+@robot_function
+def constraint_inertia(
+    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+) -> Matrix:
+    """M_c = P M + 1 - P, nv x nv, which can be inverted, though P M cannot [Aghili 2005].
+
+    Args:
+        q: configuration, nq [rad or m].
+        contacts, axes: as for `contact_jacobian`.
+        tolerance: as for `orthogonal_projector`.
+    """
+    space = HeldSpace(robot, q, contacts, axes, tolerance)
+    M, P, n = mass_matrix.algorithm(robot, q), space.projector(), range(robot.nv)
+    PM = [space.free([M[r][c] for r in n]) for c in n]  # by columns
+    return [[PM[c][r] + (1 if r == c else 0) - P[r][c] for c in n] for r in n]
+
+
+@robot_function
+def aghili_acceleration(
+    robot: Robot,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    *,
+    contacts: Contacts,
+    axes: str = "world",
+    tolerance: float | None = TOLERANCE,
+) -> list[Scalar]:
+    """Acceleration of a robot whose contacts are held, without their forces: vd = M_c^-1 (P (tau - h) + Pdot v).
+
+    Pdot v = -J^+ Jdot v. M_c is not symmetric; M_c x = r is solved by parts, since it says P M x = P r and
+    (1 - P) x = (1 - P) r, with the symmetric matrix P M P + 1 - P for what is in the range of P.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity, nv [rad/s or m/s].
+        tau: joint forces, nv [N m or N].
+        contacts, axes: as for `contact_jacobian`.
+        tolerance: as for `orthogonal_projector`.
+
+    Returns:
+        vd, nv: that of `constrained_dynamics`.
+    """
+    space, n = HeldSpace(robot, q, contacts, axes, tolerance), range(robot.nv)
+    M, P = mass_matrix.algorithm(robot, q), space.projector()
+    h = newton_euler(robot, q, v, [0] * robot.nv)
+    # the part that the contacts prescribe
+    bias = bias_rows(robot, space.held, q, v, -robot.gravity)
+    prescribed = space.held_part([-b for b in bias])
+    # the part that they leave free
+    PM = [space.free([M[r][c] for r in n]) for c in n]
+    PMP = [space.free([PM[c][r] for c in n]) for r in n]
+    inertia = _symmetric([[PMP[r][c] + (1 if r == c else 0) - P[r][c] for c in n] for r in n])
+    left = [tau[r] - h[r] - sum((M[r][c] * prescribed[c] for c in n), 0) for r in n]
+    moved = PlainFactor(inertia).solve(space.free(left))
+    return [a + b for a, b in zip(prescribed, moved, strict=True)]
+
+
+def _symmetric(matrix: Matrix) -> Matrix:
+    """The lower triangle on both sides: what is above it need not be computed."""
+    n = range(len(matrix))
+    return [[matrix[max(r, c)][min(r, c)] for c in n] for r in n]

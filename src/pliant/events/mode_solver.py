@@ -1,0 +1,373 @@
+"""Contact with dry friction at an instant: which constraints hold, and with what forces.
+
+For the candidates, those that touch, let y = W f + c be their normal and tangential accelerations (or, at an impact,
+velocities) under the forces f (or impulses), W = J M^-1 J^T. Each of them does one of three things:
+
+| mode | what is given | what must come out |
+|---|---|---|
+| open | f = 0 | y_n >= 0 |
+| stick | y = 0 | f_n >= 0, |f_t| <= mu f_n |
+| slide along d | y_n = 0, f_t = -mu f_n d | f_n >= 0; y_t along d, if it only begins to slide |
+
+Beginning with what the caller knows, the worst violation is mended, one at a time, until none is left; directions in
+which contacts begin to slide are found by Newton's method. If that goes in circles, the candidates are solved one
+after the other, each exactly (`pliant.contact.coulomb`), until nothing changes, and the modes read off. Forces that
+the conditions leave open, as of a table with four legs, are the least, or, if these leave a cone, such that none does
+(`pliant.events.force_spreading`). If nothing fits, or a sliding contact is pushed
+into the ground by its own friction, there is no rigid motion at this instant [Painleve 1895], and that is told.
+"""
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.contact.coulomb import impulse_at, inverse_of
+from pliant.errors import SimulationError
+from pliant.events.force_spreading import cancelling, spread
+from pliant.events.least_forces import is_jammed, least_solution
+from pliant.spatial import Symmetric3, Vector
+
+__all__ = [
+    "OPEN", "SLIDE", "STICK", "InconsistentContactError", "Problem", "Solution", "solved",
+]  # fmt: skip
+
+OPEN, STICK, SLIDE = 0, 1, 2
+
+_ROUNDS = 60
+_COMBINATIONS = 250
+_SWEEPS = 2000
+
+
+class InconsistentContactError(SimulationError):
+    """No rigid motion fits the laws of contact at this state.
+
+    Attributes:
+        t, q, v: the state [s], where it is known.
+        mode: what touched then.
+    """
+
+    t: float = float("nan")
+    q: np.ndarray | None = None
+    v: np.ndarray | None = None
+    mode: str = ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The candidates, k of them.
+
+    Attributes:
+        W: (3 k, 3 k), rows normal, first and second tangent of each.
+        c: (k, 3), what they do without forces.
+        friction: (k,).
+        slides: direction of those that slide already, None for those that do not.
+        creeps: which of these do so slowly that their direction settles at once, along y_t.
+        scale: size of y below which it counts as zero.
+        names: for errors.
+    """
+
+    W: np.ndarray
+    c: np.ndarray
+    friction: np.ndarray
+    slides: Sequence[np.ndarray | None]
+    scale: float
+    names: Sequence[str] = ()
+    creeps: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the candidates do: modes, directions of sliding (k, 2), forces f and rates y, (k, 3) each."""
+
+    modes: tuple[int, ...]
+    directions: np.ndarray
+    f: np.ndarray
+    y: np.ndarray
+
+
+def solved(
+    problem: Problem, start: Sequence[int], directions: np.ndarray | None = None, leaving: Iterable[int] = ()
+) -> Solution:
+    """The modes that fit, beginning with a guess.
+
+    Args:
+        start: modes; of those that slide already, open or slide.
+        directions: of those that begin to slide in the guess.
+        leaving: those that are just about to slide, and do not move yet.
+    """
+    k = len(problem.c)
+    d = np.zeros((k, 2)) if directions is None else directions.copy()
+    for i, slide in enumerate(problem.slides):
+        if slide is not None:
+            d[i] = slide
+    found = _mended(problem, list(start), d, _ROUNDS)
+    if found is None:
+        swept = _swept(problem)
+        found = _mended(problem, list(swept.modes), swept.directions, 5)
+        if found is None and _worst(problem, swept, 1e3) is None:
+            found = swept
+        if found is None:
+            found = _searched(problem, swept)
+    if found is None:
+        _check_jams(problem)
+        raise InconsistentContactError("no combination of open, sticking and sliding contacts fits the laws of contact")
+    found = _at_rest(problem, found, set(leaving))
+    rubbing = [
+        i
+        for i, mode in enumerate(found.modes)
+        if mode == SLIDE and problem.slides[i] is not None and problem.friction[i] > 0
+    ]
+    if rubbing:
+        S, rows = _unknowns(problem, found.modes, found.directions)
+        if is_jammed(problem.W[rows] @ S):
+            raise _painleve(problem, min(rubbing, key=lambda i: _own(problem, i)))
+    return found
+
+
+def _searched(problem: Problem, swept: Solution) -> Solution | None:
+    """The first combination of modes that fits, those like the ones that were swept first."""
+    choices = [
+        (OPEN, SLIDE) if problem.slides[i] is not None or problem.friction[i] == 0 else (OPEN, STICK, SLIDE)
+        for i in range(len(problem.c))
+    ]
+    nearest: list[tuple[int, ...]] = []
+    for changes in range(len(choices) + 1):
+        for who in itertools.combinations(range(len(choices)), changes):
+            others = [[m for m in choices[i] if m != swept.modes[i]] for i in who]
+            for chosen in itertools.product(*others):
+                modes = list(swept.modes)
+                for i, mode in zip(who, chosen, strict=True):
+                    modes[i] = mode
+                nearest.append(tuple(modes))
+        if len(nearest) > _COMBINATIONS:
+            break
+    for modes in nearest[:_COMBINATIONS]:
+        for sign in (1, -1):
+            d = swept.directions.copy()
+            for i, slide in enumerate(problem.slides):
+                if slide is None:
+                    way = swept.y[i, 1:] if sign > 0 else problem.c[i, 1:]
+                    d[i] = way / max(float(np.hypot(*way)), 1e-300)
+            found = _aligned(problem, modes, d)
+            if _worst(problem, found) is not None:
+                found = _spread(problem, found)
+            if _worst(problem, found) is None:
+                return found
+            if SLIDE not in modes:
+                break
+    return None
+
+
+def _at_rest(problem: Problem, found: Solution, leaving: set[int]) -> Solution:
+    """The same with what is said to slide, but does not move, said to stick, if that fits as well."""
+    idle = [
+        i
+        for i, mode in enumerate(found.modes)
+        if mode == SLIDE and i not in leaving and problem.slides[i] is None and problem.friction[i] > 0
+        and np.hypot(*found.y[i, 1:]) <= 10 * problem.scale
+    ]  # fmt: skip
+    if not idle:
+        return found
+    modes = [STICK if i in idle else mode for i, mode in enumerate(found.modes)]
+    other = _mended(problem, modes, found.directions.copy(), 2)
+    return found if other is None else other
+
+
+def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> Solution | None:
+    """Mend the worst violation until there is none; None if that goes in circles."""
+    seen = set()
+    for _ in range(rounds):
+        found = _aligned(problem, modes, d)
+        violation = _worst(problem, found)
+        if violation is not None and found.modes[violation[0]] != OPEN:
+            found = _spread(problem, found)
+            violation = _worst(problem, found)
+        if violation is None:
+            return found
+        i, mode, direction = violation
+        modes[i] = mode
+        d = found.directions.copy()
+        if direction is not None:
+            d[i] = direction
+        if tuple(modes) in seen:
+            return None
+        seen.add(tuple(modes))
+    return None
+
+
+def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
+    """`_with_modes`, with directions turned until those that begin to slide do so along them."""
+    found = _with_modes(problem, modes, d)
+    begins = [
+        i
+        for i, m in enumerate(modes)
+        if m == SLIDE and problem.friction[i] > 0 and (problem.slides[i] is None or i in problem.creeps)
+    ]
+    if not begins:
+        return found
+
+    def across(found: Solution) -> np.ndarray:
+        d, y = found.directions[begins], found.y[begins]
+        return y[:, 2] * d[:, 0] - y[:, 1] * d[:, 1]
+
+    def turned(angles: np.ndarray) -> Solution:
+        new = d.copy()
+        for i, a in zip(begins, angles, strict=True):
+            new[i] = np.cos(a), np.sin(a)
+        return _with_modes(problem, modes, new)
+
+    angles = np.array([np.arctan2(d[i, 1], d[i, 0]) for i in begins])
+    found = turned(angles)
+    for _ in range(40):
+        f = across(found)
+        if abs(f).max() <= problem.scale / 10:
+            break
+        h = 1e-7
+        slope = np.array([(across(turned(angles + h * unit)) - f) / h for unit in np.eye(len(begins))]).T
+        step = np.linalg.lstsq(slope, -f, rcond=1e-12)[0]
+        step *= min(1.0, 0.7 / max(abs(step).max(), 1e-300))
+        better = turned(angles + step)
+        for _ in range(8):  # never further off than before
+            if abs(across(better)).max() < abs(f).max():
+                break
+            step /= 2
+            better = turned(angles + step)
+        angles, found = angles + step, better
+    return found
+
+
+def _with_modes(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
+    """Forces under which the candidates do as the modes say, whether that is allowed or not."""
+    k = len(problem.c)
+    S, rows = _unknowns(problem, modes, d)
+    f = np.zeros(3 * k)
+    if rows:
+        f = S @ least_solution(problem.W[rows] @ S, -problem.c.ravel()[rows])
+    y = problem.W @ f + problem.c.ravel()
+    return Solution(tuple(modes), d.copy(), f.reshape(k, 3), y.reshape(k, 3))
+
+
+def _unknowns(problem: Problem, modes: Sequence[int], d: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """S with f = S z, and which rows of y are given, one for each of z."""
+    k = len(problem.c)
+    columns, rows = [np.zeros((0, 3 * k))], []
+    for i, mode in enumerate(modes):
+        unit = np.zeros((3, 3 * k))
+        unit[[0, 1, 2], [3 * i, 3 * i + 1, 3 * i + 2]] = 1
+        if mode == STICK:
+            columns.append(unit)
+            rows += [3 * i, 3 * i + 1, 3 * i + 2]
+        elif mode == SLIDE:
+            columns.append(unit[:1] - problem.friction[i] * (d[i] @ unit[1:]))
+            rows.append(3 * i)
+    return np.concatenate(columns).T, rows
+
+
+def _spread(problem: Problem, found: Solution) -> Solution:
+    """The same motion, with forces that the contacts can bear if there are any."""
+    closed = np.array([mode != OPEN for mode in found.modes], dtype=bool)
+    sticks = np.array([mode == STICK for mode in found.modes], dtype=bool)
+    S, _ = _unknowns(problem, found.modes, found.directions)
+    null = cancelling(S.T @ problem.W @ S)
+    if not len(null):
+        return found
+    f = found.f.copy()
+    D = (null @ S.T).reshape(len(null), -1, 3)[:, closed]
+    f[closed] = spread(f[closed], D, problem.friction[closed], sticks[closed])
+    return Solution(found.modes, found.directions, f, found.y)
+
+
+def _worst(problem: Problem, found: Solution, worst: float = 1.0) -> tuple[int, int, np.ndarray | None] | None:
+    """The candidate whose condition is violated most, what it should do instead, and the direction."""
+    answer = None
+    inertia = np.maximum(np.diag(problem.W).reshape(-1, 3)[:, 0], 1e-300)
+    tolerance = problem.scale / inertia  # of forces
+    for i, mode in enumerate(found.modes):
+        f, y, mu, d = found.f[i], found.y[i], problem.friction[i], found.directions[i]
+        is_sliding = problem.slides[i] is not None
+        if mode == OPEN:
+            if -y[0] / problem.scale > worst:
+                worst, answer = -y[0] / problem.scale, (i, SLIDE if is_sliding or mu == 0 else STICK, None)
+        elif -f[0] / tolerance[i] > worst:
+            worst, answer = -f[0] / tolerance[i], (i, OPEN, None)
+        elif mode == STICK:
+            pull, slip = float(np.hypot(f[1], f[2])), float(np.hypot(y[1], y[2]))
+            excess = (pull - mu * f[0]) / tolerance[i]
+            if excess > worst:
+                worst, answer = excess, (i, SLIDE, -f[1:] / pull)
+            elif slip / problem.scale > worst:  # no force holds it, as at both ends of a straight chain that folds
+                worst, answer = slip / problem.scale, (i, SLIDE, y[1:] / slip)
+        elif not is_sliding and mu > 0:
+            along, across = y[1:] @ d, abs(y[2] * d[0] - y[1] * d[1])
+            if -along / problem.scale > worst:
+                worst, answer = -along / problem.scale, (i, STICK, None)
+            elif across / problem.scale > worst:  # no direction was found in which it slides
+                worst, answer = across / problem.scale, (i, STICK, None)
+    return answer
+
+
+def _swept(problem: Problem) -> Solution:
+    """Modes and forces, from candidates solved one by one until nothing changes."""
+    k = len(problem.c)
+    W, f = problem.W, np.zeros((k, 3))
+    blocks = [_block(W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]) for i in range(k)]
+    for _ in range(_SWEEPS):
+        change = 0.0
+        for i in range(k):
+            y = W[3 * i : 3 * i + 3] @ f.ravel() + problem.c[i]
+            G, mu, slide = blocks[i], problem.friction[i], problem.slides[i]
+            if slide is not None:
+                shares = np.array([1.0, *(-mu * slide)])
+                own = W[3 * i, 3 * i : 3 * i + 3] @ shares
+                free = y[0] - W[3 * i, 3 * i : 3 * i + 3] @ f[i]
+                new = shares * max(0.0, -free / own) if own > 0 else f[i]
+            else:
+                p = impulse_at(Vector(y[1], y[2], y[0]), Vector(f[i, 1], f[i, 2], f[i, 0]), G, inverse_of(G), mu)
+                new = np.array([p.z, p.x, p.y], dtype=float)
+            change = max(change, abs(W[3 * i, 3 * i]) * abs(new - f[i]).max())
+            f[i] = new
+        if change < problem.scale / 100:
+            break
+    modes, d = [], np.zeros((k, 2))
+    for i in range(k):
+        pull, most = float(np.hypot(*f[i, 1:])), problem.friction[i] * f[i, 0]
+        slide = problem.slides[i]
+        # one that is open now may have to slide after all
+        d[i] = slide if slide is not None else -f[i, 1:] / max(pull, 1e-300)
+        if f[i, 0] <= problem.scale / W[3 * i, 3 * i]:
+            modes.append(OPEN)
+        elif slide is not None or problem.friction[i] == 0 or pull >= most * (1 - 1e-7):
+            modes.append(SLIDE)
+        else:
+            modes.append(STICK)
+    y = (W @ f.ravel()).reshape(k, 3) + problem.c
+    return Solution(tuple(modes), d, f, y)
+
+
+def _block(W: np.ndarray) -> Symmetric3:
+    """A candidate's own part, tangents first, as `impulse_at` has it."""
+    n, x, y = W.tolist()
+    return Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0])
+
+
+def _check_jams(problem: Problem) -> None:
+    """Blame a contact that its own friction pushes into the ground, where no motion was found.
+
+    At an impact nothing slides already: there the laws have a solution.
+    """
+    for i, slide in enumerate(problem.slides):
+        if slide is not None and problem.friction[i] > 0 and _own(problem, i) <= 0:
+            raise _painleve(problem, i)
+
+
+def _own(problem: Problem, i: int) -> float:
+    """What the force of a contact that slides does along its own normal."""
+    own, slide = problem.W[3 * i, 3 * i : 3 * i + 3], problem.slides[i]
+    return float(own[0] if slide is None else own[0] - problem.friction[i] * own[1:] @ slide)
+
+
+def _painleve(problem: Problem, i: int) -> InconsistentContactError:
+    name = problem.names[i] if problem.names else i
+    return InconsistentContactError(f"friction jams {name}, which slides, into the ground (Painleve's paradox)")

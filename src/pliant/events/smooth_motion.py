@@ -1,0 +1,241 @@
+"""Smooth motion of a robot in a mode: accelerations, forces, what stays positive, and drift taken back."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.errors import SimulationError
+from pliant.events.force_spreading import cancelling, spread
+from pliant.events.least_forces import is_jammed, least_solution
+from pliant.events.mode import Mode
+from pliant.events.mode_solver import OPEN, SLIDE, STICK
+from pliant.events.state_terms import Terms
+
+if TYPE_CHECKING:
+    from pliant.events.simulation import EventSimulation
+
+__all__ = ["CREEPING", "SmoothMotion", "taken_back"]
+
+CREEPING = 1e-4
+"""Slides slower than that have settled directions [m/s]."""
+
+# sizes below which margins count as zero: slips [m/s], gaps [m or rad]
+_SLIDING = 1e-8
+_OPEN = 1e-10
+_TURN = 1e-6
+# what the integrator may leave of a rate that is held, as a share of the velocities
+_DRIFT = 1e-3
+# how far from the ground a step may leave what touches [m or rad]
+_FARTHEST = 1e-4
+
+
+class SmoothMotion:
+    """The motion under the constraints of a mode, as long as it lasts."""
+
+    def __init__(self, sim: "EventSimulation", mode: Mode):
+        self.sim, self.mode = sim, mode
+        self.constraints = sim.constraints
+        self.friction = np.array([c.friction for c in sim.constraints])
+        weight = 10 * float(sim.robot.mass) + 1
+        states = np.array(mode.states, dtype=int)
+        first = np.where(states == OPEN, _OPEN, 1e-9 * weight)
+        second = np.where(states == SLIDE, _SLIDING, 1e-9 * weight)
+        self.least = np.concatenate([first, second])
+        self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero(states == SLIDE)
+        self.closed = np.flatnonzero(states != OPEN)
+        of, along = np.nonzero(sim.terms.moves[self.stick])
+        self._held = self.stick[of], along
+        self._mu = self.friction[self.slide]
+        self._first = mode.directions[self.slide]
+        self._creeps = np.zeros(len(self.slide), dtype=bool)
+        self._sign = np.where(mode.passing, -1.0, 1.0)
+        self._rubbing = self.slide[self._mu > 0]
+        self._is_stuck = states[self.closed] == STICK
+        self._mu_closed = self.friction[self.closed]
+        self._least_force = 1e-9 * weight
+        self._places = np.array([self.constraints[i].holds_place for i in self.stick], dtype=bool)
+
+    def motion(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+        """Accelerations with the constraints of the mode.
+
+        They are not numbers where friction pushes a sliding contact into the ground.
+        """
+        if not len(self.closed):
+            return terms.M_inverse @ terms.r
+        response, z, _ = self._reaction(terms, self._directions(terms, v))
+        return terms.M_inverse @ terms.r + response @ z
+
+    def forces(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+        """Along normal and tangents, (n, 3): the least where many fit, or such that friction can bear them."""
+        found = np.zeros((len(self.constraints), 3))
+        if not len(self.closed):
+            return found
+        response, z, shares = self._reaction(terms, self._directions(terms, v))
+        place = self._placed(z[None], shares)[0]
+        found[self.closed] = place
+        sticks = self._is_stuck
+        margins = np.where(sticks, self._mu_closed * place[:, 0] - np.hypot(place[:, 1], place[:, 2]), place[:, 0])
+        if len(self.closed) > 1 and (margins < 2 * self._least_force).any():
+            rows = self._pushed(terms, shares)
+            null = cancelling(rows @ response)
+            found[self.closed] = spread(place, self._placed(null, shares), self._mu_closed, sticks)
+        return found
+
+    def _reaction(self, terms: Terms, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What unit forces do to v, the forces z along them, and the directions (1, -mu d) of those that slide."""
+        slide, held = self.slide, self._held
+        rows = terms.J[held]
+        A, c = rows, terms.c[held]
+        shares = np.ones((len(slide), 3))
+        if len(slide):
+            shares[:, 1:] = -self._mu[:, None] * directions
+            A = np.concatenate([rows, terms.J[slide, 0]])
+            c = np.concatenate([c, terms.c[slide, 0]])
+        response = terms.M_inverse @ self._pushed(terms, shares).T
+        W = A @ response
+        if len(self._rubbing) and is_jammed(W):
+            return response, np.full(len(W), np.nan), shares
+        return response, least_solution(W, -c - A @ (terms.M_inverse @ terms.r)), shares
+
+    def _pushed(self, terms: Terms, shares: np.ndarray) -> np.ndarray:
+        """Rows along which forces act: those held, and those that slide."""
+        return np.concatenate([terms.J[self._held], (shares[:, None] @ terms.J[self.slide])[:, 0]])
+
+    def _placed(self, z: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Forces z (p, m) along these rows as forces of the closed constraints, (p, k, 3)."""
+        of, along = self._held
+        full = np.zeros((len(z), len(self.constraints), 3))
+        full[:, of, along] = z[:, : len(of)]
+        full[:, self.slide] = z[:, len(of) :, None] * shares
+        return full[:, self.closed]
+
+    def jammed(self, terms: Terms, v: np.ndarray) -> list[str]:
+        """Names of sliding contacts that friction pushes into the ground, or hardly lets out."""
+        shares = np.ones((len(self.slide), 3))
+        shares[:, 1:] = -self._mu[:, None] * self._directions(terms, v)
+        rows = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
+        W = rows @ terms.M_inverse @ self._pushed(terms, shares).T
+        # what friction leaves must be a part of what there is without
+        normal = np.arange(len(W) - len(self.slide), len(W))
+        W[normal, normal] -= 0.05 * np.diag(rows @ terms.M_inverse @ rows.T)[normal]
+        if not len(self._rubbing) or not is_jammed(W):
+            return []
+        own = W[normal, normal]
+        return [self.constraints[i].name for i, mu, x in zip(self.slide, self._mu, own, strict=True) if mu > 0 > x]
+
+    def _directions(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+        """Those of the sliding contacts now, (k, 2)."""
+        slip = terms.J[self.slide, 1:] @ v
+        speed = np.hypot(slip[:, 0], slip[:, 1])
+        # what would slide back ends the mode: until then its direction goes on
+        slow = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
+        follows = ~slow & ((slip * self._first).sum(axis=1) > 0)
+        d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+        creeps = np.flatnonzero(slow & (self._mu > 0))
+        return self._settled(terms, d, creeps) if len(creeps) else d
+
+    def _settled(self, terms: Terms, d: np.ndarray, creeps: np.ndarray) -> np.ndarray:
+        """Directions of slow slides, where they have turned to, since they turn faster than steps can follow.
+
+        The slip u turns by d' = (y - (y.d) d) / |u|, with y = u' its rate under the forces along d: it settles where y
+        is along d, at once as |u| goes to zero. Found by Newton's method; if there is none, they stay as they are.
+        """
+        who = self.slide[creeps]
+        free = terms.M_inverse @ terms.r
+
+        def turned(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            new = d.copy()
+            new[creeps] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+            response, z, _ = self._reaction(terms, new)
+            y = terms.J[who, 1:] @ (free + response @ z) + terms.c[who, 1:]
+            return new, y[:, 1] * new[creeps, 0] - y[:, 0] * new[creeps, 1]
+
+        angles = np.arctan2(d[creeps, 1], d[creeps, 0])
+        found, across = turned(angles)
+        first = abs(across).max()
+        for _ in range(8):
+            if not abs(across).max() > 1e-10 * (1 + first):
+                break
+            columns = [turned(angles + _TURN * unit)[1] - across for unit in np.eye(len(creeps))]
+            slope = np.array(columns).T / _TURN
+            if not np.isfinite(slope).all():
+                return d
+            step = np.linalg.lstsq(slope, -across, rcond=1e-9)[0]
+            angles = angles + step * min(1.0, 0.3 / max(abs(step).max(), 1e-300))
+            found, across = turned(angles)
+        # a settled direction is near: the last one was settled, too
+        return found if abs(across).max() <= 1e-3 * first or abs(across).max() < 1e-9 else d
+
+    def follow(self, terms: Terms, v: np.ndarray) -> None:
+        """Directions of slides are those of the moment: sliding ends where the slip along them does."""
+        self._first = self._directions(terms, v)
+        # what creeps goes on to do so until it is clearly faster
+        speed = np.hypot(*(terms.J[self.slide, 1:] @ v).T)
+        self._creeps = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
+        self.mode.directions[self.slide] = self._first
+
+    def gap(self, terms: Terms, i: int) -> float:
+        """The margin of an open constraint."""
+        return float(self._sign[i] * terms.gap[i])
+
+    def margins(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+        """What stays positive as long as the mode lasts, (2 n).
+
+        First the gap of what is open, the normal force of what is closed; then what friction has left where a contact
+        sticks, and the slip where it slides, along its direction.
+        """
+        n = len(self.constraints)
+        found = np.ones(2 * n)
+        found[:n] = self._sign * terms.gap
+        if not len(self.closed):
+            return found
+        forces = self.forces(terms, v)
+        found[self.closed] = forces[self.closed, 0]
+        held, rubbing = self.stick, self._rubbing
+        found[n + held] = self.friction[held] * forces[held, 0] - np.hypot(forces[held, 1], forces[held, 2])
+        if len(rubbing):
+            slip = terms.J[rubbing, 1:] @ v
+            found[n + rubbing] = (slip * self.mode.directions[rubbing]).sum(axis=1)
+        return found
+
+    def projected(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The state without its drift off the constraints."""
+        if not len(self.closed):
+            return q, v
+        placed = self.stick[self._places]
+        of, along = np.nonzero(self.sim.terms.moves[placed, 1:])
+        aside_rows = placed[of], along + 1
+        terms = self.sim.terms(t, q, v, u)
+        self._check_drift(terms, t)
+        for _ in range(4):
+            moved = terms.place[placed] - self.mode.anchors[placed]
+            aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
+            open_by = np.concatenate([terms.gap[self.closed], aside])
+            if abs(open_by).max() < 1e-13:
+                break
+            rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
+            # of a straight chain held at both ends, rounding would become angles of its root
+            q = self.sim.chart(q, taken_back(terms, rows, open_by, weakest=1e-7), v)[0]
+            terms = self.sim.terms(t, q, v, u)
+        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
+        return q, v + taken_back(terms, held, held @ v)
+
+    def _check_drift(self, terms: Terms, t: float) -> None:
+        off = abs(terms.gap[self.closed])
+        if off.max() > _FARTHEST:
+            name = self.constraints[self.closed[int(off.argmax())]].name
+            raise SimulationError(
+                f"t = {t:.9g} s: {name}, which touches, is {off.max():.3g} m off the ground after a step: it passed "
+                "an edge or a step of it. Event-driven simulation takes ground without such edges; use Simulation, "
+                "round the edge off, or give a shorter max_step="
+            )
+
+    def is_over_edge(self, terms: Terms, v: np.ndarray) -> bool:
+        """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""
+        return bool((abs(terms.J[self.slide, 0] @ v) > _DRIFT * (1 + abs(v).max())).any())
+
+
+def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
+    """The least change, as M measures it, that takes an amount along rows back."""
+    response = terms.M_inverse @ rows.T
+    return -response @ least_solution(rows @ response, amount, weakest)

@@ -1,0 +1,225 @@
+"""Dormand-Prince 5(4) with a step size of its own for each robot, as pieces of a program.
+
+A trial step gives two results of different order from the same stages; their difference is the error
+of the less accurate one, and decides [Hairer, Norsett, Wanner 1993, II.4]. With the scales
+
+    s_w = atol + rtol |w|        s_v = atol + rtol max(|v0|, |v1|)
+
+and err the root mean square of error / scale over w and v, the step is taken if err <= 1, and the
+next one is longer or shorter by a proportional-integral rule [Gustafsson 1991],
+
+    factor = safety err^-(1/5 - 3/4 beta) err_before^beta,        beta = 0.04
+
+w is what the step adds to q, so the tolerance is one on the path: a robot far from the origin, or a
+joint that counts many turns, is computed as accurately as any other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.compiler import Block, Loop
+from pliant.errors import PliantError
+from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Stage, combination, explicit_step
+from pliant.robot import Robot
+from pliant.scalar import abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
+
+__all__ = [
+    "NO_STEP_SMALL_ENOUGH",
+    "TOO_MANY_STEPS",
+    "StepControl",
+    "Trial",
+    "adaptive_body",
+    "adaptive_pieces",
+    "trial_step",
+]
+
+Scalar = Any
+
+# values of the variable "trouble"
+NO_STEP_SMALL_ENOUGH = 1
+TOO_MANY_STEPS = 2
+
+SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 10, 0.04
+# what the first step of a period takes for the error before it
+ERROR_BEFORE = 1e-4
+
+
+@dataclass(frozen=True)
+class StepControl:
+    """What decides the length of a step.
+
+    Attributes:
+        rtol, atol: relative and absolute tolerance of a step; see the module.
+        smallest: a robot that would need a shorter step [s] is in trouble, and stops.
+        largest: no step is longer [s].
+        most_steps: trial steps of one period at most.
+    """
+
+    rtol: Scalar = 1e-6
+    atol: Scalar = 1e-9
+    smallest: Scalar = 1e-10
+    largest: Scalar = float("inf")
+    most_steps: int = 100_000
+
+    def __post_init__(self):
+        for name in ("rtol", "atol", "smallest", "largest"):
+            value = getattr(self, name)
+            if is_constant(value) and not (value > 0 or (name == "rtol" and value == 0)):
+                raise PliantError(f"adaptive steps: {name} is {value}; it takes a number above 0")
+        if not isinstance(self.most_steps, int) or self.most_steps < 1:
+            raise PliantError(f"adaptive steps: most_steps is {self.most_steps!r}; it takes an integer from 1 on")
+
+    def error(self, w: Sequence, v0: Sequence, v1: Sequence, error: Stage) -> Scalar:
+        """Root mean square of the error in units of the tolerance."""
+        total: Scalar = 0
+        for x, e in zip(w, error[0], strict=True):
+            total = total + _square(e / (self.atol + self.rtol * abs(x)))
+        for a, b, e in zip(v0, v1, error[1], strict=True):
+            total = total + _square(e / (self.atol + self.rtol * maximum(abs(a), abs(b))))
+        return sqrt(total / max(1, 2 * len(v0)))
+
+    def first_step(self, v: Sequence, vd: Sequence) -> Scalar:
+        """A step on which the scaled change of the state is to the power of the order like 1/100."""
+        rate: Scalar = 0
+        for a, b in zip(v, vd, strict=True):
+            rate = rate + _square(a / self.atol) + _square(b / (self.atol + self.rtol * abs(a)))
+        # never zero, and NaN becomes a number: then the steps tell
+        rate = sqrt(maximum(select(rate >= 0, rate, 1), 1e-20) / max(1, 2 * len(v)))
+        return exp(log(0.01 / rate) / DORMAND_PRINCE.order)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial step: its length, the stages, and the state after it."""
+
+    length: Scalar
+    stages: list[Stage]
+    q: list[Scalar]
+    v: list[Scalar]
+    error: Scalar
+
+
+def trial_step(
+    robot: Robot, acceleration: Acceleration, control: StepControl, t: Scalar, q, v, vd, length: Scalar
+) -> Trial:
+    """A step from a state whose acceleration is known, with its error; any scalar."""
+    tableau = DORMAND_PRINCE
+    q1, v1, stages = explicit_step(robot, tableau, acceleration, t, q, v, length, vd=vd)
+    w = [length * k for k in combination(tableau.b, [s[0] for s in stages])]
+    assert tableau.b_embedded is not None
+    weights = [b - e for b, e in zip(tableau.b, tableau.b_embedded, strict=True)]
+    wrong = [[length * k for k in combination(weights, [s[part] for s in stages])] for part in (0, 1)]
+    return Trial(length, stages, q1, v1, control.error(w, v, v1, (wrong[0], wrong[1])))
+
+
+def adaptive_pieces(
+    robot: Robot,
+    acceleration: Acceleration,
+    control: StepControl,
+    *,
+    reads: Sequence[str] = (),
+    records: bool = False,
+) -> tuple[dict[str, int], Block, Block]:
+    """The block before the steps and the block of a trial step; see `adaptive_body`.
+
+    Args:
+        records: whether a trial also writes where it began, its stages and whether it was taken, to
+            ``step_t``, ``step_h``, ``step_q``, ``step_v``, ``step_stages`` and ``step_taken``.
+    """
+
+    def begin(t, q, v, h, t_end, *values):
+        vd = acceleration(t[0], q, v, *values)
+        guess = minimum(control.first_step(v, vd), maximum(t_end[0] - t[0], 0))
+        return vd, [select(h[0] > 0, h[0], guess)], [ERROR_BEFORE], [GROW]
+
+    def step(t, q, v, vd, h, t_end, trouble, accepted, rejected, before, growth, *values):
+        def at(t, q, v):
+            return acceleration(t, q, v, *values)
+
+        # the last step reaches the end, if need be a hundredth longer
+        wanted = minimum(h[0], control.largest)
+        left = maximum(t_end[0] - t[0], 0)
+        is_last = 1.01 * wanted >= left
+        length = select(is_last, left, wanted)
+        trial = trial_step(robot, at, control, t[0], q, v, vd, length)
+
+        # an error that is not a number is a large one
+        error = select(trial.error >= 0, minimum(trial.error, 1e10), 1e10)
+        is_well = trouble[0] <= 0
+        is_taken = both(error <= 1, is_well)
+        logarithm = log(maximum(error, 1e-10))
+        rule = SAFETY * exp(BETA * log(before[0]) - (1 / DORMAND_PRINCE.order - 0.75 * BETA) * logarithm)
+        factor = select(error <= 1, minimum(maximum(rule, SHRINK), growth[0]), minimum(maximum(rule, SHRINK), 1))
+        proposed = length * factor
+        # a last step that was cut short says nothing against the length it was cut from
+        next_h = select(both(is_taken, is_last), maximum(proposed, wanted), proposed)
+        is_lost = both(negation(is_taken), proposed < control.smallest)
+        new_trouble = select(both(is_well, is_lost), NO_STEP_SMALL_ENOUGH, trouble[0])
+        is_over = either(both(is_taken, is_last), new_trouble > 0)
+
+        def taken(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
+            return [select(is_taken, a, b) for a, b in zip(new, old, strict=True)]
+
+        results = (
+            taken([select(is_last, t_end[0], t[0] + length)], t),
+            taken(trial.q, q),
+            taken(trial.v, v),
+            taken(trial.stages[-1][1], vd),  # the last stage is at the result
+            [select(is_well, next_h, h[0])],
+            [new_trouble],
+            [accepted[0] + select(is_taken, 1, 0)],
+            [rejected[0] + select(either(is_taken, negation(is_well)), 0, 1)],
+            taken([maximum(error, ERROR_BEFORE)], before),
+            [select(is_taken, GROW, 1)],
+            [is_over],
+        )
+        if not records:
+            return results
+        flat = [x for stage in trial.stages for part in stage for x in part]
+        return (*results, [t[0]], [length], list(q), list(v), flat, [is_taken])
+
+    nv = robot.nv
+    variables = {"vd": nv, "h": 1, "trouble": 1, "accepted": 1, "rejected": 1, "error_before": 1, "growth": 1}
+    variables |= {"t_end": 1, "arrived": 1}
+    recorded = {"step_t": 1, "step_h": 1, "step_q": robot.nq, "step_v": nv, "step_stages": 14 * nv, "step_taken": 1}
+    state = ("t", "q", "v", "vd", "h")
+    counters = ("trouble", "accepted", "rejected", "error_before", "growth")
+    first = Block(begin, ("t", "q", "v", "h", "t_end", *reads), ("vd", "h", "error_before", "growth"))
+    writes = (*state, *counters, "arrived", *(recorded if records else ()))
+    return variables | (recorded if records else {}), first, Block(step, (*state, "t_end", *counters, *reads), writes)
+
+
+def adaptive_body(
+    robot: Robot, acceleration: Acceleration, control: StepControl | None = None, *, reads: Sequence[str] = ()
+) -> tuple[dict[str, int], list[Block | Loop]]:
+    """Steps from t to t_end, as many as each robot needs, as pieces of a program.
+
+    Reads t, q, v, t_end and what ``reads`` names; these do not change on the way. Writes t, q, v and
+
+    - ``h``: the step to go on with [s]; a step is guessed where it is zero.
+    - ``accepted``, ``rejected``: trial steps taken and not, added to what is there.
+    - ``trouble``: 0; `NO_STEP_SMALL_ENOUGH` or `TOO_MANY_STEPS` for a robot that did not reach t_end. It
+      stays where it was until somebody sets the variable to 0 again.
+
+    Args:
+        acceleration: generic function ``acceleration(t, q, v, *values)``, nv; the values are arrays of
+            the variables that ``reads`` names.
+        control: tolerances and limits of the steps.
+        reads: variables of the program that the acceleration depends on, e.g. ``("u",)``.
+
+    Returns:
+        The variables it needs beyond t, q, v and ``reads``, and the statements.
+    """
+    control = control or StepControl()
+    variables, first, step = adaptive_pieces(robot, acceleration, control, reads=reads)
+
+    def finish(arrived, trouble):
+        return [select(both(arrived[0] <= 0, trouble[0] <= 0), TOO_MANY_STEPS, trouble[0])]
+
+    steps = Loop((step,), control.most_steps, "arrived")
+    return variables, [first, steps, Block(finish, ("arrived", "trouble"), ("trouble",))]
+
+
+def _square(x: Scalar) -> Scalar:
+    return x * x

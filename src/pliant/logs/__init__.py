@@ -1,6 +1,0 @@
-"""Logs in files: HDF5 with the robot inside, tables, recordings for Foxglove.
-
-`pliant.load_log` reads one; the methods of `Log` (`save`, `to_csv`, `to_parquet`, `to_npz`, `to_mcap`) write them.
-"""
-
-__all__ = []

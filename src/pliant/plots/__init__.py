@@ -1,0 +1,3 @@
+"""Plots of logs: channels over time, phase portraits, and how they look."""
+
+__all__ = []

@@ -1,0 +1,157 @@
+"""What a log comes from: the robot, the ground, the settings and the versions that made it."""
+
+import math
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pliant.contact.ground import Ground, height_map
+from pliant.errors import ContactError
+from pliant.recording.portable import ground_of, ground_parts, kept_robot
+from pliant.robot import Robot
+
+__all__ = ["Relief", "Source", "plain", "versions"]
+
+
+@dataclass(frozen=True, eq=False)
+class Relief:
+    """A ground as it was sampled: heights on a grid, bilinear between its points and constant beyond its edges.
+
+    It can be drawn; to simulate on it, take `ground`.
+
+    Attributes:
+        heights: x first, at least 2 x 2 [m].
+        origin: where ``heights[0, 0]`` is, x and y [m].
+        spacing: between neighbours in x and y [m].
+        name: of the ground that it was sampled from.
+        friction, restitution: of that ground, None where it had none.
+    """
+
+    heights: np.ndarray
+    origin: tuple[float, float] = (0.0, 0.0)
+    spacing: tuple[float, float] = (1.0, 1.0)
+    name: str = "ground"
+    friction: float | None = None
+    restitution: float | None = None
+
+    def __post_init__(self) -> None:
+        heights = np.array(self.heights, dtype=float)
+        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
+            raise ContactError(f"relief {self.name!r}: heights of shape {heights.shape} are no grid of finite numbers")
+        numbers = (*self.origin, *self.spacing)
+        if len(numbers) != 4 or not all(map(math.isfinite, numbers)) or min(self.spacing) <= 0:
+            raise ContactError(f"relief {self.name!r}: origin {self.origin} and spacing {self.spacing} make no grid")
+        heights.flags.writeable = False
+        object.__setattr__(self, "heights", heights)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all heights are the same."""
+        return bool((self.heights == self.heights.flat[0]).all())
+
+    def height(self, x: Any, y: Any) -> Any:
+        """Height [m] at x and y [m], numbers or arrays."""
+        cells = []
+        for c, start, step, n in zip((x, y), self.origin, self.spacing, self.heights.shape, strict=True):
+            u = np.clip((np.asarray(c, dtype=float) - start) / step, 0, n - 1)
+            low = np.minimum(np.floor(u), n - 2).astype(int)
+            cells.append((low, u - low))
+        (i, f), (j, g) = cells
+        h = self.heights
+        found = (1 - f) * ((1 - g) * h[i, j] + g * h[i, j + 1]) + f * ((1 - g) * h[i + 1, j] + g * h[i + 1, j + 1])
+        return float(found) if np.ndim(found) == 0 else found
+
+    def ground(self) -> Ground:
+        """A ground to simulate on: the height map of these heights."""
+        return height_map(
+            self.heights,
+            spacing=self.spacing,
+            origin=self.origin,
+            friction=self.friction,
+            restitution=self.restitution,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Source:
+    """What a log comes from, so that it can be replayed and run again.
+
+    Attributes:
+        robot: with the contacts that it had in the simulation.
+        ground: as the simulation had it; a `Relief` where a file keeps only its heights; None for none.
+        contacts: names of the contact points in channel "forces", in its order.
+        settings: of the simulation, plain values: dt, integrator, contact, seed, ...
+        versions: of what made it, by name.
+        created: when, in ISO 8601.
+    """
+
+    robot: Robot
+    ground: Ground | Relief | None = None
+    contacts: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="milliseconds"))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "contacts", tuple(self.contacts))
+        for name in ("settings", "versions"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __repr__(self) -> str:
+        ground = "no ground" if self.ground is None else f"ground {self.ground.name!r}"
+        made = f"pliant {self.versions.get('pliant', '?')}"
+        return f"Source: robot {self.robot.name!r}, {ground}, {len(self.contacts)} contacts, {made}, {self.created}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # neither views of mappings nor functions made on the way pickle
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        ground = ground_parts(self.ground) if isinstance(self.ground, Ground) else self.ground
+        plain_ones = {"settings": dict(self.settings), "versions": dict(self.versions)}
+        return state | plain_ones | {"robot": kept_robot(self.robot), "ground": ground}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        ground = state["ground"]
+        made = ground_of(ground) if isinstance(ground, dict) else ground
+        for name, value in (state | {"ground": made}).items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+
+def versions() -> dict[str, str]:
+    """Those of Pliant and of what its numbers depend on."""
+    import llvmlite
+
+    return {
+        # the package on top of all layers, which has been imported before any of them
+        "pliant": sys.modules["pliant"].__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "llvmlite": llvmlite.__version__,
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value of settings in what JSON has: numbers, text, lists and mappings; functions by their names."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.dtype.kind in "biuf" else [plain(x) for x in value.tolist()]
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        numbers = {f.name: plain(getattr(value, f.name)) for f in fields(value) if not f.name.startswith("_")}
+        return {"kind": type(value).__name__} | numbers
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(x) for x in value]
+    if callable(value):
+        return f"{getattr(value, '__module__', '?')}.{getattr(value, '__qualname__', type(value).__name__)}"
+    return repr(value)

@@ -1,0 +1,114 @@
+"""Files of HDF5 that were cut off, or whose writer was killed: read as if they had been closed.
+
+The head of a file says whether a program writes to it and how long the file is, and the library refuses files in which
+that is not as it should be. What was flushed is in order all the same, so the head is shown to it as it should be.
+"""
+
+import os
+import struct
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pliant.files.disk import PlacedFile
+
+__all__ = ["Head", "MendedFile", "head_of"]
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# signature, version, sizes of addresses and lengths, flags, base, extension, end, root [HDF5 file format, II.A]
+_FORM = struct.Struct("<8sBBBB4Q")
+_MASK = 0xFFFFFFFF
+
+
+class Head(NamedTuple):
+    """What the head of a file says.
+
+    Attributes:
+        is_open: whether a program writes to it, or was killed when it did.
+        end: length that the file should have [bytes].
+        size: that it has.
+    """
+
+    is_open: bool
+    end: int
+    size: int
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the library takes it."""
+        return not self.is_open and self.size >= self.end
+
+
+def head_of(path: Path) -> Head | None:
+    """The head of a file as Pliant writes them, version 2 or 3; None for others, and for damaged ones."""
+    with path.open("rb") as file:
+        data = file.read(_FORM.size + 4)
+        size = os.fstat(file.fileno()).st_size
+    if len(data) < _FORM.size + 4:
+        return None
+    signature, version, offsets, lengths, flags, base, _, end, _ = _FORM.unpack_from(data)
+    (checksum,) = struct.unpack_from("<I", data, _FORM.size)
+    if signature != _SIGNATURE or version not in (2, 3) or (offsets, lengths, base) != (8, 8, 0):
+        return None
+    return Head(flags != 0, end, size) if checksum == _lookup3(data[: _FORM.size]) else None
+
+
+class MendedFile(PlacedFile):
+    """A file to read, with a head that says that it was closed, and as long as it should be."""
+
+    def __init__(self, path: Path, head: Head):
+        super().__init__(max(head.size, head.end))
+        self._file = path.open("rb")
+        data = bytearray(self._file.read(_FORM.size))
+        data[11] = 0  # the flags
+        self._head = bytes(data) + struct.pack("<I", _lookup3(bytes(data)))
+
+    def read(self, size: int = -1) -> bytes:
+        """What is at this place."""
+        size = max(0, min(size if size >= 0 else self._size, self._size - self._at))
+        self._file.seek(self._at)
+        found = bytearray(self._file.read(size))
+        if len(found) < size:
+            # zeros would pass for numbers
+            raise OSError(f"the file ends before byte {self._at + size}")
+        if self._at < len(self._head):
+            part = self._head[self._at : self._at + size]
+            found[: len(part)] = part
+        self._at += size
+        return bytes(found)
+
+    def write(self, data: Any) -> int:
+        """Nothing: it is for reading."""
+        raise OSError("the file is for reading")
+
+    def truncate(self, size: int | None = None) -> int:
+        """Nothing: it is for reading."""
+        return self._size
+
+    def flush(self) -> None:
+        """Nothing: it is for reading."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+def _lookup3(data: bytes) -> int:
+    """The checksum of HDF5's metadata: Bob Jenkins' lookup3, with the start value zero."""
+    a = b = c = (0xDEADBEEF + len(data)) & _MASK
+    words = struct.unpack(f"<{-(-len(data) // 12) * 3}I", data.ljust(-(-len(data) // 12) * 12, b"\0"))
+    for k in range(0, len(words), 3):
+        a, b, c = (a + words[k]) & _MASK, (b + words[k + 1]) & _MASK, (c + words[k + 2]) & _MASK
+        if k + 3 < len(words):
+            for turn in (4, 6, 8, 16, 19, 4):
+                # each round: subtract, mix in a turned neighbour, add the third; then the names move on
+                a = ((a - c) & _MASK) ^ _turned(c, turn)
+                c = (c + b) & _MASK
+                a, b, c = b, c, a
+    for turn in (14, 11, 25, 16, 4, 14, 24):
+        c = ((c ^ b) - _turned(b, turn)) & _MASK
+        a, b, c = b, c, a
+    return b
+
+
+def _turned(x: int, bits: int) -> int:
+    return ((x << bits) | (x >> (32 - bits))) & _MASK

@@ -1,0 +1,247 @@
+"""Files that are no logs, damaged, cut off, too new, or made to do harm: one line that says what, and no more."""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+import pliant
+from pliant.errors import needs
+from pliant.files.whole import whole_file
+from pliant.storage.hdf5 import put_text
+from pliant.storage.saving import LogWriter
+from simulated_robots import LEG, LEG_Q
+
+
+@pytest.fixture(scope="module")
+def log() -> pliant.Log:
+    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=2)
+    sim.reset(q=LEG_Q)
+    return sim.run(0.1)
+
+
+@pytest.fixture
+def path(log: pliant.Log, tmp_path: Path) -> Path:
+    return log.save(tmp_path / "run.h5")
+
+
+def refused(path: Path, words: str, **options) -> None:
+    with pytest.raises(pliant.PliantError, match=words) as told:
+        pliant.load_log(path, **options)
+    assert "\n" not in str(told.value) and str(path) in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "it is empty"),
+        (b"t,q\n0,1\n", "it is no file of HDF5; logs are what log.save"),
+        (b"PK\x03\x04zip", "it is a zip or npz file"),
+        (b"\x89HDF cut", "its head is damaged"),
+    ],
+)
+def test_no_log_at_all(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.h5"
+    path.write_bytes(content)
+    refused(path, words)
+
+
+def test_wrong_paths(tmp_path: Path) -> None:
+    refused(tmp_path / "none.h5", "there is no file")
+    refused(tmp_path, "is a folder; give the name of a log file")
+    with pytest.raises(pliant.PliantError, match="7 is no path"):
+        pliant.load_log(7)  # type: ignore[arg-type]
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["x"] = 1
+    refused(tmp_path / "other.h5", "is a file of HDF5, but no log of Pliant")
+
+
+def test_newer_version(path: Path) -> None:
+    with h5py.File(path, "r+") as file:
+        file.attrs["version"] = 99
+    refused(path, r"is a log of version 99, and this Pliant reads up to 1; pip install -U pliant")
+
+
+def test_wrong_parts(path: Path) -> None:
+    refused(path, r"no channel named 'qq' in the log; did you mean 'q'", channels=["qq"])
+    refused(path, r"robots=7: the batch has 2 robots, 0 to 1", robots=7)
+    refused(path, r"robots=\[\] names none of the 2 robots", robots=[])
+    refused(path, r"start is 'now'; it takes a time in seconds", start="now")
+    refused(path, r"every is 0; it takes 1 or more", every=0)
+    refused(path, r"start is nan; it takes a time in seconds", start=float("nan"))
+    refused(path, r"it has no entries with start=5; its times are from 0 to 0.1 s", start=5)
+    refused(path, r"it has no entries with start=0.05 and end=0.01", start=0.05, end=0.01)
+
+
+def test_part_of_one_robot(log: pliant.Log, tmp_path: Path) -> None:
+    refused(log.robot(0).save(tmp_path / "one.h5"), "it is the log of one robot; robots= is for a batch", robots=0)
+
+
+def test_links_to_other_files(log: pliant.Log, path: Path, tmp_path: Path) -> None:
+    other = log.save(tmp_path / "other.h5")
+    with h5py.File(path, "r+") as file:
+        del file["channels/q"]
+        file["channels/q"] = h5py.ExternalLink(str(other), "/channels/q")
+    refused(path, "'q' in '/channels' of the log is a link to elsewhere")
+    with h5py.File(path, "r+") as file:
+        del file["channels/q"]
+        file["channels/q"] = h5py.SoftLink("/channels/v")
+    refused(path, "is a link to elsewhere")
+    with h5py.File(path, "r+") as file:
+        del file["channels/q"]
+        layout = h5py.VirtualLayout((2, 101, 9), float)
+        layout[...] = h5py.VirtualSource(str(other), "channels/q", (2, 101, 9))
+        file["channels"].create_virtual_dataset("q", layout)
+    refused(path, "dataset '/channels/q' of the log refers to another file")
+    with h5py.File(path, "r+") as file:
+        del file["channels/q"]
+        outside = [(str(tmp_path / "secret"), 0, 2 * 101 * 9 * 8)]
+        file["channels"].create_dataset("q", (2, 101, 9), float, external=outside)
+    refused(path, "refers to another file")
+
+
+def test_sizes_that_are_not_there(path: Path) -> None:
+    with h5py.File(path, "r+") as file:
+        del file["channels/q"]
+        file["channels"].create_dataset("q", (2, 10**12, 9), float, chunks=(1, 64, 9))
+    refused(path, r"says that it has 1.44e\+14 bytes, which the file does not hold")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda r: r["joints"][0].pop("name"), r"joints\[0\] has no 'name'"),
+        (lambda r: r["joints"][1].update(parent="elsewhere"), "stands on 'elsewhere', which is not before it"),
+        (lambda r: r["joints"][1]["kind"].update(kind="os.system"), "there is no kind of joint 'os.system'"),
+        (lambda r: r["joints"][1].update(mimic=dict(joint=r["joints"][1]["name"], multiplier=1, offset=0)), "itself"),
+        (lambda r: r["bodies"][0]["inertia"].update(mass="heavy"), "mass is 'heavy'; it takes a number"),
+        (lambda r: r["bodies"][0]["inertia"].update(mass=1e9), "is not the one that was saved"),
+        (lambda r: r["joints"].reverse(), "do not carry its bodies one by one"),
+        (lambda r: r["joints"][1].update(damping=[]), "has not one entry for each of 1 dofs"),
+        (lambda r: r.update(bodies=7), "bodies|can exist"),
+        (lambda r: r.update(gravity=[0, 0]), r"gravity is \[0, 0\]; it takes a list of 3"),
+        (lambda r: r["contacts"][0].update(body="nobody"), "no body named 'nobody'"),
+        (lambda r: r["joints"][1].update(law=[{"inputs": ["x"], "nodes": [["exec", 0]], "output": 0}]), "no operation"),
+    ],
+)  # fmt: skip
+def test_robots_that_cannot_be(change, words: str, path: Path) -> None:
+    with h5py.File(path, "r+") as file:
+        robot = json.loads(file["source/robot"][()].tobytes())
+        change(robot)
+        del file["source/robot"]
+        put_text(file["source"], "robot", robot)
+    refused(path, words)
+
+
+def test_cut_and_damaged_files_give_what_is_left(log: pliant.Log, path: Path, tmp_path: Path) -> None:
+    """Whatever byte is wrong, it is a log with a warning, a log, or one line; never zeros for numbers."""
+    data = path.read_bytes()
+    streamed = tmp_path / "streamed.h5"
+    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=2)
+    sim.reset(q=LEG_Q)
+    sim.run(0.1, save=streamed)
+    rng = np.random.default_rng(6)
+    cut, kept = tmp_path / "cut.h5", 0
+    for k in range(36):
+        bad = bytearray(data if k % 3 else streamed.read_bytes())
+        if k % 2:
+            bad = bad[: int(rng.integers(len(bad)))]
+        else:
+            # numbers have checksums, packed or not, as all that is not numbers
+            bad[int(rng.integers(len(bad)))] ^= 1 << int(rng.integers(8))
+        cut.write_bytes(bad)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                found = pliant.load_log(cut)
+            except pliant.PliantError as error:
+                assert "\n" not in str(error) and "cut.h5" in str(error)
+                continue
+        assert found.is_complete == (not told)
+        kept += len(found.channels)
+        for name, array in found.channels.items():
+            assert array.tobytes() == log.channels[name][:, : len(found.t)].tobytes()
+    assert kept > 20, "much of it can be read"
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_wrong_bit_of_a_streamed_log(log: pliant.Log, tmp_path: Path, batch: int | None, is_finished: bool) -> None:
+    """The channel is named; a block that was being written when the program was killed is read as it is."""
+    whole = log if batch else log.robot(0)
+    path = tmp_path / "run.h5"
+    with LogWriter(path, whole[:50], until=0.1) as writer:
+        writer.append(whole[50:])
+        if is_finished:
+            writer.finish()
+    data = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        wrong = ["channels/v"] if is_finished else ["channels/v", "t"]
+        places = [file[name].id.get_chunk_info(0) for name in wrong]
+    # checksums of first blocks
+    for place in places:
+        data[place.byte_offset + place.size - 1] ^= 1
+    path.write_bytes(data)
+    with pytest.warns(pliant.SimulationWarning) as told:
+        found = pliant.load_log(path)
+    words = str(told[0].message)
+    if batch is None and not is_finished:  # of a batch, blocks are of 64 entries, and the last one is another
+        assert "did not end" in words and found == whole
+        return
+    assert "is cut off or damaged: v could not be read whole" in words and not found.is_complete
+    assert all(found[name].tobytes() == whole[: len(found)][name].tobytes() for name in found)
+
+
+# ---- writing
+
+
+def test_folders(tmp_path: Path, log: pliant.Log) -> None:
+    for write in (log.save, log.to_csv, log.to_npz, log.to_parquet, log.to_mcap):
+        with pytest.raises(pliant.PliantError, match=r"folder .*none does not exist; make it first"):
+            write(tmp_path / "none" / "x")
+        with pytest.raises(pliant.PliantError, match="is a folder; give the name of a file in it"):
+            write(tmp_path)
+    with pytest.raises(pliant.PliantError, match="does not exist; make it first"):
+        pliant.Simulation(LEG).run(0.01, save=tmp_path / "none" / "x.h5")
+
+
+def test_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("before")
+    with pytest.raises(ZeroDivisionError), whole_file(path) as beside:
+        beside.write_text("half")
+        raise ZeroDivisionError
+    assert path.read_text() == "before" and [p.name for p in tmp_path.iterdir()] == ["x.txt"]
+    with whole_file(path) as beside:
+        assert beside.parent == tmp_path and beside.suffix == ".txt"
+        beside.write_text("after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after" and [p.name for p in tmp_path.iterdir()] == ["x.txt"]
+    with pytest.raises(pliant.PliantError, match="nothing was written"), whole_file(path):
+        pass
+    with pytest.raises(pliant.PliantError, match="the name is too long"), whole_file(tmp_path / ("x" * 300)) as beside:
+        beside.write_text("")
+
+
+def test_objects(tmp_path: Path) -> None:
+    log = pliant.Log(np.zeros(1), {"x": np.array([object()])})
+    for write in (log.save, log.to_npz):
+        with pytest.raises(pliant.PliantError, match="'x' holds obj"):
+            write(tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_libraries_that_are_not_there(log: pliant.Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, extra, act in (
+        ("h5py", "logs", log.save), ("h5py", "logs", pliant.load_log),
+        ("pyarrow", "export", log.to_parquet), ("foxglove", "export", log.to_mcap),
+    ):  # fmt: skip
+        with monkeypatch.context() as missing:
+            missing.setitem(sys.modules, name, None)
+            with pytest.raises(pliant.PliantError, match=rf"needs {name}: pip install 'pliant\[{extra}\]'"):
+                act(tmp_path / "x")
+    assert needs("json", "logs", "this") is json

@@ -1,0 +1,213 @@
+"""A log that is saved and loaded is the same one, with the robot that it is of."""
+
+import pickle
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import pliant
+import random_robots
+import real_robots
+from pliant.recording.source import Relief, Source
+from pliant.storage.meshes import StoredMesh
+from pliant.storage.robots import robot_from_plain, robot_to_plain
+from simulated_robots import LEG, LEG_Q
+
+
+@pytest.fixture(scope="module")
+def batch() -> pliant.Log:
+    sim = pliant.Simulation(LEG, ground=pliant.waves(0.02, 1, friction=0.5), batch=3, varying=["bodies.*.mass"])
+    sim.reset(q=LEG_Q)
+    return sim.run(0.05, settings={"seed": 4})
+
+
+@pytest.fixture(scope="module")
+def one() -> pliant.Log:
+    sim = pliant.Simulation(LEG, ground=pliant.flat(), precision="float32")
+    sim.reset(q=LEG_Q)
+    return sim.run(0.03, every=7)
+
+
+@pytest.fixture(scope="module")
+def hybrid() -> pliant.recording.HybridLog:
+    sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
+    q = sim.robot.neutral()
+    q[2] += 0.02
+    sim.reset(q=q, lift=True)
+    return sim.run(0.2)
+
+
+def same_source(a: Source | None, b: Source | None) -> None:
+    assert a is not None and b is not None
+    assert a.robot.digest == b.robot.digest
+    assert a.contacts == b.contacts and a.created == b.created
+    assert dict(a.settings) == dict(b.settings) and dict(a.versions) == dict(b.versions)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("name", ["batch", "one"])
+def test_same_bits(name: str, packed: bool, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    log: pliant.Log = request.getfixturevalue(name)
+    path = log.save(tmp_path / "run.h5", packed=packed)
+    found = pliant.load_log(path)
+    # `==` compares types and bits of all arrays, and the names of columns
+    assert found == log and found.is_complete and dict(found.metadata) == dict(log.metadata)
+    same_source(found.source, log.source)
+    assert [p.name for p in tmp_path.iterdir()] == ["run.h5"], "nothing is left beside it"
+
+
+def test_ground_and_settings_come_back(batch: pliant.Log, tmp_path: Path) -> None:
+    found = pliant.load_log(batch.save(tmp_path / "run.h5")).source
+    assert found is not None and batch.source is not None and found.settings["seed"] == 4
+    x, y = np.random.default_rng(0).uniform(-5, 5, (2, 100))
+    assert (found.ground.height(x, y) == batch.source.ground.height(x, y)).all()
+    assert found.ground.name == "waves" and found.ground.friction == 0.5
+    sim = pliant.Simulation(found.robot, ground=found.ground, batch=3, varying=["bodies.*.mass"])
+    sim.reset(q=LEG_Q)
+    assert sim.run(0.05, channels=["q"])["q"].tobytes() == batch["q"].tobytes(), "it can be run again, bit for bit"
+
+
+def test_other_programs_find_their_way(batch: pliant.Log, tmp_path: Path) -> None:
+    with h5py.File(batch.save(tmp_path / "run.h5")) as file:
+        assert file["channels/q"][()].tobytes() == batch["q"].tobytes() and (file["t"][()] == batch.t).all()
+        heights = file["source/heights"]
+        x, y = (heights.attrs["origin"][k] + 3 * heights.attrs["spacing"][k] for k in range(2))
+        assert heights[3, 3] == pytest.approx(batch.source.ground.height(x, y), abs=1e-15)
+
+
+def test_parts(batch: pliant.Log, tmp_path: Path) -> None:
+    path = batch.save(tmp_path / "run.h5")
+    found = pliant.load_log(path, channels=["v", "q"], start=0.01, end=0.02, robots=1)
+    assert list(found.channels) == ["q", "v"] and found.batch is None
+    part = batch.between(0.01, 0.02).robot(1)
+    assert (found.t == part.t).all() and (found["q"] == part["q"]).all() and (found["v"] == part["v"]).all()
+    several = pliant.load_log(path, robots=[2, 0], every=4)
+    assert several.batch == 2 and (several["q"] == batch["q"][[2, 0], ::4]).all()
+    assert pliant.load_log(path, "q", robots=slice(0, 2)).batch == 2
+    with pytest.raises(pliant.PliantError, match="no entries with start=7"):
+        pliant.load_log(path, start=7)
+
+
+def test_events_modes_and_motion_in_between(hybrid: pliant.recording.HybridLog, tmp_path: Path) -> None:
+    found = pliant.load_log(hybrid.save(tmp_path / "run.h5"))
+    times = np.linspace(0, 0.2, 31)
+    for log in (found, pickle.loads(pickle.dumps(hybrid))):
+        assert isinstance(log, pliant.recording.HybridLog) and log == hybrid and log.modes == hybrid.modes
+        assert len(log.events) == len(hybrid.events) > 0 and log.end == hybrid.end
+        for a, b in zip(log.events, hybrid.events, strict=True):
+            assert (a.t, a.kind, a.names, a.energy_lost) == (b.t, b.kind, b.names, b.energy_lost)
+            assert (a.before, a.after) == (b.before, b.after) and list(a.impulse) == list(b.impulse)
+            assert all(np.array_equal(a.impulse[name], b.impulse[name]) for name in a.impulse)
+        for a, b in zip(log.at(times), hybrid.at(times), strict=True):
+            assert a.tobytes() == b.tobytes()
+    same_source(found.source, hybrid.source)
+    part = pliant.load_log(tmp_path / "run.h5", start=0.1)
+    assert isinstance(part, pliant.recording.HybridLog) and part == hybrid.between(0.1, 1)
+    assert isinstance(hybrid[2:4], pliant.recording.HybridLog) and hybrid[2:4].source is hybrid.source
+
+
+def test_log_made_by_hand(tmp_path: Path) -> None:
+    channels = {
+        "odd/name.%": np.arange(4, dtype=np.int16), ".": np.array([True, False, True, True]),
+        "big": np.arange(4, dtype=">f4"), "nan": np.array([np.nan, -0.0, np.inf, 1]), "none": np.zeros((4, 0)),
+        "pose": np.arange(16.0).reshape(4, 2, 2), "complex": np.array([1j, 2, 3, 4]),
+    }  # fmt: skip
+    about = {"note": "ä", "limit": np.inf, "n": 3, "list": [1, 2.5, None], "empty": {}}
+    log = pliant.Log(np.arange(4.0), channels, {}, None, about)
+    found = pliant.load_log(log.save(tmp_path / "hand.h5"))
+    assert found == log and found.source is None and dict(found.metadata) == about
+    with pytest.raises(pliant.PliantError, match=r"to_mcap\(\) needs the robot .*Source\(robot\)"):
+        found.to_mcap(tmp_path / "x.mcap")
+    empty = pliant.Log(np.zeros(0), {"x": np.zeros((0, 3))})
+    assert pliant.load_log(empty.save(tmp_path / "empty.h5")) == empty
+
+
+def test_source_is_kept(batch: pliant.Log) -> None:
+    for part in (batch[2:4], batch.robot(1), batch.between(0, 0.01), batch[::2]):
+        assert part.source is batch.source
+    again = pickle.loads(pickle.dumps(batch))
+    assert again == batch and again.is_complete
+    same_source(again.source, batch.source)
+    assert again.source.ground.height(0.3, 0.4) == batch.source.ground.height(0.3, 0.4)
+
+
+def test_relief_of_a_ground_without_a_formula(batch: pliant.Log, tmp_path: Path) -> None:
+    heights = np.random.default_rng(2).uniform(size=(4, 5))
+    relief = Relief(heights, (-1, 2), (0.5, 0.25), "field", 0.6, None)
+    exact = relief.ground()
+    x, y = np.random.default_rng(3).uniform(-2, 4, (2, 200))
+    # both are bilinear; the sums may be in another order
+    assert np.allclose(relief.height(x, y), exact.height(x, y), rtol=0, atol=1e-14)
+    log = pliant.Log(batch.t, dict(batch.channels), {}, 3, {}, Source(LEG, relief))
+    found = pliant.load_log(log.save(tmp_path / "run.h5")).source.ground
+    assert isinstance(found, Relief) and (found.heights == heights).all()
+    assert (found.origin, found.spacing, found.name, found.friction) == ((-1, 2), (0.5, 0.25), "field", 0.6)
+
+
+# ---- robots
+
+
+def again(robot: pliant.Robot) -> pliant.Robot:
+    plain, meshes = robot_to_plain(robot)
+    found = robot_from_plain(plain, lambda k: StoredMesh(meshes[k]))
+    assert found.digest == robot.digest and found.coordinate_names == robot.coordinate_names
+    assert robot_to_plain(found)[0] == plain, "all else comes back, too"
+    return found
+
+
+@pytest.mark.parametrize("name", pliant.robots())
+def test_shipped_robots(name: str) -> None:
+    assert repr(again(pliant.load(name))) == repr(pliant.load(name))
+
+
+@given(random_robots.robots(random_robots.ALL))
+@settings(max_examples=20, deadline=None)
+def test_random_robots(robot: pliant.Robot) -> None:
+    again(robot)
+
+
+def test_functions_are_kept_as_formulas() -> None:
+    robot = pliant.load("arm7")
+    first, second = (m.joint for m in list(robot.motors.values())[:2])
+    robot = robot.with_motor(first, rotor_inertia=1e-4, gear=10).with_flexibility(
+        first, stiffness=1e4, damping=10, law=lambda x: pliant.math.select(x > 0.1, 3 * x * x, 0)
+    )
+    found = again(robot)
+    laws = [j.law for j in found.joints.values() if any(j.law)]
+    assert [law[0](0.2) for law in laws] == [3 * 0.2 * 0.2]
+    driven = robot.with_motor(second, law=lambda u, q, v, t: u - 0.5 * v + pliant.math.sin(t))
+    plain, meshes = robot_to_plain(driven)
+    law = robot_from_plain(plain, lambda k: StoredMesh(meshes[k])).motors[driven.motors[1].name].law
+    assert law(1, 2, 3, 0.5) == 1 - 0.5 * 3 + np.sin(0.5)
+
+
+def test_function_that_cannot_be_kept() -> None:
+    robot = pliant.load("pendulum")
+    joint = robot.motors[0].joint
+
+    def measured(u, q, v, t):
+        return float(u)
+
+    plain, _ = robot_to_plain(robot.with_motor(joint, law=measured))
+    found = robot_from_plain(plain, lambda k: StoredMesh(()))
+    assert any("measured" in f.message and f.kind == "dropped" for f in found.report)
+    with pytest.raises(pliant.PliantError, match=r"its law 'measured' is a function of Python that no log can hold"):
+        pliant.Simulation(found).run(0.01)
+
+
+def test_meshes_travel_with_the_log(tmp_path: Path) -> None:
+    name = next(name for name in real_robots.ROBOTS if "solo" in name)
+    robot = pliant.load(real_robots.PATHS[name], base="free")
+    log = pliant.Log(np.zeros(1), {"q": robot.neutral()[None]}, {}, None, {}, Source(robot))
+    found = pliant.load_log(log.save(tmp_path / "run.h5")).source.robot
+    assert found.digest == robot.digest and not any("not in the log" in f.message for f in found.report)
+    pairs = [(a, b) for x, y in zip(robot.bodies.values(), found.bodies.values(), strict=True)
+             for a, b in zip(x.visuals, y.visuals, strict=True) if a.kind == "mesh"]  # fmt: skip
+    assert pairs
+    for a, b in pairs[:3]:
+        for s, t in zip(a.mesh.surfaces(), b.mesh.surfaces(), strict=True):
+            # the same triangles, corner by corner
+            assert (s.points[s.faces] == t.points[t.faces]).all() and s.color == t.color

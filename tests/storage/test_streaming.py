@@ -1,0 +1,207 @@
+"""Logs that are written as a run goes on: the same as those in memory, and there whatever becomes of the program."""
+
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.files.disk import CarefulFile, trim
+from pliant.simulation import running
+from pliant.storage import saving, writing
+from simulated_robots import LEG, LEG_Q
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def started(batch: int | None = None, **options) -> pliant.Simulation:
+    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=batch, **options)
+    sim.reset(q=LEG_Q)
+    return sim
+
+
+def hang(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return -5 * q[..., 7:] - 0.5 * v[..., 6:]
+
+
+@pytest.mark.parametrize(("batch", "controller"), [(None, None), (3, hang)])
+def test_same_as_in_memory(batch: int | None, controller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_PART", 1e-4)  # many parts
+    channels = ["q", "v", "tau", "forces", "energy", "power", "solver"]
+    whole = started(batch).run(0.3, controller, every=7, channels=channels)
+    path = tmp_path / "run.h5"
+    saved = started(batch).run(0.3, controller, every=7, channels=channels, save=path, settings={"seed": 5})
+    assert saved == whole and saved.is_complete and saved.source.settings["seed"] == 5
+    assert pliant.load_log(path) == whole
+    assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
+
+
+def test_event_driven_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pliant.events import recording
+
+    monkeypatch.setattr(recording, "_PART", 1e-4)
+    logs = []
+    for options in ({}, {"save": tmp_path / "run.h5"}):
+        sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
+        q = sim.robot.neutral()
+        q[2] += 0.02
+        sim.reset(q=q, lift=True)
+        logs.append(sim.run(0.2, **options))
+    whole, saved = logs
+    loaded = pliant.load_log(tmp_path / "run.h5")
+    assert (
+        whole == saved == loaded
+        and isinstance(loaded, pliant.recording.HybridLog)
+        and dict(saved.metadata) == whole.metadata
+    )
+    assert saved.modes == loaded.modes == whole.modes and len(loaded.segments) == len(whole.segments)
+    assert [e.t for e in loaded.events] == [e.t for e in saved.events] == [e.t for e in whole.events]
+
+
+def test_run_that_fails_leaves_what_there_was(tmp_path: Path) -> None:
+    def faulty(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t > 0.1:
+            raise ZeroDivisionError
+        return hang(t, q, v)
+
+    path = tmp_path / "run.h5"
+    pliant.Log(np.zeros(1), {}).save(path)
+    with pytest.raises(ZeroDivisionError):
+        started().run(0.3, faulty, save=path)
+    with pytest.warns(pliant.SimulationWarning, match=r"did not end: saved until t = 0.101 s of 0.3 s, 102 entries"):
+        found = pliant.load_log(path)
+    assert found == started().run(0.3, hang)[:102] and not found.is_complete
+    assert not found[:3].is_complete and found.source.robot.digest == LEG.digest
+
+
+def test_large_logs_come_back_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = started().run(0.1)
+    monkeypatch.setattr(running, "_MOST", sum(a.size for a in whole.channels.values()) / 2.5)
+    with pytest.warns(pliant.SimulationWarning, match=r"has 101 entries, of which every 3th is returned"):
+        found = started().run(0.1, save=tmp_path / "run.h5")
+    assert found == whole[::3] and pliant.load_log(tmp_path / "run.h5") == whole
+
+
+def test_it_opens_while_it_is_written(tmp_path: Path) -> None:
+    whole = started().run(0.1)
+    with saving.LogWriter(tmp_path / "run.h5", whole[:1], until=0.1) as writer:
+        for k in range(1, 101, 10):
+            writer.append(whole[k : k + 10])
+            with pytest.warns(pliant.SimulationWarning):
+                assert pliant.load_log(tmp_path / "run.h5") == whole[: k + 10]
+        with pytest.raises(pliant.PliantError, match=r"has channels .* of 1 robots; what is to follow has"):
+            writer.append(started(2).run(0.01))
+        writer.finish()
+    assert pliant.load_log(tmp_path / "run.h5") == whole
+
+
+CHILD = """
+import sys, pliant
+from simulated_robots import LEG, LEG_Q
+from pliant.simulation import running
+running._PART = 1e-3
+sim = pliant.Simulation(LEG, ground=pliant.flat())
+sim.reset(q=LEG_Q)
+sim.run(0.002, channels=["q", "v"])
+sim.reset(q=LEG_Q)
+print("ready", flush=True)
+sim.run(1e5, channels=["q", "v"], save=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2])
+def test_killed_program_leaves_a_log(seconds: float, tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    before = pliant.Log(np.zeros(1), {"x": np.ones(1)})
+    before.save(path)
+    environment = os.environ | {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parents[1]}"}
+    child = subprocess.Popen([sys.executable, "-c", CHILD, path], stdout=subprocess.PIPE, env=environment)
+    assert child.stdout is not None and child.stdout.readline().strip() == b"ready"
+    time.sleep(seconds)
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = pliant.load_log(path)
+    if "x" in found:  # it was killed before the head was there
+        assert found == before and not told
+        return
+    assert len(told) == 1 and "of 100000 s" in str(told[0].message) and not found.is_complete
+    count = min(len(found), 2000)
+    assert found[:count] == started().run(2, channels=["q", "v"])[:count] and len(found) > 0
+
+
+FULL = """
+import os, resource, sys, warnings, pliant
+from simulated_robots import LEG, LEG_Q
+from pliant.storage import writing
+from pliant.simulation import running
+running._PART, writing._CHUNK, writing._INDEX = 0.01, 2000, 50_000
+sim = pliant.Simulation(LEG, ground=pliant.flat())
+sim.reset(q=LEG_Q)
+log = sim.run(2.0)
+os.unlink(log[:3].to_mcap("first"))  # compiles what it needs, and keeps it in files
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 400_000))
+for write in ("save", "to_csv", "to_npz", "to_parquet", "to_mcap"):
+    try:
+        getattr(log, write)(sys.argv[1], **({"packed": False} if write == "save" else {}))
+    except pliant.PliantError as error:
+        print(write, error)
+assert os.listdir() == [], "nothing is left"
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+try:
+    sim.run(100.0, save="run.h5")
+except pliant.PliantError as error:
+    print(error)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    found = pliant.load_log("run.h5")
+print(len(found), found.is_complete)
+"""
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    # a limit on the size of files stands for a disk that is full: the same calls fail, with another number
+    environment = os.environ | {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parents[1]}"}
+    command = [sys.executable, "-c", FULL, "out.x"]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and not run.stderr, run.stderr
+    *writers, streamed, last = run.stdout.splitlines()
+    too_large = "cannot write out.x: the disk takes no file that large"
+    assert [line.split()[0] for line in writers] == ["save", "to_csv", "to_npz", "to_parquet", "to_mcap"]
+    assert all(too_large in line for line in writers)
+    rows = int(last.split()[0])
+    assert last == f"{rows} False" and rows > 100
+    assert "what is there opens: the log until t =" in streamed and f"{rows} entries" in streamed
+
+
+def test_file_that_bears_errors(tmp_path: Path) -> None:
+    with (tmp_path / "x").open("w+b") as raw:
+        file = CarefulFile(raw.fileno())
+        file.write(b"0123456789")
+        file.seek(2)
+        assert file.read(3) == b"234" and file.tell() == 5 and file.truncate(8) == 8
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))
+        try:
+            file.seek(0, os.SEEK_END)
+            assert file.write(b"more") == 4 and file.error is not None, "the error is kept"
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        file.seek(6)
+        assert file.read() == b"67\0\0\0\0", "what was lost reads as zeros"
+    trim(tmp_path / "x")
+    assert (tmp_path / "x").stat().st_size == 8, "only files of HDF5 are trimmed"
+
+
+def test_room_that_a_part_takes() -> None:
+    for batch in (None, 3):
+        part = started(batch).run(0.01)
+        assert writing.needed_bytes(part) > part.t.nbytes + sum(a.nbytes for a in part.channels.values())
