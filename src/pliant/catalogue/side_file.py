@@ -158,7 +158,7 @@ class SideFile:
                 robot = self._changed(table, robot, name, setting)
         return robot
 
-    def error(self, place: side_lines.Path, message: str) -> RobotError:
+    def error(self, place: side_lines.Path, message: object) -> RobotError:
         """An error at a key of the file, to be raised; it names the table, the message names the key."""
         line = next((self._lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in self._lines), None)
         table = [key if re.fullmatch(r"[\w-]+", key, re.ASCII) else f'"{key}"' for key in place[:2]]

@@ -86,7 +86,7 @@ def row(option: str, given: Any, names: Sequence[str], start: Any) -> Any:
         for name, value in given.items():
             if name not in names:
                 place = getattr(given, "places", {}).get(name, f"--{option}")
-                raise PliantError(f"{place}: " + unknown_name("coordinate", name, names))
+                raise PliantError(unknown_name("coordinate", name, names)).within(place)
             made[list(names).index(name)] = value
         return made
     if len(given) != len(names):

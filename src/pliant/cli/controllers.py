@@ -167,7 +167,7 @@ def in_file(name: str) -> Any:
         sys.path.pop(0)
     if not hasattr(module, attribute):
         public = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
-        raise PliantError(f"--controller {name}: " + unknown_name("function", attribute, public, str(path)))
+        raise PliantError(unknown_name("function", attribute, public, str(path))).within(f"--controller {name}")
     return getattr(module, attribute)
 
 

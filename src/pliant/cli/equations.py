@@ -51,7 +51,7 @@ def printed_equations(
 
 def _form(forms: Sequence[str], form: str | None) -> str:
     if form is not None and form not in FORMS:
-        raise PliantError("--format: " + unknown_name("form", form, FORMS))
+        raise PliantError(unknown_name("form", form, FORMS)).within("--format")
     asked = [f"--{name}" for name in forms if name != form] + ([f"--format {form}"] if form else [])
     if len(asked) > 1:
         raise PliantError(f"{asked[0]} and {asked[1]} are two forms; choose one")

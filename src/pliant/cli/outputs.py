@@ -78,7 +78,7 @@ def is_streamed(settings: Settings) -> bool:
 def _form(path: Path) -> _Form:
     suffix = path.suffix.lower()
     if suffix not in LOG_FORMS:
-        raise PliantError(f"--log {path}: " + unknown_name("form of logs", suffix, LOG_FORMS))
+        raise PliantError(unknown_name("form of logs", suffix, LOG_FORMS)).within(f"--log {path}")
     return LOG_FORMS[suffix]
 
 

@@ -136,7 +136,7 @@ def _flexible(robot: "Robot", settings: Settings, notes: list[tuple[str, str]]) 
     for joint, numbers in (settings.flexible or {}).items():
         if joint not in robot.joints:
             place = getattr(settings.flexible, "places", {}).get(joint, "--flexible")
-            raise PliantError(f"{place}: " + unknown_name("joint", joint, robot.joints, f"robot {robot.name!r}"))
+            raise PliantError(unknown_name("joint", joint, robot.joints, f"robot {robot.name!r}")).within(place)
         stiffness, damping, inertia = (*numbers, *(0.0, 0.0)[len(numbers) - 1 :])
         if not inertia and _is_massless(robot, joint):
             inertia = _share_of_inertia(robot, joint)

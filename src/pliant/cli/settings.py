@@ -99,7 +99,7 @@ def _read(path: Path) -> dict[str, Any]:
         name = key.replace("-", "_")
         if name not in _NAMES:
             options = [_option(n) for n in _NAMES]
-            raise PliantError(f"{place}: " + unknown_name("setting", key, options))
+            raise PliantError(unknown_name("setting", key, options)).within(place)
         found[name] = _checked(name, value, f"{place}: {key}")
         if isinstance(found[name], dict):
             found[name] = Table(found[name], str(path), {n: lines.get((key, n)) for n in found[name]})

@@ -150,7 +150,7 @@ def _called(option: str, given: str, valid: Mapping[str, tuple[int, int]]) -> tu
     """The name and the numbers of "name=1,2"."""
     name, sign, rest = (part.strip() for part in given.partition("="))
     if name not in valid:
-        raise PliantError(f"--{option}: " + unknown_name(option, name, valid))
+        raise PliantError(unknown_name(option, name, valid)).within(f"--{option}")
     try:
         numbers = as_numbers(rest) if sign else ()
     except PliantError as error:

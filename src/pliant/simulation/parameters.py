@@ -112,10 +112,9 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
 
     def _span(self, path: str) -> slice:
         if path not in self._sizes:
-            raise SimulationError(
-                unknown_name("varying parameter", path, self._sizes, "the simulation")
-                + "; declare it with Simulation(..., varying=[...])"
-            )
+            unknown = unknown_name("varying parameter", path, self._sizes, "the simulation")
+            cure = f"{unknown.cure}; declare it with Simulation(..., varying=[...])"
+            raise SimulationError(replace(unknown, cure=cure))
         start = 0
         for other, size in self._sizes.items():
             if other == path:

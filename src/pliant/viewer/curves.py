@@ -30,7 +30,7 @@ def chosen_curves(log: Log, name: str, what: str) -> dict[str, dict[str, np.ndar
     flat = {n: np.asarray(a, dtype=float) for n, a in log.to_dict().items() if n != "t"}
     found = {n: a for n, a in flat.items() if n == name or n.startswith(f"{name}.")}
     if not found:
-        raise PliantError(f"{what}: " + unknown_name("channel", name, [*log.channels, *flat], "the log"))
+        raise PliantError(unknown_name("channel", name, [*log.channels, *flat], "the log")).within(f"{what}")
     channel = name.partition(".")[0]
     columns = [n.partition(".")[2] for n in found]
     robot = None if log.source is None else log.source.robot
