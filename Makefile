@@ -9,7 +9,7 @@ RUN    := .venv/bin/python
 
 help:
 	@echo "make demo    what Pliant does, in half a minute; leaves a run of a hopping robot in out/"
-	@echo "make test    lint, types and all tests"
+	@echo "make test    lint, types and all tests; gets the browser that some of them need"
 	@echo "make lint    ruff and basedpyright only"
 	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy"
 	@echo "make docs    documentation as a site, in site/"
@@ -19,6 +19,7 @@ demo: .venv/.installed-logs,plots,symbolic,video,view
 	$(RUN) examples/00_demo.py
 
 test: lint
+	$(RUN) tests/browser.py
 	$(RUN) -m pytest -n $(JOBS)
 
 lint: .venv/.installed-dev
