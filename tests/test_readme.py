@@ -137,12 +137,15 @@ def test_what_is_printed_is_compared() -> None:
     assert list(snippets(page)) == [Snippet(2, "print(1)\n", "1\n"), Snippet(10, "x = 1\n", None)]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
-    text = FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if "://" not in target and not target.startswith("#"):
-            assert ((ROOT / page).parent / target.partition("#")[0]).exists(), f"{page} links to {target}"
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for page in PAGES:
+        text = FENCE.sub("", (ROOT / page).read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            is_local = "://" not in target and not target.startswith("#")
+            if is_local and not ((ROOT / page).parent / target.partition("#")[0]).exists():
+                broken.append(f"{page} links to {target}")
+    assert broken == []
 
 
 def test_reference_has_every_public_name() -> None:

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import ContactError, PliantError, RobotError, SimulationError, bad_value
-from pliant.scalar import Expr, is_constant
+from pliant.scalar import Expr, Scalar, is_constant
 
 __all__ = [
     "as_scalar", "check", "check_at_least", "check_callable", "check_finite", "check_friction", "check_name",
-    "check_one_of", "check_restitution", "check_share", "chosen_robots", "entries", "finite_rows", "function_name",
-    "is_real", "is_scalar", "is_sequence", "is_whole", "numbers", "one_for_each", "per_entry", "row_numbers",
+    "check_one_of", "check_restitution", "check_scalars", "check_share", "chosen_robots", "entries", "finite_rows",
+    "function_name", "is_real", "is_scalar", "is_sequence", "is_whole", "numbers", "one_for_each", "per_entry",
+    "row_numbers",
 ]  # fmt: skip
 
-Scalar = Any
 Kind = type[PliantError]
 
 
@@ -172,6 +172,17 @@ def per_entry(name: str, value: Any, n: int, *, subject: str, least: float = -ma
         if is_constant(x) and x < least:
             raise RobotError(bad_value(name, x, f"{least:g} or more", subject))
     return values
+
+
+def check_scalars(name: str, values: Any, *, subject: str = "", error: Kind = RobotError) -> None:
+    """Raise unless the entries of nested lists or arrays are scalars; strings are not, though SymPy would read them."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return
+    if is_sequence(values):
+        for entry in values:
+            check_scalars(name, entry, subject=subject, error=error)
+    elif not is_scalar(as_scalar(values)):
+        raise error(bad_value(name, values, "numbers, SymPy expressions or traced scalars", subject))
 
 
 def one_for_each(name: str, value: Any, n: int) -> list[Any]:

@@ -76,9 +76,14 @@ def test_entry_is_moved_into_place_whole(folder: Path, monkeypatch: pytest.Monke
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def sealed(body: bytes) -> bytes:
+    """An entry with a checksum that is right."""
+    return cache._MAGIC + hashlib.sha256(body).digest() + body
+
+
 def damaged(data: bytes, how: str) -> bytes:
     body = data[len(cache._MAGIC) + 32 :]
-    with_checksum = cache._MAGIC + hashlib.sha256(b"garbage" * 99).digest() + b"garbage" * 99
+    key, code = body.split(b"\n", 1)
     return {
         "a bit": data[:-100] + bytes([data[-100] ^ 4]) + data[-99:],
         "truncated": data[: len(data) // 2],
@@ -87,15 +92,18 @@ def damaged(data: bytes, how: str) -> bytes:
         "empty": b"",
         "no head": body,
         "text": b"hello\n" * 100,
-        "garbage with a checksum": with_checksum,
-        "nothing with a checksum": cache._MAGIC + hashlib.sha256(b"").digest(),
+        "garbage with a checksum": sealed(b"garbage" * 99),
+        "garbage with key and checksum": sealed(key + b"\n" + b"garbage" * 99),
+        "nothing with a checksum": sealed(b""),
+        "no key": sealed(code),
+        "another key": sealed(key[::-1] + b"\n" + code),
         "another version": b"pliant-object-0\n" + data[len(cache._MAGIC) :],
     }[how]
 
 
 @pytest.mark.parametrize("how", [
     "a bit", "truncated", "only the head", "only magic", "empty", "no head", "text", "garbage with a checksum",
-    "nothing with a checksum", "another version",
+    "garbage with key and checksum", "nothing with a checksum", "no key", "another key", "another version",
 ])  # fmt: skip
 def test_damaged_entry_is_compiled_again(folder: Path, how: str, no_compiler, caplog: pytest.LogCaptureFixture) -> None:
     expected = make()(0.7)
@@ -106,9 +114,21 @@ def test_damaged_entry_is_compiled_again(folder: Path, how: str, no_compiler, ca
         assert make()(0.7) == expected
     assert len(caplog.records) == 1
     assert "is damaged; compiling again" in caplog.text
-    assert entry.read_bytes() == whole, "and mended"
+    assert entry.read_bytes() == whole, "and repaired"
     no_compiler()
     assert make()(0.7) == expected
+
+
+def test_entry_under_the_name_of_another_is_compiled_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whole, and with the right function in it, but of another program: its numbers would be wrong."""
+    expected = make(3.0)(0.7)
+    [entry] = entries(folder)
+    make(4.0)
+    [other] = [path for path in entries(folder) if path != entry]
+    entry.write_bytes(other.read_bytes())
+    with caplog.at_level(logging.WARNING, "pliant"):
+        assert make(3.0)(0.7) == expected
+    assert "is damaged; compiling again" in caplog.text
 
 
 def test_object_without_the_function_is_compiled_again(folder: Path) -> None:
@@ -117,7 +137,7 @@ def test_object_without_the_function_is_compiled_again(folder: Path) -> None:
     [entry] = entries(folder)
     triple = native.machine().triple
     other = native.object_code(f'target triple = "{triple}"\ndefine void @walk() {{\n  ret void\n}}')
-    entry.write_bytes(cache._MAGIC + hashlib.sha256(other).digest() + other)
+    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + other))
     assert make()(0.7) == expected
 
 

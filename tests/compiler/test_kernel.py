@@ -3,6 +3,7 @@
 import copy
 import gc
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from native_code import same_bits
-from pliant.compiler import Kernel, doorway, kernel_from_function
+from pliant.compiler import Kernel, doorway, kernel_from_function, native
 from pliant.errors import KernelError, TraceError
 from pliant.scalar import atan2, cos, exp, select, sin, sqrt
 
@@ -526,3 +527,40 @@ class TestOverlap:
             self.kernel()(rows[::-1], out=rows)
         self.kernel()(rows[::-1], out=other)
         assert other.sum() == 9
+
+
+def test_every_processor_agrees_bit_for_bit_where_it_has_the_same_instructions() -> None:
+    """With fused multiply-add or not the last bits differ; the number of lanes never shows."""
+    code = """if True:
+        import numpy as np
+        from pliant.compiler import kernel_from_function
+        from pliant.scalar import sin, sqrt
+        k = kernel_from_function(lambda x, y: sin(x) * y + sqrt(x * x + y), {"x": (), "y": ()})
+        print(k.lanes, k(np.linspace(0, 3, 41), np.linspace(1, 2, 41)).tobytes().hex())
+    """
+    found: dict[str, tuple[str, np.ndarray]] = {}
+    for level in ("x86-64", "x86-64-v3", "x86-64-v4"):
+        environment = {**os.environ, "PLIANT_PROCESSOR": level, "PLIANT_CACHE_DIR": "off"}
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+        if ran.returncode:  # this machine lacks it, or is not of the family
+            assert "KernelError: PLIANT_PROCESSOR of the environment is" in ran.stderr
+            continue
+        lanes, bits = ran.stdout.split()
+        found[level] = lanes, np.frombuffer(bytes.fromhex(bits))
+    if native.machine().triple.startswith("x86_64"):
+        assert "x86-64" in found
+    assert {level: lanes for level, (lanes, _) in found.items()}.items() <= {
+        "x86-64": "2", "x86-64-v3": "4", "x86-64-v4": "8",
+    }.items()  # fmt: skip
+    fused = [values for level, (_, values) in found.items() if level != "x86-64"]
+    assert all(same_bits(values, fused[0]) for values in fused)
+    for values in fused:
+        assert np.allclose(values, found["x86-64"][1], rtol=4e-16 * 4)  # sums of positive terms, four roundings each
+
+
+def test_a_processor_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_PROCESSOR", "6502")
+    with pytest.raises(KernelError) as error:
+        native.machine.__wrapped__()
+    assert (error.value.subject, error.value.field) == ("the environment", "PLIANT_PROCESSOR")
+    assert "native" in error.value.cure

@@ -97,6 +97,20 @@ def test_symbolic_arguments_of_wrong_length(robot: Robot) -> None:
         mass_matrix(robot, sympy.symbols("a b"))
 
 
+@pytest.mark.parametrize("wrong", ["__import__('os').abort()", None, 1j, b"1", {}])
+def test_entries_that_are_not_scalars(robot: Robot, wrong) -> None:
+    """An array of objects may hold anything; SymPy would evaluate strings."""
+    x = sympy.Symbol("x")
+    for q in (np.array([*[0.1] * 5, wrong], dtype=object), [x, *[0.1] * 4, wrong]):
+        with pytest.raises(KernelError) as error:
+            mass_matrix(robot, q)
+        assert (error.value.subject, error.value.field) == ("mass_matrix", "q")
+        for function in (lambda q: robot.integrate(q, np.ones(robot.nv)), lambda q: robot.difference(q, q)):
+            with pytest.raises(RobotError) as error:
+                function(q)
+            assert error.value.field in ("q", "q0")
+
+
 def test_missing_and_unknown_arguments(robot: Robot) -> None:
     with pytest.raises(PliantError, match=r"forward_dynamics.*missing a required argument: 'tau'"):
         forward_dynamics(robot, np.zeros(6), np.zeros(5))

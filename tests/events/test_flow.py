@@ -68,7 +68,7 @@ def test_no_step_is_short_enough_for_a_pole() -> None:
 def test_roots(function, root: float) -> None:
     found = first_root(lambda t: np.array([1.0, function(t)]), 0, 1, np.zeros(2, bool), np.full(2, 1e-12))
     assert found is not None
-    # triple roots are as flat as 1e-12 in the time's cube
+    # the search ends within 1e-12 after the root; triple roots are as flat as 1e-12 in the time's cube
     assert found == (pytest.approx(root, abs=1e-5 if function(root + 1e-6) > -1e-17 else 2e-12), 1)
     assert function(found[0]) <= 0
 

@@ -296,3 +296,10 @@ def test_equations_are_frozen() -> None:
         eq.M = 1  # type: ignore[misc]
     with pytest.raises(TypeError):
         eq.M[0, 0] = 1
+
+
+def test_a_string_is_not_a_formula() -> None:
+    eq = pliant.equations(small.pendulum())
+    with pytest.raises(pliant.PliantError) as error:
+        eq.written("__import__('os').abort()")
+    assert error.value.field == "formula"

@@ -1,7 +1,6 @@
 """The viewer and the replay in a real browser, cut off from every network but this machine's own."""
 
 import io
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,19 +12,15 @@ from playwright.sync_api import Browser, Locator, Page, Route, sync_playwright
 
 import pliant
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--enable-unsafe-swiftshader"]
 SIZE = {"width": 900, "height": 420}
 PATIENCE = 40.0  # seconds until something must have happened, on a slow machine without a graphics card
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.fail("no chromium to test the viewer with; install it: apt-get install -y chromium")
+def browser(browser_path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
         yield browser
         browser.close()
 

@@ -1,9 +1,9 @@
 """Compiled objects on disk, by content.
 
 An entry is named after everything that its machine code depends on. It is written to a temporary
-file and moved into place, so readers in other processes see all of it or none; it carries its own
-checksum, and one that does not match is compiled again, never loaded. The folder is the platform's
-for caches, or ``PLIANT_CACHE_DIR``; set that to ``off`` to do without.
+file and moved into place, so readers in other processes see all of it or none; it carries its name
+and a checksum of name and code, and one that does not match is compiled again, never loaded. The
+folder is the platform's for caches, or ``PLIANT_CACHE_DIR``; set that to ``off`` to do without.
 """
 
 import functools
@@ -16,7 +16,7 @@ from pathlib import Path
 
 __all__ = ["folder", "read", "source_digest", "warn_of_damage", "write"]
 
-_MAGIC = b"pliant-object-1\n"
+_MAGIC = b"pliant-object-2\n"
 _log = logging.getLogger("pliant")
 
 
@@ -45,15 +45,21 @@ def read(key: str) -> bytes | None:
         data = (where / f"{key}.o").read_bytes()
     except OSError:
         return None
-    head = len(_MAGIC) + 32
-    if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]:
+    head = _head(key, data[len(_head(key, b"")) :])
+    if not data.startswith(head):
         warn_of_damage(key)
         return None
-    return data[head:]
+    return data[len(head) :]
+
+
+def _head(key: str, code: bytes) -> bytes:
+    """What stands before the code of an entry: whose it is, and that all of it is there."""
+    name = key.encode() + b"\n"
+    return _MAGIC + hashlib.sha256(name + code).digest() + name
 
 
 def warn_of_damage(key: str) -> None:
-    """Say that an entry is of no use."""
+    """Log that an entry cannot be used."""
     _log.warning("cache entry %s is damaged; compiling again", key[:16])
 
 
@@ -67,7 +73,7 @@ def write(key: str, code: bytes) -> None:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=where, prefix=".writing-")
         with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+            file.write(_head(key, code) + code)
         os.replace(temporary, where / f"{key}.o")
     except OSError as error:
         _warn_once(where, error.strerror)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.compiler import native
+from pliant.compiler import cache, native
 
 __all__ = ["MOST_ARRAYS", "Doorway", "is_open", "spec_of"]
 
@@ -282,7 +282,8 @@ def _method() -> _Method:
     for name in _API:
         native.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
     text = _TEXT.replace("TRIPLE", native.machine().triple)
-    key = hashlib.sha256(f"{text} {native.machine()} {native.versions()}".encode()).hexdigest()
+    content = (text, native.machine(), native.versions(), cache.source_digest())
+    key = hashlib.sha256(repr(content).encode()).hexdigest()
     loaded = native.loaded(key, lambda: text, ("enter",))
     _keep.append(loaded)
     return _Method(b"enter", loaded.address("enter"), _METH_FASTCALL, b"Run a kernel on arrays that fit it.")

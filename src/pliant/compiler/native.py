@@ -1,13 +1,20 @@
-"""LLVM assembly to machine code, and machine code into this process."""
+"""LLVM assembly to machine code, and machine code into this process.
+
+Code is made for the processor at hand. The environment variable ``PLIANT_PROCESSOR`` names a smaller one, whose code
+is the same on every machine that has it: "x86-64" (2 lanes of float64, no fused multiply-add), "x86-64-v3" (4 lanes)
+or "x86-64-v4" (8 lanes).
+"""
 
 import ctypes
 import functools
 import itertools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.compiler import cache
 from pliant.compiler.llvm import Machine
+from pliant.errors import KernelError, bad_value
 
 __all__ = ["RUN", "Loaded", "add_symbol", "disassembly", "loaded", "machine", "object_code", "versions"]
 
@@ -25,12 +32,27 @@ def _llvm() -> Any:
     return llvm
 
 
+# the levels of x86-64: what tells that a machine has it, bytes of a vector, fused multiply-add
+_LEVELS = {
+    "x86-64": ((), 16, False),
+    "x86-64-v3": (("avx2", "bmi2", "f16c", "fma", "lzcnt", "movbe"), 32, True),
+    "x86-64-v4": (("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "fma"), 64, True),
+}
+
+
 @functools.cache
 def machine() -> Machine:
-    """The processor of this process."""
+    """The processor of this process, or the one that ``PLIANT_PROCESSOR`` names."""
     llvm = _llvm()
     features = llvm.get_host_cpu_features()
     triple = llvm.get_process_triple()
+    chosen = os.environ.get("PLIANT_PROCESSOR", "native").strip() or "native"
+    if chosen != "native":
+        is_x86 = triple.startswith("x86_64")
+        here = [name for name, (needed, _, _) in _LEVELS.items() if is_x86 and all(map(features.get, needed))]
+        if chosen not in here:
+            raise KernelError(bad_value("PLIANT_PROCESSOR", chosen, " or ".join(["native", *here]), "the environment"))
+        return Machine(triple, chosen, "", *_LEVELS[chosen][1:])
     if features.get("avx512f"):
         vector_bytes = 64
     elif features.get("avx"):

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pliant.checks import check_scalars
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import KernelError, PliantError
 from pliant.robot import Robot
@@ -69,6 +70,8 @@ class RobotFunction:
         if any(is_symbolic(a) for a in arrays.values()):
             plain = {name: _as_lists(a) for name, a in arrays.items()}
             self._check_lengths(robot, plain, options)
+            for name, values in plain.items():
+                check_scalars(name, values, subject=self.name, error=KernelError)
             return as_arrays(self.algorithm(robot, **plain, **options))
         key = (tuple(arrays), tuple(sorted(options.items())))
         kernels = self._kernels.setdefault(robot, {})

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check_scalars
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import describe
 from pliant.robot.contacts import ContactPoint, ContactShape, points_of
@@ -220,6 +221,7 @@ class Robot(Edits):
         if len(columns) != expected:
             size = "nq" if name[0] == "q" else "nv"
             raise RobotError(f"{name} has {len(columns)} entries, but {self.frames.owner} has {size} = {expected}")
+        check_scalars(name, columns, subject=self.frames.owner)
         return columns
 
     # ---- views

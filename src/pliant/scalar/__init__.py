@@ -2,8 +2,11 @@
 
 from pliant.scalar.expr import Expr
 from pliant.scalar.functions import (
+    Scalar,
+    Scalars,
     abs,
     acos,
+    as_sympy,
     asin,
     atan2,
     both,
@@ -27,6 +30,7 @@ from pliant.scalar.graph import Graph
 from pliant.scalar.table import Table
 
 __all__ = [
-    "Expr", "Graph", "Table", "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "exp", "floor",
-    "is_constant", "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
+    "Expr", "Graph", "Scalar", "Scalars", "Table", "abs", "acos", "as_sympy", "asin", "atan2", "both", "cos", "either",
+    "equal", "exp", "floor", "is_constant", "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt",
+    "tan",
 ]  # fmt: skip

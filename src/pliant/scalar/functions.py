@@ -5,21 +5,28 @@ asks; arrays are taken element by element. Conditions come from ``< <= > >=`` (a
 joined by `both`, `either` and `negation`, and are used by `select`.
 """
 
+from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import TraceError
+from pliant.errors import PliantError, TraceError, bad_value
 from pliant.scalar.expr import Expr
 from pliant.scalar.ops import TABLE
 from pliant.scalar.table import Table
 
 __all__ = [
-    "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "evaluate", "exp", "floor", "is_constant",
-    "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
+    "Scalar", "Scalars", "abs", "acos", "as_sympy", "asin", "atan2", "both", "cos", "either", "equal", "evaluate",
+    "exp", "floor", "is_constant", "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
 ]  # fmt: skip
 
 Scalar = Any
+"""A number of any kind. A type checker cannot follow them: generic code is checked by running it on every kind."""
+
+Scalars = Sequence[Scalar] | np.ndarray
+"""Several of them in a row."""
+
 _PLAIN = (int, float, bool, np.floating, np.integer, np.bool_)
 
 
@@ -34,7 +41,7 @@ def evaluate(op: str, *args: Scalar) -> Scalar:
     if not special:
         return TABLE[op].python(*args)
     if any(isinstance(a, np.ndarray) for a in special):
-        if all(isinstance(a, np.ndarray) and a.dtype != object for a in special):
+        if all(isinstance(a, np.ndarray) and a.dtype.kind in "fiub" for a in special):
             return getattr(np, TABLE[op].numpy or op)(*args)
         return np.vectorize(lambda *a: evaluate(op, *a), otypes=[object])(*args)
     for a in special:
@@ -43,11 +50,29 @@ def evaluate(op: str, *args: Scalar) -> Scalar:
     return _sympy(op, args)
 
 
+def as_sympy(x: Scalar, name: str = "argument", subject: str = "") -> Any:
+    """A number or expression as a SymPy expression; raises for strings, which SymPy would evaluate, and for all else.
+
+    Args:
+        name, subject: the field that it is, for the error.
+    """
+    is_number = isinstance(x, Number | np.bool_) and not isinstance(x, complex)
+    if is_number or (hasattr(x, "free_symbols") and not hasattr(x, "shape")):
+        import sympy  # an extra, and slow to import
+
+        found = sympy.sympify(x, strict=True)
+        if isinstance(found, sympy.Expr | sympy.logic.boolalg.Boolean):
+            return found
+    raise PliantError(
+        bad_value(name, x, "a real number, an array of them, a SymPy expression or a traced scalar", subject)
+    )
+
+
 def _sympy(op: str, args: tuple) -> Scalar:
-    import sympy  # an extra, and slow to import
+    args = tuple(as_sympy(a, subject=op) for a in args)
+    import sympy
 
     rule = TABLE[op].sympy
-    args = tuple(sympy.sympify(a) for a in args)
     return getattr(sympy, rule)(*args) if isinstance(rule, str) else rule(sympy, *args)  # type: ignore[misc]
 
 

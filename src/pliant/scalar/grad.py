@@ -1,16 +1,14 @@
 """Derivatives of a graph, from the table of operations: they are nodes of the same graph."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pliant.errors import TraceError
 from pliant.scalar.expr import Expr
+from pliant.scalar.functions import Scalar
 from pliant.scalar.interp import nodes_of
 from pliant.scalar.ops import TABLE
 
 __all__ = ["adjoints", "jacobian", "tangents"]
-
-Scalar = Any
 
 
 def tangents(outputs: Sequence[Expr], seeds: Mapping[Expr, Scalar]) -> list[Scalar]:
@@ -92,7 +90,7 @@ def _partials(node: Expr) -> tuple:
     return (0,) * row.arity
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Scalar) -> bool:
     if isinstance(x, Expr):
         return x.op == "const" and x.value == 0
     return isinstance(x, int | float) and x == 0

@@ -1,17 +1,14 @@
 """Evaluates a graph in Python: the meaning of a kernel, and a way to put other scalars into a graph."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from pliant.errors import TraceError
 from pliant.scalar.expr import Expr
-from pliant.scalar.functions import evaluate, is_constant, lookup
+from pliant.scalar.functions import Scalar, evaluate, is_constant, lookup
 
 __all__ = ["interpret", "nodes_of"]
-
-Scalar = Any
 
 
 def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Scalar]:

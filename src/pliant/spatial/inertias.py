@@ -2,12 +2,11 @@
 
 from typing import Any
 
+from pliant.scalar import Scalar
 from pliant.spatial.transforms import Force, Motion, Steps, Transform
 from pliant.spatial.vectors import Matrix3, Symmetric3, Vector, skew
 
 __all__ = ["ArticulatedInertia", "Inertia"]
-
-Scalar = Any
 
 
 class Inertia:

@@ -5,9 +5,7 @@ calls use that: a joint's turn and its fixed placement are applied one after the
 far fewer operations than multiplying them out first.
 """
 
-from typing import Any
-
-from pliant.scalar import atan2, cos, select, sin, sqrt
+from pliant.scalar import Scalar, atan2, cos, select, sin, sqrt
 from pliant.spatial.vectors import Matrix3, Symmetric3, Vector
 
 __all__ = [
@@ -21,8 +19,6 @@ __all__ = [
     "rotation_from_rpy",
     "rpy_from_matrix",
 ]
-
-Scalar = Any
 
 
 class MatrixRotation:

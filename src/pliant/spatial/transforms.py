@@ -5,14 +5,13 @@ takes what is expressed in B to A (`act`), and `act_back` takes it from A to B, 
 (`Vector` stays a direction; use `transform_point`), `Motion` and `Force` alike.
 """
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from pliant.scalar import Scalar
 from pliant.spatial.rotations import MatrixRotation, Rotation
 from pliant.spatial.vectors import Vector
 
 __all__ = ["Force", "Motion", "Steps", "Transform"]
-
-Scalar = Any
 
 
 class Motion:

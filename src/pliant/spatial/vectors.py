@@ -5,11 +5,10 @@ Entries are floats, SymPy expressions or traced scalars. Structural zeros and on
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+
+from pliant.scalar import Scalar
 
 __all__ = ["Matrix3", "Symmetric3", "Vector", "skew"]
-
-Scalar = Any
 
 
 class Vector:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pliant.scalar import as_sympy
 from pliant.symbolic.headings import Headings
 from pliant.symbolic.latex_writing import LatexWriter
 from pliant.symbolic.legends import latex_legend, text_legend
@@ -137,10 +138,8 @@ def _text(eq: "Equations", page: Page, width: int) -> str:
 
 def written(eq: "Equations", formula: Any, width: int) -> str:
     """One formula as text."""
-    import sympy
-
     writer = TextWriter(eq.coordinates, eq.parameters, _sprung(eq))
-    return "\n".join(broken(writer.pieces(sympy.sympify(formula)), width))
+    return "\n".join(broken(writer.pieces(as_sympy(formula, "formula")), width))
 
 
 def _left_out(eq: "Equations") -> str:

@@ -18,6 +18,7 @@ from pliant.dynamics import (
 )  # fmt: skip
 from pliant.errors import PliantError
 from pliant.robot import Robot
+from pliant.scalar import as_sympy
 
 __all__ = ["METHODS", "Terms", "check_minimal_coordinates", "christoffel", "coriolis", "has_minimal_coordinates"]
 
@@ -61,8 +62,8 @@ def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
     import sympy
 
     check_minimal_coordinates(robot)
-    T = sympy.sympify(kinetic_energy.algorithm(robot, q, v))
-    U = sympy.sympify(potential_energy.algorithm(robot, q))
+    T = as_sympy(kinetic_energy.algorithm(robot, q, v))
+    U = as_sympy(potential_energy.algorithm(robot, q))
     momenta = [sympy.diff(T, rate) for rate in v]
     # d/dt dT/dv = M vd + sum_k d(dT/dv)/dq_k v_k
     drift = [sympy.Add(*(sympy.diff(p, x) * rate for x, rate in zip(q, v, strict=True))) for p in momenta]

@@ -13,7 +13,7 @@ from sympy.core.symbol import Str
 from pliant.robot import Free, Joint, JointKind, Spherical
 from pliant.robot.exponential import turn_logarithm
 from pliant.robot.springs import deflection_rate
-from pliant.scalar import maximum, minimum, select
+from pliant.scalar import as_sympy, maximum, minimum, select
 
 __all__ = ["play", "push", "spring_pulls", "turn_pull", "written_out"]
 
@@ -29,11 +29,11 @@ class _Named(sympy.Function):
     @classmethod
     def eval(cls, *args: Any) -> Any:
         if all(isinstance(x, Str) or x.is_Number for x in args):
-            return sympy.sympify(cls.definition(*args))
+            return as_sympy(cls.definition(*args))
         return None
 
     def doit(self, **hints: Any) -> Any:
-        return sympy.sympify(self.definition(*(a.doit(**hints) for a in self.args)))
+        return as_sympy(self.definition(*(a.doit(**hints) for a in self.args)))
 
     def _eval_evalf(self, prec: int) -> Any:
         return self.doit().evalf() if not self.free_symbols else None
@@ -100,7 +100,7 @@ def _parts(numbers: Sequence[Scalar]) -> tuple[JointKind, Sequence[Scalar], Sequ
 
 def spring_pulls(joint: Joint, q: Sequence[Any]) -> list[Any]:
     """`turn_pull` of every dof of a spherical or free joint whose spring has no law of its own."""
-    numbers = [sympy.sympify(x) for x in (*q, *joint.stiffness, *joint.hardening)]
+    numbers = [as_sympy(x) for x in (*q, *joint.stiffness, *joint.hardening)]
     return [turn_pull(Str(joint.name), sympy.Integer(axis), *numbers) for axis in range(joint.kind.nv)]
 
 

@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any
 
 from pliant.errors import PliantError
+from pliant.scalar import as_sympy
 
 __all__ = ["Factors", "Number", "Polynomial", "Polynomials", "TooLongError", "total"]
 
@@ -155,9 +156,7 @@ class Polynomials:
 
     def _turned(self, angle: Any) -> tuple[Polynomial, Polynomial]:
         """Cosine and sine of a sum of whole multiples of symbols, by the addition theorems; else atoms."""
-        import sympy
-
-        parts = sympy.sympify(angle).as_coefficients_dict()
+        parts = as_sympy(angle).as_coefficients_dict()
         if not all(x.is_Symbol and k.is_Integer and abs(k) < 9 for x, k in parts.items()):
             return self._angle(angle)
         cosine: Polynomial = {(): 1}

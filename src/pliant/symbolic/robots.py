@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pliant.errors import PliantError, unknown_name
 from pliant.robot import Body, Frame, FrameSpring, Joint, Motor, Named, Robot
-from pliant.scalar import is_constant
+from pliant.scalar import as_sympy, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
 from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols
 
@@ -100,7 +100,7 @@ class _Symbols:
             raise PliantError(
                 f"symbol {name!r} of {self.source.name!r} cannot become {chosen!r}; give a name, or a formula of SymPy"
             )
-        chosen: Any = sympy.sympify(chosen)
+        chosen: Any = as_sympy(chosen)
         amount = float(value) if is_signed else abs(float(value))
         if chosen.is_Symbol:
             known = self.values.setdefault(chosen, amount)

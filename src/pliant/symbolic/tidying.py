@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from pliant.scalar import as_sympy
 from pliant.symbolic.gathering import gathered
 from pliant.symbolic.polynomials import Polynomials, TooLongError
 
@@ -36,9 +37,7 @@ class Tidy:
 
     def __call__(self, expression: Any, *, is_shared: bool = True) -> Any:
         """The expression, tidied; ``is_shared`` as for `gathered`."""
-        import sympy
-
-        expression = sympy.sympify(expression)
+        expression = as_sympy(expression, "formula")
         if self.simplify is False or self._left <= 0 or expression.is_Atom:
             return expression
         polynomials = self._polynomials
