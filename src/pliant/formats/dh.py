@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError
 from pliant.formats.dh_reading import free_symbols, plain, read_rows
 from pliant.formats.dh_rows import DHRow, DHTable
 from pliant.robot import Finding, Frame, Named, Report, Robot, RobotBuilder
-from pliant.robot.checks import check_finite, check_name, placement, vector
-from pliant.robot.structure import ROUNDING, snapped
+from pliant.robot.placement import ROUNDING, placement, snapped, vector
 from pliant.scalar import Expr, cos, is_constant, sin
 from pliant.spatial import AxisRotation, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
@@ -68,9 +68,9 @@ def from_dh(
         raise RobotError(f"the table is in the {table.convention} convention, not {convention}; leave that out")
     X_W0 = table.base if base is None else _pose("base", base)
     X_tool = table.tool if tool is None else _pose(TOOL, tool)
-    g = tuple(vector("from_dh", "gravity", table.gravity if gravity is None else gravity))
+    g = tuple(vector("gravity", table.gravity if gravity is None else gravity, subject="from_dh"))
     if name is not None:
-        check_name("name of from_dh", name)
+        check_name("name", name, subject="from_dh")
     outside = [*X_W0.R.matrix(), *X_W0.p, *X_tool.R.matrix(), *X_tool.p, *g]
     given = table.rows if isinstance(rows, DHTable) else rows
     read = read_rows(given, table.convention, is_symbolic=bool(free_symbols(outside)))
@@ -180,13 +180,13 @@ def _is_identity(X: Transform) -> bool:
 def _pose(what: str, given: Any) -> Transform:
     """A pose from what users give for one."""
     if isinstance(given, Transform):
-        check_finite(f"the {what} of from_dh", *given.R.matrix(), *given.p)
+        check_finite(what, *given.R.matrix(), *given.p, subject="from_dh")
         return given
     try:
         position, rpy = given
     except (TypeError, ValueError):
         raise RobotError(f"the {what} of from_dh is {given!r}; give a Transform or (position, rpy)") from None
-    return placement(f"the {what} of from_dh", position, rpy)
+    return placement(position, rpy, subject=f"the {what} of from_dh")
 
 
 def _values(row: DHRow) -> list[Scalar]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import per_entry
 from pliant.errors import RobotError, unknown_name
 from pliant.formats.dh import TOOL
 from pliant.formats.dh_axes import Axis, FramePose, link_frames, parameters
 from pliant.formats.dh_rows import COLUMNS, DHRow, DHTable
 from pliant.robot import Continuous, Finding, Joint, Link, Motor, Prismatic, Report, Revolute, Robot
-from pliant.robot.checks import per_entry
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Transform, Vector
 
@@ -55,7 +55,7 @@ def to_dh(
         raise RobotError(f"to_dh takes a Robot first, not {robot!r}; see pliant.load")
     if not isinstance(convention, str) or convention not in COLUMNS:
         raise RobotError(unknown_name("convention", convention, COLUMNS, "to_dh"))
-    (tolerance,) = per_entry("to_dh", "tolerance", tolerance, 1, least=0)
+    (tolerance,) = per_entry("tolerance", tolerance, 1, subject="to_dh", least=0)
     if not is_constant(tolerance) or tolerance > LARGEST:
         raise RobotError(f"tolerance of to_dh is {tolerance} rad; give an angle up to {LARGEST}, as in tolerance=1e-5")
     links = _chain(robot)
@@ -201,7 +201,7 @@ def _left_out(robot: Robot, links: Sequence[Link], tool: str) -> list[Finding]:
     order = [robot.joints.index(m.joint) for m in robot.motors.values()]
     if order != sorted(order):
         message = "motors are in the order of joints here and were not: u is arranged otherwise"
-        found.append(Finding("mended", f"robot {robot.name!r}", message))
+        found.append(Finding("repaired", f"robot {robot.name!r}", message))
     return found
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check_name
 from pliant.errors import RobotError, unknown_name
 from pliant.formats.dh_rows import COLUMNS, KINDS, DHRow
-from pliant.robot.checks import check_name
 from pliant.scalar import Expr, is_constant
 
 __all__ = ["free_symbols", "plain", "read_rows"]
@@ -81,7 +81,7 @@ def _row(number: int, given: Any, convention: str) -> DHRow:
         raise RobotError(f"row {number} is {given!r}; give {', '.join(columns)} as a tuple, or a DHRow")
     for what in ("name", "body"):
         if getattr(row, what) is not None:
-            check_name(f"row {number}: {what}", getattr(row, what))
+            check_name(what, getattr(row, what), subject=f"row {number}")
     if not isinstance(row.motor, bool) and not (isinstance(row.motor, Mapping) and all(map(_is_text, row.motor))):
         raise RobotError(f"row {number}: motor is {row.motor!r}; give True, or a dict as in {{'gear': 9}}")
     if row.joint not in KINDS:

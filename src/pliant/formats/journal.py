@@ -49,9 +49,9 @@ class Journal:
         """Something that the file asks for and must not have: dropped, or an error when strict."""
         self._doubtful("dropped", subject, message, line)
 
-    def mended(self, subject: str, message: str, line: int | None = None) -> None:
+    def repaired(self, subject: str, message: str, line: int | None = None) -> None:
         """Something changed on purpose. Never an error."""
-        self.findings.append(Finding("mended", subject, message, line))
+        self.findings.append(Finding("repaired", subject, message, line))
 
     def ignored(self, subject: str, message: str, line: int) -> None:
         """Something dropped that may occur a hundred times: one finding with the count, at the first line."""

@@ -72,7 +72,7 @@ def from_pinocchio(model: Model) -> Robot:
             robot = robot.with_motor(joint.name, effort_limit=effort, velocity_limit=velocity)
     if list(robot.joints) != list(model.names)[1:]:
         message = "joints are in depth-first order here and were not in the model: q and v are arranged otherwise"
-        dropped.append(Finding("mended", f"robot {robot.name!r}", message))
+        dropped.append(Finding("repaired", f"robot {robot.name!r}", message))
     return replace(robot, report=Report([*robot.report, *dropped]))
 
 

@@ -152,7 +152,7 @@ class _Reader:
         taken = {link.attributes.get("name") for link in self.links}
         other = next(n for n in ("world_link", *(f"world_link_{k}" for k in range(len(taken)))) if n not in taken)
         self.renamed[WORLD] = other
-        self.journal.mended(f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line)
+        self.journal.repaired(f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line)
 
     def _settle_root_joint(self) -> None:
         """If the file has a joint of the name that the builder gives its own, attach the root by another."""
@@ -192,7 +192,7 @@ class _Reader:
     def _weightless(self, subject: str, tensor: tuple[float, ...], line: int, repair: bool) -> tuple[float, ...]:
         fault = "it has a moment of inertia but no mass"
         if repair:
-            self.journal.mended(subject, f"{fault}; the moment is set to 0", line)
+            self.journal.repaired(subject, f"{fault}; the moment is set to 0", line)
             return (0.0,) * 6
         self.journal.odd(subject, fault, line)
         return tensor
