@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from pliant.checks import check_finite, check_name
-from pliant.errors import RobotError
-from pliant.formats.dh_reading import free_symbols, plain, read_rows
-from pliant.formats.dh_rows import DHRow, DHTable
+from pliant.errors import RobotError, bad_value
+from pliant.formats.dh_rows import DHRow, DHTable, free_symbols, plain, read_rows
 from pliant.robot import Finding, Frame, Named, Report, Robot, RobotBuilder
 from pliant.robot.placement import ROUNDING, placement, snapped, vector
 from pliant.scalar import Expr, cos, is_constant, sin
@@ -65,7 +64,8 @@ def from_dh(
     """
     table = rows if isinstance(rows, DHTable) else DHTable((), convention or "modified")
     if isinstance(rows, DHTable) and convention not in (None, table.convention):
-        raise RobotError(f"the table is in the {table.convention} convention, not {convention}; leave that out")
+        problem = f"the table is in the {table.convention} convention, not {convention}"
+        raise RobotError(problem, subject="from_dh", field="convention", cure="leave that out")
     X_W0 = table.base if base is None else _pose("base", base)
     X_tool = table.tool if tool is None else _pose(TOOL, tool)
     g = tuple(vector("gravity", table.gravity if gravity is None else gravity, subject="from_dh"))
@@ -86,7 +86,7 @@ def from_dh(
     try:
         return _built(table, strict, repair)
     except RobotError as error:
-        raise RobotError(f"from_dh: {error}") from None
+        raise error.within("from_dh") from None
 
 
 def row_steps(row: DHRow, convention: str) -> tuple[Transform, Transform]:
@@ -113,7 +113,7 @@ def _built(table: DHTable, strict: bool, repair: bool) -> Robot:
         try:
             _add(builder, row, parent, after)
         except RobotError as error:
-            raise RobotError(f"row {number}: {error}") from None
+            raise error.within(f"row {number}") from None
         _note_near_right_angles(builder, number, row)
         placements[joint] = _exact(X @ before)
         frames.append(Frame(f"frame{number}", body, after))
@@ -178,14 +178,14 @@ def _is_identity(X: Transform) -> bool:
 
 
 def _pose(what: str, given: Any) -> Transform:
-    """A pose from what users give for one."""
+    """A pose from a `Transform`, or from position and roll, pitch, yaw."""
     if isinstance(given, Transform):
         check_finite(what, *given.R.matrix(), *given.p, subject="from_dh")
         return given
     try:
         position, rpy = given
     except (TypeError, ValueError):
-        raise RobotError(f"the {what} of from_dh is {given!r}; give a Transform or (position, rpy)") from None
+        raise RobotError(bad_value(what, given, "a Transform or (position, rpy)", "from_dh")) from None
     return placement(position, rpy, subject=f"the {what} of from_dh")
 
 

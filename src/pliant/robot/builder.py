@@ -255,12 +255,15 @@ class RobotBuilder:
         for joint in self._joints.values():
             for role, body in (("parent", joint.parent), ("child", joint.child)):
                 if body not in bodies:
-                    raise RobotError(unknown_name("body", body, bodies, f"{role} of joint {joint.name!r}"))
+                    subject = f"joint {joint.name!r}"
+                    fault = unknown_name("body", body, bodies, f"{role} of {subject}")
+                    raise RobotError(replace(fault, subject=subject, field=role))
             if joint.mimic is not None:
                 self._check_mimic(joint, joint.mimic)
         for name, (body, _) in self._frames.items():
             if body not in bodies:
-                raise RobotError(unknown_name("body", body, bodies, f"frame {name!r}"))
+                fault = unknown_name("body", body, bodies, f"frame {name!r}")
+                raise RobotError(replace(fault, subject=f"frame {name!r}"))
             if name in self._joints:
                 problem = f"a frame and a joint are named {name!r}, which as a frame means the body the joint carries"
                 raise RobotError(problem, subject=f"frame {name!r}", field="name", cure="rename the frame")
@@ -270,7 +273,8 @@ class RobotBuilder:
         leader: Mimic | None = mimic
         while leader is not None:
             if leader.joint not in self._joints:
-                raise RobotError(unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}"))
+                fault = unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}")
+                raise RobotError(replace(fault, subject=subject, field="mimic"))
             if leader.joint in seen:
                 problem = f"{subject} mimics itself: {' -> '.join([*seen, leader.joint])}"
                 raise RobotError(problem, subject=subject, field="mimic", cure="let one of them lead")
@@ -289,19 +293,19 @@ class RobotBuilder:
         if len(roots) > 1:
             names = ", ".join(repr(r) for r in roots)
             problem = f"{subject} has {len(roots)} roots, {names}"
-            raise RobotError(problem, subject=subject, field="joints", cure="join all but one to a body")
+            raise RobotError(problem, subject=f"body {roots[0]!r}", field="joint", cure="join all but one to a body")
         held = [j.name for j in self._joints.values() if j.parent == WORLD]
         if roots and held and len(carried) == len(self._joints):  # a body with two parents is reported later
             raise RobotError(
                 f"{subject} has two roots: joint {held[0]!r} stands on the world, no joint carries body {roots[0]!r}",
-                subject=subject,
-                field="joints",
+                subject=f"joint {held[0]!r}",
+                field="parent",
                 cure="join it to a body or to the world",
             )
         if not roots:
             if base == "free" and held:
                 problem = f"the base cannot be free: joint {held[0]!r} attaches it to the world"
-                raise RobotError(problem, subject=subject, field="base", cure="leave base= out")
+                raise RobotError(problem, subject=f"joint {held[0]!r}", field="base", cure="leave base= out")
             return []
         _check_new("joint", ROOT_JOINT, self._joints)
         kind = Free() if base == "free" else Fixed()
