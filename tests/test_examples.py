@@ -47,7 +47,7 @@ PROMISES = {
         r"rail -?0\.0000 N, hip 0\.5650 N m, knee 3\.2238 N m",
         r"add 0\.250 kg",
         r"RobotError: body 'plate': .* break the triangle inequality",
-        r"repair=True: mended: body 'plate'",
+        r"repair=True: repaired: body 'plate'",
         r"odd: body 'arm' \(line 3\)",
         r"guessed: joint 'pivot' \(line 8\)",
         r"dropped: <gazebo> \(line 10\)",

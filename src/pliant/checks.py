@@ -117,19 +117,19 @@ def check_share(name: str, value: Any, takes: str, *, subject: str = "", error: 
         check(name, value, takes, not is_constant(value) or value < 1, subject=subject, error=error)
 
 
-def check_friction(subject: str, value: Any) -> None:
+def check_friction(subject: str, value: Any, *, error: Kind = ContactError) -> None:
     """Raise unless a coefficient of friction is None, or zero and more."""
     if value is not None:
-        check_at_least("friction", value, 0, subject=subject)
+        check_at_least("friction", value, 0, subject=subject, error=error)
 
 
-def check_restitution(subject: str, value: Any) -> None:
+def check_restitution(subject: str, value: Any, *, error: Kind = ContactError) -> None:
     """Raise unless a coefficient of restitution is None, or 0 to 1."""
     if value is not None:
-        check_at_least("restitution", value, 0, subject=subject)
+        check_at_least("restitution", value, 0, subject=subject, error=error)
         takes = "0 to 1: above 1, an impact would add energy"
         is_right = not is_constant(value) or value <= 1
-        check("restitution", value, takes, is_right, subject=subject, error=ContactError)
+        check("restitution", value, takes, is_right, subject=subject, error=error)
 
 
 def check_callable(name: str, function: Any, *arguments: str, error: Kind = SimulationError) -> str:

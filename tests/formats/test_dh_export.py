@@ -279,10 +279,10 @@ def test_nothing_that_moves() -> None:
 @pytest.mark.parametrize(
     ("tolerance", "message"),
     [
-        ("x", "tolerance of to_dh has the value 'x', which is not a number"),
-        (-1, "tolerance of to_dh is -1; it must be at least 0"),
+        ("x", "tolerance of to_dh is 'x'; it takes"),
+        (-1, "tolerance of to_dh is -1; it takes 0 or more"),
         (math.nan, "tolerance of to_dh is nan"),
-        (9, "tolerance of to_dh is 9 rad; give an angle up to 0.1"),
+        (9, "tolerance of to_dh is 9; it takes an angle up to 0.1"),
     ],
 )
 def test_tolerances_that_are_none(tolerance: Any, message: str) -> None:

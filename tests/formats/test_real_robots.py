@@ -119,5 +119,5 @@ def test_impossible_inertias_are_reported_and_mended(name: str) -> None:
     assert all(f.kind == "odd" and f.line for f in report)
     with pytest.raises(RobotError):
         load_urdf(path, strict=True)
-    mended = load_urdf(path, repair=True)
-    assert [f.subject for f in mended.report if f.kind == "mended"] == [f.subject for f in report]
+    repaired = load_urdf(path, repair=True)
+    assert [f.subject for f in repaired.report if f.kind == "repaired"] == [f.subject for f in report]

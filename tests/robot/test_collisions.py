@@ -170,7 +170,7 @@ def test_added_to_what_is_there() -> None:
 def test_what_the_world_holds_is_left_out() -> None:
     robot = robot_of(Geometry("sphere", (0.1,)), base="fixed").with_collision_contacts()
     assert len(robot.contacts) == 0
-    assert "dropped: contacts of body 'a': the world holds it" in str(robot.report)
+    assert "dropped: contacts of body 'a': it is fixed to the world" in str(robot.report)
 
 
 def test_limit_on_a_part() -> None:
@@ -208,8 +208,8 @@ def test_symbols_stay() -> None:
     [
         ({"points": 3}, "points is 3"),
         ({"points": 8.5}, "points is 8.5"),
-        ({"merge": -1}, "merge of points is -1"),
-        ({"merge": float("nan")}, "merge has the value nan"),
+        ({"merge": -1}, "merge is -1"),
+        ({"merge": float("nan")}, "merge is nan; it takes a finite number"),
         ({"limit": 0}, "limit is 0"),
         ({"packages": "nowhere"}, "nowhere is not a folder"),
     ],
@@ -225,7 +225,7 @@ def test_bad_options(options: dict[str, object], words: str) -> None:
         (Geometry("sphere", (0,)), "sphere: size (0,) is not positive"),
         (Geometry("box", (1, -1, 1)), "box: size (1, -1, 1) is not positive"),
         (Geometry("sphere", (float("nan"),)), "not positive"),
-        (Geometry("mesh", file="a.stl"), "mesh: nothing reads it; give"),
+        (Geometry("mesh", file="a.stl"), "mesh: no reader for its file; give"),
         (Geometry("mesh", mesh=MeshFile("missing.stl")), "mesh: no file"),
         (Geometry("mesh", mesh=MeshFile("package://lost/a.stl")), "mesh: package 'lost' not found; give packages="),
         (Geometry("mesh", mesh=MeshFile("../outside.stl")), "leaves"),

@@ -224,15 +224,19 @@ def test_sympy_stiffness_of_a_spherical_joint():
 @pytest.mark.parametrize(
     ("kind", "values", "message"),
     [
-        (Revolute((0, 0, 1)), {"stiffness": -1}, "stiffness of joint 'joint' is -1; it must be at least 0"),
-        (Revolute((0, 0, 1)), {"stiffness": math.nan}, "stiffness of joint 'joint' is nan; give it a number"),
-        (Revolute((0, 0, 1)), {"stiffness": math.inf}, "joint 'joint' has the value inf"),
+        (Revolute((0, 0, 1)), {"stiffness": -1}, "stiffness of joint 'joint' is -1; it takes 0 or more"),
+        (Revolute((0, 0, 1)), {"stiffness": math.nan}, "stiffness of joint 'joint' is nan; it takes"),
+        (Revolute((0, 0, 1)), {"stiffness": math.inf}, "joint 'joint' is inf; it takes"),
         (Revolute((0, 0, 1)), {"stiffness": 1, "backlash": -0.1}, "backlash of joint 'joint' is -0.1"),
         (Revolute((0, 0, 1)), {"backlash": 0.1}, "backlash but no spring"),
-        (Spherical(), {"stiffness": (1, 2)}, "stiffness of joint 'joint' has 2 entries; give one number, or 3"),
+        (Spherical(), {"stiffness": (1, 2)}, "stiffness of joint 'joint' has 2 entries; it takes"),
         (Spherical(), {"stiffness": 1, "backlash": 0.1}, "backlash takes a joint with one degree of freedom"),
-        (Planar((0, 0, 1)), {"stiffness": 1}, "joint 'joint' is planar; springs are at joints with one dof"),
-        (Revolute((0, 0, 1)), {"law": 3}, "law of the spring of joint 'joint' is 3; give a function"),
+        (
+            Planar((0, 0, 1)),
+            {"stiffness": 1},
+            "joint 'joint' is planar; springs are at joints with one",
+        ),
+        (Revolute((0, 0, 1)), {"law": 3}, "law of the spring of joint 'joint' is 3; it takes a function"),
     ],
 )
 def test_impossible_springs(kind, values, message):

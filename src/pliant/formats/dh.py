@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pliant.errors import RobotError
-from pliant.formats.dh_reading import free_symbols, plain, read_rows
-from pliant.formats.dh_rows import DHRow, DHTable
+from pliant.checks import check_finite, check_name
+from pliant.errors import RobotError, bad_value
+from pliant.formats.dh_rows import DHRow, DHTable, free_symbols, plain, read_rows
 from pliant.robot import Finding, Frame, Named, Report, Robot, RobotBuilder
-from pliant.robot.checks import check_finite, check_name, placement, vector
-from pliant.robot.structure import ROUNDING, snapped
+from pliant.robot.placement import ROUNDING, placement, snapped, vector
 from pliant.scalar import Expr, cos, is_constant, sin
 from pliant.spatial import AxisRotation, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
@@ -65,12 +64,13 @@ def from_dh(
     """
     table = rows if isinstance(rows, DHTable) else DHTable((), convention or "modified")
     if isinstance(rows, DHTable) and convention not in (None, table.convention):
-        raise RobotError(f"the table is in the {table.convention} convention, not {convention}; leave that out")
+        problem = f"the table is in the {table.convention} convention, not {convention}"
+        raise RobotError(problem, subject="from_dh", field="convention", cure="leave that out")
     X_W0 = table.base if base is None else _pose("base", base)
     X_tool = table.tool if tool is None else _pose(TOOL, tool)
-    g = tuple(vector("from_dh", "gravity", table.gravity if gravity is None else gravity))
+    g = tuple(vector("gravity", table.gravity if gravity is None else gravity, subject="from_dh"))
     if name is not None:
-        check_name("name of from_dh", name)
+        check_name("name", name, subject="from_dh")
     outside = [*X_W0.R.matrix(), *X_W0.p, *X_tool.R.matrix(), *X_tool.p, *g]
     given = table.rows if isinstance(rows, DHTable) else rows
     read = read_rows(given, table.convention, is_symbolic=bool(free_symbols(outside)))
@@ -86,7 +86,7 @@ def from_dh(
     try:
         return _built(table, strict, repair)
     except RobotError as error:
-        raise RobotError(f"from_dh: {error}") from None
+        raise error.within("from_dh") from None
 
 
 def row_steps(row: DHRow, convention: str) -> tuple[Transform, Transform]:
@@ -113,7 +113,7 @@ def _built(table: DHTable, strict: bool, repair: bool) -> Robot:
         try:
             _add(builder, row, parent, after)
         except RobotError as error:
-            raise RobotError(f"row {number}: {error}") from None
+            raise error.within(f"row {number}") from None
         _note_near_right_angles(builder, number, row)
         placements[joint] = _exact(X @ before)
         frames.append(Frame(f"frame{number}", body, after))
@@ -178,15 +178,15 @@ def _is_identity(X: Transform) -> bool:
 
 
 def _pose(what: str, given: Any) -> Transform:
-    """A pose from what users give for one."""
+    """A pose from a `Transform`, or from position and roll, pitch, yaw."""
     if isinstance(given, Transform):
-        check_finite(f"the {what} of from_dh", *given.R.matrix(), *given.p)
+        check_finite(what, *given.R.matrix(), *given.p, subject="from_dh")
         return given
     try:
         position, rpy = given
     except (TypeError, ValueError):
-        raise RobotError(f"the {what} of from_dh is {given!r}; give a Transform or (position, rpy)") from None
-    return placement(f"the {what} of from_dh", position, rpy)
+        raise RobotError(bad_value(what, given, "a Transform or (position, rpy)", "from_dh")) from None
+    return placement(position, rpy, subject=f"the {what} of from_dh")
 
 
 def _values(row: DHRow) -> list[Scalar]:

@@ -52,7 +52,8 @@ def from_pinocchio(model: Model) -> Robot:
         RobotError: for joint models that Pliant has no kind for, such as composites.
     """
     if not hasattr(model, "jointPlacements"):
-        raise RobotError(f"from_pinocchio takes a pinocchio.Model, not {type(model).__name__}")
+        problem = f"from_pinocchio takes a pinocchio.Model, not {type(model).__name__}"
+        raise RobotError(problem, subject="from_pinocchio", field="model")
     builder = RobotBuilder(model.name or "robot")
     builder.gravity(*(float(g) for g in model.gravity.linear))
     bodies = _body_names(model)
@@ -72,7 +73,7 @@ def from_pinocchio(model: Model) -> Robot:
             robot = robot.with_motor(joint.name, effort_limit=effort, velocity_limit=velocity)
     if list(robot.joints) != list(model.names)[1:]:
         message = "joints are in depth-first order here and were not in the model: q and v are arranged otherwise"
-        dropped.append(Finding("mended", f"robot {robot.name!r}", message))
+        dropped.append(Finding("repaired", f"robot {robot.name!r}", message))
     return replace(robot, report=Report([*robot.report, *dropped]))
 
 
@@ -119,7 +120,8 @@ def _kind(joint: Any, name: str) -> JointKind:
         return _OTHER[model]
     if model not in _ALONG_AXIS:
         known = ", ".join(sorted([*_ALONG_AXIS, *_OTHER]))
-        raise RobotError(f"joint {name!r} is a {joint.shortname()}, for which Pliant has no kind; it has {known}")
+        problem = f"joint {name!r} is a {joint.shortname()}, which Pliant does not have"
+        raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=f"it has {known}")
     concrete = joint.extract()
     x, y, z = (float(a) for a in concrete.axis) if model.endswith("Unaligned") else _AXES[model[-1]]
     kind = _ALONG_AXIS[model]

@@ -1,4 +1,4 @@
-"""URDF files: elements to builder calls, with the meaning that Pinocchio gives them."""
+"""URDF files, also as xacro: elements to builder calls, with the meaning that Pinocchio gives them."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pliant.errors import RobotError, unknown_name
+from pliant.errors import Place, RobotError, needs, unknown_name
 from pliant.files.packages import Packages
 from pliant.files.xml import Element, parse_xml, read_file
-from pliant.formats.attributes import number, numbers, placement, required
-from pliant.formats.journal import Journal
-from pliant.formats.shapes import Shapes
-from pliant.formats.xacro import expanded_xacro
+from pliant.formats.journal import Journal, number, numbers, origin, required
+from pliant.formats.urdf_shapes import Shapes
 from pliant.robot import (
     Continuous,
     Fixed,
@@ -60,24 +58,24 @@ def load_urdf(
     Every joint with one degree of freedom that is not coupled to another gets a motor of its name
     with the effort and velocity limits of the joint, unless that effort is 0: such a joint is passive.
 
-    Real files are dirty. What is odd in one is kept as it is, and it is reported, as is all that was
-    dropped or guessed, in ``robot.report`` and the log "pliant". Meshes are references: none is read,
-    and only files in the robot file's folder, its package, or ``packages`` can be referred to.
+    Real files are dirty. Odd values are kept and reported, as is all that was dropped or guessed, in
+    ``robot.report`` and the log "pliant.findings". Meshes are references: none is read, and only files in
+    the robot file's folder, its package, or ``packages`` can be referred to.
 
     Args:
         path: of a ``.urdf`` file, or a ``.xacro`` one, see ``xacro``.
         base: how the root link is attached to the world.
         packages: folders, or one, in which the packages of ``package://`` lie.
         mimic: whether joints with <mimic> follow their leader; else they are joints of their own.
-        strict: whether what is odd or has to be guessed is an error.
-        repair: mend impossible inertias and reversed limits, and report how.
+        strict: whether odd and missing values raise an error.
+        repair: correct impossible inertias and reversed limits, and report how.
         name: of the robot, if not the file's.
         xacro: allow a ``.xacro`` file. Expanding one evaluates its Python expressions and reads the
             files it includes: only for files that you trust.
     """
     path, packages = Path(path), [packages] if isinstance(packages, (str, Path)) else list(packages)
     is_xacro = path.suffix == ".xacro"
-    data = expanded_xacro(path, packages, trusted=xacro) if is_xacro else read_file(path)
+    data = _expanded_xacro(path, packages, trusted=xacro) if is_xacro else read_file(path)
     journal = Journal(f"{path} (expanded)" if is_xacro else str(path), strict)
     root = _robot_element(parse_xml(data, journal.source), journal)
     shapes = Shapes(root, Packages(path.parent, packages), journal)
@@ -87,13 +85,16 @@ def load_urdf(
 def _robot_element(root: Element, journal: Journal) -> Element:
     if root.tag != "robot":
         what = NOT_URDF.get(root.tag, "this is not URDF")
-        raise journal.error(f"the root element is <{root.tag}>, not <robot>: {what}", root.line)
+        problem = f"the root element is <{root.tag}>, not <robot>: {what}"
+        raise journal.error(problem, root.line, subject=f"<{root.tag}>")
     macro = next((child for child in root.children if child.tag.startswith("xacro:")), None)
     if macro is not None:
         cure = "expand it first, or name it .xacro and load it with xacro=True"
-        raise journal.error(f"<{macro.tag}> is a xacro macro, not URDF; {cure}", macro.line)
+        subject = f"<{macro.tag}>"
+        raise journal.error(f"{subject} is a xacro macro, not URDF", macro.line, subject=subject, cure=cure)
     if not root.all("link"):
-        raise journal.error("the robot has no links; is the file a stub, or was it exported from an empty macro?")
+        cure = "is the file a stub, or was it exported from an empty macro?"
+        raise journal.error("the robot has no links", subject="<robot>", field="link", cure=cure)
     journal.unread(root, ("link", "joint", "material"), ("name", "version"))
     return root
 
@@ -129,7 +130,7 @@ class _Reader:
             self._read_joint(joint, leaders)
         if base == "fixed":
             self._settle_root_joint()
-        with self._named_places():
+        with self._place():
             robot = self.builder.build(base=base, strict=self.journal.strict, repair=repair)
         for joint in robot.joints.values():
             if joint.kind.nv == 1 and joint.mimic is None and joint.limits.effort[0] > 0:
@@ -152,7 +153,7 @@ class _Reader:
         taken = {link.attributes.get("name") for link in self.links}
         other = next(n for n in ("world_link", *(f"world_link_{k}" for k in range(len(taken)))) if n not in taken)
         self.renamed[WORLD] = other
-        self.journal.mended(f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line)
+        self.journal.repaired(f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line)
 
     def _settle_root_joint(self) -> None:
         """If the file has a joint of the name that the builder gives its own, attach the root by another."""
@@ -177,13 +178,13 @@ class _Reader:
         inertial = link.first("inertial")
         if inertial is not None:
             journal.unread(inertial, ("origin", "mass", "inertia"))
-            com, rpy = placement(inertial, journal)
+            com, rpy = origin(inertial, journal)
             mass = number(self._part(inertial, "mass"), "value", journal)
             entries = self._part(inertial, "inertia")
             tensor = tuple(number(entries, key, journal) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
         if mass == 0 and any(tensor):
             tensor = self._weightless(f"body {name!r}", tensor, link.line, repair)
-        with self._at(link.line):
+        with self._place(link.line):
             self.builder.body(
                 name, mass, com, tensor, rpy, self.shapes.of(link, "visual"), self.shapes.of(link, "collision")
             )
@@ -192,7 +193,7 @@ class _Reader:
     def _weightless(self, subject: str, tensor: tuple[float, ...], line: int, repair: bool) -> tuple[float, ...]:
         fault = "it has a moment of inertia but no mass"
         if repair:
-            self.journal.mended(subject, f"{fault}; the moment is set to 0", line)
+            self.journal.repaired(subject, f"{fault}; the moment is set to 0", line)
             return (0.0,) * 6
         self.journal.odd(subject, fault, line)
         return tensor
@@ -200,7 +201,10 @@ class _Reader:
     def _part(self, element: Element, tag: str) -> Element:
         part = element.first(tag)
         if part is None:
-            raise self.journal.error(f"<{element.tag}> has no <{tag}>; add it", element.line)
+            subject = f"<{element.tag}>"
+            raise self.journal.error(
+                f"{subject} has no <{tag}>", element.line, subject=subject, field=tag, cure="add it"
+            )
         return part
 
     # ---- joints
@@ -233,15 +237,16 @@ class _Reader:
         known = ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")
         journal.unread(joint, known, ("name", "type"))
         if type_ not in TYPES:
-            raise journal.error(f"joint {name!r}: {unknown_name('type of joint', type_, TYPES)}", joint.line)
+            fault = unknown_name("type of joint", type_, TYPES, f"joint {name!r}")
+            raise journal.error(replace(fault, subject=f"joint {name!r}", field="type"), joint.line)
         ends = [required(self._part(joint, role), "link", journal) for role in ("parent", "child")]
         parent, child = (self.renamed.get(end, end) for end in ends)
-        position, rpy = placement(joint, journal)
+        position, rpy = origin(joint, journal)
         limits, damping, friction = Limits(), 0.0, 0.0
         if type_ in ONE_DOF:
             limits = self._limits(joint, f"joint {name!r}", type_)
             damping, friction = self._losses(joint, f"joint {name!r}")
-        with self._at(joint.line):
+        with self._place(joint.line):
             self.builder.joint(
                 name, self._kind(joint, name, type_), parent, child, position, rpy,
                 limits=limits, damping=damping, friction=friction, mimic=leaders.get(name),
@@ -292,28 +297,13 @@ class _Reader:
                 self.journal.guessed(subject, f"{key} {value:g} is negative and would drive the joint: 0", joint.line)
         return max(values["damping"], 0), max(values["friction"], 0)
 
-    # ---- places in the file, for the builder's errors
-
     @contextmanager
-    def _at(self, line: int) -> Iterator[None]:
-        """Give the builder's errors the line of the element at hand."""
+    def _place(self, line: int | None = None) -> Iterator[None]:
+        """Give the builder's errors a line of the file: this one, or that of their subject."""
         try:
             yield
         except RobotError as error:
-            raise self.journal.error(str(error), line) from None
-
-    @contextmanager
-    def _named_places(self) -> Iterator[None]:
-        """Give the builder's errors the line of the first thing of the file that they name."""
-        try:
-            yield
-        except RobotError as error:
-            message, found = str(error), []
-            for subject, line in self.lines.items():
-                name = subject.partition(" ")[2]
-                places = (message.find(name), message.find(f"{name[1:-1]} -> "))
-                found += [(place, line) for place in places if place >= 0]
-            raise self.journal.error(message, min(found)[1] if found else None) from None
+            raise error.at(self.journal.source, line or self.lines.get(error.subject)) from None
 
 
 def _chain(leaders: dict[str, Mimic], name: str) -> list[str]:
@@ -322,3 +312,38 @@ def _chain(leaders: dict[str, Mimic], name: str) -> list[str]:
     while chain[-1] in leaders:
         chain.append(leaders[chain[-1]].joint)
     return chain
+
+
+def _expanded_xacro(path: Path, packages: Iterable[str | Path], *, trusted: bool) -> bytes:
+    """The URDF that a xacro file expands to.
+
+    Args:
+        path: of the file.
+        packages: folders in which ``$(find package)`` looks.
+        trusted: whether the user said that the file may evaluate expressions and read files.
+    """
+    given = parse_xml(read_file(path), str(path)).attributes.get("name", "")
+    name = given if given and "$" not in given else path.name.partition(".")[0]
+    if not trusted:
+        raise RobotError(
+            f"{path} is xacro, a program: expanding it evaluates its Python expressions and reads the files that it "
+            "includes",
+            subject=str(path),
+            field="xacro",
+            cure="if you trust it, load it with xacro=True; or expand it elsewhere and load the URDF",
+        )
+    from xml.sax.saxutils import escape  # slow to import
+
+    xacrodoc = needs("xacrodoc", "xacro", f"{path}: a xacro file")
+    xacrodoc.packages.reset()
+    xacrodoc.packages.walk_up_from(path)
+    if folders := [str(Path(p).resolve()) for p in packages]:
+        xacrodoc.packages.look_in(folders)
+    try:
+        # by way of an include, so that the file's own includes are relative to it; meshes stay
+        # package://, for our own rules of what may be referred to
+        document = xacrodoc.XacroDoc.from_includes([escape(str(path.resolve()))], name=name, resolve_packages=False)
+    except Exception as error:  # xacro raises whatever the expressions in the file raise
+        problem = f"xacro could not expand it: {type(error).__name__}: {error}"
+        raise RobotError(problem, subject=str(path), place=Place(str(path))) from error
+    return document.dom.toxml(encoding="utf-8")

@@ -17,6 +17,7 @@ from pliant.robot.mechanism import Link, Mechanism
 from pliant.robot.model import (
     Body,
     Closure,
+    Finding,
     Flexibility,
     Frame,
     FrameSpring,
@@ -26,9 +27,9 @@ from pliant.robot.model import (
     MeshSource,
     Mimic,
     Motor,
+    Named,
+    Report,
 )  # fmt: skip
-from pliant.robot.named import Named
-from pliant.robot.report import Finding, Report
 from pliant.robot.robot import Robot
 
 __all__ = [

@@ -4,12 +4,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pliant.errors import RobotError, unknown_name
-from pliant.robot import checks
+from pliant.checks import (
+    as_scalar,
+    check_at_least,
+    check_finite,
+    check_name,
+    check_one_of,
+    entries,
+    one_for_each,
+    per_entry,
+)  # fmt: skip
+from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
-from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Limits, Mimic, Motor
-from pliant.robot.named import Named
-from pliant.robot.report import Finding, Report
+from pliant.robot.model import WORLD, Body, Finding, Frame, Geometry, Joint, Limits, Mimic, Motor, Named, Report
+from pliant.robot.part_checks import (
+    check_joint,
+    check_motor,
+    check_motor_values,
+    crossed_limits,
+    full_limits,
+    impossible_inertia,
+    normalised_axis,
+    repaired_inertia,
+)  # fmt: skip
+from pliant.robot.placement import placement, vector
 from pliant.robot.robot import Robot
 from pliant.robot.tree import depth_first
 from pliant.scalar import is_constant
@@ -37,7 +55,7 @@ class _BodyPlan:
 
 
 class RobotBuilder:
-    """Makes a `Robot`, part by part; what is wrong with a part is an error that names it.
+    """Makes a `Robot`, part by part; errors name the part that is wrong.
 
     The body "world" is always there, does not move and has no inertia. Parts may come in any order.
 
@@ -48,7 +66,7 @@ class RobotBuilder:
     """
 
     def __init__(self, name: str):
-        checks.check_name("the name of a robot", name)
+        check_name("name", name, subject="a robot")
         self.name = name
         self._bodies: dict[str, _BodyPlan] = {}
         self._joints: dict[str, Joint] = {}
@@ -79,24 +97,24 @@ class RobotBuilder:
             inertia_rpy: roll, pitch, yaw of the axes in which ``inertia`` is given [rad].
         """
         subject = f"body {name!r}"
-        checks.check_name("the name of a body", name)
+        check_name("name", name, subject="a body")
         if name == WORLD:
-            raise RobotError(f"body {WORLD!r} is always there and has no inertia; rename yours, or attach joints to it")
+            problem = f"body {WORLD!r} is always there and has no inertia"
+            raise RobotError(problem, subject=subject, field="name", cure="rename yours, or attach joints to it")
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
-        mass = checks.as_scalar(mass)
-        checks.check_finite(f"mass of {subject}", mass)
-        if is_constant(mass) and mass < 0:
-            raise RobotError(f"mass of {subject} is {mass:g} kg; it must not be negative")
-        inertia = checks.entries(f"inertia of {subject}", inertia)
+        mass = as_scalar(mass)
+        check_at_least("mass", mass, 0, subject=subject, error=RobotError)
+        inertia = entries("inertia", inertia, subject=subject)
         if len(inertia) != 6:
-            raise RobotError(f"inertia of {subject} has {len(inertia)} entries; give ixx, ixy, ixz, iyy, iyz, izz")
-        checks.check_finite(f"inertia of {subject}", *inertia)
+            problem = f"inertia of {subject} has {len(inertia)} entries"
+            raise RobotError(problem, subject=subject, field="inertia", cure="give ixx, ixy, ixz, iyy, iyz, izz")
+        check_finite("inertia", *inertia, subject=subject)
         tensor = Symmetric3(*inertia)
-        angles = checks.vector(subject, "inertia_rpy", inertia_rpy)
+        angles = vector("inertia_rpy", inertia_rpy, subject=subject)
         if not all(is_constant(a) and a == 0 for a in angles):
             tensor = rotation_from_rpy(*angles).conjugate_symmetric(tensor)
-        centre = checks.vector(subject, "centre of mass", com)
+        centre = vector("centre of mass", com, subject=subject)
         self._bodies[name] = _BodyPlan(name, mass, centre, tensor, tuple(visuals), tuple(collisions))
         return self
 
@@ -137,60 +155,58 @@ class RobotBuilder:
             backlash, rest, restitution, locked: see `Joint`.
         """
         subject = f"joint {name!r}"
-        checks.check_name("the name of a joint", name)
+        check_name("name", name, subject="a joint")
         _check_new("joint", name, self._joints)
-        kind, remark = checks.normalised_axis(subject, _kind(subject, kind, axis))
+        kind, remark = normalised_axis(subject, _kind(subject, kind, axis))
         if remark:
-            self.note("mended", subject, remark)
+            self.note("repaired", subject, remark)
         if mimic is not None:
-            checks.check_finite(f"mimic of {subject}", mimic.multiplier, mimic.offset)
+            check_finite("mimic", mimic.multiplier, mimic.offset, subject=subject)
+        per_dof = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
+                   "hardening": hardening}  # fmt: skip
         self._joints[name] = Joint(
             name,
             kind,
             parent,
             child,
-            checks.placement(subject, position, rpy),
-            checks.full_limits(subject, limits, kind),
-            checks.per_entry(subject, "damping", damping, kind.nv, least=0),
-            checks.per_entry(subject, "friction", friction, kind.nv, least=0),
-            checks.per_entry(subject, "armature", armature, kind.nv, least=0),
-            mimic,
-            checks.per_entry(subject, "stiffness", stiffness, kind.nv, least=0),
-            checks.per_entry(subject, "hardening", hardening, kind.nv, least=0),
-            tuple(checks.one_for_each(f"law of {subject}", law, kind.nv)),
-            checks.as_scalar(backlash),
-            checks.as_scalar(rest),
-            checks.as_scalar(restitution),
-            locked,
+            placement(position, rpy, subject=subject),
+            full_limits(subject, limits, kind),
+            mimic=mimic,
+            law=tuple(one_for_each(f"law of {subject}", law, kind.nv)),
+            backlash=as_scalar(backlash),
+            rest=as_scalar(rest),
+            restitution=as_scalar(restitution),
+            is_locked=locked,
+            **{key: per_entry(key, value, kind.nv, subject=subject, least=0) for key, value in per_dof.items()},
         )
-        checks.check_joint(self._joints[name])
+        check_joint(self._joints[name])
         return self
 
     def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
-        checks.check_name("the name of a frame", name)
+        check_name("name", name, subject="a frame")
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
-        self._frames[name] = body, checks.placement(f"frame {name!r}", position, rpy)
+        self._frames[name] = body, placement(position, rpy, subject=f"frame {name!r}")
         return self
 
     def motor(self, joint: str, *, name: str | None = None, **values: Any) -> "RobotBuilder":
         """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
         name = joint if name is None else name
-        checks.check_name("the name of a motor", name)
-        checks.check_motor_values(name, values)
+        check_name("name", name, subject="a motor")
+        check_motor_values(name, values)
         _check_new("motor", name, self._motors)
-        self._motors[name] = Motor(name, joint, **{key: checks.as_scalar(value) for key, value in values.items()})
+        self._motors[name] = Motor(name, joint, **{key: as_scalar(value) for key, value in values.items()})
         return self
 
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
         """Set the acceleration of gravity in the world frame [m/s^2]."""
-        self._gravity = checks.vector(f"robot {self.name!r}", "gravity", (x, y, z))
+        self._gravity = vector("gravity", (x, y, z), subject=f"robot {self.name!r}")
         return self
 
     def note(
         self,
-        kind: Literal["odd", "dropped", "guessed", "mended"],
+        kind: Literal["odd", "dropped", "guessed", "repaired"],
         subject: str,
         message: str,
         line: int | None = None,
@@ -207,9 +223,9 @@ class RobotBuilder:
         Args:
             base: how the body without a joint, if there is one, is attached to the world: joint
                 "root_joint", fixed or free.
-            strict: whether what cannot exist (an impossible inertia, limits the wrong way round) is an error, or
-                else a finding of the report.
-            repair: mend what cannot exist, and report how.
+            strict: whether impossible values (an impossible inertia, limits the wrong way round) raise an error;
+                otherwise they are a finding of the report.
+            repair: correct impossible values, and report how.
         """
         owner = f"robot {self.name!r}"
         self._check_references()
@@ -221,7 +237,7 @@ class RobotBuilder:
         judge.massless_ends(joints, bodies)
         judge.shared_names(joints, bodies)
         for motor in self._motors.values():
-            checks.check_motor(motor, joints)
+            check_motor(motor, joints)
         frames = [Frame(name, name, Transform.identity()) for name in bodies]
         frames += [Frame(name, body, placement) for name, (body, placement) in self._frames.items()]
         return Robot(
@@ -239,59 +255,67 @@ class RobotBuilder:
         for joint in self._joints.values():
             for role, body in (("parent", joint.parent), ("child", joint.child)):
                 if body not in bodies:
-                    raise RobotError(unknown_name("body", body, bodies, f"{role} of joint {joint.name!r}"))
+                    subject = f"joint {joint.name!r}"
+                    fault = unknown_name("body", body, bodies, f"{role} of {subject}")
+                    raise RobotError(replace(fault, subject=subject, field=role))
             if joint.mimic is not None:
                 self._check_mimic(joint, joint.mimic)
         for name, (body, _) in self._frames.items():
             if body not in bodies:
-                raise RobotError(unknown_name("body", body, bodies, f"frame {name!r}"))
+                fault = unknown_name("body", body, bodies, f"frame {name!r}")
+                raise RobotError(replace(fault, subject=f"frame {name!r}"))
             if name in self._joints:
-                raise RobotError(
-                    f"a frame and a joint are named {name!r}, which as a frame means the body that the joint carries; "
-                    "rename the frame"
-                )
+                problem = f"a frame and a joint are named {name!r}, which as a frame means the body the joint carries"
+                raise RobotError(problem, subject=f"frame {name!r}", field="name", cure="rename the frame")
 
     def _check_mimic(self, joint: Joint, mimic: Mimic) -> None:
         subject, seen = f"joint {joint.name!r}", [joint.name]
         leader: Mimic | None = mimic
         while leader is not None:
             if leader.joint not in self._joints:
-                raise RobotError(unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}"))
+                fault = unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}")
+                raise RobotError(replace(fault, subject=subject, field="mimic"))
             if leader.joint in seen:
-                raise RobotError(f"{subject} mimics itself: {' -> '.join([*seen, leader.joint])}; let one of them lead")
+                problem = f"{subject} mimics itself: {' -> '.join([*seen, leader.joint])}"
+                raise RobotError(problem, subject=subject, field="mimic", cure="let one of them lead")
             seen.append(leader.joint)
             leader = self._joints[leader.joint].mimic
         if any(self._joints[name].kind.nq != 1 for name in seen):
-            raise RobotError(f"{subject} cannot mimic {mimic.joint!r}: both need exactly one coordinate")
+            problem, cure = f"{subject} cannot mimic {mimic.joint!r}", "both need exactly one coordinate"
+            raise RobotError(problem, subject=subject, field="mimic", cure=cure)
 
     def _root_joint(self, base: str) -> list[Joint]:
         """The joint between the world and the body that has none."""
-        if base not in ("fixed", "free"):
-            raise RobotError(f"base is {base!r}; it is either 'fixed' or 'free'")
+        check_one_of("base", base, ("fixed", "free"), error=RobotError)
+        subject = f"robot {self.name!r}"
         carried = {joint.child for joint in self._joints.values()}
         roots = [name for name in self._bodies if name not in carried]
         if len(roots) > 1:
             names = ", ".join(repr(r) for r in roots)
-            raise RobotError(f"robot {self.name!r} has {len(roots)} roots, {names}; join all but one to a body")
+            problem = f"{subject} has {len(roots)} roots, {names}"
+            raise RobotError(problem, subject=f"body {roots[0]!r}", field="joint", cure="join all but one to a body")
         held = [j.name for j in self._joints.values() if j.parent == WORLD]
-        if roots and held and len(carried) == len(self._joints):  # a body with two parents is told later
+        if roots and held and len(carried) == len(self._joints):  # a body with two parents is reported later
             raise RobotError(
-                f"robot {self.name!r} has two roots: joint {held[0]!r} stands on the world, and nothing carries body "
-                f"{roots[0]!r}; join it to a body or to the world"
+                f"{subject} has two roots: joint {held[0]!r} stands on the world, no joint carries body {roots[0]!r}",
+                subject=f"joint {held[0]!r}",
+                field="parent",
+                cure="join it to a body or to the world",
             )
         if not roots:
             if base == "free" and held:
-                raise RobotError(f"the base cannot be free: joint {held[0]!r} attaches it to the world")
+                problem = f"the base cannot be free: joint {held[0]!r} attaches it to the world"
+                raise RobotError(problem, subject=f"joint {held[0]!r}", field="base", cure="leave base= out")
             return []
         _check_new("joint", ROOT_JOINT, self._joints)
         kind = Free() if base == "free" else Fixed()
         none = (0,) * kind.nv
-        limits = checks.full_limits(ROOT_JOINT, None, kind)
+        limits = full_limits(ROOT_JOINT, None, kind)
         return [Joint(ROOT_JOINT, kind, WORLD, roots[0], Transform.identity(), limits, none, none, none)]
 
 
 class _Judge:
-    """Decides on parts that cannot exist: an error, a finding, or a cure and a finding."""
+    """Decides on impossible parts: an error, a finding, or a repair and a finding."""
 
     def __init__(self, findings: list[Finding], strict: bool, repair: bool):
         self.findings = findings
@@ -300,30 +324,32 @@ class _Judge:
 
     def body(self, plan: _BodyPlan) -> Body:
         tensor = plan.tensor
-        fault = checks.impossible_inertia(tensor)
-        if fault:
-            mended = checks.mended_inertia(tensor)
-            shown = ", ".join(f"{e:.4g}" for e in mended)
-            self._rule(f"body {plan.name!r}", fault, f"the nearest possible tensor is ({shown})")
-            tensor = mended if self.repair else tensor
+        problem = impossible_inertia(tensor)
+        if problem:
+            repaired = repaired_inertia(tensor)
+            nearest = ", ".join(f"{e:.4g}" for e in repaired)
+            cure = f"the nearest possible tensor is ({nearest})"
+            self._rule(Fault(problem, f"body {plan.name!r}", "inertia", cure))
+            tensor = repaired if self.repair else tensor
         inertia = Inertia.from_com(plan.mass, plan.com, tensor)
         return Body(plan.name, inertia, plan.visuals, plan.collisions)
 
     def joint(self, joint: Joint) -> Joint:
-        fault = checks.crossed_limits(joint.limits)
+        fault = crossed_limits(f"joint {joint.name!r}", joint.limits)
         if not fault:
             return joint
-        self._rule(f"joint {joint.name!r}", fault, "swap them")
+        self._rule(fault)
         if not self.repair:
             return joint
         pairs = [sorted(pair) for pair in zip(joint.limits.lower, joint.limits.upper, strict=True)]
         lower, upper = zip(*pairs, strict=True)
         return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))
 
-    def _rule(self, subject: str, fault: str, cure: str) -> None:
+    def _rule(self, fault: Fault) -> None:
         if self.strict:
-            raise RobotError(f"{subject}: {fault}; {cure}, or build with repair=True or strict=False")
-        self.findings.append(Finding("mended" if self.repair else "odd", subject, f"{fault}; {cure}"))
+            cure = f"{fault.cure}, or build with repair=True or strict=False"
+            raise RobotError(replace(fault, cure=cure)).within(fault.subject)
+        self.findings.append(Finding("repaired" if self.repair else "odd", fault.subject, str(fault)))
 
     def shared_names(self, joints: Named[Joint], bodies: Named[Body]) -> None:
         """Where a name is given as a frame, bodies come before joints."""
@@ -340,7 +366,7 @@ class _Judge:
         for joint in joints.values():
             bare = not carries[joint.child] and all(is_constant(a) and a == 0 for a in joint.armature)
             if bare and joint.kind.nv > 0:
-                message = f"moves no mass: body {joint.child!r} and what it carries have none"
+                message = f"moves no mass: body {joint.child!r} and all that it carries have none"
                 self.findings.append(Finding("odd", f"joint {joint.name!r}", message))
 
 
@@ -355,12 +381,14 @@ def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind
         made: Any = KINDS[kind]
         if axis is None or not hasattr(made, "axis"):
             return made()
-        return made(tuple(checks.vector(subject, "axis", axis)))
+        return made(tuple(vector("axis", axis, subject=subject)))
     if axis is not None:
-        raise RobotError(f"{subject}: the axis belongs in the kind, as in {type(kind).__name__}(axis)")
+        cure = f"the axis belongs in the kind, as in {type(kind).__name__}(axis)"
+        raise RobotError(f"{subject} has a kind and an axis", subject=subject, field="axis", cure=cure)
     return kind
 
 
 def _check_new(kind: str, name: str, taken: dict[str, Any]) -> None:
     if name in taken:
-        raise RobotError(f"there is a {kind} named {name!r} already; names must be unique")
+        problem = f"there is a {kind} named {name!r} already"
+        raise RobotError(problem, subject=f"{kind} {name!r}", field="name", cure="names must be unique")

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.checks import check, check_at_least, is_whole
 from pliant.errors import PliantError, RobotError
-from pliant.robot import checks
-from pliant.robot.contacts import ROUND, ContactShape, corners
+from pliant.robot.contacts import ROUND, ContactShape, corners, with_shapes
 from pliant.robot.joints import Fixed
-from pliant.robot.lumping import keepers
-from pliant.robot.model import WORLD, Geometry, MeshSource
-from pliant.robot.report import Finding
+from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Report
 from pliant.robot.support import few_points, nearest_ball
+from pliant.robot.tree import keepers
 from pliant.scalar import is_constant
 from pliant.spatial import Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = ["MERGE", "collision_contacts"]
+__all__ = ["MERGE", "with_collision_contacts"]
 
 Scalar = Any
 
@@ -32,15 +31,15 @@ MERGE = 1e-3
 _INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on it [m]
 
 
-def collision_contacts(
+def with_collision_contacts(
     robot: "Robot",
     bodies: str | Iterable[str] | None,
     points: int,
     merge: float,
     limit: int | None,
     packages: str | Path | Iterable[str | Path],
-) -> tuple[list[ContactShape], list[Finding]]:
-    """The shapes that `Robot.with_collision_contacts` adds, and what there is to say about them."""
+) -> "Robot":
+    """`Robot.with_collision_contacts`."""
     chosen = list(robot.bodies) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
     folders = [packages] if isinstance(packages, (str, Path)) else list(packages)
     _check_options(points, merge, limit, folders)
@@ -54,7 +53,7 @@ def collision_contacts(
         shapes = robot.bodies[name].collisions
         carrier = robot.joints[robot.bodies.index(kept)]
         if shapes and isinstance(carrier.kind, Fixed) and carrier.parent == WORLD:
-            reader.note("dropped", name, "the world holds it: it cannot meet the ground")
+            reader.note("dropped", name, "it is fixed to the world and cannot meet the ground")
             continue
         for geometry in shapes:
             outline = reader.outline(name, geometry)
@@ -70,19 +69,19 @@ def collision_contacts(
         trimmed += _trimmed(one, kept_points, others)
     if limit is not None:
         trimmed = [one for part in _parts(trimmed) for one in _limited(part, limit, reader)]
-    return _named(trimmed, robot), reader.findings
+    made_robot = with_shapes(robot, _named(trimmed, robot))
+    return replace(made_robot, report=Report([*robot.report, *reader.findings]))
 
 
 def _check_options(points: int, merge: float, limit: int | None, packages: Iterable[str | Path]) -> None:
-    if not isinstance(points, int) or points < 4:
-        raise RobotError(f"points is {points!r}; a shape takes a whole number of them, at least 4")
-    if limit is not None and (not isinstance(limit, int) or limit < 4):
-        raise RobotError(f"limit is {limit!r}; a part takes a whole number of points, at least 4, or None for all")
-    checks.check_finite("merge", merge)
-    checks.per_entry("points", "merge", merge, 1, least=0)
+    check("points", points, "a whole number, at least 4", is_whole(points) and points >= 4, error=RobotError)
+    is_limit = limit is None or (is_whole(limit) and limit >= 4)
+    check("limit", limit, "a whole number of points, at least 4, or None for all", is_limit, error=RobotError)
+    check_at_least("merge", merge, 0, error=RobotError)
     for folder in packages:
         if not Path(folder).is_dir():
-            raise RobotError(f"packages: {folder} is not a folder; give folders that contain packages")
+            cure = "give folders that contain packages"
+            raise RobotError(f"packages: {folder} is not a folder", subject=str(folder), field="packages", cure=cure)
 
 
 class _Reader:
@@ -111,7 +110,7 @@ class _Reader:
 
     def _outline(self, g: Geometry) -> tuple[tuple[Vector, ...], Scalar, Any, str]:
         if any(is_constant(s) and not 0 < s < math.inf for s in g.size):
-            raise RobotError(f"size {g.size} is not positive")
+            raise RobotError(f"size {g.size} is not positive", subject=g.kind, field="size")
         match g.kind:
             case "sphere":
                 return (Vector.zero(),), g.size[0], "sphere", ""
@@ -130,12 +129,13 @@ class _Reader:
                 kind, what = ("sphere", "mesh as a ball") if radius else ("points", "mesh")
                 centers = tuple(Vector(*map(float, p)) for p in found)
                 return centers, radius, kind, _remark(what, len(found), error)
-        raise RobotError(f"no contact shape is known for a {g.kind}")
+        raise RobotError(f"no contact shape is known for a {g.kind}", subject=g.kind, field="kind")
 
     def _mesh_outline(self, g: Geometry) -> tuple[np.ndarray, float, float]:
         """Points with a radius, and how far they are off: one ball if that is much better, as for a ball's mesh."""
         if g.mesh is None:
-            raise RobotError("nothing reads it; give Geometry(..., mesh=pliant.formats.MeshFile(path))")
+            cure = "give Geometry(..., mesh=pliant.meshes.MeshFile(path))"
+            raise RobotError("no reader for its file", subject="mesh", field="mesh", cure=cure)
         key = g.mesh, tuple(g.scale)
         if key not in self._meshes:
             vertices = g.mesh.points(self.packages) * np.array(g.scale, dtype=float)

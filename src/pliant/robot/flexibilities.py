@@ -1,4 +1,4 @@
-"""What gives way: spring joints put before the joint of a motor, and links cut in two.
+"""Flexible joints: spring joints put before the joint of a motor or in place of a fixed joint, and backlash.
 
 A flexibility at a joint is one more joint, with a spring, that carries the motor's joint on a body without mass.
 With x1 its deflection, x2 the motor's joint, I the inertia beyond and J the rotor's, as felt at the joint,
@@ -6,20 +6,31 @@ With x1 its deflection, x2 the motor's joint, I the inertia beyond and J the rot
     M = [[I + If, I], [I, I + J]]
 
 so the body's own inertia If may be zero as long as J is not: the system is then exactly that of a rotor, a
-spring and a link. Where both are zero, M is singular.
+spring and a link. Where both are zero, M is singular: it has equal rows for x1 and x2 as far as these move the
+same body alike, and accelerations are not determined.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pliant.errors import RobotError, unknown_name
-from pliant.robot import checks
-from pliant.robot.flexibility_checks import check_flexibilities, check_inertias, check_sides, with_followers_told
-from pliant.robot.joints import Continuous, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
-from pliant.robot.model import Body, Flexibility, Frame, Joint, Limits
-from pliant.robot.named import Named
+import numpy as np
+
+from pliant.checks import (
+    as_scalar,
+    check_at_least,
+    check_finite,
+    check_name,
+    is_sequence,
+    one_for_each,
+    per_entry,
+)  # fmt: skip
+from pliant.errors import Call, RobotError, unknown_name
+from pliant.robot.joints import Continuous, Free, JointKind, Prismatic, Revolute, Spherical
+from pliant.robot.model import Body, Finding, Flexibility, Frame, Joint, Limits, Named, Report
+from pliant.robot.part_checks import check_joint, full_limits, impossible_inertia, normalised_axis
+from pliant.robot.placement import vector
 from pliant.robot.springs import has_spring
 from pliant.robot.tree import depth_first
 from pliant.scalar import is_constant
@@ -29,8 +40,8 @@ if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
 __all__ = [
-    "Spring", "at_fixed_joint", "at_joint", "check_flexibilities", "inserted", "is_fixed", "motor_joint", "play_joint",
-    "spring_kind", "with_parts",
+    "Spring", "at_fixed_joint", "at_joint", "check_flexibilities", "check_free_name", "check_sides", "spring_kind",
+    "with_backlash", "with_parts",
 ]  # fmt: skip
 
 Scalar = Any
@@ -38,7 +49,11 @@ Scalar = Any
 
 @dataclass(frozen=True)
 class Spring:
-    """What a user says of a flexibility: one number, or one for each axis; see `Joint`."""
+    """The values that a user gives of a flexibility: one number, or one for each axis; see `Joint`.
+
+    Attributes:
+        where: joint or frame that it is at, for errors.
+    """
 
     stiffness: Any
     damping: Any = 0
@@ -47,64 +62,70 @@ class Spring:
     law: Any = None
     backlash: Scalar = 0
     kind: str | None = None
-    axis: Sequence[Scalar] | None = field(default=None)
+    axis: Sequence[Scalar] | None = None
+    where: str = ""
+
+    def call(self, **options: Any) -> Call:
+        """The call that gives the flexibility other values."""
+        return Call("with_flexibility", self.where, options)
 
     def joint(self, subject: str, name: str, kind: JointKind, parent: str, placement: Transform) -> Joint:
         """The joint that has the spring."""
         nv = kind.nv
+        values: dict[str, Any] = {
+            what: per_entry(what, getattr(self, what), nv, subject=subject, least=0)
+            for what in ("stiffness", "damping", "hardening")
+        }
+        (backlash,) = per_entry("backlash", self.backlash, 1, subject=subject, least=0)
+        for what, numbers in (*values.items(), ("backlash", (backlash,))):
+            check_finite(what, *numbers, subject=subject)
+        law = tuple(one_for_each(f"law of {subject}", self.law, nv))
+        none = (0,) * nv
+        limits = full_limits(subject, None, kind)
         made = Joint(
-            name,
-            kind,
-            parent,
-            name,
-            placement,
-            checks.full_limits(subject, None, kind),
-            checks.per_entry(subject, "damping", self.damping, nv, least=0),
-            (0,) * nv,
-            (0,) * nv,
-            stiffness=checks.per_entry(subject, "stiffness", self.stiffness, nv, least=0),
-            hardening=checks.per_entry(subject, "hardening", self.hardening, nv, least=0),
-            law=tuple(checks.one_for_each(f"law of {subject}", self.law, nv)),
-            backlash=checks.per_entry(subject, "backlash", self.backlash, 1, least=0)[0],
-        )
-        for what in ("stiffness", "damping", "hardening"):
-            checks.check_finite(f"{what} of {subject}", *getattr(made, what))
-        checks.check_finite(f"backlash of {subject}", made.backlash)
+            name, kind, parent, name, placement, limits, friction=none, armature=none, law=law, backlash=backlash,
+            **values,
+        )  # fmt: skip
         if not has_spring(made):
-            raise RobotError(f"{subject} has no spring: stiffness is zero; give it some, as in stiffness=1e4")
-        checks.check_joint(made)
+            raise RobotError(
+                f"{subject} has no spring: stiffness is zero",
+                subject=subject,
+                field="stiffness",
+                cure="give it some, as in {call}",
+                call=self.call(stiffness=10000),
+            )
+        check_joint(made)
         return made
 
     @property
     def has_no_inertia(self) -> bool:
-        """Whether nothing was said of a body between spring and rotor."""
-        given = checks.as_scalar(self.inertia)
-        return is_constant(given) and given == 0
+        """Whether no inertia was given for a body between spring and rotor."""
+        return _is_zero(as_scalar(self.inertia))
 
     def body_inertia(self, subject: str, kind: JointKind) -> Inertia:
         """If, of the body between the spring and the motor's joint."""
         given = self.inertia
-        values = list(map(checks.as_scalar, given if checks.is_sequence(given) else [given]))
-        checks.check_finite(f"inertia of {subject}", *values)
-        bad = [x for x in values if is_constant(x) and x < 0]
-        if bad:
-            raise RobotError(f"inertia of {subject} is {bad[0]:g}; it must be at least 0")
-        if all(is_constant(x) and x == 0 for x in values):
+        values = list(map(as_scalar, given if is_sequence(given) else [given]))
+        for x in values:
+            check_at_least("inertia", x, 0, subject=subject, error=RobotError)
+        if _is_zero(*values):
             return Inertia.zero()
         if isinstance(kind, Prismatic):
-            wanted, mass, moments = 1, values[0], [0, 0, 0]
+            count, mass, moments = 1, values[0], [0, 0, 0]
         elif isinstance(kind, Free):
-            wanted, mass, moments = 4, values[0], values[1:]
+            count, mass, moments = 4, values[0], values[1:]
         else:
-            wanted, mass, moments = len(values), 0, values * 3 if len(values) == 1 else values
-        if len(values) != wanted or len(moments) != 3:
+            count, mass, moments = len(values), 0, values * 3 if len(values) == 1 else values
+        if len(values) != count or len(moments) != 3:
             form = {"prismatic": "a mass", "free": "a mass and three moments"}.get(kind.name, "one moment, or three")
-            raise RobotError(f"inertia of {subject} has {len(values)} entries; it takes {form}")
+            problem = f"inertia of {subject} has {len(values)} entries"
+            raise RobotError(problem, subject=subject, field="inertia", cure=f"it takes {form}")
         x, y, z = moments
         tensor = Symmetric3(x, 0, 0, y, 0, z)
-        fault = checks.impossible_inertia(tensor)
+        fault = impossible_inertia(tensor)
         if fault:
-            raise RobotError(f"inertia of {subject}: {fault}; none may be above the sum of the other two")
+            cure = "none may be above the sum of the other two"
+            raise RobotError(f"inertia of {subject}: {fault}", subject=subject, field="inertia", cure=cure)
         return Inertia(mass, Vector.zero(), tensor)
 
 
@@ -114,23 +135,24 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
     Args:
         joint: the motor's joint, whose axis one stiffness is about; None within a link.
     """
+
+    def fault(problem: str, field: str, cure: str, call: Call | None = None) -> RobotError:
+        return RobotError(problem, subject=subject, field=field, cure=cure, call=call)
+
     given = spring.stiffness
-    count = len(given) if checks.is_sequence(given) else 1
+    count = len(given) if is_sequence(given) else 1
     if count not in (1, 3, 6):
-        raise RobotError(
-            f"stiffness of {subject} has {count} entries; give one (about an axis), three (turns about x, y, z) or "
-            "six (slides along and turns about x, y, z)"
-        )
-    checks.per_entry(subject, "stiffness", given, count, least=0)
+        cure = "give one (about an axis), three (turns about x, y, z) or six (slides along and turns about x, y, z)"
+        raise fault(f"stiffness of {subject} has {count} entries", "stiffness", cure)
+    per_entry("stiffness", given, count, subject=subject, least=0)
     unused = [n for n, x in (("kind", spring.kind), ("axis", spring.axis)) if x is not None]
     if count > 1 and unused:
-        raise RobotError(f"{subject} has {count} stiffnesses, about all axes; {unused[0]} is for one")
+        raise fault(f"{subject} has {count} stiffnesses, about all axes", unused[0], f"{unused[0]} is for one")
     if count == 3:
         if joint is not None and isinstance(joint.kind, Prismatic):
-            raise RobotError(
-                f"{subject} has three stiffnesses, of turns, but the joint is prismatic; give one, along its axis, or "
-                "six: slides along and turns about x, y, z"
-            )
+            problem = f"{subject} has three stiffnesses, of turns, but the joint is prismatic"
+            cure = "give one, along its axis, or six: slides along and turns about x, y, z"
+            raise fault(problem, "stiffness", cure)
         return Spherical()
     if count == 6:
         return Free()
@@ -139,34 +161,42 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
         raise RobotError(unknown_name("kind", spring.kind, kinds, subject))
     axis = spring.axis if spring.axis is not None else getattr(joint.kind, "axis", None) if joint else None
     if axis is None:
-        raise RobotError(f"{subject} has one stiffness and no axis; give axis=(x, y, z), or three stiffnesses")
+        cure = "give it one, as in {call}, or three stiffnesses"
+        raise fault(f"{subject} has one stiffness and no axis", "axis", cure, spring.call(axis=(0, 1, 0)))
     own = "prismatic" if joint is not None and isinstance(joint.kind, Prismatic) else "revolute"
-    direction = tuple(checks.vector(subject, "axis", axis))
-    kind, _ = checks.normalised_axis(subject, kinds[spring.kind or own](direction))
+    direction = tuple(vector("axis", axis, subject=subject))
+    kind, _ = normalised_axis(subject, kinds[spring.kind or own](direction))
     return kind
+
+
+# ---- copies of a robot
 
 
 def at_joint(robot: "Robot", name: str, spring: Spring, own_name: str) -> "Robot":
     """A copy with a spring before the joint of a motor."""
     subject = f"the flexibility at joint {name!r}"
-    joint = motor_joint(robot, name, "flexibility", "give it a spring: robot.with_joint({!r}, stiffness={})")
+    joint = _motor_joint(robot, name, "flexibility")
     kind = spring_kind(subject, spring, joint)
     before = spring.joint(subject, own_name, kind, joint.parent, joint.placement)
-    stops = [f.name for f in robot.flexibilities.values() if f.joint == name and not has_spring(robot.joints[f.name])]
-    if stops:
+    springless = [j.name for j in _before_motor(robot, name) if not has_spring(j)]
+    if springless:
         raise RobotError(
-            f"joint {name!r} has backlash between stops already, {stops[0]!r}; give the flexibility its play, "
-            "with_flexibility(..., backlash=width), in place of with_backlash"
+            f"joint {name!r} has backlash between joint limits already, {springless[0]!r}",
+            subject=subject,
+            field="backlash",
+            cure="give the flexibility its backlash, {call}, in place of with_backlash",
+            call=spring.call(backlash="..."),
         )
-    return inserted(robot, before, spring.body_inertia(subject, kind), name)
+    return _inserted(robot, before, spring.body_inertia(subject, kind), name)
 
 
 def at_fixed_joint(robot: "Robot", name: str, spring: Spring) -> "Robot":
-    """A copy in which a fixed joint gives way: the bodies on its two sides keep their inertias."""
+    """A copy in which a fixed joint is flexible: the bodies on its two sides keep their inertias."""
     subject = f"the flexibility at the fixed joint {name!r}"
     fixed = robot.joints[name]
     if not spring.has_no_inertia:
-        raise RobotError(f"{subject} has an inertia; there is no body between the two that are joined; leave it out")
+        problem = f"{subject} has an inertia, but there is no body between the two that are joined"
+        raise RobotError(problem, subject=subject, field="inertia", cure="leave it out")
     kind = spring_kind(subject, spring, None)
     joint = replace(spring.joint(subject, name, kind, fixed.parent, fixed.placement), child=fixed.child)
     kept = [joint if j.name == name else j for j in robot.joints.values()]
@@ -175,21 +205,47 @@ def at_fixed_joint(robot: "Robot", name: str, spring: Spring) -> "Robot":
     return replace(made, flexibilities=robot.flexibilities.extended(Flexibility(name)))
 
 
-def inserted(robot: "Robot", before: Joint, inertia: Inertia, name: str) -> "Robot":
-    """A copy with one more joint and its body before the joint of that name."""
-    joint = robot.joints[name]
-    taken = before.name in robot.joints or before.name in robot.bodies or before.name in robot.frames
-    if taken:
-        raise RobotError(f"there is a joint, body or frame named {before.name!r} already; give another name=")
-    joints = []
-    for j in robot.joints.values():
-        joints += [before, replace(j, parent=before.child, placement=Transform.identity())] if j is joint else [j]
-    bodies = [*robot.bodies.values(), Body(before.child, inertia)]
-    frames = [*robot.frames.values(), Frame(before.child, before.child, Transform.identity())]
-    made = with_parts(robot, bodies, joints, frames)
-    made = replace(made, flexibilities=robot.flexibilities.extended(Flexibility(before.name, name)))
-    check_inertias(made, name)
-    return with_followers_told(made, before.name, name)
+def with_backlash(
+    robot: "Robot", joint: str, width: Scalar, restitution: Scalar, inertia: Scalar, name: str | None
+) -> "Robot":
+    """`Robot.with_backlash`."""
+    check_name("joint", joint, subject="a backlash")
+    subject = f"the backlash at joint {joint!r}"
+    if name is not None:
+        check_name("name", name, subject=subject)
+    _motor_joint(robot, joint, "backlash")
+    check_finite("width", width, subject=subject)
+    (width,) = per_entry("width", width, 1, subject=subject, least=0)
+    restitution, inertia = as_scalar(restitution), as_scalar(inertia)
+    springs = _before_motor(robot, joint)
+    elastic = [j.name for j in springs if has_spring(j)]
+    if elastic:
+        given = {"restitution": restitution, "inertia": inertia, "name": name or 0}
+        unused = [n for n, x in given.items() if not _is_zero(x)]
+        if unused:
+            problem = f"{subject} is in the spring {elastic[-1]!r}, which takes no {unused[0]}"
+            raise RobotError(problem, subject=subject, field=unused[0], cure="leave it out")
+        return robot.with_joint(elastic[-1], backlash=width)
+    if springs:
+        return robot.with_joint(springs[-1].name, limits=(-width / 2, width / 2), restitution=restitution)
+    own = robot.joints[joint]
+    own_name = name or f"{joint}_backlash"
+    # a joint between two limits, like the motor's own and before it
+    before = Joint(
+        own_name,
+        Revolute(own.kind.axis) if isinstance(own.kind, Continuous) else own.kind,
+        own.parent,
+        own_name,
+        own.placement,
+        Limits((-width / 2,), (width / 2,), (math.inf,), (math.inf,)),
+        damping=(0,),
+        friction=(0,),
+        armature=(0,),
+        restitution=restitution,
+    )
+    check_joint(before)
+    values = Spring(0, inertia=inertia).body_inertia(subject, before.kind)
+    return _inserted(robot, before, values, joint)
 
 
 def with_parts(robot: "Robot", bodies: Iterable[Body], joints: Sequence[Joint], frames: Iterable[Frame]) -> "Robot":
@@ -206,53 +262,169 @@ def with_parts(robot: "Robot", bodies: Iterable[Body], joints: Sequence[Joint], 
     )
 
 
-def motor_joint(robot: "Robot", name: str, what: str, cure: str) -> Joint:
-    """A joint that can have something between its motor and its link."""
+def _inserted(robot: "Robot", before: Joint, inertia: Inertia, name: str) -> "Robot":
+    """A copy with one more joint and its body before the joint of that name."""
     joint = robot.joints[name]
+    check_free_name(robot, before.name)
+    joints = []
+    for j in robot.joints.values():
+        joints += [before, replace(j, parent=before.child, placement=Transform.identity())] if j is joint else [j]
+    bodies = [*robot.bodies.values(), Body(before.child, inertia)]
+    frames = [*robot.frames.values(), Frame(before.child, before.child, Transform.identity())]
+    made = with_parts(robot, bodies, joints, frames)
+    made = replace(made, flexibilities=robot.flexibilities.extended(Flexibility(before.name, name)))
+    _check_inertias(made, name)
+    return _with_followers_reported(made, before.name, name)
+
+
+def _with_followers_reported(robot: "Robot", flexibility: str, name: str) -> "Robot":
+    """A copy whose report names the joints that mimic a flexible one: they follow the motor."""
+    followers = [j.name for j in robot.joints.values() if j.mimic is not None and _leads(robot, name, j)]
+    if not followers:
+        return robot
+    who = ", ".join(map(repr, followers)) + (" mimics" if len(followers) == 1 else " mimic")
+    message = f"{who} joint {name!r} on the motor's side and does not follow the deflection"
+    return replace(robot, report=Report([*robot.report, Finding("odd", f"flexibility {flexibility!r}", message)]))
+
+
+def _leads(robot: "Robot", name: str, joint: Joint) -> bool:
+    while joint.mimic is not None:
+        joint = robot.joints[joint.mimic.joint]
+        if joint.name == name:
+            return True
+    return False
+
+
+# ---- checks
+
+
+def check_free_name(robot: "Robot", name: str) -> None:
+    """Raise if a joint, body or frame has the name of a new flexibility."""
+    if name in robot.joints or name in robot.bodies or name in robot.frames:
+        problem = f"there is a joint, body or frame named {name!r} already"
+        raise RobotError(problem, subject=f"flexibility {name!r}", field="name", cure="give another name=")
+
+
+def check_flexibilities(robot: "Robot") -> None:
+    """Raise if a flexibility leaves M singular."""
+    for name in dict.fromkeys(f.joint for f in robot.flexibilities.values() if f.joint is not None):
+        _check_inertias(robot, name)
+
+
+def check_sides(robot: "Robot", subject: str, spring: Joint, beyond: str) -> None:
+    """Raise if a body on one side of a spring within a link, and all that it carries, has no inertia.
+
+    The side that the spring hangs on needs none if it does not move, or moves otherwise than the spring does.
+
+    Args:
+        beyond: how errors call the body that the spring carries.
+    """
+    if not _carries_inertia(robot, spring.child):
+        problem = f"{subject} moves no mass: {beyond} and all that it carries have none"
+        cure = "give it mass and inertia, or put the flexibility before a body that has some"
+        raise RobotError(problem, subject=subject, field="mass", cure=cure)
+    above = next((j for j in robot.joints.values() if j.child == spring.parent), None)
+    if above is None or _carries_inertia(robot, spring.parent, without=spring.name):
+        return
+    rotors = [m.armature for m in robot.motors.values() if m.joint == above.name]
+    if _is_zero(*above.armature, *rotors) and _is_dependent([(above, spring.placement.inverse()), (spring, None)]):
+        raise RobotError(
+            f"{subject} hangs on body {spring.parent!r}, which has no mass, and joint {above.name!r} moves that as "
+            "the spring does, so accelerations are not determined (M is singular)",
+            subject=subject,
+            field="mass",
+            cure="give the body mass and inertia, or the joint a rotor, {call}",
+            call=Call("with_joint", above.name, {"armature": 1e-4}),
+        )
+
+
+def _check_inertias(robot: "Robot", name: str) -> None:
+    """Raise if neither the rotor of a joint's motor nor the bodies before it have inertia: M would be singular."""
+    joint = robot.joints[name]
+    massless = [
+        j
+        for j in _before_motor(robot, name)
+        if not _has_inertia(robot.bodies[j.child].inertia) and _is_zero(*j.armature)
+    ]
+    rotors = [m.armature for m in robot.motors.values() if m.joint == name]
+    dofs = [*massless, *([joint] if _is_zero(*joint.armature, *rotors) else [])]
+    if massless and _is_dependent([(j, Transform.identity()) for j in dofs]):
+        other = f"the motor of {name!r} no rotor inertia" if joint in dofs else "neither have the bodies it carries"
+        raise RobotError(
+            f"{massless[-1].name!r} at joint {name!r} has no inertia of its own and {other}, so accelerations are not "
+            "determined (M is singular)",
+            subject=f"the flexibility at joint {name!r}",
+            field="inertia",
+            cure="give the motor a rotor, {call}, or the flexibility some inertia, inertia=1e-4",
+            call=Call("with_motor", name, {"rotor_inertia": "..."}),
+        )
+
+
+def _motor_joint(robot: "Robot", name: str, what: str) -> Joint:
+    """A joint that can have something between its motor and its link: a "flexibility" or a "backlash"."""
+    joint = robot.joints[name]
+    subject = f"the {what} at joint {name!r}"
     if joint.mimic is not None:
-        raise RobotError(f"joint {name!r} mimics {joint.mimic.joint!r}; put the {what} at that one")
+        problem, cure = f"joint {name!r} mimics {joint.mimic.joint!r}", f"put the {what} at that one"
+        raise RobotError(problem, subject=subject, field="joint", cure=cure)
+    stiffness: Any = "..."
     if joint.kind.nv != 1:
         # springs there pull to where the joint is at zero
-        has_cure = joint.kind.name in ("spherical", "free") and "stiffness" in cure
-        values = "(1e4, 1e4, 1e4)" if joint.kind.name == "spherical" else "(1e4, 1e4, 1e4, 100, 100, 100)"
+        stiffness = {"spherical": (10000,) * 3, "free": (10000, 10000, 10000, 100, 100, 100)}.get(joint.kind.name)
+    is_spring = what == "flexibility"
+    instead = Call("with_joint", name, {"stiffness": stiffness} if is_spring else {"limits": (-0.01, 0.01)})
+    own_way = "give it a spring: {call}" if is_spring else "limit its travel: {call}"
+    if joint.kind.nv != 1:
         motors = list(dict.fromkeys(m.joint for m in robot.motors.values()))
         shown = ", ".join(map(repr, motors[:6])) + (", ..." if len(motors) > 6 else "")
+        cure = f"put it at the joint of a motor: {shown}" if motors else "put it at the joint of a motor"
+        has_own_way = is_spring and stiffness is not None
         raise RobotError(
-            f"joint {name!r} is {joint.kind.name}, which no motor drives, so a {what} has nothing to be between; "
-            + (f"{cure.format(name, values)}, or " if has_cure else "")
-            + (f"put it at the joint of a motor: {shown}" if motors else "put it at the joint of a motor")
+            f"joint {name!r} is {joint.kind.name}, which no motor drives, so a {what} has nothing to be between",
+            subject=subject,
+            field="joint",
+            cure=f"{own_way}, or {cure}" if has_own_way else cure,
+            call=instead if has_own_way else None,
         )
     if not any(m.joint == name for m in robot.motors.values()):
+        motor = Call("with_motor", name, {"rotor_inertia": "..."})
         raise RobotError(
-            f"joint {name!r} has no motor, so a {what} has nothing to be between; give it one, "
-            f"robot.with_motor({name!r}, rotor_inertia=...), or {cure.format(name, '...')}"
+            f"joint {name!r} has no motor, so a {what} has nothing to be between",
+            subject=subject,
+            field="joint",
+            cure=f"give it one, {motor}, or {own_way}",
+            call=instead,
         )
     return joint
 
 
-def play_joint(robot: "Robot", name: str, width: Scalar, restitution: Scalar, own_name: str) -> Joint:
-    """A joint between stops, like the motor's own and before it."""
-    joint = robot.joints[name]
-    kind = Revolute(joint.kind.axis) if isinstance(joint.kind, Continuous) else joint.kind
-    return replace(
-        joint,
-        name=own_name,
-        child=own_name,
-        kind=kind,
-        limits=Limits((-width / 2,), (width / 2,), (math.inf,), (math.inf,)),
-        damping=(0,),
-        friction=(0,),
-        armature=(0,),
-        stiffness=(0,),
-        hardening=(0,),
-        law=(None,),
-        backlash=0,
-        rest=0,
-        restitution=restitution,
-        is_locked=False,
-    )
+def _before_motor(robot: "Robot", name: str) -> list[Joint]:
+    """The flexible joints between a motor's joint and the link that carries the motor."""
+    return [robot.joints[f.name] for f in robot.flexibilities.values() if f.joint == name]
 
 
-def is_fixed(joint: Joint) -> bool:
-    """Whether a joint does not move."""
-    return isinstance(joint.kind, Fixed)
+def _is_dependent(joints: Sequence[tuple[Joint, Transform | None]]) -> bool:
+    """Whether motions of joints, each seen through a constant pose, can cancel; symbols count as independent."""
+    columns = []
+    for joint, X in joints:
+        for S in joint.kind.columns:
+            moved = S if X is None else X.act(S)
+            if all(is_constant(e) for e in moved):
+                columns.append([float(e) for e in moved])
+    return bool(columns) and bool(np.linalg.matrix_rank(np.array(columns)) < len(columns))
+
+
+def _carries_inertia(robot: "Robot", body: str, without: str = "") -> bool:
+    found = [body]
+    for joint in robot.joints.values():
+        if joint.parent in found and joint.name != without:
+            found.append(joint.child)
+    return any(_has_inertia(robot.bodies[name].inertia) for name in found)
+
+
+def _has_inertia(inertia: Inertia) -> bool:
+    return not _is_zero(inertia.mass, *inertia.J)
+
+
+def _is_zero(*numbers: Scalar) -> bool:
+    return all(is_constant(x) and x == 0 for x in numbers)

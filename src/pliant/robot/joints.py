@@ -32,8 +32,7 @@ from pliant.robot.exponential import (
     turn_exponential,
     turn_logarithm,
 )  # fmt: skip
-from pliant.robot.sampling import uniform, uniform_quaternion
-from pliant.robot.structure import coordinate_axis, turn_of_axis
+from pliant.robot.placement import coordinate_axis, turn_of_axis
 from pliant.scalar import cos, is_constant, sin
 from pliant.spatial import (
     AxisRotation,
@@ -180,7 +179,7 @@ class _Turning(JointKind):
         return Transform(_turn(self.axis, q[0]), Vector.zero())
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return [uniform(rng, lower[0], upper[0], math.pi, size)]
+        return [_uniform(rng, lower[0], upper[0], math.pi, size)]
 
 
 @dataclass(frozen=True)
@@ -231,7 +230,7 @@ class Prismatic(JointKind):
         return Transform(MatrixRotation.identity(), _along(self.axis, q[0]))
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return [uniform(rng, lower[0], upper[0], 1, size)]
+        return [_uniform(rng, lower[0], upper[0], 1, size)]
 
 
 @dataclass(frozen=True)
@@ -258,7 +257,7 @@ class Spherical(JointKind):
         return [0, 0, 0, 1]
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return uniform_quaternion(rng, size)
+        return _uniform_quaternion(rng, size)
 
 
 @dataclass(frozen=True)
@@ -328,7 +327,7 @@ class Planar(JointKind):
         return [0, 0, 1, 0]
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        x, y = (uniform(rng, lower[k], upper[k], 1, size) for k in range(2))
+        x, y = (_uniform(rng, lower[k], upper[k], 1, size) for k in range(2))
         angle = rng.uniform(-math.pi, math.pi, size)
         return [x, y, cos(angle), sin(angle)]
 
@@ -363,8 +362,8 @@ class Free(JointKind):
         return [0, 0, 0, 0, 0, 0, 1]
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        position = [uniform(rng, lower[k], upper[k], 1, size) for k in range(3)]
-        return position + uniform_quaternion(rng, size)
+        position = [_uniform(rng, lower[k], upper[k], 1, size) for k in range(3)]
+        return position + _uniform_quaternion(rng, size)
 
 
 KINDS: dict[str, type[JointKind]] = {
@@ -394,3 +393,21 @@ def _normalised(unit: tuple[Scalar, ...]) -> list[Scalar]:
     """A vector of almost unit length brought closer to it, by one Newton step, as in Pinocchio."""
     scale = (3 - sum(e * e for e in unit)) / 2
     return [e * scale for e in unit]
+
+
+def _uniform(rng: np.random.Generator, lower: float, upper: float, reach: float, size: int | None) -> Scalar:
+    """Uniform within the limits; an open side lies ``reach`` from zero, or twice that from the other."""
+    # some files write 1e16 for "no limit"
+    low, high = sorted(x if abs(x) < 1e6 else math.copysign(math.inf, x) for x in (lower, upper))
+    if math.isinf(low) and math.isinf(high):
+        low, high = -reach, reach
+    elif math.isinf(low) or math.isinf(high):
+        low, high = (high - 2 * reach, high) if math.isinf(low) else (low, low + 2 * reach)
+    return rng.uniform(low, high, size)
+
+
+def _uniform_quaternion(rng: np.random.Generator, size: int | None) -> list[Scalar]:
+    """Unit quaternions, every turn as likely as any other."""
+    parts = [rng.standard_normal(size) for _ in range(4)]
+    length = np.sqrt(sum(p * p for p in parts))
+    return [p / length for p in parts]

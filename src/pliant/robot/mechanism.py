@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pliant.robot.checks import check_rotor
 from pliant.robot.joints import Fixed, JointKind, Scalars, Spin
 from pliant.robot.model import WORLD, Joint, Motor
-from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform, turn_of_axis
+from pliant.robot.part_checks import check_rotor
+from pliant.robot.placement import coordinate_axis, snapped_inertia, snapped_transform, turn_of_axis
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, MatrixRotation, Steps, Symmetric3, Transform, Vector
 

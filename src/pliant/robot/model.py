@@ -1,19 +1,23 @@
-"""The parts of a robot: bodies, joints, frames, motors. Frozen; numbers may be any scalar."""
+"""The parts of a robot: bodies, joints, frames, motors, their collections, and findings about them.
+
+All are frozen; numbers may be any scalar.
+"""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind
 from pliant.spatial import Inertia, Transform
 
 __all__ = [
-    "CONTROLS", "WORLD", "Body", "Closure", "Flexibility", "Frame", "FrameSpring", "Geometry", "Joint", "Law", "Limits",
-    "MeshSource", "Mimic", "Motor",
+    "CONTROLS", "WORLD", "Body", "Closure", "Finding", "Flexibility", "Frame", "FrameSpring", "Geometry", "Joint",
+    "Law", "Limits", "MeshSource", "Mimic", "Motor", "Named", "Report",
 ]  # fmt: skip
 
 Scalar = Any
@@ -254,3 +258,113 @@ class Flexibility:
 
     name: str
     joint: str | None = None
+
+
+# ---- collections
+
+
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+T = TypeVar("T", bound=_HasName)
+
+
+class Named(Mapping[str, T], Generic[T]):
+    """Things by name or by index, in order; an unknown name raises an error that lists near ones."""
+
+    __slots__ = ("_by_name", "_items", "kind", "owner")
+
+    def __init__(self, kind: str, items: Iterable[T], owner: str = ""):
+        """A collection of things of a ``kind`` ("joint"), in order, that belong to ``owner`` (for errors)."""
+        self.kind = kind
+        self.owner = owner
+        self._items = tuple(items)
+        self._by_name = {item.name: item for item in self._items}
+        if len(self._by_name) < len(self._items):
+            twice = next(i.name for i in self._items if self._by_name[i.name] is not i)
+            problem = f"two {kind}s are named {twice!r}"
+            raise RobotError(problem, subject=f"{kind} {twice!r}", field="name", cure="names must be unique")
+
+    def __getitem__(self, key: str | int) -> T:
+        if isinstance(key, str):
+            found = self._by_name.get(key)
+            if found is None:
+                raise RobotError(unknown_name(self.kind, key, self._by_name, self.owner))
+            return found
+        try:
+            return self._items[key]
+        except TypeError:
+            raise RobotError(unknown_name(self.kind, key, self._by_name, self.owner)) from None
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def index(self, name: str) -> int:
+        """The place of the thing of that name."""
+        return self._items.index(self[name])
+
+    def replaced(self, item: T) -> "Named[T]":
+        """A copy in which ``item`` takes the place of the one of its name."""
+        old = self[item.name]
+        return Named(self.kind, (item if i is old else i for i in self._items), self.owner)
+
+    def extended(self, *items: T) -> "Named[T]":
+        """A copy with ``items`` at the end."""
+        return Named(self.kind, (*self._items, *items), self.owner)
+
+    def __repr__(self) -> str:
+        plural = {"body": "bodies", "flexibility": "flexibilities"}.get(self.kind, f"{self.kind}s")
+        return f"{len(self)} {plural}: {', '.join(self._by_name)}"
+
+
+# ---- findings
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One remark on the robot or its file.
+
+    Attributes:
+        kind: what happened to it.
+        subject: the thing, e.g. "body 'foot'".
+        message: about it.
+        line: of the file it came from, if known.
+    """
+
+    kind: Literal["odd", "dropped", "guessed", "repaired"]
+    subject: str
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = f" (line {self.line})" if self.line is not None else ""
+        return f"{self.kind}: {self.subject}{where}: {self.message}"
+
+
+class Report:
+    """An immutable list of findings, printed one a line."""
+
+    __slots__ = ("findings",)
+
+    def __init__(self, findings: Iterable[Finding] = ()):
+        self.findings = tuple(findings)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __getitem__(self, k: int) -> Finding:
+        return self.findings[k]
+
+    def __repr__(self) -> str:
+        return "\n".join(str(f) for f in self.findings) or "nothing to report"

@@ -29,7 +29,7 @@ from pliant.robot import (
     Report,
     Robot,
 )  # fmt: skip
-from pliant.robot.checks import check_closure, check_joint, check_motor, check_spring
+from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.joints import KINDS
 from pliant.robot.model import WORLD
@@ -174,7 +174,7 @@ _parts: dict[str, tuple[str, Coder]] = {
     "flexibilities": ("flexibility", record(Flexibility, name=text, joint=optional(text))),
 }  # fmt: skip
 _pairs = many(many(text, count=2))
-_report = many(record(Finding, kind=choice("odd", "dropped", "guessed", "mended"), subject=text, message=text,
+_report = many(record(Finding, kind=choice("odd", "dropped", "guessed", "repaired"), subject=text, message=text,
                       line=optional(whole)))  # fmt: skip
 
 

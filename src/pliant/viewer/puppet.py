@@ -8,7 +8,7 @@ from pliant.render.drawing import Drawing
 from pliant.render.tree_shapes import homogeneous, inertia_box
 from pliant.render.triangles import Mesh, joined, moved, sphere
 from pliant.robot import Robot
-from pliant.robot.lumping import keepers
+from pliant.robot.tree import keepers
 
 __all__ = ["MARKS", "Puppet", "center_of_mass", "quaternions"]
 

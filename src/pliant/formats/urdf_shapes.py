@@ -3,8 +3,7 @@
 from pliant.errors import RobotError
 from pliant.files.packages import EscapingPathError, MissingFileError, Packages
 from pliant.files.xml import Element
-from pliant.formats.attributes import number, numbers, placement, required
-from pliant.formats.journal import Journal
+from pliant.formats.journal import Journal, number, numbers, origin, required
 from pliant.meshes.points import MeshFile
 from pliant.robot import Geometry
 from pliant.spatial import Transform, Vector, rotation_from_rpy
@@ -22,7 +21,7 @@ class Shapes:
     Args:
         root: the <robot> element, for the colours that it names.
         packages: where mesh files may be.
-        journal: what is odd or missing goes there.
+        journal: for findings.
     """
 
     def __init__(self, root: Element, packages: Packages, journal: Journal):
@@ -45,7 +44,7 @@ class Shapes:
             valid = ", ".join(("box", *SIZES, "mesh"))
             self.journal.refused(f"<{element.tag}>", f"it has no shape; known are {valid}", element.line)
             return None
-        position, rpy = placement(element, self.journal)
+        position, rpy = origin(element, self.journal)
         X_BG = Transform(rotation_from_rpy(*rpy), Vector(*position))
         name = element.attributes.get("name", "")
         color = self._color(element.first("material")) if element.tag == "visual" else None

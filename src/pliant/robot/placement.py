@@ -1,15 +1,33 @@
-"""Structural zeros and ones: constants that are exactly 0, 1 or -1 but for rounding become integers.
+"""Vectors, poses and axes with structural zeros and ones: constants that are 0, 1 or -1 but for rounding are integers.
 
 Integers 0 and 1 vanish from formulas and kernels, while cos(pi/2) = 6e-17 would survive everywhere.
 Only plain numbers are touched, and none by more than `ROUNDING`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from pliant.scalar import is_constant, sqrt
-from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Rotation, Symmetric3, Transform, Vector
+import numpy as np
 
-__all__ = ["ROUNDING", "coordinate_axis", "snapped", "snapped_inertia", "snapped_transform", "turn_of_axis"]
+from pliant.checks import check_finite, entries
+from pliant.errors import RobotError
+from pliant.scalar import is_constant, sqrt
+from pliant.spatial import (
+    AxisRotation,
+    Inertia,
+    Matrix3,
+    MatrixRotation,
+    Rotation,
+    Symmetric3,
+    Transform,
+    Vector,
+    rotation_from_rpy,
+)  # fmt: skip
+
+__all__ = [
+    "ROUNDING", "coordinate_axis", "placement", "snapped", "snapped_inertia", "snapped_transform", "turn_of_axis",
+    "vector",
+]  # fmt: skip
 
 Scalar = Any
 
@@ -21,6 +39,26 @@ def snapped(x: Scalar, rounding: float = ROUNDING) -> Scalar:
     if not is_constant(x):
         return x
     return next((n for n in (0, 1, -1) if abs(x - n) <= rounding), x)
+
+
+def vector(name: str, values: Sequence[Scalar] | np.ndarray, *, subject: str) -> Vector:
+    """Three finite numbers as a vector, exact zeros and ones as integers."""
+    found = entries(name, values, "three numbers", subject=subject)
+    if len(found) != 3:
+        problem = f"{name} of {subject} has {len(found)} entries"
+        raise RobotError(problem, subject=subject, field=name, cure="it takes three")
+    check_finite(name, *found, subject=subject)
+    return Vector(*(snapped(x, 0) for x in found))
+
+
+def placement(
+    position: Sequence[Scalar] | np.ndarray, rpy: Sequence[Scalar] | np.ndarray, *, subject: str
+) -> Transform:
+    """The pose at a position [m] with roll, pitch and yaw [rad]."""
+    p, angles = vector("position", position, subject=subject), vector("rpy", rpy, subject=subject)
+    if all(is_constant(a) and a == 0 for a in angles):
+        return Transform(MatrixRotation.identity(), p)
+    return Transform(rotation_from_rpy(*angles), p)
 
 
 def snapped_transform(X: Transform) -> Transform:

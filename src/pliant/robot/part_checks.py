@@ -1,4 +1,4 @@
-"""Checks of the numbers of a robot, and their cures. Only plain numbers are checked."""
+"""Checks of the parts of a robot: limits, motors, joints, closures, springs and inertias. Symbols pass."""
 
 import math
 from dataclasses import fields, replace
@@ -6,24 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import RobotError, unknown_name
+from pliant.checks import check, check_at_least, check_finite, check_one_of, is_sequence, per_entry
+from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
 from pliant.robot.joints import JointKind, Scalars
-from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor
-from pliant.robot.named import Named
+from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor, Named
+from pliant.robot.placement import snapped, vector
 from pliant.robot.springs import check_law, has_play, has_spring
-from pliant.robot.structure import snapped
-from pliant.robot.values import (
-    as_scalar,
-    check_finite,
-    check_name,
-    entries,
-    is_scalar,
-    is_sequence,
-    one_for_each,
-    per_entry,
-    placement,
-    vector,
-)  # fmt: skip
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Symmetric3
 
@@ -31,9 +19,8 @@ if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
 __all__ = [
-    "as_scalar", "check_closure", "check_finite", "check_joint", "check_limits", "check_motor", "check_motor_values",
-    "check_name", "check_rotor", "check_spring", "crossed_limits", "entries", "full_limits", "impossible_inertia",
-    "is_scalar", "is_sequence", "mended_inertia", "normalised_axis", "one_for_each", "per_entry", "placement", "vector",
+    "check_closure", "check_joint", "check_limits", "check_motor", "check_motor_values", "check_rotor", "check_spring",
+    "crossed_limits", "full_limits", "impossible_inertia", "normalised_axis", "repaired_inertia",
 ]  # fmt: skip
 
 Scalar = Any
@@ -45,76 +32,90 @@ TOLERANCE = 1e-6
 NOTHING = 1e-9
 
 
+# ---- limits
+
+
 def full_limits(subject: str, limits: Any, kind: JointKind) -> Limits:
     """`Limits` with a number for each entry, from `Limits`, a pair (lower, upper) or None."""
     if limits is None:
         limits = Limits()
     elif not isinstance(limits, Limits):
         if not is_sequence(limits) or len(limits) != 2:
-            raise RobotError(f"limits of {subject} are {limits!r}; give a pair (lower, upper), or Limits(...)")
+            raise RobotError(bad_value("limits", limits, "a pair (lower, upper), or Limits(...)", subject))
         limits = Limits(*limits)
     return Limits(
-        per_entry(subject, "lower limit", limits.lower, kind.nq),
-        per_entry(subject, "upper limit", limits.upper, kind.nq),
-        per_entry(subject, "velocity limit", limits.velocity, kind.nv),
-        per_entry(subject, "effort limit", limits.effort, kind.nv),
+        per_entry("lower limit", limits.lower, kind.nq, subject=subject),
+        per_entry("upper limit", limits.upper, kind.nq, subject=subject),
+        per_entry("velocity limit", limits.velocity, kind.nv, subject=subject),
+        per_entry("effort limit", limits.effort, kind.nv, subject=subject),
     )
 
 
-def crossed_limits(limits: Limits) -> str | None:
-    """What is wrong if a lower limit is above its upper one."""
+def crossed_limits(subject: str, limits: Limits) -> Fault | None:
+    """The fault of a lower limit that is above its upper one."""
     for low, high in zip(limits.lower, limits.upper, strict=True):
         if is_constant(low) and is_constant(high) and low > high:
-            return f"the lower limit {low} is above the upper one {high}"
+            return Fault(f"the lower limit {low} is above the upper one {high}", subject, "limits", "swap them")
     return None
 
 
 def check_limits(subject: str, limits: Limits) -> None:
     """Raise if a lower limit is above its upper one."""
-    fault = crossed_limits(limits)
+    fault = crossed_limits(subject, limits)
     if fault:
-        raise RobotError(f"{subject}: {fault}; swap them")
+        raise RobotError(fault).within(subject)
+
+
+# ---- motors
 
 
 def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     """Raise if the motor cannot drive its joint, or has an impossible value."""
     kind = joints[motor.joint].kind
-    if kind.nv != 1:
-        raise RobotError(f"motor {motor.name!r} cannot drive the {kind.name} joint {motor.joint!r}, of {kind.nv} dofs")
     subject = f"motor {motor.name!r}"
+
+    def fault(problem: str, field: str, cure: str, **example: Any) -> RobotError:
+        call = Call("with_motor", motor.joint, example) if example else None
+        return RobotError(problem, subject=subject, field=field, cure=cure, call=call)
+
+    if kind.nv != 1:
+        cure = "motors drive joints with one degree of freedom"
+        raise fault(f"{subject} cannot drive the {kind.name} joint {motor.joint!r}, of {kind.nv} dofs", "joint", cure)
     for what in ("gear", "rotor_inertia", "kp", "kd", "viscous_friction", "dry_friction"):
-        check_finite(f"{what} of {subject}", getattr(motor, what))
+        check_finite(what, getattr(motor, what), subject=subject)
     for what in (
         "rotor_inertia", "effort_limit", "velocity_limit", "kp", "kd", "viscous_friction", "dry_friction",
     ):  # fmt: skip
-        per_entry(subject, what, getattr(motor, what), 1, least=0)
+        per_entry(what, getattr(motor, what), 1, subject=subject, least=0)
     if _is_zero(motor.gear):
-        raise RobotError(f"gear of {subject} is 0, so its rotor turns without the joint; give its ratio, as in gear=9")
-    per_entry(subject, "no_load_speed", motor.no_load_speed, 1)
-    if is_constant(motor.no_load_speed) and not motor.no_load_speed > 0:
-        raise RobotError(f"no_load_speed of {subject} is {motor.no_load_speed}; it must be above zero")
+        problem = f"gear of {subject} is 0, so its rotor turns without the joint"
+        raise fault(problem, "gear", "give its ratio, as in {call}", gear=9)
+    per_entry("no_load_speed", motor.no_load_speed, 1, subject=subject)
+    is_possible = not is_constant(motor.no_load_speed) or motor.no_load_speed > 0
+    check("no_load_speed", motor.no_load_speed, "a number above 0", is_possible, subject=subject, error=RobotError)
     if motor.rotor_axis is not None:
-        _check_rotor_axis(subject, motor.rotor_axis)
+        _check_unit("rotor_axis", motor.rotor_axis, subject)
     if motor.gyroscopic and motor.rotor_axis is None and kind.name == "prismatic":
-        raise RobotError(f"{subject} is gyroscopic on a prismatic joint; give the rotor_axis about which it spins")
-    if motor.control not in CONTROLS:
-        raise RobotError(unknown_name("control", motor.control, CONTROLS, subject))
-    if motor.control == "position" and is_constant(motor.kp) and motor.kp == 0:
-        raise RobotError(f"{subject} has position control but kp = 0; give it a gain, as in kp=80, kd=2")
-    if motor.control == "velocity" and is_constant(motor.kd) and motor.kd == 0:
-        raise RobotError(f"{subject} has velocity control but kd = 0; give it a gain")
-    if motor.law is not None and not callable(motor.law):
-        raise RobotError(f"law of {subject} is {motor.law!r}; give a function (u, q, v, t) -> torque")
+        cure = "give the axis about which the rotor spins, {call}"
+        raise fault(f"{subject} is gyroscopic on a prismatic joint", "rotor_axis", cure, rotor_axis="...")
+    check_one_of("control", motor.control, CONTROLS, subject=subject, error=RobotError)
+    if motor.control == "position" and _is_zero(motor.kp):
+        raise fault(f"{subject} has position control but kp = 0", "kp", "give it gains, as in {call}", kp=80, kd=2)
+    if motor.control == "velocity" and _is_zero(motor.kd):
+        raise fault(f"{subject} has velocity control but kd = 0", "kd", "give it a gain, as in {call}", kd=2)
+    is_law = motor.law is None or callable(motor.law)
+    check("law", motor.law, "a function (u, q, v, t) -> torque", is_law, subject=subject, error=RobotError)
 
 
-def _check_rotor_axis(subject: str, axis: Scalars) -> None:
-    vector(subject, "rotor_axis", axis)
+def _check_unit(name: str, axis: Scalars, subject: str) -> None:
+    vector(name, axis, subject=subject)
     if all(is_constant(a) for a in axis) and abs(math.hypot(*axis) - 1) > TOLERANCE:
-        raise RobotError(f"rotor_axis of {subject} has length {math.hypot(*axis):.6g}; give a unit vector")
+        problem = f"{name} of {subject} has length {math.hypot(*axis):.6g}"
+        raise RobotError(problem, subject=subject, field=name, cure="give a unit vector")
 
 
 def check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> None:
-    """Raise if a rotor has more inertia than the link that it is part of: what is left would be negative.
+    """Raise if a rotor has more inertia than the link that it is part of: the rest would be negative.
 
     I - J a a^T has no negative eigenvalue if J a^T I^-1 a <= 1. Directions in which the link has no inertia, as rods
     and points have none, are left out: there it has been idealised.
@@ -135,42 +136,54 @@ def check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> Non
     if motor.rotor_inertia * inverse > 1 + NOTHING:
         raise RobotError(
             f"the rotor of gyroscopic motor {motor.name!r} has {motor.rotor_inertia:.4g} kg m^2, more than the link it "
-            f"is part of, body {body!r} and what is fixed to it: that has {1 / inverse:.4g} kg m^2 about the rotor's "
-            "axis, less other rotors; give the rotor_inertia before the gear, or the body more inertia"
+            f"is part of, body {body!r} and bodies fixed to it: that has {1 / inverse:.4g} kg m^2 about the rotor's "
+            "axis, less other rotors",
+            subject=f"motor {motor.name!r}",
+            field="rotor_inertia",
+            cure="give the rotor_inertia before the gear, or the body more inertia",
         )
 
 
 def check_motor_values(name: str, values: dict[str, Any]) -> None:
-    """Raise if a motor has no attribute of one of these names."""
+    """Raise unless all these names are attributes of a motor."""
     known = [f.name for f in fields(Motor) if f.name not in ("name", "joint")]
     for key in values:
         if key not in known:
             raise RobotError(unknown_name("attribute", key, known, f"motor {name!r}"))
 
 
+# ---- joints, closures, springs
+
+
 def check_joint(joint: Joint) -> None:
-    """Raise if what takes one degree of freedom is on a joint with more, or a value is impossible."""
+    """Raise if a value that needs one degree of freedom is on a joint with more, or a value is impossible."""
     subject, nv = f"joint {joint.name!r}", joint.kind.nv
+
+    def fault(problem: str, field: str, cure: str) -> RobotError:
+        return RobotError(f"{subject} {problem}", subject=subject, field=field, cure=cure)
+
     for what in ("stiffness", "hardening", "damping", "friction", "armature"):
-        per_entry(subject, what, getattr(joint, what), nv, least=0)
-        check_finite(f"{what} of {subject}", *getattr(joint, what))
+        per_entry(what, getattr(joint, what), nv, subject=subject, least=0)
+        check_finite(what, *getattr(joint, what), subject=subject)
     for what in ("rest", "restitution", "backlash"):
-        check_finite(f"{what} of {subject}", getattr(joint, what))
-        per_entry(subject, what, getattr(joint, what), 1, least=-math.inf if what == "rest" else 0)
+        check_finite(what, getattr(joint, what), subject=subject)
+        per_entry(what, getattr(joint, what), 1, subject=subject, least=-math.inf if what == "rest" else 0)
     for law in joint.law:
-        if law is not None and not callable(law):
-            raise RobotError(f"law of the spring of {subject} is {law!r}; give a function of the deflection")
         if law is not None:
+            takes = "a function of the deflection"
+            check("law", law, takes, callable(law), subject=f"the spring of {subject}", error=RobotError)
             check_law(subject, law)
-    if is_constant(joint.restitution) and joint.restitution > 1:
-        raise RobotError(f"restitution of {subject} is {joint.restitution}; it must be at most 1")
+    is_possible = not is_constant(joint.restitution) or joint.restitution <= 1
+    check("restitution", joint.restitution, "0 to 1", is_possible, subject=subject, error=RobotError)
     if has_spring(joint) and nv != 1 and joint.kind.name not in ("spherical", "free"):
-        raise RobotError(f"{subject} is {joint.kind.name}; springs are at joints with one dof, spherical and free ones")
+        cure = "springs are at joints with one degree of freedom, spherical and free ones"
+        raise fault(f"is {joint.kind.name}", "stiffness", cure)
     used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not _is_zero(getattr(joint, what))]
     if used and nv != 1:
-        raise RobotError(f"{subject} is {joint.kind.name}; {used[0]} takes a joint with one degree of freedom")
+        field = used[0].removeprefix("is_")
+        raise fault(f"is {joint.kind.name}", field, f"{field} takes a joint with one degree of freedom")
     if has_play(joint) and not has_spring(joint):
-        raise RobotError(f"{subject} has backlash but no spring; give it stiffness, or limits for play between stops")
+        raise fault("has backlash but no spring", "stiffness", "give it stiffness, or limits for free travel")
 
 
 def _is_zero(x: Scalar) -> bool:
@@ -185,9 +198,10 @@ def check_closure(closure: Closure, robot: "Robot") -> None:
         raise RobotError(unknown_name("kind of closure", closure.kind, kinds, subject))
     _check_ends(subject, closure.a, closure.b, robot)
     if closure.kind == "distance":
-        check_finite(f"length of {subject}", closure.length)
-        if is_constant(closure.length) and not closure.length > 0:
-            raise RobotError(f"length of {subject} is {closure.length} m; it must be above zero, or use kind 'point'")
+        check_finite("length", closure.length, subject=subject)
+        is_possible = not is_constant(closure.length) or closure.length > 0
+        takes = "a number above 0 [m]; for 0 use kind 'point'"
+        check("length", closure.length, takes, is_possible, subject=subject, error=RobotError)
 
 
 def check_spring(spring: FrameSpring, robot: "Robot") -> None:
@@ -195,14 +209,16 @@ def check_spring(spring: FrameSpring, robot: "Robot") -> None:
     subject = f"spring {spring.name!r}"
     _check_ends(subject, spring.a, spring.b, robot)
     for what in ("stiffness", "damping", "length"):
-        value = getattr(spring, what)
-        check_finite(f"{what} of {subject}", value)
-        per_entry(subject, what, value, 1, least=0)
+        check_at_least(what, getattr(spring, what), 0, subject=subject, error=RobotError)
 
 
 def _check_ends(subject: str, a: str, b: str, robot: "Robot") -> None:
     if robot.frame(a).body == robot.frame(b).body:
-        raise RobotError(f"both ends of {subject}, {a!r} and {b!r}, are on body {robot.frame(a).body!r}")
+        problem = f"both ends of {subject}, {a!r} and {b!r}, are on body {robot.frame(a).body!r}"
+        raise RobotError(problem, subject=subject, field="frames", cure="take frames on two bodies")
+
+
+# ---- axes and inertias
 
 
 def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | None]:
@@ -210,12 +226,12 @@ def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | Non
     axis: Scalars | None = getattr(kind, "axis", None)
     if axis is None:
         return kind, None
-    vector(subject, "axis", axis)
+    vector("axis", axis, subject=subject)
     if not all(is_constant(a) for a in axis):
         return kind, None
     length = math.hypot(*axis)
     if length == 0:
-        raise RobotError(f"{subject} has the axis (0, 0, 0); give it a direction")
+        raise RobotError(bad_value("axis", (0, 0, 0), "a direction", subject))
     unit = replace(kind, axis=tuple(snapped(a / length) for a in axis))  # type: ignore[type-var]
     return unit, f"axis of length {length:.6g} normalised" if abs(length - 1) > TOLERANCE else None
 
@@ -237,12 +253,12 @@ def impossible_inertia(tensor: Symmetric3) -> str | None:
     return f"principal moments of inertia ({shown}) kg m^2 {law}"
 
 
-def mended_inertia(tensor: Symmetric3) -> Symmetric3:
+def repaired_inertia(tensor: Symmetric3) -> Symmetric3:
     """The tensor of the nearest distribution of mass: negative second moments become zero."""
     second, axes = np.linalg.eigh(_second_moment(tensor))
     clipped = (axes * second.clip(0)) @ axes.T
-    mended = np.trace(clipped) * np.eye(3) - clipped
-    return Symmetric3(*(float(mended[r, c]) for r in range(3) for c in range(r, 3)))
+    repaired = np.trace(clipped) * np.eye(3) - clipped
+    return Symmetric3(*(float(repaired[r, c]) for r in range(3) for c in range(r, 3)))
 
 
 def _second_moment(tensor: Symmetric3) -> np.ndarray:
