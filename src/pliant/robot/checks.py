@@ -10,7 +10,7 @@ from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind, Scalars
 from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor
 from pliant.robot.named import Named
-from pliant.robot.springs import check_law, has_play, has_spring
+from pliant.robot.springs import check_law, has_backlash, has_spring
 from pliant.robot.structure import snapped
 from pliant.robot.values import (
     as_scalar,
@@ -169,7 +169,7 @@ def check_joint(joint: Joint) -> None:
     used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not _is_zero(getattr(joint, what))]
     if used and nv != 1:
         raise RobotError(f"{subject} is {joint.kind.name}; {used[0]} takes a joint with one degree of freedom")
-    if has_play(joint) and not has_spring(joint):
+    if has_backlash(joint) and not has_spring(joint):
         raise RobotError(f"{subject} has backlash but no spring; give it stiffness, or limits for play between stops")
 
 
