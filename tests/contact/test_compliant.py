@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.compiler import kernel_from_function
-from pliant.contact.compliant import CompliantContact
+from pliant.contact.models import CompliantContact
 from pliant.contact.laws import HuntCrossley, SpringDamper
 from pliant.errors import ContactError
 from pliant.scalar import maximum, select
@@ -89,15 +89,11 @@ def test_the_force_has_the_normal_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"law": 3}, "contact law"),
-        ({"sweeps": 0}, "sweeps is 0; it takes 1 or more"),
-        ({"tolerance": 0}, "tolerance is 0; it must be greater than 0"),
-        ({"tolerance": math.nan}, "tolerance is nan"),
-        ({"law": lambda depth, rate, slip: depth}, "must return"),
-    ],
+    "values",
+    [{"law": 3}, {"sweeps": 0}, {"tolerance": 0}, {"tolerance": math.nan}, {"law": lambda depth, rate, slip: depth}],
 )
-def test_settings_that_cannot_be(values: dict, message: str) -> None:
-    with pytest.raises(ContactError, match=message):
+def test_settings_that_cannot_be(values: dict) -> None:
+    with pytest.raises(ContactError) as error:
         CompliantContact(**values)
+    assert error.value.field == next(iter(values))
+    assert error.value.cure

@@ -110,7 +110,7 @@ def test_what_cannot_be_solved() -> None:
         pliant.constrained.gauss_acceleration(robot, q, zero, zero, contacts=(("c0", "xz"),), unilateral=True)
     with pytest.raises(ContactError, match="friction needs 'xyz'"):
         pliant.constrained.unilateral_impact(robot, q, zero, contacts=(("c0", "z"),), friction=0.5)
-    with pytest.raises(ContactError, match="facets is 2; it must be 3 or more"):
+    with pytest.raises(ContactError, match="facets of contacts is 2; it takes 3 or more"):
         pliant.constrained.unilateral_impact(robot, q, zero, contacts=CORNERS, friction=0.5, facets=2)
 
 

@@ -38,7 +38,7 @@ def test_what_is_seen_is_what_dynamics_says() -> None:
         R = pliant.frame_pose(HOPPER, q, "body")[:3, :3]
         np.testing.assert_allclose(list(MACHINE.foot(seen)), R.T @ (foot - hip), atol=1e-12)
         np.testing.assert_allclose(seen.tilt, [R[2, 1], -R[2, 0]], atol=1e-12)
-        state = pliant.dynamics.flexibility_state(HOPPER, q, v)
+        state = pliant.actuation.flexibility_state(HOPPER, q, v)
         assert seen.push == pytest.approx(float(state.spring_force[0]), abs=1e-9)
 
 

@@ -232,7 +232,7 @@ def test_66_energy_has_three_terms() -> None:
 def test_67_the_joint_of_a_motor_is_the_motor_s_side() -> None:
     robot = wheel(rotor_inertia=0.2).with_flexibility("hub", stiffness=30)
     assert robot.coordinate_names == ("hub_flexibility", "hub")
-    state = pliant.dynamics.flexibility_state(robot, np.array([0.1, 0.5]), np.zeros(2))
+    state = pliant.actuation.flexibility_state(robot, np.array([0.1, 0.5]), np.zeros(2))
     assert (state.motor_position[0], state.link_position[0], state.deflection[0]) == (0.5, 0.6, 0.1)
     assert state.spring_force == pytest.approx([-3.0])
     sim = pliant.Simulation(robot, dt=DT)

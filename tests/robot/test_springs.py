@@ -10,7 +10,13 @@ from scipy.integrate import quad
 
 from pliant.errors import PliantError, RobotError, TraceError
 from pliant.robot import Free, Helical, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical
-from pliant.robot.springs import deflection, deflection_rate, spring_energy, spring_force, spring_with_play
+from pliant.actuation.joint_springs import (
+    deflection,
+    deflection_rate,
+    spring_energy,
+    spring_force,
+    spring_with_backlash,
+)
 from pliant.scalar import Expr, Graph, exp, select, sin, sqrt
 from pliant.scalar.interp import interpret
 from random_robots import State, close, gradient, rate
@@ -171,7 +177,7 @@ def test_play_is_a_dead_zone_that_never_pulls_inward():
         np.testing.assert_allclose(spring_energy(joint, [q]), 25 * s**2 + 9 / 4 * s**4, atol=1e-15)
         for v in (-40, 0, 3):
             expected = -max(0, g + 2 * v) if x > 0.1 else -min(0, g + 2 * v) if x < -0.1 else 0
-            np.testing.assert_allclose(spring_with_play(joint, q, v)[0], expected, atol=1e-14)
+            np.testing.assert_allclose(spring_with_backlash(joint, q, v)[0], expected, atol=1e-14)
 
 
 # ---- scalars

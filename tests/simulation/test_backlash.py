@@ -88,7 +88,7 @@ def test_dead_time_in_reversing():
     np.testing.assert_allclose(log.q[after, 0], WIDTH / 2, atol=1e-8)
 
 
-def test_a_prismatic_joint_has_play_too():
+def test_a_prismatic_joint_has_backlash_too():
     robot = pliant.load("cart_pole")
     name = next(n for n, j in robot.joints.items() if j.kind.name == "prismatic")
     robot = robot.with_motor(name, rotor_inertia=0.5).with_backlash(name, 0.01)

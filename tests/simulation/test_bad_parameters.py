@@ -91,7 +91,9 @@ def test_values_on_the_border(path: str, value: object) -> None:
 @pytest.mark.parametrize("path, value", [("law.stiffness", -1), ("law.friction", -1), ("law.slip_speed", 0)])
 def test_impossible_values_of_a_law(path: str, value: float) -> None:
     sim = Simulation(BALL, ground=0, contact=pliant.CompliantContact(), varying=[path])
-    with pytest.raises(SimulationError, match=f"parameter '{path}' does not fit: SpringDamper: {path[4:]} is {value}"):
+    with pytest.raises(
+        SimulationError, match=f"parameter '{path}' does not fit: {path[4:]} of SpringDamper is {value}"
+    ):
         sim.parameters[path] = value
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Simulation
-from pliant.simulation.clock import clock_size, set_clock, steps_of, ticked, time_of
+from pliant.simulation.state import clock_size, set_clock, steps_of, ticked, time_of
 from simulated_robots import PENDULUM
 
 TURN = 2**20

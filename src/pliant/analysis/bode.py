@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuation.motors import motor_torque
 from pliant.analysis.linearisation import LinearModel, linear_model, output_names
 from pliant.errors import PliantError, unknown_name
 from pliant.plots.lines import unit_of
@@ -204,11 +205,7 @@ def _law(motor: Motor, u0: float, amplitude: float) -> Any:
 
     def law(w: Any, q: Any, v: Any, t: Any) -> Any:
         u = u0 + amplitude * sin(w * t)
-        if motor.law is not None:
-            return motor.law(u, q, v, t)
-        if motor.control == "position":
-            return motor.kp * (u - q) - motor.kd * v
-        return motor.kd * (u - v) if motor.control == "velocity" else u
+        return motor_torque(motor, u, q, v, t)
 
     return law
 

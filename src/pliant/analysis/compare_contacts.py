@@ -17,19 +17,18 @@ import numpy as np
 
 from pliant.analysis.contact_comparison import ContactComparison, ContactRow
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.contact.compliant import CompliantContact
 from pliant.contact.ground import flat
 from pliant.contact.laws import ContactLaw, HuntCrossley, SpringDamper
-from pliant.contact.rigid import RigidContact
+from pliant.checks import check, is_real
+from pliant.contact.models import CompliantContact, RigidContact
 from pliant.dynamics import frame_pose
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.events.simulation import EventSimulation
 from pliant.recording.event_log import HybridLog
 from pliant.robot import Robot
-from pliant.simulation.checks import check, is_real
 from pliant.simulation.controller import Controller
 from pliant.simulation.divergence import trouble_text
-from pliant.simulation.energies import energies
+from pliant.simulation.energy_and_power import energies
 from pliant.simulation.simulation import Simulation
 
 __all__ = ["ContactComparison", "ContactRow", "compare_contacts", "impact_damping"]

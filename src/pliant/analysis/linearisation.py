@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.dynamics.flexibility import FlexibilityState, flexibility_names, flexibility_state
+from pliant.actuation.flexibility import FlexibilityState, flexibility_names, flexibility_state
 from pliant.errors import PliantError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph

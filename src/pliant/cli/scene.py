@@ -183,7 +183,7 @@ def _leaves_base(q: Any, robot: "Robot") -> bool:
 
 
 def _forces(settings: Settings) -> list[Any]:
-    from pliant.actuation.forces import ExternalForce
+    from pliant.actuation import ExternalForce
 
     return [ExternalForce(p.body, force=p.force, start=p.start, end=p.end) for p in settings.push]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.constrained.constraint_rows import contact_bias, contact_jacobian
 from pliant.constrained.constraints import Constraint, Contacts, check_axes, constraints_of
-from pliant.contact.checks import check_at_least, check_friction
+from pliant.checks import check_at_least, check_friction
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.composite_inertia import mass_matrix
 from pliant.errors import ContactError
@@ -151,7 +151,7 @@ def _pyramids(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Edges of the cones of forces, a row each; and for each row of J whether its force is of any sign."""
     check_friction("contacts", friction)
-    check_at_least("contacts", "facets", facets, 3)
+    check_at_least("facets", facets, 3, subject="contacts")
     constraints = constraints_of(robot, contacts)
     m = sum(c.size for c in constraints)
     is_free, edges, start = np.ones(m, bool), [], 0

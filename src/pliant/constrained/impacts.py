@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pliant.constrained.constraints import Contacts
 from pliant.constrained.contact_space import ContactSpace
 from pliant.constrained.semidefinite import TOLERANCE
-from pliant.contact.checks import check_restitution
+from pliant.checks import check_restitution
 from pliant.dynamics.functions import robot_function
 from pliant.robot import Robot
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from pliant.contact.checks import check_tolerance
+from pliant.checks import check_share
 from pliant.scalar import maximum, select
 
 __all__ = ["TOLERANCE", "PlainFactor", "SemidefiniteFactor"]
@@ -95,7 +95,7 @@ class SemidefiniteFactor:
                 row that is zero but for rounding would else be as good as any.
             most: a rank that it cannot exceed.
         """
-        check_tolerance("contacts", tolerance)
+        check_share("tolerance", tolerance, "a share below 1", subject="contacts")
         self.size = len(G)
         self._tolerance = tolerance
         self._can_be_full = most is None or most >= self.size

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pliant.contact.checks import check_at_least, function_name
-from pliant.errors import ContactError, TraceError
+from pliant.checks import check_at_least, function_name
+from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import Expr, Graph, exp, is_constant, log, maximum, minimum, select, sqrt
 from pliant.scalar.ops import CONDITIONS
 
@@ -110,7 +110,7 @@ class HuntCrossley:
 
     def __post_init__(self):
         _check_parameters(self, "stiffness", "dissipation")
-        check_at_least(type(self).__name__, "exponent", self.exponent, 1)
+        check_at_least("exponent", self.exponent, 1, subject=type(self).__name__)
 
     def __call__(
         self, depth: Scalar, rate: Scalar, slip: tuple[Scalar, Scalar]
@@ -136,9 +136,9 @@ def _power(base: Scalar, exponent: Scalar) -> Scalar:
 def _check_parameters(law: Any, *names: str) -> None:
     owner = type(law).__name__
     for name in names:
-        check_at_least(owner, name, getattr(law, name), 0)
-    check_at_least(owner, "friction", law.friction, 0)
-    check_at_least(owner, "slip_speed", law.slip_speed, 0, strict=True)
+        check_at_least(name, getattr(law, name), 0, subject=owner)
+    check_at_least("friction", law.friction, 0, subject=owner)
+    check_at_least("slip_speed", law.slip_speed, 0, strict=True, subject=owner)
 
 
 def check_law(law: Any) -> Any:
@@ -148,10 +148,8 @@ def check_law(law: Any) -> Any:
     law that keeps symbols or scalars of a trace as its attributes cannot be tried, and passes.
     """
     if not callable(law):
-        raise ContactError(
-            f"a contact law is a function (depth, rate, (slip_x, slip_y)) -> (normal, (friction_x, friction_y)), "
-            f"not {law!r}"
-        )
+        form = "a function (depth, rate, (slip_x, slip_y)) -> (normal, (friction_x, friction_y))"
+        raise ContactError(bad_value("law", law, form))
     label = f"contact law {function_name(law)}"
     graph = Graph()
     depth, rate, slip_x, slip_y = (graph.input(name) for name in ("depth", "rate", "slip_x", "slip_y"))
@@ -161,20 +159,18 @@ def check_law(law: Any) -> Any:
     try:
         result = law(depth, rate, (slip_x, slip_y))
     except TraceError as error:
-        raise TraceError(f"{label}: {error}") from error
+        raise error.within(label) from error
     except (AttributeError, TypeError) as error:
-        raise TraceError(
-            f"{label}: {error}; it is called with traced scalars, law(depth, rate, (slip_x, slip_y)), and must use "
-            "their operators and Pliant's functions (pliant.math.exp, pliant.math.select), not those of math and numpy"
-        ) from error
+        cure = "it is called with traced scalars, law(depth, rate, (slip_x, slip_y)): use their operators and the "
+        cure += "functions of pliant.math (exp, select, ...), not those of math and numpy"
+        raise TraceError(f"{label}: {error}", subject=label, field="law", cure=cure) from error
     except Exception as error:
         error.add_note(f"while tracing {label}, called with depth, rate, (slip_x, slip_y)")
         raise
     forces = _forces(result)
     if forces is None or any(_is_no_number(f) for f in forces):
-        raise ContactError(
-            f"{label}: it returned {result!r}; it must return (normal, (friction_x, friction_y)), three scalars [N]"
-        )
+        cure = "it must return (normal, (friction_x, friction_y)), three scalars [N]"
+        raise ContactError(f"{label}: it returned {result!r}", subject=label, field="law", cure=cure)
     return law
 
 

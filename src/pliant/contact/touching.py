@@ -15,7 +15,7 @@ from pliant.contact.rows import support_of
 from pliant.robot import Mechanism, Robot
 from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.scalar import is_constant, maximum, minimum, select, sqrt
-from pliant.spatial import Transform, Vector
+from pliant.spatial import Motion, Transform, Vector
 
 __all__ = ["GroundGroup", "Group", "PairGroup", "Touch", "contact_groups"]
 
@@ -60,6 +60,23 @@ class Group(ABC):
     @abstractmethod
     def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
         """Where the contacts are."""
+
+    def velocity(self, touch: Touch, poses: Sequence[Transform], velocities: Sequence[Motion]) -> Vector:
+        """Velocity of a contact: of the point of link a as seen from link b, in the axes of the poses [m/s].
+
+        Args:
+            velocities: of the links, each in its own frame.
+        """
+        a, b = (_point_velocity(poses, velocities, i, touch.p) for i in (self.a, self.b))
+        return a - b
+
+
+def _point_velocity(poses: Sequence[Transform], velocities: Sequence[Motion], i: int, p: Vector) -> Vector:
+    """Velocity of the point of link i that is at p; the world's is zero."""
+    if i < 0:
+        return Vector.zero()
+    X, V = poses[i], velocities[i]
+    return X.R.rotate(V.linear) + X.R.rotate(V.angular).cross(p - X.p)
 
 
 @dataclass(frozen=True)

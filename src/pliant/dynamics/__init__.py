@@ -19,7 +19,6 @@ from pliant.dynamics.coriolis import coriolis_matrix
 from pliant.dynamics.derivatives import InverseDerivatives, inverse_dynamics_derivatives
 from pliant.dynamics.differentiation import jacobian
 from pliant.dynamics.energy import Energy, energy, kinetic_energy, potential_energy
-from pliant.dynamics.flexibility import FlexibilityState, flexibility_names, flexibility_state
 from pliant.dynamics.functions import RobotFunction, compile, robot_function
 from pliant.dynamics.inverse_mass import mass_matrix_inverse, mass_matrix_solution
 from pliant.dynamics.jacobians import frame_jacobian, frame_jacobian_rate
@@ -28,9 +27,9 @@ from pliant.dynamics.newton_euler import bias_forces, gravity_forces, inverse_dy
 from pliant.dynamics.projected_newton_euler import ProjectedEquations, projected_newton_euler
 
 __all__ = [
-    "Energy", "FlexibilityState", "InverseDerivatives", "ProjectedEquations", "RobotFunction", "bias_forces",
+    "Energy", "InverseDerivatives", "ProjectedEquations", "RobotFunction", "bias_forces",
     "center_of_mass", "center_of_mass_jacobian", "center_of_mass_velocity", "centroidal_matrix", "centroidal_momentum",
-    "centroidal_momentum_rate", "compile", "coriolis_matrix", "energy", "flexibility_names", "flexibility_state",
+    "centroidal_momentum_rate", "compile", "coriolis_matrix", "energy",
     "forward_dynamics", "frame_acceleration", "frame_jacobian", "frame_jacobian_rate", "frame_pose", "frame_velocity",
     "gravity_forces", "inverse_dynamics",
     "inverse_dynamics_derivatives", "jacobian", "kinetic_energy", "mass_matrix", "mass_matrix_inverse",

@@ -20,7 +20,7 @@ from pliant.spatial import Motion, Steps, Transform, Vector
 
 __all__ = [
     "REFERENCES", "check_choice", "frame_acceleration", "frame_pose", "frame_velocity", "link_poses", "link_velocities",
-    "path_poses", "path_to",
+    "path_poses", "path_to", "root_origin",
 ]  # fmt: skip
 
 Scalar = Any
@@ -122,6 +122,14 @@ def link_poses(mechanism: Mechanism, q: Sequence[Scalar], *, about_root: bool = 
         X = link.transform(q)
         poses.append(X.onto(poses[link.parent]) if link.parent >= 0 else _root_pose(X, about_root))
     return poses
+
+
+def root_origin(mechanism: Mechanism, q: Sequence[Scalar]) -> Vector:
+    """The origin of frame A of `link_poses` with ``about_root`` in the world: the root link's, if there is just one."""
+    if len(mechanism.roots) != 1:
+        return Vector.zero()
+    X = mechanism.links[mechanism.roots[0]].transform(q)
+    return (X.first @ X.then).p
 
 
 def link_velocities(mechanism: Mechanism, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Motion]:

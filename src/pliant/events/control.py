@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check, check_callable, is_real, row_numbers
 from pliant.errors import SimulationError
 from pliant.robot import Robot
-from pliant.simulation.checks import check, check_callable, is_real, row_numbers
 from pliant.simulation.controller import Controller, as_controller
 
 __all__ = ["Control"]

@@ -16,8 +16,7 @@ from pliant.progress import Progress
 from pliant.recording.event_log import Event, HybridLog
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain
-from pliant.simulation.energies import energies
-from pliant.simulation.powers import POWER_TERMS, motor_torques, powers
+from pliant.simulation.energy_and_power import POWER_TERMS, energies, motor_torques, powers
 from pliant.simulation.running import read_back
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ class Recorder:
     def _energy(self) -> Kernel:
         model, robot = self.sim.model, self.sim.robot
         shapes = {"q": (robot.nq,), "v": (robot.nv,)}
-        return kernel_from_function(lambda q, v: list(energies(model, q, v)), shapes, name="energy")
+        return kernel_from_function(lambda q, v: energies(model, q, v), shapes, name="energy")
 
     def _log(self, rows: list[tuple], events: list[Event]) -> HybridLog:
         sim, robot = self.sim, self.sim.robot

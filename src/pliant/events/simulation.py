@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuation.forces import ExternalForce
+from pliant.actuation.outside_forces import ExternalForce, as_forces
+from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.contact.default_contacts import with_contacts
 from pliant.contact.ground import as_ground
-from pliant.contact.rigid import RigidContact
+from pliant.contact.models import RigidContact
 from pliant.errors import SimulationError
 from pliant.events.control import Control
 from pliant.events.instant import Instant
@@ -23,9 +24,9 @@ from pliant.events.state_terms import TermsKernel
 from pliant.integrators.flow import Chart, NoStepError, Stepper, first_root, first_time
 from pliant.recording.event_log import Event, HybridLog
 from pliant.robot import Robot
-from pliant.simulation.checks import as_forces, check, check_callable, configurations, is_real, is_whole, velocities
 from pliant.simulation.controller import Controller
 from pliant.simulation.model import StepModel
+from pliant.simulation.state import configurations, velocities
 
 __all__ = ["EventSimulation"]
 

@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
+from pliant.contact.joint_rows import has_limits, is_limit
 from pliant.contact.rows import tangents_of
 from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.differentiation import tangent_directions
 from pliant.dynamics.inverse_mass import mass_matrix_inverse
-from pliant.dynamics.kinematics import link_poses, link_velocities
+from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
 from pliant.scalar.grad import adjoints, tangents
-from pliant.simulation.free_motion import root_origin
-from pliant.simulation.model import StepModel, has_stops
+from pliant.simulation.model import StepModel
 from pliant.simulation.smooth import smooth_forces
-from pliant.spatial import Transform, Vector
 
 __all__ = ["Constraint", "Terms", "TermsKernel", "constraints_of"]
 
@@ -95,10 +94,10 @@ def _stops(model: StepModel) -> list[tuple[str, str, int, int, float]]:
     robot, found = model.robot, []
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
-        if link.is_mimic or link.kind.nv != 1 or not model.has_limits or not has_stops(joint):
+        if link.is_mimic or link.kind.nv != 1 or not model.has_limits or not has_limits(joint):
             continue
         for side, limit in (("lower", joint.limits.lower[0]), ("upper", joint.limits.upper[0])):
-            if abs(limit) < 1e9:
+            if is_limit(limit):
                 found.append((joint.name, side, link.q.start, link.v.start, float(limit)))
     return found
 
@@ -178,20 +177,14 @@ def _rate(x: Scalar, moving: dict[Expr, Scalar]) -> Scalar:
 def _touches(model: StepModel, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[list, list, list, list]:
     """Gaps, slips along the tangents, places in the world, and axes of all contacts."""
     mechanism = model.robot.mechanism
-    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(model, q)
+    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
     velocities = link_velocities(mechanism, q, v)
-
-    def velocity(i: int, p: Vector) -> Vector:
-        if i < 0:
-            return Vector.zero()
-        X: Transform = poses[i]
-        return X.R.rotate(velocities[i].linear) + X.R.rotate(velocities[i].angular).cross(p - X.p)
 
     gaps, slips, places, axes = [], [], [], []
     for group in model.groups:
         for touch in group.touches(poses, origin, model.ground):
             first, second = tangents_of(touch.normal)
-            slip = velocity(group.a, touch.p) - velocity(group.b, touch.p)
+            slip = group.velocity(touch, poses, velocities)
             gaps.append(touch.gap)
             slips.append((first.dot(slip), second.dot(slip)))
             places += list(touch.p + origin)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
-from pliant.robot.springs import has_play, has_spring, law_text
+from pliant.robot.springs import has_backlash, has_spring, law_text
 from pliant.scalar import is_constant
 from pliant.spatial import Transform
 
@@ -86,7 +86,7 @@ def _flexibility(joint: Joint) -> str:
     if not has_spring(joint):
         return f"{joint.name} (play {_limits(joint)})"
     units = {"prismatic": "N/m", "free": "N/m, N m/rad"}.get(joint.kind.name, "N m/rad")
-    play = f", play {_number(joint.backlash)}" if has_play(joint) else ""
+    play = f", play {_number(joint.backlash)}" if has_backlash(joint) else ""
     return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{play})"
 
 

@@ -11,7 +11,7 @@ from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
 from pliant.robot.joints import JointKind, Scalars
 from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor, Named
 from pliant.robot.placement import snapped, vector
-from pliant.robot.springs import check_law, has_play, has_spring
+from pliant.robot.springs import check_law, has_backlash, has_spring
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Symmetric3
 
@@ -182,7 +182,7 @@ def check_joint(joint: Joint) -> None:
     if used and nv != 1:
         field = used[0].removeprefix("is_")
         raise fault(f"is {joint.kind.name}", field, f"{field} takes a joint with one degree of freedom")
-    if has_play(joint) and not has_spring(joint):
+    if has_backlash(joint) and not has_spring(joint):
         raise fault("has backlash but no spring", "stiffness", "give it stiffness, or limits for free travel")
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check, check_callable, is_whole, numbers
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Expr, is_constant
-from pliant.simulation.checks import check, check_callable, is_whole, numbers
 
 __all__ = ["Controller", "as_controller"]
 

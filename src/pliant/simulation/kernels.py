@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.dynamics.flexibility import FlexibilityState, flexibility_names, flexibility_state
-from pliant.simulation.clock import steps_of
+from pliant.actuation.flexibility import FlexibilityState, flexibility_names, flexibility_state
+from pliant.simulation.state import steps_of
 from pliant.simulation.compiling import compiling
-from pliant.simulation.energies import energies
+from pliant.simulation.energy_and_power import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.model import StepModel
 from pliant.simulation.plan import Plan
-from pliant.simulation.powers import POWER_TERMS, powers
 
 __all__ = ["Kernels"]
 
@@ -74,11 +73,10 @@ class Kernels:
     def energy(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, Any]:
         """Kinetic, potential and elastic energy [J] of states (..., size), by name; arguments as `_told`."""
         terms = self._told(self._energy, data, parameters)
-        names = ("kinetic", "potential", "elastic")
-        return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(names)}
+        return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(ENERGY_TERMS)}
 
     def power(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
-        """Power by term [W] of states (..., times, size), see `pliant.simulation.powers`; arguments as `_told`.
+        """Power by term [W] of states (..., times, size), see `powers`; arguments as `_told`.
 
         Where one state follows another by a step, it is the mean of that step; else that of the moment.
         """
@@ -140,7 +138,7 @@ class Kernels:
 
     @cached_property
     def _energy(self) -> Kernel:
-        return self._teller("energy", lambda model, q, v: list(energies(model, q, v)))
+        return self._teller("energy", energies)
 
     @cached_property
     def _flexibility(self) -> Kernel:

@@ -1,21 +1,19 @@
-"""All that one step of a simulation is about: robot, ground, contact, forces, and the numbers that vary."""
+"""The model of a step: robot, ground, contact, forces, and the numbers that vary."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from pliant.actuation.forces import ExternalForce
+from pliant.actuation.outside_forces import ExternalForce
 from pliant.actuation.motors import is_saturable
 from pliant.contact.closures import ClosureRows, closure_group
 from pliant.contact.ground import Ground
-from pliant.contact.joint_rows import JointRow
-from pliant.contact.rigid import RigidContact
+from pliant.contact.joint_rows import JointRow, has_limits
+from pliant.contact.models import RigidContact
 from pliant.contact.solver import is_elastic
 from pliant.contact.touching import Group, contact_groups
 from pliant.robot import Robot
-from pliant.robot.springs import has_play
+from pliant.robot.springs import has_backlash
 from pliant.scalar import is_constant
 
 __all__ = ["StepModel"]
@@ -78,14 +76,14 @@ class StepModel:
             joint = robot.joints[link.name]
             if link.is_mimic:
                 continue
-            if has_play(joint):
-                found.append(JointRow(link.dofs[0], joint.name, "play"))
+            if has_backlash(joint):
+                found.append(JointRow(link.dofs[0], joint.name, "backlash"))
             for k, d in enumerate(link.dofs):
                 if joint.is_locked:
                     found.append(JointRow(d, joint.name, "lock"))
                 elif not _is_zero(joint.friction[k]) or joint.name in dry:
                     found.append(JointRow(d, joint.name, "friction"))
-                if link.kind.nv == 1 and not joint.is_locked and self.has_limits and has_stops(joint):
+                if link.kind.nv == 1 and not joint.is_locked and self.has_limits and has_limits(joint):
                     found.append(JointRow(d, joint.name, "stop"))
         return sorted(found, key=lambda row: not row.is_steady)
 
@@ -124,14 +122,6 @@ class StepModel:
     def has_saturable_motors(self) -> bool:
         """Whether a motor's limit has to be watched through the step."""
         return any(is_saturable(m) for m in self.robot.motors.values())
-
-
-def has_stops(joint: Any) -> bool:
-    """Whether a joint has a limit on some side; some files write 1e16 for none."""
-    bounds: Sequence[Scalar] = (*joint.limits.lower, *joint.limits.upper)
-    return any(not is_constant(b) or abs(b) < 1e9 for b in bounds) and not any(
-        is_constant(b) and math.isnan(b) for b in bounds
-    )
 
 
 def _is_zero(x: Scalar) -> bool:

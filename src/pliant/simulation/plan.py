@@ -3,20 +3,20 @@
 from dataclasses import replace
 from typing import Any
 
-from pliant.actuation.motors import drives, is_saturable
+from pliant.actuation.joint_forces import joint_forces
 from pliant.compiler.program import Program
 from pliant.compiler.stages import Stages
-from pliant.dynamics.kinematics import link_poses
+from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.errors import SimulationError, unknown_name
 from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
 from pliant.robot.springs import is_nonlinear
-from pliant.scalar import equal, maximum, minimum, select
-from pliant.simulation.clock import clock_size, ticked, time_of
+from pliant.scalar import equal, maximum, select
+from pliant.simulation.state import clock_size, ticked, time_of
 from pliant.simulation.controller import Controller
 from pliant.simulation.divergence import STEPS_TROUBLE, trouble_of
-from pliant.simulation.free_motion import joint_forces, root_origin
+from pliant.simulation.energy_and_power import motor_torques
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth import contact_forces, smooth_acceleration, smooth_forces
@@ -204,7 +204,7 @@ class Plan:
             return smooth_forces(parameters.applied(p), t, q, v, u)
 
         def linear(q, v, u, p):
-            return joint_forces(parameters.applied(p), q, v, u, 0).linear()
+            return joint_forces(parameters.applied(p).robot, q, v, u, 0).linear()
 
         reads = ("u", "parameters")
         if self.integrator == "dormand-prince":
@@ -241,9 +241,10 @@ class Plan:
                 cause = select(equal(cause, 0), select(found[0][0] > 0, STEPS_TROUBLE, 0), cause)
             moves = equal(cause, 0)
             t = time_of(clock, m.dt)
-            torques = [_torque(d, v[d.dof]) for d in drives(m.robot, q, v, u, t)]
-            poses, origin = link_poses(m.robot.mechanism, q, about_root=True), root_origin(m, q)
-            touching, deepest = contact_forces(m, poses, origin, q, v), 0
+            torques = motor_torques(m.robot, q, v, u, t)
+            mechanism = m.robot.mechanism
+            poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+            touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v)), 0
             pushes = [x * m.dt for *_, f in touching for x in f]
             for *_, touch, _ in touching:
                 deepest = maximum(deepest, -touch.gap)
@@ -267,11 +268,6 @@ class Plan:
             ("q", "v", "q start", "v start", "u", "clock", "trouble", "parameters", *found),
             ("q", "v", "clock", "trouble", "torques", "impulses", "solver", "trials"),
         )
-
-
-def _torque(drive: Any, rate: Any) -> Any:
-    torque = drive.torque - drive.damping * drive.ratio * rate
-    return minimum(maximum(torque, drive.lower), drive.upper) if is_saturable(drive.motor) else torque
 
 
 def _renamed(statement: Any, names: dict[str, str]) -> Any:

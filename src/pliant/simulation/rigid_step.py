@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pliant.actuation.motors import Drive, drives, is_saturable
+from pliant.actuation.motors import Drive, drives
 from pliant.compiler.stages import Stages
+from pliant.contact.joint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Touch
 from pliant.robot import Link, Motor
 from pliant.robot.transport import carried_velocity, straight_motion
 from pliant.scalar import abs, equal, maximum, minimum, negation, select
-from pliant.simulation.clock import ticked, time_of
+from pliant.simulation.state import ticked, time_of
 from pliant.simulation.divergence import trouble_of
 from pliant.simulation.free_motion import free_motion
-from pliant.simulation.joint_bounds import beyond_stops, bounds_of, held_bounds, needs_row, violated_stop
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import SolverStages
@@ -82,13 +82,14 @@ class RigidStep(SolverStages):
 
         def stage(m: StepModel, q, v, u, clock, torques, stops, landings):
             given = drives(m.robot, q, v, u, time_of(clock, m.dt))
-            saturated = [_saturation(d, torque * _NEARLY) for d, torque in zip(given, torques, strict=True)]
+            saturated = [d.saturation(torque * _NEARLY) for d, torque in zip(given, torques, strict=True)]
             bounds = [
-                bounds_of(m, row, q, v, landings[k] if len(landings) else 0) for k, row in enumerate(m.joint_rows)
+                bounds_of(m.robot, row, q, v, landings[k] if len(landings) else 0, m.dt)
+                for k, row in enumerate(m.joint_rows)
             ]
             needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
             needed += [negation(equal(p, 0)) for p in stops]
-            needed += [abs(beyond_stops(m, row, q)) > _BEYOND for row in m.stop_rows]
+            needed += [abs(beyond_limits(m.robot, row, q)) > _BEYOND for row in m.stop_rows]
             held = [select(p > 0, 1, select(p < 0, -1, 0)) for p in stops]
             return bounds, saturated, held, [any_of(needed)]
 
@@ -151,7 +152,7 @@ class RigidStep(SolverStages):
             for row, b, side, p in zip(m.stop_rows, _of_stops(m, bounds), held, stops, strict=True):
                 # a stop that would pull lets go; one that is gone through takes hold
                 kept = select(side * p > 0, side, 0)
-                holding.append(select(equal(side, 0), violated_stop(b, v[row.dof], _THROUGH * scale[0]), kept))
+                holding.append(select(equal(side, 0), violated_limit(b, v[row.dof], _THROUGH * scale[0]), kept))
             wrong += [negation(equal(a, b)) for a, b in zip(holding, held, strict=True)]
             again = any_of(wrong)
             return v, [negation(again)], [select(again, 1, is_on[0])], now, holding
@@ -262,23 +263,15 @@ def _is_near(m: StepModel, group, touches: Sequence[Touch], v: Scalars) -> Scala
 
 def _drive_entries(m: StepModel, drive: Drive) -> Record:
     """A motor's line in the joint's velocity, as it acts and as it would without a limit."""
-    torque, stiffness, damping = drive.wanted
     return {
-        "torque": drive.torque,
-        "gain": drive.damping + m.dt * drive.stiffness,
-        "wanted": torque,
-        "wanted gain": damping + m.dt * stiffness,
+        "torque": drive.line.torque,
+        "gain": drive.line.gain(m.dt),
+        "wanted": drive.wanted.torque,
+        "wanted gain": drive.wanted.gain(m.dt),
         "lower": drive.lower,
         "upper": drive.upper,
-        "saturable": is_saturable(drive.motor),
+        "saturable": drive.is_limited,
     }
-
-
-def _saturation(drive: Drive, torque: Scalar) -> Scalar:
-    """1 or -1 if a torque is at the motor's upper or lower limit, else 0."""
-    if not is_saturable(drive.motor):
-        return 0
-    return select(torque > drive.upper, 1, select(torque < drive.lower, -1, 0))
 
 
 def _saturation_now(drive: Record, rate: Scalar) -> Scalar:

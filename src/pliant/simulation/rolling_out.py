@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.checks import check, is_whole, numbers
 from pliant.errors import SimulationError, unknown_name
-from pliant.simulation.checks import check, is_whole, numbers
 from pliant.simulation.rollout import Rollout
 from pliant.simulation.state import State
 

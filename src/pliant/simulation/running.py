@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.dynamics.flexibility import flexibility_names
+from pliant.actuation.flexibility import check_flexible, flexibility_names
+from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain
-from pliant.simulation.checks import check, check_callable, check_flexible, is_real, is_whole
 from pliant.simulation.rolling_out import channel_names, roll
 
 if TYPE_CHECKING:

@@ -5,7 +5,15 @@ from typing import Any
 
 from pliant.contact.closures import closure_rows, correct_closure, start_closure, sweep_closure
 from pliant.contact.group_rows import SLOP, Visit, group_rows
-from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
+from pliant.contact.joint_rows import (
+    JointRow,
+    beyond_limits,
+    held_bounds,
+    joint_row_vectors,
+    limit_corrections,
+    row_support,
+    sweep_joint,
+)  # fmt: skip
 from pliant.contact.rows import moved
 from pliant.contact.solver import (
     bounce_speed,
@@ -19,7 +27,6 @@ from pliant.contact.solver import (
 )  # fmt: skip
 from pliant.contact.sticking import MOST_STICKING, sticking_factor
 from pliant.scalar import abs, both, either, equal, is_constant, maximum, minimum, negation, select
-from pliant.simulation.joint_bounds import beyond_stops, held_bounds, stop_corrections
 from pliant.simulation.model import StepModel
 from pliant.simulation.step_stages import StepStages, any_of, parts_of, touches_of
 from pliant.spatial import Vector
@@ -296,14 +303,14 @@ class SolverStages(StepStages):
             # twice what is left alone: what has been taken back there does not come up again
             deep = [touch.gap < -2 * SLOP for k in groups for touch in touches_of(motion, k)]
             deep += [abs(row["open"]) * m.dt > _CLOSED for rows in loops for row in rows]
-            deep += [abs(beyond_stops(m, row, q)) > _CLOSED for row in m.stop_rows]
+            deep += [abs(beyond_limits(m.robot, row, q)) > _CLOSED for row in m.stop_rows]
             none = [0] * m.robot.nv
             return ([any_of(deep)], none, [0] * len(m.stop_rows), *([0] * len(m.groups[k].names) for k in groups))
 
         def stops(m: StepModel, vectors, q, v, shift, pushes):
             new = []
             for row, x, p in zip(m.stop_rows, vectors, pushes, strict=True):
-                bounds = stop_corrections(m, row, q, v[row.dof])
+                bounds = limit_corrections(m.robot, row, q, v[row.dof], m.correction, m.dt)
                 shift, p, _ = sweep_joint(row, row_support(m.robot.mechanism, row), x, bounds, shift, p, 0)
                 new.append(p)
             return shift, new

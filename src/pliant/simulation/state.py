@@ -1,16 +1,27 @@
 """The state of a simulation: all that the next step depends on, a row of numbers for each robot."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import check, finite_rows, is_whole
 from pliant.errors import SimulationError, unknown_name
-from pliant.simulation.checks import check, is_whole
-from pliant.simulation.clock import steps_of
+from pliant.robot import Planar, Robot
+from pliant.scalar import select
 
-__all__ = ["State", "StateLayout"]
+__all__ = [
+    "State", "StateLayout", "clock_size", "configurations", "set_clock", "steps_of", "ticked", "time_of", "velocities",
+]  # fmt: skip
+
+Scalar = Any
+
+# lengths of quaternions that are off by more than this are mistakes, not rounding
+_UNIT = 1e-3
+
+# lengths that are off by less stay as they are, so that a configuration read from a simulation can be put back
+_ROUNDING = {"float64": 1e-12, "float32": 1e-6}
 
 
 @dataclass(frozen=True)
@@ -123,3 +134,84 @@ class State:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"
         parts = ", ".join(f"{name} {size}" for name, size in self.layout.sizes.items() if size)
         return f"State of {robots}: {parts}"
+
+
+# ---- what users give
+
+
+def configurations(robot: Robot, q: Any, shape: tuple[int, ...], precision: str) -> np.ndarray:
+    """Configurations of the shape (..., nq): finite, with quaternions of unit length."""
+    return _unit(robot, finite_rows("q", q, shape, robot.coordinate_names), _ROUNDING[precision])
+
+
+def velocities(robot: Robot, v: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Velocities of the shape (..., nv), finite."""
+    return finite_rows("v", v, shape, robot.velocity_names)
+
+
+def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
+    """Directions of joints brought to unit length: quaternions, and the cosine and sine of planar joints."""
+    for link in robot.mechanism.links:
+        kind = link.kind
+        if kind.nq == kind.nv or link.is_mimic:
+            continue
+        at = slice(link.q.stop - (2 if isinstance(kind, Planar) else 4), link.q.stop)
+        what = "cosine and sine" if isinstance(kind, Planar) else "quaternion"
+        length = np.linalg.norm(q[..., at], axis=-1)
+        wrong = abs(length - 1) > _UNIT
+        if wrong.any():
+            where = np.argwhere(wrong)[0] if wrong.ndim else np.array([], int)
+            of_robot = f" of robot {where[0]}" if q.ndim > 1 else ""
+            raise SimulationError(
+                f"q: the {what} of joint {link.name!r}{of_robot} has the length {length[tuple(where)]:.6g}",
+                subject=f"joint {link.name!r}",
+                field="q",
+                cure="it takes unit length",
+            )
+        if (abs(length - 1) > rounding).any():
+            scale = np.where(abs(length - 1) > rounding, length, 1)
+            q = q.copy()
+            q[..., at] /= scale[..., None]
+    return q
+
+
+# ---- the clock: steps done, exact however long a simulation runs
+
+# float64 counts steps in one number; float32 counts to 2^24 only, so there the steps are s0 + 2^20 s1, s0 below 2^20
+_TURN = 2**20
+
+
+def clock_size(precision: str) -> int:
+    """How many numbers the clock has."""
+    return 2 if precision == "float32" else 1
+
+
+def time_of(clock: Sequence[Scalar], dt: Scalar) -> Scalar:
+    """The time [s]."""
+    return (clock[0] if len(clock) == 1 else clock[0] + _TURN * clock[1]) * dt
+
+
+def ticked(clock: Sequence[Scalar], steps: int, moves: Scalar) -> list[Scalar]:
+    """The clock so many steps later, for a robot that moves."""
+    if len(clock) == 1:
+        return [select(moves, clock[0] + steps, clock[0])]
+    # a control period may have more steps than a turn
+    turns, rest = divmod(steps, _TURN)
+    count = clock[0] + rest
+    is_round = count >= _TURN
+    later = [select(is_round, count - _TURN, count), clock[1] + turns + select(is_round, 1, 0)]
+    return [select(moves, a, b) for a, b in zip(later, clock, strict=True)]
+
+
+def steps_of(clock: np.ndarray) -> np.ndarray:
+    """Steps done, of clocks (..., size)."""
+    clock = clock.astype(float)
+    return clock[..., 0] if clock.shape[-1] == 1 else clock[..., 0] + _TURN * clock[..., 1]
+
+
+def set_clock(clock: np.ndarray, steps: int) -> None:
+    """Put clocks (..., size) to so many steps."""
+    if clock.shape[-1] == 1:
+        clock[...] = steps
+    else:
+        clock[..., 1], clock[..., 0] = divmod(steps, _TURN)

@@ -10,12 +10,12 @@ from typing import Any
 import sympy
 from sympy.core.symbol import Str
 
-from pliant.robot import Free, Joint, JointKind, Spherical
-from pliant.robot.exponential import turn_logarithm
-from pliant.robot.springs import deflection_rate
-from pliant.scalar import as_sympy, maximum, minimum, select
+from pliant.actuation.joint_springs import SpringFunctions, less_backlash, outward, spring_force
+from pliant.robot import Free, Joint, Limits, Spherical
+from pliant.scalar import as_sympy
+from pliant.spatial import Transform
 
-__all__ = ["play", "push", "spring_pulls", "turn_pull", "written_out"]
+__all__ = ["NAMED", "play", "push", "turn_pull", "written_out"]
 
 Scalar = Any
 
@@ -40,11 +40,11 @@ class _Named(sympy.Function):
 
 
 class play(_Named):  # noqa: N801 - as it is written in formulas
-    """play(x, w) = x - min(max(x, -w/2), w/2): a deflection less the play of width w in its middle."""
+    """play(x, w) = x - min(max(x, -w/2), w/2): a deflection less the backlash of width w in its middle."""
 
     @classmethod
     def definition(cls, x: Scalar, w: Scalar) -> Scalar:  # type: ignore[override]
-        return x - minimum(maximum(x, -w / 2), w / 2)
+        return less_backlash(x, w)
 
 
 class push(_Named):  # noqa: N801
@@ -52,23 +52,19 @@ class push(_Named):  # noqa: N801
 
     @classmethod
     def definition(cls, s: Scalar, p: Scalar) -> Scalar:  # type: ignore[override]
-        return select(s > 0, maximum(p, 0), select(s < 0, minimum(p, 0), 0))
+        return outward(s, p)
 
 
 class turn_pull(_Named):  # noqa: N801
-    """Entry ``axis`` of B(x)^T (k x + h x^3), which is minus the force of a spring that gives way in all directions.
+    """Entry ``axis`` of B(x)^T (k x + h x^3), which is minus the force of a spring that is compliant in all directions.
 
-    x is the deflection of a spherical or free joint and x' = B(x) v; see `pliant.robot.springs`.
+    x is the deflection of a spherical or free joint and x' = B(x) v; see `pliant.actuation.joint_springs`.
     """
 
     @classmethod
     def definition(cls, joint: Str, axis: Any, *numbers: Scalar) -> Scalar:  # type: ignore[override]
-        kind, q, k, h = _parts(numbers)
-        turn = list(turn_logarithm(tuple(q[-4:])))  # type: ignore[arg-type]
-        x = turn if kind.nv == 3 else [*q[:3], *turn]
-        column = deflection_rate(kind, q, x, [int(i == int(axis)) for i in range(kind.nv)])
-        pulls = [(a + b * e * e) * e for a, b, e in zip(k, h, x, strict=True)]
-        return sum((c * g for c, g in zip(column, pulls, strict=True)), sympy.Integer(0))
+        q, own = _parts(joint.name, numbers)
+        return sympy.sympify(-spring_force(own, q).f[int(axis)])
 
     @property
     def joint(self) -> str:
@@ -81,27 +77,37 @@ class turn_pull(_Named):  # noqa: N801
 
     @property
     def q(self) -> Sequence[Any]:
-        return _parts(self.args[2:])[1]
+        return _parts(self.joint, self.args[2:])[0]
 
     @property
     def stiffness(self) -> Sequence[Any]:
-        return _parts(self.args[2:])[2]
+        return _parts(self.joint, self.args[2:])[1].stiffness
 
     @property
     def hardening(self) -> Sequence[Any]:
-        return _parts(self.args[2:])[3]
+        return _parts(self.joint, self.args[2:])[1].hardening
 
 
-def _parts(numbers: Sequence[Scalar]) -> tuple[JointKind, Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
+def _parts(name: str, numbers: Sequence[Scalar]) -> tuple[Sequence[Scalar], Joint]:
+    """Coordinates and spring of a joint, from the numbers of `turn_pull`."""
     kind = Spherical() if len(numbers) == 4 + 2 * 3 else Free()
-    q, k = numbers[: kind.nq], numbers[kind.nq : kind.nq + kind.nv]
-    return kind, q, k, numbers[kind.nq + kind.nv :]
+    stiffness, hardening = numbers[kind.nq : kind.nq + kind.nv], numbers[kind.nq + kind.nv :]
+    none = (0,) * kind.nv
+    joint = Joint(
+        name, kind, "", "", Transform.identity(), Limits(), none, none, none,
+        stiffness=tuple(stiffness), hardening=tuple(hardening),
+    )  # fmt: skip
+    return numbers[: kind.nq], joint
 
 
-def spring_pulls(joint: Joint, q: Sequence[Any]) -> list[Any]:
+def _coupled(joint: Joint, q: Sequence[Any]) -> list[Any]:
     """`turn_pull` of every dof of a spherical or free joint whose spring has no law of its own."""
     numbers = [as_sympy(x) for x in (*q, *joint.stiffness, *joint.hardening)]
     return [turn_pull(Str(joint.name), sympy.Integer(axis), *numbers) for axis in range(joint.kind.nv)]
+
+
+NAMED = SpringFunctions(play, push, _coupled)
+"""The functions of springs, as formulas call them."""
 
 
 def written_out(formulas: Sequence[Any]) -> list[Any]:

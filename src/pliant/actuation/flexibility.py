@@ -1,15 +1,16 @@
-"""What sensors on both sides of a flexible joint tell: motor side, link side, and the spring between."""
+"""Flexible joints as sensors on both sides see them: motor side, link side, and the spring between."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from pliant.actuation.joint_springs import deflection, deflection_rate, passive_force
 from pliant.dynamics.functions import robot_function
+from pliant.errors import SimulationError
 from pliant.robot import Joint, Robot
 from pliant.robot.describe import entry_name
-from pliant.robot.springs import deflection, deflection_rate, has_play, has_spring, spring_force, spring_with_play
 from pliant.spatial import Vector
 
-__all__ = ["FlexibilityState", "flexibility_names", "flexibility_state"]
+__all__ = ["FlexibilityState", "check_flexible", "flexibility_names", "flexibility_state"]
 
 Scalar = Any
 
@@ -18,9 +19,9 @@ class FlexibilityState(NamedTuple):
     """Both sides of the motors' joints, and their springs.
 
     Attributes:
-        motor_position, motor_velocity: of each motor's joint before what gives way, nu [rad, m; per s].
+        motor_position, motor_velocity: of each motor's joint, before the compliance, nu [rad, m; per s].
         link_position, link_velocity: of the link that it drives, along the joint's own motion, nu.
-        deflection, deflection_rate: of every dof that gives way; see `flexibility_names`.
+        deflection, deflection_rate: of every compliant dof; see `flexibility_names`.
         spring_force: of spring and damper on the link, at those dofs [N m or N].
     """
 
@@ -37,6 +38,14 @@ def flexibility_names(robot: Robot) -> tuple[str, ...]:
     """What each entry of a deflection is: the spring joint's name, with a suffix if it has several axes."""
     joints = [robot.joints[f.name] for f in robot.flexibilities.values()]
     return tuple(entry_name(j.name, label) for j in joints for label in j.kind.v_labels)
+
+
+def check_flexible(robot: Robot) -> None:
+    """Raise if the robot has no flexible joint."""
+    if not robot.flexibilities:
+        subject = f"robot {robot.name!r}"
+        cure = "see robot.with_flexibility and robot.with_backlash"
+        raise SimulationError(f"{subject} has no flexibility", subject=subject, field="flexibility", cure=cure)
 
 
 @robot_function
@@ -59,7 +68,7 @@ def flexibility_state(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) ->
         own_rate = deflection_rate(joint.kind, own_q, own_x, own_v)
         x += own_x
         rate += own_rate
-        force += _force(joint, own_q, own_v)
+        force += passive_force(joint, own_q, own_v)
         if flexibility.joint is not None:
             driven = robot.joints[flexibility.joint]
             before = along.get(driven.name, (0, 0))
@@ -73,13 +82,6 @@ def flexibility_state(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) ->
     link_q = [p + more for p, (more, _) in zip(motor_q, further, strict=True)]
     link_v = [p + more for p, (_, more) in zip(motor_v, further, strict=True)]
     return FlexibilityState(motor_q, motor_v, link_q, link_v, x, rate, force)
-
-
-def _force(joint: Joint, q: list[Scalar], v: list[Scalar]) -> list[Scalar]:
-    if has_play(joint):
-        return [spring_with_play(joint, q[0], v[0])[0]]
-    pull = spring_force(joint, q).f if has_spring(joint) else [0] * joint.kind.nv
-    return [f - d * rate for f, d, rate in zip(pull, joint.damping, v, strict=True)]
 
 
 def _along(spring: Joint, joint: Joint, x: Sequence[Scalar]) -> Scalar:

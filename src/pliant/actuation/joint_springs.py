@@ -1,0 +1,193 @@
+"""Springs and dampers at joints and flexibilities: force, energy and power.
+
+With x the deflection from rest, the elastic energy is U(x) and its slope g(x) = dU/dx, dof by dof
+
+    g = k s + h s^3 + law(s),        s = x less the backlash: x - min(max(x, -b/2), b/2)
+
+For one dof x = q - rest. For a spherical joint x is the rotation vector log R, for a free one the place p in
+the joint's axes and log R. Their rates are not v but x' = B(x) v, so the force at the dofs is
+
+    f = -B(x)^T g(x)        (for turns -Jlog^T K log R)
+
+It does no work in a closed cycle, however large the deflection and however unequal the stiffnesses. B is smooth
+at zero and finite up to a full turn; at half a turn log R, and the force with it, changes sides. The power of the
+spring is f . v = -dU/dt; a damper adds -d v, with the power -d v^2.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.robot.exponential import pose_rate, turn_logarithm
+from pliant.robot.joints import Free, JointKind, Spherical
+from pliant.robot.model import Joint
+from pliant.robot.springs import has_backlash, has_spring, law_and_slope
+from pliant.scalar import abs, is_constant, maximum, minimum, select
+from pliant.spatial import Vector, rotation_from_quaternion
+
+__all__ = [
+    "PLAIN", "SpringForce", "SpringFunctions", "damper_force", "deflection", "deflection_rate", "less_backlash",
+    "outward", "passive_force", "spring_energy", "spring_force", "spring_pull", "spring_with_backlash",
+]  # fmt: skip
+
+Scalar = Any
+
+# of the quadrature that makes an energy of a law: exact for polynomials up to degree 31
+_NODES = 16
+
+
+def less_backlash(x: Scalar, width: Scalar) -> Scalar:
+    """s, a deflection less the backlash of a width in its middle."""
+    half = width / 2
+    return x - minimum(maximum(x, -half), half)
+
+
+def outward(s: Scalar, p: Scalar) -> Scalar:
+    """p where it has the sign of s, else 0: what only pushes outward does not pull inward."""
+    return select(s > 0, maximum(p, 0), select(s < 0, minimum(p, 0), 0))
+
+
+@dataclass(frozen=True)
+class SpringFunctions:
+    """The functions that the force of a spring is made of; formulas put functions with names in their place.
+
+    Attributes:
+        less_backlash, outward: as above.
+        coupled: (joint, q) -> B^T g of a joint with several dofs and no law of its own; None to write it out.
+    """
+
+    less_backlash: Callable[[Scalar, Scalar], Scalar] = less_backlash
+    outward: Callable[[Scalar, Scalar], Scalar] = outward
+    coupled: Callable[[Joint, Sequence[Scalar]], Sequence[Scalar]] | None = None
+
+
+PLAIN = SpringFunctions()
+
+
+@dataclass(frozen=True)
+class SpringForce:
+    """A spring's force at the dofs of its joint, and how it changes with their motion.
+
+    Attributes:
+        f: -B^T g, nv.
+        axes: for each axis its g' and its row b of B; g' is not negative: what a law softens is left out.
+    """
+
+    f: list[Scalar]
+    axes: list[tuple[Scalar, list[Scalar]]]
+
+    @property
+    def stiffness(self) -> list[list[Scalar]]:
+        """-df of a small motion, B^T g' B = sum of g' b^T b, nv x nv."""
+        n = range(len(self.f))
+        return [[sum((slope * b[r] * b[c] for slope, b in self.axes), 0) for c in n] for r in n]
+
+
+def deflection(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
+    """x, an entry a dof, of a joint at its own coordinates q [rad, m]."""
+    if joint.kind.nv == 1:
+        return [q[0] - joint.rest]
+    if isinstance(joint.kind, Spherical):
+        return list(turn_logarithm(tuple(q)))  # type: ignore[arg-type]
+    return [*q[:3], *turn_logarithm(tuple(q[3:]))]  # type: ignore[arg-type]
+
+
+def deflection_rate(kind: JointKind, q: Sequence[Scalar], x: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """x' = B(x) v."""
+    if kind.nv == 1:
+        return list(v)
+    if isinstance(kind, Free):
+        moved = rotation_from_quaternion(*q[3:]).rotate(Vector(*v[:3]))
+        return [*moved, *_turn_rate(Vector(*x[3:]), Vector(*v[3:]))]
+    return [*_turn_rate(Vector(*x), Vector(*v))]
+
+
+def _turn_rate(w: Vector, u: Vector) -> Vector:
+    return pose_rate(Vector.zero(), w, Vector.zero(), u)[1]
+
+
+# ---- force
+
+
+def spring_pull(joint: Joint, k: int, s: Scalar) -> tuple[Scalar, Scalar]:
+    """g(s) of dof k, THE law of a spring, and its derivative where that is not negative."""
+    stiffness, h, law = joint.stiffness[k], joint.hardening[k], joint.law[k]
+    g, slope = stiffness * s + h * s * s * s, stiffness + 3 * h * s * s
+    if law is not None:
+        more, rise = law_and_slope(law, s)
+        g, slope = g + more, maximum(slope + rise, 0)
+    return g, slope
+
+
+def spring_force(joint: Joint, q: Sequence[Scalar], functions: SpringFunctions = PLAIN) -> SpringForce:
+    """The force of the joint's spring at its own coordinates q, and its stiffness."""
+    nv = joint.kind.nv
+    if nv > 1 and functions.coupled is not None and all(law is None for law in joint.law):
+        return SpringForce([-g for g in functions.coupled(joint, q)], [])
+    x = deflection(joint, q)
+    pulls = [spring_pull(joint, k, s) for k, s in enumerate(_stretched(joint, x, functions))]
+    g, slopes = [g for g, _ in pulls], [slope for _, slope in pulls]
+    if nv == 1:
+        slope = select(abs(x[0]) > joint.backlash / 2, slopes[0], 0) if has_backlash(joint) else slopes[0]
+        return SpringForce([-g[0]], [(slope, [1])])
+    columns = [deflection_rate(joint.kind, q, x, [int(r == c) for c in range(nv)]) for r in range(nv)]
+    f = [-sum((a * b for a, b in zip(column, g, strict=True)), 0) for column in columns]
+    rows = [[column[a] for column in columns] for a in range(nv)]
+    return SpringForce(f, list(zip(slopes, rows, strict=True)))
+
+
+def _stretched(joint: Joint, x: Sequence[Scalar], functions: SpringFunctions = PLAIN) -> list[Scalar]:
+    """s, the deflections less the backlash."""
+    return [functions.less_backlash(e, joint.backlash) for e in x] if has_backlash(joint) else list(x)
+
+
+def spring_with_backlash(
+    joint: Joint, q: Scalar, v: Scalar, functions: SpringFunctions = PLAIN
+) -> tuple[Scalar, Scalar]:
+    """Force and stiffness of a spring and damper that touch beyond the backlash only, and never pull inward.
+
+    f = -max(0, g + d v) on the upper side, -min(0, g + d v) on the lower one.
+    """
+    spring = spring_force(joint, [q], functions)
+    slope, d = spring.axes[0][0], joint.damping[0]
+    if joint.law[0] is None and is_constant(d) and d == 0:
+        return spring.f[0], slope  # a spring alone has the sign of its deflection
+    s = _stretched(joint, deflection(joint, [q]), functions)[0]
+    return -functions.outward(s, d * v - spring.f[0]), slope
+
+
+def passive_force(
+    joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar], functions: SpringFunctions = PLAIN
+) -> list[Scalar]:
+    """The force of spring and damper at the joint's own coordinates and velocities, nv [N m or N]."""
+    if has_backlash(joint):
+        return [spring_with_backlash(joint, q[0], v[0], functions)[0]]
+    pull = spring_force(joint, q, functions).f if has_spring(joint) else [0] * joint.kind.nv
+    return [f - d * rate for f, d, rate in zip(pull, joint.damping, v, strict=True)]
+
+
+def damper_force(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+    """The part of it that is not the spring's, and takes energy: -d v, or what is left of it with backlash."""
+    if has_backlash(joint):
+        return [passive_force(joint, q, v)[0] - spring_force(joint, q).f[0]]
+    return [-d * rate for d, rate in zip(joint.damping, v, strict=True)]
+
+
+# ---- energy
+
+
+def spring_energy(joint: Joint, q: Sequence[Scalar]) -> Scalar:
+    """U(x) of the joint's spring at its own coordinates q [J]."""
+    total: Scalar = 0
+    s = _stretched(joint, deflection(joint, q))
+    for k, h, law, x in zip(joint.stiffness, joint.hardening, joint.law, s, strict=True):
+        square = x * x
+        total = total + (k + h * square / 2) * square / 2
+        if law is not None:
+            # the integral of the law from 0 to x
+            places, weights = np.polynomial.legendre.leggauss(_NODES)
+            for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
+                total = total + x * (weight / 2) * law_and_slope(law, x * ((1 + place) / 2))[0]
+    return total

@@ -1,0 +1,145 @@
+"""Forces on bodies from outside: pushes of the user, constant, as functions of time, or as impulses."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.checks import check_one_of
+from pliant.errors import PliantError, SimulationError, bad_value
+from pliant.robot import Robot
+from pliant.scalar import both, is_constant, select
+from pliant.spatial import Force, Motion, Transform, Vector
+
+__all__ = ["ExternalForce", "LinkForces", "as_forces", "outside_forces"]
+
+Scalar = Any
+Triple = Sequence[Scalar] | Callable[[Scalar], Sequence[Scalar]]
+
+
+@dataclass(frozen=True)
+class ExternalForce:
+    """A force and a moment on a body: constant, a function of time, or an impulse.
+
+        ExternalForce("base", force=(0, 0, 50), start=1, end=1.2)
+        ExternalForce("base", force=lambda t: (10 * pliant.math.sin(t), 0, 0))
+        ExternalForce("base", impulse=(5, 0, 0), start=2)        # within the step that begins at or before 2 s
+
+    Attributes:
+        body: a body, frame or joint; the force acts at the frame's origin.
+        force, torque: [N, N m], three numbers or a generic function of time; likewise ``impulse`` [N s], which
+            the step at ``start`` applies as a whole.
+        frame: the axes in which they are given, "world" or "body".
+        start, end: when it acts [s]; the end is not included.
+    """
+
+    body: str
+    force: Triple = (0, 0, 0)
+    torque: Triple = (0, 0, 0)
+    impulse: Sequence[Scalar] | None = None
+    frame: str = "world"
+    start: Scalar = -math.inf
+    end: Scalar = math.inf
+
+    def __post_init__(self) -> None:
+        check_one_of("frame", self.frame, ("world", "body"), subject=self._subject)
+        for what in ("force", "torque", "impulse"):
+            value = getattr(self, what)
+            if value is not None and not callable(value):
+                self._check(what, value)
+        for what in ("start", "end"):
+            value = getattr(self, what)
+            if is_constant(value) and math.isnan(value):
+                raise PliantError(bad_value(what, value, "a time in seconds", self._subject))
+        if self.impulse is not None and is_constant(self.start) and math.isinf(self.start):
+            problem = f"the impulse on {self.body!r} has no start"
+            raise PliantError(problem, subject=self._subject, field="start", cure="give the time at which it acts")
+
+    @property
+    def _subject(self) -> str:
+        return f"force on {self.body!r}"
+
+    def _check(self, what: str, value: Any) -> list[Scalar]:
+        values = list(value)
+        if len(values) != 3:
+            problem = f"{what} on {self.body!r} has {len(values)} entries"
+            raise PliantError(problem, subject=self._subject, field=what, cure="it takes three")
+        for x in values:
+            if is_constant(x) and not math.isfinite(x):
+                raise PliantError(bad_value(what, x, "finite numbers", self._subject))
+        return values
+
+    def at(self, t: Scalar, dt: Scalar) -> tuple[Vector, Vector]:
+        """Force and moment in the step from t to t + dt, in the axes of ``frame``."""
+        force, torque = (
+            Vector(*(self._check(what, x(t)) if callable(x) else x))
+            for what, x in (("force", self.force), ("torque", self.torque))
+        )
+        # times are sums of steps: a step that begins within a millionth of a step counts as on time
+        soon = t + dt * 1e-6
+        if not all(is_constant(x) and math.isinf(x) for x in (self.start, self.end)):
+            on = both(soon >= self.start, soon < self.end)
+            force, torque = (Vector(*(select(on, x, 0) for x in part)) for part in (force, torque))
+        if self.impulse is not None:
+            now = both(soon >= self.start, soon < self.start + dt)
+            force = force + Vector(*(select(now, x / dt, 0) for x in self.impulse))
+        return force, torque
+
+
+def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
+    """The forces on bodies of a robot, from any iterable; raises if one of them is not a force on a body it has."""
+    is_several = isinstance(forces, Iterable) and not isinstance(forces, str)
+    found: tuple[Any, ...] = tuple(forces) if is_several else (forces,)
+    wrong = [f for f in found if not isinstance(f, ExternalForce)]
+    if wrong or not is_several:
+        raise SimulationError(bad_value("forces", forces, "a list of pliant.ExternalForce"))
+    for force in found:
+        robot.frame(force.body)
+    return found
+
+
+class LinkForces(dict[int, Force]):
+    """Forces on some links of a mechanism, each about the link's origin and in its frame."""
+
+    def add(self, i: int, force: Force) -> None:
+        """One more force on link i; the world, -1, does not feel any."""
+        if i >= 0:
+            self[i] = self[i] + force if i in self else force
+
+    def add_all(self, others: "LinkForces") -> None:
+        """Those of another source."""
+        for i, force in others.items():
+            self.add(i, force)
+
+    def listed(self, count: int) -> list[Force] | None:
+        """One for each of ``count`` links, as `newton_euler` takes them; None if there are none."""
+        return [self.get(i, Force.zero()) for i in range(count)] if self else None
+
+    def power(self, velocities: Sequence[Motion]) -> Scalar:
+        """What they do on links that move with these velocities [W]: sum of f . V."""
+        total: Scalar = 0
+        for i, f in self.items():
+            V = velocities[i]
+            total = total + f.linear.dot(V.linear) + f.angular.dot(V.angular)
+        return total
+
+
+def outside_forces(
+    robot: Robot, forces: Sequence[ExternalForce], poses: Sequence[Transform], t: Scalar, dt: Scalar
+) -> LinkForces:
+    """The forces from outside on each link; the poses have the world's axes."""
+    found = LinkForces()
+    for f in forces:
+        i, X_BF = robot.mechanism.frame(f.body)
+        if i < 0:
+            cure = "choose a body that does"
+            raise PliantError(
+                f"force on {f.body!r}: this body does not move", subject=f._subject, field="body", cure=cure
+            )
+        force, torque = f.at(t, dt)
+        if f.frame == "world":
+            force, torque = (poses[i].R.rotate_back(x) for x in (force, torque))
+        else:
+            force, torque = (X_BF.R.rotate(x) for x in (force, torque))
+        found.add(i, Force(force, torque + X_BF.p.cross(force)))
+    return found
