@@ -11,7 +11,7 @@ import numpy as np
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.dynamics.flexibility import FlexibilityState, flexibility_names, flexibility_state
 from pliant.simulation.clock import steps_of
-from pliant.simulation.compiling import compiling
+from pliant.progress import compiling
 from pliant.simulation.energies import energies
 from pliant.simulation.model import StepModel
 from pliant.simulation.plan import Plan
