@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError
-from pliant.plots.moments import chosen_robots
 from pliant.plots.style import COLORS, GREY, INK, figure, finished, legend, quiet, styled
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
@@ -102,12 +102,11 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     controller that is asked once a step or once a period, count as held. Impacts of an event-driven log are its events.
 
     Args:
-        robot: which of a batch; the first unless given.
+        robot: index of the robot of a batch (default 0).
     """
+    chosen = chosen_robots(robot, log.batch, first=1, least=1, most=1, name="robot", error=PliantError)
     if log.batch is not None:
-        log = log.robot(chosen_robots(log, 0 if robot is None else robot, 1)[0])
-    elif robot not in (None, 0):
-        raise PliantError(f"energy_ledger: this log is of one robot; robot = {robot!r} is for a batch")
+        log = log.robot(int(chosen[0]))
     missing = [name for name in STORED if f"energy.{name}" not in log]
     if missing or not len(log):
         raise PliantError(
@@ -201,7 +200,7 @@ def plot_energy(
     Args:
         path: of a file to write, .svg, .pdf or .png.
         start, end: of what is drawn [s].
-        robot: which of a batch; the first unless given.
+        robot: index of the robot of a batch (default 0).
         size: width and height [inches].
         show: whether to open a window.
 

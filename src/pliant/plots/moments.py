@@ -1,8 +1,5 @@
 """Moments of a log: where the robots are, and what pushes them, at any time."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
-
 import numpy as np
 
 from pliant.errors import PliantError
@@ -10,7 +7,7 @@ from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.robot.joints import Free, Planar, Spherical
 
-__all__ = ["chosen_robots", "contact_columns", "moments"]
+__all__ = ["contact_columns", "moments"]
 
 
 def moments(log: Log, times: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
@@ -58,25 +55,6 @@ def _unit_parts(robot: Robot) -> list[slice]:
             end = robot.q_slice(joint.name).stop
             found.append(slice(end - size, end))
     return found
-
-
-def chosen_robots(log: Log, robots: Any, most: int) -> list[int]:
-    """Indices of the robots of a batch that are asked for, or the first ones."""
-    if log.batch is None:
-        if robots not in (None, 0, [0], (0,)):
-            raise PliantError(f"robots = {robots!r}: this log is of one robot; robots= is for a batch")
-        return [0]
-    given: Sequence[Any] = list(range(min(log.batch, most))) if robots is None else _listed(robots)
-    for k in given:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -log.batch <= k < log.batch:
-            raise PliantError(f"robots = {robots!r}: the batch has {log.batch} robots, 0 to {log.batch - 1}")
-    if not given:
-        raise PliantError("robots is empty; name at least one of the batch")
-    return [int(k) % log.batch for k in given]
-
-
-def _listed(robots: Any) -> list[Any]:
-    return list(robots) if isinstance(robots, Iterable) and not isinstance(robots, str) else [robots]
 
 
 def contact_columns(log: Log) -> list[tuple[int, str]]:

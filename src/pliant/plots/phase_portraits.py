@@ -1,13 +1,14 @@
 """Phase portraits: velocity over position, `Log.plot_phase`."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError, unknown_name
 from pliant.plots.lines import unit_of
-from pliant.plots.moments import chosen_robots
 from pliant.plots.style import COLORS, GREY, figure, finished, legend, look, styled
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
@@ -24,7 +25,7 @@ def plot_phase(
     path: str | os.PathLike[str] | None = None,
     start: float | None = None,
     end: float | None = None,
-    robots: Any = None,
+    robots: int | slice | Sequence[int] | None = None,
     events: bool = True,
     title: str = "",
     size: tuple[float, float] | None = None,
@@ -43,7 +44,7 @@ def plot_phase(
         names: columns of channel "q"; the first joint that moves along one coordinate unless given.
         path: of a file to write, .svg, .pdf or .png.
         start, end: of what is drawn [s].
-        robots: which of a batch; the first few unless given.
+        robots: the robots of a batch to draw: an index, several, or a slice; None (default) for the first eight.
         events: whether to mark them.
         size: width and height [inches].
         show: whether to open a window.
@@ -57,7 +58,7 @@ def plot_phase(
             raise PliantError(f"plot_phase needs channels 'q' and 'v' of the log; it has {', '.join(log) or 'none'}")
     pairs = [(name, _velocity(log, name)) for name in names] or [_first(log)]
     rates = {name: _rate(log, name, v_name) for name, v_name in pairs}
-    chosen = chosen_robots(log, robots, len(COLORS))
+    chosen = chosen_robots(robots, log.batch, first=len(COLORS), least=1, error=PliantError).tolist()
     robot = None if log.source is None else log.source.robot
     with styled("log.plot_phase()"):
         wide = min(len(pairs), 3)

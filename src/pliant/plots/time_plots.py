@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError
 from pliant.plots.bands import contact_spans, draw_bands, draw_events, draw_strip, mode_spans
 from pliant.plots.lines import Panel, Spec, default_channels, panels_of
-from pliant.plots.moments import chosen_robots
 from pliant.plots.style import GREY, LINES, figure, finished, legend, look, quiet, styled
 from pliant.recording.log import Log
 
@@ -27,7 +27,7 @@ def plot(
     path: str | os.PathLike[str] | None = None,
     start: float | None = None,
     end: float | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     most: int = 12,
     bands: bool = True,
     events: bool = True,
@@ -49,7 +49,8 @@ def plot(
             unless given.
         path: of a file to write, .svg, .pdf or .png.
         start, end: of what is drawn [s].
-        robots: which of a batch to draw one by one.
+        robots: the robots of a batch to draw one by one: an index, several, or a slice; None (default) draws the mean
+            and the band of all.
         most: lines on an axis; the others are left out, and a note says so.
         bands, events: whether to draw them.
         size: width and height [inches].
@@ -62,9 +63,8 @@ def plot(
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise PliantError(f"plot: most is {most!r}; it takes 1 or more lines")
     panels = panels_of(log, channels or default_channels(log), most)
-    chosen = None if robots is None else chosen_robots(log, robots, 0)
-    if log.batch is None:
-        chosen = None
+    indices = chosen_robots(robots, log.batch, least=1, error=PliantError).tolist()
+    chosen = None if robots is None or log.batch is None else indices
     with styled("log.plot()"):
         modes = mode_spans(log) if bands else {}
         touching = contact_spans(log, chosen[0] if chosen else None) if bands and not modes else {}

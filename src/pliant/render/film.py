@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError
-from pliant.plots.moments import chosen_robots, contact_columns, moments
+from pliant.plots.moments import contact_columns, moments
 from pliant.recording.log import Log
 from pliant.render.camera import as_camera
 from pliant.render.drawing import body_poses, points_of_contacts
@@ -48,7 +49,7 @@ class Film:
         source = log.needs_source(what)
         robot = source.robot
         self.times = times
-        self.chosen = chosen_robots(log, robots, _MOST)
+        self.chosen = chosen_robots(robots, log.batch, first=_MOST, least=1, error=PliantError).tolist()
         every, entries = moments(log, times, what)
         self.scene = Scene(robot, packages=packages, detail=detail)
         poses = body_poses(robot, every[self.chosen])

@@ -41,7 +41,7 @@ def to_video(
     speed: float = 1.0,
     size: Size = (1280, 720),
     camera: Camera | str | dict[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     forces: bool = True,
     clock: bool = True,
     packages: Any = (),
@@ -55,7 +55,8 @@ def to_video(
         speed: 1 is real time, 0.1 is ten times slower.
         size: width and height [pixels].
         camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
-        robots: which of a batch; None shows the first 16. On flat ground they stand side by side.
+        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first 16. On flat
+            ground they stand side by side.
         forces: whether to draw the forces of contacts, as arrows.
         clock: whether to write the time into a corner.
         packages: more folders in which to look for meshes.
@@ -101,7 +102,7 @@ def to_image(
     *,
     size: Size = (1280, 720),
     camera: Camera | str | dict[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     forces: bool = True,
     clock: bool = False,
     packages: Any = (),

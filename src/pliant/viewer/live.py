@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import SimulationError
 from pliant.events.simulation import EventSimulation
 from pliant.plots.column_groups import column_groups
@@ -16,7 +17,8 @@ from pliant.simulation import Simulation
 from pliant.simulation.running import source_of
 from pliant.viewer.page import Viewer, closing_on_error, nice, opened, served
 from pliant.viewer.panels import show_panel
-from pliant.viewer.recording import checked_number, chosen_robots
+from pliant.viewer.playback import speed_choice
+from pliant.viewer.recording import MOST, checked_number
 from pliant.viewer.runner import Runner
 from pliant.viewer.scene import Scene, check_marks
 from pliant.viewer.side_plots import rolling_plot
@@ -24,7 +26,7 @@ from pliant.viewer.side_plots import rolling_plot
 __all__ = ["live"]
 
 DIRECTIONS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0), "+z": (0, 0, 1), "-z": (0, 0, -1)}
-SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x")
+SPEEDS = (0.1, 0.25, 0.5, 1, 2)
 
 
 def live(
@@ -32,7 +34,7 @@ def live(
     controller: Callable[..., Any] | None = None,
     *,
     gains: Mapping[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     show: str | Iterable[str] = (),
     follow: bool | None = True,
@@ -55,7 +57,8 @@ def live(
             simulation until it is reset.
         gains: numbers that the controller takes by name, with their range: (lowest, highest, first), or the
             first only.
-        robots: of a batch: their indices, or how many; None for the first nine. Pushes and sliders are for all.
+        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine. Pushes
+            and sliders act on all.
         layout, show, follow: as in `view_log`.
         play: whether to run at once.
         speed: against real time.
@@ -77,7 +80,7 @@ def live(
     if ranges and controller is None:
         raise SimulationError("live: gains are for a controller; give one that takes them by name")
     speed = checked_number("live", "speed", speed, above=0)
-    indices = chosen_robots(sim.batch, robots, "live")
+    indices = chosen_robots(robots, sim.batch, first=MOST, least=1)
     marks = check_marks(show)
     viewer = served("live", port=port, host=host, label=f"Pliant: {sim.robot.name}, live")
     with closing_on_error(viewer):
@@ -100,7 +103,7 @@ def live(
         _run_panel(viewer.server, runner)
         _push_panel(viewer.server, runner, scene.size)
         _gain_panel(viewer.server, runner, ranges)
-        _plot_panel(viewer.server, runner, indices[0])
+        _plot_panel(viewer.server, runner, int(indices[0]))
         show_panel(viewer.server, scene)
         viewer.at_end(runner.stop)
         draw(sim)
@@ -108,7 +111,7 @@ def live(
     return opened(viewer, port, block, browser)
 
 
-def _rows(sim: Simulation, array: np.ndarray, indices: list[int]) -> np.ndarray:
+def _rows(sim: Simulation, array: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return array[None] if sim.batch is None else array[indices]
 
 
@@ -138,7 +141,7 @@ def _run_panel(server: Any, runner: Runner) -> None:
         play = gui.add_button("Pause" if runner.is_playing else "Run")
         step = gui.add_button("Step")
         reset = gui.add_button("Reset")
-        speed = gui.add_dropdown("speed", SPEEDS, initial_value="1x")
+        speed_choice(gui, runner, SPEEDS)
         status = gui.add_markdown("")
     shown = {"at": 0.0}
 
@@ -156,10 +159,6 @@ def _run_panel(server: Any, runner: Runner) -> None:
     def _(_: Any) -> None:
         runner.reset()
         runner.is_playing = True
-
-    @speed.on_update
-    def _(event: Any) -> None:
-        runner.speed = float(event.target.value.removesuffix("x"))
 
     def follow() -> None:
         now = time.monotonic()

@@ -2,15 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.viewer.recording import Recording
 
-__all__ = ["Player", "playback_panel"]
+__all__ = ["Player", "playback_panel", "speed_choice"]
 
 RATE = 60.0  # pictures a second, at most
-SPEEDS = ("0.05x", "0.1x", "0.25x", "0.5x", "1x", "2x", "4x")
+SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
 
 
 class Player:
@@ -99,7 +99,7 @@ def playback_panel(server: Any, player: Player) -> None:
         steps = gui.add_button_group("step", ("|<", "<", ">", ">|"))
         span = max(last - first, 1e-6)
         slider = gui.add_slider("t [s]", first, first + span, min(span, max(span / 2000, 1e-6)), first)
-        speed = gui.add_dropdown("speed", SPEEDS, initial_value="1x")
+        speed_choice(gui, player, SPEEDS)
         loop = gui.add_checkbox("loop", player.loops)
     shown = {"at": 0.0, "playing": False}
 
@@ -119,10 +119,6 @@ def playback_panel(server: Any, player: Player) -> None:
             player.is_playing = False
             player.go(event.target.value)
 
-    @speed.on_update
-    def _(event: Any) -> None:
-        player.speed = float(event.target.value.removesuffix("x"))
-
     @loop.on_update
     def _(event: Any) -> None:
         player.loops = event.target.value
@@ -139,3 +135,13 @@ def playback_panel(server: Any, player: Player) -> None:
         slider.value = player.t
 
     player.on_change(follow)
+
+
+def speed_choice(gui: Any, clock: Any, speeds: Sequence[float]) -> None:
+    """A list of speeds for something with an attribute ``speed``, which is in the list, too, and chosen at first."""
+    options = tuple(f"{speed:g}x" for speed in sorted({*speeds, clock.speed}))
+    choice = gui.add_dropdown("speed", options, initial_value=f"{clock.speed:g}x")
+
+    @choice.on_update
+    def _(event: Any) -> None:
+        clock.speed = float(event.target.value.removesuffix("x"))

@@ -1,19 +1,19 @@
 """A log as something to play: configurations and contact forces of the robots that are shown."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError
 from pliant.recording.log import Log
 from pliant.render.drawing import body_poses, points_of_contacts
 from pliant.robot import Robot
 
-__all__ = ["Recording", "checked_number", "chosen_robots", "exaggerated"]
+__all__ = ["MOST", "Recording", "checked_number", "exaggerated"]
 
 MOST = 9
-"""Robots of a batch that are shown unless told otherwise."""
+"""Robots of a batch that are shown by default."""
 
 
 class Recording:
@@ -21,7 +21,7 @@ class Recording:
 
     Args:
         log: with a source and the channel "q".
-        robots: which of a batch: their indices, how many, or None for the first few.
+        robots: indices of those of a batch; None for the first nine.
 
     Attributes:
         t: times (steps,) [s].
@@ -30,7 +30,7 @@ class Recording:
         indices: of the robots in the batch.
     """
 
-    def __init__(self, log: Log, what: str, robots: int | Sequence[int] | None = None):
+    def __init__(self, log: Log, what: str, robots: Any = None):
         self.log, self.source = log, log.needs_source(what)
         self.robot: Robot = self.source.robot
         if "q" not in log.channels:
@@ -39,7 +39,7 @@ class Recording:
             )
         if not len(log.t):
             raise PliantError(f"{what}: the log is empty; it has no step to show")
-        self.indices = chosen_robots(log.batch, robots, what)
+        self.indices = chosen_robots(robots, log.batch, first=MOST, least=1, error=PliantError)
         self.t = np.asarray(log.t, dtype=float)
         self.q = self._of("q")
         self.forces = self._forces() if "forces" in log.channels and self.robot.contact_points else None
@@ -109,16 +109,3 @@ def checked_number(what: str, name: str, value: Any, *, above: float = -np.inf) 
             f"{what}: {name} is {value!r}; it takes a finite number" + (f" above {above:g}" if above > -np.inf else "")
         )
     return float(value)
-
-
-def chosen_robots(batch: int | None, robots: int | Sequence[int] | None, what: str) -> list[int]:
-    """Indices of the robots to show: those given, the first so many, or the first few."""
-    if batch is None:
-        return [0]
-    if robots is None:
-        return list(range(min(batch, MOST)))
-    given = range(robots) if isinstance(robots, int) else list(robots)
-    wrong = [k for k in given if not isinstance(k, int | np.integer) or not -batch <= k < batch]
-    if wrong or not len(given):
-        raise PliantError(f"{what}: robots={robots!r}, but the batch has {batch} robots, 0 to {batch - 1}")
-    return [int(k) % batch for k in given]

@@ -63,7 +63,7 @@ def replay_page(
     *,
     plots: Sequence[str] = ("q",),
     fps: float = 30,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     traces: Sequence[str] = (),
     show: str | Iterable[str] = (),
@@ -90,7 +90,7 @@ def replay_page(
     recording = Recording(log, "to_html", robots)
     marks = check_marks(show)
     frames = [None if t == "mass" else recording.robot.frame(t).name for t in traces]
-    one = log if log.batch is None else log.robot(recording.indices[0])
+    one = log if log.batch is None else log.robot(int(recording.indices[0]))
     wanted = [plots] if isinstance(plots, str) else list(plots)
     charts = [
         chart(recording.t, curves, heading)

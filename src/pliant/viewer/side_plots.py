@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.errors import PliantError, unknown_name
 from pliant.plots.column_groups import Group, log_groups, matching
 from pliant.recording.log import Log
 
@@ -25,7 +26,11 @@ def time_plot(server: Any, log: Log, channel: str | None = None) -> Callable[[fl
         A function that moves the line to a time [s].
     """
     flat = {name: np.asarray(a, dtype=float) for name, a in log.to_dict().items() if name != "t"}
-    groups = {g.label: g for g in log_groups(log) if np.isfinite([flat[g.flat_name(c)] for c in g.columns]).any()}
+    every = log_groups(log)
+    if channel is not None and not matching(every, channel):
+        valid = [*dict.fromkeys(g.channel for g in every), *(g.label for g in every), *flat]
+        raise PliantError(unknown_name("channel", channel, valid, "the log"))
+    groups = {g.label: g for g in every if np.isfinite([flat[g.flat_name(c)] for c in g.columns]).any()}
     if not groups or len(log.t) < 2:
         return lambda t: None
     steps = np.unique(np.linspace(0, len(log.t) - 1, min(POINTS, len(log.t))).round().astype(int))

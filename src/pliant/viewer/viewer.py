@@ -78,7 +78,7 @@ def view_robot(
 def view_log(
     log: Log,
     *,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     traces: Sequence[str] = (),
     plot: str | None = None,
@@ -98,10 +98,10 @@ def view_log(
 
     Args:
         log: with the channel "q"; forces are shown if it has the channel "forces".
-        robots: of a batch: their indices, or how many; None for the first nine.
+        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
         layout: "grid" puts several side by side, "overlay" in one place.
         traces: frames whose path is drawn; "mass" for the centre of mass.
-        plot: channel to plot at first.
+        plot: channel or column to plot at first, such as "q" or "q.knee".
         show: marks to switch on: "frames", "inertias", "mass", "contacts", "names", "forces", "cones".
         follow: whether the picture goes with the robots; None: if they go farther than they are large.
         deflection: factor by which deflections of flexible joints are exaggerated.
@@ -131,7 +131,7 @@ def view_log(
         player = viewer.player = Player(recording, draw)
         player.speed = speed
         playback_panel(viewer.server, player)
-        one = log if log.batch is None else log.robot(recording.indices[0])
+        one = log if log.batch is None else log.robot(int(recording.indices[0]))
         move = time_plot(viewer.server, one, plot)
         plotted = {"at": 0.0}
 

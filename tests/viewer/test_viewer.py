@@ -1,13 +1,16 @@
 """The viewer as a server: its handle, its port, what it holds and what it refuses."""
 
+import re
 import socket
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pliant
 from pliant.viewer.page import nice, served
+from pliant.viewer.replay import replay_page
 from pliant.viewer.scene import Scene
 
 
@@ -98,6 +101,52 @@ def test_the_picture_follows_a_robot_that_goes_far(hop: pliant.Log) -> None:
     with log.view(port=0, block=False, play=False, follow=False) as viewer:
         viewer.player.go(1.0)
         np.testing.assert_array_equal(viewer.server.scene.get_handle_by_name("/world").position, 0)
+
+
+def test_a_number_is_the_number_of_a_robot(batch: pliant.Log, tmp_path: Path) -> None:
+    """In every function that takes robots=."""
+    with batch.view(port=0, block=False, play=False, robots=3) as viewer:
+        node = viewer.server.scene.get_handle_by_name("/world/robot 0/forearm")
+        X = np.asarray(pliant.frame_pose(batch.source.robot, batch.q[3, 0], "forearm"))
+        np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
+        assert viewer.server.scene.get_handle_by_name("/world/robot 1") is None
+    sim = pliant.Simulation(batch.source.robot, batch=4, progress=False)
+    sim.reset(q=batch.q[:, 0])
+    with sim.view(port=0, block=False, play=False, robots=3) as viewer:
+        node = viewer.server.scene.get_handle_by_name("/world/robot 0/forearm")
+        np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
+    curves = [re.findall("<polyline points=.*?>", page) for page in (
+        replay_page(batch, robots=3), replay_page(batch.robot(3)), replay_page(batch),
+    )]  # fmt: skip
+    assert curves[0] == curves[1] != curves[2]
+    for draw in (
+        batch.view, sim.view, lambda **options: batch.to_html(tmp_path / "x.html", **options), batch.plot,
+        lambda **options: batch.to_image(tmp_path / "x.png", **options), batch.plot_phase,
+        lambda **options: batch.to_video(tmp_path / "x.mp4", **options),
+    ):  # fmt: skip
+        with pytest.raises(pliant.PliantError) as error:
+            draw(robots=4)
+        assert error.value.field == "robots"
+        assert "0 to 3" in error.value.cure
+
+
+@pytest.mark.parametrize("speed", [0.25, 0.3])
+def test_the_page_shows_the_speed(hop: pliant.Log, speed: float) -> None:
+    sim = pliant.Simulation(hop.source.robot, progress=False)
+    for view in (hop.view, sim.view):
+        with view(port=0, block=False, play=False, speed=speed) as viewer:
+            assert viewer.player.speed == speed
+            (shown,) = (h for h in viewer.server.gui._gui_input_handle_from_uuid.values() if h.label == "speed")
+            assert shown.value == f"{speed:g}x"
+            assert list(shown.options) == sorted(shown.options, key=lambda text: float(text[:-1]))
+
+
+def test_the_plot_that_is_asked_for_is_shown_or_refused(hop: pliant.Log) -> None:
+    with hop.view(port=0, block=False, play=False, plot="energy") as viewer:
+        (shown,) = (h for h in viewer.server.gui._gui_input_handle_from_uuid.values() if h.label == "channel")
+        assert shown.value == "energy"
+    with pytest.raises(pliant.PliantError, match="no channel named 'enrgy' in the log; did you mean 'energy'"):
+        hop.view(port=0, block=False, play=False, plot="enrgy")
 
 
 def test_layouts_and_traces_are_checked(batch: pliant.Log) -> None:

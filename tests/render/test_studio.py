@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.plots.moments import chosen_robots, moments
+from pliant.plots.moments import moments
 from pliant.recording.source import Source
-from view_logs import batch_log, bounce_log, hopper_log
+from view_logs import bounce_log, hopper_log
 
 
 def turning() -> pliant.Log:
@@ -44,17 +44,6 @@ def test_entries_themselves_and_both_sides_of_an_event() -> None:
     first = bounce.events[0].t
     around = moments(bounce, np.array([first - 1e-9, first, first + 1e-9]), "test")[0]
     assert np.ptp(around) < 1e-8
-
-
-def test_robots_of_a_batch() -> None:
-    assert chosen_robots(batch_log(), None, 2) == [0, 1]
-    assert chosen_robots(batch_log(), -1, 2) == [2]
-    assert chosen_robots(hopper_log(), None, 5) == [0]
-    for bad in (7, [0.5], "all", [True]):
-        with pytest.raises(pliant.PliantError, match="the batch has 3 robots"):
-            chosen_robots(batch_log(), bad, 2)
-    with pytest.raises(pliant.PliantError, match="robots is empty"):
-        chosen_robots(batch_log(), [], 2)
 
 
 def test_a_log_without_what_it_takes_says_so() -> None:

@@ -24,14 +24,17 @@ def test_steps_are_the_last_before_a_time(hop: pliant.Log) -> None:
 
 
 def test_robots_of_a_batch_are_chosen(batch: pliant.Log) -> None:
-    assert Recording(batch, "test").indices == [0, 1, 2, 3]
-    assert Recording(batch, "test", 2).indices == [0, 1]
-    chosen = Recording(batch, "test", [-1, 1])
-    assert chosen.indices == [3, 1]
-    np.testing.assert_array_equal(chosen.q, batch.q[[3, 1]])
+    """A number is the number of a robot, never how many."""
+    for robots, expected in (
+        (None, [0, 1, 2, 3]), (2, [2]), (-1, [3]), ([-1, 1], [3, 1]), (range(2), [0, 1]), (slice(1, None), [1, 2, 3]),
+    ):  # fmt: skip
+        chosen = Recording(batch, "test", robots)
+        assert list(chosen.indices) == expected
+        np.testing.assert_array_equal(chosen.q, batch.q[expected])
     for wrong in (5, [4], [], ["a"]):
-        with pytest.raises(pliant.PliantError, match="the batch has 4 robots, 0 to 3"):
-            Recording(batch, "test", wrong)  # type: ignore[arg-type]
+        with pytest.raises(pliant.PliantError) as error:
+            Recording(batch, "test", wrong)
+        assert error.value.field == "robots"
 
 
 def test_logs_that_cannot_be_shown_say_why(hop: pliant.Log) -> None:

@@ -1,7 +1,7 @@
 """Groups of columns: each column is in one, and each has one unit and few columns."""
 
-import pliant
 from pliant.plots.column_groups import MOST, column_groups, log_groups, matching
+from view_logs import hopper_log
 
 
 def test_a_robot_with_many_joints_shows_all_of_them() -> None:
@@ -18,10 +18,11 @@ def test_a_robot_with_many_joints_shows_all_of_them() -> None:
     assert [g.label for g in column_groups("u", names[:9], None)][:1] == ["u: base position"]
 
 
-def test_a_log_has_each_column_once(hop: pliant.Log) -> None:
-    groups = log_groups(hop)
+def test_a_log_has_each_column_once() -> None:
+    log = hopper_log()
+    groups = log_groups(log)
     names = [g.flat_name(c) for g in groups for c in g.columns]
-    assert sorted(names) == sorted(n for n in hop.to_dict() if n != "t")
+    assert sorted(names) == sorted(n for n in log.to_dict() if n != "t")
     assert len({g.label for g in groups}) == len(groups)
     (energy,) = matching(groups, "energy")
     assert energy.title == "energy [J]" and "kinetic" in energy.columns

@@ -106,7 +106,7 @@ def test_live_runs_until_its_controller_fails() -> None:
         ({"controller": 3}, "takes a function"),
         ({"gains": {"kp": 1.0}}, "gains are for a controller"),
         ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' is"),
-        ({"robots": [1], "show": "x"}, "no mark named 'x'"),
+        ({"show": "x"}, "no mark named 'x'"),
     ],
 )
 def test_bad_calls_are_told(arguments: dict, message: str) -> None:

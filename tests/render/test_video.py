@@ -97,10 +97,10 @@ def test_bad_calls_say_what_is_wrong(tmp_path: Path) -> None:
         log.to_video(tmp_path / "x.mp4", fps=0)
     with pytest.raises(pliant.PliantError, match=r"size is \(3, 4\); it takes width and height in pixels"):
         log.to_image(tmp_path / "x.png", size=(3, 4))
-    with pytest.raises(pliant.PliantError, match="this log is of one robot"):
-        log.to_image(tmp_path / "x.png", robots=[1])
-    with pytest.raises(pliant.PliantError, match="the batch has 3 robots, 0 to 2"):
-        batch_log().to_image(tmp_path / "x.png", robots=[5])
+    for some, robots in ((log, [1]), (batch_log(), [5])):
+        with pytest.raises(pliant.PliantError) as error:
+            some.to_image(tmp_path / "x.png", robots=robots)
+        assert error.value.field == "robots"
     with pytest.raises(pliant.PliantError, match="does not exist; make it first"):
         log.to_image(tmp_path / "nowhere" / "x.png", size=SMALL)
     with pytest.raises(pliant.PliantError, match="source"):
