@@ -1,6 +1,6 @@
 """Groups of columns: each column is in one, and each has one unit and few columns."""
 
-from pliant.plots.column_groups import MOST, column_groups, log_groups, matching
+from pliant.plots.curves import MOST, column_groups, log_groups, matching
 from view_logs import hopper_log
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.plots.bands import contact_spans, mode_spans, spans_of
-from pliant.plots.lines import panels_of, unit_of
+from pliant.plots.time_spans import contact_spans, mode_spans, spans_of
+from pliant.plots.curves import panels_of, unit_of
 from view_logs import batch_log, bounce_log, hopper_log
 
 
@@ -60,9 +60,9 @@ def test_unknown_names_have_near_ones() -> None:
         log.plot("q.hip_rol")
     with pytest.raises(pliant.PliantError, match=r"did you mean 'foot"):
         log.plot("forces.fot")
-    with pytest.raises(pliant.PliantError, match="plot takes names of channels"):
+    with pytest.raises(pliant.PliantError, match="channels is 3; it takes names"):
         log.plot(3)
-    with pytest.raises(pliant.PliantError, match=r"nothing between 7 and None s; the log goes from 0 to 0\.4 s"):
+    with pytest.raises(pliant.PliantError, match=r"no entry between 7 and None s; it goes from 0 to 0\.4 s"):
         log.plot("q", start=7)
     with pytest.raises(pliant.PliantError, match=r"a plot ends with \.svg, \.pdf or \.png"):
         log.plot("q.leg", path="x.txt")
@@ -73,9 +73,9 @@ def test_in_a_crowd_the_busiest_are_drawn_and_a_note_says_so() -> None:
     x = np.outer(np.ones(5), np.arange(20.0))
     log = pliant.Log(t, {"x": x}, {"x": tuple(f"c{k}" for k in range(20))})
     panel = panels_of(log, ["x"], 3)[0]
-    assert [line.name for line in panel.lines] == ["c17", "c18", "c19"] and panel.left_out == 17
+    assert [line.name for line in panel.curves] == ["c17", "c18", "c19"] and panel.left_out == 17
     assert "17 more" in "".join(texts(log.plot("x", most=3).axes[0]))
-    assert len(panels_of(log, ["x"], 50)[0].lines) == 19  # one is zero
+    assert len(panels_of(log, ["x"], 50)[0].curves) == 19  # one is zero
 
 
 def test_settings_of_the_user_stay_and_no_window_opens() -> None:

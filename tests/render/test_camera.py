@@ -1,5 +1,7 @@
 """Cameras."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -40,12 +42,12 @@ def test_bad_cameras_say_what_is_wrong() -> None:
         as_camera("lef")
     with pytest.raises(pliant.PliantError, match="no field named 'azimut' in Camera; did you mean 'azimuth'"):
         as_camera({"azimut": 3})
-    with pytest.raises(pliant.PliantError, match=r"elevation is 90; it takes -89\.9 to 89\.9 degrees"):
+    with pytest.raises(pliant.PliantError, match=r"elevation of the camera is 90; it takes -89\.9 to 89\.9 degrees"):
         Camera(elevation=90)
-    with pytest.raises(pliant.PliantError, match="target"):
-        Camera(target=(1, 2))
-    with pytest.raises(pliant.PliantError, match="zoom and distance must be above zero"):
-        Camera(distance=0)
+    for field, value in (("target", (1, 2)), ("distance", 0), ("zoom", 0), ("zoom", None), ("azimuth", math.nan)):
+        with pytest.raises(pliant.PliantError) as error:
+            Camera(**{field: value})
+        assert (error.value.subject, error.value.field) == ("the camera", field)
     with pytest.raises(pliant.PliantError, match="it takes a Camera"):
         as_camera(3)
     assert as_camera({"azimuth": 10}).azimuth == 10

@@ -7,12 +7,12 @@ import pytest
 
 import pliant
 from pliant.render.camera import Camera
-from pliant.render.grounds import downhill_view
-from pliant.render.images import Stage
+from pliant.render.camera import downhill_azimuth
+from pliant.render.studio import Studio
 
 
 def seen_from(ground: pliant.Ground | None, azimuth: float = 40) -> float:
-    found = math.degrees(downhill_view(ground, (-1, -1), (1, 1), math.radians(azimuth)))
+    found = math.degrees(downhill_azimuth(ground, (-1, -1), (1, 1), math.radians(azimuth)))
     return found % 360
 
 
@@ -31,7 +31,7 @@ def test_one_stands_downhill_where_ground_rises() -> None:
 def test_a_camera_that_is_told_stays() -> None:
     box = np.array([[-0.2, -0.2, 0.0]]), np.array([[0.2, 0.2, 0.4]])
     for camera, expected in ((Camera(), 140.0), (Camera(azimuth=40), 40.0)):
-        stage = Stage.around(camera, *box, pliant.slope(0.3), 0.0)
+        stage = Studio.around(camera, *box, pliant.slope(0.3), 0.0)
         assert stage.camera.azimuth == pytest.approx(expected, abs=1e-6)
-    place = Stage.around(Camera(), *box, pliant.slope(0.3), 0.0).eye(np.zeros(3), 96, 64).place
+    place = Studio.around(Camera(), *box, pliant.slope(0.3), 0.0).eye(np.zeros(3), 96, 64).place
     assert place[0] < 0

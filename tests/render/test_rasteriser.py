@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant.render.camera import Camera
-from pliant.render.raster import rasterized
-from pliant.render.triangles import sphere
+from pliant.render.software_renderer import rasterised
+from pliant.render.shapes import sphere
 
 
 def by_hand(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +27,7 @@ def by_hand(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarray,
 def test_each_pixel_has_what_is_nearest(seed: int) -> None:
     rng = np.random.default_rng(seed)
     triangles = rng.uniform(-15, 60, (40, 3, 3))
-    found, nearness = rasterized(triangles, 41, 37)
+    found, nearness = rasterised(triangles, 41, 37)
     expected, n = by_hand(triangles, 41, 37)
     # at an edge, rounding may decide either way
     same = found == expected
@@ -40,8 +40,8 @@ def test_each_pixel_has_what_is_nearest(seed: int) -> None:
 
 def test_either_side_is_drawn_and_nothing_outside() -> None:
     triangle = np.array([[[2.0, 2.0, 1.0], [8.0, 2.0, 1.0], [2.0, 8.0, 1.0]]])
-    front, _ = rasterized(triangle, 10, 10)
-    back, _ = rasterized(triangle[:, ::-1], 10, 10)
+    front, _ = rasterised(triangle, 10, 10)
+    back, _ = rasterised(triangle[:, ::-1], 10, 10)
     np.testing.assert_array_equal(front, back)
     assert front[2, 2] == 0 and front[7, 7] == -1 and front[1, 2] == -1
     assert (front >= 0).sum() == 21  # centers with x + y <= 10 - 1/2 - 1/2 and x, y >= 2: 6 + 5 + ... + 1
@@ -52,15 +52,15 @@ def test_what_has_no_area_or_no_place_is_left_out() -> None:
     lost = [[1, 1, np.nan], [5, 1, 1], [1, 5, 1]]
     far = [[1e12, 1, 1], [5, 1, 1], [1, 5, 1]]
     whole = [[0, 0, 1], [20, 0, 1], [0, 20, 1]]
-    found, _ = rasterized(np.array([line, lost, far, whole], dtype=float), 8, 8)
+    found, _ = rasterised(np.array([line, lost, far, whole], dtype=float), 8, 8)
     assert (found == 3).all()
-    assert (rasterized(np.zeros((0, 3, 3)), 4, 3)[0] == -1).all()
+    assert (rasterised(np.zeros((0, 3, 3)), 4, 3)[0] == -1).all()
 
 
 def test_a_ball_looks_like_a_circle() -> None:
     ball = sphere(0.5, segments=96)
     eye = Camera(distance=4.0, elevation=20).eye(np.zeros(3), 1.0, 300, 200)
-    found, _ = rasterized(eye.seen(ball.vertices[ball.faces]), 300, 200)
+    found, _ = rasterised(eye.seen(ball.vertices[ball.faces]), 300, 200)
     # the cone of a ball of radius r at distance d meets the picture in a circle of radius f r / sqrt(d^2 - r^2)
     radius = eye.focal * 0.5 / np.sqrt(4.0**2 - 0.5**2)
     # the polygon lacks 0.1 % of the circle, and the count of pixels some 0.3 %

@@ -9,8 +9,16 @@ import pytest
 
 import pliant
 from pliant.meshes.points import MeshFile, read_mesh
-from pliant.render.drawing import DEFAULT_COLOR, body_poses, drawing, ground_mesh, points_of_contacts
-from pliant.render.tree_shapes import homogeneous, inertia_box, reach
+from pliant.render.robot_drawing import (
+    DEFAULT_COLOR,
+    body_poses,
+    drawing,
+    homogeneous,
+    inertia_box,
+    points_of_contacts,
+    reach,
+)
+from pliant.render.shapes import ground_mesh
 from pliant.robot import RobotBuilder
 from real_robots import PATHS
 from urdf_text import INERTIAL

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pliant.render.triangles import (
+from pliant.render.shapes import (
     Mesh,
     along,
     arrow,

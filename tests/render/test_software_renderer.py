@@ -7,10 +7,10 @@ import pytest
 
 import pliant
 from pliant.render.camera import Camera
-from pliant.render.images import Stage
-from pliant.render.picture import Floor, Surface, picture
+from pliant.render.studio import Studio
+from pliant.render.software_renderer import Floor, Surface, rendered
 from pliant.render.shading import SUN, behind_light, linear, screen
-from pliant.render.triangles import box, creased, normals
+from pliant.render.shapes import box, creased, normals
 
 
 def block(center: tuple[float, float, float], size: float, color: tuple[float, float, float]) -> Surface:
@@ -26,7 +26,7 @@ FLOOR = Floor(0.0, 1.0, 30.0)
 
 
 def test_a_red_block_is_red_and_its_surroundings_are_not() -> None:
-    pixels = picture(block((0, 0, 0.3), 0.6, (0.9, 0.1, 0.1)), EYE, FLOOR)
+    pixels = rendered(block((0, 0, 0.3), 0.6, (0.9, 0.1, 0.1)), EYE, FLOOR)
     assert pixels.shape == (90, 120, 3) and pixels.dtype == np.uint8
     red = pixels[42, 60].astype(int)
     assert red[0] > 2 * red[1] and red[0] > 2 * red[2]
@@ -34,8 +34,8 @@ def test_a_red_block_is_red_and_its_surroundings_are_not() -> None:
 
 
 def test_the_shadow_is_where_the_sun_throws_it() -> None:
-    shown = picture(block((0, 0, 2.0), 0.4, (0.5, 0.5, 0.5)), EYE, FLOOR).astype(float)
-    bare = picture(block((0, 0, -9.0), 0.4, (0.5, 0.5, 0.5)), EYE, FLOOR).astype(float)
+    shown = rendered(block((0, 0, 2.0), 0.4, (0.5, 0.5, 0.5)), EYE, FLOOR).astype(float)
+    bare = rendered(block((0, 0, -9.0), 0.4, (0.5, 0.5, 0.5)), EYE, FLOOR).astype(float)
     under = np.array([0, 0, 2.0]) - np.array(list(SUN)) * 2.0 / SUN.z
     column, row, _ = EYE.seen(under)
     darker = bare[int(row), int(column)] - shown[int(row), int(column)]
@@ -49,7 +49,7 @@ def test_edges_are_smooth() -> None:
     dark = block((0, 0, 0.5), 1.0, (0.05, 0.05, 0.05))
     # marks throw no shadow, whose edges are soft
     marked = replace(dark, is_mark=~dark.is_mark)
-    pixels = picture(marked, EYE, FLOOR)[..., 1].astype(int)
+    pixels = rendered(marked, EYE, FLOOR)[..., 1].astype(int)
     between = (pixels > 110) & (pixels < 200)
     # a pixel or two at each side of each row that the block is in
     rows = (pixels < 110).any(axis=1).sum()
@@ -57,9 +57,9 @@ def test_edges_are_smooth() -> None:
 
 
 def test_what_is_below_the_floor_is_hidden() -> None:
-    hidden = picture(block((0, 0, -1.0), 0.5, (0.9, 0.1, 0.1)), EYE, FLOOR)
+    hidden = rendered(block((0, 0, -1.0), 0.5, (0.9, 0.1, 0.1)), EYE, FLOOR)
     assert np.ptp(hidden.astype(int), axis=2).max() < 30
-    assert np.ptp(picture(block((0, 0, 1.0), 0.5, (0.9, 0.1, 0.1)), EYE, FLOOR).astype(int), axis=2).max() > 60
+    assert np.ptp(rendered(block((0, 0, 1.0), 0.5, (0.9, 0.1, 0.1)), EYE, FLOOR).astype(int), axis=2).max() > 60
 
 
 def test_the_compiled_light_is_that_of_the_formula() -> None:
@@ -82,9 +82,9 @@ def test_a_level_ground_of_triangles_looks_like_the_floor() -> None:
     low, high = np.array([[-0.3, -0.3, 0.0]]), np.array([[0.3, 0.3, 0.6]])
     body = block((0, 0, 0.3), 0.6, (0.2, 0.4, 0.8))
     camera = Camera(elevation=50)
-    plane = Stage.around(camera, low, high, pliant.flat(), 0.0)
+    plane = Studio.around(camera, low, high, pliant.flat(), 0.0)
     # almost flat, so that it is drawn as triangles
-    wavy = Stage.around(camera, low, high, pliant.waves(1e-6, 1.0), 0.0)
+    wavy = Studio.around(camera, low, high, pliant.waves(1e-6, 1.0), 0.0)
     center = np.array([0, 0, 0.3])
     first, second = (s.picture([body], center, 96, 72).astype(int) for s in (plane, wavy))
     assert plane.ground is None and wavy.ground is not None
@@ -95,7 +95,7 @@ def test_a_level_ground_of_triangles_looks_like_the_floor() -> None:
 def test_the_camera_stays_above_the_ground() -> None:
     low, high = np.array([[-0.3, -0.3, 0.0]]), np.array([[0.3, 0.3, 0.6]])
     hill = pliant.Ground(lambda x, y: 0.8 * pliant.math.maximum(x - 0.5, 0), "hill")
-    stage = Stage.around(Camera(azimuth=0, elevation=10), low, high, hill, 0.0)
+    stage = Studio.around(Camera(azimuth=0, elevation=10), low, high, hill, 0.0)
     place = stage.eye(np.array([0, 0, 0.3]), 96, 72).place
     assert place[2] > hill.height(place[0], place[1])
 

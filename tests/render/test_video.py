@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import imageio_ffmpeg
@@ -85,22 +86,26 @@ def test_a_robot_of_any_kind(tmp_path: Path) -> None:
     assert pixels_of(path).shape == (64, 96, 3)
 
 
+def refuses(field: str, function: Callable[..., object], *arguments: object, **options: object) -> None:
+    with pytest.raises(pliant.PliantError) as error:
+        function(*arguments, **options)
+    assert error.value.field == field
+    assert error.value.cure
+
+
 def test_bad_calls_say_what_is_wrong(tmp_path: Path) -> None:
     log = hopper_log()
-    with pytest.raises(pliant.PliantError, match=r"run\.avi: a video ends with \.mp4 or \.gif"):
+    with pytest.raises(pliant.PliantError, match=r"'run\.avi' has no known ending; a video ends with \.mp4 or \.gif"):
         log.to_video(tmp_path / "run.avi")
-    with pytest.raises(pliant.PliantError, match=r"a picture ends with \.png"):
-        log.to_image(tmp_path / "run.mp4")
-    with pytest.raises(pliant.PliantError, match=r"t = 9 s is not in the log, which goes from 0 to 0\.4 s"):
+    with pytest.raises(pliant.PliantError, match=r"t of the picture is 9\.0; it takes a time of the log, 0 to 0\.4 s"):
         log.to_image(tmp_path / "x.png", t=9)
-    with pytest.raises(pliant.PliantError, match="fps is 0; it takes a number above zero"):
-        log.to_video(tmp_path / "x.mp4", fps=0)
-    with pytest.raises(pliant.PliantError, match=r"size is \(3, 4\); it takes width and height in pixels"):
-        log.to_image(tmp_path / "x.png", size=(3, 4))
-    for some, robots in ((log, [1]), (batch_log(), [5])):
-        with pytest.raises(pliant.PliantError) as error:
-            some.to_image(tmp_path / "x.png", robots=robots)
-        assert error.value.field == "robots"
+    refuses("path", log.to_image, tmp_path / "run.mp4")
+    for fps in (0, np.nan, "30"):
+        refuses("fps", log.to_video, tmp_path / "x.mp4", fps=fps)
+    for size in ((3, 4), (100, 100.5), "ab", 3):
+        refuses("size", log.to_image, tmp_path / "x.png", size=size)
+    refuses("robots", log.to_image, tmp_path / "x.png", robots=[1])
+    refuses("robots", batch_log().to_image, tmp_path / "x.png", robots=[5])
     with pytest.raises(pliant.PliantError, match="does not exist; make it first"):
         log.to_image(tmp_path / "nowhere" / "x.png", size=SMALL)
     with pytest.raises(pliant.PliantError, match="source"):
@@ -111,12 +116,12 @@ def test_bad_calls_say_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_video_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pliant.render.film as film
+    import pliant.render.studio as studio
 
     def broken(self, k: int, width: int, height: int) -> np.ndarray:
         raise RuntimeError("no light")
 
-    monkeypatch.setattr(film.Film, "picture", broken)
+    monkeypatch.setattr(studio.LogFrames, "picture", broken)
     with pytest.raises(RuntimeError, match="no light"):
         hopper_log().to_video(tmp_path / "run.gif", size=SMALL)
     assert not list(tmp_path.iterdir())
@@ -175,13 +180,9 @@ def test_a_video_that_ffmpeg_cannot_write_is_one_error(
 
 def test_numbers_that_make_no_picture_are_refused(tmp_path: Path) -> None:
     log = hopper_log()
-    with pytest.raises(pliant.PliantError, match=r"with speed = 1e-09 and fps = 30 are 1\.2e\+10 pictures"):
+    with pytest.raises(pliant.PliantError, match=r"with speed = 1e-09 and fps = 30 are 1\.2e\+10 frames"):
         log.to_video(tmp_path / "run.mp4", speed=1e-9)
-    with pytest.raises(pliant.PliantError, match=r"robot\.to_image\(\): q has entries that are not finite"):
-        ball().to_image(tmp_path / "run.png", q=np.full(ball().nq, np.nan))
-    with pytest.raises(pliant.PliantError, match="deflection is nan; it takes a finite number"):
-        log.view(deflection=float("nan"))
-    with pytest.raises(pliant.PliantError, match="deflection is nan; it takes a finite number"):
-        log.to_html(tmp_path / "run.html", deflection=float("nan"))
-    with pytest.raises(pliant.PliantError, match="speed is 0; it takes a finite number above 0"):
-        log.view(speed=0)
+    refuses("q", ball().to_image, tmp_path / "run.png", q=np.full(ball().nq, np.nan))
+    refuses("deflection", log.view, deflection=float("nan"))
+    refuses("deflection", log.to_html, tmp_path / "run.html", deflection=float("nan"))
+    refuses("speed", log.view, speed=0)

@@ -104,8 +104,8 @@ def test_live_runs_until_its_controller_fails() -> None:
     ("arguments", "message"),
     [
         ({"controller": 3}, "takes a function"),
-        ({"gains": {"kp": 1.0}}, "gains are for a controller"),
-        ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' is"),
+        ({"gains": {"kp": 1.0}}, "gains need a controller"),
+        ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' of live is"),
         ({"show": "x"}, "no mark named 'x'"),
     ],
 )

@@ -4,23 +4,24 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.viewer.recording import Recording, exaggerated
+from pliant.viewer.playback import LogMotion
+from pliant.viewer.robot_node import exaggerated
 
 
 def test_forces_are_those_of_the_contact_points(hop: pliant.Log) -> None:
-    recording = Recording(hop, "test")
-    assert recording.q.shape == (1, len(hop.t), 11)
-    np.testing.assert_array_equal(recording.forces[0, :, 0], hop["forces"])
-    assert recording.duration == pytest.approx(0.8)
+    motion = LogMotion(hop, "test")
+    assert motion.q.shape == (1, len(hop.t), 11)
+    np.testing.assert_array_equal(motion.forces[0, :, 0], hop["forces"])
+    assert motion.duration == pytest.approx(0.8)
 
 
 def test_steps_are_the_last_before_a_time(hop: pliant.Log) -> None:
-    recording = Recording(hop, "test")
-    assert recording.step_at(-1) == 0
-    assert recording.step_at(9) == len(hop.t) - 1
+    motion = LogMotion(hop, "test")
+    assert motion.step_at(-1) == 0
+    assert motion.step_at(9) == len(hop.t) - 1
     for step in (1, 17, 200):
-        assert recording.step_at(float(hop.t[step])) == step
-        assert recording.step_at(float(hop.t[step]) + 1.9e-3) == step
+        assert motion.step_at(float(hop.t[step])) == step
+        assert motion.step_at(float(hop.t[step]) + 1.9e-3) == step
 
 
 def test_robots_of_a_batch_are_chosen(batch: pliant.Log) -> None:
@@ -28,32 +29,32 @@ def test_robots_of_a_batch_are_chosen(batch: pliant.Log) -> None:
     for robots, expected in (
         (None, [0, 1, 2, 3]), (2, [2]), (-1, [3]), ([-1, 1], [3, 1]), (range(2), [0, 1]), (slice(1, None), [1, 2, 3]),
     ):  # fmt: skip
-        chosen = Recording(batch, "test", robots)
+        chosen = LogMotion(batch, "test", robots)
         assert list(chosen.indices) == expected
         np.testing.assert_array_equal(chosen.q, batch.q[expected])
     for wrong in (5, [4], [], ["a"]):
         with pytest.raises(pliant.PliantError) as error:
-            Recording(batch, "test", wrong)
+            LogMotion(batch, "test", wrong)
         assert error.value.field == "robots"
 
 
 def test_logs_that_cannot_be_shown_say_why(hop: pliant.Log) -> None:
     with pytest.raises(pliant.PliantError, match="source"):
-        Recording(pliant.Log(hop.t, {"q": hop.q}), "test")
+        LogMotion(pliant.Log(hop.t, {"q": hop.q}), "test")
     without = pliant.Log(hop.t, {"v": hop.v}, source=hop.source)
-    with pytest.raises(pliant.PliantError, match="test needs the channel 'q'"):
-        Recording(without, "test")
-    with pytest.raises(pliant.PliantError, match="the log is empty"):
-        Recording(hop[0:0], "test")
+    with pytest.raises(pliant.PliantError, match="test needs channel 'q'"):
+        LogMotion(without, "test")
+    with pytest.raises(pliant.PliantError, match="the log has no steps"):
+        LogMotion(hop[0:0], "test")
 
 
 def test_paths_are_those_of_frames_and_of_the_mass(hop: pliant.Log) -> None:
-    recording = Recording(hop, "test")
-    foot = recording.path("foot", 0)
-    np.testing.assert_allclose(foot[-1], pliant.frame_pose(recording.robot, hop.q[-1], "foot")[:3, 3], atol=1e-12)
-    mass = recording.path(None, 0, most=11)
+    motion = LogMotion(hop, "test")
+    foot = motion.path("foot", 0)
+    np.testing.assert_allclose(foot[-1], pliant.frame_pose(motion.robot, hop.q[-1], "foot")[:3, 3], atol=1e-12)
+    mass = motion.path(None, 0, most=11)
     assert mass.shape == (11, 3)
-    np.testing.assert_allclose(mass[0], pliant.center_of_mass(recording.robot, hop.q[0]), atol=1e-12)
+    np.testing.assert_allclose(mass[0], pliant.center_of_mass(motion.robot, hop.q[0]), atol=1e-12)
 
 
 def test_only_deflections_are_exaggerated() -> None:

@@ -1,12 +1,11 @@
-"""The clock of a recording, without its thread."""
+"""The clock of a motion, without its thread."""
 
 import time
 
 import pytest
 
 import pliant
-from pliant.viewer.playback import Player
-from pliant.viewer.recording import Recording
+from pliant.viewer.playback import LogMotion, Player
 
 
 @pytest.fixture
@@ -16,7 +15,7 @@ def drawn() -> list[int]:
 
 @pytest.fixture
 def player(hop: pliant.Log, drawn: list[int]) -> Player:
-    return Player(Recording(hop, "test"), drawn.append)
+    return Player(LogMotion(hop, "test"), drawn.append)
 
 
 def test_goes_steps_and_stays_within(player: Player, drawn: list[int]) -> None:
@@ -27,9 +26,9 @@ def test_goes_steps_and_stays_within(player: Player, drawn: list[int]) -> None:
     player.go_by(-10_000)
     assert (player.t, player.step) == (0.0, 0)
     player.go(99.0)
-    assert player.step == len(player.recording.t) - 1
+    assert player.step == len(player.motion.t) - 1
     player.go(99.0)
-    assert drawn == [50, 51, 0, len(player.recording.t) - 1]  # what is there already is not drawn again
+    assert drawn == [50, 51, 0, len(player.motion.t) - 1]  # what is there already is not drawn again
 
 
 def test_play_at_the_end_starts_again(player: Player) -> None:
@@ -53,5 +52,5 @@ def test_the_thread_plays_to_the_end_and_stops(player: Player, drawn: list[int])
         time.sleep(0.01)
     player.stop()
     assert drawn[0] == 0
-    assert drawn[-1] == len(player.recording.t) - 1
+    assert drawn[-1] == len(player.motion.t) - 1
     assert drawn == sorted(drawn)

@@ -10,8 +10,8 @@ import pytest
 import zstandard
 
 import pliant
-from pliant.render.drawing import body_poses
-from pliant.viewer.curves import chart
+from pliant.render.robot_drawing import body_poses
+from pliant.viewer.charts import chart
 from pliant.viewer.replay import replay_page
 
 
@@ -57,7 +57,7 @@ def test_pages_are_written_whole(hop: pliant.Log, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("<!")
     with pytest.raises(pliant.PliantError, match="no channel named 'energi' in the log; did you mean"):
         hop.to_html(tmp_path / "run.html", plots=("energi",))
-    with pytest.raises(pliant.PliantError, match="fps is 0"):
+    with pytest.raises(pliant.PliantError, match="fps of to_html is 0"):
         hop.to_html(tmp_path / "run.html", fps=0)
     with pytest.raises(pliant.PliantError, match="does not exist"):
         hop[:5].to_html(tmp_path / "none" / "run.html", plots=())

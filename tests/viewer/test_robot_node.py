@@ -6,9 +6,9 @@ import pytest
 
 import pliant
 from pliant.recording.source import Source
-from pliant.render.drawing import body_poses
-from pliant.viewer.contact_marks import directed, friction_of, ground_normals
-from pliant.viewer.puppet import center_of_mass, quaternions
+from pliant.render.robot_drawing import body_poses
+from pliant.viewer.robot_node import directed, friction_of, ground_normals
+from pliant.viewer.robot_node import center_of_mass, quaternions
 
 
 def test_quaternions_are_those_of_pinocchio() -> None:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.viewer.page import nice, served
+from pliant.plots.figures import round_number
+from pliant.viewer.server import served
 from pliant.viewer.replay import replay_page
-from pliant.viewer.scene import Scene
+from pliant.viewer.browser_scene import BrowserScene
 
 
 def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,7 +36,7 @@ def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> 
 def test_what_cannot_be_is_told() -> None:
     robot = pliant.load("pendulum")
     for options, message in (
-        ({"port": 70000}, "port is 70000; it takes a whole number from 0"),
+        ({"port": 70000}, "port of the viewer is 70000; it takes a whole number from 0"),
         ({"show": "frame"}, "no mark named 'frame' in the viewer; did you mean 'frames'"),
         ({"q": np.zeros(3)}, r"q has shape \(3,\); 'pendulum' takes \(1,\)"),
     ):
@@ -80,7 +81,7 @@ def test_a_robot_that_goes_up_stays_in_the_picture(hop: pliant.Log) -> None:
     assert distances[1] > 2 * distances[0]
     # what was not foreseen is followed, hops are not
     with served("a test", port=0) as viewer:
-        scene = Scene(viewer.server, hop.source, q[:1][None], follow=True)
+        scene = BrowserScene(viewer.server, hop.source, q[:1][None], follow=True)
         for up, expected in ((0.02, 0.0), (3.0, -3.0)):
             moved = q[:1].copy()
             moved[0, 2] += up
@@ -157,5 +158,5 @@ def test_layouts_and_traces_are_checked(batch: pliant.Log) -> None:
 
 
 @pytest.mark.parametrize(("x", "expected"), [(0.34, 0.2), (0.5, 0.5), (7, 5), (1, 1), (1e-4, 1e-4)])
-def test_nice_numbers(x: float, expected: float) -> None:
-    assert nice(x) == pytest.approx(expected)
+def test_round_numbers(x: float, expected: float) -> None:
+    assert round_number(x) == pytest.approx(expected)

@@ -1,16 +1,16 @@
-"""Shapes as triangles: the primitives of robot files, arrows, and what makes a mesh fit to be drawn."""
+"""Shapes as triangles: primitives of robot files, arrows, ground, and operations that prepare a mesh for drawing."""
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.meshes.distinct_rows import distinct_rows
 
 __all__ = [
-    "Mesh", "along", "arrow", "box", "capsule", "clustered", "cone", "creased", "cylinder", "joined", "moved",
-    "moved_together", "normals", "sphere", "turned",
+    "Mesh", "along", "arrow", "box", "capsule", "clustered", "cone", "creased", "cylinder", "ground_mesh",
+    "ground_over", "joined", "moved", "moved_together", "normals", "sphere", "turned",
 ]  # fmt: skip
 
 Points = Sequence[float] | np.ndarray
@@ -120,6 +120,32 @@ def _arc(radius: float, z: float, start: float, end: float, steps: int) -> list[
     return [(0.0 if s < 1e-12 else radius * s, z + radius * math.cos(a)) for a in angles for s in [math.sin(a)]]
 
 
+def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh:
+    """The ground over a rectangle; two triangles where it is flat.
+
+    Args:
+        ground: with ``height(x, y)`` on arrays and ``is_flat``.
+        span: x and y of the lower corner, then of the upper one [m].
+        cells: along the longer side.
+    """
+    x0, y0, x1, y1 = (float(s) for s in span)
+    sides = x1 - x0, y1 - y0
+    step = max(sides) / cells
+    nx, ny = (1, 1) if ground.is_flat else (max(1, math.ceil(s / step)) for s in sides)
+    return ground_over(ground, np.linspace(x0, x1, nx + 1), np.linspace(y0, y1, ny + 1))
+
+
+def ground_over(ground: Any, x_lines: np.ndarray, y_lines: np.ndarray) -> Mesh:
+    """The ground over a grid of lines at these x and y [m]."""
+    x, y = np.meshgrid(x_lines, y_lines, indexing="ij")
+    z = np.broadcast_to(np.asarray(ground.height(x, y), dtype=float), x.shape)
+    rows, columns = x.shape
+    k = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
+    lower = np.stack([k, k + columns, k + columns + 1], axis=-1)
+    upper = np.stack([k, k + columns + 1, k + 1], axis=-1)
+    return Mesh(np.stack([x, y, z], axis=-1).reshape(-1, 3), np.concatenate([lower, upper]))
+
+
 def along(start: Points, end: Points) -> np.ndarray:
     """The pose (4, 4) of a frame in the middle between two points, with z from one to the other."""
     p, q = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
@@ -141,14 +167,14 @@ def moved(mesh: Mesh, X: np.ndarray) -> Mesh:
 
 
 def moved_together(meshes: Sequence[Mesh], X: np.ndarray) -> list[Mesh]:
-    """As `moved`; meshes that share their vertices go on to do so."""
+    """As `moved`; meshes that share vertices still do afterwards."""
     is_mirrored = np.linalg.det(X[:3, :3]) < 0
     vertices = {key: v @ X[:3, :3].T + X[:3, 3] for key, v in {id(m.vertices): m.vertices for m in meshes}.items()}
     return [Mesh(vertices[id(m.vertices)], m.faces[:, ::-1] if is_mirrored else m.faces) for m in meshes]
 
 
 def joined(meshes: Iterable[Mesh]) -> Mesh:
-    """Several as one."""
+    """Several meshes as one."""
     vertices, faces, count = [np.zeros((0, 3))], [np.zeros((0, 3), dtype=int)], 0
     for mesh in meshes:
         vertices.append(mesh.vertices)
@@ -190,12 +216,12 @@ def creased(mesh: Mesh, angle: float = CREASE) -> Mesh:
 
 
 def clustered(mesh: Mesh, most: int, places: tuple[np.ndarray, np.ndarray] | None = None) -> Mesh:
-    """The mesh with at most so many faces: vertices in one cell of a grid become one, faces without area go.
+    """The mesh with at most ``most`` faces: vertices in one cell of a grid are merged, faces without area removed.
 
-    Vertices that no face names count, too: meshes that share theirs, as parts of one thing, stay closed between them.
+    Unused vertices count, too: meshes that share vertices, as parts of one thing, remain closed between them.
 
     Args:
-        places: what `distinct_rows` says of the vertices, if it is known.
+        places: result of `distinct_rows` for the vertices, if it is known.
     """
     mesh = _welded(mesh, places)
     if len(mesh.faces) <= most or len(mesh.faces) == 0:
@@ -217,13 +243,13 @@ def clustered(mesh: Mesh, most: int, places: tuple[np.ndarray, np.ndarray] | Non
 
 
 def _welded(mesh: Mesh, places: tuple[np.ndarray, np.ndarray] | None = None) -> Mesh:
-    """One vertex in one place."""
+    """With vertices in the same place merged."""
     kept, inverse = places or distinct_rows(mesh.vertices)
     return _proper(Mesh(mesh.vertices[kept], inverse[mesh.faces]))
 
 
 def _proper(mesh: Mesh) -> Mesh:
-    """Without faces that name a vertex twice, and without faces that are there twice."""
+    """Without faces that use a vertex twice, and without duplicate faces."""
     a, b, c = mesh.faces.T
     faces = mesh.faces[(a != b) & (b != c) & (c != a)]
     # the same turn of corners, whichever comes first
@@ -235,7 +261,7 @@ def _proper(mesh: Mesh) -> Mesh:
 
 
 def _used(mesh: Mesh) -> Mesh:
-    """Without vertices that no face names."""
+    """Without unused vertices."""
     is_used = np.zeros(len(mesh.vertices), dtype=bool)
     is_used[mesh.faces] = True
     return Mesh(mesh.vertices[is_used], (np.cumsum(is_used) - 1)[mesh.faces])

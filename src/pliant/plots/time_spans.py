@@ -1,15 +1,14 @@
-"""What happens meanwhile: modes and contacts as bands behind the curves, events as thin lines."""
+"""Spans of time in which a mode or a contact holds, drawn as bands behind the curves; events as thin lines."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pliant.plots.moments import contact_columns
-from pliant.plots.style import COLORS, GREY
+from pliant.plots.figures import COLORS, GREY
 from pliant.recording.log import Log
 
-__all__ = ["contact_spans", "draw_bands", "draw_events", "draw_strip", "mode_spans", "spans_of"]
+__all__ = ["contact_columns", "contact_spans", "draw_bands", "draw_events", "draw_strip", "mode_spans", "spans_of"]
 
 _EVENTS = {
     "touch-down": ("#444b54", "-"),
@@ -18,7 +17,7 @@ _EVENTS = {
     "stick": ("#0072b2", (0, (1, 1.5))),
     "reversal": ("#cc79a7", (0, (1, 1.5))),
 }
-# more than these would hide the curves
+# more would hide the curves
 _MOST_EVENTS = 60
 _MOST_MODES = 6
 
@@ -26,7 +25,7 @@ Spans = list[tuple[float, float]]
 
 
 def spans_of(t: np.ndarray, holds: np.ndarray) -> Spans:
-    """From when to when something holds, for entries (steps,); a jump lies in the middle of a step."""
+    """Start and end of the times in which ``holds`` (steps,) is true; it changes in the middle of a step."""
     edges = np.flatnonzero(np.diff(holds.astype(int)))
     middles = (t[edges] + t[edges + 1]) / 2
     starts = [*([t[0]] if len(t) and holds[0] else []), *middles[holds[edges + 1]]]
@@ -35,7 +34,7 @@ def spans_of(t: np.ndarray, holds: np.ndarray) -> Spans:
 
 
 def mode_spans(log: Log) -> dict[str, Spans]:
-    """When which mode of an event-driven log holds, without flight."""
+    """The spans of each mode of an event-driven log, without flight."""
     modes = getattr(log, "modes", None)
     if not modes or "mode" not in log or not len(log):
         return {}
@@ -43,7 +42,7 @@ def mode_spans(log: Log) -> dict[str, Spans]:
 
 
 def contact_spans(log: Log, robot: int | None = None) -> dict[str, Spans]:
-    """When which contact has a force; points of one shape, such as "foot.0" and "foot.1", together."""
+    """The spans in which each contact has a force; points of one shape, "foot.0" and "foot.1", count as one contact."""
     if "forces" not in log or not len(log):
         return {}
     forces = log["forces"] if log.batch is None else log["forces"][robot or 0]
@@ -57,7 +56,7 @@ def contact_spans(log: Log, robot: int | None = None) -> dict[str, Spans]:
 
 
 def draw_bands(axes: Sequence[Any], spans: dict[str, Spans]) -> list[Any]:
-    """Bands behind all axes; returns what a legend takes. None if there are too many to tell apart."""
+    """Draw bands behind all axes, unless there are too many to tell apart; returns handles for a legend."""
     from matplotlib.patches import Patch
 
     if len(spans) > _MOST_MODES:
@@ -73,7 +72,7 @@ def draw_bands(axes: Sequence[Any], spans: dict[str, Spans]) -> list[Any]:
 
 
 def draw_strip(axis: Any, spans: dict[str, Spans]) -> None:
-    """A row for each contact, with a bar while it touches."""
+    """Draw a row for each contact, with a bar while it touches."""
     for row, own in enumerate(spans.values()):
         bars = [(start, end - start) for start, end in own]
         axis.broken_barh(bars, (row - 0.32, 0.64), facecolor=COLORS[row % len(COLORS)], linewidth=0)
@@ -85,7 +84,7 @@ def draw_strip(axis: Any, spans: dict[str, Spans]) -> None:
 
 
 def draw_events(axes: Sequence[Any], log: Log) -> tuple[list[Any], str]:
-    """Lines at events; returns what a legend takes, and a note on those that are not drawn."""
+    """Draw lines at events; returns handles for a legend, and a note about events that are not drawn."""
     from matplotlib.lines import Line2D
 
     events = list(getattr(log, "events", ()))
@@ -107,3 +106,9 @@ def draw_events(axes: Sequence[Any], log: Log) -> tuple[list[Any], str]:
 def _pale(color: str) -> Any:
     parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     return tuple(1 - 0.16 * (1 - c) for c in parts)
+
+
+def contact_columns(log: Log) -> list[tuple[int, str]]:
+    """The first column of each contact in channel "forces", and the name of the contact."""
+    names = log.columns.get("forces", ())
+    return [(k, name.removesuffix(".x")) for k, name in enumerate(names) if name.endswith(".x")]

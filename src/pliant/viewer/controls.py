@@ -1,17 +1,21 @@
-"""Controls beside the scene: what is shown, and joint sliders."""
+"""Controls beside the scene: playback, joint sliders, and switches for marks."""
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from pliant.plots.figures import round_number
 from pliant.robot import Robot
 from pliant.scalar import is_constant
-from pliant.viewer.page import nice
-from pliant.viewer.scene import Scene
+from pliant.viewer.browser_scene import BrowserScene
+from pliant.viewer.playback import Player
 
-__all__ = ["joint_sliders", "show_panel"]
+__all__ = ["joint_sliders", "playback_panel", "show_panel", "speed_choice"]
+
+SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
 
 LABELS = {
     "frames": "frames of bodies", "inertias": "inertia ellipsoids", "mass": "centre of mass",
@@ -19,8 +23,8 @@ LABELS = {
 }  # fmt: skip
 
 
-def show_panel(server: Any, scene: Scene, *, has_forces: bool = True) -> None:
-    """Switches for the marks, and a slider for deflections if the robot has flexible joints."""
+def show_panel(server: Any, scene: BrowserScene, *, has_forces: bool = True) -> None:
+    """Add switches for marks, and a slider for deflections if the robot has flexible joints."""
     gui = server.gui
     with gui.add_folder("Show"):
         for mark, label in LABELS.items():
@@ -30,7 +34,7 @@ def show_panel(server: Any, scene: Scene, *, has_forces: bool = True) -> None:
                 continue
             box = gui.add_checkbox(label, scene.shown[mark])
             box.on_update(lambda event, mark=mark: scene.show(mark, event.target.value))
-        follow = gui.add_checkbox("follow", scene.follow, hint="the picture goes with the robot")
+        follow = gui.add_checkbox("follow", scene.follow, hint="the picture follows the robot")
 
         @follow.on_update
         def _(event: Any) -> None:
@@ -38,7 +42,7 @@ def show_panel(server: Any, scene: Scene, *, has_forces: bool = True) -> None:
             scene.redraw()
 
         if scene.robot.flexibilities:
-            slider = gui.add_slider("deflection x", 1, 100, 1, scene.factor, hint="how much flexible joints are bent")
+            slider = gui.add_slider("deflection x", 1, 100, 1, scene.factor, hint="exaggerates flexible joints")
 
             @slider.on_update
             def _(event: Any) -> None:
@@ -47,12 +51,13 @@ def show_panel(server: Any, scene: Scene, *, has_forces: bool = True) -> None:
 
 
 def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: Callable[[np.ndarray], None]) -> None:
-    """A slider for each degree of freedom; ``moved`` takes the new configuration.
+    """Add a slider for each degree of freedom; ``moved`` is called with the new configuration.
 
-    A joint with one coordinate goes from limit to limit; others by a constant velocity, for a second, from ``q``.
+    The slider of a joint with one coordinate goes from limit to limit. Those of other joints are velocities, which act
+    for one second from ``q`` on.
     """
     gui = server.gui
-    sliders: list[tuple[int, bool, Any]] = []  # place in q or v, whether in q, and the slider
+    sliders: list[tuple[int, bool, Any]] = []  # index in q or v, whether in q, and the slider
 
     def configuration() -> np.ndarray:
         v = np.zeros(robot.nv)
@@ -78,7 +83,7 @@ def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: 
             if joint.kind.nq == 1:
                 low, high = _range(joint, size)
                 value = float(np.clip(q[sq.start], low, high))
-                slider = gui.add_slider(joint.name, low, high, nice((high - low) / 400), value)
+                slider = gui.add_slider(joint.name, low, high, round_number((high - low) / 400), value)
                 sliders.append((sq.start, True, slider))
                 continue
             for k, label in enumerate(joint.kind.v_labels):
@@ -104,3 +109,60 @@ def _range(joint: Any, size: float) -> tuple[float, float]:
         x = np.ravel(np.array(limit, dtype=object))[0]
         ends.append(float(x) if is_constant(x) and abs(x) < 10 * max(widest, 1) else sign * widest)
     return (ends[0], ends[1]) if ends[1] - ends[0] > 1e-9 else (ends[0] - 1e-3, ends[0] + 1e-3)
+
+
+def playback_panel(server: Any, player: Player) -> None:
+    """Add controls of a player: play, pause, step, speed and a time slider."""
+    gui, motion = server.gui, player.motion
+    first, last = float(motion.t[0]), float(motion.t[-1])
+    with gui.add_folder("Playback"):
+        play = gui.add_button("Play", icon="player-play")
+        steps = gui.add_button_group("step", ("|<", "<", ">", ">|"))
+        span = max(last - first, 1e-6)
+        slider = gui.add_slider("t [s]", first, first + span, min(span, max(span / 2000, 1e-6)), first)
+        speed_choice(gui, player, SPEEDS)
+        loop = gui.add_checkbox("loop", player.loops)
+    shown = {"at": 0.0, "playing": False}
+
+    @play.on_click
+    def _(_: Any) -> None:
+        player.toggle()
+
+    @steps.on_click
+    def _(event: Any) -> None:
+        many = len(motion.t)
+        player.go_by({"|<": -many, "<": -1, ">": 1, ">|": many}[event.target.value])
+
+    @slider.on_update
+    def _(event: Any) -> None:
+        # without a client, the player itself has moved the slider
+        if event.client is not None:
+            player.is_playing = False
+            player.go(event.target.value)
+
+    @loop.on_update
+    def _(event: Any) -> None:
+        player.loops = event.target.value
+
+    def follow() -> None:
+        now = time.monotonic()
+        if player.is_playing != shown["playing"]:
+            shown["playing"] = player.is_playing
+            play.label = "Pause" if player.is_playing else "Play"
+            play.icon = "player-pause" if player.is_playing else "player-play"
+        elif player.is_playing and now - shown["at"] < 0.06:
+            return  # the slider does not follow every picture
+        shown["at"] = now
+        slider.value = player.t
+
+    player.on_change(follow)
+
+
+def speed_choice(gui: Any, clock: Any, speeds: Sequence[float]) -> None:
+    """Add a list of speeds for something with an attribute ``speed``, whose present value is listed and chosen."""
+    options = tuple(f"{speed:g}x" for speed in sorted({*speeds, clock.speed}))
+    choice = gui.add_dropdown("speed", options, initial_value=f"{clock.speed:g}x")
+
+    @choice.on_update
+    def _(event: Any) -> None:
+        clock.speed = float(event.target.value.removesuffix("x"))

@@ -1,77 +1,10 @@
-"""Triangles to pixels: a depth buffer, in machine code, so that pictures need neither a screen nor a graphics card.
+; Triangles to pixels with a depth buffer. Corners are (x, y, n): place on the screen in pixels, and nearness.
+;
+; With corners 0, 1, 2 and a the doubled area, the weights of a point are the shares of a opposite the corners,
+;     w_1 = ((x - x_0) (y_2 - y_0) - (x_2 - x_0) (y - y_0)) / a
+;     w_2 = ((x_1 - x_0) (y - y_0) - (x - x_0) (y_1 - y_0)) / a
+; and w_0 = 1 - w_1 - w_2. They and the nearness are linear, so along a row they grow by a constant.
 
-A triangle has three corners (x, y, n): its place on the screen in pixels, and its nearness, which must be linear on
-the screen: 1 / z for a camera with perspective, -z for one without. At each pixel the greatest nearness wins. The
-center of pixel (column i, row k) is (i + 1/2, k + 1/2).
-"""
-
-import ctypes
-import functools
-import hashlib
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-
-__all__ = ["Fragments", "rasterized"]
-
-Fragments = tuple[np.ndarray, np.ndarray]
-
-
-def rasterized(triangles: np.ndarray, width: int, height: int) -> Fragments:
-    """What is nearest at each pixel.
-
-    Args:
-        triangles: (m, 3, 3), corners (x, y, n); either side is drawn, what has no area or no finite corner is not.
-        width, height: of the screen [pixels].
-
-    Returns:
-        The index of the triangle at each pixel, -1 for none, (height, width), and its nearness, -inf for none.
-    """
-    corners = np.ascontiguousarray(triangles, dtype=np.float64).reshape(-1, 9)
-    kept = np.flatnonzero(_is_drawn(corners, width, height))
-    corners = np.ascontiguousarray(corners[kept])
-    nearness = np.full((height, width), -np.inf)
-    found = np.full((height, width), -1, dtype=np.int32)
-    if len(kept):
-        _machine_code()(corners.ctypes.data, nearness.ctypes.data, found.ctypes.data, len(kept), width, height)
-        if len(kept) < len(triangles):
-            found = np.where(found >= 0, kept.astype(np.int32)[found], -1)
-    return found, nearness
-
-
-def _is_drawn(corners: np.ndarray, width: int, height: int) -> np.ndarray:
-    """Whether triangles are finite and may be on the screen."""
-    drawn = np.isfinite(corners[:, 2] + corners[:, 5] + corners[:, 8])
-    for axis, size in ((0, width), (1, height)):
-        a, b, c = (corners[:, 3 * k + axis] for k in range(3))
-        low, high = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
-        # far beyond the screen, pixels would not fit in the integers of the loop; NaN is nowhere
-        drawn &= (low < size) & (high > 0) & (low > -1e8) & (high < 1e8)
-    return drawn
-
-
-@functools.cache
-def _machine_code() -> Callable[..., Any]:
-    from pliant.compiler.native import loaded, machine, versions
-
-    text = f'target triple = "{machine().triple}"\n' + _ASSEMBLY
-    key = hashlib.sha256(f"{text} {versions()} {machine()}".encode()).hexdigest()
-    code = loaded(key, lambda: text, ("rasterize",))
-    pointer, integer = ctypes.c_void_p, ctypes.c_int64
-    function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, integer)(code.address("rasterize"))
-
-    def call(*arguments: Any, code: Any = code) -> None:  # the code lives as long as what calls it
-        function(*arguments)
-
-    return call
-
-
-# With corners 0, 1, 2 and a the doubled area, the weights of a point are the shares of a opposite the corners,
-#     w_1 = ((x - x_0) (y_2 - y_0) - (x_2 - x_0) (y - y_0)) / a
-#     w_2 = ((x_1 - x_0) (y - y_0) - (x - x_0) (y_1 - y_0)) / a
-# and w_0 = 1 - w_1 - w_2. They and the nearness are linear, so along a row they grow by a constant.
-_ASSEMBLY = """
 declare double @llvm.minnum.f64(double, double)
 declare double @llvm.maxnum.f64(double, double)
 declare double @llvm.ceil.f64(double)
@@ -228,4 +161,3 @@ done:
 end:
   ret void
 }
-"""

@@ -1,6 +1,10 @@
-"""How plots look: colors that differ for everyone's eyes, quiet axes; settings of the user stay as they are."""
+"""The look of figures, and how they become files: colors that color-blind people can tell apart, quiet axes.
+
+Settings of the user stay as they are.
+"""
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +13,14 @@ from typing import Any
 from pliant.errors import PliantError, needs
 from pliant.files.whole import whole_file
 
-__all__ = ["COLORS", "GREY", "INK", "LINES", "figure", "finished", "legend", "look", "quiet", "styled"]
+__all__ = [
+    "COLORS", "GREY", "INK", "LINES", "figure", "finished", "label_axis", "legend", "look", "round_number", "styled",
+]  # fmt: skip
 
 # Okabe and Ito's, in an order whose neighbours differ in lightness, too
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6d1f", "#5e4b9a")
 INK, GREY = "#1f2328", "#8a919a"
-# dashes for lines beyond the colors
+# dashes for curves beyond the colors
 LINES = ("-", "--", ":", "-.")
 
 _FORMATS = (".svg", ".pdf", ".png")
@@ -69,7 +75,7 @@ _SETTINGS: dict[str, Any] = {
 
 @contextlib.contextmanager
 def styled(what: str) -> Iterator[Any]:
-    """Matplotlib with our settings, for as long as this lasts."""
+    """Matplotlib with our settings, inside the ``with``."""
     mpl = needs("matplotlib", "plots", what)
     from cycler import cycler
 
@@ -78,7 +84,7 @@ def styled(what: str) -> Iterator[Any]:
 
 
 def figure(width: float, height: float) -> Any:
-    """A figure that belongs to no window [inches]; inside `styled`."""
+    """A figure of this size [inches] without a window; inside `styled`."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -88,11 +94,14 @@ def figure(width: float, height: float) -> Any:
 
 
 def finished(made: Any, path: str | os.PathLike[str] | None, show: bool) -> Any:
-    """The figure, written to a file and shown in a window if that is asked for; inside `styled`."""
+    """The figure, after writing it to a file and showing it in a window if asked to; inside `styled`."""
     if path is not None:
         target = Path(os.fspath(path)).expanduser()
         if target.suffix.lower() not in _FORMATS:
-            raise PliantError(f"{target}: a plot ends with {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}")
+            cure = f"a plot ends with {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}"
+            raise PliantError(
+                f"the name {target.name!r} has no known ending", subject="a plot", field="path", cure=cure
+            )
         with whole_file(target) as beside:
             # without a date, the same plot is the same file
             about = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
@@ -109,9 +118,9 @@ def finished(made: Any, path: str | os.PathLike[str] | None, show: bool) -> Any:
     return made
 
 
-def quiet(axis: Any, label: str, *, is_last: bool = True, x: str = "time [s]") -> None:
-    """The label of an axis; the time is written under the last one only."""
-    # a long one in two lines
+def label_axis(axis: Any, label: str, *, is_last: bool = True, x: str = "time [s]") -> None:
+    """Label an axis; only the last one has the label of the time."""
+    # a long label takes two lines
     axis.set_ylabel(label.replace(" [", "\n[", 1) if len(label) > 20 else label)
     if is_last:
         axis.set_xlabel(x)
@@ -120,17 +129,23 @@ def quiet(axis: Any, label: str, *, is_last: bool = True, x: str = "time [s]") -
 
 
 def look(k: int, count: int) -> dict[str, Any]:
-    """Color and dash of line k of so many."""
+    """Color and dash of curve k of ``count``."""
     if count <= len(COLORS):
         return {"color": COLORS[k]}
     return {"color": COLORS[k % len(COLORS)], "linestyle": LINES[k // len(COLORS) % len(LINES)]}
 
 
 def legend(axis: Any, names: Sequence[str]) -> None:
-    """Names of lines beside the axis, where they hide nothing."""
+    """A legend beside the axis, where it hides nothing."""
     if not names:
         return
     ncols = -(-len(names) // 8)
     size = 8 if len(names) <= 8 else 7
     axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.05), ncols=ncols, fontsize=size, labelspacing=0.3,
                 columnspacing=1.0)  # fmt: skip
+
+
+def round_number(x: float) -> float:
+    """The largest of 1, 2, 5, 10, ... up to x: for ticks, tiles and the steps of sliders."""
+    power = 10.0 ** math.floor(math.log10(max(x, 1e-9)))
+    return power * max(k for k in (1, 2, 5) if k * power <= x * (1 + 1e-9))

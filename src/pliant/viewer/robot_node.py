@@ -1,33 +1,40 @@
-"""A robot in viser's scene: its parts on nodes that follow the bodies, with marks to switch on."""
+"""A robot in viser's scene: meshes on nodes that follow the bodies, marks, and arrows for contact forces."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from pliant.render.drawing import Drawing
-from pliant.render.tree_shapes import homogeneous, inertia_box
-from pliant.render.triangles import Mesh, joined, moved, sphere
+from pliant.recording.source import Source
+from pliant.render.robot_drawing import Drawing, homogeneous, inertia_box
+from pliant.render.shapes import Mesh, arrow, cone, joined, moved, sphere
 from pliant.robot import Robot
 from pliant.robot.lumping import keepers
 
-__all__ = ["MARKS", "Puppet", "center_of_mass", "quaternions"]
+__all__ = [
+    "MARKS", "ContactMarks", "RobotNode", "center_of_mass", "directed", "exaggerated", "friction_of", "ground_normals",
+    "quaternions",
+]  # fmt: skip
 
 MARKS = ("frames", "inertias", "mass", "contacts", "names")
-"""What can be switched on: frames of bodies, ellipsoids of their inertia, the centre of mass, ..."""
+"""Marks of a robot: frames of bodies, inertia ellipsoids, centre of mass, contact points, names of bodies."""
 
-ALIKE = 0.06  # difference of colours that nobody sees
+ALIKE = 0.06  # difference of colours that cannot be seen
 ACCENT = (235, 120, 30)
+FORCE_COLOR = (214, 40, 57)
+CONE_COLOR = (60, 160, 110)
+LONGEST = 1.2  # of an arrow, in sizes of the robot
 
 
-class Puppet:
+class RobotNode:
     """One robot in a scene.
 
     Args:
         scene: viser's.
-        drawing: what it looks like.
+        drawing: of the robot.
         name: of its node, different for each robot.
-        offset: where its world is [m].
-        opacity: of its parts, times their own.
+        offset: origin of its world [m].
+        opacity: factor of the opacity of its parts.
     """
 
     def __init__(self, scene: Any, drawing: Drawing, name: str, offset: Any = (0, 0, 0), opacity: float = 1.0):
@@ -43,7 +50,7 @@ class Puppet:
             for body in self.robot.bodies
             if body in kept
         }
-        # what is fixed together and of nearly one colour is one mesh: the fewer the smoother
+        # parts fixed together and of nearly one colour become one mesh: fewer meshes move more smoothly
         groups: dict[tuple[str, tuple[float, ...]], list[Mesh]] = {}
         for part in sorted(drawing.parts, key=lambda part: -len(part.faces)):
             body, X_KB = self.keeper[part.body]
@@ -67,7 +74,7 @@ class Puppet:
         return f"/world/{self.name}/{_plain(body)}"
 
     def pose(self, poses: np.ndarray) -> None:
-        """Put the bodies where they are: X_WB of each (bodies, 4, 4)."""
+        """Put the bodies at poses X_WB, (bodies, 4, 4)."""
         self._poses = poses
         chosen = poses[[self.index[body] for body in self.nodes]]
         for handle, p, w in zip(self.nodes.values(), chosen[:, :3, 3], quaternions(chosen[:, :3, :3]), strict=True):
@@ -76,7 +83,7 @@ class Puppet:
             self.marks["mass"][0].position = center_of_mass(self.robot, poses)
 
     def show(self, mark: str, is_shown: bool) -> None:
-        """Switch one of `MARKS`; what was never shown is not even made."""
+        """Switch one of `MARKS`, which is made when it is first shown."""
         if mark == "frames":
             for handle in self.nodes.values():
                 handle.show_axes = is_shown
@@ -132,8 +139,115 @@ class Puppet:
         return [self.scene.add_label(f"{self._path(b)}/name", b) for b in kept]
 
 
+class ContactMarks:
+    """Arrows and cones at the contact points of one robot.
+
+    An arrow a third as long as the robot is the robot's weight.
+
+    Args:
+        scene: viser's.
+        name: of the robot's node.
+        source: of the log.
+        size: of the robot [m].
+    """
+
+    def __init__(self, scene: Any, name: str, source: Source, size: float):
+        robot = source.robot
+        self.ground, self.size = source.ground, size
+        self.mu = friction_of(source)
+        points = robot.contact_points
+        self.radii = np.array([float(p.radius) for p in points])
+        weight = float(robot.mass) * max(float(np.linalg.norm([float(g) for g in robot.gravity])), 1e-6)
+        self.per_newton = 0.35 * size / max(weight, 1e-9)
+        n = len(points)
+        unit, none = arrow(1.0, 0.035), np.full((n, 3), 1e-6)
+        turns = np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))
+        options = {"batched_scales": none, "lod": "off", "cast_shadow": False, "receive_shadow": False}
+        self.arrows = scene.add_batched_meshes_simple(
+            f"/world/{name}/forces", *unit, turns, np.zeros((n, 3)), batched_colors=FORCE_COLOR, **options
+        )
+        self.cones = scene.add_batched_meshes_simple(
+            f"/world/{name}/cones", *cone(1.0, 1.0), turns, np.zeros((n, 3)), batched_colors=CONE_COLOR, opacity=0.3,
+            side="double", **options,
+        )  # fmt: skip
+        self.cones.visible = False
+
+    def update(self, centers: np.ndarray, forces: np.ndarray) -> None:
+        """Show forces (contacts, 3) [N] at contact points with centres (contacts, 3) [m]."""
+        normals = ground_normals(self.ground, centers, 1e-3 * self.size)
+        feet = centers - self.radii[:, None] * normals
+        # the arrow of an impact would leave the picture
+        lengths = np.minimum(np.linalg.norm(forces, axis=-1) * self.per_newton, LONGEST * self.size)
+        is_on = lengths > 1e-3 * self.size
+        wide = np.clip(lengths, 0.1 * self.size, 0.3 * self.size)
+        scales = np.stack([wide, wide, lengths], axis=-1)
+        self._set(self.arrows, feet, forces, np.where(is_on[:, None], scales, 1e-6))
+        height = 0.1 * self.size
+        cones = np.stack([self.mu * height, self.mu * height, np.full_like(self.mu, height)], axis=-1)
+        self._set(self.cones, feet, normals, np.where((is_on & (self.mu > 0))[:, None], cones, 1e-6))
+
+    @staticmethod
+    def _set(handle: Any, positions: np.ndarray, directions: np.ndarray, scales: np.ndarray) -> None:
+        handle.batched_positions = positions.astype(np.float32)
+        handle.batched_wxyzs = quaternions(directed(directions)).astype(np.float32)
+        handle.batched_scales = np.maximum(scales, 1e-6).astype(np.float32)
+
+
+def directed(directions: np.ndarray) -> np.ndarray:
+    """Rotations (n, 3, 3) that turn z to directions (n, 3)."""
+    length = np.linalg.norm(directions, axis=-1, keepdims=True)
+    up = np.zeros_like(directions, dtype=float)
+    up[:, 2] = 1
+    z = np.divide(directions, length, out=up, where=length > 1e-12)
+    helper = np.where(np.abs(z[:, :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    y = np.cross(z, helper)
+    y /= np.linalg.norm(y, axis=-1, keepdims=True)
+    return np.stack([np.cross(y, z), y, z], axis=-1)
+
+
+def ground_normals(ground: Any, points: np.ndarray, step: float) -> np.ndarray:
+    """Unit normals of the ground below points (n, 3), from differences of its height over a small step [m]."""
+    up = np.zeros_like(points)
+    up[:, 2] = 1
+    if ground is None or ground.is_flat or not len(points):
+        return up
+    x, y = points[:, 0], points[:, 1]
+    rise = [np.asarray(ground.height(x + dx, y + dy)) - np.asarray(ground.height(x - dx, y - dy))
+            for dx, dy in ((step, 0), (0, step))]  # fmt: skip
+    n = np.stack([-rise[0] / (2 * step), -rise[1] / (2 * step), np.ones(len(points))], axis=-1)
+    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+
+
+def friction_of(source: Source) -> np.ndarray:
+    """Coefficients of friction of the robot's contact points (contacts,); 0 where unknown."""
+    contact = source.settings.get("contact")
+    general = contact.get("friction") if isinstance(contact, Mapping) else None
+    general = source.settings.get("friction", general)
+    own = getattr(source.ground, "friction", None)
+    found = []
+    for point in source.robot.contact_points:
+        mu = next((m for m in (point.friction, own, general) if isinstance(m, int | float)), 0)
+        found.append(float(mu))
+    return np.array(found)
+
+
+def exaggerated(robot: Robot, q: Any, factor: float) -> np.ndarray:
+    """Configurations (..., nq) with the deflections of the flexible joints times a factor."""
+    q = np.asarray(q, dtype=float)
+    if factor == 1 or not robot.flexibilities:
+        return q
+    neutral = np.broadcast_to(robot.neutral(), q.shape)
+    v = np.asarray(robot.difference(neutral, q))
+    scaled = np.asarray(robot.integrate(neutral, factor * v))
+    found = q.copy()
+    for name in robot.flexibilities:
+        span = robot.q_slice(name)
+        found[..., span] = scaled[..., span]
+    return found
+
+
 def center_of_mass(robot: Robot, poses: np.ndarray) -> np.ndarray:
-    """The centre of mass (..., 3) [m], where the bodies are at these poses (..., bodies, 4, 4)."""
+    """The centre of mass (..., 3) [m] of a robot with its bodies at poses (..., bodies, 4, 4)."""
     inertias = [body.inertia for body in robot.bodies.values()]
     mass = np.array([float(i.mass) for i in inertias])
     first = np.array([[float(x) for x in i.h] for i in inertias])
@@ -157,5 +271,5 @@ def quaternions(R: np.ndarray) -> np.ndarray:
 
 
 def _plain(name: str) -> str:
-    """A name without what separates nodes."""
+    """A name without the separator of nodes."""
     return name.replace("/", " ")

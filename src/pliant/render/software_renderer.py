@@ -1,19 +1,24 @@
-"""A picture of triangles above a floor: NumPy around compiled kernels, for triangles and for light.
+"""The software renderer: triangles above a floor to pixels, without a screen or a graphics card.
 
-What covers a pixel is found on a grid twice as fine, so that edges are smooth; floor and sky, which have no edges,
-pixel by pixel. Shadows are found by looking from the sun: what it does not see is dark. On the ground they are soft.
+A depth buffer in machine code (``rasteriser.ll``) finds the triangle at each pixel, and compiled kernels its light
+(`pliant.render.shading`). Triangles are found on a grid twice as fine, so that edges are smooth; floor and sky, which
+have no edges, pixel by pixel. Shadows come from a second depth buffer, seen from the sun; on the ground they are soft.
 """
 
-from collections.abc import Sequence
+import ctypes
+import functools
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pliant.render.camera import Eye
-from pliant.render.raster import rasterized
 from pliant.render.shading import SUN, behind_kernel, floor_kernel, screen, surface_kernel
 
-__all__ = ["Floor", "Surface", "joined", "picture"]
+__all__ = ["Floor", "Surface", "joined_surfaces", "rasterised", "rendered"]
 
 _FINER = 2
 _MAP = 1024
@@ -34,8 +39,8 @@ class Surface:
         corners: (m, 3, 3) [m].
         normals: at the corners, (m, 3, 3).
         colors: albedo, linear, (m, 3).
-        is_ground: whether a face is part of the ground: it has the ground's pattern and throws no shadow, (m,).
-        is_mark: whether a face is an arrow or the like, which throws none either, (m,).
+        is_ground: whether a face is part of the ground: it has the ground's pattern and casts no shadow, (m,).
+        is_mark: whether a face belongs to an arrow or another mark, which casts none either, (m,).
     """
 
     corners: np.ndarray
@@ -47,13 +52,13 @@ class Surface:
 
 @dataclass(frozen=True)
 class Floor:
-    """A plane without end, under everything.
+    """An infinite plane under everything.
 
     Attributes:
         z: its height [m].
-        tile: side of the squares on it [m]; those of ground of another shape, too.
-        reach: how far it is clear to see [m].
-        is_drawn: not if there is ground of another shape.
+        tile: side of the squares on it [m], and on ground of another shape.
+        reach: distance at which it fades [m].
+        is_drawn: False if there is ground of another shape.
     """
 
     z: float
@@ -62,24 +67,24 @@ class Floor:
     is_drawn: bool = True
 
 
-def joined(surfaces: list[Surface]) -> Surface:
-    """All of them as one."""
+def joined_surfaces(surfaces: list[Surface]) -> Surface:
+    """Several surfaces as one."""
     names = ("corners", "normals", "colors", "is_ground", "is_mark")
     return Surface(*(np.concatenate([getattr(s, name) for s in surfaces]) for name in names))
 
 
-def picture(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
-    """Colors of the pixels, (height, width, 3), bytes."""
+def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
+    """A picture of a surface above a floor: colors of the pixels, (height, width, 3), bytes."""
     fine = eye.scaled(_FINER)
     flat = fine.seen(surface.corners)
-    # forces and the like are seen through what is before them
+    # marks are in front of everything
     flat[surface.is_mark, :, 2] *= _IN_FRONT
-    found, nearness = rasterized(flat, fine.width, fine.height)
+    found, nearness = rasterised(flat, fine.width, fine.height)
     if floor.is_drawn:
         found[nearness < _floor_nearness(fine, floor)] = -1
     shadow = _Shadow(surface)
 
-    # what is hit: once where one triangle has all of a pixel, else for each part of it
+    # light of triangles: once where one covers the whole pixel, else for each part of it
     parts = [(i, j, found[i::_FINER, j::_FINER].reshape(-1)) for i in range(_FINER) for j in range(_FINER)]
     near = [nearness[i::_FINER, j::_FINER].reshape(-1) for i, j, _ in parts]
     k = parts[0][2]
@@ -104,7 +109,7 @@ def picture(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
             total[some] += light(some, k, n, j - middle, i - middle) / len(parts)
             cover[some] += 1 / len(parts)
 
-    # what lies behind
+    # light of floor and sky behind them
     bare = np.flatnonzero(cover < 1)
     if len(bare):
         total[bare] += (1 - cover[bare])[:, None] * _behind(eye, bare, floor, shadow)
@@ -125,7 +130,7 @@ def _floor_nearness(eye: Eye, floor: Floor) -> np.ndarray:
     fall = eye.forward[2] + y * eye.up[2]
     drop = floor.z - eye.place[2]
     nearness = fall / drop if drop else np.zeros_like(fall)
-    # what stands on the floor is not cut off by rounding
+    # robots on the floor are not cut off by rounding
     return np.where(nearness > 0, nearness * (1 - 1e-6), -np.inf)[:, None]
 
 
@@ -184,7 +189,7 @@ def _coarse(fine: np.ndarray) -> np.ndarray:
 
 
 class _Shadow:
-    """What the sun sees."""
+    """A depth buffer seen from the sun."""
 
     def __init__(self, surface: Surface):
         places = surface.corners[~surface.is_ground & ~surface.is_mark] @ _SUN_AXES
@@ -195,12 +200,12 @@ class _Shadow:
         self.size = float(max(high - low)) * 1.3 + 1e-9
         self.low = (low + high - self.size) / 2
         places[..., :2] = (places[..., :2] - self.low) * (_MAP / self.size)
-        found, nearness = rasterized(places, _MAP, _MAP)
+        found, nearness = rasterised(places, _MAP, _MAP)
         self.nearness = nearness.astype(np.float32)
         self.cover = _blurred(_coarse((found >= 0).astype(np.float32)), _MAP // 180)
 
     def on_ground(self, places: Sequence[np.ndarray]) -> np.ndarray:
-        """The share of the sun that ground gets, with soft edges: whatever throws shadows is above it."""
+        """The share of the sun that the ground gets, with soft edges; whatever casts shadows is above it."""
         lit = np.ones(len(places[0]), dtype=np.float32)
         if self.size:
             i, j, _ = self._seen(places)
@@ -210,7 +215,7 @@ class _Shadow:
         return lit
 
     def on_bodies(self, places: Sequence[np.ndarray]) -> np.ndarray:
-        """The share of the sun that bodies get, which throw shadows on each other."""
+        """The share of the sun that bodies get, which cast shadows on each other."""
         i, j, nearness = self._seen(places)
         # a surface does not shadow itself
         nearness += np.float32(self.size * 0.008)
@@ -221,7 +226,7 @@ class _Shadow:
         return lit / len(_AROUND)
 
     def _seen(self, places: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Column, row and nearness in the map of what the sun sees, of x, y and z."""
+        """Column, row and nearness of points x, y, z in the depth buffer of the sun."""
         scale = np.array([_MAP / self.size, _MAP / self.size, 1.0])
         axes, low = _SUN_AXES * scale, np.array([*self.low, 0.0]) * scale
         x, y, z = (p.astype(np.float32) for p in places)
@@ -229,15 +234,74 @@ class _Shadow:
         return [x * a[k] + y * b[k] + z * c[k] - d[k] for k in range(3)]
 
 
-# places in the map at which a point looks for what is above it [pixels]
+# offsets in the depth buffer at which a point looks for something above it [pixels]
 _AROUND = ((0.0, 0.0), (-1.8, -0.6), (0.6, -1.8), (1.8, 0.6), (-0.6, 1.8))
 
 
 def _blurred(image: np.ndarray, radius: int) -> np.ndarray:
-    """Means over a square, three times in a row, which is almost a bell."""
+    """Means over a square, three times in a row, which is almost Gaussian."""
     n = 2 * radius + 1
     for axis in (0, 1) * 3:
         lines = np.moveaxis(image, axis, 0)
         sums = np.cumsum(np.pad(lines, ((radius + 1, radius), (0, 0))), axis=0)
         image = np.moveaxis((sums[n:] - sums[:-n]) / n, 0, axis)
     return np.ascontiguousarray(image)
+
+
+# ---- depth buffer
+
+
+def rasterised(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest triangle at each pixel.
+
+    A corner is (x, y, n): its place on the screen in pixels, and its nearness, which must be linear on the screen:
+    1 / z for a camera with perspective, -z for one without. The greatest nearness wins. The center of pixel
+    (column i, row k) is (i + 1/2, k + 1/2).
+
+    Args:
+        triangles: (m, 3, 3), their corners; both sides are drawn, triangles without area or with a corner that is not
+            finite are not.
+        width, height: of the screen [pixels].
+
+    Returns:
+        The index of the triangle at each pixel, -1 for none, (height, width), and its nearness, -inf for none.
+    """
+    corners = np.ascontiguousarray(triangles, dtype=np.float64).reshape(-1, 9)
+    kept = np.flatnonzero(_is_drawn(corners, width, height))
+    corners = np.ascontiguousarray(corners[kept])
+    nearness = np.full((height, width), -np.inf)
+    found = np.full((height, width), -1, dtype=np.int32)
+    if len(kept):
+        _machine_code()(corners.ctypes.data, nearness.ctypes.data, found.ctypes.data, len(kept), width, height)
+        if len(kept) < len(triangles):
+            found = np.where(found >= 0, kept.astype(np.int32)[found], -1)
+    return found, nearness
+
+
+def _is_drawn(corners: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Whether triangles are finite and may be on the screen."""
+    drawn = np.isfinite(corners[:, 2] + corners[:, 5] + corners[:, 8])
+    for axis, size in ((0, width), (1, height)):
+        a, b, c = (corners[:, 3 * k + axis] for k in range(3))
+        low, high = np.minimum(np.minimum(a, b), c), np.maximum(np.maximum(a, b), c)
+        # far beyond the screen, pixels would not fit in the integers of the loop; NaN is nowhere
+        drawn &= (low < size) & (high > 0) & (low > -1e8) & (high < 1e8)
+    return drawn
+
+
+@functools.cache
+def _machine_code() -> Callable[..., Any]:
+    from pliant.compiler.native import loaded, machine, versions
+
+    text = f'target triple = "{machine().triple}"\n' + Path(__file__).with_name("rasteriser.ll").read_text(
+        encoding="utf-8"
+    )
+    key = hashlib.sha256(f"{text} {versions()} {machine()}".encode()).hexdigest()
+    code = loaded(key, lambda: text, ("rasterize",))
+    pointer, integer = ctypes.c_void_p, ctypes.c_int64
+    function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, integer)(code.address("rasterize"))
+
+    def call(*arguments: Any, code: Any = code) -> None:  # the code lives as long as its caller
+        function(*arguments)
+
+    return call
