@@ -88,7 +88,7 @@ def test_imports_go_down_only() -> None:
 
 def test_the_walk_sees_every_form_of_import() -> None:
     code = "import pliant.cli\nfrom pliant import viewer\ndef f():\n    from ..dynamics import a\n    from . import b\n"
-    code += "    import_module('pliant.plots.style')\n"
+    code += "    import_module('pliant.plots.figures')\n"
     found = sorted(imported_layers(ast.parse(code), ["pliant", "robot"]))
     assert found == [(1, "cli"), (2, "viewer"), (4, "dynamics"), (5, "robot"), (6, "plots")]
 

@@ -258,18 +258,39 @@ def _shape(value: Any) -> Any:
         return "of no array"
 
 
-def chosen_robots(robots: Any, batch: int, *, error: Kind = SimulationError) -> np.ndarray:
-    """Indices of robots of a batch, from an index, several, a slice or a mask: ``robots=3`` is robot number 3."""
-    if isinstance(robots, slice):
-        return np.arange(batch)[robots]
+def chosen_robots(
+    robots: Any,
+    batch: int | None,
+    *,
+    first: int | None = None,
+    least: int = 0,
+    most: float = math.inf,
+    name: str = "robots",
+    error: Kind = SimulationError,
+) -> np.ndarray:
+    """Indices of robots of a batch: ``robots=3`` is robot number 3; several are a list, range, slice or mask.
+
+    Args:
+        robots: what the user gives; None for the default.
+        batch: size of the batch; None for a single robot, whose number is 0.
+        first: how many the default is, from number 0 on; None: all.
+        least, most: how many it takes.
+        name: of the argument.
+    """
+    size = 1 if batch is None else batch
+    if robots is None:
+        return np.arange(size)[:first]
     try:
-        given = np.atleast_1d(np.asarray(robots))
-    except ValueError:
+        given = np.arange(size)[robots] if isinstance(robots, slice) else np.atleast_1d(np.asarray(robots))
+    except ValueError:  # lists of different lengths
         given = np.empty(0, object)
-    if given.dtype == bool and given.shape == (batch,):
-        return np.flatnonzero(given)
+    if given.dtype == bool and given.shape == (size,):
+        given = np.flatnonzero(given)
     is_empty = given.size == 0 and given.dtype != object
     is_index = given.ndim == 1 and (given.dtype.kind in "iu" or is_empty)
-    if not is_index or (not is_empty and not (-batch <= given.min() and given.max() < batch)):
-        raise error(bad_value("robots", robots, f"indices from 0 to {batch - 1} or a mask of {batch}"))
-    return np.arange(batch)[given.astype(int)]
+    is_inside = is_index and (is_empty or (-size <= given.min() and given.max() < size))
+    if not is_inside or not least <= len(given) <= most:
+        takes = "the index of a robot" if most == 1 else f"indices of robots or a mask of {size}"
+        takes += f", from 0 to {size - 1}" if size > 1 else ", and there is one robot, number 0"
+        raise error(bad_value(name, robots, takes))
+    return np.arange(size)[given.astype(int)]

@@ -11,8 +11,8 @@ import numpy as np
 from pliant.actuation.motors import motor_torque
 from pliant.analysis.linearisation import LinearModel, linear_model, output_names
 from pliant.errors import PliantError, unknown_name
-from pliant.plots.lines import unit_of
-from pliant.plots.style import COLORS, figure, finished, styled
+from pliant.plots.curves import unit_of
+from pliant.plots.figures import COLORS, figure, finished, styled
 from pliant.robot import Motor, Robot
 from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError
-from pliant.plots.moments import chosen_robots
-from pliant.plots.style import COLORS, GREY, INK, figure, finished, legend, quiet, styled
+from pliant.plots.figures import COLORS, GREY, INK, figure, finished, label_axis, legend, styled
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
@@ -102,12 +102,11 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     controller that is asked once a step or once a period, count as held. Impacts of an event-driven log are its events.
 
     Args:
-        robot: which of a batch; the first unless given.
+        robot: index of the robot of a batch (default 0).
     """
+    chosen = chosen_robots(robot, log.batch, first=1, least=1, most=1, name="robot", error=PliantError)
     if log.batch is not None:
-        log = log.robot(chosen_robots(log, 0 if robot is None else robot, 1)[0])
-    elif robot not in (None, 0):
-        raise PliantError(f"energy_ledger: this log is of one robot; robot = {robot!r} is for a batch")
+        log = log.robot(int(chosen[0]))
     missing = [name for name in STORED if f"energy.{name}" not in log]
     if missing or not len(log):
         raise PliantError(
@@ -201,7 +200,7 @@ def plot_energy(
     Args:
         path: of a file to write, .svg, .pdf or .png.
         start, end: of what is drawn [s].
-        robot: which of a batch; the first unless given.
+        robot: index of the robot of a batch (default 0).
         size: width and height [inches].
         show: whether to open a window.
 
@@ -217,12 +216,12 @@ def plot_energy(
         _stack(axes[0], ledger.t, {name: x for name, x in ledger.stored.items() if x.any()})
         axes[0].plot(ledger.t, ledger.total, color=INK, linewidth=1.2, label="total")
         legend(axes[0], ["total"])
-        quiet(axes[0], "stored [J]", is_last=error is None)
+        label_axis(axes[0], "stored [J]", is_last=error is None)
         if error is not None:
             gains = {f"work: {name}": x for name, x in ledger.work.items() if x.any()}
             losses = {f"lost: {name}": x for name, x in ledger.lost.items() if x.any()}
             _flows(axes[1], ledger, gains, losses)
-            quiet(axes[1], "since the start [J]", is_last=False)
+            label_axis(axes[1], "since the start [J]", is_last=False)
             axes[2].plot(ledger.t, error, color=COLORS[4], linewidth=1.0)
             axes[2].axhline(0, color=GREY, linewidth=0.6)
             # rounding is no news
@@ -230,7 +229,7 @@ def plot_energy(
             axes[2].set_ylim(
                 *(f(x, s * least) for f, x, s in zip((min, max), axes[2].get_ylim(), (-1, 1), strict=True))
             )
-            quiet(axes[2], "left over [J]")
+            label_axis(axes[2], "left over [J]")
         axes[-1].set_xlim(float(ledger.t[0]), max(float(ledger.t[-1]), float(ledger.t[0]) + 1e-9))
         made.align_ylabels(axes)
         if title:

@@ -1,14 +1,15 @@
 """Phase portraits: velocity over position, `Log.plot_phase`."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError, unknown_name
-from pliant.plots.lines import unit_of
-from pliant.plots.moments import chosen_robots
-from pliant.plots.style import COLORS, GREY, figure, finished, legend, look, styled
+from pliant.plots.curves import unit_of
+from pliant.plots.figures import COLORS, GREY, figure, finished, legend, look, styled
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
@@ -24,27 +25,28 @@ def plot_phase(
     path: str | os.PathLike[str] | None = None,
     start: float | None = None,
     end: float | None = None,
-    robots: Any = None,
+    robots: int | slice | Sequence[int] | None = None,
     events: bool = True,
     title: str = "",
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw the velocity of joints over their positions, each on an axis of its own; `Log.plot_phase`.
+    """Draw the velocity of joints over their position, one axis for each; `Log.plot_phase`.
 
         log.plot_phase("knee", path="knee.svg")
-        log.plot_phase("root_joint.z")        # entries of joints that have several
+        log.plot_phase("root_joint.z")        # a coordinate of a joint with several
 
-    A dot is where it starts, arrows say which way it goes. Events have marks, and impacts, where the velocity jumps,
-    are dotted. A position of a free or planar joint goes with its own rate, along the same axis of the world:
-    R v, where channel "v" has v in the frame of the body. Entries of orientations have no velocity of their own.
+    A dot marks the start, arrows the direction. Events have marks, and impacts, where the velocity jumps, are dotted.
+    The velocity of a coordinate of a free or planar joint is its rate along that axis of the world, R v, while channel
+    "v" has v in the frame of the body. Coordinates of orientations have no velocity of their own.
 
     Args:
-        names: columns of channel "q"; the first joint that moves along one coordinate unless given.
+        names: columns of channel "q" (default: the first joint with one coordinate).
         path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robots: which of a batch; the first few unless given.
+        start, end: times between which to draw [s]; None (default): the whole log.
+        robots: the robots of a batch to draw: an index, several, or a slice; None (default) for the first eight.
         events: whether to mark them.
+        title: of the figure.
         size: width and height [inches].
         show: whether to open a window.
 
@@ -54,10 +56,11 @@ def plot_phase(
     log = cut(log, start, end)
     for channel in ("q", "v"):
         if channel not in log:
-            raise PliantError(f"plot_phase needs channels 'q' and 'v' of the log; it has {', '.join(log) or 'none'}")
+            problem = f"plot_phase needs channels 'q' and 'v' of the log, which has {', '.join(log) or 'none'}"
+            raise PliantError(problem, subject="the log", field=channel)
     pairs = [(name, _velocity(log, name)) for name in names] or [_first(log)]
     rates = {name: _rate(log, name, v_name) for name, v_name in pairs}
-    chosen = chosen_robots(log, robots, len(COLORS))
+    chosen = chosen_robots(robots, log.batch, first=len(COLORS), least=1, error=PliantError).tolist()
     robot = None if log.source is None else log.source.robot
     with styled("log.plot_phase()"):
         wide = min(len(pairs), 3)
@@ -103,7 +106,7 @@ def _draw(axis: Any, log: Log, q_name: str, y: np.ndarray, color: str, label: st
 
 
 def _arrows(axis: Any, x: np.ndarray, y: np.ndarray, color: str) -> None:
-    """Heads along the curve, at equal lengths of what is seen."""
+    """Heads along the curve, at equal distances in the figure."""
     width, height = (float(np.ptp(a)) or 1.0 for a in (x, y))
     steps = np.hypot(np.diff(x) / width, np.diff(y) / height)
     way = np.concatenate([[0], np.cumsum(steps)])
@@ -131,16 +134,15 @@ def _explain(made: Any, axis: Any, log: Log) -> None:
 
 
 def _velocity(log: Log, name: Any) -> str:
-    """The velocity that belongs to a coordinate."""
+    """The name of the velocity of a coordinate."""
     names, rates = log.columns.get("q", ()), log.columns.get("v", ())
     if name not in names:
         fitting = [n for n in names if _rate_name(n) in rates]
         raise PliantError(unknown_name("column", name, fitting, "channel 'q' of the log"))
     rate = _rate_name(str(name))
     if rate not in rates:
-        raise PliantError(
-            f"plot_phase: no velocity belongs to {name!r}, an entry of an orientation; draw log.plot('q')"
-        )
+        problem = f"plot_phase: {name!r} is a coordinate of an orientation, which has no velocity of its own"
+        raise PliantError(problem, subject=f"column {name!r}", field="q", cure="draw it over time with log.plot('q')")
     return rate
 
 
@@ -164,7 +166,8 @@ def _rate(log: Log, name: str, v_name: str) -> np.ndarray:
         c, s = (log.column("q", f"{head}.{end}") for end in ("cos", "sin"))
         vx, vy = (log.column("v", f"{head}.{end}") for end in ("vx", "vy"))
         return (c * vx - s * vy, s * vx + c * vy)[k]
-    raise PliantError(f"plot_phase: the log has no orientation of {head!r}, so that the rate of {name!r} is not known")
+    problem = f"plot_phase: the rate of {name!r} needs the orientation of {head!r}, which is not in the log"
+    raise PliantError(problem, subject=f"column {name!r}", field="q")
 
 
 def _columns(log: Log, channel: str, head: str, ends: tuple[str, ...]) -> np.ndarray:
@@ -181,4 +184,5 @@ def _first(log: Log) -> tuple[str, str]:
     for name in log.columns.get("q", ()):
         if name in rates:
             return name, name
-    raise PliantError("plot_phase: no joint moves along one coordinate; name an entry, such as 'root_joint.z'")
+    problem, cure = "plot_phase: no joint has one coordinate", "name a column of 'q', such as 'root_joint.z'"
+    raise PliantError(problem, subject="the log", field="q", cure=cure)

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check, chosen_robots, is_whole
 from pliant.errors import PliantError
-from pliant.plots.bands import contact_spans, draw_bands, draw_events, draw_strip, mode_spans
-from pliant.plots.lines import Panel, Spec, default_channels, panels_of
-from pliant.plots.moments import chosen_robots
-from pliant.plots.style import GREY, LINES, figure, finished, legend, look, quiet, styled
+from pliant.plots.curves import Panel, Spec, default_channels, panels_of
+from pliant.plots.figures import GREY, LINES, figure, finished, label_axis, legend, look, styled
+from pliant.plots.time_spans import contact_spans, draw_bands, draw_events, draw_strip, mode_spans
 from pliant.recording.log import Log
 
 __all__ = ["cut", "plot"]
 
-# entries of a line beyond which only the least and the greatest of some are drawn
+# entries of a curve beyond which only the least and the greatest of each part are drawn
 _DENSE = 6000
-# lines that are named at their ends, not in a legend
+# curves that are named at their ends, not in a legend
 _FEW = 4
 
 
@@ -27,7 +27,7 @@ def plot(
     path: str | os.PathLike[str] | None = None,
     start: float | None = None,
     end: float | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     most: int = 12,
     bands: bool = True,
     events: bool = True,
@@ -35,23 +35,25 @@ def plot(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw channels of a log over time, each on an axis of its own; `Log.plot`.
+    """Draw channels of a log over time, one axis for each; `Log.plot`.
 
         log.plot("q", "tau", "forces.foot", path="run.svg")
         log.plot(("q", ["hip", "knee"]), "energy", start=1, end=2)
 
-    Columns of different units get axes of their own. Behind the curves there are bands: the modes of an event-driven
-    simulation, or when a contact has a force; with several contacts, these are bars on top. Of a batch, a curve is the
-    mean and its band holds 90 % of the robots, unless some are chosen.
+    Each unit has an axis of its own. Bands behind the curves show the modes of an event-driven simulation, or when a
+    contact has a force; several contacts are bars on top. Of a batch, a curve is the mean, and its band holds 90 % of
+    the robots, unless some are chosen.
 
     Args:
-        channels: "q", "q.knee", ("q", "knee"), ("q", ["hip", "knee"]), "forces.foot", "energy", ...; some that matter
-            unless given.
+        channels: "q", "q.knee", ("q", "knee"), ("q", ["hip", "knee"]), "forces.foot", "energy", ...; by default q,
+            torques, controls, forces and energy.
         path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robots: which of a batch to draw one by one.
-        most: lines on an axis; the others are left out, and a note says so.
+        start, end: times between which to draw [s]; None (default): the whole log.
+        robots: the robots of a batch to draw one by one: an index, several, or a slice; None (default) draws the mean
+            and the band of all.
+        most: curves on an axis; a note says how many others were left out.
         bands, events: whether to draw them.
+        title: of the figure.
         size: width and height [inches].
         show: whether to open a window.
 
@@ -59,17 +61,15 @@ def plot(
         The Matplotlib figure.
     """
     log = cut(log, start, end)
-    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-        raise PliantError(f"plot: most is {most!r}; it takes 1 or more lines")
+    check("most", most, "1 or more", is_whole(most) and most > 0, subject="the plot", error=PliantError)
     panels = panels_of(log, channels or default_channels(log), most)
-    chosen = None if robots is None else chosen_robots(log, robots, 0)
-    if log.batch is None:
-        chosen = None
+    indices = chosen_robots(robots, log.batch, least=1, error=PliantError).tolist()
+    chosen = None if robots is None or log.batch is None else indices
     with styled("log.plot()"):
         modes = mode_spans(log) if bands else {}
         touching = contact_spans(log, chosen[0] if chosen else None) if bands and not modes else {}
         if log.batch is not None and (chosen is None or len(chosen) > 1):
-            touching = {}  # of so many robots, each touches when it likes
+            touching = {}  # each robot touches at its own times
         strip = touching if len(touching) > 1 else {}
         heights = [0.16 * len(strip) + 0.12] * bool(strip) + [1.35] * len(panels)
         made = figure(*(size or (7.0, sum(heights) + 0.75)))
@@ -80,7 +80,7 @@ def plot(
         drawn = axes[bool(strip) :]
         for k, (axis, panel) in enumerate(zip(drawn, panels, strict=True)):
             _draw(axis, log, panel, chosen)
-            quiet(axis, panel.label, is_last=k == len(panels) - 1)
+            label_axis(axis, panel.label, is_last=k == len(panels) - 1)
         handles = draw_bands(drawn, modes or ({} if strip else _named(touching)))
         note = ""
         if events:
@@ -110,28 +110,28 @@ def _headline(made: Any, top: Any, title: str, handles: list[Any], note: str) ->
 
 
 def _draw(axis: Any, log: Log, panel: Panel, chosen: list[int] | None) -> None:
-    """The curves of a panel, and their names."""
-    count = len(panel.lines)
+    """Draw the curves of a panel, and their names."""
+    count = len(panel.curves)
     ends: list[tuple[str, Any, float]] = []
-    for k, line in enumerate(panel.lines):
-        values = np.asarray(line.values, dtype=float)
+    for k, curve in enumerate(panel.curves):
+        values = np.asarray(curve.values, dtype=float)
         if log.batch is None:
-            axis.plot(*_thinned(log.t, values), label=line.name, **look(k, count))
+            axis.plot(*_thinned(log.t, values), label=curve.name, **look(k, count))
         elif chosen is None:
             t, few = _sparse(log.t, values)
             low, high = np.quantile(few, [0.05, 0.95], axis=0)
             own = look(k, count)
             axis.fill_between(t, low, high, color=own["color"], alpha=0.18, linewidth=0)
-            axis.plot(t, few.mean(axis=0), label=line.name, **own)
+            axis.plot(t, few.mean(axis=0), label=curve.name, **own)
             values = values.mean(axis=0)
         else:
             for place, robot in enumerate(chosen):
                 own = look(place, len(chosen)) if count == 1 else {**look(k, count), "linestyle": LINES[place % 4]}
-                name = f"robot {robot}" if count == 1 else f"{line.name}, robot {robot}"
+                name = f"robot {robot}" if count == 1 else f"{curve.name}, robot {robot}"
                 axis.plot(*_thinned(log.t, values[robot]), label=name, **own)
             continue
         finite = values[np.isfinite(values)]
-        ends.append((line.name, look(k, count)["color"], float(finite[-1]) if len(finite) else np.nan))
+        ends.append((curve.name, look(k, count)["color"], float(finite[-1]) if len(finite) else np.nan))
     names = axis.get_legend_handles_labels()[1]
     if len(names) > 1 or (names and log.batch is not None and chosen is not None):
         if len(ends) == len(names) <= _FEW and _label_ends(axis, ends):
@@ -144,7 +144,7 @@ def _draw(axis: Any, log: Log, panel: Panel, chosen: list[int] | None) -> None:
 
 
 def _label_ends(axis: Any, ends: list[tuple[str, Any, float]]) -> bool:
-    """Names at the ends of the lines; not if they would have to be moved far."""
+    """Write names at the ends of the curves, if they need not be moved far; whether that was possible."""
     low, high = axis.get_ylim()
     if not all(np.isfinite(y) for *_, y in ends) or not high > low:
         return False
@@ -167,7 +167,7 @@ def _label_ends(axis: Any, ends: list[tuple[str, Any, float]]) -> bool:
 
 
 def _thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of a long line, the least and the greatest entry of each part: it looks the same and is a small file."""
+    """The least and the greatest entry of each part of a long curve: it looks the same and makes a small file."""
     if len(t) <= _DENSE:
         return t, y
     size = -(-len(t) // (_DENSE // 2))
@@ -179,22 +179,21 @@ def _thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _sparse(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of many entries (batch, steps), every so many."""
+    """A subset of many entries (batch, steps)."""
     every = max(1, len(t) // (_DENSE // 4))
     return t[::every], values[:, ::every]
 
 
 def cut(log: Log, start: float | None, end: float | None) -> Log:
-    """The part of a log that is to be drawn; there must be some."""
+    """The part of a log between two times [s]; raises if it is empty."""
     if not len(log):
-        raise PliantError("plot: the log has no steps")
+        raise PliantError("plot: the log has no steps", subject="the log", field="t")
     if start is None and end is None:
         return log
     part = log.between(-np.inf if start is None else start, np.inf if end is None else end)
     if not len(part):
-        raise PliantError(
-            f"plot: nothing between {start} and {end} s; the log goes from {log.t[0]:g} to {log.t[-1]:g} s"
-        )
+        problem = f"plot: the log has no entry between {start} and {end} s"
+        raise PliantError(problem, subject="the log", field="t", cure=f"it goes from {log.t[0]:g} to {log.t[-1]:g} s")
     return part
 
 

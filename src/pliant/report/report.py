@@ -14,9 +14,9 @@ import numpy as np
 from pliant.analysis.energy_ledger import EnergyLedger, energy_ledger, plot_energy
 from pliant.errors import PliantError
 from pliant.files.whole import whole_file
-from pliant.plots.bands import contact_spans
-from pliant.plots.lines import Spec, unit_of
-from pliant.plots.style import styled
+from pliant.plots.time_spans import contact_spans
+from pliant.plots.curves import Spec, unit_of
+from pliant.plots.figures import styled
 from pliant.plots.time_plots import plot
 from pliant.recording.log import Log
 from pliant.viewer.replay import replay_page

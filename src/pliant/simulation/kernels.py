@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.compiler import Kernel, kernel_from_function
 from pliant.actuation.flexibility import FlexibilityState, flexibility_names, flexibility_state
-from pliant.simulation.state import steps_of
-from pliant.simulation.compiling import compiling
+from pliant.compiler import Kernel, kernel_from_function
+from pliant.progress import compiling
 from pliant.simulation.energy_and_power import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.model import StepModel
 from pliant.simulation.plan import Plan
+from pliant.simulation.state import steps_of
 
 __all__ = ["Kernels"]
 

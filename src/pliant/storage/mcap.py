@@ -90,7 +90,7 @@ class _Writer:
         self.messages = import_module("foxglove.messages")
         self.frame, self.log, self.robot, self.scale = frame, log, source.robot, scale
         self.contacts = source.contacts if "forces" in log else ()
-        drawing = import_module("pliant.render.drawing")
+        drawing = import_module("pliant.render.robot_drawing")
         self._drawing = drawing.drawing
         self.has_motion = "q" in log and log["q"].shape[-1] == self.robot.nq
         if self.has_motion:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.symbolic.coordinates import identifier
-from pliant.symbolic.progress import working
+from pliant.progress import working
 from pliant.symbolic.sharing import named_parts, symbols_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _program(eq: "Equations", name: str | None) -> Program:
     formulas = [*eq.M, *eq.b, *eq.g, *written_out(eq.Q)]
     used = symbols_of(formulas)
     names = _names([*own.q, *own.v, *own.u, *eq.parameters])
-    with working(eq.robot.name) as at:
+    with working(f"equations of {eq.robot.name}") as at:
         at("names for shared parts")
         shared, flat = named_parts(formulas, set(names.values()) | {"t"})
     known = {s: sympy.Symbol(text, real=True) for s, text in names.items()}

@@ -13,7 +13,7 @@ from pliant.symbolic.code import c_source, matlab_source, python_source
 from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
 from pliant.symbolic.methods import METHODS, Terms, christoffel, coriolis, has_minimal_coordinates
-from pliant.symbolic.progress import working
+from pliant.progress import working
 from pliant.symbolic.robots import WHAT, symbolic_robot
 from pliant.symbolic.rotations import with_single_joints
 from pliant.symbolic.sharing import is_longer, symbols_of
@@ -215,7 +215,8 @@ def equations(
     known = check_parameters(robot, coordinates)
     q, v, u, t = coordinates.q, coordinates.v, coordinates.u, coordinates.t
     tidy = Tidy(coordinates.motion, simplify, positions=q)
-    with working(robot.name, can_be_quicker=simplify is not False) as at:
+    hint = "simplify=False (--raw) is quicker" if simplify is not False else ""
+    with working(f"equations of {robot.name}", hint=hint) as at:
         at(f"formulas by {method}")
         is_traced = simplify is False or (simplify is None and not known and robot.nv >= _MANY)
         terms: Terms = traced_terms(method, robot, q, v) if is_traced else METHODS[method](robot, q, v)

@@ -9,7 +9,7 @@ from pliant.scalar import as_sympy
 from pliant.symbolic.headings import Headings
 from pliant.symbolic.latex_writing import LatexWriter
 from pliant.symbolic.legends import latex_legend, text_legend
-from pliant.symbolic.progress import working
+from pliant.progress import working
 from pliant.symbolic.sharing import folded, is_longer, named_parts
 from pliant.symbolic.text_writing import TextWriter
 from pliant.symbolic.writing import Writer, broken, printed_width
@@ -102,7 +102,7 @@ def _sprung(eq: "Equations") -> set[str]:
 
 def text_of(eq: "Equations", width: int) -> str:
     """The page as plain text."""
-    with working(eq.robot.name) as at:
+    with working(f"equations of {eq.robot.name}") as at:
         at("names for shared parts")
         page = _page(eq)
         at("the text")

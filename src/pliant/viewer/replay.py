@@ -1,24 +1,24 @@
-"""A log as one page that opens from disk: the robot with a slider, and plots whose line follows it."""
+"""A log as one HTML page that opens from disk: the robot with a time slider, and charts whose line follows it."""
 
 import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from pliant.checks import check, is_real
 from pliant.errors import PliantError
 from pliant.files.whole import whole_file
 from pliant.recording.log import Log
-from pliant.viewer.curves import chart, chosen_curves
-from pliant.viewer.page import served
-from pliant.viewer.recording import Recording, checked_number
-from pliant.viewer.scene import Scene, check_marks
+from pliant.viewer.browser_scene import BrowserScene, check_marks
+from pliant.viewer.charts import chart, chosen_curves
+from pliant.viewer.playback import LogMotion
+from pliant.viewer.server import served
 
 __all__ = ["replay_page", "to_html"]
 
 DETAIL = 40_000
-"""Triangles in a file, at most: half a megabyte of them."""
+"""Most triangles in a file: half a megabyte of them."""
 
 _STYLE = """
 #pliant{position:fixed;top:8px;right:8px;z-index:20;width:376px;max-height:calc(100vh - 70px);overflow:auto;
@@ -31,7 +31,7 @@ font:11px sans-serif;color:#333}
 #pliant .now{stroke:#111}#pliant .legend{padding-left:46px}
 """
 
-# the page's slider tells its time in an attribute: the lines of the plots follow it
+# the slider of the page has its time in an attribute, which the lines of the charts follow
 _SCRIPT = """
 addEventListener("DOMContentLoaded",()=>{const f=document.getElementById("pliant-panel");
 document.body.append(f.content.cloneNode(true));
@@ -42,28 +42,53 @@ x=+d.left+d.width*Math.min(1,s/(d.last-d.first));n.setAttribute("x1",x);n.setAtt
 """
 
 
-def to_html(log: Log, path: str | Path, **options: Any) -> Path:
-    """Write a page that replays a log, without network and without a server: one file that opens from disk.
+def to_html(
+    log: Log,
+    path: str | Path,
+    *,
+    plots: str | Sequence[str] = ("q",),
+    fps: float = 30,
+    robots: int | slice | Sequence[int] | None = None,
+    layout: str = "grid",
+    traces: Sequence[str] = (),
+    show: str | Iterable[str] = (),
+    follow: bool | None = None,
+    deflection: float = 1.0,
+    detail: int = DETAIL,
+    title: str | None = None,
+    packages: str | Path | Iterable[str | Path] = (),
+) -> Path:
+    """Write a page that replays a log: one file that opens from disk, without network and without a server.
 
     Args:
-        path: of the file; it is written whole or not at all.
-        options: ``plots``, ``fps``, ``robots``, ``layout``, ``traces``, ``show``, ``follow``, ``deflection``,
-            ``detail``, ``title`` and ``packages``, as `pliant.viewer.replay.replay_page` has them.
+        path: of the file; it is written as a whole or not at all.
+        plots: channels or columns, such as "q", "q.knee", "energy", "forces.foot", of the first robot shown. A channel
+            with many columns has several charts: base position, joints 1-8, ...; forces have one for each contact.
+        fps: frames a second; fewer make a smaller file.
+        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
+        layout, traces, show, follow, deflection: as in `view_log`.
+        detail: most triangles of all robots together.
+        title: of the page; None (default): name of the robot and duration.
+        packages: more folders in which to look for meshes.
 
     Returns:
         The path.
     """
     with whole_file(path) as beside:
-        beside.write_text(replay_page(log, **options), encoding="utf-8")
+        page = replay_page(
+            log, plots=plots, fps=fps, robots=robots, layout=layout, traces=traces, show=show, follow=follow,
+            deflection=deflection, detail=detail, title=title, packages=packages,
+        )  # fmt: skip
+        beside.write_text(page, encoding="utf-8")
     return Path(path)
 
 
 def replay_page(
     log: Log,
     *,
-    plots: Sequence[str] = ("q",),
+    plots: str | Sequence[str] = ("q",),
     fps: float = 30,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     traces: Sequence[str] = (),
     show: str | Iterable[str] = (),
@@ -73,67 +98,58 @@ def replay_page(
     title: str | None = None,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> str:
-    """The page that `to_html` writes.
-
-    Args:
-        plots: channels, or columns of them, as "q", "q.knee", "energy", "forces.foot"; of the first robot shown.
-            One with many columns has several charts: base position, joints 1-8, ...; forces have one for each contact.
-        fps: pictures a second; fewer make a smaller file.
-        robots, layout, traces, show, follow, deflection: as in `view_log`.
-        detail: most triangles of all robots together.
-        title: of the page.
-        packages: more folders in which to look for meshes.
-    """
-    if not (isinstance(fps, int | float) and 0 < fps <= 1000):
-        raise PliantError(f"to_html: fps is {fps!r}; it takes pictures a second, above 0 and up to 1000")
-    deflection = checked_number("to_html", "deflection", deflection)
-    recording = Recording(log, "to_html", robots)
+    """The page that `to_html` writes, with the same arguments."""
+    is_rate = is_real(fps) and 0 < fps <= 1000
+    check("fps", fps, "frames a second, above 0 and up to 1000", is_rate, subject="to_html", error=PliantError)
+    check("deflection", deflection, "a finite number", is_real(deflection), subject="to_html", error=PliantError)
+    motion = LogMotion(log, "to_html", robots)
     marks = check_marks(show)
-    frames = [None if t == "mass" else recording.robot.frame(t).name for t in traces]
-    one = log if log.batch is None else log.robot(recording.indices[0])
+    frames = [None if t == "mass" else motion.robot.frame(t).name for t in traces]
+    one = log if log.batch is None else log.robot(int(motion.indices[0]))
     wanted = [plots] if isinstance(plots, str) else list(plots)
     charts = [
-        chart(recording.t, curves, heading)
+        chart(motion.t, curves, heading)
         for name in wanted
         for heading, curves in chosen_curves(one, name, "to_html").items()
     ]
-    title = title or f"{recording.robot.name}: {recording.duration:.4g} s"
+    title = title or f"{motion.robot.name}: {motion.duration:.4g} s"
     with served("to_html", port=0) as viewer:
         server = viewer.server
-        scene = Scene(server, recording.source, recording.q, layout=layout, show=marks, follow=follow,
-                      detail=detail, packages=packages)  # fmt: skip
-        scene.factor = deflection
+        scene = BrowserScene(
+            server, motion.source, motion.q, layout=layout, show=marks, follow=follow, detail=detail, packages=packages
+        )
+        scene.factor = float(deflection)
         for name, frame in zip(traces, frames, strict=True):
-            scene.trace(name, [recording.path(frame, k) for k in range(len(recording.indices))])
-        steps = [recording.step_at(t) for t in _times(recording, fps)]
-        _draw(scene, recording, steps[0])
+            scene.trace(name, [motion.path(frame, k) for k in range(len(motion.indices))])
+        steps = [motion.step_at(t) for t in _times(motion, fps)]
+        _draw(scene, motion, steps[0])
         serializer = server.get_scene_serializer()
         for step in steps[1:]:
             serializer.insert_sleep(1 / fps)
-            _draw(scene, recording, step)
+            _draw(scene, motion, step)
         if len(steps) > 1:
-            serializer.insert_sleep(max(recording.duration - (len(steps) - 1) / fps, 1e-3))
+            serializer.insert_sleep(max(motion.duration - (len(steps) - 1) / fps, 1e-3))
         page = serializer.as_html()
     return _with_panel(page, title, "".join(charts))
 
 
-def _times(recording: Recording, fps: float) -> np.ndarray:
-    count = int(recording.duration * fps * (1 + 1e-9)) + 1
-    return recording.t[0] + np.arange(count) / fps
+def _times(motion: LogMotion, fps: float) -> np.ndarray:
+    count = int(motion.duration * fps * (1 + 1e-9)) + 1
+    return motion.t[0] + np.arange(count) / fps
 
 
-def _draw(scene: Scene, recording: Recording, step: int) -> None:
-    scene.draw(recording.q[:, step], None if recording.forces is None else recording.forces[:, step])
+def _draw(scene: BrowserScene, motion: LogMotion, step: int) -> None:
+    scene.draw(motion.q[:, step], None if motion.forces is None else motion.forces[:, step])
 
 
 def _with_panel(page: str, title: str, charts: str) -> str:
-    """The page with a panel of its own beside viser's scene."""
+    """The page with a panel of charts beside viser's scene."""
     summary = html.escape(title)
     panel = f'<details id="pliant" open><summary>{summary}</summary>{charts}</details>'
     head = f'<template id="pliant-panel">{panel}</template><style>{_STYLE}</style><script>{_SCRIPT}</script>'
     start, end = page.find("<title>"), page.find("</title>")
     if 0 <= start < end:
         page = f"{page[:start]}<title>{summary}{page[end:]}"
-    # viser's data may hold any text, but its head ends once, before the body begins
+    # the data of viser may contain any text, but the last end of a head is that of the page
     place = page.rindex("</head>")
     return page[:place] + head + page[place:]

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import RobotError
+from pliant.checks import check, is_real
+from pliant.contact.ground import as_ground
+from pliant.errors import PliantError, RobotError, bad_value
 from pliant.recording.log import Log
 from pliant.recording.source import Source
-from pliant.render.drawing import DETAIL
+from pliant.render.robot_drawing import DETAIL
 from pliant.robot import Robot
-from pliant.viewer.page import Viewer, closing_on_error, opened, served
-from pliant.viewer.panels import joint_sliders, show_panel
-from pliant.viewer.playback import Player, playback_panel
-from pliant.viewer.recording import Recording, checked_number
-from pliant.viewer.scene import Scene, check_marks
-from pliant.viewer.side_plots import time_plot
+from pliant.viewer.browser_scene import BrowserScene, check_marks
+from pliant.viewer.charts import time_plot
+from pliant.viewer.controls import joint_sliders, playback_panel, show_panel
+from pliant.viewer.playback import LogMotion, Player
+from pliant.viewer.server import Viewer, closing_on_error, opened, served
 
 __all__ = ["Viewer", "view_log", "view_robot"]
 
@@ -38,34 +39,33 @@ def view_robot(
     """Show a robot in the browser, with a slider for each joint to pose it.
 
     Args:
-        robot: its visual shapes are drawn, else its collision shapes, else its tree.
-        q: configuration at first, (nq,); neutral if None.
-        ground: `pliant.flat()` and others; None for none.
+        robot: drawn with its visual shapes, else its collision shapes, else from its tree.
+        q: initial configuration, (nq,); None (default): neutral.
+        ground: such as `pliant.flat()`; None (default): no ground.
         show: marks to switch on: "frames", "inertias", "mass", "contacts", "names".
-        port: to listen on; the next free one if it is in use, and any if 0.
-        host: "127.0.0.1" is seen from this machine only, "0.0.0.0" from others, too.
-        block: whether to wait until the viewer is closed; None: in a script, not in a shell or notebook.
-        browser: whether to open a window of the browser.
+        port: of the server (default 8080); the next free one if it is in use, and any free one if 0.
+        host: "127.0.0.1" (default) serves this machine only, "0.0.0.0" others, too.
+        block: whether to wait until the viewer is closed; None (default): in a script, but not in a shell or notebook.
+        browser: whether to open a browser window.
         detail: most triangles to draw.
         packages: more folders in which to look for meshes.
 
     Returns:
         The viewer: its ``url``, ``close()`` and ``wait()``; a context manager.
     """
-    from pliant.contact.ground import as_ground
-
     marks = check_marks(show)
     q = robot.neutral() if q is None else np.asarray(q, dtype=float)
     if q.shape != (robot.nq,):
-        raise RobotError(f"q has shape {q.shape}; {robot.name!r} takes ({robot.nq},)")
+        problem, cure = f"q has shape {q.shape}", f"{robot.name!r} takes ({robot.nq},)"
+        raise RobotError(problem, subject=f"robot {robot.name!r}", field="q", cure=cure)
     if not np.isfinite(q).all():
-        raise RobotError("view: q has entries that are not finite; give a configuration of numbers")
+        raise RobotError(bad_value("q", q, "finite numbers", f"robot {robot.name!r}"))
     viewer = served("the viewer", port=port, host=host, label=f"Pliant: {robot.name}")
     with closing_on_error(viewer):
         source = Source(robot, None if ground is None else as_ground(ground))
-        # an arm that stands somewhere is to be in the picture wherever its sliders take it
+        # an arm fits into the picture wherever its sliders take it
         poses = [q] if robot.is_free else [q, *robot.random(0, batch=30)]
-        scene = Scene(
+        scene = BrowserScene(
             viewer.server, source, np.array(poses)[None], follow=False, show=marks, detail=detail, packages=packages
         )
         scene.draw(q[None])
@@ -78,7 +78,7 @@ def view_robot(
 def view_log(
     log: Log,
     *,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     traces: Sequence[str] = (),
     plot: str | None = None,
@@ -94,44 +94,47 @@ def view_log(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Play a log in the browser: play, pause, step, speed, a slider of time, and a plot beside.
+    """Play a log in the browser: play, pause, step, speed, a time slider, and a plot beside the scene.
 
     Args:
-        log: with the channel "q"; forces are shown if it has the channel "forces".
-        robots: of a batch: their indices, or how many; None for the first nine.
-        layout: "grid" puts several side by side, "overlay" in one place.
+        log: with channel "q"; forces are shown if it has channel "forces".
+        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
+        layout: "grid" (default) puts several side by side, "overlay" in one place.
         traces: frames whose path is drawn; "mass" for the centre of mass.
-        plot: channel to plot at first.
+        plot: channel or column to plot at first, such as "q" or "q.knee".
         show: marks to switch on: "frames", "inertias", "mass", "contacts", "names", "forces", "cones".
-        follow: whether the picture goes with the robots; None: if they go farther than they are large.
+        follow: whether the picture follows the robots; None (default): if they travel farther than their size.
         deflection: factor by which deflections of flexible joints are exaggerated.
         play: whether to play at once.
-        speed: against real time.
+        speed: factor of real time.
         port, host, block, browser, detail, packages: as in `view_robot`.
 
     Returns:
         The viewer.
     """
-    recording = Recording(log, "the viewer", robots)
-    deflection = checked_number("view", "deflection", deflection)
-    speed = checked_number("view", "speed", speed, above=0)
+    motion = LogMotion(log, "the viewer", robots)
+    check("deflection", deflection, "a finite number", is_real(deflection), subject="the viewer", error=PliantError)
+    is_speed = is_real(speed) and speed > 0
+    check("speed", speed, "a finite number above 0", is_speed, subject="the viewer", error=PliantError)
     marks = check_marks(show)
-    frames = [None if t == "mass" else recording.robot.frame(t).name for t in traces]
-    viewer = served("the viewer", port=port, host=host, label=f"Pliant: {recording.robot.name}")
+    frames = [None if t == "mass" else motion.robot.frame(t).name for t in traces]
+    viewer = served("the viewer", port=port, host=host, label=f"Pliant: {motion.robot.name}")
     with closing_on_error(viewer):
-        scene = Scene(viewer.server, recording.source, recording.q, layout=layout, show=marks, follow=follow,
-                      detail=detail, packages=packages)  # fmt: skip
-        scene.factor = deflection
+        scene = BrowserScene(
+            viewer.server, motion.source, motion.q, layout=layout, show=marks, follow=follow, detail=detail,
+            packages=packages,
+        )  # fmt: skip
+        scene.factor = float(deflection)
         for name, frame in zip(traces, frames, strict=True):
-            scene.trace(name, [recording.path(frame, k) for k in range(len(recording.indices))])
+            scene.trace(name, [motion.path(frame, k) for k in range(len(motion.indices))])
 
         def draw(step: int) -> None:
-            scene.draw(recording.q[:, step], None if recording.forces is None else recording.forces[:, step])
+            scene.draw(motion.q[:, step], None if motion.forces is None else motion.forces[:, step])
 
-        player = viewer.player = Player(recording, draw)
-        player.speed = speed
+        player = viewer.player = Player(motion, draw)
+        player.speed = float(speed)
         playback_panel(viewer.server, player)
-        one = log if log.batch is None else log.robot(recording.indices[0])
+        one = log if log.batch is None else log.robot(int(motion.indices[0]))
         move = time_plot(viewer.server, one, plot)
         plotted = {"at": 0.0}
 
@@ -142,13 +145,13 @@ def view_log(
                 move(player.t)
 
         player.on_change(move_plot)
-        show_panel(viewer.server, scene, has_forces=recording.forces is not None)
+        show_panel(viewer.server, scene, has_forces=motion.forces is not None)
         notes = _notes(scene.drawing.notes)
         if notes:
             viewer.server.gui.add_markdown(notes)
         viewer.at_end(player.stop)
         player.start()
-        if play and len(recording.t) > 1:
+        if play and len(motion.t) > 1:
             player.toggle()
     return opened(viewer, port, block, browser)
 

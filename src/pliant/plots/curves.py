@@ -1,0 +1,292 @@
+"""The curves of a plot: columns of a log by name, with units, and in groups that fit into one small plot."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.recording.log import Log
+from pliant.robot import Robot
+from pliant.robot.joints import Prismatic
+
+__all__ = [
+    "MOST", "Curve", "Group", "Panel", "Spec", "column_groups", "default_channels", "log_groups", "matching",
+    "panels_of", "unit_of",
+]  # fmt: skip
+
+MOST = 8
+"""Most columns of a group: as many as there are colors."""
+
+
+_FIXED_UNITS = {"forces": "N", "impulses": "N s", "energy": "J", "power": "W", "mode": "", "trouble": "", "t": "s"}
+# units along a joint: (rotation, translation)
+_POSITION, _RATE, _EFFORT = ("rad", "m"), ("rad/s", "m/s"), ("N m", "N")
+_JOINT_UNITS = {
+    "q": _POSITION,
+    "v": _RATE,
+    "tau": _EFFORT,
+    "motor_position": _POSITION,
+    "motor_velocity": _RATE,
+    "link_position": _POSITION,
+    "link_velocity": _RATE,
+    "deflection": _POSITION,
+    "deflection_rate": _RATE,
+    "spring_force": _EFFORT,
+}
+_PLOTTED = ("q", "tau", "u", "forces", "energy")
+
+Spec = str | tuple[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One column over time.
+
+    Attributes:
+        name: in the legend.
+        values: (steps,) or (batch, steps).
+        unit: "" for none.
+    """
+
+    name: str
+    values: np.ndarray
+    unit: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves that share an axis.
+
+    Attributes:
+        label: of the axis, with the unit.
+        curves: those that are drawn.
+        left_out: how many are not.
+    """
+
+    label: str
+    curves: tuple[Curve, ...]
+    left_out: int = 0
+
+
+def default_channels(log: Log) -> list[str]:
+    """The channels that `Log.plot` draws by default."""
+    found = [name for name in _PLOTTED if _is_there(log, name)]
+    return found or list(log)[:4]
+
+
+def panels_of(log: Log, specs: Iterable[Any], most: int) -> list[Panel]:
+    """Panels for channels and columns by name, one for each unit.
+
+    Args:
+        specs: "q" (all columns), "q.knee" or ("q", "knee") (one), ("q", ["hip", "knee"]), "forces.foot" (all columns
+            that begin with "foot."), "energy" (all channels that begin with "energy.").
+        most: curves in a panel.
+    """
+    panels = []
+    for spec in specs:
+        label, curves = _curves(log, spec)
+        by_unit: dict[str, list[Curve]] = {}
+        for curve in curves:
+            by_unit.setdefault(curve.unit, []).append(curve)
+        for unit, group in by_unit.items():
+            name = label
+            if len(group) == 1:
+                name = group[0].name if len(curves) == 1 else f"{label} {group[0].name}"
+            shown = f"{name} [{unit}]" if unit else name
+            kept = _busiest(group, most)
+            panels.append(Panel(shown, tuple(kept), len(group) - len(kept)))
+    return panels
+
+
+def _busiest(curves: list[Curve], most: int) -> list[Curve]:
+    """At most ``most``, those that differ most from zero; of more than four, none that is always zero."""
+    reach = [float(np.nanmax(abs(curve.values), initial=0)) for curve in curves]
+    kept = [k for k, r in enumerate(reach) if r > 0 or len(curves) <= 4] or [0]
+    kept = sorted(sorted(kept, key=lambda k: -reach[k])[:most])
+    return [curves[k] for k in kept]
+
+
+def _curves(log: Log, spec: Any) -> tuple[str, list[Curve]]:
+    if isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str):
+        channel, columns = spec
+        names = [columns] if isinstance(columns, str) else list(columns)
+        if not names:
+            problem = f"plot: ({channel!r}, ...) has no column"
+            raise PliantError(problem, subject=f"channel {channel!r}", cure="give one or several")
+        if len(names) == 1:
+            return _curves(log, f"{channel}.{names[0]}")
+        return channel, [curve for name in names for curve in _curves(log, f"{channel}.{name}")[1]]
+    if not isinstance(spec, str):
+        raise PliantError(
+            bad_value("channels", spec, "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column")
+        )
+    robot = None if log.source is None else log.source.robot
+    if spec in log:
+        return spec, _channel_curves(log, spec, robot)
+    # a group of channels
+    members = [name for name in log if name.startswith(f"{spec}.")]
+    if members:
+        return spec, [
+            Curve(name.removeprefix(f"{spec}."), log[name], unit_of(name, "", robot))
+            for name in members
+            if log[name].ndim == _lead(log)
+        ]
+    # columns of a channel
+    for channel in log:
+        if spec.startswith(f"{channel}.") and channel in log.columns:
+            wanted = spec.removeprefix(f"{channel}.")
+            names = log.columns[channel]
+            found = [n for n in names if n == wanted] or [n for n in names if n.startswith(f"{wanted}.")]
+            if not found:
+                starts = dict.fromkeys(n.rpartition(".")[0] for n in names if "." in n)
+                raise PliantError(unknown_name("column", wanted, [*names, *starts], f"channel {channel!r} of the log"))
+            curves = [Curve(n, log.column(channel, n), unit_of(channel, n, robot)) for n in found]
+            return spec if len(found) > 1 else channel, curves
+    raise PliantError(unknown_name("channel", spec, _names(log), "the log"))
+
+
+def _channel_curves(log: Log, channel: str, robot: Robot | None) -> list[Curve]:
+    array = log[channel]
+    if array.ndim == _lead(log):
+        return [Curve(channel, array, unit_of(channel, "", robot))]
+    flat = array.reshape(*array.shape[: _lead(log)], -1)
+    names = log.columns.get(channel) or [str(k) for k in range(flat.shape[-1])]
+    if not names:
+        raise PliantError(f"plot: channel {channel!r} of the log has no columns", subject=f"channel {channel!r}")
+    return [Curve(name, flat[..., k], unit_of(channel, name, robot)) for k, name in enumerate(names)]
+
+
+def unit_of(channel: str, column: str, robot: Robot | None) -> str:
+    """The unit of a column, "" where there is none or it is unknown."""
+    group = channel.partition(".")[0]
+    if group in _FIXED_UNITS:
+        return _FIXED_UNITS[group]
+    kinds = _JOINT_UNITS.get(channel)
+    if kinds is None and channel == "u" and robot is not None and column in robot.motors:
+        motor = robot.motors[column]
+        control: Mapping[str, tuple[str, str]] = {"torque": _EFFORT, "position": _POSITION, "velocity": _RATE}
+        kinds = control.get(motor.control) if motor.law is None else None
+    if kinds is None or robot is None:
+        return ""
+    return kinds[_is_sliding(channel, column, robot)] if not _is_orientation(channel, column, robot) else ""
+
+
+def _is_sliding(channel: str, column: str, robot: Robot) -> bool:
+    if column in robot.motors:
+        column = robot.motors[column].joint
+    if column in robot.joints:
+        return isinstance(robot.joints[column].kind, Prismatic)
+    # an entry of a joint with several: x, y, z and vx, vy, vz
+    return column.rpartition(".")[2].lstrip("v") in ("x", "y", "z")
+
+
+def _is_orientation(channel: str, column: str, robot: Robot) -> bool:
+    """Whether it is an entry of a quaternion, or a cosine or sine."""
+    end = column.rpartition(".")[2]
+    return channel == "q" and column not in robot.joints and end in ("qx", "qy", "qz", "qw", "cos", "sin")
+
+
+def _lead(log: Log) -> int:
+    return 1 if log.batch is None else 2
+
+
+def _is_there(log: Log, name: str) -> bool:
+    if name in log:
+        return log[name].shape[-1:] != (0,)
+    return any(other.startswith(f"{name}.") for other in log)
+
+
+def _names(log: Log) -> list[str]:
+    groups = dict.fromkeys(name.partition(".")[0] for name in log if "." in name)
+    return [*log, *groups, *(f"{c}.{n}" for c, names in log.columns.items() for n in names)]
+
+
+# ---- groups
+
+# names of the parts of joints with several coordinates, by the last label
+_PARTS = {
+    **dict.fromkeys(("x", "y", "z"), "position"),
+    **dict.fromkeys(("qx", "qy", "qz", "qw", "cos", "sin"), "orientation"),
+    **dict.fromkeys(("vx", "vy", "vz"), "velocity"),
+    **dict.fromkeys(("wx", "wy", "wz"), "turning"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns of a channel that one small plot shows: of one unit, of one thing, and at most `MOST`.
+
+    Attributes:
+        channel: of the log.
+        label: "q" for the whole channel, or "q: joints 1-8".
+        unit: of all its columns, "" for none.
+        columns: their names, without the channel's.
+        entries: their places among the channel's columns.
+    """
+
+    channel: str
+    label: str
+    unit: str
+    columns: tuple[str, ...]
+    entries: tuple[int, ...]
+
+    @property
+    def title(self) -> str:
+        """Label and unit."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+    def flat_name(self, column: str) -> str:
+        """The name of a column in `Log.to_dict`."""
+        return f"{self.channel}.{column}" if column else self.channel
+
+
+def column_groups(channel: str, columns: Sequence[str], robot: Robot | None) -> list[Group]:
+    """All columns of a channel in groups: base position, base orientation, joints 1-8, ...; forces by contact.
+
+    Args:
+        columns: names, without the channel's; "" for a channel with one.
+        robot: with the joints, for units; None if unknown.
+    """
+    parts: dict[tuple[str, str], list[int]] = {}
+    for k, column in enumerate(columns):
+        parts.setdefault((_part(channel, column), unit_of(channel, column, robot)), []).append(k)
+    names = [part for part, _ in parts]
+    found = []
+    for (part, unit), entries in parts.items():
+        # revolute and prismatic joints have a plot each
+        name = f"{part} in {unit}" if names.count(part) > 1 and unit else part
+        for first in range(0, len(entries), MOST):
+            some = entries[first : first + MOST]
+            count = f"{first + 1}-{first + len(some)}" if len(entries) > MOST else ""
+            label = " ".join(word for word in (name, count) if word)
+            whole = len(some) == len(columns) or not label
+            own = tuple(columns[k] for k in some)
+            found.append(Group(channel, channel if whole else f"{channel}: {label}", unit, own, tuple(some)))
+    return found
+
+
+def log_groups(log: Log) -> list[Group]:
+    """All channels of a log of one robot, in groups; "energy.kinetic" and others are columns of "energy"."""
+    robot = None if log.source is None else log.source.robot
+    columns: dict[str, list[str]] = {}
+    for name in log.to_dict():
+        if name != "t":
+            channel, _, column = name.partition(".")
+            columns.setdefault(channel, []).append(column)
+    return [group for channel, own in columns.items() for group in column_groups(channel, own, robot)]
+
+
+def matching(groups: Iterable[Group], name: str) -> list[Group]:
+    """The groups of a channel, such as "q", or with a column, such as "q.knee"."""
+    return [g for g in groups if name in (g.channel, g.label, *map(g.flat_name, g.columns))]
+
+
+def _part(channel: str, column: str) -> str:
+    head, dot, tail = column.rpartition(".")
+    if channel in ("forces", "impulses"):
+        return head
+    if dot and tail in _PARTS:
+        return f"{head} {_PARTS[tail]}"
+    return "joints" if channel in ("q", "v") else ""
