@@ -12,14 +12,14 @@ from pliant.checks import is_whole
 from pliant.errors import PliantError, unknown_name
 from pliant.integrators.flow import Segment
 from pliant.recording.events import KINDS, Event, segment_arrays, segments_of
+from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
-from pliant.recording.upward import Upward
 
 __all__ = ["Log"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Log(Upward):
+class Log(LogExports):
     """What was recorded: a time axis, and channels with an entry at each of its times.
 
         log.t                     # (steps,)
@@ -128,8 +128,8 @@ class Log(Upward):
             segments += [s for s in part.segments if end is None or s.t >= end]
             end = part.end if part.end is not None else end
         return replace(
-            parts[0], t=np.concatenate([piece.t for piece in pieces]), channels=channels, events=tuple(events), modes=modes,
-            segments=tuple(segments), end=end, is_complete=parts[-1].is_complete,
+            parts[0], t=np.concatenate([piece.t for piece in pieces]), channels=channels, modes=modes,
+            events=tuple(events), segments=tuple(segments), end=end, is_complete=parts[-1].is_complete,
         )  # fmt: skip
 
     # ---- channels and columns
