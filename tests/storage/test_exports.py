@@ -137,5 +137,5 @@ def test_recording_of_many(batch: pliant.Log, tmp_path: Path) -> None:
 
 def test_times_before_zero(one: pliant.Log, tmp_path: Path) -> None:
     early = pliant.Log(one.t - 1, dict(one.channels), dict(one.columns), None, {}, one.source)
-    with pytest.raises(pliant.PliantError, match="no times before zero"):
+    with pytest.raises(pliant.PliantError, match="times before zero"):
         early.to_mcap(tmp_path / "run.mcap")

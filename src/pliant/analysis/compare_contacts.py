@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 
 from pliant.analysis.contact_comparison import ContactComparison, ContactRow
+from pliant.checks import check, is_real
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.ground import flat
 from pliant.contact.laws import ContactLaw, HuntCrossley, SpringDamper
-from pliant.checks import check, is_real
 from pliant.contact.models import CompliantContact, RigidContact
 from pliant.dynamics import frame_pose
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.events.simulation import EventSimulation
-from pliant.recording.event_log import HybridLog
+from pliant.recording import Log
 from pliant.robot import Robot
 from pliant.simulation.controller import Controller
 from pliant.simulation.divergence import trouble_text
@@ -189,7 +189,7 @@ class _Motion:
     # ---- the reference
 
     @cached_property
-    def timed_reference(self) -> tuple[HybridLog, float]:
+    def timed_reference(self) -> tuple[Log, float]:
         given = {"controller": self.controller, "u": self.u, "commands": self.commands, "period": self.period}
         self.sim.run(min(self.duration, 1e-3), **given)  # compiles, before the clock starts
         self.sim.reset(self.q, self.v)
@@ -198,7 +198,7 @@ class _Motion:
         return log, time.perf_counter() - start
 
     @property
-    def reference(self) -> HybridLog:
+    def reference(self) -> Log:
         return self.timed_reference[0]
 
     def reference_row(self, rtol: float) -> ContactRow:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.checks import check_at_least, check_friction
 from pliant.constrained.constraint_rows import contact_bias, contact_jacobian
 from pliant.constrained.constraints import Constraint, Contacts, check_axes, constraints_of
-from pliant.checks import check_at_least, check_friction
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.composite_inertia import mass_matrix
 from pliant.errors import ContactError

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from pliant.checks import check_restitution
 from pliant.constrained.constraints import Contacts
 from pliant.constrained.contact_space import ContactSpace
 from pliant.constrained.semidefinite import TOLERANCE
-from pliant.checks import check_restitution
 from pliant.dynamics.functions import robot_function
 from pliant.robot import Robot
 

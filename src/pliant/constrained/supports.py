@@ -7,9 +7,9 @@ is returned is in world axes.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pliant.checks import check_friction
 from pliant.constrained.constraint_rows import Held, held_constraints
 from pliant.constrained.constraints import Constraint, Contacts, constraints_of, row_count
-from pliant.checks import check_friction
 from pliant.dynamics.functions import robot_function_of
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import ContactError

@@ -13,8 +13,7 @@ from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import PliantError
 from pliant.integrators.flow import Segment, Stepper
 from pliant.progress import Progress
-from pliant.recording.event_log import Event, HybridLog
-from pliant.recording.log import Log
+from pliant.recording import Event, Log
 from pliant.recording.source import Source, plain
 from pliant.simulation.energy_and_power import POWER_TERMS, energies, motor_torques, powers
 from pliant.simulation.running import read_back
@@ -97,7 +96,7 @@ class Recorder:
             return
         self._rows.append(row)
 
-    def log(self) -> HybridLog:
+    def log(self) -> Log:
         """All of it."""
         self.progress.close()
         if self.save is None:
@@ -106,9 +105,7 @@ class Recorder:
         self._writer.finish()
         assert self._begin is not None
         found = read_back(self.save, self._writer.rows, self._begin, stacklevel=5)
-        assert isinstance(found, HybridLog)
-        log = replace(found.plain(), source=self._begin.source, metadata=self._about())
-        return HybridLog.of(log, self.events, found.modes, found.segments, found.end)
+        return replace(found, source=self._begin.source, metadata=self._about(), events=self.events)
 
     def _keep(self, rows: list[tuple]) -> None:
         """Put entries on file, with the events and steps so far, and forget them."""
@@ -141,7 +138,7 @@ class Recorder:
         shapes = {"q": (robot.nq,), "v": (robot.nv,)}
         return kernel_from_function(lambda q, v: energies(model, q, v), shapes, name="energy")
 
-    def _log(self, rows: list[tuple], events: list[Event]) -> HybridLog:
+    def _log(self, rows: list[tuple], events: list[Event]) -> Log:
         sim, robot = self.sim, self.sim.robot
         t, q, v, u, forces, mode = (np.array(column) for column in zip(*rows, strict=True))
         terms = self._energy(np.ascontiguousarray(q), np.ascontiguousarray(v))
@@ -156,8 +153,10 @@ class Recorder:
             "u": tuple(robot.motors),
             "forces": tuple(f"{name}.{axis}" for name in names for axis in "xyz"),
         }
-        log = Log(t, channels, columns, None, self._about(), self._source(names))
-        return HybridLog.of(log, events, self.modes, self.segments, self.end)
+        return Log(
+            t, channels, columns, None, self._about(), self._source(names),
+            events=tuple(events), modes=tuple(self.modes), segments=tuple(self.segments), end=self.end,
+        )  # fmt: skip
 
     def _powers(self, t, q, v, u, forces: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
         """Power by term; impacts have none, since they take no time: `Event.energy_lost`."""

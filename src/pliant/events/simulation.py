@@ -22,7 +22,7 @@ from pliant.events.mode_solver import OPEN, InconsistentContactError
 from pliant.events.recording import Recorder
 from pliant.events.state_terms import TermsKernel
 from pliant.integrators.flow import Chart, NoStepError, Stepper, first_root, first_time
-from pliant.recording.event_log import Event, HybridLog
+from pliant.recording import Event, Log
 from pliant.robot import Robot
 from pliant.simulation.controller import Controller
 from pliant.simulation.model import StepModel
@@ -168,7 +168,7 @@ class EventSimulation:
         power: bool = False,
         save: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
-    ) -> HybridLog:
+    ) -> Log:
         """Go on for a while.
 
         Args:

@@ -33,26 +33,7 @@ NEARLY = 1e-3
 def to_dh(
     robot: Robot, *, convention: str = "modified", tool: str | None = None, tolerance: float = PARALLEL
 ) -> DHTable:
-    """The Denavit-Hartenberg table of a chain of revolute and prismatic joints; `from_dh` makes it a robot again.
-
-    A row for each joint that moves, along common normals of their axes, see `link_frames`; coordinates
-    are the robot's own. Bodies fixed to another are part of it. The table's base and tool take the rest of
-    the geometry. Axes that are nearly but not quite parallel (within a thousandth) get a fixed row between them.
-
-    A table has masses, limits, damping, friction, armature and motors. The ``report`` of the table lists all else
-    that the robot has.
-
-    Args:
-        robot: numbers that place its joints are floats; masses and inertias may be symbols.
-        convention: "modified" or "standard".
-        tool: a frame, body or joint that moves with the last joint; by default the frame "tool", or the last
-            body that does.
-        tolerance: angles this close to right ones, and axes this close to parallel, are taken for it [rad]: 1e-5
-            cleans up a file with rounded angles, at the price of turning its axes that much.
-
-    Raises:
-        RobotError: for branches, other joints, mimicking joints; names the joint.
-    """
+    """The Denavit-Hartenberg table of a chain: `Robot.to_dh`."""
     if not isinstance(robot, Robot):
         problem = f"to_dh takes a Robot first, not {robot!r}"
         raise RobotError(problem, subject="to_dh", field="robot", cure="see pliant.load")

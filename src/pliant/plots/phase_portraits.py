@@ -31,28 +31,7 @@ def plot_phase(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw the velocity of joints over their position, one axis for each; `Log.plot_phase`.
-
-        log.plot_phase("knee", path="knee.svg")
-        log.plot_phase("root_joint.z")        # a coordinate of a joint with several
-
-    A dot marks the start, arrows the direction. Events have marks, and impacts, where the velocity jumps, are dotted.
-    The velocity of a coordinate of a free or planar joint is its rate along that axis of the world, R v, while channel
-    "v" has v in the frame of the body. Coordinates of orientations have no velocity of their own.
-
-    Args:
-        names: columns of channel "q" (default: the first joint with one coordinate).
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: times between which to draw [s]; None (default): the whole log.
-        robots: the robots of a batch to draw: an index, several, or a slice; None (default) for the first eight.
-        events: whether to mark them.
-        title: of the figure.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+    """Draw the velocity of joints over their positions: `Log.plot_phase`."""
     log = cut(log, start, end)
     for channel in ("q", "v"):
         if channel not in log:
@@ -99,7 +78,7 @@ def _draw(axis: Any, log: Log, q_name: str, y: np.ndarray, color: str, label: st
     axis.plot(x[0], y[0], "o", color=color, markersize=4)
     _arrows(axis, x, y, color)
     if events:
-        for event in getattr(log, "events", ()):
+        for event in log.events:
             k = min(int(np.searchsorted(log.t, event.t, "left")), len(x) - 1)
             mark = _MARKS.get(event.kind, "x")
             axis.plot(x[k], y[k], mark, color="white", markeredgecolor=GREY, markersize=4, markeredgewidth=0.8)
@@ -124,7 +103,7 @@ def _arrows(axis: Any, x: np.ndarray, y: np.ndarray, color: str) -> None:
 def _explain(made: Any, axis: Any, log: Log) -> None:
     from matplotlib.lines import Line2D
 
-    kinds = dict.fromkeys(event.kind for event in getattr(log, "events", ()))
+    kinds = dict.fromkeys(event.kind for event in log.events)
     handles = [
         Line2D([], [], marker=_MARKS.get(k, "x"), color="white", markeredgecolor=GREY, markersize=4, label=k)
         for k in kinds

@@ -17,7 +17,18 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, bad_value
 from pliant.meshes.distinct_rows import distinct_rows
 from pliant.render.shapes import (
-    Mesh, along, box, capsule, clustered, creased, cylinder, joined, moved, moved_together, normals, sphere,
+    Mesh,
+    along,
+    box,
+    capsule,
+    clustered,
+    creased,
+    cylinder,
+    joined,
+    moved,
+    moved_together,
+    normals,
+    sphere,
 )  # fmt: skip
 from pliant.robot import Body, Geometry, Robot
 from pliant.robot.model import WORLD, Joint

@@ -53,24 +53,7 @@ def to_video(
     packages: Any = (),
     progress: bool | None = None,
 ) -> Path:
-    """Write a log as a video, MP4 or GIF by the name of the file; `Log.to_video`.
-
-    Args:
-        path: of the file, .mp4 or .gif.
-        fps: frames a second.
-        speed: 1 (default) is real time, 0.1 is ten times slower.
-        size: width and height [pixels].
-        camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
-        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first 16. On flat
-            ground they stand side by side.
-        forces: whether to draw contact forces as arrows.
-        clock: whether to write the time into a corner.
-        packages: more folders in which to look for meshes.
-        progress: whether to show a progress bar; None (default): if the error stream is a terminal.
-
-    Returns:
-        The path.
-    """
+    """Write a log as a video: `Log.to_video`."""
     target = _checked_path(path, _VIDEOS, "a video")
     for name, value in (("fps", fps), ("speed", speed)):
         check_at_least(name, value, 0, strict=True, subject="the video", error=PliantError)
@@ -113,16 +96,7 @@ def to_image(
     clock: bool = False,
     packages: Any = (),
 ) -> Path:
-    """Write a picture of a log at one time; `Log.to_image`.
-
-    Args:
-        path: of the file, .png, .jpg or .webp.
-        t: the time [s]; None (default) for the end.
-        size, camera, robots, forces, clock, packages: as for `to_video`.
-
-    Returns:
-        The path.
-    """
+    """Write a picture of one moment of a log: `Log.to_image`."""
     target = _checked_path(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "log.to_image()")
@@ -147,17 +121,7 @@ def robot_image(
     ground: Any = None,
     packages: Any = (),
 ) -> Path:
-    """Write a picture of a robot; `Robot.to_image`.
-
-    Args:
-        path: of the file, .png, .jpg or .webp.
-        q: configuration, (nq,); None (default): neutral, with a free robot placed on the ground.
-        size, camera, packages: as for `to_video`.
-        ground: under the robot; None (default): a floor.
-
-    Returns:
-        The path.
-    """
+    """Write a picture of a robot: `Robot.to_image`."""
     target = _checked_path(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")

@@ -14,10 +14,10 @@ import numpy as np
 from pliant.analysis.energy_ledger import EnergyLedger, energy_ledger, plot_energy
 from pliant.errors import PliantError
 from pliant.files.whole import whole_file
-from pliant.plots.time_spans import contact_spans
 from pliant.plots.curves import Spec, unit_of
 from pliant.plots.figures import styled
 from pliant.plots.time_plots import plot
+from pliant.plots.time_spans import contact_spans
 from pliant.recording.log import Log
 from pliant.viewer.replay import replay_page
 
@@ -36,20 +36,7 @@ def to_report(
     replay: bool = True,
     packages: Any = (),
 ) -> Path:
-    """Write a page about a run that opens from disk, without network; `Log.to_report`.
-
-    Args:
-        path: of the file, .html.
-        channels: to plot, as `Log.plot` takes them; some that matter unless given.
-        title: of the page; the robot's name unless given.
-        facts: more for the summary, by name.
-        replay: whether to put the replay of `Log.to_html` into it, with the same channels; if viser is not installed,
-            the report says so instead.
-        packages: more folders in which to look for meshes.
-
-    Returns:
-        The path.
-    """
+    """Write a page about a run: `Log.to_report`."""
     source = log.needs_source("log.to_report()")
     if not len(log):
         raise PliantError("to_report: the log has no steps")
@@ -114,7 +101,7 @@ def _summary(log: Log) -> dict[str, str]:
         seconds = float(log.t[-1] - log.t[0])
         found["went"] = f"{way:.3g} m" + (f", {way / seconds:.3g} m/s" if seconds > 0 else "")
         found["height of the base"] = f"{q[:, 2].min():.3g} to {q[:, 2].max():.3g} m"
-    events = Counter(event.kind for event in getattr(log, "events", ()))
+    events = Counter(event.kind for event in log.events)
     if events:
         found["events"] = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in events.items())
     touching = contact_spans(log)
@@ -148,7 +135,7 @@ def _ledger(log: Log) -> EnergyLedger | None:
 
 
 def _events(log: Log) -> str:
-    events = list(getattr(log, "events", ()))
+    events = list(log.events)
     if not events:
         return ""
     rows = [
@@ -159,7 +146,7 @@ def _events(log: Log) -> str:
 
 
 def _contacts(log: Log) -> str:
-    if getattr(log, "events", ()):
+    if log.events:
         return ""
     spans = sorted((start, end, name) for name, own in contact_spans(log).items() for start, end in own)
     rows = [(f"{start:.4f}", f"{end:.4f}", f"{end - start:.4f}", name) for start, end, name in spans]

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import collisions, configurations, contacts, describe, edits, flexibilities, tree
 from pliant.robot.contacts import ContactPoint, ContactShape
+from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
 from pliant.robot.mechanism import Mechanism
 from pliant.robot.model import (
@@ -25,7 +26,6 @@ from pliant.robot.model import (
     Named,
     Report,
 )  # fmt: skip
-from pliant.robot.upward import Upward
 from pliant.spatial import Transform, Vector
 
 __all__ = ["Robot"]
@@ -34,7 +34,7 @@ Scalar = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot(Upward):
+class Robot(RobotExports):
     """A tree of bodies and joints, with frames and motors; made by `RobotBuilder` or a reader.
 
     It never changes: methods ``with_...`` make copies. Two robots are equal only if they are the same object; `digest`

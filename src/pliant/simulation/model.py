@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from pliant.actuation.outside_forces import ExternalForce
 from pliant.actuation.motors import is_saturable
+from pliant.actuation.outside_forces import ExternalForce
 from pliant.contact.closures import ClosureRows, closure_group
 from pliant.contact.ground import Ground
 from pliant.contact.joint_rows import JointRow, has_limits

@@ -13,14 +13,13 @@ from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
 from pliant.robot.springs import is_nonlinear
 from pliant.scalar import equal, maximum, select
-from pliant.simulation.state import clock_size, ticked, time_of
 from pliant.simulation.controller import Controller
 from pliant.simulation.divergence import STEPS_TROUBLE, trouble_of
 from pliant.simulation.energy_and_power import motor_torques
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth import contact_forces, smooth_acceleration, smooth_forces
-from pliant.simulation.state import StateLayout
+from pliant.simulation.state import StateLayout, clock_size, ticked, time_of
 from pliant.simulation.step import add_step
 
 __all__ = ["INTEGRATORS", "Plan"]

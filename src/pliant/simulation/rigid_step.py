@@ -12,12 +12,12 @@ from pliant.contact.touching import Touch
 from pliant.robot import Link, Motor
 from pliant.robot.transport import carried_velocity, straight_motion
 from pliant.scalar import abs, equal, maximum, minimum, negation, select
-from pliant.simulation.state import ticked, time_of
 from pliant.simulation.divergence import trouble_of
 from pliant.simulation.free_motion import free_motion
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import SolverStages
+from pliant.simulation.state import ticked, time_of
 from pliant.simulation.step_stages import Record, any_of, parts_of, pose_entries, touches_of
 
 __all__ = ["RigidStep"]

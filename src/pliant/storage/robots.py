@@ -29,10 +29,10 @@ from pliant.robot import (
     Report,
     Robot,
 )  # fmt: skip
-from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.joints import KINDS
 from pliant.robot.model import WORLD
+from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 from pliant.storage.coding import (
     Coder,

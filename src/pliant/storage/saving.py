@@ -21,15 +21,7 @@ _RESERVE = 4_000_000
 
 
 def save(log: Log, path: str | os.PathLike[str], *, packed: bool = True) -> Path:
-    """Write a log to a file of HDF5, whole or not at all, with all that it takes to replay it: see `pliant.load_log`.
-
-    Args:
-        path: of the file, such as "run.h5"; one that is there is replaced.
-        packed: whether to pack the numbers, which takes longer and makes the file smaller.
-
-    Returns:
-        The path.
-    """
+    """Write an HDF5 file: `Log.save`."""
     h5py = needs("h5py", "logs", "log.save()")
     with whole_file(path) as beside, careful(beside) as raw, h5py.File(raw, "w", libver=_LIBRARY) as file:
         put_header(file, log, rows=len(log.t), is_packed=packed)

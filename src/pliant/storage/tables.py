@@ -25,14 +25,7 @@ _ROWS = 4096
 
 
 def to_csv(log: Log, path: str | os.PathLike[str]) -> Path:
-    """Write a table of text with names in its first line; numbers in as many digits as give the same ones again.
-
-    Args:
-        path: of the file, such as "run.csv".
-
-    Returns:
-        The path.
-    """
+    """Write a table as text: `Log.to_csv`."""
     columns = _columns(log)
     with whole_file(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -45,14 +38,7 @@ def to_csv(log: Log, path: str | os.PathLike[str]) -> Path:
 
 
 def to_parquet(log: Log, path: str | os.PathLike[str]) -> Path:
-    """Write a table of Apache Parquet, with types and bits as the log has them; settings are in its metadata.
-
-    Args:
-        path: of the file, such as "run.parquet".
-
-    Returns:
-        The path.
-    """
+    """Write an Apache Parquet table: `Log.to_parquet`."""
     arrow = needs("pyarrow", "export", "log.to_parquet()")
     parquet = needs("pyarrow.parquet", "export", "log.to_parquet()")
     arrays = {}
@@ -69,14 +55,7 @@ def to_parquet(log: Log, path: str | os.PathLike[str]) -> Path:
 
 
 def to_npz(log: Log, path: str | os.PathLike[str]) -> Path:
-    """Write the arrays for ``numpy.load``: "t" and each channel as the log has them, and "about.json".
-
-    Args:
-        path: of the file, such as "run.npz".
-
-    Returns:
-        The path.
-    """
+    """Write arrays of NumPy: `Log.to_npz`."""
     with whole_file(path) as beside, zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in {"t": log.t, **log.channels}.items():
             if array.dtype.hasobject:

@@ -4,8 +4,8 @@ import keyword
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.symbolic.coordinates import identifier
 from pliant.progress import working
+from pliant.symbolic.coordinates import identifier
 from pliant.symbolic.sharing import named_parts, symbols_of
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pliant.progress import working
 from pliant.scalar import as_sympy
 from pliant.symbolic.headings import Headings
 from pliant.symbolic.latex_writing import LatexWriter
 from pliant.symbolic.legends import latex_legend, text_legend
-from pliant.progress import working
 from pliant.symbolic.sharing import folded, is_longer, named_parts
 from pliant.symbolic.text_writing import TextWriter
 from pliant.symbolic.writing import Writer, broken, printed_width
