@@ -11,7 +11,8 @@ import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import PliantError
-from pliant.integrators.flow import Segment, Stepper
+from pliant.integrators.adaptive import Stepper
+from pliant.integrators.dense import Segment
 from pliant.progress import Progress
 from pliant.recording.event_log import Event, HybridLog
 from pliant.recording.log import Log
@@ -177,11 +178,11 @@ class Recorder:
         return {"robot": self.sim.robot.name, "steps": self.stepper.taken, "rejected": self.stepper.rejected}
 
     def _source(self, contacts: list[str]) -> Source:
-        sim, stepper = self.sim, self.stepper
+        sim, steps = self.sim, self.stepper.control
         model = sim.model
         settings = {
             "simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces,
-            "limits": model.has_limits, "rtol": stepper.rtol, "atol": stepper.atol, "max_step": stepper.most,
+            "limits": model.has_limits, "rtol": steps.rtol, "atol": steps.atol, "max_step": steps.largest,
             "rest_speed": sim.rest_speed, "every": self.every, "period": self.control.period, "when": sim.when,
         }  # fmt: skip
         return Source(sim.robot, model.ground, tuple(contacts), plain(settings))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError
-from pliant.integrators.flow import Chart, Segment
+from pliant.integrators.dense import Chart, Segment
 from pliant.recording.log import Log
 from pliant.robot import Robot
 
@@ -132,8 +132,8 @@ class _LaterChart:
     def _chart(self) -> Chart:
         return Chart(self._robot)
 
-    def __call__(self, *arguments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._chart(*arguments)
+    def integrate(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return self._chart.integrate(q, w)
 
 
 def segment_arrays(segments: Sequence[Segment]) -> dict[str, np.ndarray]:
