@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.recording import HybridLog
 
 COMMAND = (0.5, 0.0, 0.2)  # of the hopper: speed along x and y [m/s], height of hops [m]
 STANDING = 0.63  # height of its body with the leg at rest, upright on its foot [m]
@@ -226,7 +225,7 @@ def hop_in_crowds(batch: int) -> None:
         raise SystemExit("some of the hoppers fell")
 
 
-def hop_by_events(seconds: float) -> tuple[HybridLog, dict[str, str]]:
+def hop_by_events(seconds: float) -> tuple[pliant.Log, dict[str, str]]:
     """The same robot and controller from event to event, pushed from the side; what it did is in the facts."""
     push = pliant.ExternalForce("body", force=(0, 60, 0), start=1.0, end=1.1)
     stepping, robot = hopper(dt=5e-4, substeps=4, forces=[push])

@@ -41,7 +41,7 @@ def ball() -> pliant.Robot:
 
 
 @cache
-def bounce_log() -> pliant.recording.HybridLog:
+def bounce_log() -> pliant.Log:
     sim = pliant.EventSimulation(ball(), ground=pliant.flat(), restitution=0.5)
     sim.reset(q=[1.0])
     return sim.run(1.2, power=True)

@@ -42,7 +42,7 @@ def test_modes_and_parts(dropped) -> None:
     assert dropped.modes == ("flight", "mass sticks")
     assert (dropped.t[dropped.in_mode("flight")] <= dropped.events[0].t).all()
     assert dropped.in_mode("mass sticks").sum() == 9
-    with pytest.raises(pliant.PliantError, match="no mode 'mass slides'; it has flight, mass sticks"):
+    with pytest.raises(pliant.PliantError, match=r"no mode named 'mass slides'.*'mass sticks'"):
         dropped.in_mode("mass slides")
     assert dropped.between(0.5, 1).events == ()
     assert dropped.between(0, 0.5).events == dropped.events
@@ -57,8 +57,9 @@ def test_the_motion_is_known_at_any_time(dropped) -> None:
     assert dropped.at(dropped.events[0].t)[1] == pytest.approx([0, 0], abs=1e-12)  # after it
     assert dropped.at(1.0)[0] == pytest.approx([FALL, 0], abs=1e-12)
     for wrong in (-0.1, 1.1, math.nan):
-        with pytest.raises(pliant.PliantError, match=r"goes from 0 to 1 s; asked for"):
+        with pytest.raises(pliant.PliantError, match=r"goes from t = 0 s to 1 s; asked for") as error:
             dropped.at(wrong)
+        assert (error.value.subject, error.value.field) == ("dense solution", "t")
 
 
 def test_runs_go_on_where_the_last_one_ended() -> None:

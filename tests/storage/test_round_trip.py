@@ -32,7 +32,7 @@ def one() -> pliant.Log:
 
 
 @pytest.fixture(scope="module")
-def hybrid() -> pliant.recording.HybridLog:
+def hybrid() -> pliant.Log:
     sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
     q = sim.robot.neutral()
     q[2] += 0.02
@@ -91,12 +91,12 @@ def test_parts(batch: pliant.Log, tmp_path: Path) -> None:
         pliant.load_log(path, start=7)
 
 
-def test_events_modes_and_motion_in_between(hybrid: pliant.recording.HybridLog, tmp_path: Path) -> None:
+def test_events_modes_and_motion_in_between(hybrid: pliant.Log, tmp_path: Path) -> None:
     found = pliant.load_log(hybrid.save(tmp_path / "run.h5"))
     times = np.linspace(0, 0.2, 31)
     for log in (found, pickle.loads(pickle.dumps(hybrid))):
-        assert isinstance(log, pliant.recording.HybridLog) and log == hybrid and log.modes == hybrid.modes
-        assert len(log.events) == len(hybrid.events) > 0 and log.end == hybrid.end
+        assert log.is_event_driven and log == hybrid and log.modes == hybrid.modes
+        assert len(log.events) == len(hybrid.events) > 0 and log.dense.t[-1] == hybrid.dense.t[-1]
         for a, b in zip(log.events, hybrid.events, strict=True):
             assert (a.t, a.kind, a.names, a.energy_lost) == (b.t, b.kind, b.names, b.energy_lost)
             assert (a.before, a.after) == (b.before, b.after) and list(a.impulse) == list(b.impulse)
@@ -105,8 +105,8 @@ def test_events_modes_and_motion_in_between(hybrid: pliant.recording.HybridLog, 
             assert a.tobytes() == b.tobytes()
     same_source(found.source, hybrid.source)
     part = pliant.load_log(tmp_path / "run.h5", start=0.1)
-    assert isinstance(part, pliant.recording.HybridLog) and part == hybrid.between(0.1, 1)
-    assert isinstance(hybrid[2:4], pliant.recording.HybridLog) and hybrid[2:4].source is hybrid.source
+    assert part.is_event_driven and part == hybrid.between(0.1, 1)
+    assert hybrid[2:4].is_event_driven and hybrid[2:4].source is hybrid.source
 
 
 def test_log_made_by_hand(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from pliant.contact.rigid import RigidContact
 from pliant.dynamics import frame_pose
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.events.simulation import EventSimulation
-from pliant.recording.event_log import HybridLog
+from pliant.recording import Log
 from pliant.robot import Robot
 from pliant.simulation.checks import check, is_real
 from pliant.simulation.controller import Controller
@@ -190,7 +190,7 @@ class _Motion:
     # ---- the reference
 
     @cached_property
-    def timed_reference(self) -> tuple[HybridLog, float]:
+    def timed_reference(self) -> tuple[Log, float]:
         given = {"controller": self.controller, "u": self.u, "commands": self.commands, "period": self.period}
         self.sim.run(min(self.duration, 1e-3), **given)  # compiles, before the clock starts
         self.sim.reset(self.q, self.v)
@@ -199,7 +199,7 @@ class _Motion:
         return log, time.perf_counter() - start
 
     @property
-    def reference(self) -> HybridLog:
+    def reference(self) -> Log:
         return self.timed_reference[0]
 
     def reference_row(self, rtol: float) -> ContactRow:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.errors import PliantError, unknown_name
-from pliant.recording.event_log import HybridLog
+from pliant.recording import Log
 
 __all__ = ["ContactComparison", "ContactRow"]
 
@@ -60,7 +60,7 @@ class ContactComparison:
     robot: str
     what: str
     rows: tuple[ContactRow, ...]
-    reference: HybridLog
+    reference: Log
     notes: tuple[str, ...] = ()
 
     def of(self, method: str) -> list[ContactRow]:

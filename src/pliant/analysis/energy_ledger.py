@@ -122,7 +122,7 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     if held is not None:
         work[_WORK["motors"]] = held
     lost = {label: -_integral(log, name) for name, label in _LOST.items()}
-    events = getattr(log, "events", ())
+    events = log.events
     if events:
         lost["contact, normal"] = lost["contact, normal"] + _blows(log, events)
     return EnergyLedger(log.t, stored, work, lost)

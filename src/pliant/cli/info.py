@@ -227,7 +227,7 @@ def _show_log(log: "Log", path: str, as_json: bool) -> None:
         "end": log.t[-1],
         "robots": log.batch or 1,
         "is_complete": log.is_complete,
-        "events": len(getattr(log, "events", ())),
+        "events": len(log.events),
         "channels": {name: list(log.columns.get(name, ())) for name in log.channels},
         "settings": {} if source is None else dict(source.settings),
         "versions": {} if source is None else dict(source.versions),

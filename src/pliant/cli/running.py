@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pliant.cli.scene import Scene
@@ -15,7 +14,7 @@ from pliant.errors import PliantError
 if TYPE_CHECKING:
     from pliant.recording.log import Log
 
-__all__ = ["Run", "joined", "run_scene"]
+__all__ = ["Run", "run_scene"]
 
 # a part of a run takes about so long [s]
 _PART = 0.15
@@ -56,6 +55,7 @@ def run_scene(scene: Scene, file: str | None = None) -> Run:
         file: for the log, written meanwhile, so that it opens whatever happens.
     """
     from pliant.progress import Progress
+    from pliant.recording.log import Log
 
     parts: list[Any] = []
     # how long each part took, and when it ended [s of both times]
@@ -86,27 +86,27 @@ def run_scene(scene: Scene, file: str | None = None) -> Run:
                 is_stopped = True
                 break
         stream.close(is_complete=not is_stopped)
-    log = joined(parts)
+    log = Log.joined(parts)
     (first, start), (_, end) = clocks[0], clocks[-1]
     compiling, wall, measured = first, sum(elapsed for elapsed, _ in clocks[1:]), end - start
     if len(clocks) == 1:
         compiling, wall, measured = 0.0, first, start
     if is_stopped:
-        object.__setattr__(log, "is_complete", False)  # a copy of a log with events would lose them
+        log = replace(log, is_complete=False)
     return Run(log, wall, measured, compiling, is_stopped, round(end / settings.dt))
 
 
 def _keep(error: PliantError, scene: Scene, stream: "_Stream", parts: list[Any]) -> None:
     """What there was until an error, on file, and all of it as the attribute ``log`` of the error."""
+    from pliant.recording.log import Log
+
     rest = getattr(error, "log", None)
     if rest is not None:
         rest = scene.stamped(rest)
         stream.put(rest)
         parts.append(rest)
     if parts:
-        log = joined(parts)
-        object.__setattr__(log, "is_complete", False)
-        error.log = log  # type: ignore[attr-defined]
+        error.log = replace(Log.joined(parts), is_complete=False)  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -158,7 +158,7 @@ class _Stream:
             self._writer = LogWriter(self.path, part, until=self.until)
             return
         # the first entry is the last of the part before; in a log with events, two of one time are nothing new
-        self._writer.append(part if hasattr(part, "events") else part[1:])
+        self._writer.append(part if part.is_event_driven else part[1:])
 
     def close(self, *, is_complete: bool) -> None:
         if self._writer is not None:
@@ -243,40 +243,3 @@ def _event_driven(scene: Scene) -> Iterator["Log"]:
     parts = max(1, round(settings.time / _EVENT_PART))
     for k in range(parts):
         yield sim.run(max(0.0, settings.time * (k + 1) / parts - sim.t), **options)
-
-
-# ---- one log
-
-
-def joined(parts: list[Any]) -> Any:
-    """One log of parts that follow one another: each begins with the entry that the one before ended with."""
-    import numpy as np
-
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    axis = 0 if first.batch is None else 1
-    rest = [part[1:] if part.t[0] == before.t[-1] else part for before, part in pairwise(parts)]
-    t = np.concatenate([part.t for part in (first, *rest)])
-    modes = list(dict.fromkeys(name for part in parts for name in getattr(part, "modes", ())))
-    channels = {}
-    for name in first.channels:
-        arrays = [part.channels[name] for part in (first, *rest)]
-        if name == "mode" and modes:
-            arrays = [_renumbered(a, p.modes, modes) for a, p in zip(arrays, parts, strict=True)]
-        channels[name] = np.concatenate(arrays, axis=axis)
-    if not modes:
-        return replace(first, t=t, channels=channels)
-    from pliant.recording.event_log import HybridLog
-    from pliant.recording.log import Log
-
-    plain = Log(t, channels, first.columns, first.batch, first.metadata, first.source)
-    events = [event for part in parts for event in part.events]
-    segments = [segment for part in parts for segment in part.segments]
-    return HybridLog.of(plain, events, modes, segments, parts[-1].end)
-
-
-def _renumbered(mode: Any, own: tuple[str, ...], modes: list[str]) -> Any:
-    import numpy as np
-
-    return np.array([modes.index(name) for name in own])[mode]

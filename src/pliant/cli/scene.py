@@ -55,7 +55,7 @@ class Scene:
             chosen = {f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name not in UNTOLD}
             own = {name: plain(value) for name, value in chosen.items() if value is not None}
             told = {"run": own | {"controller": self.control.name}, "seed": self.settings.seed}
-            object.__setattr__(log, "source", replace(log.source, settings={**log.source.settings, **told}))
+            return replace(log, source=replace(log.source, settings={**log.source.settings, **told}))
         return log
 
 

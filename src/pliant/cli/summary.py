@@ -40,7 +40,7 @@ def summary(scene: Scene, run: Run) -> dict[str, Any]:
         "entries": len(log.t),
         "energy": _energies(log),
         "contacts": _contacts(log),
-        "events": dict(Counter(event.kind for event in getattr(log, "events", ()))),
+        "events": dict(Counter(event.kind for event in log.events)),
         "is_finite": finite,
         "troubles": troubles,
         "notes": scene.notes,

@@ -9,7 +9,7 @@ from pliant.events.mode import Mode
 from pliant.events.mode_solver import OPEN, SLIDE, STICK, Problem, Solution, solved
 from pliant.events.smooth_motion import CREEPING, SmoothMotion, taken_back
 from pliant.events.state_terms import Terms
-from pliant.recording.event_log import Event
+from pliant.recording import Event
 
 __all__ = ["Instant"]
 

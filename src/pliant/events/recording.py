@@ -12,10 +12,9 @@ import numpy as np
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import PliantError
 from pliant.integrators.adaptive import Stepper
-from pliant.integrators.dense import Segment
+from pliant.integrators.dense import DenseSolution, Segment
 from pliant.progress import Progress
-from pliant.recording.event_log import Event, HybridLog
-from pliant.recording.log import Log
+from pliant.recording import Event, Log
 from pliant.recording.source import Source, plain
 from pliant.simulation.energies import energies
 from pliant.simulation.powers import POWER_TERMS, motor_torques, powers
@@ -99,7 +98,7 @@ class Recorder:
             return
         self._rows.append(row)
 
-    def log(self) -> HybridLog:
+    def log(self) -> Log:
         """All of it."""
         self.progress.close()
         if self.save is None:
@@ -108,9 +107,7 @@ class Recorder:
         self._writer.finish()
         assert self._begin is not None
         found = read_back(self.save, self._writer.rows, self._begin, stacklevel=5)
-        assert isinstance(found, HybridLog)
-        log = replace(found.plain(), source=self._begin.source, metadata=self._about())
-        return HybridLog.of(log, self.events, found.modes, found.segments, found.end)
+        return replace(found, source=self._begin.source, metadata=self._about(), events=self.events)
 
     def _keep(self, rows: list[tuple]) -> None:
         """Put entries on file, with the events and steps so far, and forget them."""
@@ -143,7 +140,7 @@ class Recorder:
         shapes = {"q": (robot.nq,), "v": (robot.nv,)}
         return kernel_from_function(lambda q, v: list(energies(model, q, v)), shapes, name="energy")
 
-    def _log(self, rows: list[tuple], events: list[Event]) -> HybridLog:
+    def _log(self, rows: list[tuple], events: list[Event]) -> Log:
         sim, robot = self.sim, self.sim.robot
         t, q, v, u, forces, mode = (np.array(column) for column in zip(*rows, strict=True))
         terms = self._energy(np.ascontiguousarray(q), np.ascontiguousarray(v))
@@ -158,8 +155,16 @@ class Recorder:
             "u": tuple(robot.motors),
             "forces": tuple(f"{name}.{axis}" for name in names for axis in "xyz"),
         }
-        log = Log(t, channels, columns, None, self._about(), self._source(names))
-        return HybridLog.of(log, events, self.modes, self.segments, self.end)
+        return Log(
+            t, channels, columns, None, self._about(), self._source(names),
+            events=tuple(events), modes=tuple(self.modes), dense=self._dense(),
+        )  # fmt: skip
+
+    def _dense(self) -> DenseSolution | None:
+        if not self.segments:
+            return None
+        steps = {name: [getattr(s, name) for s in self.segments] for name in ("t", "h", "q", "v", "stages")}
+        return DenseSolution.from_steps(self.sim.robot, steps, self.end)
 
     def _powers(self, t, q, v, u, forces: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
         """Power by term; impacts have none, since they take no time: `Event.energy_lost`."""

@@ -23,7 +23,7 @@ from pliant.events.roots import first_root, first_time
 from pliant.events.state_terms import TermsKernel
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart
-from pliant.recording.event_log import Event, HybridLog
+from pliant.recording import Event, Log
 from pliant.robot import Robot
 from pliant.simulation.checks import as_forces, check, check_callable, configurations, is_real, is_whole, velocities
 from pliant.simulation.controller import Controller
@@ -169,7 +169,7 @@ class EventSimulation:
         power: bool = False,
         save: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
-    ) -> HybridLog:
+    ) -> Log:
         """Go on for a while.
 
         Args:

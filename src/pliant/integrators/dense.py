@@ -8,7 +8,7 @@ themselves [Shampine 1986, "Some practical Runge-Kutta formulas"], in the chart 
 It has order 4, error h^5 in a step, meets the steps at both ends, and its rate is continuous there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,8 @@ from pliant.integrators.runge_kutta import DORMAND_PRINCE, Manifold
 from pliant.robot import Robot
 
 __all__ = ["Chart", "DenseSolution", "Segment"]
+
+_STEP = ("t", "h", "q", "v", "stages")
 
 
 class Chart:
@@ -104,17 +106,38 @@ class DenseSolution:
                 raise PliantError(problem, subject="dense solution", field=name, cure=f"it takes {shape}")
 
     @classmethod
-    def of(cls, robot: Robot, segments: Sequence[Segment], t: float, q: np.ndarray, v: np.ndarray) -> "DenseSolution":
-        """A solution of steps that follow one another, and the state t, q, v at their end."""
-        stages = np.array([s.stages for s in segments]).reshape(-1, len(DORMAND_PRINCE.b), 2, robot.nv)
-        return cls(
-            robot,
-            np.array([*(s.t for s in segments), t]),
-            np.array([*(s.q for s in segments), q]),
-            np.array([*(s.v for s in segments), v]),
-            np.array([s.h for s in segments]),
-            stages,
-        )
+    def from_steps(cls, robot: Robot, steps: Mapping[str, Any], end: float) -> "DenseSolution":
+        """A solution of steps that follow one another.
+
+        Args:
+            steps: t and h (n,), q (n, nq), v (n, nv) and stages (n, 7, 2, nv) of the steps, n > 0.
+            end: of the last one, maybe before its own end [s].
+        """
+        t, h, q, v, stages = (np.asarray(steps[name], dtype=float) for name in _STEP)
+        # the state at the end takes the arrays to be of the right shapes
+        checked = cls(robot, np.append(t, end), *(np.concatenate([x, x[-1:]]) for x in (q, v)), h, stages)
+        last = checked.within(len(h) - 1, (end - t[-1]) / h[-1])
+        for whole, state in zip((checked.q, checked.v), last, strict=True):
+            whole[-1] = state
+        return checked
+
+    @property
+    def steps(self) -> dict[str, np.ndarray]:
+        """The numbers of the steps, as `from_steps` takes them."""
+        arrays = self.t[:-1], self.h, self.q[:-1], self.v[:-1], self.stages
+        return dict(zip(_STEP, arrays, strict=True))
+
+    @classmethod
+    def joined(cls, parts: Sequence["DenseSolution"]) -> "DenseSolution":
+        """One solution of parts that follow one another; steps that begin before the parts before end are left out."""
+        steps: dict[str, list[np.ndarray]] = {name: [] for name in _STEP}
+        end = -np.inf
+        for part in parts:
+            is_later = part.t[:-1] >= end
+            for name, array in part.steps.items():
+                steps[name].append(array[is_later])
+            end = max(end, float(part.t[-1]))
+        return cls.from_steps(parts[0].robot, {name: np.concatenate(arrays) for name, arrays in steps.items()}, end)
 
     def __call__(self, t: Any) -> tuple[np.ndarray, np.ndarray]:
         """State at the time t, (nq,) and (nv,), or at many times, (n, nq) and (n, nv)."""
@@ -127,10 +150,6 @@ class DenseSolution:
             why = f", where it ended: {self.reason}" if self.reason else ""
             problem = f"the motion goes from t = {self.t[0]:g} s to {self.t[-1]:g} s{why}; asked for {wrong:g} s"
             raise PliantError(problem, subject="dense solution", field="t")
-        if not len(self):
-            return np.broadcast_to(self.q[0], (*times.shape, self.robot.nq)), np.broadcast_to(
-                self.v[0], (*times.shape, self.robot.nv)
-            )
         step = self.step_at(times)
         return self.within(step, (times - self.t[step]) / self.h[step])
 

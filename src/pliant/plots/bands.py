@@ -36,7 +36,7 @@ def spans_of(t: np.ndarray, holds: np.ndarray) -> Spans:
 
 def mode_spans(log: Log) -> dict[str, Spans]:
     """When which mode of an event-driven log holds, without flight."""
-    modes = getattr(log, "modes", None)
+    modes = log.modes
     if not modes or "mode" not in log or not len(log):
         return {}
     return {name: spans_of(log.t, log["mode"] == k) for k, name in enumerate(modes) if name != "flight"}
@@ -88,7 +88,7 @@ def draw_events(axes: Sequence[Any], log: Log) -> tuple[list[Any], str]:
     """Lines at events; returns what a legend takes, and a note on those that are not drawn."""
     from matplotlib.lines import Line2D
 
-    events = list(getattr(log, "events", ()))
+    events = list(log.events)
     note = ""
     if len(events) > _MOST_EVENTS:
         kept = [event for event in events if event.kind in ("touch-down", "lift-off")]

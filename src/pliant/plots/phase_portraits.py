@@ -96,7 +96,7 @@ def _draw(axis: Any, log: Log, q_name: str, y: np.ndarray, color: str, label: st
     axis.plot(x[0], y[0], "o", color=color, markersize=4)
     _arrows(axis, x, y, color)
     if events:
-        for event in getattr(log, "events", ()):
+        for event in log.events:
             k = min(int(np.searchsorted(log.t, event.t, "left")), len(x) - 1)
             mark = _MARKS.get(event.kind, "x")
             axis.plot(x[k], y[k], mark, color="white", markeredgecolor=GREY, markersize=4, markeredgewidth=0.8)
@@ -121,7 +121,7 @@ def _arrows(axis: Any, x: np.ndarray, y: np.ndarray, color: str) -> None:
 def _explain(made: Any, axis: Any, log: Log) -> None:
     from matplotlib.lines import Line2D
 
-    kinds = dict.fromkeys(event.kind for event in getattr(log, "events", ()))
+    kinds = dict.fromkeys(event.kind for event in log.events)
     handles = [
         Line2D([], [], marker=_MARKS.get(k, "x"), color="white", markeredgecolor=GREY, markersize=4, label=k)
         for k in kinds

@@ -114,7 +114,7 @@ def _summary(log: Log) -> dict[str, str]:
         seconds = float(log.t[-1] - log.t[0])
         found["went"] = f"{way:.3g} m" + (f", {way / seconds:.3g} m/s" if seconds > 0 else "")
         found["height of the base"] = f"{q[:, 2].min():.3g} to {q[:, 2].max():.3g} m"
-    events = Counter(event.kind for event in getattr(log, "events", ()))
+    events = Counter(event.kind for event in log.events)
     if events:
         found["events"] = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in events.items())
     touching = contact_spans(log)
@@ -148,7 +148,7 @@ def _ledger(log: Log) -> EnergyLedger | None:
 
 
 def _events(log: Log) -> str:
-    events = list(getattr(log, "events", ()))
+    events = list(log.events)
     if not events:
         return ""
     rows = [
@@ -159,7 +159,7 @@ def _events(log: Log) -> str:
 
 
 def _contacts(log: Log) -> str:
-    if getattr(log, "events", ()):
+    if log.events:
         return ""
     spans = sorted((start, end, name) for name, own in contact_spans(log).items() for start, end in own)
     rows = [(f"{start:.4f}", f"{end:.4f}", f"{end - start:.4f}", name) for start, end, name in spans]

@@ -2,17 +2,19 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import PliantError
-from pliant.recording.event_log import Event, HybridLog, segment_arrays, segments_of
+from pliant.integrators.dense import DenseSolution
+from pliant.recording.events import Event
 from pliant.recording.log import Log
 from pliant.storage.coding import Coder, many, number, record, text
 from pliant.storage.hdf5 import dataset, group, has
 
-__all__ = ["append_hybrid", "hybrid_of", "put_hybrid_header"]
+__all__ = ["append_events", "put_event_header", "with_events"]
 
 _impulse = Coder(
     lambda p, where: number.write(p, where) if np.ndim(p) == 0 else many(number).write(np.asarray(p).tolist(), where),
@@ -35,7 +37,7 @@ _events = many(
 )  # fmt: skip
 
 
-def put_hybrid_header(file: Any, log: HybridLog, is_packed: bool) -> None:
+def put_event_header(file: Any, log: Log, is_packed: bool) -> None:
     """Empty datasets for the notes, lines of JSON, and for the steps of the dense output."""
     packing = {"compression": "gzip", "compression_opts": 1} if is_packed else {}
     file.create_dataset("notes", (0,), np.uint8, maxshape=(None,), chunks=(16_384,), fletcher32=True, **packing)
@@ -49,7 +51,7 @@ def put_hybrid_header(file: Any, log: HybridLog, is_packed: bool) -> None:
         )
 
 
-def append_hybrid(file: Any, part: HybridLog, modes: list[str]) -> dict[str, np.ndarray]:
+def append_events(file: Any, part: Log, modes: list[str]) -> dict[str, np.ndarray]:
     """Events and steps of a part; its channel "mode" by the numbers that all parts share.
 
     Args:
@@ -57,12 +59,12 @@ def append_hybrid(file: Any, part: HybridLog, modes: list[str]) -> dict[str, np.
     """
     fresh = [name for name in part.modes if name not in modes]
     modes += fresh
-    note = {"events": _events.write(part.events, "events"), "modes": fresh, "end": float(part.end)}
+    end = None if part.dense is None else float(part.dense.t[-1])
+    note = {"events": _events.write(part.events, "events"), "modes": fresh, "end": end}
     line = np.frombuffer((json.dumps(note, ensure_ascii=False) + "\n").encode(), dtype=np.uint8)
     _extend(file["notes"], line)
-    for name, array in segment_arrays(part.segments).items():
-        if len(part.segments):
-            _extend(file["steps"][name], array)
+    for name, array in ({} if part.dense is None else part.dense.steps).items():
+        _extend(file["steps"][name], array)
     if "mode" not in part.channels:
         return {}
     places = np.array([*map(modes.index, part.modes)] or [0], dtype=part["mode"].dtype)
@@ -83,7 +85,7 @@ def _lines(notes: np.ndarray) -> list[Any]:
         raise PliantError(f"its notes on events cannot be read: {error}; it is damaged") from None
 
 
-def hybrid_of(file: Any, log: Log, notes: int, count: int) -> HybridLog:
+def with_events(file: Any, log: Log, notes: int, count: int) -> Log:
     """The log with what the file has besides its channels.
 
     Args:
@@ -95,19 +97,19 @@ def hybrid_of(file: Any, log: Log, notes: int, count: int) -> HybridLog:
         raise PliantError("its notes on events cannot be read; it is damaged")
     modes: list[str] = []
     events: list[Event] = []
-    end = float(log.t[-1]) if len(log.t) else 0.0
+    end = None
     for note in _lines(found[:notes]):
         if not isinstance(note, Mapping):
             raise PliantError("its notes on events cannot be read; it is damaged")
         modes += many(text).read(note.get("modes"), "modes")
         events += _events.read(note.get("events"), "events")
-        end = number.read(note.get("end"), "end")
+        end = number.read(note.get("end"), "end") if note.get("end") is not None else end
     mode = log.channels.get("mode")
     if mode is not None and mode.size and not (mode.dtype.kind in "iu" and 0 <= mode.min() <= mode.max() < len(modes)):
         raise PliantError("its channel 'mode' names modes that there are not; it is damaged")
-    segments = ()
-    if has(file, "steps") and log.source is not None:
+    dense = None
+    if has(file, "steps") and log.source is not None and count and end is not None:
         steps = group(file, "steps")
         arrays = {name: dataset(steps, name)[:count] for name in ("t", "h", "q", "v", "stages")}
-        segments = segments_of(arrays, log.source.robot)
-    return HybridLog.of(log, events, modes, segments, end)
+        dense = DenseSolution.from_steps(log.source.robot, arrays, end)
+    return replace(log, events=events, modes=modes, dense=dense)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, SimulationWarning, unknown_name
-from pliant.recording.event_log import HybridLog
 from pliant.recording.log import Log
-from pliant.storage.event_logs import hybrid_of
+from pliant.storage.event_logs import with_events
 from pliant.storage.hdf5 import dataset, group, opened, read_all, read_text, trouble_with
 from pliant.storage.sources import source_of
 
@@ -45,7 +44,7 @@ def load_log(
         every: one of so many of the entries.
 
     Returns:
-        The log, a `HybridLog` if it was one. ``log.source`` has the robot with its meshes, the ground and settings.
+        The log. ``log.source`` has the robot with its meshes, the ground and settings.
     """
     with opened(path) as file:
         try:
@@ -118,9 +117,9 @@ class _Reader:
         except (OSError, RuntimeError, KeyError):
             self.lost["source"], source = "all of it", None
         log = Log(t, found, columns, batch, metadata, source, is_complete and not self.lost)
-        if self.about.get("kind") == "HybridLog":
+        if self.about.get("is_event_driven") is True:
             try:
-                log = self._hybrid(log, start, end)
+                log = self._with_events(log, start, end)
             except (OSError, RuntimeError, KeyError):
                 self.lost["events"] = "all of it"
                 log = replace(log, is_complete=False)
@@ -222,13 +221,13 @@ class _Reader:
         cut = (slice(None),) * axis + (slice(0, rows),)
         return {name: found[name][cut] for name in names}, t[:rows]
 
-    def _hybrid(self, log: Log, start: float | None, end: float | None) -> HybridLog:
-        made = hybrid_of(self.file, log, self.notes, self.steps)
+    def _with_events(self, log: Log, start: float | None, end: float | None) -> Log:
+        made = with_events(self.file, log, self.notes, self.steps)
         if start is None and end is None:
             return made
         low, high = -np.inf if start is None else start, np.inf if end is None else end
         events = [event for event in made.events if low <= event.t <= high]
-        return HybridLog.of(log, events, made.modes, made.segments, made.end)
+        return replace(made, events=events)
 
     def _warn(self, is_complete: bool, rows: int, t: np.ndarray) -> None:
         until = f"t = {t[-1]:g} s" if len(t) else "nothing yet"

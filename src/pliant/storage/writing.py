@@ -8,12 +8,11 @@ import numpy as np
 
 from pliant.contact.ground import Ground
 from pliant.errors import PliantError
-from pliant.recording.event_log import HybridLog, segment_arrays
 from pliant.recording.formulas import MAX_NODES
 from pliant.recording.log import Log
 from pliant.recording.portable import ground_parts
 from pliant.recording.source import Relief, Source, plain
-from pliant.storage.event_logs import append_hybrid, put_hybrid_header
+from pliant.storage.event_logs import append_events, put_event_header
 from pliant.storage.hdf5 import FORMAT, VERSION, put_text
 from pliant.storage.reliefs import relief_of
 from pliant.storage.robots import robot_to_plain
@@ -45,7 +44,7 @@ def put_header(file: Any, log: Log, *, rows: int, is_packed: bool, until: float 
     file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
     lead = 1 if log.batch is None else 2
     about = {
-        "kind": "HybridLog" if isinstance(log, HybridLog) else "Log",
+        "is_event_driven": log.is_event_driven,
         "batch": log.batch,
         "channels": [{"name": name, "dataset": dataset_name(name)} for name in log.channels],
         "columns": {name: list(names) for name, names in log.columns.items()},
@@ -61,8 +60,8 @@ def put_header(file: Any, log: Log, *, rows: int, is_packed: bool, until: float 
         if array.dtype.kind not in "biufc":
             raise PliantError(f"channel {name!r} holds {array.dtype}, which no log file can hold; it takes numbers")
         _entries(channels, dataset_name(name), array.dtype, log.batch, array.shape[lead:], rows, is_packed)
-    if isinstance(log, HybridLog):
-        put_hybrid_header(file, log, is_packed)
+    if log.is_event_driven:
+        put_event_header(file, log, is_packed)
     if log.source is not None:
         folder = file.create_group("source")
         _put_source(folder, log.source)
@@ -149,8 +148,8 @@ def append(file: Any, part: Log, modes: list[str]) -> None:
     first = file["t"].shape[0]
     stop = first + len(part.t)
     channels = dict(part.channels)
-    if isinstance(part, HybridLog):
-        channels |= append_hybrid(file, part, modes)
+    if part.is_event_driven:
+        channels |= append_events(file, part, modes)
     file["t"].resize(stop, axis=0)
     file["t"][first:stop] = part.t
     axis = 0 if part.batch is None else 1
@@ -179,6 +178,7 @@ def needed_bytes(part: Log) -> int:
         sides = 1 if batch is None else -(-batch // chunk[0])
         steps = len(part.t) // chunk[axis] + 2
         total += sides * steps * (int(np.prod(chunk)) * array.dtype.itemsize + 32)
-    if isinstance(part, HybridLog):
-        total += 2 * sum(array.nbytes for array in segment_arrays(part.segments).values()) + 2000 * len(part.events)
+    if part.is_event_driven:
+        steps = {} if part.dense is None else part.dense.steps
+        total += 2 * sum(array.nbytes for array in steps.values()) + 2000 * len(part.events)
     return total
