@@ -57,8 +57,9 @@ def test_the_motion_is_known_at_any_time(dropped) -> None:
     assert dropped.at(dropped.events[0].t)[1] == pytest.approx([0, 0], abs=1e-12)  # after it
     assert dropped.at(1.0)[0] == pytest.approx([FALL, 0], abs=1e-12)
     for wrong in (-0.1, 1.1, math.nan):
-        with pytest.raises(pliant.PliantError, match="goes from 0 to 1 s"):
+        with pytest.raises(pliant.PliantError, match=r"goes from t = 0 s to 1 s; asked for") as error:
             dropped.at(wrong)
+        assert (error.value.subject, error.value.field) == ("dense solution", "t")
 
 
 def test_runs_go_on_where_the_last_one_ended() -> None:

@@ -56,7 +56,7 @@ def test_event_driven_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     whole, saved = logs
     loaded = pliant.load_log(tmp_path / "run.h5")
     assert whole == saved == loaded and loaded.is_event_driven and dict(saved.metadata) == whole.metadata
-    assert saved.modes == loaded.modes == whole.modes and len(loaded.segments) == len(whole.segments)
+    assert saved.modes == loaded.modes == whole.modes and len(loaded.dense) == len(whole.dense)
     assert [e.t for e in loaded.events] == [e.t for e in saved.events] == [e.t for e in whole.events]
 
 

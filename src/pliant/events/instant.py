@@ -234,7 +234,7 @@ class Instant(SmoothMotion):
         """The terms a little later, if the mode went on."""
         t, q, control = self._now
         vd = self.motion(terms, v)
-        t, q, v = t + _AHEAD, self.sim.chart(q, _AHEAD * v, v)[0], v + _AHEAD * vd
+        t, q, v = t + _AHEAD, self.sim.chart.integrate(q, _AHEAD * v), v + _AHEAD * vd
         return self.sim.terms(t, q, v, control(t, q, v))
 
     def _ends(self, terms: Terms, v: np.ndarray, cause: int | None) -> np.ndarray:

@@ -11,7 +11,8 @@ import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import PliantError
-from pliant.integrators.flow import Segment, Stepper
+from pliant.integrators.adaptive import Stepper
+from pliant.integrators.dense import DenseSolution, Segment
 from pliant.progress import Progress
 from pliant.recording import Event, Log
 from pliant.recording.source import Source, plain
@@ -155,8 +156,14 @@ class Recorder:
         }
         return Log(
             t, channels, columns, None, self._about(), self._source(names),
-            events=tuple(events), modes=tuple(self.modes), segments=tuple(self.segments), end=self.end,
+            events=tuple(events), modes=tuple(self.modes), dense=self._dense(),
         )  # fmt: skip
+
+    def _dense(self) -> DenseSolution | None:
+        if not self.segments:
+            return None
+        steps = {name: [getattr(s, name) for s in self.segments] for name in ("t", "h", "q", "v", "stages")}
+        return DenseSolution.from_steps(self.sim.robot, steps, self.end)
 
     def _powers(self, t, q, v, u, forces: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
         """Power by term; impacts have none, since they take no time: `Event.energy_lost`."""
@@ -175,11 +182,11 @@ class Recorder:
         return {"robot": self.sim.robot.name, "steps": self.stepper.taken, "rejected": self.stepper.rejected}
 
     def _source(self, contacts: list[str]) -> Source:
-        sim, stepper = self.sim, self.stepper
+        sim, steps = self.sim, self.stepper.control
         model = sim.model
         settings = {
             "simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces,
-            "limits": model.has_limits, "rtol": stepper.rtol, "atol": stepper.atol, "max_step": stepper.most,
+            "limits": model.has_limits, "rtol": steps.rtol, "atol": steps.atol, "max_step": steps.largest,
             "rest_speed": sim.rest_speed, "every": self.every, "period": self.control.period, "when": sim.when,
         }  # fmt: skip
         return Source(sim.robot, model.ground, tuple(contacts), plain(settings))

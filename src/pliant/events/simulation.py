@@ -20,8 +20,10 @@ from pliant.events.lifting import check_outside, lifted_out, passing_at
 from pliant.events.mode import Mode
 from pliant.events.mode_solver import OPEN, InconsistentContactError
 from pliant.events.recording import Recorder
+from pliant.events.roots import first_root, first_time
 from pliant.events.state_terms import TermsKernel
-from pliant.integrators.flow import Chart, NoStepError, Stepper, first_root, first_time
+from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
+from pliant.integrators.dense import Chart
 from pliant.recording import Event, Log
 from pliant.robot import Robot
 from pliant.simulation.controller import Controller
@@ -99,7 +101,7 @@ class EventSimulation:
         self.terms = TermsKernel(model)
         self.constraints = self.terms.constraints
         self.chart = Chart(self.robot)
-        self.tolerances = rtol, atol, max_step
+        self.step_control = StepControl(rtol, atol, largest=max_step)
         self._instant: Instant | None = None
         self._jumps = _jumps(model.forces)
         self._memory: tuple[Any, np.ndarray] | None = None
@@ -193,7 +195,7 @@ class EventSimulation:
         kept = self._memory[1] if self._memory is not None and self._memory[0] is controller else None
         control = Control(self.robot, controller, u, commands, period, kept)
         end = self.t + float(duration)
-        stepper = Stepper(self.chart, *self.tolerances)
+        stepper = Stepper(self.chart, self.step_control)
         kept_as = {"stepper": stepper, "until": end, "save": save, "progress": progress}
         recorder = Recorder(self, every, control, has_power=power, **kept_as)
         try:

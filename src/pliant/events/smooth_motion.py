@@ -215,7 +215,7 @@ class SmoothMotion:
                 break
             rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
             # of a straight chain held at both ends, rounding would become angles of its root
-            q = self.sim.chart(q, taken_back(terms, rows, open_by, weakest=1e-7), v)[0]
+            q = self.sim.chart.integrate(q, taken_back(terms, rows, open_by, weakest=1e-7))
             terms = self.sim.terms(t, q, v, u)
         held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         return q, v + taken_back(terms, held, held @ v)

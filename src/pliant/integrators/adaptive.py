@@ -1,4 +1,7 @@
-"""Dormand-Prince 5(4) with a step size of its own for each robot, as pieces of a program.
+"""Dormand-Prince 5(4) with a step size for each robot: a trial step and the rule for the next one, on any scalar.
+
+`adaptive_body` makes pieces of a compiled program of them, `Stepper` takes one step after the other in Python, for
+motions that events interrupt.
 
 A trial step gives two results of different order from the same stages; their difference is the error
 of the less accurate one, and decides [Hairer, Norsett, Wanner 1993, II.4]. With the scales
@@ -14,25 +17,24 @@ w is what the step adds to q, so the tolerance is one on the path: a robot far f
 joint that counts many turns, is computed as accurately as any other.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pliant.compiler import Block, Loop
-from pliant.errors import PliantError
-from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Stage, combination, explicit_step
+from pliant.errors import PliantError, bad_value
+from pliant.integrators.dense import Chart, Segment
+from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Manifold, Stage, combination, explicit_step
 from pliant.robot import Robot
 from pliant.scalar import abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
 
 __all__ = [
-    "NO_STEP_SMALL_ENOUGH",
-    "TOO_MANY_STEPS",
-    "StepControl",
-    "Trial",
-    "adaptive_body",
-    "adaptive_pieces",
-    "trial_step",
-]
+    "NO_STEP_SMALL_ENOUGH", "TOO_MANY_STEPS", "NoStepError", "StepControl", "Stepper", "Trial", "adaptive_body",
+    "adaptive_pieces", "trial_step",
+]  # fmt: skip
 
 Scalar = Any
 
@@ -43,6 +45,10 @@ TOO_MANY_STEPS = 2
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 10, 0.04
 # what the first step of a period takes for the error before it
 ERROR_BEFORE = 1e-4
+
+
+def _square(x: Scalar) -> Scalar:
+    return x * x
 
 
 @dataclass(frozen=True)
@@ -66,9 +72,9 @@ class StepControl:
         for name in ("rtol", "atol", "smallest", "largest"):
             value = getattr(self, name)
             if is_constant(value) and not (value > 0 or (name == "rtol" and value == 0)):
-                raise PliantError(f"adaptive steps: {name} is {value}; it takes a number above 0")
+                raise PliantError(bad_value(name, value, "a number above 0", "adaptive steps"))
         if not isinstance(self.most_steps, int) or self.most_steps < 1:
-            raise PliantError(f"adaptive steps: most_steps is {self.most_steps!r}; it takes an integer from 1 on")
+            raise PliantError(bad_value("most_steps", self.most_steps, "an integer from 1 on", "adaptive steps"))
 
     def error(self, w: Sequence, v0: Sequence, v1: Sequence, error: Stage) -> Scalar:
         """Root mean square of the error in units of the tolerance."""
@@ -88,6 +94,30 @@ class StepControl:
         rate = sqrt(maximum(select(rate >= 0, rate, 1), 1e-20) / max(1, 2 * len(v)))
         return exp(log(0.01 / rate) / DORMAND_PRINCE.order)
 
+    def length(self, h: Scalar, left: Scalar) -> tuple[Scalar, Scalar]:
+        """The length of a step that is to be h long where ``left`` is left [s], and whether it is the last."""
+        # the last step reaches the end, if need be a hundredth longer
+        wanted = minimum(h, self.largest)
+        is_last = 1.01 * wanted >= left
+        return select(is_last, left, wanted), is_last
+
+    def next_length(
+        self, h: Scalar, length: Scalar, error: Scalar, before: Scalar, growth: Scalar, *, is_cut: Scalar
+    ) -> Scalar:
+        """The length to go on with after a trial step [s].
+
+        Args:
+            h: the length that was wanted; length: the one that was tried.
+            error: of the trial step; before: of the step before it.
+            growth: the largest factor, 1 after a rejected step.
+            is_cut: whether the step was taken and is shorter than wanted, which says nothing against longer ones.
+        """
+        logarithm = log(maximum(error, 1e-10))
+        rule = SAFETY * exp(BETA * log(before) - (1 / DORMAND_PRINCE.order - 0.75 * BETA) * logarithm)
+        factor = select(error <= 1, minimum(maximum(rule, SHRINK), growth), minimum(maximum(rule, SHRINK), 1))
+        proposed = length * factor
+        return select(is_cut, maximum(proposed, minimum(h, self.largest)), proposed)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -101,7 +131,7 @@ class Trial:
 
 
 def trial_step(
-    robot: Robot, acceleration: Acceleration, control: StepControl, t: Scalar, q, v, vd, length: Scalar
+    robot: Manifold, acceleration: Acceleration, control: StepControl, t: Scalar, q, v, vd, length: Scalar
 ) -> Trial:
     """A step from a state whose acceleration is known, with its error; any scalar."""
     tableau = DORMAND_PRINCE
@@ -137,23 +167,15 @@ def adaptive_pieces(
         def at(t, q, v):
             return acceleration(t, q, v, *values)
 
-        # the last step reaches the end, if need be a hundredth longer
-        wanted = minimum(h[0], control.largest)
-        left = maximum(t_end[0] - t[0], 0)
-        is_last = 1.01 * wanted >= left
-        length = select(is_last, left, wanted)
+        length, is_last = control.length(h[0], maximum(t_end[0] - t[0], 0))
         trial = trial_step(robot, at, control, t[0], q, v, vd, length)
 
         # an error that is not a number is a large one
         error = select(trial.error >= 0, minimum(trial.error, 1e10), 1e10)
         is_well = trouble[0] <= 0
         is_taken = both(error <= 1, is_well)
-        logarithm = log(maximum(error, 1e-10))
-        rule = SAFETY * exp(BETA * log(before[0]) - (1 / DORMAND_PRINCE.order - 0.75 * BETA) * logarithm)
-        factor = select(error <= 1, minimum(maximum(rule, SHRINK), growth[0]), minimum(maximum(rule, SHRINK), 1))
-        proposed = length * factor
-        # a last step that was cut short says nothing against the length it was cut from
-        next_h = select(both(is_taken, is_last), maximum(proposed, wanted), proposed)
+        is_cut = both(is_taken, is_last)
+        proposed = control.next_length(h[0], length, error, before[0], growth[0], is_cut=is_cut)
         is_lost = both(negation(is_taken), proposed < control.smallest)
         new_trouble = select(both(is_well, is_lost), NO_STEP_SMALL_ENOUGH, trouble[0])
         is_over = either(both(is_taken, is_last), new_trouble > 0)
@@ -166,7 +188,7 @@ def adaptive_pieces(
             taken(trial.q, q),
             taken(trial.v, v),
             taken(trial.stages[-1][1], vd),  # the last stage is at the result
-            [select(is_well, next_h, h[0])],
+            [select(is_well, proposed, h[0])],
             [new_trouble],
             [accepted[0] + select(is_taken, 1, 0)],
             [rejected[0] + select(either(is_taken, negation(is_well)), 0, 1)],
@@ -221,5 +243,70 @@ def adaptive_body(
     return variables, [first, steps, Block(finish, ("arrived", "trouble"), ("trouble",))]
 
 
-def _square(x: Scalar) -> Scalar:
-    return x * x
+# ---- in Python, a step at a time
+
+
+class NoStepError(Exception):
+    """No step is short enough for the tolerance: accelerations grow without bound, or are not numbers."""
+
+
+class _NotFiniteError(Exception):
+    pass
+
+
+class Stepper:
+    """Takes adaptive steps one at a time, so that the caller can look for events in each.
+
+    Args:
+        chart: of the robot.
+        control: tolerances and limits of the steps.
+
+    Attributes:
+        h: the step to try next [s].
+        taken, rejected: counts.
+    """
+
+    def __init__(self, chart: Chart, control: StepControl):
+        self.chart, self.control = chart, control
+        self.h = min(1e-3, control.largest)
+        self.taken = self.rejected = 0
+        self._before, self._growth = ERROR_BEFORE, GROW
+
+    def step(
+        self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, end: float
+    ) -> Segment:
+        """One accepted step that does not go beyond ``end``.
+
+        Args:
+            acceleration: function ``acceleration(t, q, v)`` of arrays, nv.
+        """
+
+        def at(t: float, q: Any, v: Any) -> list[float]:
+            found = acceleration(t, np.array(q), np.array(v))
+            if not np.isfinite(found).all():
+                raise _NotFiniteError
+            return found.tolist()
+
+        control = self.control
+        first = acceleration(t, q, v).tolist()
+        while True:
+            length, _ = control.length(self.h, end - t)
+            try:
+                trial = trial_step(self.chart, at, control, t, q.tolist(), v.tolist(), first, length)
+                stages = np.array(trial.stages).reshape(len(DORMAND_PRINCE.b), 2, len(v))
+                error = trial.error if math.isfinite(trial.error) else 1e10
+            except _NotFiniteError:
+                stages, error = None, 1e10
+            # what is left before an end or an event may be shorter than any step of its own
+            is_rest = stages is not None and length < control.smallest and length < self.h
+            is_taken = error <= 1 or is_rest
+            is_cut = is_taken and length < min(self.h, control.largest)
+            self.h = control.next_length(self.h, length, error, self._before, self._growth, is_cut=is_cut)
+            if is_taken and stages is not None:
+                self.taken += 1
+                self._before, self._growth = max(min(error, 1.0), ERROR_BEFORE), GROW
+                return Segment(self.chart, t, length, q, v, stages)
+            self.rejected += 1
+            self._growth = 1
+            if self.h < control.smallest:
+                raise NoStepError

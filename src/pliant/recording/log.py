@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.checks import is_whole
 from pliant.errors import PliantError, unknown_name
-from pliant.integrators.flow import Segment
-from pliant.recording.events import KINDS, Event, segment_arrays, segments_of
+from pliant.integrators.dense import DenseSolution
+from pliant.recording.events import KINDS, Event
 from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
 
@@ -48,8 +48,7 @@ class Log(LogExports):
         is_complete: whether the run went to its end; not if it was cut off while it was saved.
         events: in order.
         modes: names of the modes, "flight" if nothing touches; channel "mode" has indices into them.
-        segments: the steps of an event-driven run, for `at`; parts of a log keep all of them.
-        end: the time up to which `at` knows the motion [s]; None without dense output.
+        dense: the motion between events, for `at`; parts of a log keep all of it. None for other runs.
     """
 
     t: np.ndarray
@@ -61,8 +60,7 @@ class Log(LogExports):
     is_complete: bool = True
     events: tuple[Event, ...] = ()
     modes: tuple[str, ...] = ()
-    segments: tuple[Segment, ...] = ()
-    end: float | None = None
+    dense: DenseSolution | None = None
 
     def __post_init__(self) -> None:
         t = _read_only(self.t)
@@ -89,7 +87,7 @@ class Log(LogExports):
             raise _wrong("modes", "channel 'mode' has numbers that are not indices of modes", f"modes: {modes}")
         checked = {"t": t, "channels": MappingProxyType(channels), "columns": MappingProxyType(columns), "modes": modes}
         checked |= {"metadata": MappingProxyType(dict(self.metadata))}
-        checked |= {"events": tuple(self.events), "segments": tuple(self.segments)}
+        checked |= {"events": tuple(self.events)}
         for attribute, value in checked.items():
             object.__setattr__(self, attribute, value)
 
@@ -119,17 +117,17 @@ class Log(LogExports):
         channels = {
             name: np.concatenate([_channel(piece, name, modes) for piece in pieces], axis=axis) for name in first
         }
-        events, segments, end = list(parts[0].events), list(parts[0].segments), parts[0].end
+        events = list(parts[0].events)
         for before, part in pairwise(parts):
             # the seam may be at an event
             known = [event for event in before.events if event.t >= part.t[0]]
             events += [event for event in part.events if event not in known]
-            # parts that were cut from one log have all of its steps
-            segments += [s for s in part.segments if end is None or s.t >= end]
-            end = part.end if part.end is not None else end
+        t = np.concatenate([piece.t for piece in pieces])
+        # parts that were cut from one log have all of its steps
+        solutions = [part.dense for part in parts if part.dense is not None]
         return replace(
-            parts[0], t=np.concatenate([piece.t for piece in pieces]), channels=channels, modes=modes,
-            events=tuple(events), segments=tuple(segments), end=end, is_complete=parts[-1].is_complete,
+            parts[0], t=t, channels=channels, events=tuple(events), modes=modes,
+            dense=DenseSolution.joined(solutions) if solutions else None, is_complete=parts[-1].is_complete,
         )  # fmt: skip
 
     # ---- channels and columns
@@ -207,21 +205,14 @@ class Log(LogExports):
     @property
     def is_event_driven(self) -> bool:
         """Whether it has events, modes or dense output."""
-        return bool(self.modes or self.events or self.segments)
+        return bool(self.modes or self.events or self.dense)
 
     def at(self, t: Any) -> tuple[np.ndarray, np.ndarray]:
         """q and v at a time, or at many: (nq,), (nv,) or (n, nq), (n, nv); at an event the state after it."""
-        times = np.atleast_1d(np.asarray(t, dtype=float))
-        if not self.segments or self.end is None:
+        if self.dense is None:
             problem = "the log has no dense output, which runs of EventSimulation keep"
-            raise _wrong("segments", problem, "use log.between(...) or log['q'] instead")
-        starts = np.array([s.t for s in self.segments])
-        if not (times.size and times.min() >= starts[0] - 1e-12 and times.max() <= self.end + 1e-12):
-            raise _wrong("t", f"t is {t}", f"the run goes from {starts[0]:g} to {self.end:g} s")
-        places = np.searchsorted(starts, times, "right") - 1
-        found = [self.segments[max(k, 0)](x) for k, x in zip(places, times, strict=True)]
-        q, v = (np.array(part) for part in zip(*found, strict=True))
-        return (q[0], v[0]) if np.ndim(t) == 0 else (q, v)
+            raise _wrong("dense", problem, "use log.between(...) or log['q'] instead")
+        return self.dense(t)
 
     def events_of(self, kind: str) -> list[Event]:
         """The events of a kind, such as "touch-down"."""
@@ -328,16 +319,17 @@ class Log(LogExports):
         return "\n".join(lines)
 
     def __reduce__(self) -> Any:
-        # neither views of mappings nor compiled code pickle: the steps are made again from the robot
+        # views of mappings do not pickle; the robot is that of the source
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         state |= {name: dict(state[name]) for name in ("channels", "columns", "metadata")}
-        state["segments"] = segment_arrays(self.segments) if self.segments and self.source is not None else None
+        if self.dense is not None and self.source is not None:
+            state["dense"] = self.dense.steps, self.dense.t[-1]
         return _unpickled, (state,)
 
 
 def _unpickled(state: dict[str, Any]) -> Log:
-    steps = state["segments"]
-    state["segments"] = segments_of(steps, state["source"].robot) if steps is not None else ()
+    if isinstance(state["dense"], tuple):
+        state["dense"] = DenseSolution.from_steps(state["source"].robot, *state["dense"])
     return Log(**state)
 
 

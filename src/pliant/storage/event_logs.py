@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError
-from pliant.recording.events import Event, segment_arrays, segments_of
+from pliant.integrators.dense import DenseSolution
+from pliant.recording.events import Event
 from pliant.recording.log import Log
 from pliant.storage.coding import Coder, many, number, record, text
 from pliant.storage.hdf5 import dataset, group, has
@@ -58,12 +59,12 @@ def append_events(file: Any, part: Log, modes: list[str]) -> dict[str, np.ndarra
     """
     fresh = [name for name in part.modes if name not in modes]
     modes += fresh
-    note = {"events": _events.write(part.events, "events"), "modes": fresh, "end": part.end}
+    end = None if part.dense is None else float(part.dense.t[-1])
+    note = {"events": _events.write(part.events, "events"), "modes": fresh, "end": end}
     line = np.frombuffer((json.dumps(note, ensure_ascii=False) + "\n").encode(), dtype=np.uint8)
     _extend(file["notes"], line)
-    for name, array in segment_arrays(part.segments).items():
-        if len(part.segments):
-            _extend(file["steps"][name], array)
+    for name, array in ({} if part.dense is None else part.dense.steps).items():
+        _extend(file["steps"][name], array)
     if "mode" not in part.channels:
         return {}
     places = np.array([*map(modes.index, part.modes)] or [0], dtype=part["mode"].dtype)
@@ -106,9 +107,9 @@ def with_events(file: Any, log: Log, notes: int, count: int) -> Log:
     mode = log.channels.get("mode")
     if mode is not None and mode.size and not (mode.dtype.kind in "iu" and 0 <= mode.min() <= mode.max() < len(modes)):
         raise PliantError("its channel 'mode' names modes that there are not; it is damaged")
-    segments = ()
-    if has(file, "steps") and log.source is not None:
+    dense = None
+    if has(file, "steps") and log.source is not None and count and end is not None:
         steps = group(file, "steps")
         arrays = {name: dataset(steps, name)[:count] for name in ("t", "h", "q", "v", "stages")}
-        segments = segments_of(arrays, log.source.robot)
-    return replace(log, events=events, modes=modes, segments=segments, end=end)
+        dense = DenseSolution.from_steps(log.source.robot, arrays, end)
+    return replace(log, events=events, modes=modes, dense=dense)

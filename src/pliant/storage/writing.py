@@ -8,7 +8,6 @@ import numpy as np
 
 from pliant.contact.ground import Ground
 from pliant.errors import PliantError
-from pliant.recording.events import segment_arrays
 from pliant.recording.formulas import MAX_NODES
 from pliant.recording.log import Log
 from pliant.recording.portable import ground_parts
@@ -180,5 +179,6 @@ def needed_bytes(part: Log) -> int:
         steps = len(part.t) // chunk[axis] + 2
         total += sides * steps * (int(np.prod(chunk)) * array.dtype.itemsize + 32)
     if part.is_event_driven:
-        total += 2 * sum(array.nbytes for array in segment_arrays(part.segments).values()) + 2000 * len(part.events)
+        steps = {} if part.dense is None else part.dense.steps
+        total += 2 * sum(array.nbytes for array in steps.values()) + 2000 * len(part.events)
     return total

@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from pliant.integrators.flow import Chart, NoStepError, Stepper, first_root
+from pliant.events.roots import first_root
+from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
+from pliant.integrators.dense import Chart
 from simulated_robots import BALL, PENDULUM
 
 CHART = Chart(PENDULUM)
@@ -18,7 +20,7 @@ def swing(t, q, v):
 def test_steps_meet_their_tolerance_and_so_does_dense_output() -> None:
     errors = []
     for rtol in (1e-5, 1e-7, 1e-9):
-        stepper = Stepper(CHART, rtol, rtol / 100, 1.0)
+        stepper = Stepper(CHART, StepControl(rtol, rtol / 100, largest=1.0))
         t, q, v, worst = 0.0, np.array([1.0]), np.array([0.0]), 0.0
         while t < 3:
             segment = stepper.step(swing, t, q, v, 3.0)
@@ -36,15 +38,15 @@ def test_the_chart_turns_as_the_velocity_says() -> None:
     rng = np.random.default_rng(0)
     chart = Chart(BALL)
     q, w, v = BALL.random(1), 0.5 * rng.standard_normal(6), rng.standard_normal(6)
-    moved, rate = chart(q, w, v)
+    moved, rate = chart.integrate(q, w), np.array(chart.chart_rate(w, v))
     h = 1e-6
-    ahead, behind = chart(q, w + h * rate, v)[0], chart(q, w - h * rate, v)[0]
+    ahead, behind = chart.integrate(q, w + h * rate), chart.integrate(q, w - h * rate)
     assert BALL.difference(behind, ahead) / (2 * h) == pytest.approx(v, abs=1e-8)
     assert moved == pytest.approx(BALL.integrate(q, w), abs=1e-14)
 
 
 def test_no_step_is_short_enough_for_a_pole() -> None:
-    stepper = Stepper(CHART, 1e-8, 1e-10, 0.02)
+    stepper = Stepper(CHART, StepControl(1e-8, 1e-10, largest=0.02))
     t, q, v = 0.0, np.zeros(1), np.zeros(1)
     with pytest.raises(NoStepError):
         while t < 1:
