@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class Robot(Edits):
         contact_pairs: names of two of them that can touch each other, too.
         flexibilities: what gives way at motors' joints or within links, by the name of the joint that does.
         report: what was odd, dropped, guessed or mended on the way here.
+        file: that it was read from, if it was; no part of `digest`.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Robot(Edits):
     contacts: Named[ContactShape] = field(default_factory=lambda: Named("contact", ()))
     contact_pairs: tuple[tuple[str, str], ...] = ()
     flexibilities: Named[Flexibility] = field(default_factory=lambda: Named("flexibility", ()))
+    file: Path | None = None
 
     # ---- sizes and layout
 

@@ -5,6 +5,8 @@ from importlib import import_module
 from types import MethodType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 __all__ = ["Upward", "found_above", "from_above"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -50,3 +52,39 @@ class Upward:
     @from_above("pliant.viewer.viewer", "view_robot")
     def view(self, *args: Any, **options: Any) -> Any:
         """Show it in the viewer, with a slider for each joint: `pliant.viewer.viewer.view_robot`."""
+
+    def stance(self, state: str | None = None) -> np.ndarray:
+        """The configuration in which it stands, within its joint limits and with a free base at the origin.
+
+            q = robot.on_ground(robot.stance())
+
+        It is a state of the SRDF file beside the robot's file (or in the folder ``srdf`` beside that of the file), as
+        the shipped robots and those of example-robot-data have one. Raises `RobotError` if there is none.
+
+        Args:
+            state: name of the state; by default the first of half_sitting, standing, reference and home.
+
+        Returns:
+            q, nq [rad or m].
+        """
+        from pliant.catalogue.stances import stance
+
+        return stance(cast("Any", self), state)
+
+    def on_ground(self, q: Any, ground: Any = None, *, height: float = 0.0) -> np.ndarray:
+        """Configurations with the free base moved up or down, so that the lowest contact just touches the ground.
+
+        A ball of radius r on ground with the normal n touches where its centre is r / n_z above the ground. A robot
+        without contact shapes counts with those that a simulation gives it.
+
+        Args:
+            q: (nq,) or (batch, nq).
+            ground: by default flat, at z = 0.
+            height: of the lowest contact above the ground [m].
+
+        Returns:
+            Copies of q.
+        """
+        from pliant.catalogue.placement import on_ground
+
+        return on_ground(cast("Any", self), q, ground, height=height)
