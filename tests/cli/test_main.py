@@ -65,7 +65,7 @@ def test_too_little_memory_is_one_line(program, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pliant.cli.run.run_robot", fill)
     done = program("run", "pendulum")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("pliant: memory does not suffice: Unable to allocate 1 TiB; ask for fewer robots")
+    assert done.err.startswith("pliant: there is not enough memory: Unable to allocate 1 TiB; ask for fewer robots")
 
 
 def test_a_missing_library_says_what_to_install(program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import pliant
 from pliant.formats import load_urdf
 from pliant.robot import Robot
 
@@ -31,21 +30,3 @@ def load(write: Callable[..., Path]) -> Callable[..., Robot]:
         return load_urdf(write(*elements), **options)  # type: ignore[arg-type]
 
     return loaded
-
-
-@pytest.fixture
-def toml(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a side file."""
-
-    def written(text: str | bytes, name: str = "robot.toml") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return written
-
-
-@pytest.fixture
-def arm() -> Robot:
-    """Shoulder and elbow with motors, wrist fixed."""
-    return pliant.load("two_link_arm")

@@ -13,7 +13,6 @@ file, in its own folder. It is checked as a whole before anything is done.
 """
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,13 +24,11 @@ from pliant.catalogue.side_cures import toml_cures
 from pliant.catalogue.side_tables import TABLES, Table, is_pattern
 from pliant.catalogue.side_values import BASE, GRAVITY, PATH, Kind, plain
 from pliant.errors import RobotError, unknown_name
-from pliant.files import toml_lines as side_lines
-from pliant.files.xml import read_file
+from pliant.files.toml import Key, TomlFile
 from pliant.robot import Robot
 
 __all__ = ["SideFile", "read_side_file"]
 
-MAX_BYTES = 1_000_000
 _SETTINGS: dict[str, Kind] = {"robot": PATH, "base": BASE, "gravity": GRAVITY}
 _TABLES = {table.name: table for table in TABLES}
 _SUFFIXES = (".urdf", ".xacro")
@@ -69,8 +66,8 @@ class _Setting:
     """What a table says of one thing: values, the place of each, and that of the last table that names the thing."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    places: dict[str, side_lines.Path] = field(default_factory=dict)
-    place: side_lines.Path = ()
+    places: dict[str, Key] = field(default_factory=dict)
+    place: Key = ()
 
 
 class SideFile:
@@ -83,8 +80,8 @@ class SideFile:
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        self._text = self._read()
-        self._document = self._parsed()
+        self._toml = TomlFile(path, RobotError)
+        self._document = self._toml.document
         self._tables: dict[str, dict[str, dict[str, Any]]] = {}
         for key, value in self._document.items():
             if key in _SETTINGS:
@@ -158,49 +155,15 @@ class SideFile:
                 robot = self._changed(table, robot, name, setting)
         return robot
 
-    def error(self, place: side_lines.Path, message: object) -> RobotError:
+    def error(self, place: Key, message: object) -> RobotError:
         """An error at a key of the file, to be raised; it names the table, the message names the key."""
-        line = next((self._lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in self._lines), None)
         table = [key if re.fullmatch(r"[\w-]+", key, re.ASCII) else f'"{key}"' for key in place[:2]]
         label = f"[{'.'.join(table)}]: " if place and place[0] in _TABLES else ""
-        return RobotError(f"{self.path}:{line}: {label}{message}" if line else f"{self.path}: {label}{message}")
+        return RobotError(f"{label}{message}", place=self._toml.place(*place))
 
-    # ---- reading
+    # ---- checking
 
-    def _read(self) -> str:
-        data = read_file(self.path)
-        if len(data) > MAX_BYTES:
-            raise RobotError(f"{self.path} is larger than {MAX_BYTES // 1_000_000} MB: that is no side file")
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
-            raise RobotError(f"{self.path}:{line}: not UTF-8 ({error.reason}); save it as UTF-8") from None
-
-    def _parsed(self) -> dict[str, Any]:
-        try:
-            return tomllib.loads(self._text)
-        except ValueError as error:
-            reason, _, where = str(error).partition(" (at ")
-            line = re.search(r"line (\d+)", where)
-            number = int(line[1]) if line else len(self._text.rstrip().splitlines()) if where else None
-            shown = self._text.split("\n")[number - 1].strip() if number else ""
-            cure = "strings are in quotes, true and false in small letters"
-            bare = re.search(r"(?<![\w.\"'])([+-]?)(\d*)\.(\d*)(?![\w.])", shown)
-            if bare and bool(bare[2]) != bool(bare[3]):
-                cure = f"write {bare[1]}{bare[2] or 0}.{bare[3] or 0} for {bare[0]}"
-            elif shown.startswith("["):
-                cure = 'a pattern is in quotes, as in [motors."*_knee"], and no table comes twice'
-            place = f"{self.path}:{number}" if number else str(self.path)
-            raise RobotError(f"{place}: not TOML ({reason}); {cure}") from None
-        except RecursionError:
-            raise RobotError(f"{self.path}: lists in lists, too deep for a side file") from None
-
-    @cached_property
-    def _lines(self) -> dict[side_lines.Path, int]:
-        return side_lines.key_lines(self._text)
-
-    def _check(self, place: side_lines.Path, kind: Kind, value: Any) -> None:
+    def _check(self, place: Key, kind: Kind, value: Any) -> None:
         fault = kind.fault(place[-1], value)
         if fault:
             raise self.error(place, fault)
@@ -259,7 +222,7 @@ class SideFile:
             raise self.error(place, str(error) + (f"; in this file: {cures}" if cures else "")) from None
 
 
-def _blamed(setting: _Setting, message: str) -> side_lines.Path:
+def _blamed(setting: _Setting, message: str) -> Key:
     """The place of the key that a message names first, else of one whose value it quotes, else of the table."""
     text = re.sub(r"'[^']*'", "", message)
     # "the lower limit" is about ``limits``

@@ -1,47 +1,50 @@
-"""``pliant bench``: how fast a robot is simulated on this machine, in one run that checks what it times."""
+"""``pliant bench``: how fast a robot is simulated on this machine, with checks of the results that it times."""
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from pliant.cli.options import Base, Json, Xacro
 from pliant.cli.peers import OtherRobotError, mujoco_model, pinocchio_model
-from pliant.cli.robots import load_robot
-from pliant.cli.scene import Scene, scene
-from pliant.cli.settings import Settings
+from pliant.cli.sources import load_robot
 from pliant.cli.terminal import number, print_json, print_table, say
 from pliant.errors import PliantError
 
 if TYPE_CHECKING:
+    from pliant.cli.scene import Scene
+    from pliant.cli.settings import Settings
     from pliant.robot import Robot
 
-__all__ = ["show_bench"]
+__all__ = ["bench"]
 
 # each figure is the best of a few, each of which takes about so long [s]
 _REPEATS, _LENGTH = 3, 0.2
 
 
-def show_bench(source: str, base: str | None, batch: int, threads: int, as_json: bool, xacro: bool = False) -> None:
-    """Measure and print.
+def bench(
+    robot: Annotated[str, typer.Argument(metavar="ROBOT|FILE", help="name or file of a robot")] = "quadruped",
+    batch: Annotated[int, typer.Option(min=1, help="number of robots at a time")] = 1024,
+    threads: Annotated[int, typer.Option(min=1, help="threads that share them")] = 1,
+    base: Base = None,
+    xacro: Xacro = False,
+    json: Json = False,
+) -> None:
+    """Measure how fast a robot is simulated on this machine."""
+    from pliant.cli.settings import Settings
 
-    Args:
-        source: a robot's name or file.
-        base, xacro: as in `load_robot`.
-        batch: how many robots at a time.
-        threads: that share them.
-    """
-    loaded = load_robot(source, base, xacro)
-    path = loaded.path or Path(__file__).parents[1] / "catalogue" / "urdf" / f"{source}.urdf"
+    loaded = load_robot(robot, base, xacro)
     rows = [
-        *_dynamics(loaded.robot, path if path.is_file() else None, batch),
-        *_steps(Settings(robot=source, base=base, xacro=xacro, batch=batch, threads=threads)),
+        *_dynamics(loaded, batch),
+        *_steps(Settings(robot=robot, base=base, xacro=xacro, batch=batch, threads=threads)),
     ]
-    if as_json:
-        print_json({"robot": loaded.robot.name, "batch": batch, "threads": threads, "rows": rows})
+    if json:
+        print_json({"robot": loaded.name, "batch": batch, "threads": threads, "rows": rows})
         return
-    say(f"{loaded.robot.name}: nv = {loaded.robot.nv}, batch of {batch}, threads: {threads}")
+    say(f"{loaded.name}: nv = {loaded.nv}, batch of {batch}, threads: {threads}")
     measured = [row for row in rows if row["us"] is not None]
     shown = [(r["what"], r["by"], number(r["us"], 3), f"{r['per_second']:,.0f}", r["note"]) for r in measured]
     print_table(("what", "by", "us a robot", "a second", ""), shown, right=("us a robot", "a second"))
@@ -74,7 +77,7 @@ def _best(work: Callable[[], Any]) -> float:
 # ---- forward dynamics
 
 
-def _dynamics(robot: "Robot", path: Path | None, batch: int) -> list[dict[str, Any]]:
+def _dynamics(robot: "Robot", batch: int) -> list[dict[str, Any]]:
     import numpy as np
 
     from pliant.dynamics import compile, forward_dynamics
@@ -90,16 +93,16 @@ def _dynamics(robot: "Robot", path: Path | None, batch: int) -> list[dict[str, A
         found = out if found is None else found
         rows.append(_row("forward dynamics", f"pliant {precision}", _best(lambda k=kernel, a=arrays: k(*a)) / batch))
     assert found is not None
-    rows.append(_pinocchio(robot, path, q, v, tau, found))
+    rows.append(_pinocchio(robot, q, v, tau, found))
     return rows
 
 
-def _pinocchio(robot: "Robot", path: Path | None, q: Any, v: Any, tau: Any, ours: Any) -> dict[str, Any]:
+def _pinocchio(robot: "Robot", q: Any, v: Any, tau: Any, ours: Any) -> dict[str, Any]:
     import numpy as np
 
     what, by = "forward dynamics", "pinocchio"
     try:
-        model = pinocchio_model(robot, path)
+        model = pinocchio_model(robot, robot.file)
     except ImportError:
         return _row(what, by, None, "not installed: pip install pin")
     except (OtherRobotError, ValueError) as error:
@@ -117,13 +120,15 @@ def _pinocchio(robot: "Robot", path: Path | None, q: Any, v: Any, tau: Any, ours
 # ---- steps
 
 
-def _steps(settings: Settings) -> list[dict[str, Any]]:
+def _steps(settings: "Settings") -> list[dict[str, Any]]:
+    from pliant.cli.scene import scene
+
     rows: list[dict[str, Any]] = []
     ready: Scene | None = None
     for precision in ("float64", "float32"):
         ready = scene(replace(settings, precision=precision, quiet=True))
         sim: Any = ready.sim
-        # what is measured is the motion that a run shows, once it is on its way
+        # the motion that a run shows, once it is on its way
         sim.run(0.2, u=ready.control.u, channels=("q",), every=200)
         begin = sim.state
 
@@ -139,7 +144,7 @@ def _steps(settings: Settings) -> list[dict[str, Any]]:
     return rows
 
 
-def _mujoco(ready: Scene) -> dict[str, Any]:
+def _mujoco(ready: "Scene") -> dict[str, Any]:
     """MuJoCo on the same robot, from the same pose on the same ground, held by the same gains."""
     import numpy as np
 

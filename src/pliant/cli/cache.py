@@ -1,34 +1,40 @@
 """``pliant cache``: the compiled kernels on disk."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from pliant.cli.options import Json
 from pliant.cli.terminal import print_json, print_pairs, say, size
 from pliant.errors import PliantError
 
-__all__ = ["show_cache"]
+__all__ = ["cache"]
 
 
-def show_cache(is_cleared: bool, as_json: bool) -> None:
-    """Print where compiled kernels are, how many and how large; remove them if asked to."""
-    from pliant.compiler import cache
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="remove them")] = False,
+    json: Json = False,
+) -> None:
+    """Print where compiled kernels are kept, how many and how large."""
+    from pliant.compiler import cache as kernels
 
-    folder = cache.folder()
+    folder = kernels.folder()
     files = _entries(folder)
     total = sum(_size(file) for file in files)
     about: dict[str, Any] = {"folder": None if folder is None else str(folder), "kernels": len(files), "bytes": total}
-    if is_cleared:
+    if clear:
         about["removed"] = _removed(files)
-    if as_json:
+    if json:
         print_json(about)
     elif folder is None:
         say("there is no cache: PLIANT_CACHE_DIR turns it off")
-    elif is_cleared:
+    elif clear:
         say(f"removed {about['removed']} kernels, {size(total)}, from {folder}")
     else:
         pairs = [("folder", str(folder)), ("kernels", f"{len(files)}"), ("size", size(total))]
         print_pairs("compiled kernels", pairs)
-        say("\nThey are made again when they are needed; PLIANT_CACHE_DIR is another folder, or `off`.")
+        say("\nThey are compiled again when they are needed; PLIANT_CACHE_DIR names another folder, or `off`.")
 
 
 def _entries(folder: Path | None) -> list[Path]:

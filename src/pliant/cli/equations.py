@@ -2,15 +2,61 @@
 
 import shutil
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pliant.cli.robots import load_robot
-from pliant.errors import PliantError, unknown_name
+import typer
 
-__all__ = ["FORMS", "printed_equations"]
+from pliant.cli.options import Base, Robot, Xacro
+from pliant.cli.sources import load_robot
+from pliant.errors import PliantError, bad_value, unknown_name
+
+__all__ = ["FORMS", "equations", "printed_equations"]
 
 FORMS = ("text", "latex", "markdown", "python", "c", "matlab")
 """What equations can be printed as."""
+
+
+def equations(
+    robot: Robot,
+    latex: Annotated[bool, typer.Option("--latex", help="as LaTeX")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="as Markdown with LaTeX in it")] = False,
+    python: Annotated[bool, typer.Option("--python", help="as a Python function")] = False,
+    c: Annotated[bool, typer.Option("--c", help="as a C function")] = False,
+    matlab: Annotated[bool, typer.Option("--matlab", help="as a Matlab function")] = False,
+    format: Annotated[
+        str | None, typer.Option(help="the same by name: text (default), latex, markdown, python, c or matlab")
+    ] = None,
+    method: Annotated[str, typer.Option(help="newton-euler, projected or lagrange")] = "newton-euler",
+    symbols: Annotated[
+        str | None,
+        typer.Option(help="numbers to make symbols of, with commas: all, masses, lengths, m_rod, m_rod=m, ..."),
+    ] = None,
+    names: Annotated[
+        str | None, typer.Option(help="names of coordinates: 'joints', or joint=name with commas: knee=x1")
+    ] = None,
+    rotations: Annotated[
+        str | None, typer.Option(help="'euler' for roll, pitch and yaw in place of quaternions")
+    ] = None,
+    base: Base = None,
+    xacro: Xacro = False,
+    raw: Annotated[bool, typer.Option("--raw", help="formulas as the algorithm gives them: quick, but long")] = False,
+) -> None:
+    """Print the equations of motion of a robot."""
+    forms = {"latex": latex, "markdown": markdown, "python": python, "c": c, "matlab": matlab}
+    chosen = [form for form, is_chosen in forms.items() if is_chosen]
+    text = printed_equations(
+        robot,
+        chosen,
+        format,
+        method=method,
+        symbols=symbols,
+        names=names,
+        rotations=rotations,
+        base=base,
+        is_raw=raw,
+        xacro=xacro,
+    )
+    typer.echo(text)
 
 
 def printed_equations(
@@ -37,11 +83,11 @@ def printed_equations(
         base, xacro: as in `load_robot`.
     """
     chosen = _form(forms, form)
-    from pliant.symbolic import equations
+    from pliant.symbolic import equations as equations_of
 
-    robot = load_robot(source, base, xacro).robot
+    robot = load_robot(source, base, xacro)
     simplify = False if is_raw else None
-    found = equations(
+    found = equations_of(
         robot, method, parameters=_symbols(symbols), names=_names(names), rotations=rotations, simplify=simplify
     )  # fmt: skip
     if chosen != "text":
@@ -54,7 +100,7 @@ def _form(forms: Sequence[str], form: str | None) -> str:
         raise PliantError(unknown_name("form", form, FORMS)).within("--format")
     asked = [f"--{name}" for name in forms if name != form] + ([f"--format {form}"] if form else [])
     if len(asked) > 1:
-        raise PliantError(f"{asked[0]} and {asked[1]} are two forms; choose one")
+        raise PliantError(f"{asked[0]} and {asked[1]} are two forms", field="format", cure="choose one")
     return form or (forms[0] if forms else "text")
 
 
@@ -75,8 +121,8 @@ def _pairs(option: str, given: str) -> dict[str, str]:
     for part in given.split(","):
         key, sign, value = (text.strip() for text in part.partition("="))
         if not key:
-            raise PliantError(f"--{option} {given!r}: there is nothing between two commas; write a,b or a=x,b=y")
+            raise PliantError(bad_value(f"--{option}", given, "names between the commas, as a,b or a=x,b=y"))
         if sign and not value:
-            raise PliantError(f"--{option} {given!r}: there is nothing behind {part.strip()!r}; write {key}=NAME")
+            raise PliantError(bad_value(f"--{option}", given, f"a name after {part.strip()!r}, as {key}=NAME"))
         found[key] = value or key
     return found

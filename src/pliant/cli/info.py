@@ -1,29 +1,34 @@
-"""``pliant info``: what a robot or its file has in it, and what is the matter with it."""
+"""``pliant info``: the contents of a robot or a log, and what is odd in it."""
 
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pliant.cli.robots import load_robot, loose
+from pliant.cli import options
+from pliant.cli.sources import is_log, load_robot, loose_base, open_log, origin
 from pliant.cli.terminal import number, print_json, print_pairs, print_table, say
-from pliant.cli.viewing import is_log, open_log
 
 if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.robot import Joint, Robot
 
-__all__ = ["about_robot", "show_info"]
+__all__ = ["about_robot", "info"]
 
 # findings of one kind on one matter that are shown one by one
 _SHOWN = 4
 
 
-def show_info(source: str, base: str | None, xacro: bool, as_json: bool) -> None:
-    """Print what there is to know of a robot, or of a log."""
-    if is_log(source):
-        _show_log(open_log(source), source, as_json)
+def info(
+    robot: options.Robot, base: options.Base = None, xacro: options.Xacro = False, json: options.Json = False
+) -> None:
+    """Print the contents of a robot or a log, and what is odd in it."""
+    if is_log(robot):
+        _show_log(open_log(robot), robot, json)
         return
-    robot, origin, _ = load_robot(source, base, xacro)
+    _show_robot(load_robot(robot, base, xacro), origin(robot), json)
+
+
+def _show_robot(robot: "Robot", origin: str, as_json: bool) -> None:
     about = about_robot(robot, origin)
     if as_json:
         print_json(about)
@@ -42,7 +47,10 @@ def show_info(source: str, base: str | None, xacro: bool, as_json: bool) -> None
 
 def about_robot(robot: "Robot", origin: str) -> dict[str, Any]:
     """All of it in plain values: SI units, None where there is no limit."""
-    lower, upper = _extent(robot)
+    from pliant.catalogue.placement import extent
+
+    lower, upper = extent(robot, robot.neutral())
+    loose = [error for error in [loose_base(robot)] if error is not None]
     return {
         "name": robot.name,
         "origin": origin,
@@ -70,7 +78,7 @@ def about_robot(robot: "Robot", origin: str) -> dict[str, Any]:
         "closures": list(robot.closures),
         "problems": [
             {"kind": f.kind, "subject": f.subject, "message": f.message, "line": f.line} for f in robot.report
-        ] + [{"kind": "loose base", "subject": robot.name, "message": m, "line": None} for m in [loose(robot)] if m],
+        ] + [{"kind": "loose base", "subject": robot.name, "message": str(error), "line": None} for error in loose],
     }  # fmt: skip
 
 
@@ -94,18 +102,8 @@ def _joint(robot: "Robot", joint: "Joint") -> dict[str, Any]:
     }
 
 
-def _extent(robot: "Robot") -> tuple[list[float], list[float]]:
-    """The box around origins and contacts of the bodies in the neutral configuration, in the world [m].
-
-    Contacts are the robot's own, or the hulls of its collision shapes as far as they can be read.
-    """
-    from pliant.catalogue.starting import reach
-
-    return reach(robot, robot.neutral())
-
-
 def _head(robot: "Robot", about: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is worth knowing at first sight."""
+    """The first lines: origin, sizes, mass, extent."""
     lower, upper = (about["extent"][side] for side in ("lower", "upper"))
     spans = " x ".join(number(high - low, 3) for low, high in zip(lower, upper, strict=True))
     kinds = Counter(joint.kind.name for joint in robot.joints.values())
@@ -143,7 +141,7 @@ def _contacts(robot: "Robot") -> str:
     if robot.contacts:
         return ", ".join(robot.contacts)
     shapes = sum(len(body.collisions) for body in robot.bodies.values())
-    return f"none of its own; {shapes} collision shapes to take them from" if shapes else "none, nothing can touch"
+    return f"none of its own; {shapes} collision shapes to take them from" if shapes else "none"
 
 
 def _print_joints(joints: list[dict[str, Any]]) -> None:
@@ -198,11 +196,11 @@ def _print_motors(motors: list[dict[str, Any]]) -> None:
 
 def _print_findings(robot: "Robot") -> None:
     findings = list(robot.report)
-    told = loose(robot)
-    if told:
-        say(f"free base: {told}")
+    loose = loose_base(robot)
+    if loose is not None:
+        say(f"free base: {loose}")
     if not findings:
-        say("problems: none found in the file" if told else "problems: none found")
+        say("problems: none found" if loose is None else "problems: none found in the file")
         return
     say(f"problems: {len(findings)} found in the file")
     seen: Counter[tuple[str, str]] = Counter()
@@ -217,7 +215,7 @@ def _print_findings(robot: "Robot") -> None:
 
 
 def _show_log(log: "Log", path: str, as_json: bool) -> None:
-    """Print what a log is of, and its channels."""
+    """Print the robot, times and channels of a log."""
     source = log.source
     about = {
         "path": path,

@@ -1,12 +1,12 @@
-"""Files that a run leaves: log, plot, video, replay, report."""
+"""Files that a run writes: log, plot, video, replay, report."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pliant.cli.plot import plot_to
 from pliant.cli.settings import PATHS, Settings
 from pliant.cli.terminal import STOPPED, complain
-from pliant.cli.viewing import plot_to
 from pliant.errors import PliantError, needs, unknown_name
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LOG_FORMS = {
 }
 """Forms of logs by suffix."""
 
-# what else is written, likewise: how its file ends, and libraries with the extras that bring them
+# the other files, likewise: their suffixes, and libraries with the extras that bring them
 _OTHERS = {
     "plot": ((".png", ".pdf", ".svg"), {"matplotlib": "plots"}),
     "video": ((".mp4", ".gif"), {"PIL": "video", "imageio_ffmpeg": "video"}),
@@ -43,7 +43,7 @@ _OTHERS = {
 
 
 def check_outputs(settings: Settings) -> None:
-    """Raise before the run if something of what it is to leave cannot be written."""
+    """Raise before the run if one of its files cannot be written."""
     from pliant.files.whole import checked_folder
 
     given: dict[Path, str] = {}
@@ -54,7 +54,8 @@ def check_outputs(settings: Settings) -> None:
         path = checked_folder(value)
         other = given.setdefault(path.resolve(), name)
         if other != name:
-            raise PliantError(f"--{other} and --{name} are both {value}; give each a file of its own")
+            cure = "give each a file of its own"
+            raise PliantError(f"--{other} and --{name} are both {value}", field=name, cure=cure)
         if name == "log":
             form = _form(path)
             if form.library is not None:
@@ -62,7 +63,7 @@ def check_outputs(settings: Settings) -> None:
             continue
         endings, libraries = _OTHERS[name]
         if path.suffix.lower() not in endings:
-            raise PliantError(f"--{name} {value}: its file ends with {', '.join(endings[:-1])} or {endings[-1]}")
+            raise settings.wrong(name, f"a file that ends in {', '.join(endings[:-1])} or {endings[-1]}")
         for library, extra in libraries.items():
             if library != "imageio_ffmpeg" or path.suffix.lower() == ".mp4":
                 needs(library, extra, f"--{name} {value}")
@@ -71,7 +72,7 @@ def check_outputs(settings: Settings) -> None:
 
 
 def is_streamed(settings: Settings) -> bool:
-    """Whether the log can be written as the run goes on, which its own form can."""
+    """Whether the log is written as the run goes on, which only its own format can."""
     return settings.log is not None and _form(Path(settings.log)).method == "save"
 
 
@@ -83,16 +84,16 @@ def _form(path: Path) -> _Form:
 
 
 def write_log(log: "Log", path: str) -> None:
-    """A log in the form that the suffix says."""
+    """A log in the format of the suffix."""
     getattr(log, _form(Path(path)).method)(path)
 
 
 def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapping[str, str]) -> dict[str, str]:
-    """Write all that was asked for; what fails is told, and the rest is written all the same.
+    """Write all that was asked for; a failure is reported, and the other files are written all the same.
 
     Args:
         is_streamed: whether the log itself is in its file already.
-        facts: of the run, which the log does not know, for the report.
+        facts: of the run that are not in the log, for the report.
 
     Returns:
         The files by the names of their settings.
@@ -115,13 +116,13 @@ def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapp
                 writers[name](path)
             written[name] = path
         except KeyboardInterrupt:
-            told = f"; written: {', '.join(written.values())}" if written else ""
-            complain(f"stopped while --{name} {path} was written{told}")
+            done = f"; written: {', '.join(written.values())}" if written else ""
+            complain(f"stopped while --{name} {path} was written{done}")
             raise SystemExit(STOPPED) from None
         except PliantError as error:
             failed.append(f"--{name} {path}: {error}")
-    for told in failed[:-1]:
-        complain(told)
+    for line in failed[:-1]:
+        complain(line)
     if failed:
         raise PliantError(failed[-1] + (f" (written: {', '.join(written.values())})" if written else ""))
     return written

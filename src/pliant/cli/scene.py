@@ -1,30 +1,38 @@
-"""From settings to a simulation that is ready to go, with what suits the robot where nothing was said."""
+"""From settings to a simulation at its start, with defaults that suit the robot."""
 
+import math
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.catalogue.stances import stance
-from pliant.catalogue.starting import placed, reach, row, scattered, swung, within_limits
+import numpy as np
+
+from pliant import contact
+from pliant.catalogue.placement import scattered, swung, within_limits
+from pliant.catalogue.stances import known_stance
 from pliant.cli.controllers import Control, chosen_controller, default_controller
-from pliant.cli.robots import Loaded, load_robot, loose
 from pliant.cli.settings import PATHS, Settings
-from pliant.cli.words import as_contact, as_ground
-from pliant.errors import PliantError, SimulationWarning, unknown_name
+from pliant.cli.sources import load_robot, loose_base, origin
+from pliant.cli.words import numbers
+from pliant.contact.default_contacts import with_contacts
+from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
+from pliant.robot import Robot
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
     from pliant.recording.log import Log
-    from pliant.robot import Robot
     from pliant.simulation import Simulation
 
-__all__ = ["Scene", "scene"]
+__all__ = ["Scene", "as_contact", "as_ground", "as_row", "scene"]
 
 # how far hopping robots begin above the ground [m]
 _DROP = 0.1
 _SPREAD = 0.05
-# settings that say nothing of the motion
-UNTOLD = (*PATHS, "view", "quiet", "json")
+# settings that do not matter to the motion
+_BESIDE = (*PATHS, "view", "quiet", "json", "places")
+
+Notes = list[tuple[str, str]]
 
 
 @dataclass
@@ -35,9 +43,9 @@ class Scene:
         settings: of the run.
         origin: of the robot, in words.
         sim: to run.
-        control: what drives the robot.
+        control: the controller and its robot.
         ground: in words.
-        notes: what was chosen for the user: of what, and what, in words.
+        notes: choices made for the user: of what, and which, in words.
     """
 
     settings: Settings
@@ -45,14 +53,14 @@ class Scene:
     sim: "Simulation | EventSimulation"
     control: Control
     ground: str
-    notes: list[tuple[str, str]] = field(default_factory=list)
+    notes: Notes = field(default_factory=list)
 
     def stamped(self, log: "Log") -> "Log":
-        """A log whose source has the settings of the command line, too, so that the run can be done again."""
+        """A log whose source has the settings of the command line, too, so that the run can be repeated."""
         from pliant.recording.source import plain
 
         if log.source is not None:
-            chosen = {f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name not in UNTOLD}
+            chosen = {f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name not in _BESIDE}
             own = {name: plain(value) for name, value in chosen.items() if value is not None}
             told = {"run": own | {"controller": self.control.name}, "seed": self.settings.seed}
             return replace(log, source=replace(log.source, settings={**log.source.settings, **told}))
@@ -61,49 +69,32 @@ class Scene:
 
 def scene(settings: Settings) -> Scene:
     """The simulation that the settings ask for."""
-    if settings.robot is None:
-        raise PliantError("which robot? give its name or file, or `robot = ...` in the settings")
-    loaded = load_robot(settings.robot, settings.base, settings.xacro)
-    if settings.base == "free" and (told := loose(loaded.robot)):
-        raise PliantError(f"--base free: {told}")
-    notes = _checked_times(settings)
-    robot = _flexible(loaded.robot, settings, notes)
+    notes = _time_notes(settings)
+    robot = _flexible(_robot(settings), settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
-    ground = as_ground(ground_name)
-    from pliant.contact.default_contacts import with_contacts
-
-    touching = with_contacts(robot, has_ground=ground is not None)
+    ground = as_ground(ground_name, settings)
+    robot = with_contacts(robot, has_ground=ground is not None)
     name = settings.controller or default_controller(robot)
-    q, told = _pose(loaded, touching, settings, is_passive=name == "none")
-    lower, upper = reach(touching, q)
-    # the longest side of the box around it
-    size = max(0.1, *(high - low for low, high in zip(lower, upper, strict=True)))
-    control = chosen_controller(name, touching, q, size, settings.gains, settings.command)
-    notes += [("start", told)] if told else []
-    height = settings.height if settings.height is not None else _DROP if "raibert" in control.name else 0.0
-    if settings.height is not None and (ground is None or not robot.is_free):
-        raise PliantError("--height is for a robot with a free base above a ground; see --base and --ground")
-    if settings.q is None or settings.height is not None or _leaves_base(settings.q, robot):
-        q = placed(touching, ground, q, height)
-    v = row("v", settings.v if settings.v is not None else {}, robot.velocity_names, [0.0] * robot.nv)
-    if settings.batch is not None or settings.spread:
-        _check_memory(touching, settings.batch or 1)
-        width = _SPREAD if settings.spread is None else settings.spread
-        several = scattered(touching, q, max(settings.batch or 1, 2), width, settings.seed)
-        several = placed(touching, ground, several, height) if settings.q is None else several
-        q = several[: settings.batch] if settings.batch else several[1]
+    q = _pose(robot, settings, notes, is_passive=name == "none")
+    control = chosen_controller(name, robot, q, settings.gains, settings.command)
+    q = _placed(robot, ground, q, settings, control)
+    v = as_row(settings, "v", robot.velocity_names, np.zeros(robot.nv))
     make = _event_driven if settings.event_driven else _time_stepping
-    return Scene(settings, loaded.origin, make(settings, control, ground, q, v), control, ground_name, notes)
+    sim = make(settings, control, ground, q, v)
+    return Scene(settings, origin(str(settings.robot)), sim, control, ground_name, notes)
 
 
-def _checked_times(settings: Settings) -> list[tuple[str, str]]:
-    """What is to be said of the length of the run, or an error if it is no step long."""
-    notes: list[tuple[str, str]] = []
+# ---- time
+
+
+def _time_notes(settings: Settings) -> Notes:
+    """Remarks on the length of the run; raises if that is shorter than a step."""
+    notes: Notes = []
     period, end = settings.dt * settings.substeps, settings.time
     if not settings.event_driven:
         if end < 0.999 * period:
             steps = f"--substeps {settings.substeps} of " if settings.substeps > 1 else ""
-            raise PliantError(f"--time {end:g} is shorter than a step, {steps}--dt {settings.dt:g}")
+            raise settings.wrong("time", f"at least one step, {steps}--dt {settings.dt:g}")
         end = round(end / period) * period
         # a millionth of a step is rounding
         if abs(end - settings.time) > 1e-6 * period:
@@ -115,71 +106,192 @@ def _checked_times(settings: Settings) -> list[tuple[str, str]]:
     return notes
 
 
-def _check_memory(robot: "Robot", batch: int) -> None:
-    """Raise if memory does not hold a batch; numbers of each robot are at least ten times those of q and v."""
-    import os
-
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return
-    needed = 80 * batch * (robot.nq + robot.nv)
-    if needed > memory:
-        raise PliantError(
-            f"--batch {batch}: so many robots take {needed / 1e9:.0f} GB and more, and this machine has "
-            f"{memory / 1e9:.0f} GB; simulate fewer at a time"
-        )
+# ---- robot
 
 
-def _flexible(robot: "Robot", settings: Settings, notes: list[tuple[str, str]]) -> "Robot":
+def _robot(settings: Settings) -> Robot:
+    if settings.robot is None:
+        cure = "give its name or file, or `robot = ...` in the settings"
+        raise PliantError("no robot is given", field="robot", cure=cure)
+    robot = load_robot(settings.robot, settings.base, settings.xacro)
+    if settings.base == "free" and (error := loose_base(robot)) is not None:
+        raise settings.blamed(error, "base")
+    return robot
+
+
+def _flexible(robot: Robot, settings: Settings, notes: Notes) -> Robot:
     """The robot with springs at its joints; a motor without a rotor gets one, since its side needs inertia."""
-    for joint, numbers in (settings.flexible or {}).items():
+    for joint, given in (settings.flexible or {}).items():
         if joint not in robot.joints:
-            place = getattr(settings.flexible, "places", {}).get(joint, "--flexible")
-            raise PliantError(unknown_name("joint", joint, robot.joints, f"robot {robot.name!r}")).within(place)
-        stiffness, damping, inertia = (*numbers, *(0.0, 0.0)[len(numbers) - 1 :])
-        if not inertia and _is_massless(robot, joint):
+            fault = unknown_name("joint", joint, robot.joints, f"robot {robot.name!r}")
+            raise settings.blamed(RobotError(fault), "flexible", joint)
+        stiffness, damping, inertia = (*given, *(0.0, 0.0)[len(given) - 1 :])
+        motors = [motor for motor in robot.motors.values() if motor.joint == joint]
+        is_massless = not any(motor.armature for motor in motors) and not any(robot.joints[joint].armature)
+        if not inertia and motors and is_massless:
             inertia = _share_of_inertia(robot, joint)
             notes.append(("flexible", f"{joint}: rotor inertia guessed, {inertia:.3g} (a third number gives another)"))
         robot = robot.with_flexibility(joint, stiffness=stiffness, damping=damping, inertia=inertia)
     return robot
 
 
-def _is_massless(robot: "Robot", joint: str) -> bool:
-    """Whether nothing is between the motor of a joint and the spring."""
-    motors = [motor for motor in robot.motors.values() if motor.joint == joint]
-    return bool(motors) and not any(motor.armature for motor in motors) and not any(robot.joints[joint].armature)
-
-
-def _share_of_inertia(robot: "Robot", joint: str) -> float:
-    """A fiftieth of what the joint moves in the neutral configuration [kg m^2 or kg]."""
+def _share_of_inertia(robot: Robot, joint: str) -> float:
+    """A fiftieth of the inertia that the joint moves in the neutral configuration [kg m^2 or kg]."""
     from pliant.dynamics import mass_matrix
 
     k = robot.v_slice(joint).start
     return float(f"{float(mass_matrix.algorithm(robot, robot.neutral().tolist())[k][k]) / 50:.2g}") or 1e-6
 
 
-def _pose(loaded: Loaded, robot: "Robot", settings: Settings, *, is_passive: bool) -> tuple[Any, str]:
-    """The configuration at the start, and what was chosen, in words."""
-    q, told = robot.neutral(), ""
+# ---- start
+
+
+def _pose(robot: Robot, settings: Settings, notes: Notes, *, is_passive: bool) -> np.ndarray:
+    """The configuration at the start, before it is placed on the ground."""
+    q = robot.neutral()
     # a whole row leaves nothing to choose; some joints by name leave the others as they stand
-    if robot.is_free and not isinstance(settings.q, tuple):
-        angles, told = stance(loaded.robot, loaded.path)
-        known = {name: angle for name, angle in angles.items() if name in robot.coordinate_names}
-        told = told if known else ""
-        q = row("q", known, robot.coordinate_names, q)
+    stance = known_stance(robot) if robot.is_free and not isinstance(settings.q, tuple) else None
+    if stance is not None:
+        q = stance.q
+        notes.append(("start", stance.origin))
     if settings.q is not None:
-        return row("q", settings.q, robot.coordinate_names, within_limits(robot, q)), told
-    inside = within_limits(robot, q)
+        return as_row(settings, "q", robot.coordinate_names, within_limits(robot, q))
     if is_passive and settings.v is None and not robot.is_free:
-        return swung(robot, inside), "30 degrees off at each joint; --q gives another pose"
-    return inside, told
+        notes.append(("start", "30 degrees off at each joint; --q gives another pose"))
+        return swung(robot, within_limits(robot, q))
+    return within_limits(robot, q)
 
 
-def _leaves_base(q: Any, robot: "Robot") -> bool:
+def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, control: Control) -> np.ndarray:
+    """The configuration on the ground, or a batch of configurations about it."""
+    if settings.height is not None and (ground is None or not robot.is_free):
+        raise settings.wrong("height", "a robot with a free base above a ground; see --base and --ground")
+    height = settings.height if settings.height is not None else _DROP if control.is_hopping else 0.0
+    can_place = ground is not None and robot.is_free and bool(robot.contact_points)
+    if can_place and (settings.q is None or settings.height is not None or _leaves_base(settings.q, robot)):
+        q = robot.on_ground(q, ground, height=height)
+    if settings.batch is None and not settings.spread:
+        return q
+    _check_memory(robot, settings)
+    width = _SPREAD if settings.spread is None else settings.spread
+    several = scattered(robot, q, max(settings.batch or 1, 2), width, settings.seed)
+    if can_place and settings.q is None:
+        several = robot.on_ground(several, ground, height=height)
+    return several[: settings.batch] if settings.batch else several[1]
+
+
+def _leaves_base(q: Any, robot: Robot) -> bool:
     """Whether joints are given by name, and the base is not."""
     free = [j.name for j in robot.joints.values() if j.kind.name == "free"]
     return isinstance(q, dict) and not any(name.startswith(f"{joint}.") for name in q for joint in free)
+
+
+def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) -> np.ndarray:
+    """A row of numbers: all of them, or some by name and the rest as it was.
+
+    Args:
+        settings: of the run.
+        option: "q" or "v", None for none.
+        names: of the entries.
+        start: the row as it was.
+    """
+    given = getattr(settings, option)
+    made = np.array(start, dtype=float)
+    if given is None:
+        return made
+    if not isinstance(given, Mapping):
+        if len(given) != len(names):
+            takes = f"{len(names)} numbers ({', '.join(names)}), or some by name, {names[-1] if names else 'knee'}=0.5"
+            raise settings.wrong(option, takes)
+        return np.array(given, dtype=float)
+    for name, value in given.items():
+        if name not in names:
+            raise settings.blamed(PliantError(unknown_name("coordinate", name, names)), option, name)
+        made[list(names).index(name)] = value
+    return made
+
+
+def _check_memory(robot: Robot, settings: Settings) -> None:
+    """Raise if memory does not hold a batch; each robot has at least ten times the numbers of q and v."""
+    import os
+
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system has these
+        return
+    needed = 80 * (settings.batch or 1) * (robot.nq + robot.nv)
+    if needed > memory:
+        least = f"so many robots need {needed / 1e9:.0f} GB or more, and this machine has {memory / 1e9:.0f} GB"
+        raise settings.wrong("batch", f"fewer robots: {least}")
+
+
+# ---- ground and contact
+
+
+class _Word(NamedTuple):
+    """A word with numbers, "name=1,2": the fewest and most numbers, and the function that takes them."""
+
+    least: int
+    most: int
+    make: Callable[..., Any]
+
+
+def _slope(angle: float, direction: float = 0) -> Any:
+    return contact.slope(math.radians(angle), direction=math.radians(direction) if direction else 0)
+
+
+def _stairs(rise: float, run: float, steps: float | None = None) -> Any:
+    if steps is not None and steps != int(steps):
+        raise PliantError(bad_value("the number of steps", steps, "a whole number"))
+    return contact.stairs(rise, run, **({} if steps is None else {"steps": int(steps)}))
+
+
+_GROUNDS = {
+    "none": _Word(0, 0, lambda: None),
+    "flat": _Word(0, 1, contact.flat),
+    "slope": _Word(1, 2, _slope),
+    "stairs": _Word(2, 3, _stairs),
+    "waves": _Word(2, 2, contact.waves),
+}
+_CONTACTS = {
+    "rigid": _Word(0, 0, lambda **own: contact.RigidContact(**own)),
+    "compliant": _Word(0, 2, lambda k=5e4, d=500.0, **own: contact.CompliantContact(contact.SpringDamper(k, d, **own))),
+    "hunt-crossley": _Word(2, 3, lambda *n, **own: contact.CompliantContact(contact.HuntCrossley(*n, **own))),
+}
+
+
+def as_ground(given: str, settings: Settings) -> Any:
+    """A ground, or None for "none": "flat", "flat=HEIGHT", "slope=DEGREES[,DIRECTION]", "stairs=RISE,RUN[,STEPS]"..."""
+    return _made("ground", given, _GROUNDS, settings)
+
+
+def as_contact(settings: Settings) -> Any:
+    """A contact model: "rigid", "compliant[=STIFFNESS,DAMPING]", "hunt-crossley=STIFFNESS,DISSIPATION[,EXPONENT]"."""
+    own = {} if settings.friction is None else {"friction": settings.friction}
+    if settings.contact == "rigid" and settings.restitution is not None:
+        own["restitution"] = settings.restitution
+    elif settings.restitution:
+        raise settings.wrong("restitution", "--contact rigid; with others, damping or dissipation decides")
+    return _made("contact", settings.contact, _CONTACTS, settings, **own)
+
+
+def _made(option: str, given: str, words: Mapping[str, _Word], settings: Settings, **own: Any) -> Any:
+    """The object that "name=1,2" stands for; errors are at the place of the setting."""
+    name, sign, rest = (part.strip() for part in given.partition("="))
+    try:
+        if name not in words:
+            raise PliantError(unknown_name(option, name, words))
+        values = numbers(name, rest) if sign else ()
+        least, most, make = words[name]
+        if not least <= len(values) <= most:
+            takes = f"{least}" if least == most else f"{least} to {most}"
+            raise PliantError(f"{name} has {len(values)} numbers", subject=name, cure=f"it takes {takes}")
+        return make(*values, **own)
+    except PliantError as error:
+        raise settings.blamed(error, option) from None
+
+
+# ---- simulation
 
 
 def _forces(settings: Settings) -> list[Any]:
@@ -196,7 +308,7 @@ def _time_stepping(settings: Settings, control: Control, ground: Any, q: Any, v:
         dt=settings.dt,
         substeps=settings.substeps,
         ground=ground,
-        contact=as_contact(settings.contact, settings.friction, settings.restitution),
+        contact=as_contact(settings),
         controller=control.compiled,
         forces=_forces(settings),
         integrator=settings.integrator,
@@ -213,7 +325,8 @@ def _event_driven(settings: Settings, control: Control, ground: Any, q: Any, v: 
     usual = Settings()
     for name in ("batch", "precision", "integrator", "contact", "substeps"):
         if getattr(settings, name) != getattr(usual, name):
-            raise PliantError(f"--event-driven simulates one robot on rigid ground; leave out --{name}")
+            error = PliantError("event-driven simulation is of one robot on rigid ground", field=name)
+            raise settings.blamed(error.with_cure(f"leave out --{name} or --event-driven"), name)
     from pliant.events.simulation import EventSimulation
 
     options = {n: getattr(settings, n) for n in ("friction", "restitution") if getattr(settings, n) is not None}

@@ -1,15 +1,23 @@
-"""Words of the command line that mean several numbers: rows, springs, pushes, grounds, contact laws."""
+"""Values of settings, from words of the command line or from TOML: text, numbers, rows, springs, pushes.
+
+A reader takes the name of the setting as the user wrote it ("--time" or "time") and the value, and returns the value in
+the form that the program wants; what it does not take is a `PliantError` with that name as its field.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value
 
-__all__ = [
-    "CONTACTS", "GROUNDS", "Push", "as_contact", "as_ground", "as_numbers", "as_pushes", "as_row", "as_springs",
-    "as_texts",
-]  # fmt: skip
+__all__ = ["Push", "Reader", "flag", "number", "numbers", "one_of", "pushes", "row", "springs", "text", "whole"]
+
+Reader = Callable[[str, Any], Any]
+
+_NUMBERS = "numbers, separated by commas"
+_ROW = "all numbers in order, as 0,0.5,1, or some by name, as knee=0.5"
+_SPRING = "JOINT=STIFFNESS[,DAMPING[,INERTIA]], as knee=1e4,10"
+_PUSH = "BODY=FX,FY,FZ[@START[:END]], as base=100,0,0@1:1.2"
 
 
 class Push(NamedTuple):
@@ -26,170 +34,154 @@ class Push(NamedTuple):
     end: float
 
 
-def as_texts(given: Any) -> list[str]:
-    """One text or several."""
-    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else []
-    if not found or not all(isinstance(x, str) for x in found):
-        raise PliantError(f"it takes text, or a list of it, not {given!r}")
-    return found
+# ---- one value
 
 
-def as_numbers(given: Any) -> tuple[float, ...]:
+def text(name: str, value: Any) -> str:
+    """Some text."""
+    return _checked(name, value, "text", isinstance(value, str) and bool(value.strip()))
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or false."""
+    return _checked(name, value, "true or false", isinstance(value, bool))
+
+
+def whole(least: int) -> Reader:
+    """A whole number that is not below ``least``."""
+
+    def read(name: str, value: Any) -> int:
+        is_right = isinstance(value, int) and not isinstance(value, bool) and value >= least
+        return _checked(name, value, f"a whole number, {least} or more", is_right)
+
+    return read
+
+
+def number(least: float, *, is_above: bool = False) -> Reader:
+    """A number that is not below ``least``, or above it."""
+    takes = f"a number above {least:g}" if is_above else f"a number, {least:g} or more"
+
+    def read(name: str, value: Any) -> float:
+        is_right = _is_number(value) and (value > least if is_above else value >= least)
+        return float(_checked(name, value, takes, is_right))
+
+    return read
+
+
+def one_of(*valid: str) -> Reader:
+    """One of a few names."""
+
+    def read(name: str, value: Any) -> str:
+        from pliant.checks import check_one_of  # needs NumPy, which help does without
+
+        check_one_of(name, value, valid)
+        return value
+
+    return read
+
+
+# ---- several
+
+
+def numbers(name: str, value: Any) -> tuple[float, ...]:
     """Numbers: a list of them, one, or text with commas."""
-    if isinstance(given, str):
-        return tuple(_number(part, given) for part in given.split(","))
-    several = [given] if isinstance(given, int | float) else given
-    if not isinstance(several, Sequence) or not all(_is_number(x) for x in several):
-        raise PliantError(f"it takes numbers, not {given!r}")
-    return tuple(float(x) for x in several)
+    if isinstance(value, str):
+        return tuple(_number(name, value, part, _NUMBERS) for part in value.split(","))
+    several = value if isinstance(value, Sequence) else [value]
+    return tuple(float(x) for x in _checked(name, several, _NUMBERS, all(_is_number(x) for x in several)))
 
 
-def as_row(given: Any) -> Any:
+def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
     """Entries of q or v: all in order, or a mapping of some by name.
 
     Args:
-        given: "0,0.5,1"; "knee=0.5" or several of that form; or a list or table of TOML.
+        name: of the setting.
+        value: "0,0.5,1"; "knee=0.5" or several of that form; or a list or table of TOML.
     """
-    if isinstance(given, Mapping):
-        if not all(_is_number(x) for x in given.values()):
-            raise PliantError(f"it takes a number for each name, not {dict(given)!r}")
-        return {str(name): float(x) for name, x in given.items()}
-    if isinstance(given, Sequence) and not isinstance(given, str) and all(_is_number(x) for x in given):
-        return as_numbers(given)
-    texts = as_texts(given)
-    parts = [part for text in texts for part in text.split(",")]
+    if isinstance(value, Mapping):
+        _checked(name, dict(value), "a number for each name", all(_is_number(x) for x in value.values()))
+        return {str(key): float(x) for key, x in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str) and all(_is_number(x) for x in value):
+        return numbers(name, value)
+    parts = [part for word in _texts(name, value, _ROW) for part in word.split(",")]
     if not any("=" in part for part in parts):
-        return tuple(_number(part, ",".join(texts)) for part in parts)
-    return {name: _number(value, f"{name}={value}") for name, value in _pairs(parts, "knee=0.5").items()}
+        return tuple(_number(name, ",".join(parts), part, _ROW) for part in parts)
+    return {key: _number(name, f"{key}={x}", x, _ROW) for key, x in _pairs(name, parts, _ROW).items()}
 
 
-def as_springs(given: Any) -> dict[str, tuple[float, ...]]:
-    """Stiffness of flexible joints by name, and damping and the motor's inertia if there are any; without, no damping.
+def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
+    """Stiffness of flexible joints by name, and damping and the motor's inertia if they are given.
 
     Args:
-        given: "knee=1e4,10" or several of that form, or a table of TOML: {knee = [1e4, 10]}.
+        name: of the setting.
+        value: "knee=1e4,10" or several of that form, or a table of TOML: {knee = [1e4, 10]}.
     """
-    if isinstance(given, Mapping):
-        found = {str(name): as_numbers(value) for name, value in given.items()}
-    else:
-        found = {name: as_numbers(value) for name, value in _pairs(as_texts(given), "knee=1e4,10").items()}
-    for name, values in found.items():
-        if not 1 <= len(values) <= 3:
-            raise PliantError(f"{name!r} has {len(values)} numbers; it takes stiffness and damping, {name}=1e4,10")
+    pairs = value if isinstance(value, Mapping) else _pairs(name, _texts(name, value, _SPRING), _SPRING)
+    found = {str(joint): numbers(f"{name} of {joint!r}", given) for joint, given in pairs.items()}
+    for joint, given in found.items():
+        _checked(f"{name} of {joint!r}", given, "one to three numbers: " + _SPRING, 1 <= len(given) <= 3)
     return found
 
 
-def as_pushes(given: Any) -> tuple[Push, ...]:
+def pushes(name: str, value: Any) -> tuple[Push, ...]:
     """Forces on bodies: "base=100,0,0@1:1.2" or several of that form."""
-    return tuple(_push(text) for text in as_texts(given))
+    return tuple(_push(name, word) for word in _texts(name, value, _PUSH))
 
 
-def _push(text: str) -> Push:
-    form = "base=100,0,0@1:1.2"
-    body, rest = _pair(text, form)
-    numbers, at, span = rest.partition("@")
-    force = as_numbers(numbers)
-    if len(force) != 3:
-        raise PliantError(f"{text!r} has {len(force)} numbers; a force takes three, as {form}")
+def _push(name: str, word: str) -> Push:
+    body, rest = _pair(name, word, _PUSH)
+    given, at, span = rest.partition("@")
+    force = tuple(_number(name, word, part, _PUSH) for part in given.split(","))
     first, colon, last = span.partition(":")
-    start = _number(first, text) if at else 0.0
-    end = _number(last, text) if colon else math.inf
-    if not end > start:
-        raise PliantError(f"{text!r} ends before it begins; write {form}")
+    start = _number(name, word, first, _PUSH) if at else 0.0
+    end = _number(name, word, last, _PUSH) if colon else math.inf
+    _checked(name, word, f"three numbers for a force: {_PUSH}", len(force) == 3)
+    _checked(name, word, f"an end after the start: {_PUSH}", end > start)
     return Push(body, force, start, end)
-
-
-# ---- ground and contact
-
-GROUNDS = {"none": (0, 0), "flat": (0, 1), "slope": (1, 2), "stairs": (2, 3), "waves": (2, 2)}
-"""Grounds by name, with the fewest and most numbers that they take."""
-
-CONTACTS = {"rigid": (0, 0), "compliant": (0, 2), "hunt-crossley": (2, 3)}
-"""Contact models by name, likewise."""
-
-
-def as_ground(given: str) -> Any:
-    """A ground, or None for "none": "flat", "flat=HEIGHT", "slope=DEGREES[,DIRECTION]", "stairs=RISE,RUN[,STEPS]"..."""
-    from pliant import contact
-
-    name, numbers = _called("ground", given, GROUNDS)
-    if name == "stairs" and len(numbers) == 3:
-        steps = numbers[2]
-        if steps != int(steps):
-            raise PliantError(f"--ground {given}: there are {steps:g} steps; it takes a whole number")
-        return contact.stairs(numbers[0], numbers[1], steps=int(steps))
-    if name == "slope":
-        angle, *direction = (math.radians(x) for x in numbers)
-        return contact.slope(angle, direction=direction[0] if direction else 0)
-    makers: dict[str, Callable[..., Any]] = {
-        "flat": contact.flat,
-        "stairs": contact.stairs,
-        "waves": contact.waves,
-    }
-    return makers[name](*numbers) if name in makers else None
-
-
-def as_contact(given: str, friction: float | None, restitution: float | None) -> Any:
-    """A contact model: "rigid", "compliant[=STIFFNESS,DAMPING]", "hunt-crossley=STIFFNESS,DISSIPATION[,EXPONENT]"."""
-    from pliant import contact
-
-    name, numbers = _called("contact", given, CONTACTS)
-    own: dict[str, Any] = {} if friction is None else {"friction": friction}
-    if name == "rigid":
-        own |= {} if restitution is None else {"restitution": restitution}
-        return contact.RigidContact(**own)
-    if restitution:
-        raise PliantError(f"--restitution is for --contact rigid; with {name}, damping or dissipation decides")
-    if name == "compliant":
-        stiffness, damping = (*numbers, *(5e4, 500.0)[len(numbers) :])
-        return contact.CompliantContact(contact.SpringDamper(stiffness, damping, **own))
-    return contact.CompliantContact(contact.HuntCrossley(*numbers, **own))
-
-
-def _called(option: str, given: str, valid: Mapping[str, tuple[int, int]]) -> tuple[str, tuple[float, ...]]:
-    """The name and the numbers of "name=1,2"."""
-    name, sign, rest = (part.strip() for part in given.partition("="))
-    if name not in valid:
-        raise PliantError(unknown_name(option, name, valid)).within(f"--{option}")
-    try:
-        numbers = as_numbers(rest) if sign else ()
-    except PliantError as error:
-        raise PliantError(f"--{option} {given}: {error}") from None
-    least, most = valid[name]
-    if not least <= len(numbers) <= most:
-        takes = f"{least}" if least == most else f"{least} to {most}"
-        raise PliantError(f"--{option} {given}: {name} takes {takes} numbers, not {len(numbers)}")
-    return name, numbers
 
 
 # ---- parts
 
 
-def _pairs(texts: Sequence[str], form: str) -> dict[str, str]:
+def _checked(name: str, value: Any, takes: str, is_right: bool) -> Any:
+    if not is_right:
+        raise PliantError(bad_value(name, value, takes))
+    return value
+
+
+def _texts(name: str, value: Any, takes: str) -> list[str]:
+    """One text or several."""
+    found = [value] if isinstance(value, str) else list(value) if isinstance(value, Sequence) else []
+    return _checked(name, found or value, takes, bool(found) and all(isinstance(x, str) for x in found))
+
+
+def _pairs(name: str, words: Sequence[str], takes: str) -> dict[str, str]:
     """Values by name, each given once."""
     found: dict[str, str] = {}
-    for text in texts:
-        name, value = _pair(text, form)
-        if name in found:
-            raise PliantError(f"{name!r} is given twice, {name}={found[name]} and {name}={value}")
-        found[name] = value
+    for word in words:
+        key, value = _pair(name, word, takes)
+        if key in found:
+            problem = f"{name} has {key!r} twice, {key}={found[key]} and {key}={value}"
+            raise PliantError(problem, field=name, cure="leave one out")
+        found[key] = value
     return found
 
 
-def _pair(text: str, form: str) -> tuple[str, str]:
-    name, sign, value = (part.strip() for part in text.partition("="))
-    if not (name and sign and value):
-        raise PliantError(f"{text!r} is not of the form {form}")
-    return name, value
+def _pair(name: str, word: str, takes: str) -> tuple[str, str]:
+    key, sign, value = (part.strip() for part in word.partition("="))
+    _checked(name, word, takes, bool(key and sign and value))
+    return key, value
 
 
-def _number(text: str, whole: str) -> float:
+def _number(name: str, whole: str, part: str, takes: str) -> float:
+    """The number in a part of a text."""
     try:
-        found = float(text)
+        found = float(part)
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise PliantError(f"{text.strip()!r} in {whole!r} is no number")
+        problem = f"{name} is {whole!r}, where {part.strip()!r} is not a number"
+        raise PliantError(problem, field=name, cure=f"it takes {takes}")
     return found
 
 

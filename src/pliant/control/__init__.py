@@ -1,10 +1,11 @@
 """Controllers, and the small models that explain them."""
 
+from pliant.control.hold import Hold, hold, hold_gains
 from pliant.control.machine import HopperMachine, Measured
 from pliant.control.raibert import Raibert, RaibertGains, RaibertMemory, raibert
 from pliant.control.slip import Apex, Slip, SlipCycle, SlipError, Stride
 
 __all__ = [
-    "Apex", "HopperMachine", "Measured", "Raibert", "RaibertGains", "RaibertMemory", "Slip", "SlipCycle", "SlipError",
-    "Stride", "raibert",
+    "Apex", "Hold", "HopperMachine", "Measured", "Raibert", "RaibertGains", "RaibertMemory", "Slip", "SlipCycle",
+    "SlipError", "Stride", "hold", "hold_gains", "raibert",
 ]  # fmt: skip

@@ -79,7 +79,8 @@ def load_urdf(
     journal = Journal(f"{path} (expanded)" if is_xacro else str(path), strict)
     root = _robot_element(parse_xml(data, journal.source), journal)
     shapes = Shapes(root, Packages(path.parent, packages), journal)
-    return _Reader(root, shapes, journal, name or _robot_name(root, path, journal)).robot(base, mimic, repair)
+    reader = _Reader(root, shapes, journal, name or _robot_name(root, path, journal))
+    return replace(reader.robot(base, mimic, repair), file=path.absolute())
 
 
 def _robot_element(root: Element, journal: Journal) -> Element:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 if TYPE_CHECKING:
     from pliant.formats.dh import DHTable
     from pliant.render.camera import Camera
@@ -139,3 +141,39 @@ class RobotExports:
             self._robot, q, ground=ground, show=show, port=port, host=host, block=block, browser=browser,
             detail=detail, packages=packages,
         )  # fmt: skip
+
+    def stance(self, state: str | None = None) -> np.ndarray:
+        """The configuration in which it stands, within its joint limits and with a free base at the origin.
+
+            q = robot.on_ground(robot.stance())
+
+        It is a state of the SRDF file beside the robot's file (or in the folder ``srdf`` beside that of the file), as
+        the shipped robots and those of example-robot-data have one. Raises `RobotError` if there is none.
+
+        Args:
+            state: name of the state; by default the first of half_sitting, standing, reference and home.
+
+        Returns:
+            q, nq [rad or m].
+        """
+        from pliant.catalogue.stances import stance
+
+        return stance(self._robot, state)
+
+    def on_ground(self, q: Any, ground: Any = None, *, height: float = 0.0) -> np.ndarray:
+        """Configurations with the free base moved up or down, so that the lowest contact just touches the ground.
+
+        A ball of radius r on ground with the normal n touches where its centre is r / n_z above the ground. A robot
+        without contact shapes counts with those that a simulation gives it.
+
+        Args:
+            q: (nq,) or (batch, nq).
+            ground: by default flat, at z = 0.
+            height: of the lowest contact above the ground [m].
+
+        Returns:
+            Copies of q.
+        """
+        from pliant.catalogue.placement import on_ground
+
+        return on_ground(self._robot, q, ground, height=height)

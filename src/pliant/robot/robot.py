@@ -52,6 +52,7 @@ class Robot(RobotExports):
         contact_pairs: names of two of them that can touch each other, too.
         flexibilities: compliance at motors' joints or within links, by the name of the flexible joint.
         report: findings on the way here: odd, dropped, guessed or repaired.
+        file: that it was read from, if any; not part of `digest`.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Robot(RobotExports):
     contacts: Named[ContactShape] = field(default_factory=lambda: Named("contact", ()))
     contact_pairs: tuple[tuple[str, str], ...] = ()
     flexibilities: Named[Flexibility] = field(default_factory=lambda: Named("flexibility", ()))
+    file: Path | None = None
 
     # ---- sizes and layout
 

@@ -243,7 +243,7 @@ def test_numbers_and_symbols_may_be_mixed() -> None:
 
 
 def test_bad_numbers_are_named() -> None:
-    with pytest.raises(pliant.RobotError, match="m2 of hopper_flight is -1; it must be above zero"):
+    with pytest.raises(pliant.RobotError, match="m2 of robot 'hopper_flight' is -1"):
         pliant.load("hopper_flight", m2=-1)
     with pytest.raises(pliant.RobotError, match=r"no option named 'm3' in pliant.load; did you mean 'm2'"):
         pliant.load("hopper_flight", m3=1)

@@ -1,11 +1,11 @@
-"""Where robots begin."""
+"""Where robots are and where they begin."""
 
 import numpy as np
 import pytest
 
 import pliant
-from pliant.catalogue.starting import contact_centers, placed, reach, row, scattered, swung, within_limits
-from pliant.errors import PliantError
+from pliant.catalogue.placement import contact_centers, extent, scattered, swung, within_limits
+from pliant.errors import RobotError
 
 HOPPER = pliant.load("hopper")
 
@@ -15,7 +15,7 @@ def test_the_lowest_point_is_as_high_as_asked(ground: pliant.Ground) -> None:
     q = HOPPER.neutral()
     q[:2] = 0.4, -0.7
     for height in (0.0, 0.25):
-        center = np.array(contact_centers(HOPPER, placed(HOPPER, ground, q, height).tolist()))
+        center = np.array(contact_centers(HOPPER, HOPPER.on_ground(q, ground, height=height).tolist()))
         level, normal = ground.surface(center[0], center[1])
         # the distance of a ball's centre from a plane, less its radius; moved up by height, that is height n_z more
         distance = (center[2] - level) * normal.z - 0.03
@@ -26,17 +26,32 @@ def test_a_batch_is_placed_as_one_by_one() -> None:
     robot = pliant.load("quadruped").with_collision_contacts()
     ground = pliant.slope(0.2)
     q = scattered(robot, robot.neutral(), 5, 0.1, 3)
-    several = placed(robot, ground, q, 0.1)
-    one_by_one = np.array([placed(robot, ground, row, 0.1) for row in q])
+    several = robot.on_ground(q, ground, height=0.1)
+    one_by_one = np.array([robot.on_ground(row, ground, height=0.1) for row in q])
     # kernels and floats round differently
     np.testing.assert_allclose(several, one_by_one, rtol=0, atol=1e-12)
 
 
-def test_what_cannot_be_placed_stays() -> None:
+def test_contacts_are_those_of_a_simulation() -> None:
+    robot = pliant.load("quadruped")
+    q = robot.on_ground(robot.stance())
+    foot = pliant.frame_pose(robot, q, "lf_foot")
+    # balls of 0.02 m are the feet
+    assert foot[2, 3] == pytest.approx(0.02, abs=1e-12)
+    assert q[0] == 0 and robot.stance()[2] == 0, "q itself stays"
+
+
+def test_what_cannot_be_placed() -> None:
     arm = pliant.load("two_link_arm")
-    q = arm.neutral()
-    assert placed(arm, pliant.flat(), q, 1.0) is q
-    assert placed(HOPPER, None, HOPPER.neutral(), 1.0)[2] == 0
+    with pytest.raises(RobotError) as error:
+        arm.on_ground(arm.neutral())
+    assert (error.value.field, error.value.cure) == ("base", "load it with base='free'")
+    with pytest.raises(RobotError) as error:
+        pliant.load("pendulum", base="free").on_ground(np.zeros(8))
+    assert error.value.field == "contacts"
+    with pytest.raises(pliant.SimulationError) as error:
+        HOPPER.on_ground([0.0])
+    assert error.value.field == "q"
 
 
 def test_scatter() -> None:
@@ -75,16 +90,6 @@ def test_swing() -> None:
     assert q[cart.q_slice("hinge")] == pytest.approx(np.pi / 6)
 
 
-def test_reach() -> None:
-    lower, upper = reach(HOPPER, HOPPER.neutral())
+def test_extent() -> None:
+    lower, upper = extent(HOPPER, HOPPER.neutral())
     np.testing.assert_allclose((lower, upper), [[-0.03, -0.03, -0.63], [0.03, 0.03, 0]], rtol=0, atol=1e-12)
-
-
-def test_rows() -> None:
-    names = ("a", "b")
-    assert row("q", {"b": 2.0}, names, [0, 0]).tolist() == [0, 2]
-    assert row("q", (1, 2), names, [0, 0]).tolist() == [1, 2]
-    with pytest.raises(PliantError, match="--q has 1 numbers, the robot takes 2: a, b"):
-        row("q", (1,), names, [0, 0])
-    with pytest.raises(PliantError, match="--v: no coordinate named 'c'"):
-        row("v", {"c": 1}, names, [0, 0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import pliant
 from pliant.catalogue.side_file import SideFile
 from pliant.errors import RobotError
-from pliant.files.toml_lines import key_lines
+from pliant.files.toml import key_lines
 from pliant.robot import Robot
 from side_files import EXAMPLE, QUADRUPED, Write, refused
 

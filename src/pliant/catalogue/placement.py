@@ -1,0 +1,130 @@
+"""Where robots are and where they begin: contact points, extent, joint limits, and a free base put on the ground."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.checks import check
+from pliant.contact import Ground, flat
+from pliant.contact.default_contacts import with_contacts
+from pliant.dynamics.kinematics import link_poses
+from pliant.errors import RobotError
+from pliant.robot import Robot
+
+__all__ = ["contact_centers", "extent", "on_ground", "scattered", "swung", "within_limits"]
+
+Scalar = Any
+
+# radii are divided by the vertical part of the normal, which a wall has none of
+_LEAST_RISE = 1e-3
+
+
+def contact_centers(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
+    """The centres of all contact points in the world, x, y and z one after the other [m]."""
+    poses = link_poses(robot.mechanism, q)
+    found: list[Scalar] = []
+    for point in robot.contact_points:
+        i, X_LB = robot.mechanism.body(point.body)
+        p = X_LB.transform_point(point.center)
+        found += list(poses[i].transform_point(p) if i >= 0 else p)
+    return found
+
+
+def extent(robot: Robot, q: Any) -> tuple[list[float], list[float]]:
+    """The box around the origins of the bodies and the contact shapes, in the world: lowest and highest corner [m].
+
+    A robot without contact shapes counts with its collision shapes, if they can be read.
+    """
+    poses = link_poses(robot.mechanism, list(q))
+    points, radii = [], []
+    for name in robot.bodies:
+        i, X_LB = robot.mechanism.body(name)
+        points.append(list(poses[i].transform_point(X_LB.p) if i >= 0 else X_LB.p))
+        radii.append(0.0)
+    touching = robot
+    if not robot.contacts:
+        try:
+            touching = robot.with_collision_contacts()
+        except RobotError:  # a mesh that is missing: the origins have to do
+            touching = robot
+    centers = contact_centers(touching, list(q))
+    points += [centers[k : k + 3] for k in range(0, len(centers), 3)]
+    radii += [point.radius for point in touching.contact_points]
+    where, around = np.array(points, dtype=float).reshape(-1, 3), np.array(radii, dtype=float)[:, None]
+    return (where - around).min(axis=0).tolist(), (where + around).max(axis=0).tolist()
+
+
+def within_limits(robot: Robot, q: Any) -> np.ndarray:
+    """Configurations with the joints of one degree of freedom moved between their limits, (..., nq)."""
+    q = np.array(q, dtype=float)
+    for joint in robot.joints.values():
+        if joint.kind.nq == 1 and joint.mimic is None:
+            at = robot.q_slice(joint.name)
+            low, high = float(joint.limits.lower[0]), float(joint.limits.upper[0])
+            if low <= high:
+                q[..., at] = np.clip(q[..., at], low, high)
+    return q
+
+
+def on_ground(robot: Robot, q: Any, ground: Ground | None = None, *, height: float = 0.0) -> np.ndarray:
+    """Configurations with the base moved up or down onto the ground; see `Robot.on_ground`."""
+    subject = f"robot {robot.name!r}"
+    free = next((j for j in robot.joints.values() if j.kind.name == "free" and j.parent == "world"), None)
+    if free is None:
+        problem = f"{subject} has no free base, so it stays where it is"
+        raise RobotError(problem, subject=subject, field="base", cure="load it with base='free'")
+    touching = with_contacts(robot, has_ground=True)
+    if not touching.contact_points:
+        cure = "give it some with robot.with_contact(frame)"
+        raise RobotError(f"{subject} has no contact points", subject=subject, field="contacts", cure=cure)
+    q = np.array(q, dtype=float)
+    check("q", q.shape, f"{robot.nq} numbers, or rows of as many", q.ndim in (1, 2) and q.shape[-1] == robot.nq)
+    centers = _centers(touching, q)
+    radii = np.array([float(point.radius) for point in touching.contact_points])
+    level, normal = (flat() if ground is None else ground).surface(centers[..., 0], centers[..., 1])
+    gaps = centers[..., 2] - level - radii / np.maximum(np.asarray(normal.z, dtype=float), _LEAST_RISE)
+    q[..., robot.q_slice(free.name).start + 2] += height - gaps.min(axis=-1)
+    return q
+
+
+def _centers(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """`contact_centers` as an array (..., contacts, 3): compiled for many robots, on floats for one."""
+    if q.ndim == 1:
+        found = np.array(contact_centers(robot, list(q)), dtype=float)
+    else:
+        from pliant.compiler import kernel_from_function
+
+        kernel = kernel_from_function(lambda q: contact_centers(robot, q), {"q": (robot.nq,)}, name="contact_centers")
+        found = kernel(np.ascontiguousarray(q, dtype=float))
+    return found.reshape(*q.shape[:-1], -1, 3)
+
+
+def scattered(robot: Robot, q: Any, batch: int, spread: float, seed: int) -> np.ndarray:
+    """A batch of configurations about q; the first is q itself.
+
+    Joints and the tilt of a free base are off by a normal distribution of the width ``spread`` [rad], prismatic joints
+    by a tenth of that [m], since legs are shorter than turns are wide. The place of the base stays the same, and so do
+    the flexibilities, whose springs begin as they were.
+    """
+    rng = np.random.default_rng(seed)
+    w = spread * rng.standard_normal((batch, robot.nv))
+    w[0] = 0
+    for joint in robot.joints.values():
+        if joint.kind.name == "free" and joint.mimic is None:
+            w[:, robot.v_slice(joint.name).start : robot.v_slice(joint.name).start + 3] = 0
+        elif joint.kind.name == "prismatic" and joint.mimic is None:
+            w[:, robot.v_slice(joint.name)] *= 0.1
+    for name in robot.flexibilities:
+        w[:, robot.v_slice(name)] = 0
+    return within_limits(robot, robot.integrate(np.tile(np.asarray(q, dtype=float), (batch, 1)), w))
+
+
+def swung(robot: Robot, q: Any, angle: float = math.pi / 6) -> np.ndarray:
+    """A configuration with the revolute joints turned, from which a robot without a controller begins to move."""
+    turned = np.array(q, dtype=float)
+    for joint in robot.joints.values():
+        if joint.kind.name in ("revolute", "continuous") and joint.mimic is None:
+            turned[robot.q_slice(joint.name)] += angle
+    return within_limits(robot, turned)
