@@ -195,18 +195,7 @@ def plot_energy(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw the ledger of a log, see `energy_ledger`: what is stored, what came and went; `Log.plot_energy`.
-
-    Args:
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robot: index of the robot of a batch (default 0).
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+    """Draw the energy ledger of a log: `Log.plot_energy`."""
     ledger = _thinned(energy_ledger(cut(log, start, end), robot))
     error = ledger.error
     with styled("log.plot_energy()"):
@@ -224,7 +213,7 @@ def plot_energy(
             label_axis(axes[1], "since the start [J]", is_last=False)
             axes[2].plot(ledger.t, error, color=COLORS[4], linewidth=1.0)
             axes[2].axhline(0, color=GREY, linewidth=0.6)
-            # rounding is no news
+            # rounding errors do not fill the axis
             least = 1e-6 * float(max(abs(ledger.total).max(), np.ptp(ledger.total)))
             axes[2].set_ylim(
                 *(f(x, s * least) for f, x, s in zip((min, max), axes[2].get_ylim(), (-1, 1), strict=True))
@@ -238,7 +227,7 @@ def plot_energy(
 
 
 def _thinned(ledger: EnergyLedger) -> EnergyLedger:
-    """With as many entries as a plot can show, and all that are at jumps."""
+    """With as many entries as a plot can show, and all at jumps."""
     n = len(ledger.t)
     if n <= _DENSE:
         return ledger
@@ -251,7 +240,7 @@ def _thinned(ledger: EnergyLedger) -> EnergyLedger:
 
 
 def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
-    """Areas on top of each other; what is negative, as a height below zero can be, as lines."""
+    """Draw stacked areas, or lines if a term is negative, as the potential energy can be."""
     if all((x >= -1e-9 * (1 + abs(x).max())).all() for x in parts.values()):
         axis.stackplot(t, *parts.values(), labels=list(parts), colors=_tints(len(parts)), linewidth=0)
         return
@@ -260,7 +249,7 @@ def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
 
 
 def _flows(axis: Any, ledger: EnergyLedger, gains: Mapping[str, np.ndarray], losses: Mapping[str, np.ndarray]) -> None:
-    """What came in above zero, what went out below it, and the change that is left."""
+    """Draw work above zero, losses below it, and the change of the total."""
     for k, (name, x) in enumerate(gains.items()):
         axis.plot(ledger.t, x, label=name, color=COLORS[k], linewidth=1.3)
     below = np.zeros(len(ledger.t))

@@ -31,28 +31,7 @@ def plot_phase(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw the velocity of joints over their position, one axis for each; `Log.plot_phase`.
-
-        log.plot_phase("knee", path="knee.svg")
-        log.plot_phase("root_joint.z")        # a coordinate of a joint with several
-
-    A dot marks the start, arrows the direction. Events have marks, and impacts, where the velocity jumps, are dotted.
-    The velocity of a coordinate of a free or planar joint is its rate along that axis of the world, R v, while channel
-    "v" has v in the frame of the body. Coordinates of orientations have no velocity of their own.
-
-    Args:
-        names: columns of channel "q" (default: the first joint with one coordinate).
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: times between which to draw [s]; None (default): the whole log.
-        robots: the robots of a batch to draw: an index, several, or a slice; None (default) for the first eight.
-        events: whether to mark them.
-        title: of the figure.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+    """Draw the velocity of joints over their positions: `Log.plot_phase`."""
     log = cut(log, start, end)
     for channel in ("q", "v"):
         if channel not in log:

@@ -35,31 +35,7 @@ def plot(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw channels of a log over time, one axis for each; `Log.plot`.
-
-        log.plot("q", "tau", "forces.foot", path="run.svg")
-        log.plot(("q", ["hip", "knee"]), "energy", start=1, end=2)
-
-    Each unit has an axis of its own. Bands behind the curves show the modes of an event-driven simulation, or when a
-    contact has a force; several contacts are bars on top. Of a batch, a curve is the mean, and its band holds 90 % of
-    the robots, unless some are chosen.
-
-    Args:
-        channels: "q", "q.knee", ("q", "knee"), ("q", ["hip", "knee"]), "forces.foot", "energy", ...; by default q,
-            torques, controls, forces and energy.
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: times between which to draw [s]; None (default): the whole log.
-        robots: the robots of a batch to draw one by one: an index, several, or a slice; None (default) draws the mean
-            and the band of all.
-        most: curves on an axis; a note says how many others were left out.
-        bands, events: whether to draw them.
-        title: of the figure.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+    """Draw channels of a log over time: `Log.plot`."""
     log = cut(log, start, end)
     check("most", most, "1 or more", is_whole(most) and most > 0, subject="the plot", error=PliantError)
     panels = panels_of(log, channels or default_channels(log), most)

@@ -20,6 +20,7 @@ from pliant.checks import check_at_least, is_whole
 from pliant.contact.ground import as_ground
 from pliant.errors import PliantError, bad_value, needs
 from pliant.files.whole import whole_file
+from pliant.plots.figures import target_file
 from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.render.camera import Camera, as_camera
@@ -53,25 +54,8 @@ def to_video(
     packages: Any = (),
     progress: bool | None = None,
 ) -> Path:
-    """Write a log as a video, MP4 or GIF by the name of the file; `Log.to_video`.
-
-    Args:
-        path: of the file, .mp4 or .gif.
-        fps: frames a second.
-        speed: 1 (default) is real time, 0.1 is ten times slower.
-        size: width and height [pixels].
-        camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
-        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first 16. On flat
-            ground they stand side by side.
-        forces: whether to draw contact forces as arrows.
-        clock: whether to write the time into a corner.
-        packages: more folders in which to look for meshes.
-        progress: whether to show a progress bar; None (default): if the error stream is a terminal.
-
-    Returns:
-        The path.
-    """
-    target = _checked_path(path, _VIDEOS, "a video")
+    """Write a log as a video: `Log.to_video`."""
+    target = target_file(path, _VIDEOS, "a video")
     for name, value in (("fps", fps), ("speed", speed)):
         check_at_least(name, value, 0, strict=True, subject="the video", error=PliantError)
     width, height = _checked_size(size)
@@ -113,17 +97,8 @@ def to_image(
     clock: bool = False,
     packages: Any = (),
 ) -> Path:
-    """Write a picture of a log at one time; `Log.to_image`.
-
-    Args:
-        path: of the file, .png, .jpg or .webp.
-        t: the time [s]; None (default) for the end.
-        size, camera, robots, forces, clock, packages: as for `to_video`.
-
-    Returns:
-        The path.
-    """
-    target = _checked_path(path, _STILLS, "a picture")
+    """Write a picture of one moment of a log: `Log.to_image`."""
+    target = target_file(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "log.to_image()")
     if not len(log):
@@ -147,18 +122,8 @@ def robot_image(
     ground: Any = None,
     packages: Any = (),
 ) -> Path:
-    """Write a picture of a robot; `Robot.to_image`.
-
-    Args:
-        path: of the file, .png, .jpg or .webp.
-        q: configuration, (nq,); None (default): neutral, with a free robot placed on the ground.
-        size, camera, packages: as for `to_video`.
-        ground: under the robot; None (default): a floor.
-
-    Returns:
-        The path.
-    """
-    target = _checked_path(path, _STILLS, "a picture")
+    """Write a picture of a robot: `Robot.to_image`."""
+    target = target_file(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")
     if q is not None and not np.isfinite(np.asarray(q, dtype=float)).all():
@@ -219,14 +184,6 @@ def _with_bar(
         for frame, t in zip(frames, times, strict=True):
             yield frame
             shown.update(float(t))
-
-
-def _checked_path(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> Path:
-    target = Path(os.fspath(path)).expanduser()
-    if target.suffix.lower() not in endings:
-        cure = f"{what} ends with {', '.join(endings[:-1])} or {endings[-1]}"
-        raise PliantError(f"the name {target.name!r} has no known ending", subject=what, field="path", cure=cure)
-    return target
 
 
 def _checked_size(size: Any) -> Size:

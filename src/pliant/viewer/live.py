@@ -47,26 +47,7 @@ def live(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Run a simulation in real time and show it: push it, change gains and parameters, pause, reset.
-
-        live(sim, controller, gains={"kp": (0, 200, 80)})        # controller(t, q, v, kp=...)
-
-    Args:
-        sim: continues from its present state; the parameters of `Simulation(varying=...)` get sliders.
-        controller: a function (t, q, v) -> u, as for `Simulation.run`; an exception is shown on the page and stops the
-            simulation until it is reset.
-        gains: keyword arguments of the controller that get sliders, each with (lowest, highest, initial) or the initial
-            value only.
-        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine. Pushes
-            and sliders act on all.
-        layout, show, follow: as in `view_log`.
-        play: whether to run at once.
-        speed: factor of real time.
-        port, host, block, browser, detail, packages: as in `view_robot`.
-
-    Returns:
-        The viewer; its ``player`` is the `Runner`, its ``error`` the exception that stopped the simulation.
-    """
+    """Run a simulation in real time in the browser: `Simulation.view`, which has the arguments."""
     if isinstance(sim, EventSimulation):
         problem = "live: an EventSimulation goes from event to event and cannot be pushed in between"
         cure = "use a pliant.Simulation with RigidContact, or run it first and view the log: sim.run(2.0).view()"

@@ -1,8 +1,10 @@
 """A log as one HTML page that opens from disk: the robot with a time slider, and charts whose line follows it."""
 
 import html
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,44 +44,10 @@ x=+d.left+d.width*Math.min(1,s/(d.last-d.first));n.setAttribute("x1",x);n.setAtt
 """
 
 
-def to_html(
-    log: Log,
-    path: str | Path,
-    *,
-    plots: str | Sequence[str] = ("q",),
-    fps: float = 30,
-    robots: int | slice | Sequence[int] | None = None,
-    layout: str = "grid",
-    traces: Sequence[str] = (),
-    show: str | Iterable[str] = (),
-    follow: bool | None = None,
-    deflection: float = 1.0,
-    detail: int = DETAIL,
-    title: str | None = None,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> Path:
-    """Write a page that replays a log: one file that opens from disk, without network and without a server.
-
-    Args:
-        path: of the file; it is written as a whole or not at all.
-        plots: channels or columns, such as "q", "q.knee", "energy", "forces.foot", of the first robot shown. A channel
-            with many columns has several charts: base position, joints 1-8, ...; forces have one for each contact.
-        fps: frames a second; fewer make a smaller file.
-        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
-        layout, traces, show, follow, deflection: as in `view_log`.
-        detail: most triangles of all robots together.
-        title: of the page; None (default): name of the robot and duration.
-        packages: more folders in which to look for meshes.
-
-    Returns:
-        The path.
-    """
+def to_html(log: Log, path: str | os.PathLike[str], **options: Any) -> Path:
+    """Write a page that replays a log: `Log.to_html`."""
     with whole_file(path) as beside:
-        page = replay_page(
-            log, plots=plots, fps=fps, robots=robots, layout=layout, traces=traces, show=show, follow=follow,
-            deflection=deflection, detail=detail, title=title, packages=packages,
-        )  # fmt: skip
-        beside.write_text(page, encoding="utf-8")
+        beside.write_text(replay_page(log, **options), encoding="utf-8")
     return Path(path)
 
 
@@ -98,7 +66,7 @@ def replay_page(
     title: str | None = None,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> str:
-    """The page that `to_html` writes, with the same arguments."""
+    """The page that `Log.to_html` writes, which has the arguments."""
     is_rate = is_real(fps) and 0 < fps <= 1000
     check("fps", fps, "frames a second, above 0 and up to 1000", is_rate, subject="to_html", error=PliantError)
     check("deflection", deflection, "a finite number", is_real(deflection), subject="to_html", error=PliantError)

@@ -36,23 +36,7 @@ def view_robot(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Show a robot in the browser, with a slider for each joint to pose it.
-
-    Args:
-        robot: drawn with its visual shapes, else its collision shapes, else from its tree.
-        q: initial configuration, (nq,); None (default): neutral.
-        ground: such as `pliant.flat()`; None (default): no ground.
-        show: marks to switch on: "frames", "inertias", "mass", "contacts", "names".
-        port: of the server (default 8080); the next free one if it is in use, and any free one if 0.
-        host: "127.0.0.1" (default) serves this machine only, "0.0.0.0" others, too.
-        block: whether to wait until the viewer is closed; None (default): in a script, but not in a shell or notebook.
-        browser: whether to open a browser window.
-        detail: most triangles to draw.
-        packages: more folders in which to look for meshes.
-
-    Returns:
-        The viewer: its ``url``, ``close()`` and ``wait()``; a context manager.
-    """
+    """Show a robot in the browser: `Robot.view`."""
     marks = check_marks(show)
     q = robot.neutral() if q is None else np.asarray(q, dtype=float)
     if q.shape != (robot.nq,):
@@ -94,24 +78,7 @@ def view_log(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Play a log in the browser: play, pause, step, speed, a time slider, and a plot beside the scene.
-
-    Args:
-        log: with channel "q"; forces are shown if it has channel "forces".
-        robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
-        layout: "grid" (default) puts several side by side, "overlay" in one place.
-        traces: frames whose path is drawn; "mass" for the centre of mass.
-        plot: channel or column to plot at first, such as "q" or "q.knee".
-        show: marks to switch on: "frames", "inertias", "mass", "contacts", "names", "forces", "cones".
-        follow: whether the picture follows the robots; None (default): if they travel farther than their size.
-        deflection: factor by which deflections of flexible joints are exaggerated.
-        play: whether to play at once.
-        speed: factor of real time.
-        port, host, block, browser, detail, packages: as in `view_robot`.
-
-    Returns:
-        The viewer.
-    """
+    """Play a log in the browser: `Log.view`."""
     motion = LogMotion(log, "the viewer", robots)
     check("deflection", deflection, "a finite number", is_real(deflection), subject="the viewer", error=PliantError)
     is_speed = is_real(speed) and speed > 0
