@@ -109,7 +109,7 @@ def test_live_runs_until_its_controller_fails() -> None:
         ({"show": "x"}, "no mark named 'x'"),
     ],
 )
-def test_bad_calls_are_told(arguments: dict, message: str) -> None:
+def test_bad_calls_are_refused(arguments: dict, message: str) -> None:
     with pytest.raises(pliant.PliantError, match=message):
         pliant.live(simulation(), block=False, **arguments)
 
