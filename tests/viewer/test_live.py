@@ -129,4 +129,5 @@ def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     sim = simulation()
     sim.view(abs, speed=2.0)
-    assert seen == [(sim, abs), {"speed": 2.0}]
+    arguments, options = seen
+    assert arguments == (sim, abs) and options["speed"] == 2.0
