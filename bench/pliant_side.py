@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from bench.scenes import Scene, Standing
+from bench.scenes import ContactScene, Standing
 
 __all__ = ["PliantSide"]
 
@@ -20,7 +20,7 @@ class PliantSide:
             the deepest point [m], in the last step of standing, or over a while of thrashing.
     """
 
-    def __init__(self, scene: Scene, precision: str = "float64", *, robots: int = 64):
+    def __init__(self, scene: ContactScene, precision: str = "float64", *, robots: int = 64):
         self.scene, self.precision = scene, precision
         robot = scene.robot.with_motors(control="position", kp=scene.kp.tolist(), kd=scene.kd.tolist())
         for point in scene.points:

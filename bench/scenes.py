@@ -14,7 +14,7 @@ import numpy as np
 import pliant
 from bench.robots import urdf_path
 
-__all__ = ["SCENES", "Point", "Scene", "Standing", "scene"]
+__all__ = ["SCENES", "ContactScene", "Point", "Standing", "scene"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class ContactScene:
     """What is simulated; arrays are in Pliant's layout.
 
     Attributes:
@@ -119,7 +119,9 @@ class Standing:
     force: float
 
     @classmethod
-    def between(cls, scene: Scene, q0: np.ndarray, q1: np.ndarray, elapsed: float, force: np.ndarray) -> "Standing":
+    def between(
+        cls, scene: ContactScene, q0: np.ndarray, q1: np.ndarray, elapsed: float, force: np.ndarray
+    ) -> "Standing":
         """From configurations (robots, nq), some time [s] apart, and the vertical forces on the later ones [N]."""
         gaps = scene.gaps(q1)
         touching = np.maximum(gaps, scene.gaps(q0)) < 5e-3
@@ -157,7 +159,7 @@ def _urdf(name: str) -> pliant.Robot:
     return pliant.formats.load_urdf(urdf_path(name), base="free").lumped()
 
 
-def _anymal() -> Scene:
+def _anymal() -> ContactScene:
     """ANYmal B on four feet: the sphere that its file gives each foot, the pose of its semantic file."""
     robot = _urdf("anymal")
     points = []
@@ -169,10 +171,10 @@ def _anymal() -> Scene:
         side, front = (-1 if leg[0] == "L" else 1), (1 if leg[1] == "F" else -1)
         joints |= {f"{leg}_HAA": 0.1 * side, f"{leg}_HFE": 0.7 * front, f"{leg}_KFE": -1.0 * front}
     q = _placed(robot, tuple(points), joints)
-    return Scene("anymal", robot, tuple(points), q, np.full(12, 80.0), np.full(12, 2.0), friction=0.7)
+    return ContactScene("anymal", robot, tuple(points), q, np.full(12, 80.0), np.full(12, 2.0), friction=0.7)
 
 
-def _thrash() -> Scene:
+def _thrash() -> ContactScene:
     """ANYmal thrown about: random states and targets, feet that make and break contact."""
     return replace(_anymal(), name="thrash", standing=False)
 
@@ -187,7 +189,7 @@ _TALOS_GAINS = {
 }
 
 
-def _talos() -> Scene:
+def _talos() -> ContactScene:
     """Talos on two feet, each with four spheres at the corners of a sole of 0.20 m by 0.12 m.
 
     Every rotor is what its semantic file gives to most: 1e-5 kg m^2 behind a gear of 100.
@@ -209,10 +211,10 @@ def _talos() -> Scene:
         joints |= {f"arm_{side}_{k}_joint": angle for k, angle in arm.items()}
     gains = np.array([_TALOS_GAINS[motor.joint.split("_")[0]] for motor in robot.motors.values()])
     q = _placed(robot, tuple(points), joints)
-    return Scene("talos", robot, tuple(points), q, gains[:, 0], gains[:, 1], friction=0.7, settled=5.0)
+    return ContactScene("talos", robot, tuple(points), q, gains[:, 0], gains[:, 1], friction=0.7, settled=5.0)
 
 
-def _biped() -> Scene:
+def _biped() -> ContactScene:
     """The shipped biped on two feet, each with four spheres at the corners of its sole of 0.22 m by 0.10 m."""
     robot = pliant.load("biped", base="free").lumped()
     for motor in robot.motors.values():  # without rotors, MuJoCo's contact forces chatter by 30 % of the weight
@@ -228,10 +230,10 @@ def _biped() -> Scene:
         joints |= {f"{side}_hip_pitch": -0.3, f"{side}_knee": 0.6, f"{side}_ankle_pitch": -0.3}
     kp, kd = np.full(robot.nu, 500.0), np.full(robot.nu, 30.0)
     q = _placed(robot, tuple(points), joints)
-    return Scene("biped", robot, tuple(points), q, kp, kd, friction=0.7, settled=5.0)
+    return ContactScene("biped", robot, tuple(points), q, kp, kd, friction=0.7, settled=5.0)
 
 
-def _ant() -> Scene:
+def _ant() -> ContactScene:
     """An ant after Gymnasium's, of which it has the numbers: sizes, density, armature, damping, limits, friction, step.
 
     A torso of radius 0.25 m; four legs of three capsules of radius 0.08 m, the first of them fixed to the torso,
@@ -262,7 +264,7 @@ def _ant() -> Scene:
         joints[f"ankle_{k}"] = sign * 1.0
     robot = builder.build(base="free").lumped()
     q = _placed(robot, tuple(points), joints)
-    return Scene("ant", robot, tuple(points), q, np.full(8, 100.0), np.full(8, 20.0), friction=1.0, dt=1e-2)
+    return ContactScene("ant", robot, tuple(points), q, np.full(8, 100.0), np.full(8, 20.0), friction=1.0, dt=1e-2)
 
 
 def _capsule(builder: pliant.RobotBuilder, name: str, x: float, y: float, *, radius: float, density: float) -> None:
@@ -282,6 +284,6 @@ def _capsule(builder: pliant.RobotBuilder, name: str, x: float, y: float, *, rad
 SCENES = {"anymal": _anymal, "thrash": _thrash, "ant": _ant, "biped": _biped, "talos": _talos}
 
 
-def scene(name: str) -> Scene:
+def scene(name: str) -> ContactScene:
     """The scene of that name."""
     return SCENES[name]()

@@ -290,7 +290,6 @@ def chosen_robots(
     is_index = given.ndim == 1 and (given.dtype.kind in "iu" or is_empty)
     is_inside = is_index and (is_empty or (-size <= given.min() and given.max() < size))
     if not is_inside or not least <= len(given) <= most:
-        takes = "the index of a robot" if most == 1 else f"indices of robots or a mask of {size}"
-        takes += f", from 0 to {size - 1}" if size > 1 else ", and there is one robot, number 0"
-        raise error(bad_value(name, robots, takes))
+        takes = f"an index from 0 to {size - 1}" if most == 1 else f"indices from 0 to {size - 1} or a mask of {size}"
+        raise error(bad_value(name, robots, "0: there is one robot" if batch is None else takes))
     return np.arange(size)[given.astype(int)]

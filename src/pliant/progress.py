@@ -65,7 +65,7 @@ class Progress:
             TextColumn("{task.completed:.2f} of {task.total:g} s  {task.fields[speed]}"),
             TimeRemainingColumn(compact=True),
         )
-        # warnings appear above the bar; what a program prints stays on its own stream unless that is the terminal, too
+        # warnings appear above the bar; the output of a program stays on its own stream, unless that is a terminal
         bar = Progress(
             *columns, console=_console(self._is_forced), transient=True, auto_refresh=False,
             redirect_stdout=_is_terminal(sys.stdout),
@@ -95,7 +95,7 @@ def working(
     ended: Callable[[float, bool], str] | None = None,
     show: bool | None = None,
 ) -> Iterator[Callable[[str], None]]:
-    """A spinner for work without a known end: what it is, which part of it, and the elapsed time.
+    """A spinner for work without a known end, with the name of the work, its present part and the elapsed time.
 
         with working("equations of leg") as begin:
             begin("mass matrix")

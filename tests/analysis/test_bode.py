@@ -83,15 +83,15 @@ def test_bad_calls_say_what_is_wrong() -> None:
         pliant.analysis.bode(robot, outputs="v.kne")
     with pytest.raises(pliant.PliantError, match="no method named 'measure'"):
         pliant.analysis.bode(robot, method="measure")
-    with pytest.raises(pliant.PliantError, match="frequencies must be above zero"):
+    with pytest.raises(pliant.PliantError, match=r"frequencies of bode is .* it takes numbers above 0"):
         pliant.analysis.bode(robot, [0.0, 1.0])
     with pytest.raises(pliant.PliantError, match=r"does not rest at q with these controls: 'hinge' accelerates by"):
         pliant.analysis.bode(pliant.load("pendulum"), q=[0.5])
-    with pytest.raises(pliant.PliantError, match="which motor"):
+    with pytest.raises(pliant.PliantError, match=r"motors .* name one with input="):
         pliant.analysis.bode(pliant.load("quadruped"))
     with pytest.raises(pliant.PliantError, match="takes a Robot or a Simulation first"):
         pliant.analysis.bode("knee")
-    with pytest.raises(pliant.PliantError, match="swings on without damping"):
+    with pytest.raises(pliant.PliantError, match="a mode has no damping"):
         pliant.analysis.bode(undamped(), W, method="simulation")
     hopper = pliant.Simulation(pliant.load("hopper"), ground=pliant.flat())
     with pytest.raises(pliant.PliantError, match="contacts are rigid"):

@@ -133,7 +133,7 @@ def test_dry_friction_stops_and_springs_have_their_terms() -> None:
     log = sim.run(1.0, channels=KEPT)
     ledger = pliant.analysis.energy_ledger(log)
     heights = -0.5 * np.cos([1.0, -0.5])
-    assert ledger.lost["stops of joints"][-1] == pytest.approx(G * (heights[0] - heights[1]), rel=1e-2)
+    assert ledger.lost["joint limits"][-1] == pytest.approx(G * (heights[0] - heights[1]), rel=1e-2)
 
     # a damper between frames: all of the energy of a stretched spring, in the end
     builder = pliant.RobotBuilder("swing").gravity(0, 0, 0)
@@ -153,7 +153,7 @@ def test_the_hopper_balances_and_is_told_as_a_table() -> None:
     text = str(ledger)
     assert text.splitlines()[0].split() == ["energy", "[J],", "from", "0", "to", "0.4", "s", "start", "end", "change"]
     assert f"{ledger.total[-1] - ledger.total[0]:.5g}" in text and "contact, normal" in text
-    assert "stops of joints" not in text
+    assert "joint limits" not in text
 
 
 def test_without_power_only_what_is_stored_is_known() -> None:
@@ -162,7 +162,7 @@ def test_without_power_only_what_is_stored_is_known() -> None:
     ledger = pliant.analysis.energy_ledger(bare)
     assert ledger.error is None and not ledger.work and "keeps that" in str(ledger)
     assert len(bare.plot_energy().axes) == 1
-    with pytest.raises(pliant.PliantError, match="energy_ledger needs channel 'energy' of the log; it has q"):
+    with pytest.raises(pliant.PliantError, match="energy_ledger needs channel 'energy' of the log, which has q"):
         pliant.analysis.energy_ledger(pliant.Log(log.t, {"q": log.q}))
 
 

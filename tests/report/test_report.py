@@ -72,7 +72,7 @@ def test_events_of_a_bounce(tmp_path: Path) -> None:
 def test_a_batch_and_bad_calls(tmp_path: Path) -> None:
     log = batch_log()
     path = log.to_report(tmp_path / "batch.html", "energy", replay=False)
-    assert "3; tables and the ledger are of the first" in path.read_text(encoding="utf-8")
+    assert "3; tables and energy ledger are of robot 0" in path.read_text(encoding="utf-8")
     with pytest.raises(pliant.PliantError, match=r"a report ends with \.html"):
         log.to_report(tmp_path / "x.txt")
     with pytest.raises(pliant.PliantError, match="source"):

@@ -109,7 +109,7 @@ def test_live_runs_until_its_controller_fails() -> None:
         ({"show": "x"}, "no mark named 'x'"),
     ],
 )
-def test_bad_calls_are_told(arguments: dict, message: str) -> None:
+def test_bad_calls_are_refused(arguments: dict, message: str) -> None:
     with pytest.raises(pliant.PliantError, match=message):
         pliant.live(simulation(), block=False, **arguments)
 
@@ -129,4 +129,5 @@ def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     sim = simulation()
     sim.view(abs, speed=2.0)
-    assert seen == [(sim, abs), {"speed": 2.0}]
+    arguments, options = seen
+    assert arguments == (sim, abs) and options["speed"] == 2.0

@@ -33,7 +33,7 @@ def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> 
     assert repr(viewer) == "Viewer, closed"
 
 
-def test_what_cannot_be_is_told() -> None:
+def test_bad_calls_are_refused() -> None:
     robot = pliant.load("pendulum")
     for options, message in (
         ({"port": 70000}, "port of the viewer is 70000; it takes a whole number from 0"),

@@ -1,4 +1,4 @@
-"""Frequency responses: from the equations of motion at an equilibrium, or measured by shaking many robots at once."""
+"""Frequency responses: from the equations of motion at an equilibrium, or measured in a simulation of a batch."""
 
 import math
 import os
@@ -10,7 +10,8 @@ import numpy as np
 
 from pliant.actuation.motors import motor_torque
 from pliant.analysis.linearisation import LinearModel, linear_model, output_names
-from pliant.errors import PliantError, unknown_name
+from pliant.checks import check, is_real
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.plots.curves import unit_of
 from pliant.plots.figures import COLORS, figure, finished, styled
 from pliant.robot import Motor, Robot
@@ -21,9 +22,9 @@ __all__ = ["Bode", "bode"]
 
 METHODS = ("linearization", "simulation")
 
-# samples in a period of the highest frequency, and periods of the lowest that are measured
+# samples in a period of the highest frequency, and measured periods of the lowest
 _SAMPLES, _PERIODS = 8, 1
-# what is left of the motion before, when measuring begins
+# share of the transient that is left when measuring begins
 _LEFT = 1e-7
 _LONGEST = 300.0
 
@@ -34,10 +35,10 @@ class Bode:
 
     Attributes:
         frequencies: [rad/s].
-        response: by output, complex: amplitude and phase of what follows the sine.
+        response: by output, complex: amplitude and phase of the output for a sine of amplitude 1.
         input: the motor.
         method: "linearization" or "simulation".
-        units: of the amplitudes, by output, as "rad/s per N m"; those that are not known are not there.
+        units: of the amplitudes, by output, such as "rad/s per N m", where known.
     """
 
     frequencies: np.ndarray
@@ -47,7 +48,7 @@ class Bode:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def magnitude(self, output: str) -> np.ndarray:
-        """Amplitude of an output for a unit of control."""
+        """Amplitude of an output per unit of control."""
         return abs(self._of(output))
 
     def phase(self, output: str) -> np.ndarray:
@@ -67,7 +68,7 @@ class Bode:
         size: tuple[float, float] | None = None,
         show: bool = False,
     ) -> Any:
-        """Draw amplitude and phase; those of a simulation as dots.
+        """Draw amplitude and phase, as lines, or as dots if they were measured in a simulation.
 
         Args:
             others: responses to draw as well, such as measured ones.
@@ -83,7 +84,7 @@ class Bode:
             top, bottom = made.subplots(2, 1, sharex=True)
             names = list(dict.fromkeys(name for one in (self, *others) for name in one.response))
             units = {name: one.units[name] for one in (self, *others) for name in one.units}
-            # one that all have is the axis's, else each line says its own
+            # a common unit is in the label of the axis, else each name has its own
             common = units.get(names[0], "") if len({units.get(name, "") for name in names}) == 1 else ""
             shown = {name: f"{name} [{units[name]}]" if name in units and not common else name for name in names}
             for one in (self, *others):
@@ -97,12 +98,12 @@ class Bode:
             top.set(
                 xscale="log",
                 yscale="log",
-                ylabel=f"amplitude [{common}]" if common else f"amplitude for a unit of {self.input}",
+                ylabel=f"amplitude [{common}]" if common else f"amplitude per unit of {self.input}",
             )
             bottom.set(xlabel="frequency [rad/s]", ylabel="phase [degrees]")
             bottom.yaxis.set_major_locator(_quarters())
             if len(names) > 1 or others:
-                # above, where they hide nothing: a column for each response
+                # above the axes, where the legend hides nothing: a column for each response
                 made.legend(*top.get_legend_handles_labels(), loc="outside upper left", ncols=1 + len(others))
             else:
                 top.set_title(f"{names[0]} over {self.input}", loc="left")
@@ -125,33 +126,34 @@ def bode(
     amplitude: float = 1.0,
     settle: float | None = None,
 ) -> Bode:
-    """The response of a robot to a sine of a motor's control, about an equilibrium.
+    """The frequency response of a robot at an equilibrium: outputs for a sine of a motor's control.
 
         linear = pliant.analysis.bode(robot, input="knee", outputs=("motor_velocity.knee", "link_velocity.knee"))
         shaken = pliant.analysis.bode(robot, input="knee", outputs=..., method="simulation", amplitude=0.1)
         linear.plot(shaken, path="bode.svg")
 
     "linearization" takes the derivatives of the equations of motion, x' = A x + B u, y = C x + D u, and from them
-    H(w) = C (i w - A)^-1 B + D. "simulation" shakes a batch of robots, each at a frequency of its own, waits until only
-    the steady motion is left, and fits a sine to it: slower, and true for large amplitudes, too.
+    H(w) = C (i w - A)^-1 B + D. "simulation" shakes a batch of robots, each at its own frequency, waits until only the
+    steady motion is left, and fits a sine to it: slower, but also valid for large amplitudes.
 
     Args:
         robot: or a `Simulation`, with its ground, compliant contact and forces.
-        frequencies: [rad/s]; 200 from 0.1 to 1000 for a linearization, 48 from 1 to 100 for a simulation unless given.
-        input: the motor; the only one unless given.
-        outputs: columns of "q" and "v", or of `FlexibilityState`: "v.knee", "link_velocity.knee", ...; the
-            velocity of the motor's joint unless given.
-        q: the equilibrium; neutral unless given.
-        u: controls there; zero unless given, and for a motor that holds a position, that of q.
+        frequencies: [rad/s] (default: 200 from 0.1 to 1000 for a linearization, 48 from 1 to 100 for a simulation).
+        input: the motor (default: the only one).
+        outputs: columns of "q" and "v", or of `FlexibilityState`: "v.knee", "link_velocity.knee", ... (default: the
+            velocity of the motor's joint).
+        q: the equilibrium (default: neutral).
+        u: controls at the equilibrium (default: zero, and q for motors that control a position).
         method: "linearization" or "simulation".
         amplitude: of the control, for a simulation.
-        settle: how long to wait before measuring [s]; from the slowest mode that dies out unless given.
+        settle: time to wait before measuring [s] (default: from the slowest mode that decays).
     """
     if method not in METHODS:
         raise PliantError(unknown_name("method", method, METHODS, "bode"))
     model = robot.model if isinstance(robot, Simulation) else StepModel(robot, 1e-3, None) if _is_robot(robot) else None
     if model is None:
-        raise PliantError(f"bode takes a Robot or a Simulation first, not {type(robot).__name__}")
+        problem = f"bode takes a Robot or a Simulation first, not {type(robot).__name__}"
+        raise PliantError(problem, subject="bode", field="robot")
     robot = model.robot
     motor = _motor(robot, input)
     names = _outputs(robot, outputs, motor)
@@ -163,8 +165,8 @@ def bode(
     if method == "linearization":
         found = linear.response(w, k)
     else:
-        if not (isinstance(amplitude, int | float) and 0 < amplitude < math.inf):
-            raise PliantError(f"bode: amplitude is {amplitude!r}; it takes a number above zero")
+        is_amplitude = is_real(amplitude) and amplitude > 0
+        check("amplitude", amplitude, "a number above 0", is_amplitude, subject="bode", error=PliantError)
         wait = _settling(linear) if settle is None else float(settle)
         found = _shaken(model, motor, names, w, q0, u0, float(amplitude), wait)
     return Bode(w, dict(zip(names, found, strict=True)), motor.name, method, _units(robot, names, motor))
@@ -194,7 +196,8 @@ def _shaken(
     kept = [c for c in ("q", "v") if c in channels] + ["flexibility"] * bool(channels - {"q", "v"})
     log = sim.run(_PERIODS * 2 * math.pi / w.min() + 4 * dt, u=controls, channels=tuple(kept))
     if sim.troubles:
-        raise PliantError(f"bode: a robot came to grief while it was shaken: {sim.troubles[0]}; lower the amplitude")
+        problem = f"bode: a robot diverged: {sim.troubles[0]}"
+        raise PliantError(problem, subject="bode", field="amplitude", cure="lower the amplitude")
     columns = [log.column(*name.split(".", 1)) for name in names]
     return [_fitted(log.t, column, w) / amplitude for column in columns]
 
@@ -211,7 +214,7 @@ def _law(motor: Motor, u0: float, amplitude: float) -> Any:
 
 
 def _fitted(t: np.ndarray, values: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """What follows sin(w t), by least squares; a mean and a drift are left out."""
+    """Complex amplitude relative to sin(w t), by least squares, without mean and drift."""
     found = []
     for k, frequency in enumerate(w):
         drift = (t - t[0]) / (t[-1] - t[0])
@@ -222,20 +225,18 @@ def _fitted(t: np.ndarray, values: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def _settling(linear: LinearModel) -> float:
-    """Until the slowest motion that dies out has done so [s]."""
+    """Time until the slowest mode that decays has done so [s]."""
     values: Any = linear.eigenvalues
     rates, little = values.real, 1e-6 * max(1.0, float(abs(values).max(initial=0)))
     if (rates > little).any():
-        raise PliantError(
-            "bode: the equilibrium is not stable, so that the motion never settles; use the linearization"
-        )
+        problem = "bode: the equilibrium is not stable, so that the motion never settles"
+        raise PliantError(problem, subject="bode", field="q", cure="use the linearization")
     dying = -rates[rates < -little]
     swings = abs(values.imag[rates >= -little])
     if (swings > 1e-3).any():
-        raise PliantError(
-            "bode: something swings on without damping, so that the motion never settles; give it some damping, "
-            "settle=, or use the linearization"
-        )
+        problem = "bode: a mode has no damping, so that the motion never settles"
+        cure = "add damping, give settle=, or use the linearization"
+        raise PliantError(problem, subject="bode", field="settle", cure=cure)
     return min(_LONGEST, -math.log(_LEFT) / float(dying.min())) if len(dying) else 0.0
 
 
@@ -257,7 +258,8 @@ def _motor(robot: Robot, name: str | None) -> Motor:
     if name is None:
         if len(motors) != 1:
             names = ", ".join(motors) or "none"
-            raise PliantError(f"bode: which motor? robot {robot.name!r} has {len(motors)} ({names}); give input=")
+            problem = f"bode: robot {robot.name!r} has {len(motors)} motors ({names})"
+            raise PliantError(problem, subject="bode", field="input", cure="name one with input=")
         return next(iter(motors.values()))
     if name not in motors:
         raise PliantError(unknown_name("motor", name, motors, f"robot {robot.name!r}"))
@@ -278,7 +280,7 @@ def _frequencies(given: Any, method: str) -> np.ndarray:
         return np.geomspace(0.1, 1000, 200) if method == "linearization" else np.geomspace(1, 100, 48)
     w = np.atleast_1d(np.asarray(given, dtype=float))
     if w.ndim != 1 or not len(w) or not (np.isfinite(w) & (w > 0)).all():
-        raise PliantError("bode: frequencies must be above zero, in rad/s")
+        raise PliantError(bad_value("frequencies", given, "numbers above 0 [rad/s]", "bode"))
     return w
 
 
@@ -286,7 +288,8 @@ def _controls(robot: Robot, q0: np.ndarray, u: Any) -> np.ndarray:
     if u is not None:
         given = np.array(u, dtype=float)
         if given.shape != (robot.nu,):
-            raise PliantError(f"bode: u has shape {given.shape}; it takes ({robot.nu},), one for each motor")
+            problem, cure = f"bode: u has shape {given.shape}", f"it takes ({robot.nu},), one for each motor"
+            raise PliantError(problem, subject="bode", field="u", cure=cure)
         return given
     holding = {m.name: m for m in robot.motors.values() if m.law is None and m.control == "position"}
     return np.array([q0[robot.q_slice(m.joint).start] if m.name in holding else 0.0 for m in robot.motors.values()])

@@ -1,4 +1,4 @@
-"""Where the energy of a run is, where it came from and where it went: `energy_ledger`, `Log.plot_energy`."""
+"""The energy of a run: stored, supplied and lost; `energy_ledger`, `Log.plot_energy`."""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from pliant.recording.log import Log
 
 __all__ = ["EnergyLedger", "energy_ledger", "plot_energy"]
 
-# entries of a line in a plot
+# entries of a curve in a plot
 _DENSE = 400
 
 STORED = ("kinetic", "potential", "elastic")
@@ -24,7 +24,7 @@ _LOST = {
     "damping": "joint damping",
     "friction": "joint dry friction",
     "springs": "dampers of springs",
-    "stops": "stops of joints",
+    "stops": "joint limits",
     "impacts": "contact, normal",
     "sliding": "contact friction",
 }
@@ -40,8 +40,8 @@ class EnergyLedger:
         t: times [s].
         stored: kinetic, potential and elastic energy.
         work: done on the robot since the start, by motors and by forces from outside.
-        lost: taken from it since the start, by term.
-        is_balanced: whether the log says where energy went; without, work and lost are empty and error is None.
+        lost: since the start, by term.
+        is_balanced: whether the log has channel "power"; if not, work and lost are empty and error is None.
     """
 
     t: np.ndarray
@@ -52,12 +52,12 @@ class EnergyLedger:
 
     @property
     def total(self) -> np.ndarray:
-        """All that is stored."""
+        """The stored energy."""
         return sum(self.stored.values(), np.zeros(len(self.t)))
 
     @property
     def error(self) -> np.ndarray | None:
-        """What is left over: errors of the integrator, and of summing power from entry to entry of the log."""
+        """The rest, "left over": errors of the integrator, and of the sum of power over the entries of the log."""
         if not self.is_balanced:
             return None
         gained = sum(self.work.values(), np.zeros(len(self.t))) - sum(self.lost.values(), np.zeros(len(self.t)))
@@ -73,7 +73,7 @@ class EnergyLedger:
             rows += [("left over", float(self.error[-1]))]
         top = f"energy [J], from {self.t[0]:g} to {self.t[-1]:g} s"
         width = max(len(top), *(len(name) for name, *_ in rows)) + 2
-        # what is but rounding is nothing
+        # rounding errors are shown as zero
         least = 1e-10 * max((abs(x) for _, *numbers in rows for x in numbers), default=0.0)
         lines = [f"{top:<{width}}{'start':>12}{'end':>12}{'change':>12}"]
         for name, *numbers in rows:
@@ -83,7 +83,7 @@ class EnergyLedger:
         for name, x in self.lost.items():
             if len(x) and x.min() < -1e-6 * max(biggest, 1e-12):
                 lines.append(
-                    f"{name} is below zero at times, as no loss can be: the entries of the log are too far apart"
+                    f"{name} is below zero at times, which is impossible: the entries of the log are too far apart"
                 )
         if self.error is None:
             lines.append("where it went is not in the log; Simulation.run(..., channels=(..., 'power')) keeps that,")
@@ -92,7 +92,7 @@ class EnergyLedger:
 
 
 def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
-    """The energy of a run by term: what is stored, what was put in, what was taken out, and what is left over.
+    """The energy of a run by term: stored energy, work, losses, and the rest that is left over.
 
     The log takes channel "energy", which it has unless told otherwise, and for work and losses also "power":
     ``sim.run(2, channels=("q", "v", "energy", "power"))``, ``EventSimulation.run(2, power=True)``. With the
@@ -109,10 +109,9 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
         log = log.robot(int(chosen[0]))
     missing = [name for name in STORED if f"energy.{name}" not in log]
     if missing or not len(log):
-        raise PliantError(
-            f"energy_ledger needs channel 'energy' of the log; it has {', '.join(log) or 'none'}. "
-            "Simulation.run(..., channels=(..., 'energy', 'power')) keeps it; EventSimulation.run always does"
-        )
+        problem = f"energy_ledger needs channel 'energy' of the log, which has {', '.join(log) or 'none'}"
+        cure = "record it: sim.run(..., channels=(..., 'energy', 'power'))"
+        raise PliantError(problem, subject="the log", field="energy", cure=cure)
     stored = {name: np.asarray(log[f"energy.{name}"], dtype=float) for name in STORED}
     if any(f"power.{name}" not in log for name in (*_WORK, *_LOST)):
         return EnergyLedger(log.t, stored, is_balanced=False)
@@ -175,7 +174,7 @@ def _held_work(log: Log) -> np.ndarray | None:
 
 
 def _blows(log: Log, events: Any) -> np.ndarray:
-    """What impacts have taken, at each entry: of the two entries at an event, the second is after it."""
+    """Energy lost in impacts up to each entry; of the two entries at an event, the second is after it."""
     found = np.zeros(len(log))
     for event in events:
         at = np.flatnonzero(log.t == event.t)
@@ -213,7 +212,7 @@ def plot_energy(
             label_axis(axes[1], "since the start [J]", is_last=False)
             axes[2].plot(ledger.t, error, color=COLORS[4], linewidth=1.0)
             axes[2].axhline(0, color=GREY, linewidth=0.6)
-            # rounding is no news
+            # rounding errors do not fill the axis
             least = 1e-6 * float(max(abs(ledger.total).max(), np.ptp(ledger.total)))
             axes[2].set_ylim(
                 *(f(x, s * least) for f, x, s in zip((min, max), axes[2].get_ylim(), (-1, 1), strict=True))
@@ -227,7 +226,7 @@ def plot_energy(
 
 
 def _thinned(ledger: EnergyLedger) -> EnergyLedger:
-    """With as many entries as a plot can show, and all that are at jumps."""
+    """With as many entries as a plot can show, and all at jumps."""
     n = len(ledger.t)
     if n <= _DENSE:
         return ledger
@@ -240,7 +239,7 @@ def _thinned(ledger: EnergyLedger) -> EnergyLedger:
 
 
 def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
-    """Areas on top of each other; what is negative, as a height below zero can be, as lines."""
+    """Draw stacked areas, or lines if a term is negative, as the potential energy can be."""
     if all((x >= -1e-9 * (1 + abs(x).max())).all() for x in parts.values()):
         axis.stackplot(t, *parts.values(), labels=list(parts), colors=_tints(len(parts)), linewidth=0)
         return
@@ -249,7 +248,7 @@ def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
 
 
 def _flows(axis: Any, ledger: EnergyLedger, gains: Mapping[str, np.ndarray], losses: Mapping[str, np.ndarray]) -> None:
-    """What came in above zero, what went out below it, and the change that is left."""
+    """Draw work above zero, losses below it, and the change of the total."""
     for k, (name, x) in enumerate(gains.items()):
         axis.plot(ledger.t, x, label=name, color=COLORS[k], linewidth=1.3)
     below = np.zeros(len(ledger.t))

@@ -15,6 +15,7 @@ from pliant.files.whole import whole_file
 
 __all__ = [
     "COLORS", "GREY", "INK", "LINES", "figure", "finished", "label_axis", "legend", "look", "round_number", "styled",
+    "target_file",
 ]  # fmt: skip
 
 # Okabe and Ito's, in an order whose neighbours differ in lightness, too
@@ -96,12 +97,7 @@ def figure(width: float, height: float) -> Any:
 def finished(made: Any, path: str | os.PathLike[str] | None, show: bool) -> Any:
     """The figure, after writing it to a file and showing it in a window if asked to; inside `styled`."""
     if path is not None:
-        target = Path(os.fspath(path)).expanduser()
-        if target.suffix.lower() not in _FORMATS:
-            cure = f"a plot ends with {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}"
-            raise PliantError(
-                f"the name {target.name!r} has no known ending", subject="a plot", field="path", cure=cure
-            )
+        target = target_file(path, _FORMATS, "a plot")
         with whole_file(target) as beside:
             # without a date, the same plot is the same file
             about = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
@@ -149,3 +145,13 @@ def round_number(x: float) -> float:
     """The largest of 1, 2, 5, 10, ... up to x: for ticks, tiles and the steps of sliders."""
     power = 10.0 ** math.floor(math.log10(max(x, 1e-9)))
     return power * max(k for k in (1, 2, 5) if k * power <= x * (1 + 1e-9))
+
+
+def target_file(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> Path:
+    """The path of a file to write; raises unless its name has one of the endings of ``what``."""
+    target = Path(os.fspath(path)).expanduser()
+    if target.suffix.lower() not in endings:
+        *others, last = endings
+        cure = f"{what} ends with {', '.join(others)} or {last}" if others else f"{what} ends with {last}"
+        raise PliantError(f"the name {target.name!r} has no known ending", subject=what, field="path", cure=cure)
+    return target

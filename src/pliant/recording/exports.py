@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.render.camera import Camera
-    from pliant.viewer.page import Viewer
+    from pliant.viewer.server import Viewer
 
 __all__ = ["LogExports"]
 

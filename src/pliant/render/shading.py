@@ -1,13 +1,13 @@
-"""Light: what color a point of a picture has.
+"""Light: the color of each point of a picture.
 
 Colors are linear in light while they are mixed, and become those of a screen at the end. A surface with albedo a and
-normal n gets a sun from above, cut off by shadows, a sky that is brighter above than below, and a weak light beside
-the camera, so that nothing is black:
+normal n is lit by a sun, cut off by shadows, by a sky that is brighter above than below, and by a weak light beside the
+camera, so that nothing is black:
 
     c = a (S s max(0, n.l) + A (1 + n_z) / 2 + B (1 - n_z) / 2 + F max(0, n.e)) + glint
 
-These are functions of scalars like the physics, and run compiled like it, with a pixel where that has a robot. A
-camera is 15 numbers: its place, right, up, forward, focal length and half its width and height [pixels].
+Like physics, these are functions of scalars that run compiled, with a pixel in place of a robot. A camera is
+15 numbers: its place, right, up, forward, focal length and half its width and height [pixels].
 """
 
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ def surface_light(
     to_eye = _unit(ray * -1)
     n = _unit(_interpolated(corners, normals))
     toward = n.dot(to_eye)
-    # toward the side that is seen; a smooth normal may turn away a little at the rim, which is no reason to flip it
+    # the visible side; a smooth normal that turns away a little at the rim is not flipped
     n = n * select(toward < -0.2, -1, 1)
     p = Vector(*eye[:3]) + ray * (1 / nearness)
     # of the ground, a pixel; the picture is twice as fine
@@ -121,7 +121,7 @@ def _from_outside(n: Vector, sun: Scalar) -> Vector:
 
 
 def _shade(lit: Scalar) -> Scalar:
-    """What a shadow leaves of the light on the ground."""
+    """The share of light that a shadow leaves on the ground."""
     return 1 - (1 - _SHADE) * (1 - lit)
 
 
@@ -168,7 +168,7 @@ def behind_light(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) ->
     fall = select(meets, ray.z, -1)
     s = (z - eye[2]) / fall
     place = Vector(*eye[:3]) + ray * s
-    # what a pixel covers of the floor, in x and y
+    # extent of a pixel on the floor, in x and y
     right, raised, scale = Vector(*eye[3:6]), Vector(*eye[6:9]), s / eye[12]
     covered = [
         scale * (abs(right[k]) + abs(raised[k] - ray[k] * raised.z / fall)) for k in range(2)
@@ -179,14 +179,14 @@ def behind_light(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) ->
 
 
 def _faded(light: Vector, away: Scalar, reach: Scalar) -> Vector:
-    """What is far away fades into the horizon."""
+    """Light that fades into the horizon with the distance."""
     part = away / reach
     clear = exp(-minimum(part * part, 50))
     return _HORIZON * (1 - clear) + light * clear
 
 
 def _tiles(p: Vector, width: Scalar, depth: Scalar, tile: Scalar) -> Vector:
-    """Squares of two shades, each pixel the mean of what it covers: the integral of a square wave is a triangle's."""
+    """Squares of two shades, averaged over each pixel: the integral of a square wave is a triangle wave."""
     share: Scalar = 1
     for x, w in ((p.x, width), (p.y, depth)):
         place, wide = x / tile, maximum(w / tile, 1e-3)

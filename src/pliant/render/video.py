@@ -20,6 +20,7 @@ from pliant.checks import check_at_least, is_whole
 from pliant.contact.ground import as_ground
 from pliant.errors import PliantError, bad_value, needs
 from pliant.files.whole import whole_file
+from pliant.plots.figures import target_file
 from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.render.camera import Camera, as_camera
@@ -54,7 +55,7 @@ def to_video(
     progress: bool | None = None,
 ) -> Path:
     """Write a log as a video: `Log.to_video`."""
-    target = _checked_path(path, _VIDEOS, "a video")
+    target = target_file(path, _VIDEOS, "a video")
     for name, value in (("fps", fps), ("speed", speed)):
         check_at_least(name, value, 0, strict=True, subject="the video", error=PliantError)
     width, height = _checked_size(size)
@@ -97,7 +98,7 @@ def to_image(
     packages: Any = (),
 ) -> Path:
     """Write a picture of one moment of a log: `Log.to_image`."""
-    target = _checked_path(path, _STILLS, "a picture")
+    target = target_file(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "log.to_image()")
     if not len(log):
@@ -122,7 +123,7 @@ def robot_image(
     packages: Any = (),
 ) -> Path:
     """Write a picture of a robot: `Robot.to_image`."""
-    target = _checked_path(path, _STILLS, "a picture")
+    target = target_file(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")
     if q is not None and not np.isfinite(np.asarray(q, dtype=float)).all():
@@ -183,14 +184,6 @@ def _with_bar(
         for frame, t in zip(frames, times, strict=True):
             yield frame
             shown.update(float(t))
-
-
-def _checked_path(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> Path:
-    target = Path(os.fspath(path)).expanduser()
-    if target.suffix.lower() not in endings:
-        cure = f"{what} ends with {', '.join(endings[:-1])} or {endings[-1]}"
-        raise PliantError(f"the name {target.name!r} has no known ending", subject=what, field="path", cure=cure)
-    return target
 
 
 def _checked_size(size: Any) -> Size:

@@ -1,4 +1,4 @@
-"""A report of a run: one page with summary, replay, plots, energy, events and settings; `Log.to_report`."""
+"""The report of a run: one page with summary, replay, plots, energy, events and settings; `Log.to_report`."""
 
 import html
 import io
@@ -15,7 +15,7 @@ from pliant.analysis.energy_ledger import EnergyLedger, energy_ledger, plot_ener
 from pliant.errors import PliantError
 from pliant.files.whole import whole_file
 from pliant.plots.curves import Spec, unit_of
-from pliant.plots.figures import styled
+from pliant.plots.figures import styled, target_file
 from pliant.plots.time_plots import plot
 from pliant.plots.time_spans import contact_spans
 from pliant.recording.log import Log
@@ -39,16 +39,14 @@ def to_report(
     """Write a page about a run: `Log.to_report`."""
     source = log.needs_source("log.to_report()")
     if not len(log):
-        raise PliantError("to_report: the log has no steps")
-    target = Path(os.fspath(path)).expanduser()
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise PliantError(f"{target}: a report ends with .html")
+        raise PliantError("to_report: the log has no steps", subject="the log", field="t")
+    target = target_file(path, (".html", ".htm"), "a report")
     name = title or source.robot.name
     energy = _ledger(log)
     sections = [_section("Summary", _pairs({**_summary(log), **(facts or {})}, "facts"))]
     if replay and find_spec("viser") is None:
         sections.append(
-            _section("Replay", "<p class=\"note\">Not made: it needs viser, pip install 'pliant[view]'.</p>")
+            _section("Replay", "<p class=\"note\">Left out: it needs viser, pip install 'pliant[view]'.</p>")
         )
     elif replay:
         page = replay_page(log, plots=_replayed(channels), packages=packages, title=name)
@@ -60,7 +58,7 @@ def to_report(
     for heading, body in (("Events", _events(log)), ("Contacts", _contacts(log)), ("Settings", _settings(log))):
         if body:
             sections.append(_section(heading, body))
-    notes = "" if log.is_complete else '<p class="note">The run was cut off: this is what was saved of it.</p>'
+    notes = "" if log.is_complete else '<p class="note">The run ended early; this is the part that was saved.</p>'
     made = f"{source.created[:19].replace('T', ' ')}, pliant {source.versions.get('pliant', '?')}"
     text = _PAGE.format(
         title=html.escape(name), made=html.escape(made), notes=notes, body="\n".join(sections), style=_STYLE
@@ -71,7 +69,7 @@ def to_report(
 
 
 def _replayed(channels: Sequence[Spec]) -> list[str]:
-    """The channels as `Log.to_html` names them."""
+    """The channels under the names of `Log.to_html`."""
     found: list[str] = []
     for spec in channels:
         if isinstance(spec, str):
@@ -82,7 +80,7 @@ def _replayed(channels: Sequence[Spec]) -> list[str]:
     return found or ["q"]
 
 
-# ---- what it says
+# ---- content
 
 
 def _summary(log: Log) -> dict[str, str]:
@@ -94,12 +92,12 @@ def _summary(log: Log) -> dict[str, str]:
         "duration": f"{log.t[-1] - log.t[0]:.6g} s, {len(log)} entries",
     }
     if log.batch is not None:
-        found["robots"] = f"{log.batch}; tables and the ledger are of the first"
+        found["robots"] = f"{log.batch}; tables and energy ledger are of robot 0"
     if robot.is_free and "q" in log:
         q = log["q"] if log.batch is None else log["q"][0]
         way = float(np.linalg.norm(q[-1, :2] - q[0, :2]))
         seconds = float(log.t[-1] - log.t[0])
-        found["went"] = f"{way:.3g} m" + (f", {way / seconds:.3g} m/s" if seconds > 0 else "")
+        found["distance"] = f"{way:.3g} m" + (f", {way / seconds:.3g} m/s" if seconds > 0 else "")
         found["height of the base"] = f"{q[:, 2].min():.3g} to {q[:, 2].max():.3g} m"
     events = Counter(event.kind for event in log.events)
     if events:
@@ -107,17 +105,17 @@ def _summary(log: Log) -> dict[str, str]:
     touching = contact_spans(log)
     if touching:
         parts = [f"{name} {len(spans)}" for name, spans in touching.items()]
-        found["times of contact"] = ", ".join(parts[:12]) + (", ..." if len(parts) > 12 else "")
+        found["number of contacts"] = ", ".join(parts[:12]) + (", ..." if len(parts) > 12 else "")
     if "forces" in log and log["forces"].size:
         sizes = np.linalg.norm(log["forces"].reshape(*log["forces"].shape[:-1], -1, 3), axis=-1)
-        found["largest force of a contact"] = f"{np.nanmax(sizes):.4g} N"
+        found["largest contact force"] = f"{np.nanmax(sizes):.4g} N"
     if "tau" in log and log["tau"].size:
         found |= _efforts(log)
     return found
 
 
 def _efforts(log: Log) -> dict[str, str]:
-    """The largest torque and the largest force of motors, and of which."""
+    """The largest torque and the largest force, with their motors."""
     names, tau = log.columns.get("tau", ()), abs(log["tau"]).reshape(-1, log["tau"].shape[-1])
     largest = np.nanmax(np.where(np.isfinite(tau), tau, 0), axis=0)
     units = [unit_of("tau", name, log.needs_source("log.to_report()").robot) for name in names]
@@ -177,11 +175,11 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# ---- how it says it
+# ---- HTML
 
 
 def _picture(draw: Callable[[], Any]) -> str:
-    """A figure as SVG, to stand inside a page of any color."""
+    """A figure as SVG, for a page of any color."""
     made = draw()
     buffer = io.StringIO()
     with styled("log.to_report()"):
@@ -202,7 +200,7 @@ def _pairs(pairs: Mapping[str, str], kind: str) -> str:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     top = "".join(f"<th>{html.escape(h)}</th>" for h in head)
     shown = "".join("<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>" for row in rows[:_MOST])
-    more = f'<p class="note">{len(rows) - _MOST} more are not shown.</p>' if len(rows) > _MOST else ""
+    more = f'<p class="note">{len(rows) - _MOST} more rows are not shown.</p>' if len(rows) > _MOST else ""
     return f'<div class="table"><table><thead><tr>{top}</tr></thead><tbody>{shown}</tbody></table></div>{more}'
 
 

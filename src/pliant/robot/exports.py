@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pliant.render.camera import Camera
     from pliant.robot.robot import Robot
     from pliant.symbolic.robots import SymbolicRobot
-    from pliant.viewer.page import Viewer
+    from pliant.viewer.server import Viewer
 
 __all__ = ["RobotExports"]
 

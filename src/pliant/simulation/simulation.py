@@ -33,7 +33,7 @@ from pliant.simulation.running import run
 from pliant.simulation.state import State, configurations, set_clock, velocities
 
 if TYPE_CHECKING:
-    from pliant.viewer.page import Viewer
+    from pliant.viewer.server import Viewer
 
 __all__ = ["Simulation"]
 

@@ -13,7 +13,7 @@ from pliant.files.disk import careful
 from pliant.files.whole import whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain
-from pliant.render.robot_drawing import body_poses, drawing, points_of_contacts
+from pliant.render import body_poses, drawing, points_of_contacts
 from pliant.robot import Robot
 from pliant.robot.model import WORLD
 
