@@ -1,4 +1,4 @@
-"""Checks and converts the arrays of a call; every refusal says what was expected."""
+"""Checks and converts the arrays of a call; every error says what it takes."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class Layout:
 
 
 class Arrays:
-    """What a kernel takes and gives."""
+    """The inputs and outputs of a kernel."""
 
     def __init__(
         self, kernel: str, inputs: list[Layout], outputs: list[Layout], dtype: np.dtype, counts: Sequence[str] = ()

@@ -11,8 +11,8 @@ is a Python function in its own right, ``enter(*inputs, *outputs)``, in doorway.
 table, the ``spec``: the address of `run`, the width, the addresses of the array type and of the dtype,
 the item size, the number of inputs and of outputs, the number of groups up to which the interpreter's
 lock is kept, then for each array its number of dimensions and its dimensions. The layout of an array's
-header is part of NumPy's public binary interface; should an interpreter differ
-(`_headers_are_as_expected` looks), everything goes the long way.
+header is part of NumPy's public binary interface; if an interpreter differs
+(`_headers_are_as_expected` checks), everything goes the long way.
 """
 
 import ctypes

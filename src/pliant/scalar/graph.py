@@ -234,7 +234,7 @@ class Graph:
                 for one, other in (nodes, nodes[::-1]):
                     if one.op == "const":
                         return other if bool(one.value) == (op == "and") else one
-            # a constant last: it is no NaN, so code need not look whether the second one is
+            # a constant last: it is never NaN, so that code need not check the second one
             if nodes[0].op == "const" or (nodes[1].op != "const" and nodes[0].index > nodes[1].index):
                 nodes = nodes[1], nodes[0]
         elif (op == "not" and nodes[0].op == "not") or (op == "abs" and nodes[0].op == "neg"):
