@@ -564,3 +564,18 @@ def test_a_processor_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPat
         native.machine.__wrapped__()
     assert (error.value.subject, error.value.field) == ("the environment", "PLIANT_PROCESSOR")
     assert "native" in error.value.cure
+
+
+@pytest.mark.parametrize("call, field", [
+    (lambda k: k(np.zeros(2), np.zeros(3), 1.0), "q"),
+    (lambda k: k(np.zeros(3), np.array(["a"] * 3), 1.0), "v"),
+    (lambda k: k(np.zeros((2, 3)), np.zeros((4, 3)), 1.0), "v"),
+    (lambda k: k(np.zeros(3), np.zeros(3)), "gain"),
+    (lambda k: k(np.zeros(3), np.zeros(3), 1.0, q=1), "q"),
+    (lambda k: k(np.zeros(3), np.zeros(3), 1.0, out=np.zeros(3)), "out"),
+    (lambda k: k(np.zeros(3), np.zeros(3), 1.0, threads=0), "threads"),
+])  # fmt: skip
+def test_errors_name_kernel_and_argument(kernel: Kernel, call, field: str) -> None:
+    with pytest.raises(KernelError) as error:
+        call(kernel)
+    assert (error.value.subject, error.value.field) == (kernel.name, field)

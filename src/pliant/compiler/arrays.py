@@ -1,4 +1,4 @@
-"""Checks and converts the arrays of a call; every refusal says what was expected."""
+"""Checks and converts the arrays of a call; every error says what it takes."""
 
 import operator
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ class Layout:
 
 
 class Arrays:
-    """What a kernel takes and gives."""
+    """The inputs and outputs of a kernel."""
 
     def __init__(
         self, kernel: str, inputs: list[Layout], outputs: list[Layout], dtype: np.dtype, counts: Sequence[str] = ()
@@ -49,33 +49,32 @@ class Arrays:
         names = [layout.name for layout in self.input_layouts]
         signature = f"{self.kernel}({', '.join(names)})"
         if len(args) > len(names):
-            raise KernelError(f"{signature} takes {len(names)} arrays, got {len(args)}")
+            raise KernelError(f"{signature} takes {len(names)} arrays, got {len(args)}", subject=self.kernel)
         values = dict(zip(names, args, strict=False))
         for name, value in named.items():
             if name not in names:
                 raise KernelError(unknown_name("argument", name, names, signature))
             if name in values:
-                raise KernelError(f"{signature} got {name!r} twice, by place and by name")
+                problem = f"{signature} got {name!r} twice, by place and by name"
+                raise KernelError(problem, subject=self.kernel, field=name)
             values[name] = value
         missing = [n for n in names if n not in values]
         if missing:
-            raise KernelError(f"{signature} lacks {', '.join(missing)}")
+            raise KernelError(f"{signature} lacks {', '.join(missing)}", subject=self.kernel, field=missing[0])
         return [self._converted(layout, values[layout.name]) for layout in self.input_layouts]
 
     def _converted(self, layout: Layout, value: Any) -> np.ndarray:
         try:
             array = np.asarray(value)
         except ValueError:  # lists of different lengths
-            raise KernelError(f"{self.kernel}: {layout.name} is not an array; it takes {layout}") from None
+            raise self._error(layout.name, f"{layout.name} is not an array", f"it takes {layout}") from None
         if array.dtype.kind not in "fiub":
-            raise KernelError(
-                f"{self.kernel}: {layout.name} has type {array.dtype}, which is not a real number; "
-                f"give it as {self.dtype}"
-            )
+            problem = f"{layout.name} has type {array.dtype}, which is not a real number"
+            raise self._error(layout.name, problem, f"give it as {self.dtype}")
         inner = len(layout.shape) + (layout.rounds is not None)
         tail = array.shape[array.ndim - len(layout.shape) :]
         if array.ndim not in (inner, inner + 1) or tail != layout.shape:
-            raise KernelError(f"{self.kernel}: {layout.name} has shape {array.shape}; it takes {layout}")
+            raise self._error(layout.name, f"{layout.name} has shape {array.shape}", f"it takes {layout}")
         array = array.astype(self.dtype, copy=False)
         packed = array if array.ndim == inner else array[:1].reshape(array.shape[1:]) if len(array) else array
         if not (packed.flags.c_contiguous and packed.flags.aligned):
@@ -94,16 +93,15 @@ class Arrays:
             inner = len(layout.shape) + (layout.rounds is not None)
             if array.ndim > inner:
                 if batch is not None and batch != len(array):
-                    raise KernelError(
-                        f"{self.kernel}: {source} has {batch} robots but {layout.name} has {len(array)}; "
-                        "give each array the same batch, or none"
-                    )
+                    problem = f"{source} has {batch} robots but {layout.name} has {len(array)}"
+                    raise self._error(layout.name, problem, "give each array the same batch, or none")
                 batch, source = len(array), layout.name
             if layout.rounds is not None:
                 self._count(layout, array.shape[array.ndim - inner], counts)
         missing = [name for name in self.counts if name not in counts]
         if missing:
-            raise KernelError(f"{self.kernel} lacks the count {missing[0]!r}; give it by name: {missing[0]}=100")
+            problem, cure = f"{self.kernel} lacks the count {missing[0]!r}", f"give it by name: {missing[0]}=100"
+            raise KernelError(problem, subject=self.kernel, field=missing[0], cure=cure)
         return batch, counts
 
     def _number_of_rounds(self, name: str, value: Any) -> int:
@@ -112,13 +110,13 @@ class Arrays:
         except TypeError:
             count = -1
         if count < 0:
-            raise KernelError(f"{self.kernel}: the count {name!r} is {value!r}; it takes an integer from 0 on")
+            raise self._error(name, f"the count {name!r} is {value!r}", "it takes an integer from 0 on")
         return count
 
     def _count(self, layout: Layout, found: int, counts: dict[str, int]) -> None:
         expected = layout.rounds if isinstance(layout.rounds, int) else counts.setdefault(str(layout.rounds), found)
         if found != expected:
-            raise KernelError(f"{self.kernel}: {layout.name} has {found} rounds, expected {expected}")
+            raise self._error(layout.name, f"{layout.name} has {found} rounds, expected {expected}")
 
     def outputs(self, given: Any, batch: int | None, counts: dict[str, int]) -> list[np.ndarray]:
         """New arrays, or those given as ``out`` if they fit exactly."""
@@ -129,26 +127,26 @@ class Arrays:
         if not isinstance(given, tuple | list) or len(given) != len(shapes):
             names = ", ".join(layout.name for layout in self.output_layouts)
             found = len(given) if isinstance(given, tuple | list) else f"a {type(given).__name__}"
-            raise KernelError(f"{self.kernel}: out needs a tuple of {len(shapes)} arrays ({names}), got {found}")
+            raise self._error("out", f"out needs a tuple of {len(shapes)} arrays ({names}), got {found}")
         for layout, array, shape in zip(self.output_layouts, given, shapes, strict=True):
             self._check_output(layout, array, shape, len(shape) - len(lead))
         return list(given)
 
     def _check_output(self, layout: Layout, array: Any, shape: tuple[int, ...], inner: int) -> None:
-        what = f"{self.kernel}: out for {layout.name}"
+        what = f"out for {layout.name}"
         if not isinstance(array, np.ndarray):
-            raise KernelError(f"{what} is a {type(array).__name__}; it must be a NumPy array to be written to")
+            raise self._error("out", f"{what} is a {type(array).__name__}", "it must be a NumPy array to be written to")
         if array.dtype != self.dtype:
-            raise KernelError(f"{what} has type {array.dtype}; it must be {self.dtype}, since nothing is copied")
+            raise self._error("out", f"{what} has type {array.dtype}", f"it must be {self.dtype}: nothing is copied")
         if array.shape != shape:
-            raise KernelError(f"{what} has shape {array.shape}; this call makes {shape}")
+            raise self._error("out", f"{what} has shape {array.shape}", f"this call makes {shape}")
         if not array.flags.writeable:
-            raise KernelError(f"{what} is read-only; it must be writable")
+            raise self._error("out", f"{what} is read-only", "it must be writable")
         if not array.flags.aligned:
-            raise KernelError(f"{what} must lie at addresses that are multiples of its item size (aligned)")
+            raise self._error("out", f"{what} must lie at addresses that are multiples of its item size (aligned)")
         row = array.reshape(array.shape) if array.ndim == inner else array[:1]
         if array.size and not row.flags.c_contiguous:
-            raise KernelError(f"{what} must hold each robot's numbers side by side (C order)")
+            raise self._error("out", f"{what} must hold each robot's numbers side by side (C order)")
 
     def check_overlap(self, inputs: list[np.ndarray], outputs: list[np.ndarray], batch: int | None) -> None:
         """Refuse outputs that lie across the rows of an input: rows would be read after they were written."""
@@ -157,10 +155,11 @@ class Arrays:
         for layout, out in zip(self.output_layouts, outputs, strict=True):
             for source, array in zip(self.input_layouts, inputs, strict=True):
                 if np.may_share_memory(array, out) and not _same_rows(array, out):
-                    raise KernelError(
-                        f"{self.kernel}: out for {layout.name} overlaps {source.name} in memory, row against row; "
-                        "give it an array of its own, or the very rows of the input"
-                    )
+                    problem = f"out for {layout.name} overlaps {source.name} in memory, row against row"
+                    raise self._error("out", problem, "give it an array of its own, or the very rows of the input")
+
+    def _error(self, field: str, problem: str, cure: str = "") -> KernelError:
+        return KernelError(f"{self.kernel}: {problem}", subject=self.kernel, field=field, cure=cure)
 
 
 def _same_rows(a: np.ndarray, b: np.ndarray) -> bool:

@@ -21,7 +21,7 @@ _log = logging.getLogger("pliant")
 
 
 def folder() -> Path | None:
-    """Where entries are, or None if there is no cache."""
+    """The folder of the entries, or None without a cache."""
     chosen = os.environ.get("PLIANT_CACHE_DIR")
     if chosen is not None:
         return None if chosen.strip().lower() in ("", "off", "0") else Path(chosen).expanduser()

@@ -94,7 +94,7 @@ _PRECISIONS = {"float64": _FLOAT64, "float32": _FLOAT32}
 def precision_of(name: str) -> Precision:
     """The format called "float64" or "float32"."""
     if name not in _PRECISIONS:
-        raise KernelError(f"unknown precision {name!r}; use 'float64' or 'float32'")
+        raise KernelError(f"unknown precision {name!r}", field="precision", cure="use 'float64' or 'float32'")
     return _PRECISIONS[name]
 
 

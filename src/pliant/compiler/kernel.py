@@ -175,10 +175,9 @@ class Kernel:
         return f"Kernel {self.name}({shown}) -> {made}, {self.precision}, {self._vectors.width} lanes"
 
     def __reduce__(self):
-        raise KernelError(
-            f"{self.name}: a kernel is machine code of this process and cannot be pickled or copied; "
-            "make it again where you need it, which the cache on disk makes fast"
-        )
+        problem = f"{self.name}: a kernel is machine code of this process and cannot be pickled or copied"
+        cure = "make it again where you need it, which the cache on disk makes fast"
+        raise KernelError(problem, subject=self.name, cure=cure)
 
     def _key(self) -> str:
         """All that the machine code depends on."""
@@ -208,18 +207,22 @@ def content(program: Program) -> bytes:
 
 def _check_threads(kernel: str, threads: Any) -> None:
     if not isinstance(threads, int) or threads < 1:
-        raise KernelError(f"{kernel}: threads is {threads!r}; it takes 1 or more")
+        raise KernelError(
+            f"{kernel}: threads is {threads!r}", subject=kernel, field="threads", cure="it takes 1 or more"
+        )
 
 
 def _check_shapes(
     kernel: str, kind: str, program: Program, names: Sequence[str], shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
     if list(shapes) != list(names):
-        raise KernelError(f"{kernel}: the program's {kind}s are {list(names)}, the shapes are of {list(shapes)}")
+        problem = f"{kernel}: the program's {kind}s are {list(names)}, the shapes are of {list(shapes)}"
+        raise KernelError(problem, subject=kernel, field=f"{kind}s")
     for name, shape in shapes.items():
         if math.prod(shape) != program.variables[name]:
             size = program.variables[name]
-            raise KernelError(f"{kernel}: the {kind} {name!r} has {size} scalars, which is not the shape {shape}")
+            problem = f"{kernel}: the {kind} {name!r} has {size} scalars, which is not the shape {shape}"
+            raise KernelError(problem, subject=kernel, field=name)
 
 
 def _layouts(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> list[Layout]:

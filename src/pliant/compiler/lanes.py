@@ -1,8 +1,8 @@
 """Rows to lanes and back.
 
 A robot's numbers are a row in memory; a kernel wants one number of several robots side by side. Square
-tiles of numbers are turned by log2(width) rounds of shuffles; what a row has too few of for a tile
-goes one by one.
+tiles of numbers are turned by log2(width) rounds of shuffles; rows too short for a
+tile go number by number.
 
     void pack(ptr base, i64 stride, i64 first, i64 last, ptr lanes)
 

@@ -141,7 +141,7 @@ def _table_data(name: str, table: Table, v: Vectors) -> str:
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
-    """What is stored as soon as it is made; and what goes where the piece reads an input, so only at its end."""
+    """Values stored as soon as they are made; and those whose slot still holds an input, stored at the end."""
     read = {slot for n, slot in piece.loads.items() if instructions[n].op == "input"}
     early: dict[int, list[int]] = {}
     late: list[tuple[int, int]] = []
@@ -168,7 +168,7 @@ class _Writer:
         self.tables: dict[str, str] = {}  # names of the tables' data, by digest
 
     def new_block(self) -> None:
-        """Start another basic block, which loads anew what is in the workspace: that beats keeping it."""
+        """Start another basic block, which loads values from the workspace again: that beats keeping them."""
         self.block += 1
         if self.block > 1:
             self.lines.append(f"  br label %block{self.block}")

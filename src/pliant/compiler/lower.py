@@ -1,8 +1,8 @@
 """From an expression graph to a list of instructions, cut into pieces that compile fast.
 
-The steps: keep what the results need, spell out elementary functions, fuse multiply-adds, and cut the
-list into pieces, each a function of its own, and these into basic blocks. What is needed later than
-in the next block goes through slots of a workspace, which are used again when their value is dead.
+The steps: keep the nodes that the results need, spell out elementary functions, fuse multiply-adds, and cut the
+list into pieces, each a function of its own, and these into basic blocks. Values needed
+after the next block go through slots of a workspace, which are used again when their value is dead.
 """
 
 import heapq
@@ -168,7 +168,7 @@ def _ordered(inputs: Sequence[Expr], nodes, results: list[Expr], fused) -> Strai
 
 
 def _needed(nodes: list[Expr], results: list[Expr], fused) -> set[int]:
-    """What is still used after products went into fused operations."""
+    """Nodes still used after products went into fused operations."""
     needed = {r.index for r in results}
     for node in reversed(nodes):
         if node.index in needed:
@@ -188,7 +188,7 @@ def cut(
         output_slots: where each result must end up.
         first_free: slots below it hold inputs and outputs.
         size: operations in a piece.
-        block: operations in a basic block; what is needed beyond the next one has a slot.
+        block: operations in a basic block; a value needed beyond the next one has a slot.
 
     Returns:
         The pieces, and one past the highest slot used.
@@ -255,7 +255,7 @@ def _storing(
 ) -> list[tuple[int, int, int]]:
     """For each result: its instruction, the piece that stores it, and its slot."""
     instructions = code.instructions
-    # what is handed on as it came is read by the last piece
+    # results that are inputs or constants are read by the last piece
     handed_on = {n for n in code.results if instructions[n].op in ("input", "const")}
     last_read = {int(i.value or 0): home[last_use.get(n, 0)] for n, i in enumerate(instructions) if i.op == "input"}
     last_read.update({int(instructions[n].value or 0): last for n in handed_on if instructions[n].op == "input"})

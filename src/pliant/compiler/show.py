@@ -21,7 +21,8 @@ STAGES = ("summary", "graph", "llvm", "assembly")
 def stages(kernel: "Kernel", stage: str, lines: int | None) -> str:
     """One stage, or "all" of them, each cut to so many lines."""
     if stage not in (*STAGES, "all"):
-        raise KernelError(f"no stage named {stage!r}; there are {', '.join(STAGES)} and all")
+        problem, cure = f"no stage named {stage!r}", f"there are {', '.join(STAGES)} and all"
+        raise KernelError(problem, subject=kernel.name, field="stage", cure=cure)
     wanted = STAGES if stage == "all" else (stage,)
     return "\n\n".join(_cut(_MAKE[s](kernel), lines) for s in wanted)
 

@@ -8,7 +8,7 @@ read it, so that folding goes on across the border.
     stages = Stages(q=7, v=6)
     stages.add(dynamics, reads=("q", "v"), writes=("motion",))          # a record: not declared
     with stages.loop(10, until="converged"):
-        stages.add(sweep, reads=("motion", "v"), writes=("v", "converged"))
+        stages.add(iteration, reads=("motion", "v"), writes=("v", "converged"))
     program = stages.program(inputs=("q", "v"), outputs=("v",))
 """
 
@@ -105,7 +105,7 @@ class Stages:
         if name in self.variables:
             return np.array([node(name, k) for k in range(self.variables[name])] + [None], dtype=object)[:-1]
         if name not in self._records:
-            raise TraceError(f"a stage reads {name!r}, which is no variable and no earlier stage has written")
+            raise TraceError(f"a stage reads {name!r}, which is neither a variable nor written by an earlier stage")
         return _mapped(self._records[name], lambda leaf: node(name, leaf.k) if isinstance(leaf, _Slot) else leaf)
 
     def _to_variable(self, name: str, value: Any, graph: Graph) -> list[tuple[str, int, Expr]]:

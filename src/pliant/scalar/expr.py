@@ -109,10 +109,9 @@ class Expr:
         """NumPy's functions of a traced scalar, and `array * expr`, element by element."""
         function = _UFUNCS.get(ufunc.__name__)
         if function is None or method != "__call__" or options:
-            raise TraceError(
-                f"numpy.{ufunc.__name__} does not work on a traced scalar ({self!r}); "
-                "use Pliant's functions: pliant.math.sin, pliant.math.select, ..."
-            )
+            problem = f"numpy.{ufunc.__name__} does not work on a traced scalar ({self!r})"
+            cure = "use Pliant's functions: pliant.math.sin, pliant.math.select, ..."
+            raise TraceError(problem, subject=repr(self), cure=cure)
         # a traced scalar is wrapped, or NumPy would ask us again
         arrays = [x if isinstance(x, ndarray) else _wrapped(x) for x in inputs]
         return frompyfunc(function, len(arrays), 1)(*arrays)
@@ -122,14 +121,17 @@ class Expr:
     def __bool__(self):
         raise TraceError(
             f"the truth of a traced scalar ({self!r}) is not known while tracing, so it cannot "
-            "decide an `if`, `while`, `and` or `or`; use pliant.math.select(condition, then, otherwise), "
-            "and & | ~ between conditions"
+            "decide an `if`, `while`, `and` or `or`",
+            subject=repr(self),
+            cure="use pliant.math.select(condition, then, otherwise), and & | ~ between conditions",
         )
 
     def __float__(self):
+        functions = "pliant.math.sin, pliant.math.sqrt, pliant.math.select, ..."
         raise TraceError(
-            f"a traced scalar ({self!r}) has no number while tracing; use Pliant's functions "
-            "(pliant.math.sin, pliant.math.sqrt, pliant.math.select, ...) instead of those of math"
+            f"a traced scalar ({self!r}) has no number while tracing",
+            subject=repr(self),
+            cure=f"use Pliant's functions ({functions}) instead of those of math",
         )
 
     __int__ = __float__

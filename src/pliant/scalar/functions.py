@@ -162,8 +162,10 @@ def lookup(table: Table, index: Scalar) -> Scalar:
     if isinstance(index, Expr):
         return index.graph.lookup(table, index)
     raise TraceError(
-        f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula; "
-        "use numbers, arrays or traced scalars, or a function with a formula instead of the table"
+        f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula",
+        subject=repr(table),
+        field="index",
+        cure="use numbers, arrays or traced scalars, or a function with a formula instead of the table",
     )
 
 

@@ -45,7 +45,8 @@ class Graph:
         """``x`` as a node of this graph."""
         if type(x) is Expr:
             if x.graph is not self:
-                raise TraceError(f"{x!r} belongs to another trace; scalars of two traces cannot meet")
+                problem, cure = f"{x!r} belongs to another trace", "scalars of two traces cannot meet"
+                raise TraceError(problem, subject=repr(x), cure=cure)
             return x
         try:
             if not isinstance(x, str | bytes):  # which float() would read as a number
@@ -54,12 +55,15 @@ class Graph:
             pass
         if hasattr(x, "free_symbols"):
             raise TraceError(
-                f"the symbol {x!r} meets a traced scalar: what has symbols, such as a robot with a symbolic mass, "
-                "gives formulas and cannot be compiled; call the function with symbols for its arguments, too"
+                f"the symbol {x!r} meets a traced scalar: functions of symbols, such as those of a robot with a "
+                "symbolic mass, give formulas and cannot be compiled",
+                subject=repr(x),
+                cure="call the function with symbols for its arguments, too",
             )
         raise TraceError(
-            f"cannot use {x!r} of type {type(x).__name__} with a traced scalar; "
-            "numbers and scalars of the same trace only"
+            f"cannot use {x!r} of type {type(x).__name__} with a traced scalar",
+            subject=repr(x),
+            cure="numbers and scalars of the same trace only",
         )
 
     def _intern(self, key: tuple, op: str, args: tuple, value: Any = None) -> Expr:
@@ -230,7 +234,7 @@ class Graph:
                 for one, other in (nodes, nodes[::-1]):
                     if one.op == "const":
                         return other if bool(one.value) == (op == "and") else one
-            # a constant last: it is no NaN, so code need not look whether the second one is
+            # a constant last: it is never NaN, so that code need not check the second one
             if nodes[0].op == "const" or (nodes[1].op != "const" and nodes[0].index > nodes[1].index):
                 nodes = nodes[1], nodes[0]
         elif (op == "not" and nodes[0].op == "not") or (op == "abs" and nodes[0].op == "neg"):
