@@ -17,7 +17,7 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain
-from pliant.simulation.rolling_out import channel_names, roll
+from pliant.simulation.rollout import channel_names, roll
 
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation

@@ -27,8 +27,7 @@ from pliant.simulation.kernels import Kernels
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.plan import Plan
-from pliant.simulation.rolling_out import rollout
-from pliant.simulation.rollout import Rollout
+from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import run
 from pliant.simulation.state import State, configurations, set_clock, velocities
 
