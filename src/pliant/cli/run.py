@@ -22,7 +22,7 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
         file: settings, or None.
 
     Returns:
-        The exit code: 1 if a robot came into trouble, 130 if Ctrl-C stopped the run, else 0.
+        The exit code: 1 if a robot diverged, 130 if Ctrl-C stopped the run, else 0.
     """
     settings = gathered(given, file)
     check_outputs(settings)
@@ -45,7 +45,7 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
         kept = f"; kept in {files['log']}" if "log" in files else ""
         complain(f"stopped at t = {about['simulated']:.4g} s{kept}")
         return STOPPED
-    return 1 if about["troubles"] or not about["is_finite"] else 0
+    return 1 if about["divergences"] or not about["is_finite"] else 0
 
 
 def _with_log(error: PliantError, settings: Settings, is_streamed: bool) -> PliantError:

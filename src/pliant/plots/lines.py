@@ -13,7 +13,7 @@ from pliant.robot.joints import Prismatic
 
 __all__ = ["Line", "Panel", "default_channels", "panels_of", "unit_of"]
 
-_FIXED_UNITS = {"forces": "N", "impulses": "N s", "energy": "J", "power": "W", "mode": "", "trouble": "", "t": "s"}
+_FIXED_UNITS = {"forces": "N", "impulses": "N s", "energy": "J", "power": "W", "mode": "", "divergence": "", "t": "s"}
 # of what is along a joint: (turning, sliding)
 _POSITION, _RATE, _EFFORT = ("rad", "m"), ("rad/s", "m/s"), ("N m", "N")
 _JOINT_UNITS = {

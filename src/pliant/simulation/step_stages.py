@@ -19,7 +19,7 @@ from pliant.dynamics.factor import Factor
 from pliant.robot import Link
 from pliant.robot.transport import carried_velocity, straight_motion
 from pliant.scalar import abs, either, equal, maximum, minimum, negation, select
-from pliant.simulation.divergence import trouble_of
+from pliant.simulation.divergence import divergence_code
 from pliant.simulation.free_motion import free_motion
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -279,10 +279,10 @@ def finish(step: StepProgram) -> None:
     """The new state; a robot that diverges keeps the old one."""
 
     def finished(
-        m: StepModel, q, v, u, v_next, shift, clock, trouble, motion, residual, sweeps, converged, near, rows,
+        m: StepModel, q, v, u, v_next, shift, clock, divergence, motion, residual, sweeps, converged, near, rows,
         impulse, closure, bounds=(),
     ):  # fmt: skip
-        cause = trouble_of(m, u, v_next, trouble[0])
+        cause = divergence_code(m, u, v_next, divergence[0])
         moves = equal(cause, 0)
         rate = [a + b for a, b in zip(v_next, shift, strict=True)] if m.has_corrections else v_next
         q_next = straight_motion(m.robot, q, rate, m.dt)
@@ -299,7 +299,7 @@ def finish(step: StepProgram) -> None:
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
             "clock": ticked(clock, 1, moves),
-            "trouble": [cause],
+            "divergence": [cause],
             "impulses": worlds,
             "landings": landings if m.is_elastic else [],
             "stop landings": [b.get("landing", 0) for b in bounds] if m.has_elastic_stops else [],
