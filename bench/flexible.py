@@ -152,8 +152,8 @@ def _rollout(simulation: Any, subject: Swing, options: argparse.Namespace) -> Ca
 
     def call() -> None:
         state = simulation.rollout(start, periods=options.steps, channels=()).state
-        if state.part("trouble").any() or not np.isfinite(state.data).all():
-            raise SystemExit(f"double pendulum, {simulation!r}: robots in trouble")
+        if state.part("divergence").any() or not np.isfinite(state.data).all():
+            raise SystemExit(f"double pendulum, {simulation!r}: robots diverged")
 
     return call
 

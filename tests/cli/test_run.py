@@ -28,7 +28,7 @@ def test_a_pendulum_swings(program) -> None:
     assert about["energy"]["end"] == pytest.approx(about["energy"]["start"], rel=2e-3)
     assert (about["simulated"], about["steps"], about["entries"]) == (1.0, 1000, 1001)
     assert (about["base"], about["ground"], about["controller"]) == ("fixed", "none", "none")
-    assert (about["is_finite"], about["troubles"], about["files"]) == (True, [], {})
+    assert (about["is_finite"], about["divergences"], about["files"]) == (True, [], {})
 
 
 def test_the_summary_fits_80_columns(program) -> None:
@@ -190,12 +190,12 @@ def test_parts_make_one_log() -> None:
     np.testing.assert_allclose(logs[0].t, logs[1].t, rtol=0, atol=1e-15)
 
 
-def test_trouble_has_code_1(program) -> None:
+def test_divergence_has_code_1(program) -> None:
     with np.errstate(all="ignore"):
         done = program("run", "pendulum", "--time", "0.1", "--v", "hinge=1e13")
     assert done.code == 1
     assert "warning: robot 0" in done.err
-    assert "1 in trouble" in done.out
+    assert "1 diverged" in done.out
 
 
 @pytest.mark.parametrize("arguments, message", [

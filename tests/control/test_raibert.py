@@ -42,7 +42,7 @@ def lean(log: pliant.Log) -> np.ndarray:
 
 def check_hopping(sim: pliant.Simulation, log: pliant.Log, command: np.ndarray) -> None:
     """No robot fell; over the last 5 s each has the speed (to 10 % of 0.5 m/s) and the height that it was told."""
-    assert sim.troubles == []
+    assert sim.divergences == []
     assert lean(log).max() < 0.5
     late = log.between(log.t[-1] - 5, log.t[-1] + 1)
     assert lean(late).max() < 0.15

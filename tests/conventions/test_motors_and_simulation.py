@@ -207,14 +207,14 @@ def test_64_a_step_ends_in_the_axes_of_its_end() -> None:
     np.testing.assert_allclose(sim.q[:3], [0.5, 1, 1.5], atol=1e-12)
 
 
-def test_65_a_robot_in_trouble_stands_still() -> None:
+def test_65_a_robot_that_diverges_stands_still() -> None:
     sims = [pliant.Simulation(wheel(), dt=DT, batch=3) for _ in range(2)]
     sims[0].step([[1.0], [1.0], [1.0]])
     with pytest.warns(pliant.SimulationWarning, match="robot 1"):
         sims[1].step([[1.0], [np.nan], [1.0]])
-    sound, troubled = sims[0].state, sims[1].state
-    assert np.array_equal(sound.data[[0, 2]], troubled.data[[0, 2]])
-    assert sims[1].t[1] == 0 and sims[1].q[1] == 0 and [trouble.robot for trouble in sims[1].troubles] == [1]
+    sound, diverged = sims[0].state, sims[1].state
+    assert np.array_equal(sound.data[[0, 2]], diverged.data[[0, 2]])
+    assert sims[1].t[1] == 0 and sims[1].q[1] == 0 and [divergence.robot for divergence in sims[1].divergences] == [1]
 
 
 def test_66_energy_has_three_terms() -> None:

@@ -46,7 +46,7 @@ def test_the_reference_is_worth_comparing_with(precision: str) -> None:
     assert np.median(changes) > 5
     assert found["stops"].any()
     assert len(np.unique(found["solver"][..., 1])) > 10
-    assert not found.state.part("trouble").any()
+    assert not found.state.part("divergence").any()
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -41,7 +41,7 @@ def test_the_log_names_its_columns() -> None:
     assert dict(log.metadata) == {
         "robot": "leg", "dt": 1e-3, "substeps": 2, "integrator": "semi-implicit", "precision": "float64",
     }  # fmt: skip
-    assert list(sim.run(0.01, channels=("v", "trouble"))) == ["v", "trouble"]
+    assert list(sim.run(0.01, channels=("v", "divergence"))) == ["v", "divergence"]
 
 
 def test_energy_in_the_log_is_that_of_the_functions() -> None:
@@ -119,7 +119,7 @@ def test_running_in_parts_is_running_on() -> None:
 
 
 def test_the_time_a_controller_gets_is_that_of_robots_that_move() -> None:
-    """The latest of them: robots that were reset lag behind, and one in trouble has no say."""
+    """The latest of them: robots that were reset lag behind, and one diverged has no say."""
     sim = Simulation(PENDULUM, batch=3)
     sim.run(0.1)
     sim.reset(robots=[0])

@@ -138,7 +138,9 @@ def test_identical() -> None:
 
 
 def test_shown() -> None:
-    assert repr(Simulation(PENDULUM).state) == "State of one robot: q 1, v 1, clock 1, trouble 1, torques 1, solver 4"
+    assert (
+        repr(Simulation(PENDULUM).state) == "State of one robot: q 1, v 1, clock 1, divergence 1, torques 1, solver 4"
+    )
     assert repr(Simulation(PENDULUM, batch=2).state).startswith("State of 2 robots: q 1")
 
 

@@ -16,7 +16,7 @@ spring is f . v = -dU/dt; a damper adds -d v, with the power -d v^2.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from pliant.scalar import abs, is_constant, maximum, minimum, select
 from pliant.spatial import Vector, rotation_from_quaternion
 
 __all__ = [
-    "PLAIN", "SpringForce", "SpringFunctions", "damper_force", "deflection", "deflection_rate", "less_backlash",
-    "outward", "passive_force", "spring_energy", "spring_force", "spring_pull", "spring_with_backlash",
+    "PLAIN", "BacklashSides", "SpringForce", "SpringFunctions", "backlash_sides", "damper_force", "deflection",
+    "deflection_rate", "less_backlash", "outward", "passive_force", "spring_energy", "spring_force", "spring_pull",
+    "spring_with_backlash",
 ]  # fmt: skip
 
 Scalar = Any
@@ -156,6 +157,38 @@ def spring_with_backlash(
         return spring.f[0], slope  # a spring alone has the sign of its deflection
     s = _stretched(joint, deflection(joint, [q]), functions)[0]
     return -functions.outward(s, d * v - spring.f[0]), slope
+
+
+class BacklashSides(NamedTuple):
+    """A spring with backlash as lines in the joint's motion, one on either side; see `backlash_sides`.
+
+    Attributes:
+        above, below: g on the upper and on the lower side, at q.
+        stiffness, damping: what motion adds to both.
+        to_lower, to_upper: from q to the ends of the backlash.
+    """
+
+    above: Scalar
+    below: Scalar
+    stiffness: Scalar
+    damping: Scalar
+    to_lower: Scalar
+    to_upper: Scalar
+
+
+def backlash_sides(joint: Joint, q: Scalar) -> BacklashSides:
+    """The lines of a spring and damper on both sides of the backlash.
+
+    On the upper side the spring is stretched by s = x - b/2; where it is not, the line through zero goes on.
+    """
+    x, half = deflection(joint, [q])[0], joint.backlash / 2
+    pulls = []
+    stiffness: Scalar = 0
+    for s, pressed in ((x - half, maximum(x - half, 0)), (x + half, minimum(x + half, 0))):
+        pull, slope = spring_pull(joint, 0, pressed)
+        pulls.append(pull + slope * (s - pressed))
+        stiffness = maximum(stiffness, slope)
+    return BacklashSides(pulls[0], pulls[1], stiffness, joint.damping[0], -half - x, half - x)
 
 
 def passive_force(

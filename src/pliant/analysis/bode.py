@@ -195,8 +195,8 @@ def _shaken(
     channels = {name.partition(".")[0] for name in names}
     kept = [c for c in ("q", "v") if c in channels] + ["flexibility"] * bool(channels - {"q", "v"})
     log = sim.run(_PERIODS * 2 * math.pi / w.min() + 4 * dt, u=controls, channels=tuple(kept))
-    if sim.troubles:
-        problem = f"bode: a robot diverged: {sim.troubles[0]}"
+    if sim.divergences:
+        problem = f"bode: a robot diverged under the sine: {sim.divergences[0]}"
         raise PliantError(problem, subject="bode", field="amplitude", cure="lower the amplitude")
     columns = [log.column(*name.split(".", 1)) for name in names]
     return [_fitted(log.t, column, w) / amplitude for column in columns]

@@ -27,7 +27,7 @@ from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
 from pliant.simulation.controller import Controller
-from pliant.simulation.divergence import trouble_text
+from pliant.simulation.divergence import divergence_text
 from pliant.simulation.energy_and_power import energies
 from pliant.simulation.simulation import Simulation
 
@@ -38,7 +38,7 @@ _DEAD = 0.01
 # at most so many times of each motion are compared with the reference
 _SAMPLES = 1000
 # what is kept of a run
-_PARTS = ("q", "v", "solver", "trials", "trouble")
+_PARTS = ("q", "v", "solver", "trials", "divergence")
 
 
 def compare_contacts(
@@ -168,7 +168,7 @@ class _Run:
     penetration: float
     seconds: float
     trials: int
-    trouble: str
+    divergence: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,9 +270,9 @@ class _Motion:
         run = self.run(sim)
         steps = run.trials if dt is None else len(run.t) * sim.plan.substeps
         row = ContactRow(
-            method, setting, math.nan, math.nan, run.penetration, math.nan, steps, run.seconds, run.trouble
+            method, setting, math.nan, math.nan, run.penetration, math.nan, steps, run.seconds, run.divergence
         )
-        if run.trouble:
+        if run.divergence:
             return row
         some = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), _SAMPLES)).round().astype(int))
         q, v = self.reference.at(run.t[some])
@@ -290,9 +290,9 @@ class _Motion:
             found, seconds = self._rolled(sim, count, length)
         else:
             found, seconds = self._asked(sim, count, length)
-        code = int(found["trouble"][-1, 0])
+        code = int(found["divergence"][-1, 0])
         return _Run(t, found["q"], found["v"], max(0.0, float(found["solver"][:, 2].max())), seconds,
-                    int(found["trials"][:, :1].sum()), trouble_text(sim.robot, code) if code else "")  # fmt: skip
+                    int(found["trials"][:, :1].sum()), divergence_text(sim.robot, code) if code else "")  # fmt: skip
 
     def _rolled(self, sim: Simulation, count: int, length: float) -> tuple[dict[str, np.ndarray], float]:
         """Without Python in between."""
@@ -319,7 +319,7 @@ class _Motion:
         rows = np.empty((count, sim.layout.size))
         start = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SimulationWarning)  # of trouble, which the row tells
+            warnings.simplefilter("ignore", SimulationWarning)  # of divergence, which the row reports
             for k in range(count):
                 sim.step(self.controller(k * length, sim.q, sim.v))
                 rows[k] = sim.data

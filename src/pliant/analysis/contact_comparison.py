@@ -19,13 +19,13 @@ class ContactRow:
     Attributes:
         method: "event-driven", "rigid", "compliant" (in steps of one length) or "compliant, adaptive".
         setting: of the method: tolerance, length of a step [s] or stiffness [N/m].
-        error: largest distance from the reference at any time [m]; NaN if the robot got into trouble.
+        error: largest distance from the reference at any time [m]; NaN if the robot diverged.
         error_at_end: distance at the end [m].
         penetration: deepest at the end of a control period, or of a step if there is no period [m].
         energy_error: kinetic, potential and elastic energy at the end, less that of the reference [J].
         steps: that were taken.
         seconds: of computation, without compilation.
-        trouble: why the robot was frozen, or "".
+        divergence: why the robot was frozen, or "".
     """
 
     method: str
@@ -36,7 +36,7 @@ class ContactRow:
     energy_error: float
     steps: int
     seconds: float
-    trouble: str = ""
+    divergence: str = ""
 
     @property
     def setting_text(self) -> str:
@@ -86,7 +86,7 @@ class ContactComparison:
                 numbers = (
                     f"{row.error:>12.1e}{row.error_at_end:>12.1e}{row.penetration:>11.1e}{row.energy_error:>12.1e}"
                 )
-            lines.append(head + numbers + tail + (f"  {row.trouble}" if row.trouble else ""))
+            lines.append(head + numbers + tail + (f"  {row.divergence}" if row.divergence else ""))
         return "\n".join([*lines, *self.notes])
 
     __repr__ = table

@@ -137,8 +137,8 @@ def _steps(settings: "Settings") -> list[dict[str, Any]]:
             sim.run(0.05, u=u, channels=("q",), every=50)
 
         seconds = _best(work) / (50 * (settings.batch or 1))
-        trouble = f"{len(sim.troubles)} in trouble" if sim.troubles else f"{1e-3 / seconds:,.0f} x real time"
-        rows.append(_row("a step of 1 ms", f"pliant {precision}", seconds, trouble))
+        divergence = f"{len(sim.divergences)} diverged" if sim.divergences else f"{1e-3 / seconds:,.0f} x real time"
+        rows.append(_row("a step of 1 ms", f"pliant {precision}", seconds, divergence))
     assert ready is not None
     rows.append(_mujoco(ready))
     return rows

@@ -147,7 +147,7 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
         kept = f"; kept in {files['log']}" if "log" in files else ""
         complain(f"stopped at t = {about['simulated']:.4g} s{kept}")
         return STOPPED
-    return 1 if about["troubles"] or not about["is_finite"] else 0
+    return 1 if about["divergences"] or not about["is_finite"] else 0
 
 
 def _with_log(error: PliantError, settings: "Settings", is_streamed: bool) -> PliantError:

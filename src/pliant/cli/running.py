@@ -24,7 +24,7 @@ _EVENT_PART = 0.5
 _MOST = 2e7
 # entries that a summary needs
 _GLANCE = 50
-_CHANNELS = ("q", "v", "tau", "forces", "energy", "trouble")
+_CHANNELS = ("q", "v", "tau", "forces", "energy", "divergence")
 
 
 @dataclass
@@ -201,7 +201,7 @@ def _time_stepping(scene: Scene) -> Iterator["Log"]:
         # times do not depend on where the parts begin
         kept = [*range(0, count, every), count]
         yield replace(log, t=np.array([(done + k) * period for k in kept]))
-        if sim.troubles and (settings.batch or 1) == len(sim.troubles):
+        if sim.divergences and (settings.batch or 1) == len(sim.divergences):
             return  # nothing moves any more
         done += count
         # whole numbers of entries; what was compiled once is quick from then on

@@ -21,7 +21,7 @@ def summary(scene: Scene, run: Run) -> dict[str, Any]:
     simulated = float(log.t[-1])
     robots = settings.batch or 1
     finite = all(bool(np.isfinite(log[name][..., -1, :]).all()) for name in ("q", "v"))
-    troubles = [str(trouble) for trouble in getattr(sim, "troubles", ())]
+    divergences = [str(divergence) for divergence in getattr(sim, "divergences", ())]
     return {
         "robot": sim.robot.name,
         "origin": scene.origin,
@@ -42,7 +42,7 @@ def summary(scene: Scene, run: Run) -> dict[str, Any]:
         "contacts": _contacts(log),
         "events": dict(Counter(event.kind for event in log.events)),
         "is_finite": finite,
-        "troubles": troubles,
+        "divergences": divergences,
         "notes": scene.notes,
         "files": {},
     }
@@ -103,8 +103,8 @@ def print_summary(about: dict[str, Any]) -> None:
     if about["events"]:
         pairs.append(("events", ", ".join(f"{count} {kind}" for kind, count in about["events"].items())))
     end = "finite" if about["is_finite"] else "NOT finite"
-    pairs.append(("final state", f"{end}, {len(about['troubles'])} in trouble" if about["troubles"] else end))
-    pairs += [("trouble", text) for text in about["troubles"][:3]]
+    pairs.append(("final state", f"{end}, {len(about['divergences'])} diverged" if about["divergences"] else end))
+    pairs += [("divergence", text) for text in about["divergences"][:3]]
     pairs += [(f"{kind} file" if kind == "log" else kind, path) for kind, path in about["files"].items()]
     print_pairs("run", pairs)
 

@@ -48,11 +48,12 @@ class Stages:
     def __contains__(self, name: str) -> bool:
         return name in self.variables or name in self._records
 
-    def add(self, function: Callable[..., Any], reads: Sequence[str], writes: Sequence[str]) -> None:
+    def add(self, function: Callable[..., Any], reads: Sequence[str], writes: Sequence[str] | None = None) -> None:
         """Add a stage: ``writes = function(*reads)``, traced now.
 
         The function gets an array of scalars per variable and the structure of a record. What it writes
-        to a name that is not a variable becomes a record of that name.
+        to a name that is not a variable becomes a record of that name. Without ``writes`` it returns a dict:
+        the names that it writes, with their values.
         """
         graph = Graph()
         nodes: dict[tuple[str, int], Expr] = {}
@@ -64,7 +65,9 @@ class Stages:
 
         with no_collection():
             written = function(*(self._value(name, node) for name in reads))
-        if len(writes) == 1:
+        if writes is None:
+            writes, written = tuple(written), tuple(written.values())
+        elif len(writes) == 1:
             written = (written,)
         outputs: list[tuple[str, int, Expr]] = []
         for name, value in zip(writes, written, strict=True):

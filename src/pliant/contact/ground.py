@@ -342,12 +342,11 @@ def _cell(u: Scalar, n: int) -> tuple[Scalar, Scalar]:
 
 
 def _grid(heights: Any) -> tuple[Table, tuple[int, int]]:
+    about: dict[str, Any] = {"subject": "height_map", "field": "heights"}
     try:
         grid = np.asarray(heights, dtype=np.float64)
     except (TypeError, ValueError, TraceError) as error:
-        about = {"subject": "height_map", "field": "heights", "cure": "give an array of numbers"}
-        raise ContactError(f"heights of height_map: {error}", **about) from error
-    about = {"subject": "height_map", "field": "heights"}
+        raise ContactError(f"heights of height_map: {error}", **about, cure="give an array of numbers") from error
     if grid.ndim != 2 or min(grid.shape) < 2:
         problem = f"heights of height_map has shape {grid.shape}"
         raise ContactError(problem, **about, cure="it takes at least 2 x 2 points")

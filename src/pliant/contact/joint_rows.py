@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.actuation.joint_forces import dry_friction
-from pliant.actuation.joint_springs import deflection, spring_pull
+from pliant.actuation.joint_springs import backlash_sides
 from pliant.contact.rows import dot, eliminated, moved, scaled, support_of
 from pliant.robot import Joint, Mechanism, Robot
 from pliant.scalar import abs, either, is_constant, maximum, minimum, select
@@ -112,20 +112,10 @@ def _at_limits(joint: Joint, x: Scalar, rate: Scalar, landing: Scalar, dt: Scala
 
 
 def _with_backlash(joint: Joint, q: Scalar, dt: Scalar) -> Record:
-    """Impulses of a spring and damper beyond the backlash, taken at the end of the step.
-
-    On the upper side the spring is stretched by s = x - b/2; where it is not, the line through zero goes on.
-    """
-    x, half = deflection(joint, [q])[0], joint.backlash / 2
-    found: Record = {}
-    rate: Scalar = 0
-    for side, s in (("above", x - half), ("below", x + half)):
-        pressed = maximum(s, 0) if side == "above" else minimum(s, 0)
-        pull, slope = spring_pull(joint, 0, pressed)
-        found[side] = dt * (pull + slope * (s - pressed))
-        rate = maximum(rate, slope)
-    ends = {"low": (-half - x) / dt, "high": (half - x) / dt}
-    return found | ends | {"rate": dt * (joint.damping[0] + dt * rate)}
+    """Impulses of a spring and damper beyond the backlash, taken at the end of the step."""
+    sides = backlash_sides(joint, q)
+    found = {"above": dt * sides.above, "below": dt * sides.below, "rate": dt * (sides.damping + dt * sides.stiffness)}
+    return found | {"low": sides.to_lower / dt, "high": sides.to_upper / dt}
 
 
 def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:

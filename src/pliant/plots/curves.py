@@ -20,7 +20,7 @@ MOST = 8
 """Most columns of a group: as many as there are colors."""
 
 
-_FIXED_UNITS = {"forces": "N", "impulses": "N s", "energy": "J", "power": "W", "mode": "", "trouble": "", "t": "s"}
+_FIXED_UNITS = {"forces": "N", "impulses": "N s", "energy": "J", "power": "W", "mode": "", "divergence": "", "t": "s"}
 # units along a joint: (rotation, translation)
 _POSITION, _RATE, _EFFORT = ("rad", "m"), ("rad/s", "m/s"), ("N m", "N")
 _JOINT_UNITS = {

@@ -1,4 +1,4 @@
-"""Trouble: a robot whose numbers are not finite, or as large as in an explosion, is frozen and told about by name."""
+"""Divergence: a robot whose numbers are not finite, or as large as in an explosion, is frozen and reported by name."""
 
 import sys
 from collections.abc import Sequence
@@ -9,28 +9,24 @@ from pliant.robot import Robot
 from pliant.scalar import abs, both, select
 from pliant.simulation.model import StepModel
 
-__all__ = ["STEPS_TROUBLE", "Trouble", "level_of_caller", "trouble_of", "trouble_text"]
+__all__ = ["Divergence", "divergence_code", "divergence_text", "level_of_caller", "steps_code"]
 
 Scalar = Any
 
 _PACKAGE = __name__.partition(".")[0] + "."
-
-_MOTION = 1000
-_CONTROL = 2000
-STEPS_TROUBLE = 3000
 
 # numbers beyond this are taken for an explosion
 _HUGE = {"float64": 1e12, "float32": 1e8}
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """What happened to a robot that does not move any more.
+class Divergence:
+    """Why a robot does not move any more.
 
     Attributes:
         robot: its index in the batch.
         time: when [s].
-        what: in words.
+        what: the cause, in words.
     """
 
     robot: int
@@ -41,24 +37,32 @@ class Trouble:
         return f"robot {self.robot} at t = {self.time:.6g} s: {self.what}"
 
 
-def trouble_of(model: StepModel, u: Sequence[Scalar], v: Sequence[Scalar], before: Scalar) -> Scalar:
-    """Code of the trouble after a step: that before it, or the first control or velocity that is out of bounds."""
+# ---- codes: 0, then one for each velocity, one for each control, and one for the steps of the adaptive integrator
+
+
+def divergence_code(model: StepModel, u: Sequence[Scalar], v: Sequence[Scalar], before: Scalar) -> Scalar:
+    """The code after a step: that before it, or that of the first control or velocity that is out of bounds."""
     huge = _HUGE[model.precision]
     code: Scalar = 0
     for k in reversed(range(len(v))):
-        code = select(abs(v[k]) <= huge, code, _MOTION + k)
+        code = select(abs(v[k]) <= huge, code, 1 + k)
     for k in reversed(range(len(u))):
-        code = select(abs(u[k]) <= huge, code, _CONTROL + k)
+        code = select(abs(u[k]) <= huge, code, 1 + len(v) + k)
     return select(both(before <= 0, before >= 0), code, before)
 
 
-def trouble_text(robot: Robot, code: int) -> str:
+def steps_code(robot: Robot) -> int:
+    """The code where the adaptive integrator finds no step."""
+    return 1 + robot.nv + robot.nu
+
+
+def divergence_text(robot: Robot, code: int) -> str:
     """A code in words."""
-    if code >= STEPS_TROUBLE:
+    if code == steps_code(robot):
         return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
-    if code >= _CONTROL:
-        return f"control of motor {list(robot.motors)[code - _CONTROL]!r} is not finite or too large"
-    name = robot.velocity_names[code - _MOTION]
+    if code > robot.nv:
+        return f"control of motor {list(robot.motors)[code - 1 - robot.nv]!r} is not finite or too large"
+    name = robot.velocity_names[code - 1]
     return f"the velocity of {name!r} is not finite or too large; use a shorter dt, softer gains, or lower forces"
 
 

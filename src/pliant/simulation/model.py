@@ -118,6 +118,11 @@ class StepModel:
         """Whether there is anything for the solver."""
         return bool(self.groups or self.joint_rows or self.closures)
 
+    @property
+    def has_corrections(self) -> bool:
+        """Whether positions may have to be corrected: penetrations, open loops, joints beyond limits."""
+        return bool((self.is_rigid and self.groups) or self.closures or self.stop_rows) and self.correction > 0
+
     @cached_property
     def has_saturable_motors(self) -> bool:
         """Whether a motor's limit has to be watched through the step."""

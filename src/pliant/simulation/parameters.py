@@ -18,22 +18,40 @@ A parameter is named by its path:
 A star stands for all names, one column each: "motors.*.kp"; bodies without mass are left out.
 """
 
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import PliantError, SimulationError, unknown_name
-from pliant.scalar import Graph
+from pliant.robot import Robot
+from pliant.scalar import Graph, is_constant
 from pliant.simulation.model import StepModel
-from pliant.simulation.parameter_paths import Entry, entries_of
-from pliant.simulation.parameter_ranges import fault_of
+from pliant.spatial import Inertia, Symmetric3, Vector
 
 __all__ = ["ParameterArrays", "Parameters"]
 
 Scalar = Any
+
+_TREES = ("bodies", "joints", "motors", "springs")
+_JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
+_CONTACT_NUMBERS = ("friction", "restitution")
+_BODY_NUMBERS = {"mass": 1, "com": 3, "inertia": 6}
+
+# from, to, and whether the first is allowed; a number that is not listed can be anything
+_FROM_ZERO = (0, np.inf, True)
+_ABOVE_ZERO = (0, np.inf, False)
+_SHARE = (0, 1, True)
+_NUMBERS = dict.fromkeys(
+    ("friction", "damping", "armature", "stiffness", "hardening", "backlash", "kp", "kd", "viscous_friction",
+     "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length"),
+    _FROM_ZERO,
+) | {"restitution": _SHARE, "mass": _ABOVE_ZERO, "no_load_speed": _ABOVE_ZERO}  # fmt: skip
+
+# as files are read: principal moments that miss the triangle inequality by so much are slips of rounding
+_TOLERANCE = 1e-6
 
 
 class Parameters:
@@ -171,3 +189,160 @@ def _checked(paths: Any) -> list[str]:
     if twice:
         raise SimulationError(f"the parameter {twice[0]!r} is named twice in {found}")
     return found
+
+
+# ---- paths: which numbers of a model they name, and how to put in others
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number, or a few, of the model: how to read it and how to put in others."""
+
+    path: str
+    default: tuple[float, ...]
+    put: Callable[[StepModel, Sequence[Scalar]], StepModel]
+
+
+def entries_of(model: StepModel, path: str) -> list[Entry]:
+    """The numbers that a path names; a star names those of all bodies, joints, motors or springs that have them."""
+    parts = path.split(".")
+    if parts == ["gravity"]:
+        put = lambda m, x: m.with_values(robot=replace(m.robot, gravity=Vector(*x)))  # noqa: E731
+        return [Entry(path, _numbers(path, tuple(model.robot.gravity)), put)]
+    if path in _CONTACT_NUMBERS and hasattr(model.contact, path):
+        return [_contact_entry(model, path)]
+    if path in (f.name for f in fields(model.contact)):
+        kind = type(model.contact).__name__
+        raise SimulationError(
+            f"{path!r} cannot vary: it is the same for all robots of a simulation; give it to {kind}({path}=...)"
+        )
+    if len(parts) == 2 and parts[0] == "law" and hasattr(model.contact, "law"):
+        return [_law_entry(model, path, parts[1])]
+    # names of bodies and joints may have dots themselves
+    tree, what = parts[0], parts[-1]
+    if tree not in _TREES or len(parts) < 3:
+        valid = ["gravity", "friction", "restitution", "law.NAME", *(f"{t}.NAME.WHAT" for t in _TREES)]
+        raise SimulationError(f"no parameter has the path {path!r}; valid: {', '.join(valid)}")
+    name = ".".join(parts[1:-1])
+    named = getattr(model.robot, tree)
+    if name != "*":
+        if tree == "bodies" and _is_massless(named[name]):
+            raise SimulationError(f"{path!r} cannot vary: body {name!r} has no mass, so give it one first")
+        return [_tree_entry(model.robot, path, tree, named[name].name, what)]
+    return [_tree_entry(model.robot, path, tree, n, what) for n in named if _has_numbers(named[n], tree)]
+
+
+def _has_numbers(item: Any, tree: str) -> bool:
+    if tree == "bodies":
+        return not _is_massless(item)
+    return tree != "joints" or item.kind.nv > 0
+
+
+def _is_massless(body: Any) -> bool:
+    return is_constant(body.inertia.mass) and body.inertia.mass == 0
+
+
+def _contact_entry(model: StepModel, what: str) -> Entry:
+    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+        return m.with_values(contact=replace(m.contact, **{what: x[0]}))
+
+    return Entry(what, _numbers(what, (getattr(model.contact, what),)), put)
+
+
+def _law_entry(model: StepModel, path: str, what: str) -> Entry:
+    law = model.contact.law
+    names = [f.name for f in fields(law)] if hasattr(law, "__dataclass_fields__") else []
+    if what not in names:
+        raise SimulationError(unknown_name("attribute", what, names, f"the contact law {law!r}"))
+
+    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+        return m.with_values(contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
+
+    return Entry(path, _numbers(path, (getattr(law, what),)), put)
+
+
+def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Entry:
+    item = getattr(robot, tree)[name]
+    own = path.replace("*", name)
+    if tree == "bodies":
+        if what not in _BODY_NUMBERS:
+            raise SimulationError(unknown_name("number", what, _BODY_NUMBERS, f"body {name!r}"))
+        return Entry(own, _numbers(own, _body_numbers(item.inertia, what)), lambda m, x: _with_body(m, name, what, x))
+    valid = _JOINT_NUMBERS if tree == "joints" else [f.name for f in fields(item) if _is_number(getattr(item, f.name))]
+    if what not in valid:
+        raise SimulationError(unknown_name("number", what, valid, f"{tree[:-1]} {name!r}"))
+    value = getattr(item, what)
+    several = isinstance(value, tuple)
+
+    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+        collection = getattr(m.robot, tree)
+        changed = replace(collection[name], **{what: tuple(x) if several else x[0]})
+        return m.with_values(robot=replace(m.robot, **{tree: collection.replaced(changed)}))
+
+    return Entry(own, _numbers(own, value if several else (value,)), put)
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, str | bool | tuple) and x is not None and not callable(x)
+
+
+def _body_numbers(inertia: Inertia, what: str) -> tuple[Scalar, ...]:
+    if what == "mass":
+        return (inertia.mass,)
+    if what == "com":
+        return tuple(inertia.com())
+    return tuple(inertia.about_com())
+
+
+def _with_body(model: StepModel, name: str, what: str, x: Sequence[Scalar]) -> StepModel:
+    body = model.robot.bodies[name]
+    old = body.inertia
+    mass, com, tensor = old.mass, old.com(), old.about_com()
+    if what == "mass":
+        tensor = Symmetric3(*(entry * (x[0] / mass) for entry in tensor))
+        mass = x[0]
+    elif what == "com":
+        com = Vector(*x)
+    else:
+        tensor = Symmetric3(*x)
+    bodies = model.robot.bodies.replaced(replace(body, inertia=Inertia.from_com(mass, com, tensor)))
+    return model.with_values(robot=replace(model.robot, bodies=bodies))
+
+
+def _numbers(path: str, values: Sequence[Scalar]) -> tuple[float, ...]:
+    if not all(is_constant(x) for x in values):
+        raise SimulationError(f"parameter {path!r} is not a number in this robot, so it has no default")
+    bad = [x for x in values if not np.isfinite(x)]
+    if bad:
+        raise SimulationError(f"parameter {path!r} is {bad[0]}; give the robot a finite value to vary")
+    return tuple(float(x) for x in values)
+
+
+# ---- ranges: values that the robot's own edits and contact models take
+
+
+def fault_of(path: str, values: np.ndarray) -> str | None:
+    """What is wrong with values of a parameter, (..., n), or None."""
+    what = path.rpartition(".")[2]
+    if what == "inertia":
+        return _fault_of_inertia(values)
+    low, high, is_closed = _NUMBERS.get(what, (-np.inf, np.inf, True))
+    wrong = (values < low) | (values > high) if is_closed else (values <= low) | (values > high)
+    if not wrong.any():
+        return None
+    least = f"{low} or more" if is_closed else f"above {low}"
+    most = f" and at most {high:g}" if high < np.inf else ""
+    return f"has the value {values[wrong].flat[0]:g}; it must be {least}{most}"
+
+
+def _fault_of_inertia(values: np.ndarray) -> str | None:
+    """Principal moments are not negative and obey the triangle inequality: tr(I) / 2 1 - I has no negative ones."""
+    xx, xy, xz, yy, yz, zz = np.moveaxis(values.reshape(-1, 6), -1, 0)
+    tensors = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(-1, 3, 3)
+    half: Any = (xx + yy + zz) / 2
+    second = np.linalg.eigvalsh(half[:, None, None] * np.eye(3) - tensors)
+    wrong = second[:, 0] < -_TOLERANCE * abs(second).max(axis=1)
+    if not wrong.any():
+        return None
+    shown = ", ".join(f"{m:.4g}" for m in np.linalg.eigvalsh(tensors[wrong][0]))
+    return f"has the principal moments ({shown}) kg m^2; they must be 0 or more, none above the sum of the others"

@@ -1,33 +1,24 @@
 """The programs of a simulation: a control period, and a rollout of many."""
 
-from dataclasses import replace
-from typing import Any
-
-from pliant.actuation.joint_forces import joint_forces
 from pliant.compiler.program import Program
 from pliant.compiler.stages import Stages
-from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.errors import SimulationError, unknown_name
-from pliant.integrators.adaptive import StepControl, adaptive_body
-from pliant.integrators.midpoint import midpoint_body
-from pliant.integrators.runge_kutta import RK4, explicit_body
-from pliant.robot.springs import is_nonlinear
-from pliant.scalar import equal, maximum, select
+from pliant.integrators.adaptive import StepControl
+from pliant.scalar import equal, select
+from pliant.simulation.state import clock_size, time_of
 from pliant.simulation.controller import Controller
-from pliant.simulation.divergence import STEPS_TROUBLE, trouble_of
-from pliant.simulation.energy_and_power import motor_torques
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.smooth import contact_forces, smooth_acceleration, smooth_forces
-from pliant.simulation.state import StateLayout, clock_size, ticked, time_of
+from pliant.simulation.smooth_step import add_smooth_step
+from pliant.simulation.state import StateLayout
 from pliant.simulation.step import add_step
 
 __all__ = ["INTEGRATORS", "Plan"]
 
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 
-# parts of the state that a robot in trouble keeps as they were when it stopped
-_LASTING = ("q", "v", "clock", "trouble", "memory")
+# parts of the state that a diverged robot keeps as they were when it stopped
+_LASTING = ("q", "v", "clock", "divergence", "memory")
 
 
 class Plan:
@@ -62,7 +53,7 @@ class Plan:
             self._check_smooth()
 
     def _check_smooth(self) -> None:
-        """Integrators of smooth motion know no rows."""
+        """Raise if the motion is not smooth: these integrators take no constraints."""
         model = self.model
         rows = {
             "rigid contact": (model.is_rigid and model.groups, "use contact=pliant.CompliantContact(...)"),
@@ -93,7 +84,7 @@ class Plan:
             "q": robot.nq,
             "v": robot.nv,
             "clock": clock_size(model.precision),  # steps done
-            "trouble": 1,  # 0, or a kind and an index
+            "divergence": 1,  # 0, or a kind and an index
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
             "landings": contacts if model.is_elastic else 0,  # speeds on impact within the last step [m/s]
@@ -151,10 +142,10 @@ class Plan:
         self._hand_out(stages, tuple(self.layout.sizes), ("next",))
 
     def _hand_out(self, stages: Stages, names: tuple[str, ...], writes: tuple[str, ...]) -> None:
-        """Parts of the state as they are told: what a frozen robot was about to do is zero, since it may be NaN."""
+        """Parts of the state for the user: of a diverged robot, forces and the like are zero, since they may be NaN."""
 
-        def stage(trouble, *parts):
-            moves = equal(trouble[0], 0)
+        def stage(divergence, *parts):
+            moves = equal(divergence[0], 0)
             told = [
                 part if name in _LASTING else [select(moves, x, 0) for x in part]
                 for name, part in zip(names, parts, strict=True)
@@ -163,7 +154,7 @@ class Plan:
                 return [x for part in told for x in part]
             return told[0] if len(told) == 1 else told
 
-        stages.add(stage, ("trouble", *names), writes)
+        stages.add(stage, ("divergence", *names), writes)
 
     def _add_period(self, stages: Stages) -> None:
         robot, dt = self.model.robot, self.model.dt
@@ -179,7 +170,8 @@ class Plan:
         if not controller:
             stages.add(lambda given: given, ("input",), ("u",))
         if self.integrator == "dormand-prince":
-            self._add_smooth_step(stages, self.substeps)
+            # it chooses its own steps, of the whole period
+            add_smooth_step(stages, self.parameters, self.integrator, self.control, self.substeps)
         elif self.substeps == 1:
             self._add_step(stages)
         else:
@@ -190,93 +182,4 @@ class Plan:
         if self.integrator == "semi-implicit":
             add_step(stages, self.model, self.parameters)
         else:
-            self._add_smooth_step(stages, 1)
-
-    def _add_smooth_step(self, stages: Stages, steps: int) -> None:
-        """A step of an integrator of smooth motion, with the bookkeeping around it."""
-        model, robot, parameters = self.model, self.model.robot, self.parameters
-
-        def acceleration(t, q, v, u, p):
-            return smooth_acceleration(parameters.applied(p), t, q, v, u)
-
-        def forces(t, q, v, u, p):
-            return smooth_forces(parameters.applied(p), t, q, v, u)
-
-        def linear(q, v, u, p):
-            return joint_forces(parameters.applied(p).robot, q, v, u, 0).linear()
-
-        reads = ("u", "parameters")
-        if self.integrator == "dormand-prince":
-            extra, statements = adaptive_body(robot, acceleration, self.control, reads=reads)
-        elif self.integrator == "midpoint":
-            extra, statements = midpoint_body(
-                robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot,
-                precision=model.precision, is_linear=not any(is_nonlinear(j) for j in robot.joints.values()),
-            )  # fmt: skip
-        else:
-            extra, statements = explicit_body(robot, RK4, acceleration, reads=reads)
-        own = {"t": 1, "t_end": 1, "dt": 1, "q start": robot.nq, "v start": robot.nv, "u sound": 1, **extra}
-        for name, size in own.items():
-            if name not in stages:
-                stages.variable(name, size)
-
-        def begin(clock, q, v):
-            t = time_of(clock, model.dt)
-            return [t], [t + steps * model.dt], [model.dt], q, v
-
-        stages.add(begin, ("clock", "q", "v"), ("t", "t_end", "dt", "q start", "v start"))
-        if self.integrator == "dormand-prince":
-            # its own flag of trouble is not ours
-            renamed = {"trouble": "stuck", "accepted": "accepted", "rejected": "rejected"}
-            stages.variable("stuck", 1)
-            stages.add(lambda clock: ([0], [0], [0]), ("clock",), ("stuck", "accepted", "rejected"))
-            statements = [_renamed(s, renamed) for s in statements]
-        stages.extend(statements)
-
-        def finish(q, v, q_start, v_start, u, clock, trouble, p, *found):
-            m = parameters.applied(p)
-            cause = trouble_of(m, u, v, trouble[0])
-            if len(found) == 3:
-                cause = select(equal(cause, 0), select(found[0][0] > 0, STEPS_TROUBLE, 0), cause)
-            moves = equal(cause, 0)
-            t = time_of(clock, m.dt)
-            torques = motor_torques(m.robot, q, v, u, t)
-            mechanism = m.robot.mechanism
-            poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
-            touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v)), 0
-            pushes = [x * m.dt for *_, f in touching for x in f]
-            for *_, touch, _ in touching:
-                deepest = maximum(deepest, -touch.gap)
-            # of implicit midpoint the last correction of the velocity, and whether it was small
-            left = [found[0][0], 0, deepest, 1 - found[1][0]] if len(found) == 2 else [0, 0, deepest, 0]
-            return (
-                [select(moves, a, b) for a, b in zip(q, q_start, strict=True)],
-                [select(moves, a, b) for a, b in zip(v, v_start, strict=True)],
-                ticked(clock, steps, moves),
-                [cause],
-                torques,
-                pushes,
-                left,
-                [found[1][0], found[2][0]] if len(found) == 3 else [],
-            )
-
-        told = {"dormand-prince": ("stuck", "accepted", "rejected"), "midpoint": ("midpoint_change", "midpoint_solved")}
-        found = told.get(self.integrator, ())
-        stages.add(
-            finish,
-            ("q", "v", "q start", "v start", "u", "clock", "trouble", "parameters", *found),
-            ("q", "v", "clock", "trouble", "torques", "impulses", "solver", "trials"),
-        )
-
-
-def _renamed(statement: Any, names: dict[str, str]) -> Any:
-    """A block or loop with other names of variables."""
-
-    def new(name: str | None) -> str | None:
-        return names.get(name, name) if name is not None else None
-
-    changed = replace(statement, reads=tuple(map(new, statement.reads)), writes=tuple(map(new, statement.writes)))
-    if hasattr(statement, "body"):
-        body = tuple(_renamed(s, names) for s in statement.body)
-        changed = replace(changed, body=body, until=new(statement.until), when=new(statement.when))
-    return changed
+            add_smooth_step(stages, self.parameters, self.integrator, self.control, 1)

@@ -17,14 +17,14 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain
-from pliant.simulation.rolling_out import channel_names, roll
+from pliant.simulation.rollout import channel_names, roll
 
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
 __all__ = ["read_back", "run", "source_of"]
 
-_CHANNELS = ("q", "v", "tau", "forces", "energy", "impulses", "solver", "trouble", "flexibility", "power")
+_CHANNELS = ("q", "v", "tau", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power")
 
 # numbers that a part of a run keeps in memory at most
 _MEMORY = 2e7
@@ -153,7 +153,7 @@ def _compiled_blocks(sim: "Simulation", periods: int, u: Any, every: int, is_pac
         if is_paced:
             faster = min(8.0, _PART / max(time.perf_counter() - begun, 1e-6))
             chunk = min(most, max(1, round(count * faster)))
-    sim.note_troubles()
+    sim.note_divergences()
 
 
 # ---- what is kept

@@ -22,13 +22,12 @@ from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.simulation.controller import as_controller
 from pliant.simulation.diagnostics import Diagnostics
-from pliant.simulation.divergence import Trouble, level_of_caller, trouble_text
+from pliant.simulation.divergence import Divergence, level_of_caller, divergence_text
 from pliant.simulation.kernels import Kernels
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.plan import Plan
-from pliant.simulation.rolling_out import rollout
-from pliant.simulation.rollout import Rollout
+from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import run
 from pliant.simulation.state import State, configurations, set_clock, velocities
 
@@ -61,7 +60,7 @@ class Simulation:
         data: the numbers of the state at this moment, (size,) or (batch, size); `state` is a copy to keep.
         layout: what these numbers are.
         parameters: values of the numbers declared as varying, to read and to set.
-        troubles: robots that have been frozen, and why.
+        divergences: robots that have been frozen, and why.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Simulation:
         self.precision = precision
         self.threads = int(threads)
         self.progress = progress
-        self.troubles: list[Trouble] = []
+        self.divergences: list[Divergence] = []
         self.model = StepModel(
             self.robot,
             float(dt),
@@ -156,7 +155,7 @@ class Simulation:
         self._input_shape = self._no_input.shape
         self._has_input = self.plan.inputs > 0
         self._has_parameters = varied.size > 0
-        self._flag = self.layout.span("trouble").start
+        self._flag = self.layout.span("divergence").start
         self.reset()
 
     # ---- the state at this moment
@@ -179,12 +178,12 @@ class Simulation:
             raise SimulationError("reset(robots=...) is for a batch; this simulation has one robot")
         if robots is None or self.batch is None:
             self.data[...] = self.fresh(self.data.shape[:-1], q, v, t)
-            self.troubles = []
+            self.divergences = []
         else:
             chosen = chosen_robots(robots, self.batch)
             self.data[chosen] = self.fresh(chosen.shape, q, v, t)
             again = set(chosen.tolist())
-            self.troubles = [trouble for trouble in self.troubles if trouble.robot not in again]
+            self.divergences = [divergence for divergence in self.divergences if divergence.robot not in again]
 
     def fresh(self, lead: tuple[int, ...], q: Any = None, v: Any = None, t: float = 0) -> np.ndarray:
         """The numbers of states that begin here, (*lead, size)."""
@@ -211,8 +210,8 @@ class Simulation:
         if state.data.shape != self.data.shape:
             raise SimulationError(f"the state has shape {state.data.shape}, the simulation {self.data.shape}")
         self.data[...] = state.data
-        self.troubles = []
-        self.note_troubles(quiet=True)
+        self.divergences = []
+        self.note_divergences(quiet=True)
 
     def check_layout(self, state: State) -> None:
         """Raise if a state is not one of this simulation."""
@@ -242,18 +241,18 @@ class Simulation:
 
     @property
     def t(self) -> Any:
-        """Time [s]; of each robot in a batch, since those in trouble have stopped."""
+        """Time [s]; of each robot in a batch, since diverged ones have stopped."""
         return State(self.data, self.layout).t
 
     @property
     def time(self) -> float:
-        """The time of the simulation [s]: the latest of the robots that are not in trouble."""
-        times, moving = np.atleast_1d(self.t), np.atleast_1d(self._part("trouble")[..., 0]) == 0
+        """The time of the simulation [s]: the latest of the robots that have not diverged."""
+        times, moving = np.atleast_1d(self.t), np.atleast_1d(self._part("divergence")[..., 0]) == 0
         return float(times[moving].max() if moving.any() else times.max())
 
     @property
     def tau(self) -> np.ndarray:
-        """Torques of the motors in the last step [N m or N], a copy; zero for robots in trouble."""
+        """Torques of the motors in the last step [N m or N], a copy; zero for robots that diverged."""
         return self._part("torques").copy()
 
     @property
@@ -271,21 +270,21 @@ class Simulation:
         impulses = data[..., self.layout.span("impulses")]
         return impulses.reshape(*impulses.shape[:-1], len(self.contact_names), 3) / self.dt
 
-    def note_troubles(self, quiet: bool = False) -> None:
-        """Look for robots in trouble that are not known yet, and warn of them."""
-        flags = np.atleast_1d(self._part("trouble")[..., 0])
+    def note_divergences(self, quiet: bool = False) -> None:
+        """Look for robots that have diverged since, and warn of them."""
+        flags = np.atleast_1d(self._part("divergence")[..., 0])
         if not flags.any():
             return
         times = np.atleast_1d(self.t)
-        known = {trouble.robot for trouble in self.troubles}
+        known = {divergence.robot for divergence in self.divergences}
         found = [
-            Trouble(int(k), float(times[k]), trouble_text(self.robot, int(flags[k])))
+            Divergence(int(k), float(times[k]), divergence_text(self.robot, int(flags[k])))
             for k in np.flatnonzero(flags)
             if k not in known
         ]
-        self.troubles += found
+        self.divergences += found
         if found and not quiet:
-            more = f" (and {len(found) - 1} more, see sim.troubles)" if len(found) > 1 else ""
+            more = f" (and {len(found) - 1} more, see sim.divergences)" if len(found) > 1 else ""
             warnings.warn(f"{found[0]}; it is frozen{more}", SimulationWarning, stacklevel=level_of_caller())
 
     # ---- moving on
@@ -309,9 +308,9 @@ class Simulation:
         self.data, self._spare = self._spare, self.data
         if self.batch is None:
             if self.data.item(self._flag):
-                self.note_troubles()
+                self.note_divergences()
         elif self.data[:, self._flag].any():
-            self.note_troubles()
+            self.note_divergences()
 
     @cached_property
     def _period(self) -> Kernel:
@@ -347,11 +346,11 @@ class Simulation:
         Args:
             duration: [s]; rounded to whole control periods.
             controller: a function (t, q, v) -> u called once a period, with arrays as `q` and `v` have them and
-                t the time of the simulation, which is that of the robots that are not in trouble, the latest if
+                t the time of the simulation, which is that of the robots that have not diverged, the latest if
                 they differ; None stands for zero controls. For one that is compiled, see the constructor.
             u: constant controls, if there is no controller.
             channels: what to keep: of "q", "v", "tau", "forces", "energy", "power" (by term, for
-                `pliant.analysis.energy_ledger`), "impulses", "solver", "trouble" and "flexibility" (the fields of
+                `pliant.analysis.energy_ledger`), "impulses", "solver", "divergence" and "flexibility" (the fields of
                 `pliant.actuation.FlexibilityState`, each a channel).
             every: keep one of so many periods; the start and the end are kept in any case.
             save: path of a log file, such as "run.h5", that is written as the run goes on, in parts of less than a

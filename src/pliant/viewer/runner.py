@@ -113,8 +113,8 @@ class Runner:
             part[...] = pushed(sim, push, period)
         u = None if self.controller is None else self.controller(t, sim.q, sim.v, **self.gains)
         sim.step(u)
-        if sim.troubles and len(sim.troubles) >= (sim.batch or 1):
-            raise SimulationError(f"{sim.troubles[0]}; reset it")
+        if sim.divergences and len(sim.divergences) >= (sim.batch or 1):
+            raise SimulationError(f"{sim.divergences[0]}; reset it")
 
     def _run(self) -> None:
         before = time.monotonic()

@@ -1,13 +1,17 @@
-"""Robots in trouble stop, are told about, and leave the others alone."""
+"""Robots that diverge stop, are reported, and leave the others alone."""
 
+import math
 import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pliant
 from pliant import Simulation, SimulationWarning
-from pliant.simulation import Trouble
+from pliant.simulation import Divergence
+from pliant.simulation.divergence import divergence_code, divergence_text, steps_code
 from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 PERIODS, WHEN, WHO = 60, 25, 2
@@ -39,7 +43,8 @@ def test_a_control_that_is_no_number_freezes_one_robot(bad: float) -> None:
         SimulationWarning, match=r"robot 2 at t = 0.025 s: control of motor 'knee' is not finite or too large"
     ):
         sim = moved(u, [0, 1, 2, 3, 4, 5])
-    assert sim.troubles == [Trouble(WHO, pytest.approx(0.025), "control of motor 'knee' is not finite or too large")]
+    cause = "control of motor 'knee' is not finite or too large"
+    assert sim.divergences == [Divergence(WHO, pytest.approx(0.025), cause)]
     others = [0, 1, 3, 4, 5]
     np.testing.assert_array_equal(sim.state.data[others], sound.state.data[others])
     # it stays where it was before that period, in time and space
@@ -55,7 +60,7 @@ def test_what_a_frozen_robot_tells_is_finite(integrator: str) -> None:
     u = np.zeros((2, 5, 1))
     u[1, 2:] = np.nan
     sim = Simulation(PENDULUM, integrator=integrator, batch=2)
-    channels = ("q", "v", "torques", "solver", "impulses", "trouble")
+    channels = ("q", "v", "torques", "solver", "impulses", "divergence")
     result = sim.rollout(controls=u, channels=channels)
     assert all(np.isfinite(result[name]).all() for name in channels)
     assert np.isfinite(result.state.data).all()
@@ -80,9 +85,9 @@ def test_it_is_told_about_once() -> None:
             sim.step([[0], [np.nan], [0]])
     assert len(told) == 1
     assert "it is frozen" in str(told[0].message)
-    with pytest.warns(SimulationWarning, match=r"robot 0 .*\(and 1 more, see sim.troubles\)"):
+    with pytest.warns(SimulationWarning, match=r"robot 0 .*\(and 1 more, see sim.divergences\)"):
         sim.step(np.full((3, 1), np.nan))
-    assert [t.robot for t in sim.troubles] == [1, 0, 2]
+    assert [t.robot for t in sim.divergences] == [1, 0, 2]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sim.step(np.full((3, 1), np.nan))
@@ -109,11 +114,11 @@ def test_an_exploding_robot_is_frozen(integrator: str) -> None:
     sim.reset(**start)
     with pytest.warns(SimulationWarning, match="robot 2"):
         sim.run(0.1, u=u)
-    trouble = sim.troubles[0]
+    divergence = sim.divergences[0]
     if integrator == "dormand-prince":
-        assert "cannot reach its tolerance" in trouble.what
+        assert "cannot reach its tolerance" in divergence.what
     else:
-        assert trouble.what.startswith("the velocity of 'hinge' is not finite or too large; use a shorter dt")
+        assert divergence.what.startswith("the velocity of 'hinge' is not finite or too large; use a shorter dt")
     others = [0, 1, 3, 4]
     alone = Simulation(robot, integrator=integrator, batch=4)
     alone.reset(q=[[0.1]] * 4, v=[[1.0]] * 4)
@@ -127,8 +132,8 @@ def test_a_rollout_freezes_them_too() -> None:
     """Without a warning: the flags are in the result."""
     u = np.zeros((3, 20, 1))
     u[1, 8:] = np.nan
-    result = Simulation(PENDULUM).rollout(([1], [0]), u, channels=("q", "trouble", "clock"))
-    assert (result["trouble"][..., 0] > 0).sum(axis=1).tolist() == [0, 12, 0]
+    result = Simulation(PENDULUM).rollout(([1], [0]), u, channels=("q", "divergence", "clock"))
+    assert (result["divergence"][..., 0] > 0).sum(axis=1).tolist() == [0, 12, 0]
     assert result["clock"][:, -1, 0].tolist() == [20, 8, 20]
     np.testing.assert_array_equal(result.q[1, 8:], np.tile(result.q[1, 7], (12, 1)))
     np.testing.assert_array_equal(result.q[0], result.q[2])
@@ -145,42 +150,42 @@ def test_a_run_tells_too_and_logs_to_the_end() -> None:
 
 
 @pytest.mark.parametrize("again", ["all", "some", "state"])
-def test_reset_clears_trouble(again: str) -> None:
+def test_reset_clears_divergence(again: str) -> None:
     sim = Simulation(PENDULUM, batch=3)
     sim.reset(q=[1])
     good = sim.state
     with pytest.warns(SimulationWarning):
         sim.step([[np.nan], [0], [np.nan]])
-    assert [t.robot for t in sim.troubles] == [0, 2]
+    assert [t.robot for t in sim.divergences] == [0, 2]
     if again == "all":
         sim.reset(q=[1])
     elif again == "some":
         sim.reset(q=[1], robots=[0])
-        assert [t.robot for t in sim.troubles] == [2]
+        assert [t.robot for t in sim.divergences] == [2]
         sim.reset(q=[1], robots=[False, True, True])
     else:
         sim.state = good
-    assert sim.troubles == []
+    assert sim.divergences == []
     sim.step()
     assert not (sim.q == 1).any()
 
 
-def test_a_state_brings_its_troubles() -> None:
+def test_a_state_brings_its_divergences() -> None:
     sim = Simulation(PENDULUM, batch=2)
     with pytest.warns(SimulationWarning):
         sim.step([[0], [np.nan]])
     bad = sim.state
     sim.reset()
     sim.state = bad  # the user knows: no warning
-    assert [t.robot for t in sim.troubles] == [1]
+    assert [t.robot for t in sim.divergences] == [1]
 
 
 def test_shown() -> None:
-    assert str(Trouble(3, 0.25, "it fell")) == "robot 3 at t = 0.25 s: it fell"
+    assert str(Divergence(3, 0.25, "it fell")) == "robot 3 at t = 0.25 s: it fell"
     assert issubclass(pliant.SimulationWarning, UserWarning)
 
 
-def test_trouble_within_a_period() -> None:
+def test_divergence_within_a_period() -> None:
     """Substeps after the one that fails do not move it either."""
     sim = Simulation(PENDULUM, substeps=10)
     sim.reset(q=[1])
@@ -193,4 +198,23 @@ def test_controls_of_a_compiled_controller_are_watched() -> None:
     sim = Simulation(CART_POLE, controller=lambda t, q, v: [1 / q[1]], batch=2)
     with pytest.warns(SimulationWarning, match="control of motor 'slider' is not finite or too large"):
         sim.step()
-    assert len(sim.troubles) == 2
+    assert len(sim.divergences) == 2
+
+
+def test_every_velocity_and_control_has_a_code_of_its_own() -> None:
+    """Also of robots with more than a thousand of them."""
+    nv, nu = 2500, 1200
+    names, motors = [f"v{k}" for k in range(nv)], {f"m{k}": None for k in range(nu)}
+    robot: Any = SimpleNamespace(nv=nv, nu=nu, velocity_names=names, motors=motors)
+    model: Any = SimpleNamespace(robot=robot, precision="float64")
+    for k in (0, 999, 1000, 1999, 2000, nv - 1):
+        v = [0.0] * nv
+        v[k] = math.inf
+        code = divergence_code(model, [0.0] * nu, v, 0)
+        assert f"velocity of 'v{k}'" in divergence_text(robot, int(code))
+    for k in (0, 999, nu - 1):
+        u = [0.0] * nu
+        u[k] = math.nan
+        code = divergence_code(model, u, [0.0] * nv, 0)
+        assert f"motor 'm{k}'" in divergence_text(robot, int(code))
+    assert "adaptive" in divergence_text(robot, steps_code(robot))
