@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.meshes.points import MeshFile, read_mesh
+from pliant.meshes import MeshFile, read_mesh
 from pliant.render.drawing import DEFAULT_COLOR, body_poses, drawing, ground_mesh, points_of_contacts
 from pliant.render.tree_shapes import homogeneous, inertia_box, reach
 from pliant.robot import RobotBuilder

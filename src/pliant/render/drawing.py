@@ -15,7 +15,7 @@ import numpy as np
 from pliant.dynamics import robot_function
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError
-from pliant.meshes.distinct_rows import distinct_rows
+from pliant.meshes.surfaces import distinct_rows
 from pliant.render.grounds import ground_mesh
 from pliant.render.tree_shapes import homogeneous, reach, tree_shapes
 from pliant.render.triangles import (

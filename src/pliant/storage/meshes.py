@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, RobotError
-from pliant.meshes.distinct_rows import distinct_rows
-from pliant.meshes.points import FAR
+from pliant.meshes.surfaces import distinct_rows
+from pliant.meshes.mesh_file import FAR
 from pliant.meshes.surfaces import Surface
 
 __all__ = ["StoredMesh", "checked_surface", "stored_surfaces"]
