@@ -185,7 +185,7 @@ def _shapes(geometry: Geometry, meshes: _Meshes) -> list[tuple[Mesh, Color]]:
         return [(moved(make(*geometry.size), X_BG), own or DEFAULT_COLOR)]
     source: Any = geometry.mesh
     if source is None or not hasattr(source, "surfaces"):
-        raise RobotError(f"nothing reads the mesh {geometry.file}; give Geometry(..., mesh=pliant.formats.MeshFile())")
+        raise RobotError(f"nothing reads the mesh {geometry.file}; give Geometry(..., mesh=pliant.meshes.MeshFile())")
     placed = meshes(source, geometry.file, X_BG @ np.diag([*map(float, geometry.scale), 1.0]))
     # colours inside a mesh are finer than the one that a URDF gives to all of it
     return [(mesh, color or own or DEFAULT_COLOR) for mesh, color in placed]

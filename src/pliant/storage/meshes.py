@@ -15,7 +15,7 @@ __all__ = ["StoredMesh", "checked_surface", "stored_surfaces"]
 
 
 class StoredMesh:
-    """A mesh that came with a log; a `MeshSource` as `pliant.formats.MeshFile` is one.
+    """A mesh that came with a log; a `MeshSource` as `pliant.meshes.MeshFile` is one.
 
     Attributes:
         parts: triangles by colour.

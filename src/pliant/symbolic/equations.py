@@ -12,13 +12,11 @@ from pliant.symbolic.applied import applied_forces
 from pliant.symbolic.code import c_source, matlab_source, python_source
 from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
-from pliant.symbolic.methods import METHODS, Terms, christoffel, coriolis, has_minimal_coordinates
+from pliant.symbolic.methods import METHODS, Terms, christoffel, coriolis, has_minimal_coordinates, traced_terms
 from pliant.symbolic.progress import working
 from pliant.symbolic.robots import WHAT, symbolic_robot
 from pliant.symbolic.rotations import with_single_joints
-from pliant.symbolic.sharing import is_longer, symbols_of
-from pliant.symbolic.tidying import Tidy
-from pliant.symbolic.tracing import traced_terms
+from pliant.symbolic.tidying import Tidy, is_longer, symbols_of
 
 __all__ = ["Equations", "equations"]
 
