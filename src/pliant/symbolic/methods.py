@@ -124,8 +124,11 @@ def check_minimal_coordinates(robot: Robot) -> None:
     if joints:
         kinds = ", ".join(f"{name!r} ({robot.joints[name].kind.name})" for name in joints)
         raise PliantError(
-            f"method 'lagrange' takes coordinates whose rates are the velocities; {robot.name!r} has joints with more "
-            f"coordinates than that: {kinds}. Use rotations='euler', which makes them single joints, or another method"
+            f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints with "
+            f"more coordinates than that: {kinds}",
+            subject=f"robot {robot.name!r}",
+            field="method",
+            cure="use rotations='euler', which makes them single joints, or another method",
         )
 
 

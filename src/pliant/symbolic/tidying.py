@@ -346,7 +346,7 @@ def _divided(product: Factors, by: Factors) -> Factors:
 
 def is_longer(formulas: Iterable[Any], limit: int) -> bool:
     """Whether formulas have more than ``limit`` parts: numbers, symbols, sums, products and functions."""
-    # counted one by one, since what is shared makes some formulas huge
+    # counted one by one, since shared parts make some formulas huge
     waiting, count = list(formulas), 0
     while waiting and count <= limit:
         waiting += waiting.pop().args
@@ -366,7 +366,7 @@ def symbols_of(formulas: Iterable[Any]) -> set[Any]:
 
 
 def named_parts(formulas: list[Any], taken: set[str]) -> tuple[Shared, list[Any]]:
-    """Names for what occurs more than once, with their formulas, and the formulas in these names."""
+    """Names for parts that occur more than once, with their formulas, and the formulas in these names."""
     import sympy
 
     letter = next(x for x in ("x", "y", "z", "x_", "y_") if not any(re.fullmatch(f"{x}\\d+", t) for t in taken))
@@ -376,7 +376,7 @@ def named_parts(formulas: list[Any], taken: set[str]) -> tuple[Shared, list[Any]
 
 
 def folded(shared: Shared, formulas: list[Any], q: set[Any]) -> tuple[Shared, list[Any]]:
-    """The same without names for what is as short as a name; those that are left count on.
+    """The same without names for parts that are as short as a name; the others are numbered anew.
 
     These are angles in q, cosines and sines, another name, and multiples and powers of one of these.
     """
