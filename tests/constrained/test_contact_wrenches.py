@@ -184,7 +184,7 @@ def test_bad_input_is_named() -> None:
         pliant.constrained.center_of_pressure(robot, q, f, contacts=CORNERS, normal=(0, 0, 2))
     with pytest.raises(ContactError, match="2 coefficients for 4 contacts"):
         pliant.constrained.friction_margins(robot, q, f, contacts=CORNERS, friction=(0.5, 0.5))
-    with pytest.raises(ContactError, match="friction is -1; it must be 0 or more"):
+    with pytest.raises(ContactError, match="friction of friction_margins is -1; it takes 0 or more"):
         pliant.constrained.friction_margins(robot, q, f, contacts=CORNERS, friction=-1)
     with pytest.raises(RobotError, match="no frame named 'boxx' in robot 'box'; did you mean 'box'"):
         pliant.constrained.contact_wrench(robot, q, f, contacts=CORNERS, body="boxx")
