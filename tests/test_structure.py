@@ -17,7 +17,7 @@ import pliant
 
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
-    "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "robot", "meshes", "formats",
+    "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "meshes", "robot", "formats",
     "dynamics", "actuation", "contact", "catalogue", "constrained", "symbolic", "integrators", "recording", "storage",
     "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
 ]  # fmt: skip

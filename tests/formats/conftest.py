@@ -7,19 +7,13 @@ import pytest
 
 from pliant.formats import load_urdf
 from pliant.robot import Robot
+from urdf_text import write_urdf
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Writes a URDF with these elements, the first on line 2."""
-
-    def written(*elements: str, name: str = "robot.urdf", head: str = '<robot name="r">\n') -> Path:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(head + "".join(elements) + "</robot>\n", encoding="utf-8")
-        return path
-
-    return written
+    return lambda *elements, **options: write_urdf(tmp_path, *elements, **options)
 
 
 @pytest.fixture

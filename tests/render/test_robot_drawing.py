@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.meshes.points import MeshFile, read_mesh
+from pliant.meshes import MeshFile, read_mesh
 from pliant.render.robot_drawing import (
     DEFAULT_COLOR,
     body_poses,

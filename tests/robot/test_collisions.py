@@ -9,7 +9,7 @@ import sympy
 
 import pliant
 from pliant.errors import RobotError
-from pliant.meshes.points import MeshFile
+from pliant.meshes import MeshFile
 from pliant.robot import Finding, Geometry, Robot
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 from real_robots import PATHS

@@ -9,11 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.checks import check_at_least, check_friction
-from pliant.constrained.constraint_rows import contact_bias, contact_jacobian
-from pliant.constrained.constraints import Constraint, Contacts, check_axes, constraints_of
+from pliant.constrained.constraints import (
+    Constraint,
+    Contacts,
+    check_axes,
+    constraints_of,
+    contact_bias,
+    contact_jacobian,
+)  # fmt: skip
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.composite_inertia import mass_matrix
-from pliant.errors import ContactError
+from pliant.errors import ContactError, needs
 from pliant.robot import Robot
 
 __all__ = ["GaussAcceleration", "UnilateralImpact", "gauss_acceleration", "least_motion", "unilateral_impact"]
@@ -29,7 +35,7 @@ class GaussAcceleration(NamedTuple):
     Attributes:
         vd: acceleration, nv.
         f: contact forces, m [N or N m]; where they are not unique, some that go with vd.
-        constraint: 1/2 (vd - vd_free)^T M (vd - vd_free), what Gauss calls the constraint.
+        constraint: 1/2 (vd - vd_free)^T M (vd - vd_free), Gauss's measure of constraint.
     """
 
     vd: np.ndarray
@@ -38,7 +44,7 @@ class GaussAcceleration(NamedTuple):
 
 
 class UnilateralImpact(NamedTuple):
-    """What an impact does whose impulses push only.
+    """The result of an impact whose impulses push only.
 
     Attributes:
         v: velocity after it, nv.
@@ -71,8 +77,8 @@ def gauss_acceleration(
         a_n + mu d_i . a_t >= 0     for the directions d_i of the facets, evenly around the normal.
 
     The forces that go with that push within the pyramid of edges n + mu d_i. Without friction this is exact: a_n >= 0,
-    f_n >= 0, a_n f_n = 0. With friction it is the convex relaxation of Coulomb's law [Anitescu 2006]: what sticks is
-    exact, but for the pyramid; what slides with a_t leaves the ground with a_n = mu |a_t|.
+    f_n >= 0, a_n f_n = 0. With friction it is the convex relaxation of Coulomb's law [Anitescu 2006]: sticking is
+    exact, but for the pyramid; a contact that slides with a_t leaves the ground with a_n = mu |a_t|.
 
     Args:
         q: configuration, nq [rad or m], or (batch, nq); likewise the next two.
@@ -138,7 +144,7 @@ def _held(owner: str, robot: Robot, contacts: Contacts, axes: str) -> Contacts:
         check_axes(axes)
         constraints_of(robot, contacts)
     except ContactError as error:
-        raise ContactError(f"{owner}: {error}") from None
+        raise error.within(owner) from None
     return contacts
 
 
@@ -171,7 +177,8 @@ def _directions(c: Constraint, friction: float, facets: int) -> np.ndarray:
     if c.directions == (2,) and friction == 0:
         return np.array([[0.0, 0.0, 1.0]])
     held = "friction needs 'xyz'" if c.directions == (2,) else "it must hold 'xyz', or 'z' alone without friction"
-    raise ContactError(f"contact {c.name!r} cannot be unilateral with the directions it holds: {held}")
+    subject = f"contact {c.name!r}"
+    raise ContactError(f"{subject} cannot be unilateral with the directions it holds", subject=subject, cure=held)
 
 
 def _edge(m: int, start: int, c: Constraint, direction: np.ndarray) -> np.ndarray:
@@ -193,7 +200,7 @@ def _solved(robot, M, J, x_free, u_free, edges, is_free) -> tuple[np.ndarray, np
             y, f[k] = least_motion(A, u_free[k], edges, is_free)
         except ContactError as error:
             where = f", robot {k[0]} of the batch" if k else ""
-            raise ContactError(f"robot {robot.name!r}{where}: {error}") from None
+            raise error.within(f"robot {robot.name!r}{where}") from None
         x[k] = x_free[k] + np.linalg.solve(L.T, y)
         cost[k] = y @ y / 2
     return x, f, cost
@@ -216,9 +223,8 @@ def least_motion(A: np.ndarray, u: np.ndarray, edges: np.ndarray, is_free: np.nd
     held, target = V[kept], -(U[:, kept].T @ u[is_free]) / s[kept]
     missed = np.abs(U[:, kept] @ (s[kept] * target) + u[is_free]).max(initial=0)
     if missed > 1e-6 * max(1.0, np.abs(u).max()):
-        raise ContactError(
-            f"no motion holds all contacts: they depend on one another, and disagree by {missed:.1e}; is J v = 0?"
-        )
+        problem = f"no motion holds all contacts: they depend on one another, and disagree by {missed:.1e}"
+        raise ContactError(problem, subject="contacts", cure="is J v = 0?")
     # cones, scaled to unit rows
     B, b = edges @ A, edges @ u
     size = np.linalg.norm(B, axis=1)
@@ -234,10 +240,7 @@ def least_motion(A: np.ndarray, u: np.ndarray, edges: np.ndarray, is_free: np.nd
 
 def _program(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray, equalities: int) -> tuple[np.ndarray, np.ndarray]:
     """The least y with lower <= rows y <= upper, and what each row pushes: y = rows^T multipliers."""
-    try:
-        import daqp
-    except ImportError:
-        raise ContactError("quadratic programs need DAQP: pip install pliant[qp], or pip install daqp") from None
+    daqp = needs("daqp", "qp", "a quadratic program")
     n = rows.shape[1]
     sense = np.zeros(len(rows), np.int32)
     sense[:equalities] = _EQUALITY

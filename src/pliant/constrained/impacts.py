@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pliant.checks import check_restitution
+from pliant.constrained.constrained_dynamics import ContactSpace
 from pliant.constrained.constraints import Contacts
-from pliant.constrained.contact_space import ContactSpace
 from pliant.constrained.semidefinite import TOLERANCE
 from pliant.dynamics.functions import robot_function
 from pliant.robot import Robot
@@ -16,7 +16,7 @@ Scalar = Any
 
 
 class Impact(NamedTuple):
-    """What an impact does.
+    """The result of an impact.
 
     Attributes:
         v: velocity after it, nv.

@@ -1,7 +1,7 @@
-"""Solutions with a matrix that may be singular, without a branch: G of contacts that share what they hold.
+"""Solutions with a matrix that may be singular, without a branch: G of contacts that depend on one another.
 
-G = C D C^T with D diagonal, by symmetric elimination with complete pivoting: each step takes out the row of which most
-is left, next to what it was, and ends the rank where that is next to nothing [Higham 2002, 10.3]. The pivot is one row
+G = C D C^T with D diagonal, by symmetric elimination with complete pivoting: each step takes out the row of which the
+largest share is left, and ends the rank where that is next to nothing [Higham 2002, 10.3]. The pivot is one row
 or another from robot to robot, so it is picked by weights of zero and one, and the columns of C are in the order of the
 steps. The solution of G f = b of least norm, or where there is none the nearest one, is then, with K = C^T C
 [Ben-Israel and Greville 2003, 1.6],
@@ -90,12 +90,12 @@ class SemidefiniteFactor:
 
         Args:
             G: of which the lower triangle is used.
-            tolerance: see `TOLERANCE`; None if no row depends on others, which is then not looked at.
-            least: what is left of a row is compared with its entry on the diagonal of G, but with no less than this; a
+            tolerance: see `TOLERANCE`; None if no row depends on others, which is then not checked.
+            least: the rest of a row is compared with its entry on the diagonal of G, but with no less than this; a
                 row that is zero but for rounding would else be as good as any.
             most: a rank that it cannot exceed.
         """
-        check_share("tolerance", tolerance, "a share below 1", subject="contacts")
+        check_share("tolerance", tolerance, "a share, below 1", subject="contacts")
         self.size = len(G)
         self._tolerance = tolerance
         self._can_be_full = most is None or most >= self.size
@@ -136,7 +136,7 @@ class SemidefiniteFactor:
         picked = [select(x >= best, 1, 0) for x in shares]
         column = [_dot(picked, [left[max(r, s)][min(r, s)] for s in n]) for r in n]
         pivot = _dot(picked, column)
-        # not so for what is not a number: that must show
+        # not so for NaN, which must show
         depends = best <= self._share_left
         D_inverse = select(depends, 0, 1 / select(depends, 1, pivot))
         C = [c * D_inverse for c in column]

@@ -318,9 +318,7 @@ def _check_symbols(rows: Sequence[DHRow]) -> None:
                     )
                 other, where = by_name.setdefault(name, (symbol, number))
                 if other != symbol:
-                    problem = (
-                        f"rows {where} and {number} have two different symbols named {name}, with other assumptions"
-                    )
+                    problem = f"rows {where} and {number} have two symbols named {name}, with different assumptions"
                     cure = "make it once and use it in both"
                     raise RobotError(problem, subject=f"row {number}", field=what, cure=cure)
             if getattr(value, "is_Symbol", False):

@@ -4,7 +4,7 @@ from pliant.errors import RobotError
 from pliant.files.packages import EscapingPathError, MissingFileError, Packages
 from pliant.files.xml import Element
 from pliant.formats.journal import Journal, number, numbers, origin, required
-from pliant.meshes.points import MeshFile
+from pliant.meshes import MeshFile
 from pliant.robot import Geometry
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 

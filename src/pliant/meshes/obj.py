@@ -1,15 +1,18 @@
 """Wavefront OBJ files (.obj): points, polygons and the materials that these name."""
 
+import io
 import re
 from array import array
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.errors import RobotError
+from pliant.errors import Place, RobotError
+from pliant.meshes.surfaces import Color, Surface, fans
 from pliant.meshes.text_numbers import IS_SPACE, MAX_LINE, Rows, indices, points_of_rows, rows_of
 
-__all__ = ["ObjFile", "read_obj"]
+__all__ = ["ObjFile", "obj_surfaces", "read_obj"]
 
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,15}")
 _INTEGERS = b"0123456789+- \t\n\r\v\f"
@@ -17,7 +20,7 @@ _INTEGERS = b"0123456789+- \t\n\r\v\f"
 
 @dataclass(frozen=True)
 class ObjFile:
-    """What an OBJ file holds.
+    """The content of an OBJ file.
 
     Attributes:
         points: (n, 3), in the file's unit.
@@ -34,6 +37,53 @@ class ObjFile:
     materials: np.ndarray
     names: tuple[bytes, ...]
     libraries: tuple[bytes, ...]
+
+
+def obj_surfaces(data: bytes, source: str, content_of: Callable[[str], bytes]) -> Iterator[Surface]:
+    """Faces by material, all with the points of the file; polygons are cut into fans from their first corner.
+
+    Args:
+        data: the file.
+        source: its name, for messages.
+        content_of: the content of a file of materials; raises if it is not there or not allowed.
+    """
+    file = read_obj(data, source)
+    if not len(file.sides):
+        yield Surface(file.points, np.zeros((0, 3), dtype=int))
+    colors: dict[bytes, Color] = {}
+    for library in file.libraries:
+        colors |= _colors(library.decode(errors="replace"), content_of)
+    faces = file.corners[fans(file.sides)]
+    owners = np.repeat(file.materials, np.maximum(file.sides - 2, 0))
+    for material in dict.fromkeys(file.materials.tolist()):
+        yield Surface(file.points, faces[owners == material], colors.get(file.names[material]))
+
+
+def _colors(library: str, content_of: Callable[[str], bytes]) -> dict[bytes, Color]:
+    """Diffuse colours by name; none if the file is not there, or not allowed: a robot without colours is a robot."""
+    found: dict[bytes, Color] = {}
+    try:
+        data = content_of(library)
+    except RobotError:
+        return {}
+    name = b""
+    for line in io.BytesIO(data):
+        if len(line) > MAX_LINE:
+            return {}
+        words = line.split()
+        try:
+            match words[:1]:
+                case [b"newmtl"]:
+                    name = b" ".join(words[1:])
+                case [b"Kd"]:
+                    r, g, b = (min(1.0, max(0.0, float(w))) for w in words[1:4])
+                    found[name] = (r, g, b, found.get(name, (0, 0, 0, 1))[3])
+                case [b"d"]:
+                    r, g, b, _ = found.get(name, (0.8, 0.8, 0.8, 1))
+                    found[name] = (r, g, b, min(1.0, max(0.0, float(words[1]))))
+        except (ValueError, IndexError):
+            continue
+    return found
 
 
 def read_obj(data: bytes, source: str) -> ObjFile:
@@ -62,8 +112,8 @@ def _corners(faces: Rows, points: Rows, source: str) -> np.ndarray:
     corners = np.where(numbers > 0, numbers - 1, seen + numbers)
     is_bad = (numbers == 0) | ~((corners >= 0) & (corners < len(points.lines)))
     if is_bad.any():
-        where = f"{source}:{faces.line_of(int(np.argmax(is_bad)))}"
-        raise RobotError(f"{where}: the face names a point that is not in the file; export it again")
+        place = Place(source, faces.line_of(int(np.argmax(is_bad))))
+        raise RobotError("the face names a point that is not in the file", cure="export it again", place=place)
     return corners.astype(np.int64)
 
 
@@ -77,7 +127,7 @@ def _first_of_each(text: bytes) -> bytes:
 
 
 def _one_by_one(faces: Rows) -> np.ndarray:
-    """The points of corners of which some is no number: 0, which no point has, in its place."""
+    """The points of corners of which some are not numbers: 0, which no point has, in their place."""
     found = array("q")
     for _, words in faces.words():
         for word in words:

@@ -3,12 +3,11 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from pliant.errors import RobotError
-from pliant.meshes.points import content
+from pliant.errors import Place, RobotError
+from pliant.meshes.surfaces import Color
 
 __all__ = ["MAX_PIXELS", "Texture", "read_texture"]
 
@@ -16,8 +15,6 @@ MAX_PIXELS = 40_000_000
 COLORS = 8
 SIDE = 256  # pixels of the image that is kept: faces are larger
 KINDS = ("PNG", "JPEG")
-
-Color = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,13 @@ class Texture:
             yield found == k, (r, g, b, 1.0)
 
 
-def read_texture(path: Path) -> Texture | None:
-    """The image in a PNG or JPEG file; None if nothing is installed that reads them."""
-    data = content(path)
+def read_texture(data: bytes, source: str) -> Texture | None:
+    """The image in a PNG or JPEG file; None if no library is installed that reads them.
+
+    Args:
+        data: the file.
+        source: its name, for messages.
+    """
     try:
         from PIL import Image
     except ImportError:
@@ -54,11 +55,12 @@ def read_texture(path: Path) -> Texture | None:
     try:
         with Image.open(io.BytesIO(data), formats=KINDS) as image:
             if image.width * image.height > MAX_PIXELS:
-                raise RobotError(f"{path} has more than {MAX_PIXELS} pixels; make it smaller")
+                problem, cure = f"an image of more than {MAX_PIXELS} pixels", "make it smaller"
+                raise RobotError(problem, cure=cure, place=Place(source))
             # a JPEG is not even decoded in full
             image.draft("RGB", (SIDE, SIDE))
             few = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BOX).quantize(COLORS)
             palette = np.array(few.getpalette(), dtype=float).reshape(-1, 3) / 255
             return Texture(np.asarray(few), palette)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise RobotError(f"{path} is no image that can be read: {error}") from None
+        raise RobotError(f"not a readable image: {error}", place=Place(source)) from None

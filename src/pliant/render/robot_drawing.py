@@ -15,7 +15,7 @@ import numpy as np
 from pliant.dynamics import robot_function
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, bad_value
-from pliant.meshes.distinct_rows import distinct_rows
+from pliant.meshes.surfaces import distinct_rows
 from pliant.render.shapes import (
     Mesh,
     along,
@@ -192,7 +192,7 @@ def _shapes(geometry: Geometry, meshes: _Meshes) -> list[tuple[Mesh, Color]]:
         return [(moved(make(*geometry.size), X_BG), own or DEFAULT_COLOR)]
     source: Any = geometry.mesh
     if source is None or not hasattr(source, "surfaces"):
-        cure = "give Geometry(..., mesh=pliant.formats.MeshFile())"
+        cure = "give Geometry(..., mesh=pliant.meshes.MeshFile())"
         raise RobotError(f"no reader for the mesh {geometry.file}", subject=f"mesh {geometry.file}", cure=cure)
     placed = meshes(source, geometry.file, X_BG @ np.diag([*map(float, geometry.scale), 1.0]))
     # colors of a mesh's own parts come before the one color that a URDF gives to all of it

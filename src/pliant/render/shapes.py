@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.meshes.distinct_rows import distinct_rows
+from pliant.meshes.surfaces import distinct_rows
 
 __all__ = [
     "Mesh", "along", "arrow", "box", "capsule", "clustered", "cone", "creased", "cylinder", "ground_mesh",

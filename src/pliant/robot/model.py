@@ -46,7 +46,7 @@ class Geometry:
         file: of a mesh.
         scale: of a mesh, along each axis.
         color: red, green, blue, opacity in [0, 1], or None.
-        mesh: what reads the points of a mesh, on demand; see `pliant.formats.MeshFile`.
+        mesh: what reads the points of a mesh, on demand; see `pliant.meshes.MeshFile`.
     """
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "mesh"]

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, RobotError
-from pliant.meshes.distinct_rows import distinct_rows
-from pliant.meshes.points import FAR
+from pliant.meshes.surfaces import distinct_rows
+from pliant.meshes.mesh_file import FAR
 from pliant.meshes.surfaces import Surface
 
 __all__ = ["StoredMesh", "checked_surface", "stored_surfaces"]
 
 
 class StoredMesh:
-    """A mesh that came with a log; a `MeshSource` as `pliant.formats.MeshFile` is one.
+    """A mesh that came with a log; a `MeshSource` as `pliant.meshes.MeshFile` is one.
 
     Attributes:
         parts: triangles by colour.

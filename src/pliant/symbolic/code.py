@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.progress import working
 from pliant.symbolic.coordinates import identifier
-from pliant.symbolic.sharing import named_parts, symbols_of
+from pliant.symbolic.tidying import named_parts, symbols_of
 
 if TYPE_CHECKING:
     from pliant.symbolic.equations import Equations

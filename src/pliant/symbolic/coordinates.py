@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Joint, Robot
 
 __all__ = [
@@ -17,6 +17,8 @@ _FUNCTIONS = {
     "Jlog", "abs", "acos", "asin", "atan", "atan2", "cos", "diag", "exp", "floor", "log", "max", "min", "play", "push",
     "sign", "sin", "sqrt", "tan",
 }  # fmt: skip
+
+_NAMES = "'joints', or a name for each joint: {'knee': 'x1'}"
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,10 @@ def _chosen(robot: Robot, names: Mapping[str, str] | str | None) -> dict[str, st
         return {}
     if isinstance(names, str):
         if names != "joints":
-            raise PliantError(f"names is {names!r}; give 'joints', or a name for each joint: {{'knee': 'x1'}}")
+            raise PliantError(bad_value("names", names, _NAMES))
         return {j.name: f"q_{identifier(j.name)}" for j in own}
     if not isinstance(names, Mapping):
-        raise PliantError(f"names is {names!r}; give 'joints', or a name for each joint: {{'knee': 'x1'}}")
+        raise PliantError(bad_value("names", names, _NAMES))
     for joint, name in names.items():
         if joint not in [j.name for j in own]:
             raise PliantError(unknown_name("joint with coordinates", joint, [j.name for j in own], robot.joints.owner))
@@ -99,9 +101,11 @@ def _chosen(robot: Robot, names: Mapping[str, str] | str | None) -> dict[str, st
 def check_name(subject: str, name: object) -> None:
     """Raise if a symbol cannot have this name: no word of letters, digits and _, or the name of a function."""
     if not isinstance(name, str) or not name.isidentifier():
-        raise PliantError(f"{subject} cannot be named {name!r}; use letters, digits and _, a letter first")
+        cure = "use letters, digits and _, a letter first"
+        raise PliantError(f"{subject} cannot be named {name!r}", subject=subject, field="name", cure=cure)
     if name in _FUNCTIONS:
-        raise PliantError(f"{subject} cannot be named {name!r}, which is a function in formulas; take another name")
+        problem = f"{subject} cannot be named {name!r}, which is a function in formulas"
+        raise PliantError(problem, subject=subject, field="name", cure="take another name")
 
 
 def _symbol(letter: str, name: str | None, label: str, index: int, count: int) -> Any:
@@ -128,10 +132,9 @@ def _check_distinct(coordinates: Coordinates, robot: Robot) -> None:
     seen: set[str] = set()
     for symbol in coordinates.motion[:-1]:
         if symbol.name in seen:
-            raise PliantError(
-                f"{symbol.name!r} would stand for two things in the equations of {robot.name!r}; "
-                "give other names, as in names={'knee': 'x1'}"
-            )
+            problem = f"{symbol.name!r} would stand for two things in the equations of {robot.name!r}"
+            cure = "give other names, as in names={'knee': 'x1'}"
+            raise PliantError(problem, subject=f"symbol {symbol.name!r}", field="names", cure=cure)
         seen.add(symbol.name)
 
 
@@ -145,13 +148,15 @@ def check_parameters(robot: Robot, coordinates: Coordinates) -> list[Any]:
         if symbol.name in motion:
             raise PliantError(
                 f"{symbol.name!r} is a parameter of {robot.name!r} and also the name of a coordinate, velocity, "
-                f"control or of time; rename the parameter, or the coordinates with names={{'knee': 'x1'}}"
+                "control or of time",
+                subject=f"symbol {symbol.name!r}",
+                field="names",
+                cure="rename the parameter, or the coordinates with names={'knee': 'x1'}",
             )
         if found.setdefault(symbol.name, symbol) != symbol:
-            raise PliantError(
-                f"two different symbols of {robot.name!r} are named {symbol.name!r}, with other assumptions; "
-                "make it once and use it everywhere"
-            )
+            problem = f"two different symbols of {robot.name!r} are named {symbol.name!r}, with other assumptions"
+            cure = "make it once and use it everywhere"
+            raise PliantError(problem, subject=f"symbol {symbol.name!r}", field="names", cure=cure)
     return [found[name] for name in sorted(found)]
 
 

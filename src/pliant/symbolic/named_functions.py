@@ -64,7 +64,7 @@ class turn_pull(_Named):  # noqa: N801
     @classmethod
     def definition(cls, joint: Str, axis: Any, *numbers: Scalar) -> Scalar:  # type: ignore[override]
         q, own = _parts(joint.name, numbers)
-        return sympy.sympify(-spring_force(own, q).f[int(axis)])
+        return as_sympy(-spring_force(own, q).f[int(axis)])
 
     @property
     def joint(self) -> str:

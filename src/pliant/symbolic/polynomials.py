@@ -1,8 +1,8 @@
 """Formulas as sums of products: the normal form in which equal formulas of a robot are the same.
 
-What the algorithms compute is a polynomial in parameters, velocities and the cosines and sines of angles.
-Written out, with s^2 = 1 - c^2 for every angle, it has one form only, so that what cancels is gone. Numbers
-stay exact as long as they are (fractions); floats cancel to within rounding.
+The algorithms compute polynomials in parameters, velocities and the cosines and sines of angles. Written out, with
+s^2 = 1 - c^2 for every angle, such a polynomial has one form only, so that terms cancel. Numbers stay exact as long as
+they are (fractions); floats cancel to within rounding.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class TooLongError(PliantError):
 class Polynomials:
     """Reads SymPy expressions as polynomials in numbered atoms.
 
-    An angle has two atoms next to each other, its cosine and its sine. What is no sum, product or power of
+    An angle has two atoms next to each other, its cosine and its sine. Anything but a sum, product or power of
     atoms (a root, a quotient of sums, a condition) is an atom itself.
 
     Attributes:
@@ -107,7 +107,8 @@ class Polynomials:
         """The product of two polynomials."""
         self.allowed -= len(a) * len(b)
         if self.allowed < 0:
-            raise TooLongError("a formula is too long to write out; leave it as it is, with simplify=False")
+            cure = "leave it as it is, with simplify=False"
+            raise TooLongError("a formula is too long to write out", field="simplify", cure=cure)
         found: Polynomial = {}
         for p, x in a.items():
             for r, y in b.items():
@@ -223,5 +224,5 @@ def _number(e: Any) -> Number:
         return Fraction(int(e.p), int(e.q))
     number = float(e)
     if not isfinite(number):
-        raise PliantError(f"a formula of the robot contains {e}; give its parts finite numbers")
+        raise PliantError(f"a formula of the robot contains {e}", cure="give its parts finite numbers")
     return int(number) if number == int(number) else number

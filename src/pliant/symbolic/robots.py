@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Body, Frame, FrameSpring, Joint, Motor, Named, Robot
 from pliant.scalar import as_sympy, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
@@ -37,7 +37,7 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
     """A copy with numbers replaced by symbols, and their values: `Robot.symbolic`."""
     check_sympy()
     if names is not None and not isinstance(names, Mapping):
-        raise PliantError(f"names is {names!r}; give other names of symbols as a mapping: {{'m_rod': 'm'}}")
+        raise PliantError(bad_value("names", names, "other names of symbols as a mapping: {'m_rod': 'm'}"))
     makers = _Symbols(robot, what or WHAT, dict(names or {}))
     made = makers.robot()
     makers.check_known()
@@ -63,7 +63,7 @@ class _Symbols:
                 raise PliantError(unknown_name("symbol", name, [*WHAT, *self._offered], owner))
 
     def scalar(self, kind: str, name: str, value: Scalar, *, is_signed: bool = False) -> Scalar:
-        """The symbol for a number, with the number's sign; what is zero or no number stays."""
+        """The symbol for a number, with the number's sign; zeros and symbols stay."""
         import sympy
 
         if not is_constant(value) or value == 0:
@@ -78,18 +78,18 @@ class _Symbols:
             check_name(f"symbol {name!r} of {self.source.name!r}", chosen)
             chosen = sympy.Symbol(chosen, real=True) if is_signed else sympy.Symbol(chosen, positive=True)
         if not is_constant(chosen) and not isinstance(chosen, sympy.Expr):
-            raise PliantError(
-                f"symbol {name!r} of {self.source.name!r} cannot become {chosen!r}; give a name, or a formula of SymPy"
-            )
+            problem = f"symbol {name!r} of {self.source.name!r} cannot become {chosen!r}"
+            cure = "give a name, or a formula of SymPy"
+            raise PliantError(problem, subject=f"symbol {name!r}", field="names", cure=cure)
         chosen: Any = as_sympy(chosen)
         amount = float(value) if is_signed else abs(float(value))
         if chosen.is_Symbol:
             known = self.values.setdefault(chosen, amount)
             if abs(known - amount) > 1e-9 * abs(known):
-                raise PliantError(
-                    f"symbol {chosen.name!r} would stand for two numbers of {self.source.name!r}, {known:g} and "
-                    f"{amount:g} ({name}); give one of them another name"
-                )
+                subject = f"symbol {chosen.name!r}"
+                two = f"{known:g} and {amount:g} ({name})"
+                problem = f"{subject} would stand for two numbers of {self.source.name!r}, {two}"
+                raise PliantError(problem, subject=subject, field="names", cure="give one of them another name")
         return chosen if is_signed or value > 0 else -chosen
 
     def vector(self, kind: str, name: str, p: Vector) -> Vector:

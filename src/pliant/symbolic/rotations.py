@@ -41,7 +41,8 @@ def _euler(robot: Robot, joint: Joint) -> list[tuple[str, JointKind]] | None:
                 units = [_X, _Y, _Z]
                 first, second = units[(k + 1) % 3], units[(k + 2) % 3]
                 return [("x", Prismatic(first)), ("y", Prismatic(second)), ("turn", Revolute(units[k]))]
-        raise PliantError(f"planar joint {joint.name!r} of {robot.name!r} has an oblique normal; give it x, y or z")
+        problem = f"planar joint {joint.name!r} of {robot.name!r} has an oblique normal"
+        raise PliantError(problem, subject=f"joint {joint.name!r}", field="axis", cure="give it x, y or z")
     return None
 
 
@@ -87,5 +88,8 @@ def _check_bare(robot: Robot, joint: Joint) -> None:
         if not all(is_constant(x) and x == 0 for x in getattr(joint, what)):
             raise PliantError(
                 f"joint {joint.name!r} of {robot.name!r} has {what}, which a chain of single joints would put on other "
-                "axes; take it off, or write the equations without rotations='euler'"
+                "axes",
+                subject=f"joint {joint.name!r}",
+                field=what,
+                cure="take it off, or write the equations without rotations='euler'",
             )

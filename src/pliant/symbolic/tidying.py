@@ -1,14 +1,32 @@
-"""Formulas tidied as far as that is quick."""
+"""Formulas tidied as far as that is quick: a normal form, put back together so that it can be read.
 
-from collections.abc import Iterable
-from typing import Any
+A term is a number times parameters, times waves (cosines and sines), times motion (velocities, accelerations,
+positions that slide). Terms are laid out as a table, by parameters and by the rest. Rows that are multiples of
+each other are one product of sums:
+
+    M x'' + m x'' + 1/2 m l cos(q) q'' - 1/2 m l sin(q) q'^2 = (M + m) x'' + 1/2 m l (cos(q) q'' - sin(q) q'^2)
+
+and so on within each sum, waves against motion. Parts that occur several times can get names.
+"""
+
+import re
+from collections.abc import Callable, Hashable, Iterable
+from fractions import Fraction
+from math import gcd, isclose
+from typing import Any, TypeVar
 
 from pliant.scalar import as_sympy
-from pliant.symbolic.gathering import gathered
-from pliant.symbolic.polynomials import Polynomials, TooLongError
+from pliant.symbolic.polynomials import Factors, Number, Polynomials, TooLongError
+from pliant.symbolic.trigonometry import Wave, shortest
 
-__all__ = ["Tidy"]
+__all__ = ["Tidy", "folded", "gathered", "is_longer", "named_parts", "symbols_of"]
 
+Key = TypeVar("Key", bound=Hashable)
+Row = dict[Any, Number]
+Parts = tuple[Factors, tuple[Wave, ...], Factors]
+Shared = list[tuple[Any, Any]]
+
+_ALIKE = 1e-12
 # products that one formula, and all of a robot together, may take: about 50 ms and 1 s
 _ONE = 20_000
 _ALL = 400_000
@@ -73,3 +91,314 @@ def _cancelled(expression: Any, polynomials: Polynomials) -> Any:
         return expression
     flat = polynomials.expression(polynomials.read(expression))
     return polynomials.restored(sympy.cancel(flat))
+
+
+# ---- sums of products put back together
+
+
+def gathered(
+    expression: Any,
+    polynomials: Polynomials,
+    is_motion: Callable[[Any], bool],
+    *,
+    is_position: Callable[[Any], bool] = lambda atom: False,
+    is_shared: bool = True,
+) -> Any:
+    """The expression in its normal form, and that in a readable one.
+
+    Args:
+        polynomials: reads the expression; raises `TooLongError`.
+        is_motion: whether an atom is motion and not a parameter.
+        is_position: whether an atom of motion is a position. Positions that slide are lengths, too, and are written
+            among the parameters if that is shorter: m (l + q)^2 cos(q1).
+        is_shared: whether a parameter that is in every term is written before all of them.
+    """
+    import sympy
+
+    found = _Gatherer(polynomials, is_motion).gathered(expression, is_shared)
+    if not any(is_position(atom) for atom in _outside_waves(expression, polynomials)):
+        return found
+    by_length = _Gatherer(polynomials, lambda atom: is_motion(atom) and not is_position(atom), is_factored=True)
+    other = by_length.gathered(expression, is_shared)
+    return min(found, other, key=sympy.count_ops)
+
+
+def _outside_waves(expression: Any, polynomials: Polynomials) -> set[Any]:
+    used = {atom for factors in polynomials.read(expression) for atom, _ in factors}
+    return {polynomials.atoms[atom] for atom in used if atom not in polynomials.angles}
+
+
+class _Gatherer:
+    def __init__(self, polynomials: Polynomials, is_motion: Callable[[Any], bool], *, is_factored: bool = False):
+        self.polynomials = polynomials
+        self.is_motion = is_motion
+        self.is_factored = is_factored
+
+    def gathered(self, expression: Any, is_shared: bool) -> Any:
+        import sympy
+
+        terms = self._terms(expression)
+        if not terms:
+            return sympy.Integer(0)
+        common = _common([parameters for parameters, _, _ in terms]) if is_shared else ()
+        table = {(_divided(p, common), (waves, motion)): number for (p, waves, motion), number in terms.items()}
+        parts = []
+        for rows, columns in _products(table):
+            first, second = _content(rows), _content(columns)
+            factors = self._parameters(_scaled(rows, first)), self._rest(_scaled(columns, second))
+            parts.append((_number(first * second), *factors))
+        if len(parts) == 1:
+            # all at once: SymPy multiplies a number into a sum that stands alone with it
+            return sympy.Mul(*parts[0], self._atoms(common))
+        sign = -1 if all(number.is_negative for number, *_ in parts) else 1
+        return sympy.Mul(
+            sign, self._atoms(common), sympy.Add(*(sympy.Mul(sign * number, *rest) for number, *rest in parts))
+        )
+
+    def _terms(self, expression: Any) -> dict[Parts, Number]:
+        """Parameters, waves and motion of every term, with its number; the waves in their shortest form."""
+        atoms, angles = self.polynomials.atoms, self.polynomials.angles
+        by_rest: dict[tuple[Factors, Factors], dict[tuple[Wave, ...], Number]] = {}
+        for factors, number in self.polynomials.read(expression).items():
+            waves: list[Wave] = []
+            parameters, motion = [], []
+            for atom, power in factors:
+                if atom in angles:
+                    is_sine = self.polynomials.is_sine(atom)
+                    waves += [Wave(is_sine, ((atom - is_sine, 1),))] * power
+                else:
+                    (motion if self.is_motion(atoms[atom]) else parameters).append((atom, power))
+            row = by_rest.setdefault((tuple(parameters), tuple(motion)), {})
+            row[tuple(sorted(waves))] = number
+        found: dict[Parts, Number] = {}
+        for (fixed, moving), row in by_rest.items():
+            for product, number in shortest(row).items():
+                found[fixed, product, moving] = number
+        return found
+
+    def _rest(self, row: Row) -> Any:
+        """A sum of waves times motion, gathered by whichever of the two is shorter."""
+        import sympy
+
+        by_motion = {(motion, waves): number for (waves, motion), number in row.items()}
+        one, two = self._sides(by_motion, self._motion, self._waves), self._sides(row, self._waves, self._motion)
+        # equations are read by their accelerations: only much shorter ones are written otherwise
+        return one if sympy.count_ops(one) <= sympy.count_ops(two) + 2 else two
+
+    def _sides(self, table: dict[tuple[Any, Any], Number], rows: Callable[[Any], Any], columns: Callable[[Any], Any]):
+        import sympy
+
+        parts = []
+        for left, right in _products(table):
+            first, second = _content(left), _content(right)
+            factors = rows(_scaled(left, first)), columns(_scaled(right, second))
+            parts.append(sympy.Mul(_number(first * second), *factors))
+        return sympy.Add(*parts)
+
+    def _sum(self, row: Row, write: Callable[[Any], Any]) -> Any:
+        import sympy
+
+        return sympy.Add(*(_number(number) * write(key) for key, number in row.items()))
+
+    def _motion(self, row: Row) -> Any:
+        """A sum of products of motion; what all of them share is written before it."""
+        common = _common(list(row))
+        rest = {_divided(key, common): number for key, number in row.items()}
+        return self._atoms(common) * self._sum(rest, self._atoms)
+
+    def _waves(self, row: Row) -> Any:
+        """A sum of products of waves; what all of them share is written before it."""
+        shared = list(next(iter(row)))
+        for waves in row:
+            left = list(waves)
+            shared = [wave for wave in shared if wave in left and not left.remove(wave)]
+        if len(row) < 2 or not shared:
+            return self._sum(row, self._product_of_waves)
+        rest: Row = {}
+        for waves, number in row.items():
+            left = list(waves)
+            for wave in shared:
+                left.remove(wave)
+            rest[tuple(left)] = number
+        return self._product_of_waves(shared) * self._sum(rest, self._product_of_waves)
+
+    def _product_of_waves(self, waves: Iterable[Wave]) -> Any:
+        import sympy
+
+        made = []
+        for wave in waves:
+            turn = sympy.Add(*(k * self.polynomials.angles[angle] for angle, k in wave.turn))
+            made.append(sympy.sin(turn) if wave.is_sine else sympy.cos(turn))
+        return sympy.Mul(*made)
+
+    def _atoms(self, factors: Factors) -> Any:
+        import sympy
+
+        return sympy.Mul(*(self.polynomials.atoms[atom] ** power for atom, power in factors))
+
+    def _parameters(self, row: Row) -> Any:
+        """A sum of products of parameters; what several of them share is written once."""
+        import sympy
+
+        if self.is_factored and len(row) > 1:
+            plain = self._sum(row, self._atoms)
+            factored = sympy.factor(plain) if not plain.has(sympy.Float) else plain
+            if factored.is_Mul or factored.is_Pow:
+                return factored
+        common = _common(list(row))
+        if common:
+            rest = {_divided(key, common): number for key, number in row.items()}
+            return self._atoms(common) * self._parameters(rest)
+        counts: dict[int, int] = {}
+        for atom in (atom for key in row for atom, power in key if power > 0):
+            counts[atom] = counts.get(atom, 0) + 1
+        most = max(counts, key=lambda atom: counts[atom], default=None)
+        if most is None or counts[most] < 2:
+            return self._sum(row, self._atoms)
+        having = {key: n for key, n in row.items() if dict(key).get(most, 0) > 0}
+        others = {key: n for key, n in row.items() if key not in having}
+        return sympy.Add(self._parameters(having), self._parameters(others))
+
+
+def _products(table: dict[tuple[Key, Any], Number]) -> list[tuple[dict[Key, Number], Row]]:
+    """A table as a sum of products (sum over rows) times (sum over columns): rows that are multiples are one."""
+    rows: dict[Key, Row] = {}
+    for (key, column), number in table.items():
+        rows.setdefault(key, {})[column] = number
+    found: list[tuple[dict[Key, Number], Row]] = []
+    for key, row in rows.items():
+        for keys, known in found:
+            ratio = _multiple(row, known)
+            if ratio is not None:
+                keys[key] = ratio
+                break
+        else:
+            content = _content(row)
+            found.append(({key: content}, _scaled(row, content)))
+    return found
+
+
+def _multiple(row: Row, known: Row) -> Number | None:
+    """What times ``known`` is ``row``, or None."""
+    if row.keys() != known.keys():
+        return None
+    column = next(iter(known))
+    ratio = _over(row[column], known[column])
+    for c, number in row.items():
+        expected = ratio * known[c]
+        if not (number == expected or (_is_float(number, expected) and isclose(number, expected, rel_tol=_ALIKE))):
+            return None
+    return ratio
+
+
+def _content(row: Row) -> Number:
+    """What to write before the sum: a minus that all share, and the number if all have the same or multiples of it."""
+    numbers = list(row.values())
+    sign = -1 if all(n < 0 for n in numbers) else 1
+    if len(numbers) == 1:
+        return numbers[0]
+    if all(abs(n) == abs(numbers[0]) for n in numbers):
+        return sign * abs(numbers[0])
+    if any(isinstance(n, float) or Fraction(n).denominator > 1 for n in numbers):
+        return sign
+    return sign * gcd(*(int(n) for n in numbers))
+
+
+def _scaled(row: dict[Key, Number], content: Number) -> dict[Key, Number]:
+    return {key: _over(number, content) for key, number in row.items()}
+
+
+def _over(a: Number, b: Number) -> Number:
+    return a / b if _is_float(a, b) else Fraction(a) / b
+
+
+def _is_float(*numbers: Number) -> bool:
+    return any(isinstance(n, float) for n in numbers)
+
+
+def _number(number: Number) -> Any:
+    import sympy
+
+    if isinstance(number, float):
+        return sympy.Integer(int(number)) if number == int(number) else sympy.Float(number)
+    return sympy.Rational(number.numerator, number.denominator)
+
+
+def _common(products: list[Factors]) -> Factors:
+    """What all products share, of atoms with powers above zero."""
+    shared = dict(products[0])
+    for product in products[1:]:
+        powers = dict(product)
+        shared = {atom: min(power, powers.get(atom, 0)) for atom, power in shared.items()}
+    return tuple((atom, power) for atom, power in shared.items() if power > 0)
+
+
+def _divided(product: Factors, by: Factors) -> Factors:
+    powers = dict(product)
+    for atom, power in by:
+        powers[atom] -= power
+    return tuple((atom, power) for atom, power in powers.items() if power)
+
+
+# ---- parts that occur several times
+
+
+def is_longer(formulas: Iterable[Any], limit: int) -> bool:
+    """Whether formulas have more than ``limit`` parts: numbers, symbols, sums, products and functions."""
+    # counted one by one, since shared parts make some formulas huge
+    waiting, count = list(formulas), 0
+    while waiting and count <= limit:
+        waiting += waiting.pop().args
+        count += 1
+    return bool(waiting)
+
+
+def symbols_of(formulas: Iterable[Any]) -> set[Any]:
+    """The symbols that occur, with each part looked at once, however often it occurs."""
+    waiting, seen = list(formulas), set()
+    while waiting:
+        e = waiting.pop()
+        if e not in seen:
+            seen.add(e)
+            waiting += e.args
+    return {e for e in seen if e.is_Symbol}
+
+
+def named_parts(formulas: list[Any], taken: set[str]) -> tuple[Shared, list[Any]]:
+    """Names for parts that occur more than once, with their formulas, and the formulas in these names."""
+    import sympy
+
+    letter = next(x for x in ("x", "y", "z", "x_", "y_") if not any(re.fullmatch(f"{x}\\d+", t) for t in taken))
+    symbols = sympy.numbered_symbols(letter, real=True)
+    shared, replaced = sympy.cse(formulas, symbols=symbols, order="none")
+    return list(shared), list(replaced)  # type: ignore[arg-type]
+
+
+def folded(shared: Shared, formulas: list[Any], q: set[Any]) -> tuple[Shared, list[Any]]:
+    """The same without names for parts that are as short as a name; the others are numbered anew.
+
+    These are angles in q, cosines and sines, another name, and multiples and powers of one of these.
+    """
+    names = iter([name for name, _ in shared])
+    known: dict[Any, Any] = {}
+    kept: Shared = []
+    for name, formula in shared:
+        written = formula.xreplace(known)
+        if _is_short(written, q):
+            known[name] = written
+        else:
+            known[name] = next(names)
+            kept.append((known[name], written))
+    return kept, [e.xreplace(known) for e in formulas]
+
+
+def _is_short(e: Any, q: set[Any]) -> bool:
+    import sympy
+
+    if not isinstance(e, sympy.Expr):
+        return False
+    if q.issuperset(e.as_coefficients_dict()):
+        return True
+    factor: Any = e.as_coeff_Mul()[1]
+    base = factor.base if factor.is_Pow and factor.exp.is_Integer else factor
+    return base.is_Atom or isinstance(base, sympy.cos | sympy.sin)

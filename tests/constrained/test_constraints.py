@@ -23,16 +23,16 @@ def test_names_pairs_and_closures() -> None:
     [
         ((), "no contacts are given for robot 'box'"),
         (("c9",), "no contact frame or closure named 'c9' in robot 'box'; did you mean 'c"),
-        ((("c1", "xyw"),), "contact 'c1': no direction 'w' in 'xyw'; valid: 'x', 'y', 'z'"),
-        ((("c1", "x rq"),), "no direction 'r' in 'x rq'"),
+        ((("c1", "xyw"),), "contact 'c1' has no direction 'w', given in 'xyw'; valid: 'x', 'y', 'z'"),
+        ((("c1", "x rq"),), "no direction 'r', given in 'x rq'"),
         ((("c1", ""),), "contact 'c1' has no directions"),
-        ((("c1", "xyx"),), "direction 'x' is there twice in 'xyx'"),
+        ((("c1", "xyx"),), "has direction 'x' twice in 'xyx'"),
         (("world",), "contact 'world' of robot 'box' does not move"),
         (("c1", "c1"), "contact 'c1' is held along 'x' twice"),
         ((3,), "contact 3 is neither the name of a frame nor a pair"),
         ((("c1", "x", "y"),), "is neither the name of a frame nor a pair"),
-        (7, "contacts are 7; give a tuple of frames"),
-        ((("rope", "x"),), "contact 'rope' is a closure, which says itself what it holds"),
+        (7, "contacts is 7; it takes a tuple of frames"),
+        ((("rope", "x"),), "contact 'rope' is a closure, whose kind says what it holds"),
         (("rope", "rope"), "contact 'rope' is held twice"),
     ],
 )
@@ -66,11 +66,11 @@ def test_shapes_and_options_that_do_not_fit() -> None:
         pliant.constrained.constrained_dynamics(robot, q, v, v)
     with pytest.raises(PliantError, match="are options"):
         pliant.constrained.contact_rank(robot, q, contacts={"c1"})
-    with pytest.raises(ContactError, match="no axes named 'body'; valid: 'world', 'local'"):
+    with pytest.raises(ContactError, match="axes is 'body'; it takes 'world' or 'local'"):
         pliant.constrained.contact_jacobian(robot, q, contacts=("c1",), axes="body")
     with pytest.raises(KernelError, match="f"):
         pliant.constrained.contact_wrench(robot, q, np.zeros(4), contacts=("c1",))
-    with pytest.raises(ContactError, match="restitution of an impact is 2; it takes 0 to 1: above 1"):
+    with pytest.raises(ContactError, match="restitution of an impact is 2; it takes 0 to 1"):
         pliant.constrained.impact_velocity(robot, q, v, contacts=("c1",), restitution=2)
 
 
@@ -92,8 +92,13 @@ def test_lists_are_as_good_as_tuples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tolerance", "takes"),
-    [(-1, "0 or more"), ("a", "a number"), (float("nan"), "a finite number"), (1, "a share below 1")],
+    ("tolerance", "message"),
+    [
+        (-1, "tolerance of contacts is -1; it takes 0 or more"),
+        ("a", "tolerance of contacts is 'a'; it takes a number"),
+        (float("nan"), "tolerance of contacts is nan; it takes a finite number"),
+        (1, "tolerance of contacts is 1; it takes a share, below 1"),
+    ],
 )
 @pytest.mark.parametrize(
     "function",

@@ -54,7 +54,7 @@ def test_points_of_rows() -> None:
     empty = rows_of(b"", "a.obj", {b"v": 3})[b"v"]
     assert points_of_rows(empty, b"", "a.obj").shape == (0, 3)
     for bad, line in ((b"v 1 2 3\nv 1 2\n", 2), (b"v 1 two 3\nv 1 2 3", 1), (b"v 1 2 3 4\n v 1 2 3_ \nv 1\n", 2)):
-        with pytest.raises(RobotError, match=f"a.obj:{line}: .* has no three numbers"):
+        with pytest.raises(RobotError, match=f"a.obj:{line}: .* does not have three numbers"):
             points_of_rows(rows_of(bad, "a.obj", {b"v": 3})[b"v"], bad, "a.obj")
 
 

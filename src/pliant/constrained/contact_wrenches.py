@@ -1,4 +1,4 @@
-"""What contact forces amount to: the wrench of a foot, its centre of pressure, and how far friction reaches.
+"""Sums of contact forces: the wrench of a foot, its centre of pressure, and how far friction reaches.
 
 Forces f are along the rows of `contact_jacobian`, as `constrained_dynamics` and `static_torques` give them. All that
 is returned is in world axes.
@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pliant.checks import check_friction
-from pliant.constrained.constraint_rows import Held, held_constraints
-from pliant.constrained.constraints import Constraint, Contacts, constraints_of, row_count
+from pliant.constrained.constraints import Constraint, Contacts, Held, constraints_of, held_constraints, row_count
 from pliant.dynamics.functions import robot_function_of
 from pliant.dynamics.kinematics import link_poses
-from pliant.errors import ContactError
+from pliant.errors import ContactError, bad_value
 from pliant.robot import Robot
 from pliant.scalar import is_constant, sqrt
 from pliant.spatial import Transform, Vector
@@ -53,7 +52,7 @@ def contact_wrench(
         q: configuration, nq [rad or m].
         f: forces at the contacts, m [N or N m].
         contacts, axes: as for `contact_jacobian`; closures do not count, since they push both sides.
-        body: whose contacts count, with those of what is fixed to it; None for all.
+        body: whose contacts count, with those of bodies fixed to it; None for all.
         about: frame at whose origin moments are taken; None for the body, or the world's origin without one.
     """
     origin = _origin(robot, q, about or body or "world")
@@ -75,7 +74,7 @@ def center_of_pressure(
     body: str | None = None,
     normal: tuple[float, float, float] = _UP,
 ) -> list[Scalar]:
-    """Where one normal force would do what those of all contacts do, 3 [m], in the world.
+    """Where one normal force would replace those of all contacts, 3 [m], in the world.
 
     p = sum_i (f_n,i p_i + n x m_i) / sum_i f_n,i, with p_i the places of the contacts, f_n,i = n . f_i and m_i their
     moments. If contacts are in one plane across n, the moment of all of them about p has no part in the plane, and p is
@@ -130,7 +129,8 @@ def friction_margins(
     pushes = _pushes(robot, q, f, contacts, axes, None)
     mu = friction if isinstance(friction, tuple | list) else (friction,) * len(pushes)
     if len(mu) != len(pushes):
-        raise ContactError(f"friction_margins: {len(mu)} coefficients for {len(pushes)} contacts; give one for each")
+        problem = f"friction_margins: {len(mu)} coefficients for {len(pushes)} contacts"
+        raise ContactError(problem, subject="friction_margins", field="friction", cure="give one for each")
     for value in mu:
         check_friction("friction_margins", value)
     margins = []
@@ -142,7 +142,7 @@ def friction_margins(
 
 
 def _frames(robot: Robot, contacts: Contacts, body: str | None) -> list[Constraint]:
-    """The contacts of a body that are no closures."""
+    """The contacts of a body, without closures."""
     wanted = None if body is None else robot.mechanism.body(body)[0]
     return [c for c in constraints_of(robot, contacts) if not c.is_closure and wanted in (None, c.a)]
 
@@ -156,10 +156,8 @@ def _can_press(c: Constraint, axes: str, n: Vector) -> bool:
 def _no_normal(owner: str, c: Constraint, axes: str, n: Vector) -> ContactError:
     parts = [abs(x) if is_constant(x) else 0 for x in n]
     missing = "xyz" if axes == "local" else "xyz"[parts.index(max(parts))]
-    return ContactError(
-        f"{owner}: contact {c.name!r} is not held along the normal {tuple(n)}, so that nothing presses; hold "
-        f"{missing!r}, too"
-    )
+    problem = f"{owner}: contact {c.name!r} is not held along the normal {tuple(n)}, so that nothing presses"
+    return ContactError(problem, subject=f"contact {c.name!r}", field="contacts", cure=f"hold {missing!r}, too")
 
 
 def _pushes(
@@ -167,7 +165,7 @@ def _pushes(
 ) -> list[_Push]:
     """The contacts of a body as forces in the world; directions that are not held have none."""
     wanted = None if body is None else robot.mechanism.body(body)[0]
-    held = [h for h in held_constraints(robot, q, contacts, axes)]
+    held = held_constraints(robot, q, contacts, axes)
     poses = link_poses(robot.mechanism, q)
     pushes: list[_Push] = []
     start = 0
@@ -178,7 +176,8 @@ def _pushes(
         if not c.is_closure and wanted in (None, c.a):
             pushes.append(_push(h, poses, own))
     if not pushes:
-        raise ContactError(f"none of the contacts {contacts!r} is on " + (f"body {body!r}" if body else "a frame"))
+        where = f"body {body!r}" if body else "a frame"
+        raise ContactError(f"none of the contacts {contacts!r} is on {where}", subject=where, field="contacts")
     return pushes
 
 
@@ -197,9 +196,10 @@ def _origin(robot: Robot, q: Sequence[Scalar], frame: str) -> Vector:
 
 def _unit(normal: Sequence[Scalar]) -> Vector:
     if len(normal) != 3:
-        raise ContactError(f"normal {normal!r} is no vector; give three entries, as (0, 0, 1)")
+        raise ContactError(bad_value("normal", normal, "three entries, as (0, 0, 1)"))
     n = Vector(*normal)
     size = n.dot(n)
     if is_constant(size) and abs(size - 1) > 1e-9:
-        raise ContactError(f"normal {tuple(normal)} has the length {size**0.5:.4g}; it must be 1")
+        problem = f"normal {tuple(normal)} has the length {size**0.5:.4g}"
+        raise ContactError(problem, field="normal", cure="it must be 1")
     return n

@@ -7,8 +7,7 @@ import sympy
 import pliant
 import symbolic_robots as small
 from pliant.symbolic.coordinates import coordinates_of
-from pliant.symbolic.methods import METHODS
-from pliant.symbolic.tracing import traced_terms
+from pliant.symbolic.methods import METHODS, traced_terms
 from random_robots import state_of
 
 ROBOTS = {

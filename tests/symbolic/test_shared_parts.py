@@ -5,7 +5,7 @@ import re
 import sympy
 
 import pliant
-from pliant.symbolic.sharing import folded, is_longer, named_parts, symbols_of
+from pliant.symbolic.tidying import folded, is_longer, named_parts, symbols_of
 
 a, b, q1, q2 = sympy.symbols("a b q1 q2", real=True)
 x = sympy.symbols("x0:9", real=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pliant.meshes import distinct_rows as module
-from pliant.meshes.distinct_rows import distinct_rows
+from pliant.meshes import surfaces as module
+from pliant.meshes.surfaces import distinct_rows
 
 RNG = np.random.default_rng(5)
 TABLES = {

@@ -10,8 +10,8 @@ import pytest
 
 from pliant.errors import PliantError, RobotError
 from pliant.formats import load_urdf
-from pliant.meshes import points as module
-from pliant.meshes.points import MeshFile, read_mesh
+from pliant.meshes import mesh_file as module
+from pliant.meshes import MeshFile, read_mesh
 from real_robots import PATHS
 from urdf_text import INERTIAL, link
 
@@ -195,10 +195,10 @@ def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(RobotError, match="is no file"):
+    with pytest.raises(RobotError, match="is not a file"):
         read_mesh(tmp_path / "a.stl")
     (tmp_path / "folder.stl").mkdir()
-    with pytest.raises(RobotError, match="is no file"):
+    with pytest.raises(RobotError, match="is not a file"):
         read_mesh(tmp_path / "folder.stl")
 
 

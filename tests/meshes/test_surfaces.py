@@ -8,7 +8,7 @@ import trimesh
 from PIL import Image
 
 from pliant.errors import RobotError
-from pliant.meshes.points import MeshFile
+from pliant.meshes import MeshFile
 from real_robots import PATHS
 
 SHARE = PATHS["panda_description/panda.urdf"].parents[2]
@@ -108,7 +108,7 @@ def test_materials_outside_are_not_opened(tmp_path: Path) -> None:
         ("a.obj", f"{QUAD}f 1 2 x\n", "names a point that is not in the file"),
         ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 9</p></triangles>"), "not in the file"),
         ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 -1</p></triangles>"), "not in the file"),
-        ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 nan</p></triangles>"), "no numbers"),
+        ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 nan</p></triangles>"), "not numbers"),
         ("a.dae", dae(f"<polylist>{INPUTS}<vcount>400</vcount><p>0 1 2</p></polylist>"), "more corners than there are"),
         ("a.dae", dae("<triangles><p>0 1 2</p></triangles>"), "no offsets"),
         ("a.ply", "ply", "no reader for meshes of this kind"),

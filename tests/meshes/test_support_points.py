@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from pliant.robot.support import DIRECTIONS, extreme_points, few_points, nearest_ball
+from pliant.meshes.support_points import DIRECTIONS, extreme_points, few_points, nearest_ball
 
 
 def box(x: float, y: float, z: float) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 
 from pliant.errors import RobotError
 from pliant.meshes.obj import read_obj
-from pliant.meshes.polygons import fans
+from pliant.meshes.surfaces import fans
 
 
 def random_file(seed: int) -> bytes:
