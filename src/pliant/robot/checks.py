@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import RobotError, unknown_name
+from pliant.errors import Call, RobotError, unknown_name
 from pliant.robot.joints import JointKind, Scalars
 from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor
 from pliant.robot.named import Named
@@ -73,7 +73,7 @@ def check_limits(subject: str, limits: Limits) -> None:
     """Raise if a lower limit is above its upper one."""
     fault = crossed_limits(limits)
     if fault:
-        raise RobotError(f"{subject}: {fault}; swap them")
+        raise RobotError(f"{subject}: {fault}", subject=subject, field="limits", cure="swap them")
 
 
 def check_motor(motor: Motor, joints: Named[Joint]) -> None:
@@ -89,7 +89,11 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     ):  # fmt: skip
         per_entry(subject, what, getattr(motor, what), 1, least=0)
     if _is_zero(motor.gear):
-        raise RobotError(f"gear of {subject} is 0, so its rotor turns without the joint; give its ratio, as in gear=9")
+        problem, call = f"gear of {subject} is 0, so its rotor turns without the joint", {"gear": 9}
+        raise RobotError(
+            problem, subject=subject, field="gear", cure="give its ratio, as in gear=9",
+            call=Call("with_motor", motor.joint, call),
+        )  # fmt: skip
     per_entry(subject, "no_load_speed", motor.no_load_speed, 1)
     if is_constant(motor.no_load_speed) and not motor.no_load_speed > 0:
         raise RobotError(f"no_load_speed of {subject} is {motor.no_load_speed}; it must be above zero")
@@ -100,7 +104,10 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     if motor.control not in CONTROLS:
         raise RobotError(unknown_name("control", motor.control, CONTROLS, subject))
     if motor.control == "position" and is_constant(motor.kp) and motor.kp == 0:
-        raise RobotError(f"{subject} has position control but kp = 0; give it a gain, as in kp=80, kd=2")
+        raise RobotError(
+            f"{subject} has position control but kp = 0", subject=subject, field="kp",
+            cure="give it a gain, as in kp=80, kd=2", call=Call("with_motor", motor.joint, {"kp": 80, "kd": 2}),
+        )  # fmt: skip
     if motor.control == "velocity" and is_constant(motor.kd) and motor.kd == 0:
         raise RobotError(f"{subject} has velocity control but kd = 0; give it a gain")
     if motor.law is not None and not callable(motor.law):
@@ -110,7 +117,8 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
 def _check_rotor_axis(subject: str, axis: Scalars) -> None:
     vector(subject, "rotor_axis", axis)
     if all(is_constant(a) for a in axis) and abs(math.hypot(*axis) - 1) > TOLERANCE:
-        raise RobotError(f"rotor_axis of {subject} has length {math.hypot(*axis):.6g}; give a unit vector")
+        problem = f"rotor_axis of {subject} has length {math.hypot(*axis):.6g}"
+        raise RobotError(problem, subject=subject, field="rotor_axis", cure="give a unit vector")
 
 
 def check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> None:
@@ -163,7 +171,8 @@ def check_joint(joint: Joint) -> None:
         if law is not None:
             check_law(subject, law)
     if is_constant(joint.restitution) and joint.restitution > 1:
-        raise RobotError(f"restitution of {subject} is {joint.restitution}; it must be at most 1")
+        problem = f"restitution of {subject} is {joint.restitution}"
+        raise RobotError(problem, subject=subject, field="restitution", cure="it must be at most 1")
     if has_spring(joint) and nv != 1 and joint.kind.name not in ("spherical", "free"):
         raise RobotError(f"{subject} is {joint.kind.name}; springs are at joints with one dof, spherical and free ones")
     used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not _is_zero(getattr(joint, what))]

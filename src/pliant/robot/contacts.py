@@ -122,7 +122,8 @@ def corners(subject: str, box: Sequence[Scalar]) -> tuple[Vector, ...]:
 def _segment(subject: str, radius: Scalar, length: Scalar) -> tuple[Vector, ...]:
     _check_positive(subject, "length", length)
     if is_zero(radius):
-        raise RobotError(f"{subject} has a length but no radius; a capsule needs both, as in radius=0.02, length=0.1")
+        problem, cure = f"{subject} has a length but no radius", "a capsule needs both, as in radius=0.02, length=0.1"
+        raise RobotError(problem, subject=subject, field="radius", cure=cure)
     return Vector(0, 0, -length / 2), Vector(0, 0, length / 2)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pliant.errors import RobotError
+from pliant.errors import Call, RobotError
 from pliant.robot import checks
 from pliant.robot.contact_edits import ContactEdits
 from pliant.robot.flexibility_edits import FlexibilityEdits
@@ -132,8 +132,11 @@ class Edits(ContactEdits, FlexibilityEdits, Upward):
         if changes and nv == 0:
             what = next(iter(changes)).replace("is_locked", "locked")
             raise RobotError(
-                f"{what} of {subject} would do nothing: it is fixed; leave it out, or let the joint give way: "
-                f"robot.with_flexibility({name!r}, stiffness=(1e4, 1e4, 1e4))"
+                f"{what} of {subject} would do nothing: it is fixed",
+                subject=subject,
+                field=what,
+                cure="leave it out, or make the joint flexible: {call}",
+                call=Call("with_flexibility", name, {"stiffness": (10000, 10000, 10000)}),
             )
         changed = replace(joint, **changes)
         checks.check_joint(changed)

@@ -117,10 +117,8 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
     given = spring.stiffness
     count = len(given) if checks.is_sequence(given) else 1
     if count not in (1, 3, 6):
-        raise RobotError(
-            f"stiffness of {subject} has {count} entries; give one (about an axis), three (turns about x, y, z) or "
-            "six (slides along and turns about x, y, z)"
-        )
+        cure = "give one (about an axis), three (turns about x, y, z) or six (slides along and turns about x, y, z)"
+        raise RobotError(f"stiffness of {subject} has {count} entries", subject=subject, field="stiffness", cure=cure)
     checks.per_entry(subject, "stiffness", given, count, least=0)
     unused = [n for n, x in (("kind", spring.kind), ("axis", spring.axis)) if x is not None]
     if count > 1 and unused:
@@ -139,7 +137,8 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
         raise RobotError(unknown_name("kind", spring.kind, kinds, subject))
     axis = spring.axis if spring.axis is not None else getattr(joint.kind, "axis", None) if joint else None
     if axis is None:
-        raise RobotError(f"{subject} has one stiffness and no axis; give axis=(x, y, z), or three stiffnesses")
+        problem, cure = f"{subject} has one stiffness and no axis", "give axis=(0, 1, 0), or three stiffnesses"
+        raise RobotError(problem, subject=subject, field="axis", cure=cure)
     own = "prismatic" if joint is not None and isinstance(joint.kind, Prismatic) else "revolute"
     direction = tuple(checks.vector(subject, "axis", axis))
     kind, _ = checks.normalised_axis(subject, kinds[spring.kind or own](direction))

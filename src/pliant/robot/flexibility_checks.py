@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.errors import RobotError
+from pliant.errors import Call, RobotError
 from pliant.robot.model import Joint
 from pliant.robot.report import Finding, Report
 from pliant.scalar import is_constant
@@ -43,8 +43,11 @@ def check_inertias(robot: "Robot", name: str) -> None:
         raise RobotError(
             f"{own!r} at joint {name!r} has no inertia of its own and "
             + (f"the motor of {name!r} no rotor inertia" if joint in dofs else "neither has what it carries")
-            + ", so accelerations are not determined (M is singular); give the motor a rotor, "
-            f"robot.with_motor({name!r}, rotor_inertia=...), or the flexibility some inertia, inertia=1e-4"
+            + ", so accelerations are not determined (M is singular)",
+            subject=f"the flexibility at joint {name!r}",
+            field="inertia",
+            cure="give the motor a rotor, {call}, or the flexibility some inertia, inertia=1e-4",
+            call=Call("with_motor", name, {"rotor_inertia": "..."}),
         )
 
 

@@ -87,8 +87,10 @@ def split_inertia(
         where = "beyond" if level > 0 else "before"
         raise RobotError(
             f"the cut leaves nothing of {subject} {where} the plane: a box of its inertia ends "
-            f"{reach:.4g} m from its centre, the plane is {abs(level):.4g} m away; move the point towards "
-            f"({', '.join(f'{x:.4g}' for x in box.centre)}), or divide the body by share="
+            f"{reach:.4g} m from its centre, the plane is {abs(level):.4g} m away",
+            subject=subject,
+            field="share",
+            cure=f"move the point towards ({', '.join(f'{x:.4g}' for x in box.centre)}), or divide the body by share=",
         )
     rest = Inertia(box.whole.mass - small.mass, box.whole.h - small.h, box.whole.J - small.J)
     parts = (_cleared(rest), _cleared(small))

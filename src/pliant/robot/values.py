@@ -87,14 +87,15 @@ def per_entry(subject: str, what: str, value: Any, n: int, least: float = -math.
     """``n`` numbers from one for all or one for each; NaN or below ``least`` is an error."""
     values = tuple(map(as_scalar, value)) if is_sequence(value) else (as_scalar(value),) * n
     if len(values) != n:
-        raise RobotError(f"{what} of {subject} has {len(values)} entries; give one number, or {n}")
+        cure = f"give one number, or {n}"
+        raise RobotError(f"{what} of {subject} has {len(values)} entries", subject=subject, field=what, cure=cure)
     for x in values:
         if not is_scalar(x):
             cure = "give one" if n == 1 else f"give one number, or a list of {n}"
             raise RobotError(f"{what} of {subject} has the value {x!r}, which is not a number; {cure}")
         if is_constant(x) and not x >= least:
             cure = f"it must be at least {least:g}" if x == x else "give it a number"
-            raise RobotError(f"{what} of {subject} is {x}; {cure}")
+            raise RobotError(f"{what} of {subject} is {x}", subject=subject, field=what, cure=cure)
     return values
 
 
