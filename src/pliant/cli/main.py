@@ -110,14 +110,10 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 @contextmanager
 def _brief() -> Iterator[None]:
-    """Readers of files log what they find; the program has it from the robot's report, see `pliant info`."""
-
-    def is_said(record: logging.LogRecord) -> bool:
-        return not hasattr(record, "finding")
-
-    logger = logging.getLogger("pliant")
-    logger.addFilter(is_said)
+    """Readers of files log their findings; the program has them from the robot's report, see `pliant info`."""
+    logger = logging.getLogger("pliant.findings")
+    logger.disabled = True
     try:
         yield
     finally:
-        logger.removeFilter(is_said)
+        logger.disabled = False
