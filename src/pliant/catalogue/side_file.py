@@ -131,7 +131,7 @@ class SideFile:
         return None
 
     def loaded(self, load: Callable[..., Robot], source: str | Path | None, options: dict[str, Any]) -> Robot:
-        """The robot that it goes with, changed as it says.
+        """The robot that it goes with, with its changes.
 
         Args:
             load: the function that reads a robot.

@@ -29,7 +29,7 @@ class Kind:
     """A kind of value.
 
     Attributes:
-        wanted: what it is, for messages.
+        wanted: its description, for messages.
         example: one, as TOML writes it.
         holds: whether a value is of this kind.
     """
@@ -119,7 +119,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A kind of table, [NAME.key], and what it does to a robot.
+    """A kind of table, [NAME.key], and the change that it makes to a robot.
 
     Attributes:
         keys: the kinds of their values.
@@ -177,7 +177,7 @@ def _with_frame(robot: Robot, name: str, values: Values) -> Robot:
 
 def _find_joint(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
     if is_pattern(key) and key not in robot.joints:
-        # what is good for hinges is wrong for a base that floats
+        # values that suit hinges are wrong for a floating base
         moving = [j.name for j in robot.joints.values() if j.kind.nv > 0 and j.kind.name != "free"]
         return _matching(key, f"joints of {robot.joints.owner} that move and are not free", moving)
     return {robot.joints[key].name: {}}

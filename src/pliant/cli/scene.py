@@ -62,8 +62,8 @@ class Scene:
         if log.source is not None:
             chosen = {f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name not in _BESIDE}
             own = {name: plain(value) for name, value in chosen.items() if value is not None}
-            told = {"run": own | {"controller": self.control.name}, "seed": self.settings.seed}
-            object.__setattr__(log, "source", replace(log.source, settings={**log.source.settings, **told}))
+            added = {"run": own | {"controller": self.control.name}, "seed": self.settings.seed}
+            object.__setattr__(log, "source", replace(log.source, settings={**log.source.settings, **added}))
         return log
 
 
@@ -295,7 +295,7 @@ def _made(option: str, given: str, words: Mapping[str, _Word], settings: Setting
 
 
 def _forces(settings: Settings) -> list[Any]:
-    from pliant.actuation.forces import ExternalForce
+    from pliant.actuation import ExternalForce
 
     return [ExternalForce(p.body, force=p.force, start=p.start, end=p.end) for p in settings.push]
 
