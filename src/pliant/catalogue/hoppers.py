@@ -110,7 +110,7 @@ def hopper_flight(
     Args:
         Ixx, Iyy, Izz: of the body about the hip [kg m^2].
         m2: mass of the foot [kg]; l2: length of the leg at d7 = 0 [m].
-        symbols: whether what is not given is a symbol of SymPy of its name; else it is a number of Pliant's.
+        symbols: whether values that are not given become SymPy symbols of their names, instead of numbers.
     """
     from pliant.formats.dh import from_dh  # no other shipped robot is a table
     from pliant.formats.dh_rows import DHRow

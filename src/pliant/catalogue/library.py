@@ -36,7 +36,7 @@ class KnownRobot(NamedTuple):
     Attributes:
         name: that `load` takes.
         origin: the package that it comes from, or "" for a file.
-        base: "free" or "fixed", unless another one is asked for.
+        base: "free" or "fixed", by default.
         path: of its file; None if a function makes it.
     """
 

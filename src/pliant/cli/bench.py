@@ -60,7 +60,7 @@ def _row(what: str, by: str, seconds: float | None, note: str = "") -> dict[str,
 
 
 def _best(work: Callable[[], Any]) -> float:
-    """The shortest time that the work takes [s]; what it has to compile or load is done before."""
+    """The shortest time that the work takes [s]; compiling and loading are done before."""
     work()
     begun = time.perf_counter()
     work()

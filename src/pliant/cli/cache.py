@@ -38,7 +38,7 @@ def cache(
 
 
 def _entries(folder: Path | None) -> list[Path]:
-    """Objects, and what a process that was killed left of one."""
+    """Object files, and parts of them that a killed process left behind."""
     if folder is None or not folder.is_dir():
         return []
     try:

@@ -1,4 +1,4 @@
-"""``pliant info``: the contents of a robot or a log, and what is odd in it."""
+"""``pliant info``: the contents of a robot or a log, and its problems."""
 
 import math
 from collections import Counter
@@ -21,7 +21,7 @@ _SHOWN = 4
 def info(
     robot: options.Robot, base: options.Base = None, xacro: options.Xacro = False, json: options.Json = False
 ) -> None:
-    """Print the contents of a robot or a log, and what is odd in it."""
+    """Print the contents of a robot or a log, and its problems."""
     if is_log(robot):
         _show_log(open_log(robot), robot, json)
         return

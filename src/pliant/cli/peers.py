@@ -1,4 +1,4 @@
-"""The same robot in Pinocchio and MuJoCo, if they are installed, to measure next to."""
+"""The same robot in Pinocchio and MuJoCo, if they are installed, to compare speeds."""
 
 import math
 from importlib import import_module
@@ -112,7 +112,7 @@ def _body(mujoco: Any, parent: Any, robot: "Robot", link: "Link") -> Any:
         com = np.array([float(h) for h in inertia.h]) / mass
         J = np.array([[float(inertia.J.entry(r, c)) for c in range(3)] for r in range(3)])
         J -= mass * (com @ com * np.eye(3) - np.outer(com, com))
-        # it takes no body without width, such as a rod: a billionth more is within what is checked
+        # MuJoCo takes no body without width, such as a rod; a billionth more is within the tolerance of the check
         J += np.eye(3) * (1e-9 * np.trace(J) or 1e-12)
         body.mass, body.ipos, body.explicitinertial = mass, com, True
         body.fullinertia = [J[k] for k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]

@@ -62,8 +62,8 @@ class Scene:
         if log.source is not None:
             chosen = {f.name: getattr(self.settings, f.name) for f in fields(self.settings) if f.name not in _BESIDE}
             own = {name: plain(value) for name, value in chosen.items() if value is not None}
-            told = {"run": own | {"controller": self.control.name}, "seed": self.settings.seed}
-            return replace(log, source=replace(log.source, settings={**log.source.settings, **told}))
+            added = {"run": own | {"controller": self.control.name}, "seed": self.settings.seed}
+            return replace(log, source=replace(log.source, settings={**log.source.settings, **added}))
         return log
 
 

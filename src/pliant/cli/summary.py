@@ -1,4 +1,4 @@
-"""What a run did, in plain values and as a table."""
+"""The summary of a run, in plain values and as a table."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -110,7 +110,7 @@ def print_summary(about: dict[str, Any]) -> None:
 
 
 def facts(about: dict[str, Any]) -> dict[str, str]:
-    """What a report says of the run beside what is in its log."""
+    """Facts for the report that are not in the log."""
     return {"controller": about["controller"], **dict(_pace(about))}
 
 

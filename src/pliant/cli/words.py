@@ -1,7 +1,7 @@
 """Values of settings, from words of the command line or from TOML: text, numbers, rows, springs, pushes.
 
 A reader takes the name of the setting as the user wrote it ("--time" or "time") and the value, and returns the value in
-the form that the program wants; what it does not take is a `PliantError` with that name as its field.
+the form that the program uses; a value that it does not take raises `PliantError` with that name as its field.
 """
 
 import math

@@ -1,11 +1,11 @@
-"""What a controller has to know of a robot that hops on one leg, and what it measures."""
+"""A robot that hops on one leg as its controller sees it: its parameters and its measurements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pliant.dynamics import frame_pose
-from pliant.errors import RobotError, unknown_name
+from pliant.errors import Call, RobotError, unknown_name
 from pliant.robot import Prismatic, Revolute, Robot
 from pliant.scalar import atan2, cos, maximum, sin, sqrt
 from pliant.spatial import MatrixRotation, Vector, rotation_from_quaternion
@@ -17,7 +17,7 @@ Pair = tuple[Scalar, Scalar]
 
 
 class Measured(NamedTuple):
-    """A state, as sensors and an estimator on board would tell it; pairs are roll and pitch.
+    """A state, as sensors and an estimator on board would measure it; pairs are roll and pitch.
 
     Attributes:
         R: of the body, R_WB.
@@ -52,7 +52,7 @@ class HopperMachine:
     Attributes:
         q_places, v_places: of hip roll, hip pitch, spring and leg in q and v, behind those of the free joint.
         u_places: of hip roll, hip pitch and leg in u.
-        mass: of all [kg]; unsprung: of what is below the spring [kg].
+        mass: of all bodies [kg]; unsprung: of those below the spring [kg].
         stiffness, damping: of the spring [N/m, N s/m].
         length: from the hip to the foot, with spring and motor at zero [m].
         gravity: [m/s^2].
@@ -70,7 +70,7 @@ class HopperMachine:
 
     @classmethod
     def of(cls, robot: Robot, hip: Sequence[str], leg: str) -> "HopperMachine":
-        """Read it from a robot, and see that it is such a machine.
+        """Read it from a robot; raises if the robot is not such a machine.
 
         Args:
             hip: joints about x and y of the body, in this order.
@@ -83,10 +83,9 @@ class HopperMachine:
         tip, top = (frame_pose.algorithm(robot, q, robot.joints[name].child) for name in (leg, hip[1]))
         reach = [float(tip[i][3] - top[i][3]) for i in range(3)]
         if max(abs(reach[0]), abs(reach[1])) > 1e-9 or reach[2] >= 0:
-            raise RobotError(
-                f"robot {robot.name!r}: the foot, the origin of {robot.joints[leg].child!r}, is at {reach} m from the "
-                "hip; it must be straight below"
-            )
+            subject = f"robot {robot.name!r}"
+            problem = f"{subject}: the foot, the origin of {robot.joints[leg].child!r}, is at {reach} m from the hip"
+            raise RobotError(problem, subject=subject, field=leg, cure="it must be straight below")
         carried = [body for body in robot.bodies if leg in [joint.name for joint in robot.path(body)]]
         return cls(
             q_places=tuple(robot.q_slice(name).start for name in joints),
@@ -101,7 +100,7 @@ class HopperMachine:
         )
 
     def measured(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Measured:
-        """What there is to know of a state."""
+        """The measurements of a state."""
         R = rotation_from_quaternion(*q[3:7])
         up = R.rotate_back(Vector(0, 0, 1))
         roll, pitch, deflection, extension = (q[i] for i in self.q_places)
@@ -140,22 +139,33 @@ class HopperMachine:
 
 
 def _springs(robot: Robot, hip: Sequence[str], leg: str) -> list[str]:
-    """The spring of the leg, if the robot is one that hops."""
+    """The spring of the leg; raises unless the robot can hop."""
     owner = f"robot {robot.name!r}"
     if not robot.is_free:
-        raise RobotError(f"{owner} does not float; a robot that hops has a free base")
+        raise RobotError(f"{owner} has a fixed base", subject=owner, field="base", cure="load it with base='free'")
     kinds = ((hip[0], Revolute((1, 0, 0))), (hip[1], Revolute((0, 1, 0))), (leg, Prismatic((0, 0, -1))))
     for name, kind in kinds:
         if name not in robot.joints:
             raise RobotError(unknown_name("joint", name, robot.joints, owner))
         if robot.joints[name].kind != kind:
-            raise RobotError(f"joint {name!r} of {owner} is {robot.joints[name].kind}; it must be {kind}")
+            problem = f"joint {name!r} of {owner} is {robot.joints[name].kind}"
+            raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=f"it must be {kind}")
         motor = [m for m in robot.motors.values() if m.joint == name]
         if not motor or motor[0].control != "torque" or motor[0].law is not None:
-            raise RobotError(f"joint {name!r} of {owner} must have a motor whose control is 'torque'")
+            raise RobotError(
+                f"joint {name!r} of {owner} has no motor under torque control",
+                subject=f"joint {name!r}",
+                field="motor",
+                cure="give it one with {call}",
+                call=Call("with_motor", name, {"control": "torque"}),
+            )
     springs = [f.name for f in robot.flexibilities.values() if f.joint == leg]
     if len(springs) != 1 or robot.joints[springs[0]].kind != robot.joints[leg].kind:
         raise RobotError(
-            f"joint {leg!r} of {owner} must have one spring along it: robot.with_flexibility({leg!r}, stiffness=...)"
+            f"joint {leg!r} of {owner} needs one spring along it",
+            subject=f"joint {leg!r}",
+            field="flexibility",
+            cure="give it one with {call}",
+            call=Call("with_flexibility", leg, {"stiffness": "..."}),
         )
     return springs

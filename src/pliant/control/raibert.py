@@ -1,8 +1,8 @@
-"""Hopping in three parts that hardly know of each other: how high, where to, how upright.
+"""Hopping by three controllers that are nearly independent: height, speed and attitude.
 
 M. Raibert 1986, *Legged Robots That Balance*, chapters 2 and 3. In stance, the leg thrusts against its spring
-and the hip turns the body upright; in flight, the hip swings the foot to where it is to land. Which of the two it
-is, the spring of the leg tells, so nothing here depends on how the ground is simulated, or whether it is at all.
+and the hip turns the body upright; in flight, the hip swings the foot to where it is to land. The compression of the
+leg's spring shows which of the two it is, so nothing here depends on how the ground is simulated.
 """
 
 from collections.abc import Sequence
@@ -59,17 +59,17 @@ class RaibertGains:
 
 
 class RaibertMemory(NamedTuple):
-    """What the controller remembers from period to period.
+    """The state of the controller, kept from period to period.
 
     Attributes:
         phase: 0 in flight, 1 on the ground until the bottom, 2 from there to lift-off.
         since: time of the last touch-down or lift-off [s].
         wait: how long after lift-off a spring that is compressed does not count as a touch-down [s].
         stance: how long the last stance took [s].
-        loss: energy that a stance loses, as a share of what it needs; learned from the heights of hops.
+        loss: energy that a stance loses, as a share of the energy that it needs; learned from the heights of hops.
         thrust: how much longer the leg gets in this stance [m].
         lag_x, lag_y: how far it lags behind the commanded motion, in the world's axes [m].
-        last: when it was asked last [s].
+        last: time of the last period [s].
     """
 
     phase: Scalar
@@ -87,12 +87,12 @@ class RaibertMemory(NamedTuple):
 class Raibert:
     """The law of control, a generic function (t, q, v, command, memory) -> (u, memory).
 
-    Height: at the bottom of stance, with x the compression of the spring and h the height wanted, the leg is told
-    to get longer by
+    Height: at the bottom of stance, with x the compression of the spring and h the height wanted, the leg
+    is commanded to get longer by
 
         thrust = ((1 + loss) m g (h + x) - k x^2 / 2) / (k x)
 
-    the energy that is missing over the force. What losses really are is learned hop by hop, from the height that
+    the energy that is missing over the force. The true losses are learned hop by hop, from the height that
     the speed at lift-off leads to. Speed: the foot lands off the hip by
 
         x_f = v T_s / 2 + k_v (v - v_wanted - hold lag)        k_v = speed L / (2 sqrt(2 g h) + g T_s)
@@ -134,11 +134,11 @@ class Raibert:
     # ---- phases
 
     def _remembered(self, t: Scalar, seen: Measured, command: Sequence[Scalar], was: RaibertMemory) -> RaibertMemory:
-        """The memory after what is seen now."""
+        """The memory after a measurement."""
         gains, g = self.gains, self.machine.gravity
         flying, loading = was.phase < 0.5, both(was.phase > 0.5, was.phase < 1.5)
         elapsed, x = t - was.since, seen.compression
-        # an unloaded foot swings on its spring: for a while after a change, what it does is no other one
+        # an unloaded foot swings on its spring: for a while after a change of phase, its motion is not another change
         settled = elapsed > was.stance / 4
         touches = both(flying, both(x > gains.touch_down, elapsed > was.wait))
         turns = both(loading, both(seen.compression_rate <= 0, settled))

@@ -31,7 +31,7 @@ class TomlFile:
     """
 
     def __init__(self, path: str | Path, error: type[PliantError] = PliantError):
-        """Read it; what is wrong with it is an ``error`` at its line."""
+        """Read it; raises ``error`` at the line of a mistake."""
         self.path = Path(path)
         self._error = error
         self._text = self._read()

@@ -84,7 +84,7 @@ class Journal:
         for f in findings:
             level = logging.INFO if f.kind == "dropped" else logging.WARNING
             where = f"{self.source}:{f.line}" if f.line else self.source
-            _log.log(level, "%s: %s: %s: %s", where, f.kind, f.subject, f.message, extra={"finding": f})
+            _log.log(level, "%s: %s: %s: %s", where, f.kind, f.subject, f.message)
         return Report(findings)
 
     def _doubtful(self, kind: Kind, subject: str, message: str, line: int | None) -> None:
