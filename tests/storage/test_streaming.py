@@ -14,7 +14,7 @@ import pytest
 import pliant
 from pliant.files.disk import CarefulFile, trim
 from pliant.simulation import running
-from pliant.storage import saving, writing
+from pliant.storage import LogWriter, writing
 from simulated_robots import LEG, LEG_Q
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -86,12 +86,12 @@ def test_large_logs_come_back_thinned(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_it_opens_while_it_is_written(tmp_path: Path) -> None:
     whole = started().run(0.1)
-    with saving.LogWriter(tmp_path / "run.h5", whole[:1], until=0.1) as writer:
+    with LogWriter(tmp_path / "run.h5", whole[:1], until=0.1) as writer:
         for k in range(1, 101, 10):
             writer.append(whole[k : k + 10])
             with pytest.warns(pliant.SimulationWarning):
                 assert pliant.load_log(tmp_path / "run.h5") == whole[: k + 10]
-        with pytest.raises(pliant.PliantError, match=r"has channels .* of 1 robots; what is to follow has"):
+        with pytest.raises(pliant.PliantError, match=r"has channels .* of 1 robots; a part with .* of 2 cannot follow"):
             writer.append(started(2).run(0.01))
         writer.finish()
     assert pliant.load_log(tmp_path / "run.h5") == whole
@@ -175,7 +175,7 @@ def test_full_disk(tmp_path: Path) -> None:
     assert all(too_large in line for line in writers)
     rows = int(last.split()[0])
     assert last == f"{rows} False" and rows > 100
-    assert "what is there opens: the log until t =" in streamed and f"{rows} entries" in streamed
+    assert "the file opens and has the log until t =" in streamed and f"{rows} entries" in streamed
 
 
 def test_file_that_bears_errors(tmp_path: Path) -> None:

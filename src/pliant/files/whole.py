@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pliant.errors import PliantError
 
-__all__ = ["checked_folder", "file_trouble", "whole_file"]
+__all__ = ["checked_folder", "file_error", "whole_file"]
 
 _WHY = {
     errno.ENOSPC: "the disk is full; free some space, or give a path on another disk",
@@ -48,7 +48,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         _on_disk(beside)
         os.replace(beside, target)
     except OSError as error:
-        raise file_trouble(target, error) from error
+        raise file_error(target, error) from error
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
@@ -64,7 +64,7 @@ def checked_folder(path: str | os.PathLike[str]) -> Path:
     try:
         is_folder = target.is_dir()
     except (OSError, ValueError) as error:
-        raise file_trouble(target, error if isinstance(error, OSError) else OSError(0, str(error))) from None
+        raise file_error(target, error if isinstance(error, OSError) else OSError(0, str(error))) from None
     if is_folder:
         raise PliantError(f"{target} is a folder; give the name of a file in it")
     if not folder.is_dir():
@@ -75,7 +75,7 @@ def checked_folder(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def file_trouble(path: str | os.PathLike[str], error: OSError) -> PliantError:
+def file_error(path: str | os.PathLike[str], error: OSError) -> PliantError:
     """The error of the system, in words."""
     why = _WHY.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
     return PliantError(f"cannot write {os.fspath(path)}: {why}")

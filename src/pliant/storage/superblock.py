@@ -1,7 +1,8 @@
-"""Files of HDF5 that were cut off, or whose writer was killed: read as if they had been closed.
+"""HDF5 files that were cut off, or whose writer was killed: read as if they had been closed.
 
-The head of a file says whether a program writes to it and how long the file is, and the library refuses files in which
-that is not as it should be. What was flushed is in order all the same, so the head is shown to it as it should be.
+The superblock at the head of a file says whether a program writes to it and how long the file is. The library refuses
+files in which either is wrong, although all that was flushed is in order. So it reads a corrected superblock; the file
+itself is not changed. docs/decisions/0016 has the alternatives.
 """
 
 import os
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pliant.files.disk import PlacedFile
 
-__all__ = ["Head", "MendedFile", "head_of"]
+__all__ = ["Head", "RepairedFile", "head_of"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # signature, version, sizes of addresses and lengths, flags, base, extension, end, root [HDF5 file format, II.A]
@@ -34,7 +35,7 @@ class Head(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the library takes it."""
+        """Whether the library opens it."""
         return not self.is_open and self.size >= self.end
 
 
@@ -52,8 +53,8 @@ def head_of(path: Path) -> Head | None:
     return Head(flags != 0, end, size) if checksum == _lookup3(data[: _FORM.size]) else None
 
 
-class MendedFile(PlacedFile):
-    """A file to read, with a head that says that it was closed, and as long as it should be."""
+class RepairedFile(PlacedFile):
+    """A file to read, with a superblock that says that it was closed, and as long as it should be."""
 
     def __init__(self, path: Path, head: Head):
         super().__init__(max(head.size, head.end))
