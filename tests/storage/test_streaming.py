@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.files.disk import CarefulFile, trim
+from pliant.files.disk import CarefulFile
 from pliant.simulation import running
 from pliant.storage import LogWriter, writing
+from pliant.storage.superblock import trim
 from simulated_robots import LEG, LEG_Q
 
 SOURCE = Path(__file__).parents[2] / "src"

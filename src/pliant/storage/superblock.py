@@ -5,6 +5,7 @@ files in which either is wrong, although all that was flushed is in order. So it
 itself is not changed. docs/decisions/0016 has the alternatives.
 """
 
+import contextlib
 import os
 import struct
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pliant.files.disk import PlacedFile
 
-__all__ = ["Head", "RepairedFile", "head_of"]
+__all__ = ["Head", "RepairedFile", "head_of", "trim"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # signature, version, sizes of addresses and lengths, flags, base, extension, end, root [HDF5 file format, II.A]
@@ -53,6 +54,14 @@ def head_of(path: Path) -> Head | None:
     return Head(flags != 0, end, size) if checksum == _lookup3(data[: _FORM.size]) else None
 
 
+def trim(path: Path) -> None:
+    """Give back room that was reserved and not used: all beyond the end that the superblock of a closed file states."""
+    with contextlib.suppress(OSError):
+        head = head_of(path)
+        if head is not None and not head.is_open and head.end < head.size:
+            os.truncate(path, head.end)
+
+
 class RepairedFile(PlacedFile):
     """A file to read, with a superblock that says that it was closed, and as long as it should be."""
 
@@ -64,7 +73,7 @@ class RepairedFile(PlacedFile):
         self._head = bytes(data) + struct.pack("<I", _lookup3(bytes(data)))
 
     def read(self, size: int = -1) -> bytes:
-        """What is at this place."""
+        """Bytes from this position on."""
         size = max(0, min(size if size >= 0 else self._size, self._size - self._at))
         self._file.seek(self._at)
         found = bytearray(self._file.read(size))
@@ -78,18 +87,18 @@ class RepairedFile(PlacedFile):
         return bytes(found)
 
     def write(self, data: Any) -> int:
-        """Nothing: it is for reading."""
+        """Do nothing: it is for reading."""
         raise OSError("the file is for reading")
 
     def truncate(self, size: int | None = None) -> int:
-        """Nothing: it is for reading."""
+        """Do nothing: it is for reading."""
         return self._size
 
     def flush(self) -> None:
-        """Nothing: it is for reading."""
+        """Do nothing: it is for reading."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
