@@ -11,7 +11,6 @@ import pytest
 
 import pliant
 from pliant.errors import needs
-from pliant.files.whole import whole_file
 from pliant.storage.hdf5 import put_text
 from pliant.storage import LogWriter
 from simulated_robots import LEG, LEG_Q
@@ -211,24 +210,6 @@ def test_folders(tmp_path: Path, log: pliant.Log) -> None:
             write(tmp_path)
     with pytest.raises(pliant.PliantError, match="does not exist; make it first"):
         pliant.Simulation(LEG).run(0.01, save=tmp_path / "none" / "x.h5")
-
-
-def test_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "x.txt"
-    path.write_text("before")
-    with pytest.raises(ZeroDivisionError), whole_file(path) as beside:
-        beside.write_text("half")
-        raise ZeroDivisionError
-    assert path.read_text() == "before" and [p.name for p in tmp_path.iterdir()] == ["x.txt"]
-    with whole_file(path) as beside:
-        assert beside.parent == tmp_path and beside.suffix == ".txt"
-        beside.write_text("after")
-        assert path.read_text() == "before"
-    assert path.read_text() == "after" and [p.name for p in tmp_path.iterdir()] == ["x.txt"]
-    with pytest.raises(pliant.PliantError, match="nothing was written"), whole_file(path):
-        pass
-    with pytest.raises(pliant.PliantError, match="the name is too long"), whole_file(tmp_path / ("x" * 300)) as beside:
-        beside.write_text("")
 
 
 def test_objects(tmp_path: Path) -> None:
