@@ -17,7 +17,7 @@ import pytest
 import pliant
 from pliant.render import video
 from pliant.report import report
-from pliant.storage.loading import load_log
+from pliant.storage import load_log
 
 
 def test_a_pendulum_swings(program) -> None:

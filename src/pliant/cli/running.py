@@ -153,7 +153,7 @@ class _Stream:
         if self.path is None:
             return
         if self._writer is None:
-            from pliant.storage.saving import LogWriter
+            from pliant.storage import LogWriter
 
             self._writer = LogWriter(self.path, part, until=self.until)
             return

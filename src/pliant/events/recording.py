@@ -113,7 +113,7 @@ class Recorder:
         part = self._log(rows, self.events[self._told :])
         if self._writer is None:
             self._begin = part
-            self._writer = import_module("pliant.storage.saving").LogWriter(self.save, part, until=self.until)
+            self._writer = import_module("pliant.storage.writing").LogWriter(self.save, part, until=self.until)
         else:
             self._writer.append(part)
         self._told = len(self.events)

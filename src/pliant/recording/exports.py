@@ -42,7 +42,7 @@ class LogExports:
         Returns:
             The path.
         """
-        from pliant.storage.saving import save
+        from pliant.storage.writing import save
 
         return save(self._log, path, packed=packed)
 

@@ -171,7 +171,7 @@ def _saved(
     import_module("pliant.files.whole").checked_folder(path)  # before anything is compiled
     t, data = next(blocks)
     begin = _log(sim, t, data, names, source)
-    with import_module("pliant.storage.saving").LogWriter(path, begin, until=until) as writer:
+    with import_module("pliant.storage.writing").LogWriter(path, begin, until=until) as writer:
         before = data[..., -1:, :]
         for t, data in blocks:
             writer.append(_log(sim, t, data, names, source, before))
@@ -197,7 +197,7 @@ def read_back(path: str | os.PathLike[str], rows: int, begin: Log, stacklevel: i
             SimulationWarning,
             stacklevel=stacklevel,
         )
-    return import_module("pliant.storage.loading").load_log(path, every=every)
+    return import_module("pliant.storage.reading").load_log(path, every=every)
 
 
 def _log(
