@@ -29,7 +29,7 @@ lint: .venv/.installed-dev
 bench: .venv/.installed-dev
 	$(RUN) -m bench.dynamics
 	$(RUN) -m bench.flexible
-	$(RUN) -m bench.laboratory
+	$(RUN) -m bench.constrained
 	$(RUN) -m bench.contact
 
 docs: .venv/.installed-docs

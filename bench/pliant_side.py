@@ -79,7 +79,7 @@ class PliantSide:
         pushed = result["impulses"].reshape(robots, steps, -1, 3)[..., 2] > 0
         self.sample = self._sampled(result["solver"], pushed)
         if simulation.troubles or result.state.part("trouble").any():
-            raise SystemExit(f"{self.scene.name}: {int(result.state.part('trouble').any(-1).sum())} robots in trouble")
+            raise SystemExit(f"{self.scene.name}: {int(result.state.part('trouble').any(-1).sum())} robots diverged")
 
     def _sampled(self, solver: np.ndarray, pushed: np.ndarray) -> dict[str, float]:
         residual, sweeps, depth = (solver[..., k] for k in range(3))

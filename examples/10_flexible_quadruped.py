@@ -72,11 +72,11 @@ def stand_and_trot(name: str, robot: pliant.Robot, rigid: pliant.Robot) -> float
     print(f"  standing, the feet carry {carried.mean() / weight:.4f} of the weight, trunk at {height:.4f} m")
     print(
         f"  trotting at {speed.mean():.2f} m/s ({speed.min():.2f} to {speed.max():.2f}), trunk between "
-        f"{z.min():.3f} and {z.max():.3f} m, {len(sim.troubles)} robots in trouble"
+        f"{z.min():.3f} and {z.max():.3f} m, {len(sim.troubles)} robots diverged"
     )
     if robot.flexibilities:
         deflection = abs(sim.flexibility.deflection).max(axis=1)
-        print(f"  springs give way by up to {np.degrees(deflection.max()):.1f} degrees at the end")
+        print(f"  springs deflect by up to {np.degrees(deflection.max()):.1f} degrees at the end")
     if sim.troubles or not (abs(carried / weight - 1) < 0.05).all() or z.min() < 0.2 or speed.min() < 0.1:
         raise SystemExit(f"the {name} robot does not stand and trot")
     return elapsed

@@ -1,6 +1,6 @@
-"""Speed of dynamics with contacts that are held next to Pinocchio, on one thread, in one run that checks what it times.
+"""Speed of constrained dynamics next to Pinocchio, on one thread, in one run that checks what it times.
 
-    python -m bench.laboratory [--json] [--robots anymal go2 talos] [--batch 4096]
+    python -m bench.constrained [--json] [--robots anymal go2 talos] [--batch 4096]
 
 Times are per robot. Pinocchio is called from Python, one state after the other, as its users do; its contacts are set
 up once. "independent" is Pliant with the promise that no contact depends on others, which Pinocchio takes for granted.
