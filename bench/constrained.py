@@ -1,4 +1,4 @@
-"""Speed of dynamics with contacts that are held next to Pinocchio, on one thread, in one run that checks what it times.
+"""Speed of constrained dynamics next to Pinocchio, on one thread, in one run that checks what it times.
 
     python -m bench.constrained [--json] [--robots anymal go2 talos] [--batch 4096]
 

@@ -30,7 +30,7 @@ from bench.tables import table
 from bench.timing import best_times
 
 THRASH_STEPS = 100
-"""Steps of a call when robots are thrown about: long enough to land and leave again."""
+"""Steps per call under random targets: long enough to land and leave again."""
 
 
 def main() -> None:
@@ -118,7 +118,7 @@ def jiminy_rows(subject: ContactScene, base: float | None) -> Iterator[dict[str,
 def row(
     name: str, settings: str, t: float, base: float | None, standing: Standing | None, sample: dict[str, float] | None
 ) -> dict[str, Any]:
-    """What is said of one simulator; the ratio is its time over Pliant's in float64."""
+    """Results of one simulator; the ratio is its time over Pliant's in float64."""
     return {
         "simulator": name,
         "settings": settings,

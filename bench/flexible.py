@@ -187,7 +187,7 @@ def single_rows(subject: Swing) -> Iterator[dict[str, Any]]:
 
 
 def wide_rows(subject: Swing) -> Iterator[dict[str, Any]]:
-    """Errors of a wider swing, with and without springs; they are told and stop nothing."""
+    """Errors of a wider swing, with and without springs; reported, but not checked."""
     for axes in (3, 0):
         wide = replace(subject, axes=axes)
         for integrator in ("semi-implicit", "midpoint"):

@@ -16,7 +16,7 @@ __all__ = ["DAMPING", "LEGS", "ROTOR_INERTIA", "STIFFNESS", "Swing", "flexible",
 
 JOINTS = ("shoulder", "elbow")
 STIFFNESS, DAMPING = 1e4, 10.0
-"""Of springs, unless another is told, about every axis [N m/rad, N m s/rad]."""
+"""Default stiffness and damping of springs, about every axis [N m/rad, N m s/rad]."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Swing:
         return error, float(twist)
 
     def moments(self, batch: int, precision: str) -> tuple[np.ndarray, np.ndarray]:
-        """States of the reference at moments spread over its time: q and v of so many robots."""
+        """States of the reference at times spread over its duration: q and v of a number of robots."""
         chosen = np.linspace(0, len(self.reference.q) - 1, batch).round().astype(int)
         return self.reference.q[chosen].astype(precision), self.reference.v[chosen].astype(precision)
 

@@ -31,8 +31,8 @@ class Variant:
     Attributes:
         integrator: Euler is implicit in the damping of joints, implicitfast in that of actuators too.
         cone: of friction.
-        islands: whether it looks for separate groups of contacts, as it does unless told not to.
-        solver: Newton is what it is shipped with.
+        islands: whether it looks for separate groups of contacts (MuJoCo's default).
+        solver: MuJoCo's default is Newton.
         impratio: how much harder friction is than the normal direction; more of it, less creeping.
     """
 

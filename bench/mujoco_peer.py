@@ -39,7 +39,7 @@ class MujocoPeer:
         self.standing = self._settle() if scene.standing else None
         self.sample = self._sampled()
 
-    # ---- what is timed
+    # ---- timed functions
 
     def rollout(self, batch: int, steps: int) -> Callable[[], Any]:
         """One call of `mujoco.rollout`: all robots, all steps, states out."""

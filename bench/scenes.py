@@ -27,7 +27,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class ContactScene:
-    """What is simulated; arrays are in Pliant's layout.
+    """A scene to simulate; arrays are in Pliant's layout.
 
     Attributes:
         robot: without fixed joints.
@@ -37,7 +37,7 @@ class ContactScene:
         friction: Coulomb's, of the ground.
         dt: the step [s].
         settled: time after which the robot stands still [s].
-        standing: whether it is to stand; else it is thrown about.
+        standing: whether the robot stands; otherwise it gets random targets.
     """
 
     name: str
@@ -64,7 +64,7 @@ class ContactScene:
     def states(self, batch: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Where the robots begin: q (batch, nq) and v (batch, nv), no point below the ground.
 
-        Standing, the pose with each joint off by some 0.02 rad, at rest. Thrown about, up to 0.05 m in the air, leaning
+        Standing, the pose with each joint off by some 0.02 rad, at rest. Otherwise, up to 0.05 m in the air, leaning
         by some 0.1 rad, joints off by 0.2 rad, at 0.5 m/s, 0.5 rad/s and joint rates of 2 rad/s.
         """
         rng = np.random.default_rng(seed)
@@ -175,7 +175,7 @@ def _anymal() -> ContactScene:
 
 
 def _thrash() -> ContactScene:
-    """ANYmal thrown about: random states and targets, feet that make and break contact."""
+    """ANYmal under random targets: random states, feet that make and break contact."""
     return replace(_anymal(), name="thrash", standing=False)
 
 

@@ -1,11 +1,11 @@
-"""Endurance: thousands of quadrupeds thrown about by random torques on waves, for a long time.
+"""Endurance: thousands of quadrupeds under random torques on waves, for a long time.
 
     python -m bench.soak [--robots 4096] [--time 20] [--json]
 
 The shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to a fifth of their limit that
-change every 50 ms. Tells of robots that diverged, the deepest penetration, the share of steps whose solver ran out of
-sweeps, the largest speed, the speed of simulation and the memory. It fails if a robot is no longer finite, or a point
-is 2 mm deep.
+change every 50 ms. Reports robots that diverged, the deepest penetration, the share of steps whose solver ran out of
+iterations, the largest speed, the speed of simulation and the memory. It fails if a robot diverges, or a point is 2 mm
+deep.
 """
 
 import argparse

@@ -27,7 +27,7 @@ def make_box() -> pliant.Robot:
 
 
 def stand(box: pliant.Robot) -> None:
-    print("1. Standing: rigid ground stays where it is, a spring gives way by m g / k")
+    print("1. Standing: rigid ground does not move, a spring is compressed by m g / k")
     law = pliant.SpringDamper(stiffness=2e4, damping=300)  # under each of the four corners
     for contact, by_hand in ((pliant.RigidContact(), 0), (pliant.CompliantContact(law), MASS * G / (4 * 2e4))):
         sim = pliant.Simulation(box, ground=pliant.flat(), contact=contact)

@@ -2,7 +2,7 @@
 
 python examples/09_flexible_joint.py [--figures DIRECTORY]
 
-With --figures it draws what it tells (that takes matplotlib); docs/flexible_joints.md shows them.
+With --figures it draws its results (needs matplotlib), as in docs/flexible_joints.md.
 """
 
 import argparse
@@ -207,8 +207,8 @@ def stiffer_and_stiffer() -> tuple:
 
 
 def when_it_matters() -> None:
-    title("5. When it matters: a motor that is told to turn its link by 1 rad, gains on the motor's side")
-    print("  k [N m/rad]   bandwidth of the gains / resonance   link overshoots by   still swings by, after 2 s")
+    title("5. When it matters: a motor turns its link to a target of 1 rad, with gains on the motor side")
+    print("  k [N m/rad]   bandwidth of the gains / resonance   overshoot of link    oscillation after 2 s")
     kp, kd = 200.0, 30.0
     bandwidth = math.sqrt(kp / (LINK + ROTOR))
     for k in (None, 1e5, 1e3, 100, 20):

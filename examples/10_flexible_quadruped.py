@@ -76,7 +76,7 @@ def stand_and_trot(name: str, robot: pliant.Robot, rigid: pliant.Robot) -> float
     )
     if robot.flexibilities:
         deflection = abs(sim.flexibility.deflection).max(axis=1)
-        print(f"  springs give way by up to {np.degrees(deflection.max()):.1f} degrees at the end")
+        print(f"  springs deflect by up to {np.degrees(deflection.max()):.1f} degrees at the end")
     if sim.divergences or not (abs(carried / weight - 1) < 0.05).all() or z.min() < 0.2 or speed.min() < 0.1:
         raise SystemExit(f"the {name} robot does not stand and trot")
     return elapsed

@@ -1,9 +1,9 @@
-"""See it: the run of a hopping robot as log, plots, pictures, video, replay and report.
+"""Visualisation: the run of a hopping robot as log, plots, images, video, replay and report.
 
 python examples/15_see_it.py [DIRECTORY] [--figures DIRECTORY]
 
-Without a directory to keep them in, the files are small and made only to be counted. With --figures it draws those of
-docs/plots.md and docs/video.md.
+Without a directory, small files are made in a temporary folder and only their sizes are printed. With --figures it
+draws the figures of docs/plots.md and docs/video.md.
 """
 
 import argparse
