@@ -20,7 +20,7 @@ from pliant.recording.formulas import Formula
 from pliant.robot import Geometry, Joint, Limits, Motor, Named, Report, Robot
 from pliant.robot.joints import KINDS, JointKind
 from pliant.robot.model import Body
-from pliant.robot.report import Finding
+from pliant.robot.model import Finding
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
 __all__ = [

@@ -12,7 +12,7 @@ from pliant.meshes.surfaces import Surface
 from pliant.recording.formulas import Formula
 from pliant.recording.portable import MOTOR_LAW, SPRING_LAW
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
-from pliant.robot.checks import check_closure, check_joint, check_motor, check_spring
+from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
 from pliant.scalar import is_constant
