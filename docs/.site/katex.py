@@ -5,6 +5,7 @@ cache, and only what pages need is copied into ``site/assets/katex``: the script
 """
 
 import base64
+import contextlib
 import hashlib
 import io
 import os
@@ -48,8 +49,9 @@ def _archive() -> bytes:
         raise PluginError(f"formulas need KaTeX: could not fetch {ARCHIVE} ({error}); save it as {cache}") from error
     if not _is_genuine(content):
         raise PluginError(f"{ARCHIVE} does not have the expected checksum; save the genuine archive as {cache}")
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    cache.write_bytes(content)
+    with contextlib.suppress(OSError):  # a cache that cannot be written to is only slower
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        cache.write_bytes(content)
     return content
 
 
