@@ -133,7 +133,7 @@ def find(source: str | Path) -> KnownRobot:
     cure = fault.cure if fault.cure.startswith("did") else "`pliant robots` lists all"
     if not any(robot.origin == ELSEWHERE for robot in known.values()):
         cure += f"; more robots with pip install {ELSEWHERE}"
-    raise RobotError(fault).with_cure(f"{cure}; for a file, give its path with the suffix, {source}.urdf")
+    raise RobotError(fault).with_cure(f"{cure} (for a file, give its path with the suffix: {source}.urdf)")
 
 
 def _check_options(found: KnownRobot, options: dict[str, Any]) -> None:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.cli import options
 from pliant.cli.sources import is_log, load_robot, loose_base, open_log, origin
-from pliant.cli.terminal import number, print_json, print_pairs, print_table, say
+from pliant.cli.terminal import number, print_json, print_pairs, print_rich, print_table, say
 
 if TYPE_CHECKING:
+    from rich.tree import Tree
+
     from pliant.recording.log import Log
     from pliant.robot import Joint, Robot
 
@@ -35,7 +37,9 @@ def _show_robot(robot: "Robot", origin: str, as_json: bool) -> None:
         return
     print_pairs(f"{robot.name}", _head(robot, about))
     say()
-    say(_tree(robot))
+    # a long chain goes beyond the terminal rather than being cut off
+    depth = max(len(robot.path(body)) for body in robot.bodies)
+    print_rich(_tree(robot), least_width=4 * depth + 40)
     say()
     _print_joints(about["joints"])
     if about["motors"]:
@@ -126,15 +130,15 @@ def _head(robot: "Robot", about: dict[str, Any]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _tree(robot: "Robot") -> str:
+def _tree(robot: "Robot") -> "Tree":
     """The tree, a body a line, with its mass and the name of its joint; kinds are in the table below it."""
-    lines = robot.tree().splitlines()
-    shown = lines[:1]
-    for line in lines[1:]:
-        branch, _, about = line.partition("  (")
-        body = branch.lstrip("│├└─ ")
-        shown.append(f"{branch}  {number(robot.bodies[body].inertia.mass)} kg  ({about.partition(': ')[0]})")
-    return "\n".join(shown)
+    from rich.tree import Tree
+
+    nodes = {"world": Tree("world")}
+    for joint in robot.joints.values():  # parents come first
+        mass = number(robot.bodies[joint.child].inertia.mass)
+        nodes[joint.child] = nodes[joint.parent].add(f"{joint.child}  {mass} kg  ({joint.name})")
+    return nodes["world"]
 
 
 def _contacts(robot: "Robot") -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["STOPPED", "complain", "number", "print_json", "print_pairs", "print_table", "say", "size"]
+__all__ = ["STOPPED", "complain", "number", "print_json", "print_pairs", "print_rich", "print_table", "say", "size"]
 
 STOPPED = 130
 """Exit code after Ctrl-C."""
@@ -54,7 +54,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
         made.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         made.add_row(*row)
-    _print(made)
+    print_rich(made)
 
 
 def print_pairs(title: str, pairs: Iterable[tuple[str, str]]) -> None:
@@ -67,24 +67,25 @@ def print_pairs(title: str, pairs: Iterable[tuple[str, str]]) -> None:
     made.add_column(overflow="fold")
     for name, value in pairs:
         made.add_row(name, value)
-    _print(Text(title, style="bold"))
-    _print(made)
+    print_rich(Text(title, style="bold"))
+    print_rich(made)
 
 
-def _print(what: Any) -> None:
-    """Print onto the standard output, without the blanks that fill lines up."""
-    console = _console()
+def print_rich(what: Any, *, least_width: int = 0) -> None:
+    """Print a thing of rich onto the standard output, without the blanks that fill lines up.
+
+    Args:
+        least_width: columns that it takes even on a narrower terminal.
+    """
+    from rich.console import Console
+
+    # names of robots may look like markup or emoji
+    console = Console(markup=False, emoji=False, highlight=False, soft_wrap=False)
+    console.width = max(console.width, least_width)
     with console.capture() as captured:
         console.print(what)
     for line in captured.get().splitlines():
         say(line.rstrip())
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    # names of robots may look like markup or emoji
-    return Console(markup=False, emoji=False, highlight=False, soft_wrap=False)
 
 
 def number(x: Any, digits: int = 4) -> str:
