@@ -47,7 +47,7 @@ def _archive() -> bytes:
         done: Any = npm(["pack", "--silent", f"katex@{VERSION}"], return_completed_process=True, cwd=folder)
         found = Path(folder, cache.name)
         if done.returncode != 0 or not found.is_file():
-            raise PluginError(f"formulas need KaTeX: `npm pack katex@{VERSION}` failed; run it and put its file at {cache}")
+            raise PluginError(f"formulas need KaTeX, but `npm pack katex@{VERSION}` failed; put its archive at {cache}")
         content = found.read_bytes()
     if not _is_genuine(content):
         raise PluginError(f"katex {VERSION} does not have the expected checksum; put the genuine archive at {cache}")
