@@ -17,10 +17,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from pliant.errors import PliantError, RobotError
 from pliant.recording.events import Event
 from pliant.recording.formulas import Formula
-from pliant.robot import Geometry, Joint, Limits, Motor, Named, Report, Robot
+from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, Named, Report, Robot
 from pliant.robot.joints import KINDS, JointKind
-from pliant.robot.model import Body
-from pliant.robot.model import Finding
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
 __all__ = [
