@@ -70,9 +70,9 @@ def scene(settings: Settings) -> Scene:
     robot = _flexible(loaded.robot, settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
     ground = as_ground(ground_name)
-    from pliant.contact.default_contacts import with_contacts
+    from pliant.robot.collisions import with_default_contacts
 
-    touching = with_contacts(robot, has_ground=ground is not None)
+    touching = with_default_contacts(robot, has_ground=ground is not None)
     name = settings.controller or default_controller(robot)
     q, told = _pose(loaded, touching, settings, is_passive=name == "none")
     lower, upper = reach(touching, q)

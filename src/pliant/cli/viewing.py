@@ -61,10 +61,10 @@ def view_file(source: str, *, port: int, opens: bool, base: str | None, xacro: b
     q = within_limits(robot, row("q", known, robot.coordinate_names, robot.neutral()))
     if robot.is_free:
         from pliant.contact import flat
-        from pliant.contact.default_contacts import with_contacts
+        from pliant.robot.collisions import with_default_contacts
 
         ground = flat()
-        q = placed(with_contacts(robot, has_ground=True), ground, q, 0.0)
+        q = placed(with_default_contacts(robot, has_ground=True), ground, q, 0.0)
     robot.view(q, ground=ground, **options)
 
 

@@ -12,7 +12,7 @@ from pliant.actuation.flexibility import FlexibilityState, check_flexible
 from pliant.actuation.outside_forces import ExternalForce, as_forces
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
 from pliant.compiler import Kernel
-from pliant.contact.default_contacts import with_contacts
+from pliant.robot.collisions import with_default_contacts
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning
@@ -109,7 +109,7 @@ class Simulation(UpwardSimulation):
             raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
         contact = RigidContact() if contact is None else contact
         check_contact(contact)
-        self.robot = with_contacts(robot, has_ground=ground is not None)
+        self.robot = with_default_contacts(robot, has_ground=ground is not None)
         if ground is not None and self.robot.is_free and not self.robot.contacts:
             warnings.warn(
                 f"there is a ground, but nothing of robot {robot.name!r} can touch it: it has no collision geometry; "
