@@ -47,8 +47,8 @@ class Simulation(UpwardSimulation):
     Arrays are (n,) for one robot, (batch, n) for many. What is compiled is kept on disk.
 
     On a ground, a robot without contacts of its own touches with the collision geometry of the bodies at
-    the ends of its tree and of its root, with at most 8 points each; `robot.report` of the simulation says
-    which. For others, give it contacts: `Robot.with_collision_contacts` (of any bodies), `Robot.with_contact`.
+    the ends of its tree and of its root, with at most 8 points each; `robot.report` of the simulation lists
+    them. For others, give it contacts: `Robot.with_collision_contacts` (of any bodies), `Robot.with_contact`.
 
     Attributes:
         robot: with the contacts that it has in this simulation.
@@ -98,7 +98,7 @@ class Simulation(UpwardSimulation):
             varying: paths of numbers that differ from robot to robot, see `pliant.simulation.parameters`.
             limits: whether limits of joints hold.
             rtol, atol: tolerances of the adaptive integrator.
-            progress: whether to tell about compilations longer than a second; None: on a terminal.
+            progress: whether to report compilations longer than a second (default: on a terminal).
         """
         check("dt", dt, "a time in seconds above zero", is_real(dt) and dt > 0)
         check("batch", batch, "None, or 1 or more", batch is None or (is_whole(batch) and batch > 0))
@@ -106,7 +106,8 @@ class Simulation(UpwardSimulation):
         check("threads", threads, "1 or more", is_whole(threads) and threads > 0)
         check("precision", precision, "'float64' or 'float32'", precision in ("float64", "float32"))
         if not isinstance(robot, Robot):
-            raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
+            problem = f"a simulation takes a Robot first, not {type(robot).__name__}"
+            raise SimulationError(problem, field="robot", cure="see pliant.load")
         contact = RigidContact() if contact is None else contact
         check_contact(contact)
         self.robot = with_default_contacts(robot, has_ground=ground is not None)
@@ -162,7 +163,7 @@ class Simulation(UpwardSimulation):
         return self.model.dt
 
     def reset(self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None) -> None:
-        """Put robots into a new state, at rest and in the neutral configuration unless told otherwise.
+        """Put robots into a new state, by default at rest and in the neutral configuration.
 
         Args:
             q, v: (nq,), (nv,) for all robots, or one for each of those chosen. Quaternions whose length is
@@ -172,7 +173,8 @@ class Simulation(UpwardSimulation):
         """
         check("t", t, "a finite time in seconds", is_real(t))
         if robots is not None and self.batch is None:
-            raise SimulationError("reset(robots=...) is for a batch; this simulation has one robot")
+            problem = "reset(robots=...) is for a batch"
+            raise SimulationError(problem, field="robots", cure="this simulation has one robot: leave it out")
         if robots is None or self.batch is None:
             self.data[...] = self.fresh(self.data.shape[:-1], q, v, t)
             self.divergences = []
@@ -202,10 +204,12 @@ class Simulation(UpwardSimulation):
     @state.setter
     def state(self, state: State) -> None:
         if not isinstance(state, State):
-            raise SimulationError(f"state is a {type(state).__name__}; it takes a State, as sim.state gives it")
+            cure = "it takes a State, as sim.state gives it"
+            raise SimulationError(f"state is a {type(state).__name__}", field="state", cure=cure)
         self.check_layout(state)
         if state.data.shape != self.data.shape:
-            raise SimulationError(f"the state has shape {state.data.shape}, the simulation {self.data.shape}")
+            problem = f"the state has shape {state.data.shape}, the simulation {self.data.shape}"
+            raise SimulationError(problem, field="state", cure="take one of as many robots")
         self.data[...] = state.data
         self.divergences = []
         self.note_divergences(quiet=True)
@@ -213,15 +217,13 @@ class Simulation(UpwardSimulation):
     def check_layout(self, state: State) -> None:
         """Raise if a state is not one of this simulation."""
         if dict(state.layout.sizes) != dict(self.layout.sizes):
-            raise SimulationError(
-                f"the state is of another simulation: it has {dict(state.layout.sizes)}, this one "
-                f"{dict(self.layout.sizes)}"
-            )
+            has, wanted = dict(state.layout.sizes), dict(self.layout.sizes)
+            problem = f"the state is of another simulation: it has {has}, this one {wanted}"
+            raise SimulationError(problem, field="state", cure="reset(q=state.q, v=state.v, t=...) instead")
         if state.layout.dt != self.layout.dt:
-            raise SimulationError(
-                f"the state is of a simulation with dt = {state.layout.dt:g} s, this one has {self.layout.dt:g} s; "
-                "times are counted in steps, so reset(q=state.q, v=state.v, t=...) instead"
-            )
+            problem = f"the state is of a simulation with dt = {state.layout.dt:g} s, this one has {self.layout.dt:g} s"
+            cure = "times are counted in steps, so reset(q=state.q, v=state.v, t=...) instead"
+            raise SimulationError(problem, field="state", cure=cure)
 
     def _part(self, name: str) -> np.ndarray:
         return self.data[..., self.layout.span(name)]
@@ -323,7 +325,7 @@ class Simulation(UpwardSimulation):
             what = f"{n} commands of the controller" if owner else f"{n} motors: " + ", ".join(self.robot.motors)
             given = f"has shape {np.shape(u)}" if isinstance(u, np.ndarray | list | tuple) else f"is {u!r}"
             takes = f"({n},) or {shape}" if len(shape) > 1 else f"({n},)"
-            raise SimulationError(f"u {given}; it takes {takes}, one number for each of the {what}")
+            raise SimulationError(f"u {given}", field="u", cure=f"it takes {takes}, one number for each of the {what}")
         return np.ascontiguousarray(found)
 
     def run(
@@ -388,7 +390,7 @@ class Simulation(UpwardSimulation):
         """
         return rollout(self, states, controls, periods, channels, out, threads)
 
-    # ---- what it found
+    # ---- results
 
     @property
     def diagnostics(self) -> Diagnostics:
