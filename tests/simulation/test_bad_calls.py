@@ -42,7 +42,7 @@ MANY = Simulation(QUADRUPED, ground=pliant.flat(), batch=3)
     (lambda: ONE.run(1, lambda t, q, v: [0], u=[1]), "a controller or constant controls u, not both"),
     (lambda: ONE.run(0.01, u=[1, 2]), r"u has shape \(2,\); it takes \(1,\)"),
     (lambda: ONE.run(0.01, lambda t, q, v: [1, 2]), r"u has shape \(2,\); it takes \(1,\).* 1 motors: slider"),
-    (lambda: ONE.rollout(), "takes controls, or the number of periods"),
+    (lambda: ONE.rollout(), "rollout has no controls; give them, or the number of periods"),
     (lambda: ONE.rollout(controls=np.zeros(5)),
      r"controls have shape \(5,\); they take \(periods, 1\) or \(batch, periods, 1\)"),
     (lambda: ONE.rollout(controls=np.zeros((5, 2))), r"controls have shape \(5, 2\)"),

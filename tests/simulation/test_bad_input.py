@@ -73,11 +73,11 @@ def test_what_smooth_integrators_cannot_do(integrator: str) -> None:
         return lambda: Simulation(robot, integrator=integrator, **options)
 
     cases = {
-        r"has rigid contact: use contact=pliant.CompliantContact\(...\)": smooth(BALL, ground=0),
-        "has limits of joints: give limits=False": smooth(CART_POLE),
-        "has dry friction of joints: set it to zero": smooth(PENDULUM.with_joint("hinge", friction=0.1)),
-        "has locked joints: unlock them": smooth(PENDULUM.with_joint("hinge", locked=True)),
-        "has loop closures: replace them by springs": smooth(BALL.with_closure("point", "world", "ball")),
+        r"has rigid contact; use contact=pliant.CompliantContact\(...\)": smooth(BALL, ground=0),
+        "has limits of joints; give limits=False": smooth(CART_POLE),
+        "has dry friction of joints; set it to zero": smooth(PENDULUM.with_joint("hinge", friction=0.1)),
+        "has locked joints; unlock them": smooth(PENDULUM.with_joint("hinge", locked=True)),
+        "has loop closures; replace them by springs": smooth(BALL.with_closure("point", "world", "ball")),
     }
     for message, call in cases.items():
         refused(call, SimulationError, f"the integrator '{integrator}' is for smooth motion and this robot {message}")

@@ -161,7 +161,7 @@ def mathematical(t, q, v):
     (lambda t, q, v: [0, 0], SimulationError, "returned 2 controls for 1 motors: hinge"),
     (lambda t, q, v: [], SimulationError, "returned 0 controls for 1 motors: hinge"),
     (Controller(lambda t, q, v, m: [0], memory=(0,)), SimulationError,
-     r"has a memory, so it must return \(u, memory\)"),
+     r"has a memory, but does not return one; return \(u, memory\)"),
     (Controller(lambda t, q, v, m: ([0], []), memory=(0,)), SimulationError, "returned 0 memories of 1"),
 ])  # fmt: skip
 def test_controllers_that_cannot_be_compiled(controller, kind: type, message: str) -> None:
@@ -171,7 +171,7 @@ def test_controllers_that_cannot_be_compiled(controller, kind: type, message: st
 
 
 def test_what_is_no_controller() -> None:
-    with pytest.raises(SimulationError, match=r"controller is 5; give a function \(t, q, v\) -> u"):
+    with pytest.raises(SimulationError, match=r"controller is 5; it takes a function \(t, q, v\) -> u"):
         Simulation(PENDULUM, controller=5)
 
 
@@ -184,7 +184,7 @@ def test_what_is_no_controller() -> None:
     (lambda t, q, v, w: [0], r"controller '<lambda>' is called with \(t, q, v\): missing a required argument: 'w'"),
     (Controller(lambda t, q, v: [0], commands=2), r"is called with \(t, q, v, command\)"),
     (Controller(lambda t, q, v, m: ([0], 1), memory=(0,)), "returned a single number for its memories"),
-    (Controller(5), r"controller is 5; give a function \(t, q, v\) -> u"),  # type: ignore[arg-type]
+    (Controller(5), r"controller is 5; it takes a function \(t, q, v\) -> u"),  # type: ignore[arg-type]
     (Controller(lambda t, q, v: [0], commands=-1), "commands of the controller is -1; it takes 0 or more"),
     (Controller(lambda t, q, v, m: ([0], m), memory=(np.nan,)), "memory of the controller is .*; it takes finite"),
     (Controller(lambda t, q, v, m: ([0], m), memory="none"), "memory of the controller is 'none'"),  # type: ignore[arg-type]

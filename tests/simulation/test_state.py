@@ -179,11 +179,11 @@ def test_a_state_of_a_simulation_with_other_steps() -> None:
 
 
 def test_wrong_branches() -> None:
-    with pytest.raises(SimulationError, match=r"state.robot\(9\): the batch has 2 robots, 0 to 1"):
+    with pytest.raises(SimulationError, match="robot of the state is 9; it takes 0 to 1"):
         Simulation(PENDULUM, batch=2).state.robot(9)
     with pytest.raises(SimulationError, match="batch is 0; it takes 1 or more"):
         Simulation(PENDULUM).state.repeated(0)
     with pytest.raises(SimulationError, match=r"take one with state.robot\(k\)"):
         Simulation(PENDULUM, batch=2).state.repeated(3)
-    with pytest.raises(SimulationError, match="no batch to take one from"):
+    with pytest.raises(SimulationError, match="the state is of one robot"):
         Simulation(PENDULUM).state.robot(0)

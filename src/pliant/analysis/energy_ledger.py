@@ -94,7 +94,7 @@ class EnergyLedger:
 def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     """The energy of a run by term: stored energy, work, losses, and the rest that is left over.
 
-    The log takes channel "energy", which it has unless told otherwise, and for work and losses also "power":
+    The log takes channel "energy", which it has by default, and for work and losses also "power":
     ``sim.run(2, channels=("q", "v", "energy", "power"))``, ``EventSimulation.run(2, power=True)``. With the
     semi-implicit integrator each entry of that is the mean of a step, so that a log of every step (``every=1``,
     ``substeps=1``) misses nothing, impacts included; all others are integrated by the trapezoidal rule, whose error, of

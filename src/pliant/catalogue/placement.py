@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.checks import check
 from pliant.contact import Ground, flat
-from pliant.contact.default_contacts import with_contacts
+from pliant.robot.collisions import with_default_contacts
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import RobotError
 from pliant.robot import Robot
@@ -75,7 +75,7 @@ def on_ground(robot: Robot, q: Any, ground: Ground | None = None, *, height: flo
     if free is None:
         problem = f"{subject} has no free base, so it stays where it is"
         raise RobotError(problem, subject=subject, field="base", cure="load it with base='free'")
-    touching = with_contacts(robot, has_ground=True)
+    touching = with_default_contacts(robot, has_ground=True)
     if not touching.contact_points:
         cure = "give it some with robot.with_contact(frame)"
         raise RobotError(f"{subject} has no contact points", subject=subject, field="contacts", cure=cure)

@@ -15,7 +15,7 @@ from pliant.cli.controllers import Control, chosen_controller, default_controlle
 from pliant.cli.settings import PATHS, Settings
 from pliant.cli.sources import load_robot, loose_base, origin
 from pliant.cli.words import numbers
-from pliant.contact.default_contacts import with_contacts
+from pliant.robot.collisions import with_default_contacts
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
 from pliant.robot import Robot
 
@@ -73,7 +73,7 @@ def scene(settings: Settings) -> Scene:
     robot = _flexible(_robot(settings), settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
     ground = as_ground(ground_name, settings)
-    robot = with_contacts(robot, has_ground=ground is not None)
+    robot = with_default_contacts(robot, has_ground=ground is not None)
     name = settings.controller or default_controller(robot)
     q = _pose(robot, settings, notes, is_passive=name == "none")
     control = chosen_controller(name, robot, q, settings.gains, settings.command)

@@ -31,9 +31,9 @@ def view(
     q = robot.neutral() if stance is None else stance.q
     if robot.is_free:
         from pliant.contact import flat
-        from pliant.contact.default_contacts import with_contacts
+        from pliant.robot.collisions import with_default_contacts
 
         ground = flat()
-        touching = with_contacts(robot, has_ground=True)
+        touching = with_default_contacts(robot, has_ground=True)
         q = touching.on_ground(q, ground) if touching.contact_points else q
     robot.view(q, ground=ground, **options)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.actuation.outside_forces import ExternalForce, as_forces
 from pliant.checks import check, check_callable, is_real, is_whole
-from pliant.contact.default_contacts import with_contacts
+from pliant.robot.collisions import with_default_contacts
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact
 from pliant.errors import SimulationError
@@ -92,7 +92,7 @@ class EventSimulation:
         contact = RigidContact(friction=friction, restitution=restitution)
         if not isinstance(robot, Robot):
             raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
-        self.robot = with_contacts(robot, has_ground=ground is not None)
+        self.robot = with_default_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
         model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)
         _check_smooth(model)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_callable, is_whole, numbers
-from pliant.errors import SimulationError, TraceError
+from pliant.checks import check, check_callable, function_name, is_whole, numbers
+from pliant.errors import SimulationError, TraceError, bad_value
 from pliant.robot import Robot
 from pliant.scalar import Expr, is_constant
 
@@ -44,33 +44,37 @@ class Controller:
         try:
             result = self.function(t, q, v, *extra)
         except TraceError as error:
-            raise TraceError(
-                f"controller {name!r}: {error}. A compiled controller runs for many robots at once, so write "
-                "pliant.math.select(condition, a, b) in place of `if`"
-            ) from None
+            cure = "a compiled controller runs for many robots at once, so write pliant.math.select(condition, a, b) "
+            cure += "in place of `if`"
+            raise TraceError(f"controller {name!r}: {error}", subject=f"controller {name!r}", cure=cure) from None
         if len(self.memory):
             if not isinstance(result, tuple) or len(result) != 2:
-                raise SimulationError(f"controller {name!r} has a memory, so it must return (u, memory)")
+                raise self._error("has a memory, but does not return one", "return (u, memory)")
             u, kept = self._scalars(result[0], "controls"), self._scalars(result[1], "memories")
             if len(kept) != len(self.memory):
-                raise SimulationError(f"controller {name!r} returned {len(kept)} memories of {len(self.memory)}")
+                problem = f"returned {len(kept)} memories of {len(self.memory)}"
+                raise self._error(problem, "return as many as it has")
         else:
             u, kept = self._scalars(result, "controls"), []
         if len(u) != robot.nu:
-            motors = ", ".join(robot.motors)
-            raise SimulationError(f"controller {name!r} returned {len(u)} controls for {robot.nu} motors: {motors}")
+            problem = f"returned {len(u)} controls for {robot.nu} motors: {', '.join(robot.motors)}"
+            raise self._error(problem, "return one for each")
         return u, kept
 
     @property
     def name(self) -> str:
         """Of its function."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
+        return function_name(self.function)
+
+    def _error(self, problem: str, cure: str) -> SimulationError:
+        subject = f"controller {self.name!r}"
+        return SimulationError(f"{subject} {problem}", subject=subject, field="controller", cure=cure)
 
     def _scalars(self, value: Any, what: str) -> list[Scalar]:
         is_row = isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, object)) == 1
         if not is_row or any(x is None or isinstance(x, str) for x in value):
             shown = "a single number" if is_constant(value) or isinstance(value, Expr) else repr(value)
-            raise SimulationError(f"controller {self.name!r} returned {shown} for its {what}; give a list of numbers")
+            raise self._error(f"returned {shown} for its {what}", "give a list of numbers")
         return list(value)
 
 
@@ -80,7 +84,8 @@ def as_controller(value: Any) -> Controller | None:
         return None
     if not isinstance(value, Controller):
         if not callable(value):
-            raise SimulationError(f"controller is {value!r}; give a function (t, q, v) -> u or a pliant.Controller")
+            takes = "a function (t, q, v) -> u or a pliant.Controller"
+            raise SimulationError(bad_value("controller", value, takes))
         value = Controller(value)
     commands = value.commands
     check("commands of the controller", commands, "0 or more", is_whole(commands) and commands >= 0)

@@ -1,4 +1,4 @@
-"""What is going on inside of a simulation: the solver, contacts and energy, at the end of the last step."""
+"""Diagnostics of a simulation: the solver, contacts and energy, at the end of the last step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Diagnostics:
     """Arrays are for one robot, or have the batch in front.
 
     Attributes:
-        residual: largest change of a contact's velocity in the last sweep [m/s].
-        sweeps: over all contacts in the last step.
-        is_converged: whether the sweeps of the last step sufficed: the residual is within the solver's tolerance.
+        residual: largest change of a contact's velocity in the last iteration [m/s].
+        sweeps: iterations over all contacts in the last step.
+        is_converged: whether the iterations of the last step sufficed: the residual is within the solver's tolerance.
         penetration: deepest [m], at the start of the last semi-implicit step or at the end of another.
         contacts: names of the contacts.
         forces: on the robot at each contact, in the world's axes, over the last step [N]; (contacts, 3).
@@ -40,7 +40,7 @@ class Diagnostics:
 
     @classmethod
     def of(cls, state: State, contacts: Sequence[str], forces: np.ndarray, energy: dict[str, Any]) -> "Diagnostics":
-        """What a state tells; forces are (..., contacts, 3) [N]."""
+        """Those of a state; forces are (..., contacts, 3) [N]."""
         solver, trials = state.part("solver"), state.part("trials")
         found: list[Any] = [solver[..., k] for k in range(4)]
         found += [trials[..., k] if trials.shape[-1] else np.zeros_like(found[0]) for k in range(2)]

@@ -23,10 +23,10 @@ class Kernels:
     """Kernels of a plan.
 
     Attributes:
-        plan: what they are made of.
+        plan: of the programs.
         precision: "float64" or "float32".
         threads: that share a batch.
-        progress: whether to tell about compilations that take long; None: on a terminal.
+        progress: whether to report compilations that take long (default: on a terminal).
     """
 
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
@@ -71,12 +71,12 @@ class Kernels:
         return [given[name] for name in self.plan.arrays]
 
     def energy(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, Any]:
-        """Kinetic, potential and elastic energy [J] of states (..., size), by name; arguments as `_told`."""
-        terms = self._told(self._energy, data, parameters)
+        """Kinetic, potential and elastic energy [J] of states (..., size), by name; arguments as `_of_states`."""
+        terms = self._of_states(self._energy, data, parameters)
         return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(ENERGY_TERMS)}
 
     def power(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
-        """Power by term [W] of states (..., times, size), see `powers`; arguments as `_told`.
+        """Power by term [W] of states (..., times, size), see `powers`; arguments as `_of_states`.
 
         Where one state follows another by a step, it is the mean of that step; else that of the moment.
         """
@@ -112,14 +112,14 @@ class Kernels:
         return kernel_from_function(entries, {"row": (sum(sizes),), "p": (plan.parameters.size,)}, name="power")
 
     def flexibility(self, data: np.ndarray, parameters: np.ndarray) -> FlexibilityState:
-        """Both sides of the flexible joints of states (..., size); arguments as `_told`."""
+        """Both sides of the flexible joints of states (..., size); arguments as `_of_states`."""
         robot = self.plan.model.robot
-        whole = self._told(self._flexibility, data, parameters)
+        whole = self._of_states(self._flexibility, data, parameters)
         sizes = [robot.nu] * 4 + [len(flexibility_names(robot))] * 3
         return FlexibilityState(*np.split(whole, np.cumsum(sizes)[:-1], axis=-1))
 
-    def _told(self, kernel: Kernel, data: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """What a kernel says of q, v and the parameters of states.
+    def _of_states(self, kernel: Kernel, data: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """A kernel of q, v and the parameters, for states.
 
         Args:
             data: (..., size), with the batch first, if there is one; then maybe times.
@@ -138,16 +138,16 @@ class Kernels:
 
     @cached_property
     def _energy(self) -> Kernel:
-        return self._teller("energy", energies)
+        return self._kernel("energy", energies)
 
     @cached_property
     def _flexibility(self) -> Kernel:
         def entries(model: StepModel, q: Any, v: Any) -> list[Any]:
             return [x for part in flexibility_state.algorithm(model.robot, q, v) for x in part]
 
-        return self._teller("flexibility", entries)
+        return self._kernel("flexibility", entries)
 
-    def _teller(self, name: str, function: Callable[..., list[Any]]) -> Kernel:
+    def _kernel(self, name: str, function: Callable[..., list[Any]]) -> Kernel:
         parameters, robot = self.plan.parameters, self.plan.model.robot
         shapes = {"q": (robot.nq,), "v": (robot.nv,), "p": (parameters.size,)}
         return kernel_from_function(lambda q, v, p: function(parameters.applied(p), q, v), shapes, name=name)

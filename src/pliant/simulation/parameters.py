@@ -54,6 +54,17 @@ _NUMBERS = dict.fromkeys(
 _TOLERANCE = 1e-6
 
 
+def _error(path: str, problem: str, cure: str) -> SimulationError:
+    subject = f"parameter {path!r}"
+    return SimulationError(f"{subject} {problem}", subject=subject, field=path.rpartition(".")[2], cure=cure)
+
+
+def _twice(path: str, paths: list[str]) -> SimulationError:
+    return SimulationError(
+        f"the parameter {path!r} is named twice in {paths}", subject=path, field="varying", cure="name it once"
+    )
+
+
 class Parameters:
     """The varying numbers of a model, in order.
 
@@ -69,10 +80,10 @@ class Parameters:
         taken = [entry.path for group in self.groups.values() for entry in group]
         twice = [path for path in taken if taken.count(path) > 1]
         if twice:
-            raise SimulationError(f"the parameter {twice[0]!r} is named twice in {list(paths)}")
+            raise _twice(twice[0], list(paths))
 
-    def fault_of(self, path: str, values: np.ndarray) -> str | None:
-        """Why the values of a path, (..., n), cannot be, or None."""
+    def fault_of(self, path: str, values: np.ndarray) -> tuple[str, str] | None:
+        """Why the values of a path, (..., n), cannot be, and the cure; or None."""
         tree, _, what = path.rpartition(".")
         if tree != "law":
             return fault_of(path, values)
@@ -80,7 +91,7 @@ class Parameters:
             for value in (values.min(), values.max()):
                 replace(self.model.contact.law, **{what: float(value)})
         except PliantError as error:
-            return f"does not fit: {error}"
+            return f"does not fit: {error.fault.problem}", error.cure
         return None
 
     @property
@@ -118,8 +129,8 @@ class Parameters:
 class ParameterArrays(MutableMapping[str, np.ndarray]):
     """Values of the parameters by path: (n,) or (batch, n), with n dropped where it is 1.
 
-    Setting takes one value for all robots or one for each, and refuses what cannot be. Nothing is compiled
-    again. What is written into the array of a path, ``parameters["friction"][2] = 0.5``, is taken unseen.
+    Setting takes one value for all robots or one for each, and raises on values that cannot be. Nothing is compiled
+    again. Values written into the array of a path, ``parameters["friction"][2] = 0.5``, are not checked.
     """
 
     def __init__(self, parameters: Parameters, batch: int | None, dtype: Any):
@@ -148,24 +159,22 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
         try:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
-            raise SimulationError(f"parameter {path!r} takes numbers, not {value!r}") from None
+            raise _error(path, f"is {value!r}", "it takes numbers") from None
         target = self[path]
         if not np.isfinite(array).all():
-            raise SimulationError(f"parameter {path!r} has values that are not finite")
+            raise _error(path, "has values that are not finite", "it takes finite numbers")
         try:
             array = np.broadcast_to(array, target.shape)
         except ValueError:
-            raise SimulationError(
-                f"parameter {path!r} takes an array of shape {target.shape}, or what broadcasts to it; "
-                f"not {array.shape}"
-            ) from None
+            cure = f"it takes {target.shape}, or what broadcasts to it"
+            raise _error(path, f"has values of shape {array.shape}", cure) from None
         fault = self._parameters.fault_of(path, array) if array.size else None
         if fault:
-            raise SimulationError(f"parameter {path!r} {fault}")
+            raise _error(path, *fault)
         target[...] = array
 
     def __delitem__(self, path: str) -> None:
-        raise SimulationError(f"parameter {path!r} cannot be removed from a simulation")
+        raise _error(path, "cannot be removed from a simulation", "leave it out of varying=[...]")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sizes)
@@ -180,14 +189,16 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
 def _checked(paths: Any) -> list[str]:
     """A list of paths, each of them once."""
     if isinstance(paths, str):
-        raise SimulationError(f"varying is the text {paths!r}; give a list of paths, as in [{paths!r}]")
+        cure = f"give a list of paths, as in [{paths!r}]"
+        raise SimulationError(f"varying is the text {paths!r}", field="varying", cure=cure)
     found = list(paths) if isinstance(paths, Iterable) else [paths]
     wrong = [path for path in found if not isinstance(path, str)]
     if wrong:
-        raise SimulationError(f"varying has {wrong[0]!r}; it takes a list of paths, as in ['gravity', 'motors.*.kp']")
+        cure = "it takes a list of paths, as in ['gravity', 'motors.*.kp']"
+        raise SimulationError(f"varying has {wrong[0]!r}", field="varying", cure=cure)
     twice = [path for path in found if found.count(path) > 1]
     if twice:
-        raise SimulationError(f"the parameter {twice[0]!r} is named twice in {found}")
+        raise _twice(twice[0], found)
     return found
 
 
@@ -213,21 +224,22 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
         return [_contact_entry(model, path)]
     if path in (f.name for f in fields(model.contact)):
         kind = type(model.contact).__name__
-        raise SimulationError(
-            f"{path!r} cannot vary: it is the same for all robots of a simulation; give it to {kind}({path}=...)"
-        )
+        problem = f"{path!r} cannot vary: it is the same for all robots of a simulation"
+        raise SimulationError(problem, subject=path, field="varying", cure=f"give it to {kind}({path}=...)")
     if len(parts) == 2 and parts[0] == "law" and hasattr(model.contact, "law"):
         return [_law_entry(model, path, parts[1])]
     # names of bodies and joints may have dots themselves
     tree, what = parts[0], parts[-1]
     if tree not in _TREES or len(parts) < 3:
         valid = ["gravity", "friction", "restitution", "law.NAME", *(f"{t}.NAME.WHAT" for t in _TREES)]
-        raise SimulationError(f"no parameter has the path {path!r}; valid: {', '.join(valid)}")
+        cure = f"valid: {', '.join(valid)}"
+        raise SimulationError(f"no parameter has the path {path!r}", subject=path, field="varying", cure=cure)
     name = ".".join(parts[1:-1])
     named = getattr(model.robot, tree)
     if name != "*":
         if tree == "bodies" and _is_massless(named[name]):
-            raise SimulationError(f"{path!r} cannot vary: body {name!r} has no mass, so give it one first")
+            problem = f"{path!r} cannot vary: body {name!r} has no mass"
+            raise SimulationError(problem, subject=path, field="varying", cure="give it one first")
         return [_tree_entry(model.robot, path, tree, named[name].name, what)]
     return [_tree_entry(model.robot, path, tree, n, what) for n in named if _has_numbers(named[n], tree)]
 
@@ -311,18 +323,18 @@ def _with_body(model: StepModel, name: str, what: str, x: Sequence[Scalar]) -> S
 
 def _numbers(path: str, values: Sequence[Scalar]) -> tuple[float, ...]:
     if not all(is_constant(x) for x in values):
-        raise SimulationError(f"parameter {path!r} is not a number in this robot, so it has no default")
+        raise _error(path, "is not a number in this robot, so it has no default", "give the robot a number")
     bad = [x for x in values if not np.isfinite(x)]
     if bad:
-        raise SimulationError(f"parameter {path!r} is {bad[0]}; give the robot a finite value to vary")
+        raise _error(path, f"is {bad[0]}", "give the robot a finite value to vary")
     return tuple(float(x) for x in values)
 
 
 # ---- ranges: values that the robot's own edits and contact models take
 
 
-def fault_of(path: str, values: np.ndarray) -> str | None:
-    """What is wrong with values of a parameter, (..., n), or None."""
+def fault_of(path: str, values: np.ndarray) -> tuple[str, str] | None:
+    """The problem with values of a parameter, (..., n), and the cure; or None."""
     what = path.rpartition(".")[2]
     if what == "inertia":
         return _fault_of_inertia(values)
@@ -332,10 +344,10 @@ def fault_of(path: str, values: np.ndarray) -> str | None:
         return None
     least = f"{low} or more" if is_closed else f"above {low}"
     most = f" and at most {high:g}" if high < np.inf else ""
-    return f"has the value {values[wrong].flat[0]:g}; it must be {least}{most}"
+    return f"has the value {values[wrong].flat[0]:g}", f"it must be {least}{most}"
 
 
-def _fault_of_inertia(values: np.ndarray) -> str | None:
+def _fault_of_inertia(values: np.ndarray) -> tuple[str, str] | None:
     """Principal moments are not negative and obey the triangle inequality: tr(I) / 2 1 - I has no negative ones."""
     xx, xy, xz, yy, yz, zz = np.moveaxis(values.reshape(-1, 6), -1, 0)
     tensors = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(-1, 3, 3)
@@ -345,4 +357,5 @@ def _fault_of_inertia(values: np.ndarray) -> str | None:
     if not wrong.any():
         return None
     shown = ", ".join(f"{m:.4g}" for m in np.linalg.eigvalsh(tensors[wrong][0]))
-    return f"has the principal moments ({shown}) kg m^2; they must be 0 or more, none above the sum of the others"
+    cure = "they must be 0 or more, none above the sum of the others"
+    return f"has the principal moments ({shown}) kg m^2", cure

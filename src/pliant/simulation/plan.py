@@ -64,10 +64,9 @@ class Plan:
         }
         for what, (is_there, cure) in rows.items():
             if is_there:
-                raise SimulationError(
-                    f"the integrator {self.integrator!r} is for smooth motion and this robot has {what}: {cure}, or "
-                    "use integrator='semi-implicit'"
-                )
+                problem = f"the integrator {self.integrator!r} is for smooth motion and this robot has {what}"
+                cure = f"{cure}, or use integrator='semi-implicit'"
+                raise SimulationError(problem, subject=what, field="integrator", cure=cure)
 
     @property
     def inputs(self) -> int:
@@ -84,7 +83,7 @@ class Plan:
             "q": robot.nq,
             "v": robot.nv,
             "clock": clock_size(model.precision),  # steps done
-            "divergence": 1,  # 0, or a kind and an index
+            "divergence": 1,  # 0, or the code of a cause, see `divergence`
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
             "landings": contacts if model.is_elastic else 0,  # speeds on impact within the last step [m/s]
@@ -92,7 +91,7 @@ class Plan:
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
             "stop landings": len(model.joint_rows) if model.has_elastic_stops else 0,
             "closings": sum(c.size for c in model.closures),  # impulses of the loops
-            "solver": 4,  # residual [m/s], sweeps, deepest penetration [m], whether the sweeps did not suffice
+            "solver": 4,  # residual [m/s], iterations, deepest penetration [m], whether they did not suffice
             "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected
             "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,
@@ -146,13 +145,13 @@ class Plan:
 
         def stage(divergence, *parts):
             moves = equal(divergence[0], 0)
-            told = [
+            shown = [
                 part if name in _LASTING else [select(moves, x, 0) for x in part]
                 for name, part in zip(names, parts, strict=True)
             ]
             if len(writes) < len(names):
-                return [x for part in told for x in part]
-            return told[0] if len(told) == 1 else told
+                return [x for part in shown for x in part]
+            return shown[0] if len(shown) == 1 else shown
 
         stages.add(stage, ("divergence", *names), writes)
 

@@ -63,7 +63,7 @@ def rollout(
     out: Mapping[str, np.ndarray] | None,
     threads: int | None,
 ) -> Rollout:
-    """`Simulation.rollout`, where the arguments are told."""
+    """`Simulation.rollout`, which documents the arguments."""
     threads = sim.threads if threads is None else threads
     check("threads", threads, "1 or more", is_whole(threads) and threads > 0)
     check("periods", periods, "None, or 0 or more", periods is None or (is_whole(periods) and periods >= 0))
@@ -78,7 +78,8 @@ def rollout(
 def channel_names(channels: Any, valid: Mapping[str, Any] | Sequence[str], owner: str = "") -> tuple[str, ...]:
     """Names of channels, each once."""
     if isinstance(channels, str):
-        raise SimulationError(f"channels is the text {channels!r}; give a list of names, as in [{channels!r}]")
+        cure = f"give a list of names, as in [{channels!r}]"
+        raise SimulationError(f"channels is the text {channels!r}", field="channels", cure=cure)
     check("channels", channels, "a list of names", isinstance(channels, Sequence | set | frozenset | dict))
     for name in channels:
         if name not in valid:
@@ -127,14 +128,17 @@ def _start(sim: "Simulation", states: Any) -> np.ndarray:
         sim.check_layout(states)
         return np.ascontiguousarray(states.data, sim.dtype)
     if not isinstance(states, tuple | list) or len(states) != 2:
-        raise SimulationError(f"states is a {type(states).__name__}; give a State, arrays (q, v), or None")
+        cure = "give a State, arrays (q, v), or None"
+        raise SimulationError(f"states is a {type(states).__name__}", field="states", cure=cure)
     q, v = (numbers(name, x) for name, x in zip("qv", states, strict=True))
     try:
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     except ValueError:
-        raise SimulationError(
-            f"states: q has shape {q.shape} and v {v.shape}; give both for the same robots, or one for all"
-        ) from None
+        problem, cure = (
+            f"states: q has shape {q.shape} and v {v.shape}",
+            "give both for the same robots, or one for all",
+        )
+        raise SimulationError(problem, field="states", cure=cure) from None
     check("states", states, "(nq,) or (batch, nq), and (nv,) or (batch, nv)", len(lead) < 2)
     return sim.fresh(lead, q, v)
 
@@ -143,13 +147,17 @@ def _controls(sim: "Simulation", controls: Any, periods: int | None) -> tuple[np
     """The controls as an array, if there are any, and the number of periods."""
     if controls is None:
         if periods is None:
-            raise SimulationError("rollout takes controls, or the number of periods")
+            raise SimulationError(
+                "rollout has no controls", field="controls", cure="give them, or the number of periods"
+            )
         return None, int(periods)
     given, n = numbers("controls", controls, sim.dtype), sim.plan.inputs
     if given.ndim not in (2, 3) or given.shape[-1] != n:
-        raise SimulationError(f"controls have shape {given.shape}; they take (periods, {n}) or (batch, periods, {n})")
+        cure = f"they take (periods, {n}) or (batch, periods, {n})"
+        raise SimulationError(f"controls have shape {given.shape}", field="controls", cure=cure)
     if periods not in (None, given.shape[-2]):
-        raise SimulationError(f"controls have {given.shape[-2]} periods, but periods is {periods}")
+        problem = f"controls have {given.shape[-2]} periods, but periods is {periods}"
+        raise SimulationError(problem, field="periods", cure="leave periods out")
     return given, given.shape[-2]
 
 
@@ -158,17 +166,19 @@ def _robots(sim: "Simulation", start: np.ndarray, controls: np.ndarray | None) -
     robots = start.shape[0] if start.ndim == 2 else None
     if controls is not None and controls.ndim == 3:
         if robots not in (None, controls.shape[0]):
-            raise SimulationError(
-                f"the states are of {robots} robots, the controls of {controls.shape[0]}; give both the same batch, or "
-                "one of them without"
-            )
+            problem = f"the states are of {robots} robots, the controls of {controls.shape[0]}"
+            raise SimulationError(problem, field="controls", cure="give both the same batch, or one of them without")
         robots = controls.shape[0]
     values = sim.parameters.data
     if values.ndim == 2 and values.shape[1] and values.shape[0] != robots:
-        raise SimulationError(
-            f"the parameters are of {values.shape[0]} robots, the rollout has {1 if robots is None else robots}"
-        )
+        problem = f"the parameters are of {values.shape[0]} robots, the rollout has {1 if robots is None else robots}"
+        raise SimulationError(problem, field="states", cure="give states of as many robots")
     return robots
+
+
+def _bad_output(channel: str, problem: str, cure: str) -> SimulationError:
+    subject = f"out for channel {channel!r}"
+    return SimulationError(f"{subject} {problem}", subject=subject, field="out", cure=cure)
 
 
 def _outputs(
@@ -182,19 +192,15 @@ def _outputs(
             raise SimulationError(unknown_name("channel", name, names, "the rollout's out"))
         shape = (*lead, periods, sim.layout.sizes[name])
         if not isinstance(array, np.ndarray):
-            raise SimulationError(f"out for channel {name!r} is a {type(array).__name__}; it takes a NumPy array")
+            raise _bad_output(name, f"is a {type(array).__name__}", "it takes a NumPy array")
         if array.shape != shape or array.dtype != sim.dtype:
-            raise SimulationError(
-                f"out for channel {name!r} has shape {array.shape} and type {array.dtype}; this rollout makes "
-                f"{shape} of {sim.dtype}"
-            )
+            cure = f"this rollout makes {shape} of {sim.dtype}"
+            raise _bad_output(name, f"has shape {array.shape} and type {array.dtype}", cure)
         row = array[0] if robots else array  # robots themselves may lie anywhere
         if not (array.flags.writeable and array.flags.aligned and row.flags.c_contiguous):
-            raise SimulationError(f"out for channel {name!r} is read-only or not in C order; make it with numpy.empty")
+            raise _bad_output(name, "is read-only or not in C order", "make it with numpy.empty")
         if np.may_share_memory(array, sim.data):
-            raise SimulationError(
-                f"out for channel {name!r} shares its memory with the state; make it with numpy.empty"
-            )
+            raise _bad_output(name, "shares its memory with the state", "make it with numpy.empty")
     made = [
         out[name] if name in out else np.empty((*lead, periods, sim.layout.sizes[name]), sim.dtype) for name in names
     ]

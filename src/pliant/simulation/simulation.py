@@ -13,7 +13,7 @@ from pliant.actuation.flexibility import FlexibilityState, check_flexible
 from pliant.actuation.outside_forces import ExternalForce, as_forces
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
 from pliant.compiler import Kernel
-from pliant.contact.default_contacts import with_contacts
+from pliant.robot.collisions import with_default_contacts
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning
@@ -50,8 +50,8 @@ class Simulation:
     Arrays are (n,) for one robot, (batch, n) for many. What is compiled is kept on disk.
 
     On a ground, a robot without contacts of its own touches with the collision geometry of the bodies at
-    the ends of its tree and of its root, with at most 8 points each; `robot.report` of the simulation says
-    which. For others, give it contacts: `Robot.with_collision_contacts` (of any bodies), `Robot.with_contact`.
+    the ends of its tree and of its root, with at most 8 points each; `robot.report` of the simulation lists
+    them. For others, give it contacts: `Robot.with_collision_contacts` (of any bodies), `Robot.with_contact`.
 
     Attributes:
         robot: with the contacts that it has in this simulation.
@@ -101,7 +101,7 @@ class Simulation:
             varying: paths of numbers that differ from robot to robot, see `pliant.simulation.parameters`.
             limits: whether limits of joints hold.
             rtol, atol: tolerances of the adaptive integrator.
-            progress: whether to tell about compilations longer than a second; None: on a terminal.
+            progress: whether to report compilations longer than a second (default: on a terminal).
         """
         check("dt", dt, "a time in seconds above zero", is_real(dt) and dt > 0)
         check("batch", batch, "None, or 1 or more", batch is None or (is_whole(batch) and batch > 0))
@@ -109,10 +109,11 @@ class Simulation:
         check("threads", threads, "1 or more", is_whole(threads) and threads > 0)
         check("precision", precision, "'float64' or 'float32'", precision in ("float64", "float32"))
         if not isinstance(robot, Robot):
-            raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
+            problem = f"a simulation takes a Robot first, not {type(robot).__name__}"
+            raise SimulationError(problem, field="robot", cure="see pliant.load")
         contact = RigidContact() if contact is None else contact
         check_contact(contact)
-        self.robot = with_contacts(robot, has_ground=ground is not None)
+        self.robot = with_default_contacts(robot, has_ground=ground is not None)
         if ground is not None and self.robot.is_free and not self.robot.contacts:
             warnings.warn(
                 f"there is a ground, but nothing of robot {robot.name!r} can touch it: it has no collision geometry; "
@@ -165,7 +166,7 @@ class Simulation:
         return self.model.dt
 
     def reset(self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None) -> None:
-        """Put robots into a new state, at rest and in the neutral configuration unless told otherwise.
+        """Put robots into a new state, by default at rest and in the neutral configuration.
 
         Args:
             q, v: (nq,), (nv,) for all robots, or one for each of those chosen. Quaternions whose length is
@@ -175,7 +176,8 @@ class Simulation:
         """
         check("t", t, "a finite time in seconds", is_real(t))
         if robots is not None and self.batch is None:
-            raise SimulationError("reset(robots=...) is for a batch; this simulation has one robot")
+            problem = "reset(robots=...) is for a batch"
+            raise SimulationError(problem, field="robots", cure="this simulation has one robot: leave it out")
         if robots is None or self.batch is None:
             self.data[...] = self.fresh(self.data.shape[:-1], q, v, t)
             self.divergences = []
@@ -205,10 +207,12 @@ class Simulation:
     @state.setter
     def state(self, state: State) -> None:
         if not isinstance(state, State):
-            raise SimulationError(f"state is a {type(state).__name__}; it takes a State, as sim.state gives it")
+            cure = "it takes a State, as sim.state gives it"
+            raise SimulationError(f"state is a {type(state).__name__}", field="state", cure=cure)
         self.check_layout(state)
         if state.data.shape != self.data.shape:
-            raise SimulationError(f"the state has shape {state.data.shape}, the simulation {self.data.shape}")
+            problem = f"the state has shape {state.data.shape}, the simulation {self.data.shape}"
+            raise SimulationError(problem, field="state", cure="take one of as many robots")
         self.data[...] = state.data
         self.divergences = []
         self.note_divergences(quiet=True)
@@ -216,15 +220,13 @@ class Simulation:
     def check_layout(self, state: State) -> None:
         """Raise if a state is not one of this simulation."""
         if dict(state.layout.sizes) != dict(self.layout.sizes):
-            raise SimulationError(
-                f"the state is of another simulation: it has {dict(state.layout.sizes)}, this one "
-                f"{dict(self.layout.sizes)}"
-            )
+            has, wanted = dict(state.layout.sizes), dict(self.layout.sizes)
+            problem = f"the state is of another simulation: it has {has}, this one {wanted}"
+            raise SimulationError(problem, field="state", cure="reset(q=state.q, v=state.v, t=...) instead")
         if state.layout.dt != self.layout.dt:
-            raise SimulationError(
-                f"the state is of a simulation with dt = {state.layout.dt:g} s, this one has {self.layout.dt:g} s; "
-                "times are counted in steps, so reset(q=state.q, v=state.v, t=...) instead"
-            )
+            problem = f"the state is of a simulation with dt = {state.layout.dt:g} s, this one has {self.layout.dt:g} s"
+            cure = "times are counted in steps, so reset(q=state.q, v=state.v, t=...) instead"
+            raise SimulationError(problem, field="state", cure=cure)
 
     def _part(self, name: str) -> np.ndarray:
         return self.data[..., self.layout.span(name)]
@@ -326,7 +328,7 @@ class Simulation:
             what = f"{n} commands of the controller" if owner else f"{n} motors: " + ", ".join(self.robot.motors)
             given = f"has shape {np.shape(u)}" if isinstance(u, np.ndarray | list | tuple) else f"is {u!r}"
             takes = f"({n},) or {shape}" if len(shape) > 1 else f"({n},)"
-            raise SimulationError(f"u {given}; it takes {takes}, one number for each of the {what}")
+            raise SimulationError(f"u {given}", field="u", cure=f"it takes {takes}, one number for each of the {what}")
         return np.ascontiguousarray(found)
 
     def run(
@@ -437,7 +439,7 @@ class Simulation:
             speed=speed, port=port, host=host, block=block, browser=browser, detail=detail, packages=packages,
         )  # fmt: skip
 
-    # ---- what it found
+    # ---- results
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check, finite_rows, is_whole
-from pliant.errors import SimulationError, unknown_name
+from pliant.errors import SimulationError, bad_value, unknown_name
 from pliant.robot import Planar, Robot
 from pliant.scalar import select
 
@@ -114,15 +114,17 @@ class State:
     def robot(self, k: int) -> "State":
         """That of robot k of the batch, alone."""
         if self.batch is None:
-            raise SimulationError("this state is of one robot only; it has no batch to take one from")
+            problem = "the state is of one robot, not of a batch"
+            raise SimulationError(problem, subject="the state", field="robot", cure="take the state itself")
         if not is_whole(k) or not -self.batch <= k < self.batch:
-            raise SimulationError(f"state.robot({k!r}): the batch has {self.batch} robots, 0 to {self.batch - 1}")
+            raise SimulationError(bad_value("robot", k, f"0 to {self.batch - 1}", "the state"))
         return State(self.data[k].copy(), self.layout)
 
     def repeated(self, batch: int) -> "State":
         """Branches: so many copies of the state of one robot."""
         if self.batch is not None:
-            raise SimulationError("only the state of one robot can be repeated; take one with state.robot(k)")
+            problem = "only the state of one robot can be repeated"
+            raise SimulationError(problem, subject="state.repeated", cure="take one with state.robot(k)")
         check("batch", batch, "1 or more", is_whole(batch) and batch > 0)
         return State(np.repeat(self.data[None], batch, axis=0), self.layout)
 

@@ -318,7 +318,7 @@ def finish(step: StepProgram) -> None:
 # ---- values that travel between stages
 
 
-def poses_of(motion: Record) -> dict[int, Transform]:
+def poses_of(motion: Record) -> Any:
     """Poses of the links that constraints are made of."""
     return {
         i: Transform(MatrixRotation(Matrix3(tuple(entries[:9]))), Vector(*entries[9:]))

@@ -5,7 +5,7 @@ import pytest
 
 import pliant
 from pliant import Simulation
-from pliant.contact.default_contacts import with_contacts
+from pliant.robot.collisions import with_default_contacts
 from pliant.robot import Geometry, Prismatic, Robot, RobotBuilder
 from pliant.spatial import MatrixRotation, Transform, Vector
 from simulated_robots import BALL, QUADRUPED
@@ -36,7 +36,7 @@ def chain(*with_shapes: str, base: str = "free") -> Robot:
     ([], []),
 ])  # fmt: skip
 def test_which_bodies(shapes: list[str], touching: list[str]) -> None:
-    robot = with_contacts(chain(*shapes), has_ground=True)
+    robot = with_default_contacts(chain(*shapes), has_ground=True)
     assert list(robot.contacts) == touching
     remarks = [f.message for f in robot.report if f.subject == "contacts"]
     assert len(remarks) == bool(touching)
@@ -45,7 +45,7 @@ def test_which_bodies(shapes: list[str], touching: list[str]) -> None:
 
 
 def test_a_root_that_is_held() -> None:
-    robot = with_contacts(chain("root", "arm", "finger", base="fixed"), has_ground=True)
+    robot = with_default_contacts(chain("root", "arm", "finger", base="fixed"), has_ground=True)
     assert list(robot.contacts) == ["finger"]
 
 
@@ -56,12 +56,12 @@ def test_a_body_has_eight_points_at_most() -> None:
         for k in range(20)
     ]
     builder.body("brush", 1, (0, 0, 0), (1, 0, 0, 1, 0, 1), collisions=tips)
-    assert len(with_contacts(builder.build(base="free"), has_ground=True).contact_points) == 8
+    assert len(with_default_contacts(builder.build(base="free"), has_ground=True).contact_points) == 8
 
 
 def test_own_contacts_stay() -> None:
-    assert with_contacts(BALL, has_ground=True) is BALL
-    assert not with_contacts(BALL, has_ground=False).contacts
+    assert with_default_contacts(BALL, has_ground=True) is BALL
+    assert not with_default_contacts(BALL, has_ground=False).contacts
 
 
 def test_told() -> None:
