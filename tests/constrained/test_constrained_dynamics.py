@@ -11,7 +11,7 @@ from held_robots import CORNERS, Case, box, case_of, cases, pin_constraints
 from pliant.constrained.gauss import least_motion
 from pliant.robot import Planar
 from random_robots import State, close, pinocchio_model, robot_of, state_of
-from real_robots import PATHS, Pair
+from real_robots import PATHS, Pair, pinocchio_robot, real_robot
 from symbolic_robots import g, l, m, pendulum, two_link_arm
 
 FEET = ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT")
@@ -104,8 +104,8 @@ def test_random_trees_as_in_pinocchio(reference: str) -> None:
 
 @pytest.fixture(scope="module")
 def anymal():
-    path = next(p for p in PATHS.values() if "anymal_b_simple" in str(p))
-    return pliant.formats.load_urdf(path, base="free"), pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer())
+    name = next(name for name in PATHS if "anymal_b_simple" in name)
+    return real_robot(name, "free"), pinocchio_robot(name, "free")
 
 
 def test_anymal_on_four_feet_as_in_pinocchio(anymal) -> None:
@@ -134,9 +134,8 @@ def test_anymal_on_four_feet_as_in_pinocchio(anymal) -> None:
 )
 def test_other_robots_as_in_pinocchio(name: str, frames: tuple[str, ...]) -> None:
     base = "fixed" if "panda" in name else "free"
-    root = [pin.JointModelFreeFlyer()] if base == "free" else []
-    model = pin.buildModelFromUrdf(str(PATHS[name]), *root)
-    pair = Pair(pliant.formats.load_urdf(PATHS[name], base=base), model, seed=1)
+    model = pinocchio_robot(name, base)
+    pair = Pair(real_robot(name, base), model, seed=1)
     models, datas = pin_constraints(model, frames, pin.LOCAL_WORLD_ALIGNED)
     pin.initConstraintDynamics(model, pair.data, models, datas)
     vd = pin.constraintDynamics(model, pair.data, pair.q, pair.v, pair.tau, models, datas).copy()

@@ -12,7 +12,7 @@ from pliant.errors import PliantError, RobotError
 from pliant.formats import load_urdf
 from pliant.meshes import mesh_file as module
 from pliant.meshes import MeshFile, read_mesh
-from real_robots import PATHS
+from real_robots import real_robot
 from urdf_text import INERTIAL, link
 
 TETRAHEDRON = np.array([(0, 0, 0), (2, 0, 0), (0, 3, 0), (0, 0, 5)], dtype=float)
@@ -102,7 +102,7 @@ def test_robots_as_coal_reads_them() -> None:
     """The box around every collision mesh of three robots, with STL, OBJ and Collada, is Coal's."""
     suffixes = set()
     for name in ("panda_description/panda.urdf", "laikago_description/laikago.urdf", "a1_description/a1.urdf"):
-        robot = load_urdf(PATHS[name])
+        robot = real_robot(name)
         shapes = [s for body in robot.bodies.values() for s in (*body.collisions, *body.visuals)]
         for file in sorted({s.file for s in shapes if s.file})[:12]:
             if Path(file).stat().st_size > 2_000_000:

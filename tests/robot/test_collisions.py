@@ -12,7 +12,7 @@ from pliant.errors import RobotError
 from pliant.meshes import MeshFile
 from pliant.robot import Finding, Geometry, Robot
 from pliant.spatial import Transform, Vector, rotation_from_rpy
-from real_robots import PATHS
+from real_robots import real_robot
 
 INERTIA = (1, 0, 0, 1, 0, 1)
 
@@ -290,7 +290,7 @@ def test_shipped_robots_touch_with_feet_and_trunk() -> None:
     ],
 )
 def test_real_robots_touch_with_their_feet(name: str, feet: list[str]) -> None:
-    robot = pliant.load(PATHS[name], base="free").with_collision_contacts()
+    robot = real_robot(name, "free").with_collision_contacts()
     bodies = {p.body for p in robot.contact_points}
     assert set(feet) <= bodies
     parts: dict[str, int] = {}
@@ -302,7 +302,7 @@ def test_real_robots_touch_with_their_feet(name: str, feet: list[str]) -> None:
 
 def test_sole_of_talos_is_flat() -> None:
     """Four points of its foot are in a plane across z, within half a hundredth of its length, 0.22 m."""
-    robot = pliant.load(PATHS["talos_data/talos_reduced.urdf"], base="free").with_collision_contacts()
+    robot = real_robot("talos_data/talos_reduced.urdf", "free").with_collision_contacts()
     heights = sorted(float(c.z) for c in robot.contacts["leg_left_6_link"].centers)
     assert heights[3] - heights[0] < 0.0011
     assert heights[4] - heights[3] > 0.01
