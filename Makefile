@@ -6,11 +6,12 @@ JOBS   ?= 2
 RUN    := .venv/bin/python
 QUIET  := --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint bench docs wheel clean
+.PHONY: help demo test processors lint bench docs wheel clean
 
 help:
 	@echo "make demo    what Pliant does, in half a minute; leaves a run of a hopping robot in out/"
 	@echo "make test    lint, types and all tests; gets the browser that some of them need"
+	@echo "make processors    all tests, as on processors with other vectors and rounding"
 	@echo "make lint    ruff and basedpyright only"
 	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy"
 	@echo "make docs    documentation as a site, in site/"
@@ -23,6 +24,12 @@ demo: .venv/.installed-logs,plots,symbolic,video,view
 test: lint
 	$(RUN) tests/browser.py
 	$(RUN) -m pytest -n $(JOBS)
+
+# kernels and OpenBLAS as on processors with 2, 4 and 8 lanes, the first without fused multiply-add (x86-64 only)
+processors: .venv/.installed-dev
+	OPENBLAS_CORETYPE=Prescott PLIANT_PROCESSOR=x86-64    $(RUN) -m pytest -n $(JOBS)
+	OPENBLAS_CORETYPE=Haswell  PLIANT_PROCESSOR=x86-64-v3 $(RUN) -m pytest -n $(JOBS)
+	OPENBLAS_CORETYPE=SkylakeX PLIANT_PROCESSOR=x86-64-v4 $(RUN) -m pytest -n $(JOBS)
 
 lint: .venv/.installed-dev
 	$(RUN) -m ruff check

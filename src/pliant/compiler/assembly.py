@@ -64,7 +64,8 @@ class _Assembler:
             self._lower(block)
         if self.top * self.v.bytes > _MOST_WORKSPACE:
             size = self.top * self.v.bytes / 2**20
-            raise KernelError(f"the program needs a workspace of {size:.1f} MB; it must fit on the stack, in 4 MB")
+            problem = f"the program needs a workspace of {size:.1f} MB"
+            raise KernelError(problem, field="workspace", cure="it must fit on the stack, in 4 MB")
         self._entry()
         text = "\n".join(
             [
