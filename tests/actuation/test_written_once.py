@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.actuation.flexibility import flexibility_state
-from pliant.actuation.frame_springs import stretches
+from pliant.actuation.joint_springs import flexibility_state
+from pliant.actuation.body_forces import stretches
 from pliant.actuation.joint_forces import joint_forces, joint_spring_energy
-from pliant.actuation.motors import drives, motor_torque, torque_bounds
+from pliant.actuation.joint_forces import drives, motor_torque, torque_bounds
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.events.state_terms import TermsKernel
 from pliant.robot import Prismatic, Revolute, Robot, RobotBuilder
 from pliant.simulation.energy_and_power import ENERGY_TERMS, POWER_TERMS, energies, motor_torques, powers
-from pliant.simulation.free_motion import free_motion
+from pliant.simulation.step import free_motion
 from pliant.simulation.model import StepModel
-from pliant.simulation.smooth import smooth_acceleration, smooth_forces
+from pliant.simulation.smooth_step import smooth_acceleration, smooth_forces
 
 SEEDS = range(4)
 CONTROLS = {

@@ -7,7 +7,7 @@ import pytest
 
 from pliant.compiler import kernel_from_function
 from pliant.contact.models import CompliantContact
-from pliant.contact.laws import HuntCrossley, SpringDamper
+from pliant.contact.models import HuntCrossley, SpringDamper
 from pliant.errors import ContactError
 from pliant.scalar import maximum, select
 from pliant.spatial import Symmetric3, Vector

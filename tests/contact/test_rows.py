@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.contact.rows import (
+from pliant.contact.constraint_rows import (
     dot,
     eliminated,
     moved,
@@ -19,8 +19,8 @@ from pliant.contact.rows import (
     turn_columns,
 )  # fmt: skip
 from pliant.contact.solver import factor_record
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import factorized
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.joint_space_inertia import factorized
 from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Robot
 from pliant.spatial import Vector

@@ -16,7 +16,7 @@ from pliant.dynamics import (
     mass_matrix,
     potential_energy,
 )  # fmt: skip
-from pliant.dynamics.differentiation import _chain_rule
+from pliant.dynamics.derivatives import _chain_rule
 from pliant.dynamics.functions import array_shapes
 from pliant.robot import Robot
 from pliant.scalar import Graph

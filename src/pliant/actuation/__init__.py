@@ -4,7 +4,7 @@ Every law is generic over the scalar and gives force, energy and power. The step
 simulation, the equations of motion, Bode plots and the energy ledger all call it.
 """
 
-from pliant.actuation.flexibility import FlexibilityState, flexibility_names, flexibility_state
-from pliant.actuation.outside_forces import ExternalForce
+from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
 
 __all__ = ["ExternalForce", "FlexibilityState", "flexibility_names", "flexibility_state"]

@@ -1,4 +1,4 @@
-"""Springs and dampers at joints and flexibilities: force, energy and power.
+"""Springs and dampers at joints and flexibilities: force, energy and power; and flexible joints as sensors see them.
 
 With x the deflection from rest, the elastic energy is U(x) and its slope g(x) = dU/dx, dof by dof
 
@@ -14,26 +14,28 @@ at zero and finite up to a full turn; at half a turn log R, and the force with i
 spring is f . v = -dU/dt; a damper adds -d v, with the power -d v^2.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.dynamics.functions import robot_function
+from pliant.errors import SimulationError
+from pliant.robot import Robot
+from pliant.robot.describe import entry_name
 from pliant.robot.exponential import pose_rate, turn_logarithm
 from pliant.robot.joints import Free, JointKind, Spherical
 from pliant.robot.model import Joint
 from pliant.robot.springs import has_backlash, has_spring, law_and_slope
-from pliant.scalar import abs, is_constant, maximum, minimum, select
+from pliant.scalar import Scalar, Scalars, abs, is_constant, maximum, minimum, select
 from pliant.spatial import Vector, rotation_from_quaternion
 
 __all__ = [
-    "PLAIN", "BacklashSides", "SpringForce", "SpringFunctions", "backlash_sides", "damper_force", "deflection",
-    "deflection_rate", "less_backlash", "outward", "passive_force", "spring_energy", "spring_force", "spring_pull",
-    "spring_with_backlash",
+    "PLAIN", "BacklashSides", "FlexibilityState", "SpringForce", "SpringFunctions", "backlash_sides", "check_flexible",
+    "damper_force", "deflection", "deflection_rate", "flexibility_names", "flexibility_state", "less_backlash",
+    "outward", "passive_force", "spring_energy", "spring_force", "spring_pull", "spring_with_backlash",
 ]  # fmt: skip
-
-Scalar = Any
 
 # of the quadrature that makes an energy of a law: exact for polynomials up to degree 31
 _NODES = 16
@@ -61,7 +63,7 @@ class SpringFunctions:
 
     less_backlash: Callable[[Scalar, Scalar], Scalar] = less_backlash
     outward: Callable[[Scalar, Scalar], Scalar] = outward
-    coupled: Callable[[Joint, Sequence[Scalar]], Sequence[Scalar]] | None = None
+    coupled: Callable[[Joint, Scalars], Scalars] | None = None
 
 
 PLAIN = SpringFunctions()
@@ -86,7 +88,7 @@ class SpringForce:
         return [[sum((slope * b[r] * b[c] for slope, b in self.axes), 0) for c in n] for r in n]
 
 
-def deflection(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
+def deflection(joint: Joint, q: Scalars) -> list[Scalar]:
     """x, an entry a dof, of a joint at its own coordinates q [rad, m]."""
     if joint.kind.nv == 1:
         return [q[0] - joint.rest]
@@ -95,7 +97,7 @@ def deflection(joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
     return [*q[:3], *turn_logarithm(tuple(q[3:]))]  # type: ignore[arg-type]
 
 
-def deflection_rate(kind: JointKind, q: Sequence[Scalar], x: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+def deflection_rate(kind: JointKind, q: Scalars, x: Scalars, v: Scalars) -> list[Scalar]:
     """x' = B(x) v."""
     if kind.nv == 1:
         return list(v)
@@ -122,7 +124,7 @@ def spring_pull(joint: Joint, k: int, s: Scalar) -> tuple[Scalar, Scalar]:
     return g, slope
 
 
-def spring_force(joint: Joint, q: Sequence[Scalar], functions: SpringFunctions = PLAIN) -> SpringForce:
+def spring_force(joint: Joint, q: Scalars, functions: SpringFunctions = PLAIN) -> SpringForce:
     """The force of the joint's spring at its own coordinates q, and its stiffness."""
     nv = joint.kind.nv
     if nv > 1 and functions.coupled is not None and all(law is None for law in joint.law):
@@ -139,7 +141,7 @@ def spring_force(joint: Joint, q: Sequence[Scalar], functions: SpringFunctions =
     return SpringForce(f, list(zip(slopes, rows, strict=True)))
 
 
-def _stretched(joint: Joint, x: Sequence[Scalar], functions: SpringFunctions = PLAIN) -> list[Scalar]:
+def _stretched(joint: Joint, x: Scalars, functions: SpringFunctions = PLAIN) -> list[Scalar]:
     """s, the deflections less the backlash."""
     return [functions.less_backlash(e, joint.backlash) for e in x] if has_backlash(joint) else list(x)
 
@@ -191,9 +193,7 @@ def backlash_sides(joint: Joint, q: Scalar) -> BacklashSides:
     return BacklashSides(pulls[0], pulls[1], stiffness, joint.damping[0], -half - x, half - x)
 
 
-def passive_force(
-    joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar], functions: SpringFunctions = PLAIN
-) -> list[Scalar]:
+def passive_force(joint: Joint, q: Scalars, v: Scalars, functions: SpringFunctions = PLAIN) -> list[Scalar]:
     """The force of spring and damper at the joint's own coordinates and velocities, nv [N m or N]."""
     if has_backlash(joint):
         return [spring_with_backlash(joint, q[0], v[0], functions)[0]]
@@ -201,7 +201,7 @@ def passive_force(
     return [f - d * rate for f, d, rate in zip(pull, joint.damping, v, strict=True)]
 
 
-def damper_force(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+def damper_force(joint: Joint, q: Scalars, v: Scalars) -> list[Scalar]:
     """The part of it that is not the spring's, and takes energy: -d v, or what is left of it with backlash."""
     if has_backlash(joint):
         return [passive_force(joint, q, v)[0] - spring_force(joint, q).f[0]]
@@ -211,7 +211,7 @@ def damper_force(joint: Joint, q: Sequence[Scalar], v: Sequence[Scalar]) -> list
 # ---- energy
 
 
-def spring_energy(joint: Joint, q: Sequence[Scalar]) -> Scalar:
+def spring_energy(joint: Joint, q: Scalars) -> Scalar:
     """U(x) of the joint's spring at its own coordinates q [J]."""
     total: Scalar = 0
     s = _stretched(joint, deflection(joint, q))
@@ -224,3 +224,83 @@ def spring_energy(joint: Joint, q: Sequence[Scalar]) -> Scalar:
             for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
                 total = total + x * (weight / 2) * law_and_slope(law, x * ((1 + place) / 2))[0]
     return total
+
+
+class FlexibilityState(NamedTuple):
+    """Both sides of the motors' joints, and their springs.
+
+    Attributes:
+        motor_position, motor_velocity: of each motor's joint, before the compliance, nu [rad, m; per s].
+        link_position, link_velocity: of the link that it drives, along the joint's own motion, nu.
+        deflection, deflection_rate: of every compliant dof; see `flexibility_names`.
+        spring_force: of spring and damper on the link, at those dofs [N m or N].
+    """
+
+    motor_position: Any
+    motor_velocity: Any
+    link_position: Any
+    link_velocity: Any
+    deflection: Any
+    deflection_rate: Any
+    spring_force: Any
+
+
+def flexibility_names(robot: Robot) -> tuple[str, ...]:
+    """What each entry of a deflection is: the spring joint's name, with a suffix if it has several axes."""
+    joints = [robot.joints[f.name] for f in robot.flexibilities.values()]
+    return tuple(entry_name(j.name, label) for j in joints for label in j.kind.v_labels)
+
+
+def check_flexible(robot: Robot) -> None:
+    """Raise if the robot has no flexible joint."""
+    if not robot.flexibilities:
+        subject = f"robot {robot.name!r}"
+        cure = "see robot.with_flexibility and robot.with_backlash"
+        raise SimulationError(f"{subject} has no flexibility", subject=subject, field="flexibility", cure=cure)
+
+
+@robot_function
+def flexibility_state(robot: Robot, q: Scalars, v: Scalars) -> FlexibilityState:
+    """Motor-side and link-side positions and velocities, deflections and spring forces.
+
+    A motor's joint has the coordinate of the motor's side; the link is further by the deflection. Of a spring with
+    several axes, the part along the joint's own motion counts: a . log R for a turn about a.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity, nv [rad/s or m/s].
+    """
+    x, rate, force = [], [], []
+    along: dict[str, tuple[Scalar, Scalar]] = {}
+    for flexibility in robot.flexibilities.values():
+        joint = robot.joints[flexibility.name]
+        own_q, own_v = list(q[robot.q_slice(joint.name)]), list(v[robot.v_slice(joint.name)])
+        own_x = deflection(joint, own_q)
+        own_rate = deflection_rate(joint.kind, own_q, own_x, own_v)
+        x += own_x
+        rate += own_rate
+        force += passive_force(joint, own_q, own_v)
+        if flexibility.joint is not None:
+            driven = robot.joints[flexibility.joint]
+            before = along.get(driven.name, (0, 0))
+            parts = [_along(joint, driven, values) for values in (own_x, own_rate)]
+            along[driven.name] = before[0] + parts[0], before[1] + parts[1]
+    links = {link.name: link for link in robot.mechanism.joint_links}
+    driven_by = [m.joint for m in robot.motors.values()]
+    motor_q = [links[name].position(q)[0] for name in driven_by]
+    motor_v = [links[name].rate(v)[0] for name in driven_by]
+    further = [along.get(name, (0, 0)) for name in driven_by]
+    link_q = [p + more for p, (more, _) in zip(motor_q, further, strict=True)]
+    link_v = [p + more for p, (_, more) in zip(motor_v, further, strict=True)]
+    return FlexibilityState(motor_q, motor_v, link_q, link_v, x, rate, force)
+
+
+def _along(spring: Joint, joint: Joint, x: Scalars) -> Scalar:
+    """The part of a deflection along the motion of the motor's joint."""
+    S = joint.kind.columns[0]
+    if spring.kind.nv == 1:
+        own = spring.kind.columns[0]
+        return (S.linear.dot(own.linear) + S.angular.dot(own.angular)) * x[0]
+    if spring.kind.nv == 3:
+        return S.angular.dot(Vector(*x))
+    return S.linear.dot(Vector(*x[:3])) + S.angular.dot(Vector(*x[3:]))

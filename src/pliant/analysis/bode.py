@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuation.motors import motor_torque
+from pliant.actuation.joint_forces import motor_torque
 from pliant.analysis.linearisation import LinearModel, linear_model, output_names
 from pliant.checks import check, is_real
 from pliant.errors import PliantError, bad_value, unknown_name

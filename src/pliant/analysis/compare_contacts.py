@@ -19,7 +19,7 @@ from pliant.analysis.contact_comparison import ContactComparison, ContactRow
 from pliant.checks import check, is_real
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.ground import flat
-from pliant.contact.laws import ContactLaw, HuntCrossley, SpringDamper
+from pliant.contact.models import ContactLaw, HuntCrossley, SpringDamper
 from pliant.contact.models import CompliantContact, RigidContact
 from pliant.dynamics import frame_pose
 from pliant.errors import SimulationError, SimulationWarning
@@ -27,7 +27,7 @@ from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
 from pliant.simulation.controller import Controller
-from pliant.simulation.divergence import divergence_text
+from pliant.simulation.diagnostics import divergence_text
 from pliant.simulation.energy_and_power import energies
 from pliant.simulation.simulation import Simulation
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuation.flexibility import FlexibilityState, flexibility_names, flexibility_state
+from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
 from pliant.errors import PliantError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph
 from pliant.scalar.grad import tangents
 from pliant.scalar.interp import interpret
 from pliant.simulation.model import StepModel
-from pliant.simulation.smooth import smooth_acceleration
+from pliant.simulation.smooth_step import smooth_acceleration
 
 __all__ = ["LinearModel", "linear_model", "output_names"]
 

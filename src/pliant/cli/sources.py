@@ -60,7 +60,7 @@ def origin(source: str) -> str:
 
 def loose_base(robot: "Robot") -> RobotError | None:
     """Why a robot cannot move with a free base, one without inertia; None if it can."""
-    from pliant.dynamics.factor import check_regular
+    from pliant.dynamics.joint_space_inertia import check_regular
 
     if robot.is_free and not robot.flexibilities:
         try:

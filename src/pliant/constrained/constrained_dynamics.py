@@ -8,23 +8,23 @@ needed. The inverse of J^T that M weighs splits joint forces into those that the
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from pliant.checks import check_restitution
 from pliant.constrained.constraints import Contacts, Held, bias_rows, held_constraints, jacobian_rows
 from pliant.constrained.semidefinite import TOLERANCE, SemidefiniteFactor
-from pliant.contact.rows import eliminated, scaled
+from pliant.contact.constraint_rows import eliminated, scaled
 from pliant.contact.solver import factor_record
-from pliant.dynamics.composite_inertia import composite_inertia, mass_matrix
-from pliant.dynamics.factor import factorized
 from pliant.dynamics.functions import robot_function
+from pliant.dynamics.joint_space_inertia import composite_inertia, factorized, mass_matrix
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
+from pliant.scalar import Scalar, Scalars
 
 __all__ = [
-    "NOTHING", "ConsistentDynamics", "ConstrainedDynamics", "ContactSpace", "Row", "TorqueSplit", "combined",
+    "NOTHING", "ConsistentDynamics", "ConstrainedDynamics", "ContactSpace", "Impact", "Row", "TorqueSplit", "combined",
     "consistent_inverse", "constrained_dynamics", "contact_consistent_dynamics", "contact_inertia", "contact_rank",
-    "force_projector", "product", "torque_split",
+    "force_projector", "impact_dynamics", "impact_impulse", "impact_map", "impact_velocity", "product", "torque_split",
 ]  # fmt: skip
 
-Scalar = Any
 Row = dict[int, Scalar]
 
 NOTHING = 1e-13
@@ -45,7 +45,7 @@ class ContactSpace:
         response: factor of G = J M^-1 J^T, how velocities at the contacts answer to impulses there.
     """
 
-    def __init__(self, robot: Robot, q: Sequence[Scalar], contacts: Contacts, axes: str, tolerance: float | None):
+    def __init__(self, robot: Robot, q: Scalars, contacts: Contacts, axes: str, tolerance: float | None):
         self.robot = robot
         self.held: list[Held] = held_constraints(robot, q, contacts, axes)
         self.factor = factorized(robot.mechanism, composite_inertia(robot, q))
@@ -70,11 +70,11 @@ class ContactSpace:
         """How many rows of J do not depend on the others."""
         return self.response.rank
 
-    def along(self, w: Sequence[Scalar]) -> list[Scalar]:
+    def along(self, w: Scalars) -> list[Scalar]:
         """J v of w = L v."""
         return [sum((y * w[d] for d, y in Y.items()), 0) for Y in self.Y]
 
-    def pushed(self, w: Sequence[Scalar], f: Sequence[Scalar]) -> list[Scalar]:
+    def pushed(self, w: Scalars, f: Scalars) -> list[Scalar]:
         """L v after impulses f at the contacts, from w = L v before."""
         out = list(w)
         for DY, push in zip(self.DY, f, strict=True):
@@ -82,15 +82,15 @@ class ContactSpace:
                 out[d] = out[d] + entry * push
         return out
 
-    def joint_forces(self, f: Sequence[Scalar]) -> list[Scalar]:
+    def joint_forces(self, f: Scalars) -> list[Scalar]:
         """J^T f."""
         return combined(self.J, f, self.robot.nv)
 
-    def consistent(self, force: Sequence[Scalar]) -> list[Scalar]:
+    def consistent(self, force: Scalars) -> list[Scalar]:
         """J^T# force: the contact forces that take up joint forces, for a robot without other forces."""
         return self.response.solve(self.along(self.factor.half_solve(force)))
 
-    def motion_part(self, force: Sequence[Scalar]) -> list[Scalar]:
+    def motion_part(self, force: Scalars) -> list[Scalar]:
         """N force, of joint forces."""
         taken = self.joint_forces(self.consistent(force))
         return [a - b for a, b in zip(force, taken, strict=True)]
@@ -117,7 +117,7 @@ def product(a: Row, b: Row) -> Scalar:
     return sum((entry * b[d] for d, entry in a.items() if d in b), 0)
 
 
-def combined(rows: Sequence[Row], weights: Sequence[Scalar], nv: int) -> list[Scalar]:
+def combined(rows: Sequence[Row], weights: Scalars, nv: int) -> list[Scalar]:
     """The sum of sparse rows with weights, nv."""
     out: list[Scalar] = [0] * nv
     for row, weight in zip(rows, weights, strict=True):
@@ -146,9 +146,9 @@ class ConstrainedDynamics(NamedTuple):
 @robot_function
 def constrained_dynamics(
     robot: Robot,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    tau: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -185,7 +185,7 @@ def constrained_dynamics(
 
 @robot_function
 def contact_inertia(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
 ) -> list[list[Scalar]]:
     """The inertia felt at the contacts: Lambda = (J M^-1 J^T)^-1, m x m, symmetric [kg, kg m or kg m^2].
 
@@ -202,7 +202,7 @@ def contact_inertia(
 
 @robot_function
 def contact_rank(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float = TOLERANCE
 ) -> Scalar:
     """How many rows of J do not depend on the others; with fewer than all m, contact forces are not unique.
 
@@ -253,7 +253,7 @@ class TorqueSplit(NamedTuple):
 
 @robot_function
 def consistent_inverse(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
 ) -> list[list[Scalar]]:
     """The dynamically consistent inverse of J^T: J^T# = Lambda J M^-1, m x nv [Khatib 1987].
 
@@ -273,7 +273,7 @@ def consistent_inverse(
 
 @robot_function
 def force_projector(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
 ) -> list[list[Scalar]]:
     """N = 1 - J^T J^T#, nv x nv: removes from joint forces the part that makes contact forces.
 
@@ -291,9 +291,9 @@ def force_projector(
 @robot_function
 def contact_consistent_dynamics(
     robot: Robot,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    tau: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -326,8 +326,8 @@ def contact_consistent_dynamics(
 @robot_function
 def torque_split(
     robot: Robot,
-    q: Sequence[Scalar],
-    tau: Sequence[Scalar],
+    q: Scalars,
+    tau: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -348,3 +348,105 @@ def torque_split(
     contact = space.joint_forces(taken)
     motion = [a - b for a, b in zip(tau, contact, strict=True)]
     return TorqueSplit(contact, motion, [-x for x in taken], space.rank)
+
+
+class Impact(NamedTuple):
+    """The result of an impact.
+
+    Attributes:
+        v: velocity after it, nv.
+        impulse: of the world on the robot at the contacts, m [N s or N m s].
+        loss: kinetic energy that it takes [J].
+        rank: of J. Where it is less than m, impulses are not unique, and these have the least norm.
+    """
+
+    v: Any
+    impulse: Any
+    loss: Any
+    rank: Any
+
+
+@robot_function
+def impact_dynamics(
+    robot: Robot,
+    q: Scalars,
+    v: Scalars,
+    *,
+    contacts: Contacts,
+    axes: str = "world",
+    restitution: float = 0,
+    tolerance: float | None = TOLERANCE,
+) -> Impact:
+    """An impact at all contacts at once, with impulses of any sign.
+
+    With u = J v the velocities before, and e the restitution, for J v+ = -e u:
+
+        F = -(1 + e) Lambda u,      v+ = v + M^-1 J^T F,      loss = (1 - e^2)/2 u^T Lambda u,
+
+    which for e = 0 is 1/2 dv^T M dv of the jump dv = v+ - v. For impulses that push only, see `unilateral_impact`.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity before, nv [rad/s or m/s].
+        contacts, axes: as for `contact_jacobian`.
+        restitution: share of the speed that comes back, 0 to 1.
+        tolerance: as for `constrained_dynamics`.
+    """
+    check_restitution("an impact", restitution)
+    space = ContactSpace(robot, q, contacts, axes, tolerance)
+    w = space.factor.coordinates(v)
+    u = space.along(w)
+    stopping = space.response.solve([-x for x in u])
+    impulse = [(1 + restitution) * p for p in stopping]
+    taken = -sum((a * b for a, b in zip(u, stopping, strict=True)), 0)
+    loss = (1 - restitution * restitution) * taken / 2
+    return Impact(space.factor.velocity(space.pushed(w, impulse)), impulse, loss, space.rank)
+
+
+@robot_function
+def impact_velocity(
+    robot: Robot,
+    q: Scalars,
+    v: Scalars,
+    *,
+    contacts: Contacts,
+    axes: str = "world",
+    restitution: float = 0,
+    tolerance: float | None = TOLERANCE,
+) -> list[Scalar]:
+    """The velocity after an impact, v+ = N_vel v, nv; see `impact_dynamics`."""
+    options = {"contacts": contacts, "axes": axes, "restitution": restitution, "tolerance": tolerance}
+    return impact_dynamics.algorithm(robot, q, v, **options).v
+
+
+@robot_function
+def impact_impulse(
+    robot: Robot,
+    q: Scalars,
+    v: Scalars,
+    *,
+    contacts: Contacts,
+    axes: str = "world",
+    restitution: float = 0,
+    tolerance: float | None = TOLERANCE,
+) -> list[Scalar]:
+    """The impulses of an impact, F = -Lambda J v, m [N s or N m s]; see `impact_dynamics`."""
+    options = {"contacts": contacts, "axes": axes, "restitution": restitution, "tolerance": tolerance}
+    return impact_dynamics.algorithm(robot, q, v, **options).impulse
+
+
+@robot_function
+def impact_map(
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+) -> list[list[Scalar]]:
+    """N_vel = 1 - M^-1 J^T Lambda J, nv x nv: velocities after an impact without restitution, v+ = N_vel v.
+
+    It is the transpose of `force_projector`; J N_vel = 0.
+
+    Args:
+        q: configuration, nq [rad or m].
+        contacts, axes: as for `contact_jacobian`.
+        tolerance: as for `constrained_dynamics`.
+    """
+    N = ContactSpace(robot, q, contacts, axes, tolerance).projector()
+    return [list(column) for column in zip(*N, strict=True)]

@@ -11,21 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.checks import check_one_of
-from pliant.contact.rows import Columns, point_columns, relative, support_of, turn_columns
+from pliant.contact.constraint_rows import Columns, point_columns, relative, support_of, turn_columns
 from pliant.dynamics.functions import robot_function
-from pliant.dynamics.kinematics import link_poses
-from pliant.dynamics.motion import LinkMotion, link_motions
+from pliant.dynamics.kinematics import LinkMotion, link_motions, link_poses
 from pliant.errors import ContactError, bad_value, unknown_name
 from pliant.robot import Closure, Mechanism, Robot
-from pliant.scalar import sqrt
+from pliant.scalar import Scalar, Scalars, sqrt
 from pliant.spatial import Transform, Vector
 
 __all__ = [
     "AXES", "Constraint", "Contacts", "Held", "bias_rows", "check_axes", "constraints_of", "contact_bias",
     "contact_jacobian", "held_constraints", "jacobian_rows", "no_contacts", "row_count", "row_names",
 ]  # fmt: skip
-
-Scalar = Any
 
 Contacts = str | Sequence[str | tuple[str, str | Sequence[str]]]
 
@@ -217,7 +214,7 @@ class Held:
             turns = relative(turns, turn_columns(self.mechanism, self.poses, c.b)) if c.is_closure else turns
         return [(self._points if k < 3 else turns, self.axes[k % 3]) for k in c.directions]
 
-    def biases(self, motions: Sequence[LinkMotion], v: Sequence[Scalar], a_world: Vector) -> list[Scalar]:
+    def biases(self, motions: Sequence[LinkMotion], v: Scalars, a_world: Vector) -> list[Scalar]:
         """Jdot v of each row, from motions with vd = 0 in a world that accelerates with ``a_world``."""
         c = self.constraint
         a, wd = self._acceleration(motions, c.a, c.X_a, a_world)
@@ -235,7 +232,7 @@ class Held:
             a = a - w.cross(self._velocity(v))
         return [self.axes[k % 3].dot(a if k < 3 else wd) for k in c.directions]
 
-    def _velocity(self, v: Sequence[Scalar]) -> Vector:
+    def _velocity(self, v: Scalars) -> Vector:
         return sum((column * v[d] for d, column in self._points.items()), Vector.zero())
 
     def _acceleration(
@@ -248,7 +245,7 @@ class Held:
         return R.rotate(motion.a + motion.U @ X.p) - a_world, R.rotate(motion.wd)
 
 
-def held_constraints(robot: Robot, q: Sequence[Scalar], contacts: Contacts, axes: str = "world") -> list[Held]:
+def held_constraints(robot: Robot, q: Scalars, contacts: Contacts, axes: str = "world") -> list[Held]:
     """The constraints of contacts at a configuration."""
     check_axes(axes)
     constraints = constraints_of(robot, contacts)
@@ -263,7 +260,7 @@ def jacobian_rows(held: Iterable[Held]) -> list[dict[int, Scalar]]:
     return [{d: axis.dot(column) for d, column in columns.items()} for h in held for columns, axis in h.rows()]
 
 
-def bias_rows(robot: Robot, held: Iterable[Held], q: Sequence[Scalar], v: Sequence[Scalar], a_world: Vector) -> list:
+def bias_rows(robot: Robot, held: Iterable[Held], q: Scalars, v: Scalars, a_world: Vector) -> list:
     """Jdot v of all rows, by motions in a world that accelerates with ``a_world``.
 
     The result is the same for any ``a_world``; with the one of Newton-Euler, the motions are those of
@@ -274,9 +271,7 @@ def bias_rows(robot: Robot, held: Iterable[Held], q: Sequence[Scalar], v: Sequen
 
 
 @robot_function
-def contact_jacobian(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world"
-) -> list[list[Scalar]]:
+def contact_jacobian(robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world") -> list[list[Scalar]]:
     """The Jacobian J of the contacts, m x nv: J v are the velocities that the contacts hold at zero.
 
     Rows are in the order of the contacts and of their directions: entries of `frame_jacobian` at the frame's
@@ -294,9 +289,7 @@ def contact_jacobian(
 
 
 @robot_function
-def contact_bias(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], *, contacts: Contacts, axes: str = "world"
-) -> list[Scalar]:
+def contact_bias(robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, axes: str = "world") -> list[Scalar]:
     """The acceleration of the contacts at vd = 0: Jdot v, m, so that d/dt (J v) = J vd + Jdot v.
 
     From the motion of the links, without Jdot itself. The acceleration of a frame is the classical one in world

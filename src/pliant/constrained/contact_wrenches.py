@@ -13,12 +13,10 @@ from pliant.dynamics.functions import robot_function_of
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import ContactError, bad_value
 from pliant.robot import Robot
-from pliant.scalar import is_constant, sqrt
+from pliant.scalar import Scalar, Scalars, is_constant, sqrt
 from pliant.spatial import Transform, Vector
 
 __all__ = ["center_of_pressure", "contact_wrench", "friction_margins"]
-
-Scalar = Any
 
 _UP = (0, 0, 1)
 
@@ -38,8 +36,8 @@ def _rows(robot: Robot, options: Mapping[str, Any]) -> tuple[int, ...]:
 @robot_function_of(f=_rows)
 def contact_wrench(
     robot: Robot,
-    q: Sequence[Scalar],
-    f: Sequence[Scalar],
+    q: Scalars,
+    f: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -66,8 +64,8 @@ def contact_wrench(
 @robot_function_of(f=_rows)
 def center_of_pressure(
     robot: Robot,
-    q: Sequence[Scalar],
-    f: Sequence[Scalar],
+    q: Scalars,
+    f: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -102,8 +100,8 @@ def center_of_pressure(
 @robot_function_of(f=_rows)
 def friction_margins(
     robot: Robot,
-    q: Sequence[Scalar],
-    f: Sequence[Scalar],
+    q: Scalars,
+    f: Scalars,
     *,
     contacts: Contacts,
     friction: float | Sequence[float],
@@ -160,9 +158,7 @@ def _no_normal(owner: str, c: Constraint, axes: str, n: Vector) -> ContactError:
     return ContactError(problem, subject=f"contact {c.name!r}", field="contacts", cure=f"hold {missing!r}, too")
 
 
-def _pushes(
-    robot: Robot, q: Sequence[Scalar], f: Sequence[Scalar], contacts: Contacts, axes: str, body: str | None
-) -> list[_Push]:
+def _pushes(robot: Robot, q: Scalars, f: Scalars, contacts: Contacts, axes: str, body: str | None) -> list[_Push]:
     """The contacts of a body as forces in the world; directions that are not held have none."""
     wanted = None if body is None else robot.mechanism.body(body)[0]
     held = held_constraints(robot, q, contacts, axes)
@@ -181,7 +177,7 @@ def _pushes(
     return pushes
 
 
-def _push(held: Held, poses: Sequence[Transform], f: Sequence[Scalar]) -> _Push:
+def _push(held: Held, poses: Sequence[Transform], f: Scalars) -> _Push:
     c = held.constraint
     parts = [Vector.zero(), Vector.zero()]
     for k, entry in zip(c.directions, f, strict=True):
@@ -189,12 +185,12 @@ def _push(held: Held, poses: Sequence[Transform], f: Sequence[Scalar]) -> _Push:
     return _Push(poses[c.a].transform_point(c.X_a.p), *parts)
 
 
-def _origin(robot: Robot, q: Sequence[Scalar], frame: str) -> Vector:
+def _origin(robot: Robot, q: Scalars, frame: str) -> Vector:
     i, X = robot.mechanism.frame(frame)
     return link_poses(robot.mechanism, q)[i].transform_point(X.p) if i >= 0 else X.p
 
 
-def _unit(normal: Sequence[Scalar]) -> Vector:
+def _unit(normal: Scalars) -> Vector:
     if len(normal) != 3:
         raise ContactError(bad_value("normal", normal, "three entries, as (0, 0, 1)"))
     n = Vector(*normal)

@@ -10,15 +10,10 @@ import numpy as np
 
 from pliant.checks import check_at_least, check_friction
 from pliant.constrained.constraints import (
-    Constraint,
-    Contacts,
-    check_axes,
-    constraints_of,
-    contact_bias,
-    contact_jacobian,
+    Constraint, Contacts, check_axes, constraints_of, contact_bias, contact_jacobian,
 )  # fmt: skip
 from pliant.dynamics.articulated_body import forward_dynamics
-from pliant.dynamics.composite_inertia import mass_matrix
+from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import ContactError, needs
 from pliant.robot import Robot
 
@@ -104,14 +99,7 @@ def gauss_acceleration(
 
 
 def unilateral_impact(
-    robot: Robot,
-    q: Any,
-    v: Any,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    friction: float = 0,
-    facets: int = 4,
+    robot: Robot, q: Any, v: Any, *, contacts: Contacts, axes: str = "world", friction: float = 0, facets: int = 4
 ) -> UnilateralImpact:
     """An impact without restitution whose impulses push only, by a quadratic program.
 

@@ -4,25 +4,22 @@ It needs no M, but it knows no units: with joints that slide and joints that tur
 metres. The acceleration does not.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pliant.constrained.constrained_dynamics import NOTHING, Row, combined, product
 from pliant.constrained.constraints import Contacts, bias_rows, held_constraints, jacobian_rows, no_contacts
 from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor
-from pliant.dynamics.composite_inertia import mass_matrix
 from pliant.dynamics.functions import robot_function
+from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import ContactError
 from pliant.robot import Robot
-from pliant.scalar import abs, maximum, select
+from pliant.scalar import Scalar, Scalars, abs, maximum, select
 
 __all__ = [
     "HeldSpace", "SupportTorques", "aghili_acceleration", "constraint_inertia", "contact_inverse_dynamics",
     "orthogonal_projector", "static_torques",
 ]  # fmt: skip
-
-Scalar = Any
 Matrix = list[list[Scalar]]
 
 # residual of forces, next to the largest of them, if all are balanced
@@ -38,7 +35,7 @@ class HeldSpace:
         basis: rows of J made orthogonal; 1 - P = basis^T D^-1 basis.
     """
 
-    def __init__(self, robot: Robot, q: Sequence[Scalar], contacts: Contacts, axes: str, tolerance: float | None):
+    def __init__(self, robot: Robot, q: Scalars, contacts: Contacts, axes: str, tolerance: float | None):
         self.nv = robot.nv
         self.held = held_constraints(robot, q, contacts, axes)
         self.J: list[Row] = jacobian_rows(self.held)
@@ -47,23 +44,23 @@ class HeldSpace:
         self.gram = SemidefiniteFactor(A, tolerance, least=[NOTHING] * len(A), most=len(moving))
         (self.basis,) = self.gram.independent([[row.get(d, 0) for d in range(self.nv)] for row in self.J])
 
-    def shares(self, x: Sequence[Scalar]) -> list[Scalar]:
+    def shares(self, x: Scalars) -> list[Scalar]:
         """D^-1 basis x."""
         products = [sum((a * b for a, b in zip(row, x, strict=True)), 0) for row in self.basis]
         return [a * b for a, b in zip(self.gram.D_inverse, products, strict=True)]
 
-    def free(self, x: Sequence[Scalar]) -> list[Scalar]:
+    def free(self, x: Scalars) -> list[Scalar]:
         """P x."""
         out = list(x)
         for row, share in zip(self.basis, self.shares(x), strict=True):
             out = [a - share * b for a, b in zip(out, row, strict=True)]
         return out
 
-    def held_part(self, b: Sequence[Scalar]) -> list[Scalar]:
+    def held_part(self, b: Scalars) -> list[Scalar]:
         """J^+ b."""
         return combined(self.J, self.gram.solve(b), self.nv)
 
-    def forces(self, force: Sequence[Scalar]) -> list[Scalar]:
+    def forces(self, force: Scalars) -> list[Scalar]:
         """(J^T)^+ force: the contact forces nearest to joint forces, the least of them."""
         return self.gram.solve([sum((entry * force[d] for d, entry in row.items()), 0) for row in self.J])
 
@@ -75,7 +72,7 @@ class HeldSpace:
 
 @robot_function
 def orthogonal_projector(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
 ) -> Matrix:
     """P = 1 - J^+ J, nv x nv: onto the velocities that move no contact.
 
@@ -91,7 +88,7 @@ def orthogonal_projector(
 
 @robot_function
 def constraint_inertia(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
 ) -> Matrix:
     """M_c = P M + 1 - P, nv x nv, which can be inverted, though P M cannot [Aghili 2005].
 
@@ -109,9 +106,9 @@ def constraint_inertia(
 @robot_function
 def aghili_acceleration(
     robot: Robot,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    tau: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -177,9 +174,9 @@ class SupportTorques(NamedTuple):
 @robot_function
 def contact_inverse_dynamics(
     robot: Robot,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    vd: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
+    vd: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -211,7 +208,7 @@ def contact_inverse_dynamics(
 @robot_function
 def static_torques(
     robot: Robot,
-    q: Sequence[Scalar],
+    q: Scalars,
     *,
     contacts: Contacts,
     axes: str = "world",
@@ -257,7 +254,7 @@ def _driven_dofs(robot: Robot, actuated: tuple[str, ...] | None) -> list[int]:
     return sorted({d for s in slices for d in range(s.start, s.stop)})
 
 
-def _largest(values: Sequence[Scalar]) -> Scalar:
+def _largest(values: Scalars) -> Scalar:
     found: Scalar = 0
     for x in values:
         found = maximum(found, abs(x))

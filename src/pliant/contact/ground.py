@@ -14,16 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.checks import (
-    check,
-    check_at_least,
-    check_finite,
-    check_friction,
-    check_restitution,
-    function_name,
-    is_whole,
-)
+    check, check_at_least, check_finite, check_friction, check_restitution, function_name, is_whole,
+)  # fmt: skip
 from pliant.errors import ContactError, TraceError, bad_value
-from pliant.scalar import Expr, Graph, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan
+from pliant.scalar import (
+    Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan,
+)  # fmt: skip
 from pliant.scalar.grad import tangents
 from pliant.scalar.interp import interpret, nodes_of
 from pliant.scalar.ops import CONDITIONS
@@ -31,8 +27,6 @@ from pliant.scalar.table import MOST_ENTRIES
 from pliant.spatial import Vector
 
 __all__ = ["Ground", "as_ground", "flat", "height_map", "slope", "stairs", "waves"]
-
-Scalar = Any
 
 
 class _Traced(NamedTuple):
@@ -65,7 +59,7 @@ class Ground:
     name: str = "ground"
     friction: Scalar | None = None
     restitution: Scalar | None = None
-    parameters: Sequence[Scalar] = ()
+    parameters: Scalars = ()
 
     def __post_init__(self):
         if not callable(self.function):

@@ -8,18 +8,15 @@ which has the world's axes and its origin at ``origin``.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from pliant.contact.constraint_rows import support_of
 from pliant.contact.ground import Ground
-from pliant.contact.rows import support_of
 from pliant.robot import Mechanism, Robot
 from pliant.robot.contacts import ContactPoint, ContactShape
-from pliant.scalar import is_constant, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Motion, Transform, Vector
 
 __all__ = ["GroundGroup", "Group", "PairGroup", "Touch", "contact_groups"]
-
-Scalar = Any
 
 
 @dataclass(frozen=True)

@@ -5,24 +5,18 @@ or (batch, n) for many, they run as kernels compiled for that robot; given SymPy
 the algorithm itself runs on them.
 """
 
-from pliant.dynamics.articulated_body import forward_dynamics
-from pliant.dynamics.centroidal import (
-    center_of_mass,
-    center_of_mass_jacobian,
-    center_of_mass_velocity,
-    centroidal_matrix,
-    centroidal_momentum,
-    centroidal_momentum_rate,
-)  # fmt: skip
-from pliant.dynamics.composite_inertia import mass_matrix
+from pliant.dynamics.articulated_body import forward_dynamics, mass_matrix_solution
 from pliant.dynamics.coriolis import coriolis_matrix
-from pliant.dynamics.derivatives import InverseDerivatives, inverse_dynamics_derivatives
-from pliant.dynamics.differentiation import jacobian
-from pliant.dynamics.energy import Energy, energy, kinetic_energy, potential_energy
+from pliant.dynamics.derivatives import InverseDerivatives, inverse_dynamics_derivatives, jacobian
+from pliant.dynamics.energy_and_momentum import (
+    Energy, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
+    centroidal_momentum_rate, energy, kinetic_energy, potential_energy,
+)  # fmt: skip
 from pliant.dynamics.functions import RobotFunction, compile, robot_function
-from pliant.dynamics.inverse_mass import mass_matrix_inverse, mass_matrix_solution
-from pliant.dynamics.jacobians import frame_jacobian, frame_jacobian_rate
-from pliant.dynamics.kinematics import frame_acceleration, frame_pose, frame_velocity
+from pliant.dynamics.joint_space_inertia import mass_matrix, mass_matrix_inverse
+from pliant.dynamics.kinematics import (
+    frame_acceleration, frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity,
+)  # fmt: skip
 from pliant.dynamics.newton_euler import bias_forces, gravity_forces, inverse_dynamics
 from pliant.dynamics.projected_newton_euler import ProjectedEquations, projected_newton_euler
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuation.outside_forces import ExternalForce, as_forces
+from pliant.actuation.body_forces import ExternalForce, as_forces
 from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.robot.collisions import with_default_contacts
 from pliant.contact.ground import as_ground

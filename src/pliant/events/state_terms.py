@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.contact.joint_rows import has_limits, is_limit
-from pliant.contact.rows import tangents_of
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.differentiation import tangent_directions
-from pliant.dynamics.inverse_mass import mass_matrix_inverse
+from pliant.contact.constraint_rows import has_limits, is_limit
+from pliant.contact.constraint_rows import tangents_of
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.derivatives import tangent_directions
+from pliant.dynamics.joint_space_inertia import mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
 from pliant.scalar.grad import adjoints, tangents
 from pliant.simulation.model import StepModel
-from pliant.simulation.smooth import smooth_forces
+from pliant.simulation.smooth_step import smooth_forces
 
 __all__ = ["Constraint", "Terms", "TermsKernel", "constraints_of"]
 

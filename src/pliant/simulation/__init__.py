@@ -1,8 +1,7 @@
 """Simulation by time steps: the step, its state and parameters, and `Simulation`."""
 
 from pliant.simulation.controller import Controller
-from pliant.simulation.diagnostics import Diagnostics
-from pliant.simulation.divergence import Divergence
+from pliant.simulation.diagnostics import Diagnostics, Divergence
 from pliant.simulation.rollout import Rollout
 from pliant.simulation.simulation import Simulation
 from pliant.simulation.state import State, StateLayout

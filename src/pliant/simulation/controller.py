@@ -9,11 +9,9 @@ import numpy as np
 from pliant.checks import check, check_callable, function_name, is_whole, numbers
 from pliant.errors import SimulationError, TraceError, bad_value
 from pliant.robot import Robot
-from pliant.scalar import Expr, is_constant
+from pliant.scalar import Expr, Scalar, is_constant
 
 __all__ = ["Controller", "as_controller"]
-
-Scalar = Any
 
 
 @dataclass(frozen=True)

@@ -5,24 +5,17 @@ and the energy of motion changes by M (v+ - v) (v+ + v) / 2. That holds for a bl
 p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the power that of the moment.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
-from pliant.actuation.frame_springs import stretches
-from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
+from pliant.actuation.body_forces import outside_forces, stretches
+from pliant.actuation.joint_forces import damping_powers, drives, joint_spring_energy
 from pliant.actuation.joint_springs import spring_force
-from pliant.actuation.motors import drives
-from pliant.actuation.outside_forces import outside_forces
-from pliant.dynamics.energy import kinetic_energy, potential_energy
+from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.robot import Robot
+from pliant.scalar import Scalar, Scalars
 from pliant.simulation.model import StepModel
 from pliant.spatial import Vector
 
 __all__ = ["ENERGY_TERMS", "POWER_TERMS", "energies", "motor_torques", "powers"]
-
-Scalar = Any
-Scalars = Sequence[Any]
 
 ENERGY_TERMS = ("kinetic", "potential", "elastic")
 """Of motion, of gravity, of springs."""

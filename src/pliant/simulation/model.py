@@ -4,21 +4,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from pliant.actuation.motors import is_saturable
-from pliant.actuation.outside_forces import ExternalForce
-from pliant.contact.closures import ClosureRows, closure_group
+from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.joint_forces import is_saturable
+from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
-from pliant.contact.joint_rows import JointRow, has_limits
 from pliant.contact.models import RigidContact
 from pliant.contact.solver import is_elastic
 from pliant.contact.touching import Group, contact_groups
 from pliant.robot import Robot
 from pliant.robot.springs import has_backlash
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, is_constant
 
 __all__ = ["StepModel"]
-
-Scalar = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,13 +27,11 @@ import numpy as np
 
 from pliant.errors import PliantError, SimulationError, unknown_name
 from pliant.robot import Robot
-from pliant.scalar import Graph, is_constant
+from pliant.scalar import Graph, Scalar, Scalars, is_constant
 from pliant.simulation.model import StepModel
 from pliant.spatial import Inertia, Symmetric3, Vector
 
 __all__ = ["ParameterArrays", "Parameters"]
-
-Scalar = Any
 
 _TREES = ("bodies", "joints", "motors", "springs")
 _JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
@@ -115,7 +113,7 @@ class Parameters:
         graph = Graph()
         return self.applied([graph.input(f"parameter {k}") for k in range(self.size)])
 
-    def applied(self, values: Sequence[Scalar]) -> StepModel:
+    def applied(self, values: Scalars) -> StepModel:
         """The model with these numbers."""
         model, at = self.model, 0
         for group in self.groups.values():
@@ -211,7 +209,7 @@ class Entry:
 
     path: str
     default: tuple[float, ...]
-    put: Callable[[StepModel, Sequence[Scalar]], StepModel]
+    put: Callable[[StepModel, Scalars], StepModel]
 
 
 def entries_of(model: StepModel, path: str) -> list[Entry]:
@@ -255,7 +253,7 @@ def _is_massless(body: Any) -> bool:
 
 
 def _contact_entry(model: StepModel, what: str) -> Entry:
-    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+    def put(m: StepModel, x: Scalars) -> StepModel:
         return m.with_values(contact=replace(m.contact, **{what: x[0]}))
 
     return Entry(what, _numbers(what, (getattr(model.contact, what),)), put)
@@ -267,7 +265,7 @@ def _law_entry(model: StepModel, path: str, what: str) -> Entry:
     if what not in names:
         raise SimulationError(unknown_name("attribute", what, names, f"the contact law {law!r}"))
 
-    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+    def put(m: StepModel, x: Scalars) -> StepModel:
         return m.with_values(contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
 
     return Entry(path, _numbers(path, (getattr(law, what),)), put)
@@ -286,7 +284,7 @@ def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Ent
     value = getattr(item, what)
     several = isinstance(value, tuple)
 
-    def put(m: StepModel, x: Sequence[Scalar]) -> StepModel:
+    def put(m: StepModel, x: Scalars) -> StepModel:
         collection = getattr(m.robot, tree)
         changed = replace(collection[name], **{what: tuple(x) if several else x[0]})
         return m.with_values(robot=replace(m.robot, **{tree: collection.replaced(changed)}))
@@ -306,7 +304,7 @@ def _body_numbers(inertia: Inertia, what: str) -> tuple[Scalar, ...]:
     return tuple(inertia.about_com())
 
 
-def _with_body(model: StepModel, name: str, what: str, x: Sequence[Scalar]) -> StepModel:
+def _with_body(model: StepModel, name: str, what: str, x: Scalars) -> StepModel:
     body = model.robot.bodies[name]
     old = body.inertia
     mass, com, tensor = old.mass, old.com(), old.about_com()
@@ -321,7 +319,7 @@ def _with_body(model: StepModel, name: str, what: str, x: Sequence[Scalar]) -> S
     return model.with_values(robot=replace(model.robot, bodies=bodies))
 
 
-def _numbers(path: str, values: Sequence[Scalar]) -> tuple[float, ...]:
+def _numbers(path: str, values: Scalars) -> tuple[float, ...]:
     if not all(is_constant(x) for x in values):
         raise _error(path, "is not a number in this robot, so it has no default", "give the robot a number")
     bad = [x for x in values if not np.isfinite(x)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuation.flexibility import check_flexible, flexibility_names
+from pliant.actuation.joint_springs import check_flexible, flexibility_names
 from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.progress import Progress

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuation.flexibility import FlexibilityState, check_flexible
-from pliant.actuation.outside_forces import ExternalForce, as_forces
+from pliant.actuation.joint_springs import FlexibilityState, check_flexible
+from pliant.actuation.body_forces import ExternalForce, as_forces
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
 from pliant.compiler import Kernel
 from pliant.robot.collisions import with_default_contacts
@@ -22,11 +22,11 @@ from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.simulation.controller import as_controller
 from pliant.simulation.diagnostics import Diagnostics
-from pliant.simulation.divergence import Divergence, level_of_caller, divergence_text
-from pliant.simulation.kernels import Kernels
+from pliant.simulation.diagnostics import Divergence, level_of_caller, divergence_text
+from pliant.simulation.programs import Kernels
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import ParameterArrays, Parameters
-from pliant.simulation.plan import Plan
+from pliant.simulation.programs import Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import run
 from pliant.simulation.state import State, configurations, set_clock, velocities

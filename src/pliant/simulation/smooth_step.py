@@ -1,25 +1,85 @@
-"""The step of the integrators of smooth motion, as stages of a program, with the bookkeeping around it.
+"""The step of the integrators of smooth motion, as stages of a program: forces, accelerations, and the state after it.
 
 An integrator brings a body of statements over the variables t, q, v and dt, and what it reports at the end: `_REPORTS`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
+from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import joint_forces
 from pliant.compiler.stages import Stages
+from pliant.contact.touching import Touch
+from pliant.dynamics.articulated_body import accelerations
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.dynamics.newton_euler import newton_euler
 from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
 from pliant.robot.springs import is_nonlinear
-from pliant.scalar import equal, is_constant, maximum, select
-from pliant.simulation.divergence import divergence_code, steps_code
+from pliant.scalar import Scalar, Scalars, equal, is_constant, maximum, select
+from pliant.simulation.diagnostics import divergence_code, steps_code
 from pliant.simulation.energy_and_power import motor_torques
+from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.smooth import contact_forces, smooth_acceleration, smooth_forces
 from pliant.simulation.state import ticked, time_of
+from pliant.spatial import Force, Motion, Transform, Vector
 
-__all__ = ["add_smooth_step"]
+__all__ = ["add_smooth_step", "contact_forces", "smooth_acceleration", "smooth_forces"]  # fmt: skip
+
+
+def smooth_acceleration(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:
+    """vd of M vd + h = f, with all forces at the time t."""
+    f, on_links = _forces(model, t, q, v, u)
+    h = newton_euler(model.robot, q, v, [0] * model.robot.nv, on_links=on_links)
+    return accelerations(model.robot, q, [a - b for a, b in zip(f, h, strict=True)])
+
+
+def smooth_forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:
+    """Joint forces, with those on bodies taken to the joints: f of M vd + C v + g = f."""
+    f, on_links = _forces(model, t, q, v, u)
+    if on_links is None:
+        return f
+    zero = [0] * model.robot.nv
+    weightless = model.robot.with_gravity(0, 0, 0)
+    taken = newton_euler(weightless, q, zero, zero, on_links=on_links)
+    return [a - b for a, b in zip(f, taken, strict=True)]
+
+
+def _forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> tuple[list[Scalar], list[Force] | None]:
+    """Forces at the dofs, and on each link, if there are any."""
+    robot, mechanism = model.robot, model.robot.mechanism
+    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+    velocities = link_velocities(mechanism, q, v)
+    total = outside_forces(robot, model.forces, poses, t, model.dt)
+    total.add_all(frame_spring_forces(robot, poses, origin, velocities))
+    total.add_all(_contacts_on_links(model, poses, origin, velocities))
+    return joint_forces(robot, q, v, u, t).at(v), total.listed(len(mechanism.links))
+
+
+def contact_forces(
+    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion]
+) -> list[tuple[int, int, Touch, Vector]]:
+    """The forces of compliant contacts: links, place, and force on the first link, in the world's axes."""
+    if model.is_rigid:
+        return []
+    return [
+        (group.a, group.b, touch, model.contact.force_on(touch, group.velocity(touch, poses, velocities)))
+        for group in model.groups
+        for touch in group.touches(poses, origin, model.ground)
+    ]
+
+
+def _contacts_on_links(
+    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion]
+) -> LinkForces:
+    total = LinkForces()
+    for a, b, touch, f in contact_forces(model, poses, origin, velocities):
+        for i, force in ((a, f), (b, -f)):
+            if i >= 0:
+                R = poses[i].R
+                total.add(i, Force(R.rotate_back(force), R.rotate_back((touch.p - poses[i].p).cross(force))))
+    return total
 
 
 def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, control: StepControl, steps: int) -> None:

@@ -1,41 +1,37 @@
-"""The stages of the step's solver: constraints, iterations, and the correction of positions."""
+"""The program of a step, and the stages of its solver: constraints, iterations, and the correction of positions."""
 
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from pliant.contact.closures import closure_rows, correct_closure, start_closure, sweep_closure
-from pliant.contact.group_rows import SLOP, Visit, group_rows
-from pliant.contact.joint_rows import (
-    beyond_limits,
-    held_bounds,
-    joint_row_vectors,
-    limit_corrections,
-    row_support,
-    sweep_joint,
+from pliant.compiler.stages import Stages
+from pliant.contact.constraint_rows import (
+    beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
+    start_closure, sweep_closure, sweep_joint,
 )  # fmt: skip
-from pliant.contact.rows import moved
 from pliant.contact.solver import (
-    bounce_speed,
-    correct,
-    impulses_on_rows,
-    is_sliding,
-    sweep,
-    sweep_frictionless,
-    sweep_sticking,
-    warm_start,
+    MOST_STICKING, SLOP, Visit, bounce_speed, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
+    sweep_frictionless, sweep_sticking, warm_start,
 )  # fmt: skip
-from pliant.contact.sticking import MOST_STICKING, sticking_factor
-from pliant.scalar import abs, both, either, equal, is_constant, maximum, minimum, negation, select
+from pliant.contact.touching import Touch
+from pliant.dynamics.joint_space_inertia import Factor
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.step_stages import Record, StepProgram, any_of, factor_of, poses_of, touches_of
-from pliant.spatial import Vector
+from pliant.simulation.parameters import Parameters
+from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
 __all__ = [
-    "accelerate", "check_convergence", "correct_positions", "do_without_friction", "find_contacts", "find_joint_rows",
-    "sweep_closures", "sweep_contacts", "sweep_joints", "sweeps",
+    "Record", "StepProgram", "accelerate", "any_of", "check_convergence", "correct_positions", "do_without_friction",
+    "factor_of", "find_contacts", "find_joint_rows", "parts_of", "poses_of", "sweep_closures", "sweep_contacts",
+    "sweep_joints", "sweeps", "touches_of",
 ]  # fmt: skip
 
-Scalar = Any
+Record = dict[str, Any]
+
+# names that every group of contacts has, and every loop, with its number
+_OF_GROUPS = ("near", "rows", "impulse", "last impulse", "push", "slides", "sticks")
+_OF_LOOPS = ("loop", "closure", "last closure")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
 _CORRECTIONS = 8
@@ -57,6 +53,117 @@ _FRICTIONLESS = 100
 
 # loops that are open less than this are closed [m, rad]
 _CLOSED = 1e-9
+
+
+# ---- the program of a step
+
+
+class StepProgram:
+    """The program of a step under construction.
+
+    Attributes:
+        stages: what has been added so far.
+        model: what is simulated; parameters: its numbers that vary.
+    """
+
+    def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
+        self.stages = stages
+        self.model = model
+        self.parameters = parameters
+        nv, limits = model.robot.nv, len(model.stop_rows)
+        sizes = {"w": nv, "v next": nv, "shift": nv, "saturated": model.robot.nu, "held": limits, "stop push": limits}
+        sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
+        sizes |= dict.fromkeys(("settled", "joints on", "deep"), 1)
+        if model.has_rows:
+            sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
+        for k, group in enumerate(model.groups):
+            contacts = len(group.names)
+            sizes |= {f"near {k}": 1, f"impulse {k}": 3 * contacts, f"push {k}": contacts}
+        for k, closure in enumerate(model.closures):
+            sizes[f"closure {k}"] = closure.size
+        for name, size in sizes.items():
+            stages.variable(name, size)
+
+    def add(self, function: Callable[..., Mapping[str, Any]], k: int | None = None) -> None:
+        """Add a stage, which reads what its parameters name and returns what it writes, by name.
+
+        The first parameter is the model, with the numbers of the robot at hand. ``v_next`` stands for "v next". What
+        each contact group and each loop has, such as ``near``, is a list of all; with ``k`` it is that of number k.
+        A parameter with a default takes it where there is no such variable or record.
+        """
+        wanted = {}
+        for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+            names = self._names(name.replace("_", " "), k)
+            is_there = isinstance(names, list) or names in self.stages
+            if is_there or parameter.default is inspect.Parameter.empty:
+                wanted[name] = names
+        reads = [one for names in wanted.values() for one in (names if isinstance(names, list) else [names])]
+
+        def stage(p: Scalars, *values: Any) -> dict[str, Any]:
+            left = iter(values)
+            given = {
+                name: [next(left) for _ in names] if isinstance(names, list) else next(left)
+                for name, names in wanted.items()
+            }
+            written: dict[str, Any] = {}
+            for name, value in function(self.parameters.applied(p), **given).items():
+                names = self._names(name, k)
+                written |= dict(zip(names, value, strict=True)) if isinstance(names, list) else {names: value}
+            return written
+
+        self.stages.add(stage, ("parameters", *reads))
+
+    def _names(self, name: str, k: int | None) -> str | list[str]:
+        """The names of the program for one of a stage."""
+        counts = dict.fromkeys(_OF_GROUPS, len(self.model.groups)) | dict.fromkeys(_OF_LOOPS, len(self.model.closures))
+        if name not in counts:
+            return name
+        return [f"{name} {i}" for i in range(counts[name])] if k is None else f"{name} {k}"
+
+    def only_if(self, flag: str) -> AbstractContextManager[None]:
+        """Stages that only robots with a flag take."""
+        return self.stages.loop(1, when=flag)
+
+    def variable(self, name: str, size: int) -> None:
+        """Declare a variable."""
+        self.stages.variable(name, size)
+
+
+def poses_of(motion: Record) -> Any:
+    """Poses of the links that constraints are made of."""
+    return {
+        i: Transform(MatrixRotation(Matrix3(tuple(entries[:9]))), Vector(*entries[9:]))
+        for i, entries in motion["poses"].items()
+    }
+
+
+def factor_of(m: StepModel, motion: Record) -> Factor:
+    """The factor of A."""
+    above = [support[1:] for support in m.robot.mechanism.support]
+    return Factor(motion["factor"]["L"], motion["factor"]["D_inverse"], above)
+
+
+def touches_of(motion: Record, k: int) -> list[Touch]:
+    """Where the contacts of group k are."""
+    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:])) for t in motion["touches"][k]]
+
+
+def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
+    """Values cut into parts of these sizes."""
+    parts, at = [], 0
+    for size in sizes:
+        parts.append(list(values[at : at + size]))
+        at += size
+    return parts
+
+
+def any_of(conditions: Scalars) -> Scalar:
+    """Whether one of the conditions holds."""
+    result: Scalar = False
+    for c in conditions:
+        if c is not False:
+            result = c if result is False else either(result, c)
+    return 0 if result is False else result
 
 
 # ---- constraints

@@ -1,6 +1,6 @@
 """The state of a simulation: all that the next step depends on, a row of numbers for each robot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +9,11 @@ import numpy as np
 from pliant.checks import check, finite_rows, is_whole
 from pliant.errors import SimulationError, bad_value, unknown_name
 from pliant.robot import Planar, Robot
-from pliant.scalar import select
+from pliant.scalar import Scalar, Scalars, select
 
 __all__ = [
     "State", "StateLayout", "clock_size", "configurations", "set_clock", "steps_of", "ticked", "time_of", "velocities",
 ]  # fmt: skip
-
-Scalar = Any
 
 # lengths of quaternions that are off by more than this are mistakes, not rounding
 _UNIT = 1e-3
@@ -188,12 +186,12 @@ def clock_size(precision: str) -> int:
     return 2 if precision == "float32" else 1
 
 
-def time_of(clock: Sequence[Scalar], dt: Scalar) -> Scalar:
+def time_of(clock: Scalars, dt: Scalar) -> Scalar:
     """The time [s]."""
     return (clock[0] if len(clock) == 1 else clock[0] + _TURN * clock[1]) * dt
 
 
-def ticked(clock: Sequence[Scalar], steps: int, moves: Scalar) -> list[Scalar]:
+def ticked(clock: Scalars, steps: int, moves: Scalar) -> list[Scalar]:
     """The clock so many steps later, for a robot that moves."""
     if len(clock) == 1:
         return [select(moves, clock[0] + steps, clock[0])]

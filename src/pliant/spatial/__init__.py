@@ -2,15 +2,8 @@
 
 from pliant.spatial.inertias import ArticulatedInertia, Inertia
 from pliant.spatial.rotations import (
-    AxisRotation,
-    MatrixRotation,
-    Rotation,
-    quaternion_from_matrix,
-    quaternion_product,
-    rotation_about,
-    rotation_from_quaternion,
-    rotation_from_rpy,
-    rpy_from_matrix,
+    AxisRotation, MatrixRotation, Rotation, quaternion_from_matrix, quaternion_product, rotation_about,
+    rotation_from_quaternion, rotation_from_rpy, rpy_from_matrix,
 )  # fmt: skip
 from pliant.spatial.transforms import Force, Motion, Steps, Transform
 from pliant.spatial.vectors import Matrix3, Symmetric3, Vector, skew

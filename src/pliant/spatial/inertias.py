@@ -51,10 +51,7 @@ class Inertia:
 
     def __matmul__(self, v: Motion) -> Force:
         """The momentum of motion v."""
-        return Force(
-            v.linear * self.mass + v.angular.cross(self.h),
-            self.J @ v.angular + self.h.cross(v.linear),
-        )
+        return Force(v.linear * self.mass + v.angular.cross(self.h), self.J @ v.angular + self.h.cross(v.linear))
 
     def second_moment(self) -> Symmetric3:
         """The integral of p p^T over the mass: tr(J)/2 1 - J."""
@@ -113,10 +110,7 @@ class ArticulatedInertia:
         return ArticulatedInertia(self.M + other.M, self.H + other.H, self.J + other.J)
 
     def __matmul__(self, v: Motion) -> Force:
-        return Force(
-            self.M @ v.linear + self.H @ v.angular,
-            self.H.transposed_times(v.linear) + self.J @ v.angular,
-        )
+        return Force(self.M @ v.linear + self.H @ v.angular, self.H.transposed_times(v.linear) + self.J @ v.angular)
 
     def entry(self, r: int, c: int) -> Scalar:
         """An entry of the 6x6 matrix."""

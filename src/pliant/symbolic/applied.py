@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.actuation.frame_springs import Stretch, stretches
+from pliant.actuation.body_forces import Stretch, stretches
 from pliant.actuation.joint_forces import dry_friction, joint_forces
 from pliant.dynamics import frame_jacobian
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin

@@ -1,26 +1,23 @@
-"""Centre of mass, and momentum about it. Bodies that cannot move do not count, as in Pinocchio."""
+"""Centre of mass, momentum about it, and energy. Bodies that cannot move do not count, as in Pinocchio."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pliant.dynamics.functions import robot_function
-from pliant.dynamics.kinematics import link_poses, link_velocities
-from pliant.dynamics.motion import force_of_motion, link_motions
+from pliant.dynamics.kinematics import force_of_motion, link_motions, link_poses, link_velocities
 from pliant.errors import RobotError
 from pliant.robot import Mechanism, Robot
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, Scalars, is_constant
 from pliant.spatial import Force, Transform, Vector
 
 __all__ = [
-    "MassMoments", "center_of_mass", "center_of_mass_jacobian", "center_of_mass_velocity", "centroidal_matrix",
-    "centroidal_momentum", "centroidal_momentum_rate", "mass_moments",
+    "Energy", "MassMoments", "center_of_mass", "center_of_mass_jacobian", "center_of_mass_velocity",
+    "centroidal_matrix", "centroidal_momentum", "centroidal_momentum_rate", "energy", "kinetic_energy", "mass_moments",
+    "potential_energy",
 ]  # fmt: skip
-
-Scalar = Any
 
 
 @robot_function
-def center_of_mass(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
+def center_of_mass(robot: Robot, q: Scalars) -> list[Scalar]:
     """The centre of mass in the world, 3 [m].
 
     Args:
@@ -31,7 +28,7 @@ def center_of_mass(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
 
 
 @robot_function
-def center_of_mass_velocity(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+def center_of_mass_velocity(robot: Robot, q: Scalars, v: Scalars) -> list[Scalar]:
     """The velocity of the centre of mass in the world, 3 [m/s].
 
     The rate of the first moments of mass, inward: what hangs on link B moves its first moment h in B
@@ -58,7 +55,7 @@ def center_of_mass_velocity(robot: Robot, q: Sequence[Scalar], v: Sequence[Scala
 
 
 @robot_function
-def center_of_mass_jacobian(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def center_of_mass_jacobian(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     """The Jacobian of the centre of mass, 3 x nv, with J v = `center_of_mass_velocity`.
 
     A dof moves the mass m and first moment h of all that hangs on it, by R_WB (m S_v + S_w x h).
@@ -79,7 +76,7 @@ def center_of_mass_jacobian(robot: Robot, q: Sequence[Scalar]) -> list[list[Scal
 
 
 @robot_function
-def centroidal_momentum(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+def centroidal_momentum(robot: Robot, q: Scalars, v: Scalars) -> list[Scalar]:
     """The robot's momentum about its centre of mass, 6: linear, angular; world axes [N s, N m s].
 
     The momenta I_i V_i of the links, summed towards the root [Orin, Goswami and Lee 2013]. Rotors
@@ -95,9 +92,7 @@ def centroidal_momentum(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) 
 
 
 @robot_function
-def centroidal_momentum_rate(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar]
-) -> list[Scalar]:
+def centroidal_momentum_rate(robot: Robot, q: Scalars, v: Scalars, vd: Scalars) -> list[Scalar]:
     """The rate of `centroidal_momentum`, 6 [N, N m]: the sum of all external forces about the centre of mass.
 
     The forces that the links' accelerations ask for, as in Newton-Euler, summed towards the root.
@@ -114,7 +109,7 @@ def centroidal_momentum_rate(
 
 
 @robot_function
-def centroidal_matrix(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def centroidal_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     """The centroidal momentum matrix A, 6 x nv, with A v = `centroidal_momentum`.
 
     Column d is the momentum of all that hangs on dof d as it moves at unit rate, X_GB I S: I of the
@@ -155,7 +150,7 @@ class MassMoments(NamedTuple):
     total: Vector
 
 
-def mass_moments(mechanism: Mechanism, q: Sequence[Scalar]) -> MassMoments:
+def mass_moments(mechanism: Mechanism, q: Scalars) -> MassMoments:
     """Masses and first moments, summed towards the root: h_P = R_PB h_B + m p_PB."""
     mass = [link.inertia.mass for link in mechanism.links]
     h = [link.inertia.h for link in mechanism.links]
@@ -172,7 +167,7 @@ def mass_moments(mechanism: Mechanism, q: Sequence[Scalar]) -> MassMoments:
     return MassMoments(mass, h, total)
 
 
-def _sum_about_center(robot: Robot, q: Sequence[Scalar], forces: list[Force]) -> list[Scalar]:
+def _sum_about_center(robot: Robot, q: Scalars, forces: list[Force]) -> list[Scalar]:
     """Forces or momenta of the links, each in its frame, as one about the centre of mass in world axes."""
     mechanism, mass = robot.mechanism, _mass(robot)
     f, h = list(forces), mass_moments(mechanism, q).h
@@ -201,3 +196,52 @@ def _mass(robot: Robot) -> Scalar:
 
 def _divided(h: Vector, mass: Scalar) -> Vector:
     return Vector(*(e / mass for e in h))
+
+
+class Energy(NamedTuple):
+    """Energy of a robot [J]."""
+
+    kinetic: Any
+    potential: Any
+
+
+@robot_function
+def energy(robot: Robot, q: Scalars, v: Scalars) -> Energy:
+    """Kinetic and potential energy [J], as by `kinetic_energy` and `potential_energy`.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity, nv [rad/s or m/s].
+    """
+    return Energy(kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q))
+
+
+@robot_function
+def kinetic_energy(robot: Robot, q: Scalars, v: Scalars) -> Scalar:
+    """T = 1/2 v^T M v = 1/2 sum_i V_i^T I_i V_i + 1/2 sum_d armature_d v_d^2 [J].
+
+    V_i is the velocity of link i in its own frame, where V^T I V = v . (m v + 2 w x h) + w . J w.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity, nv [rad/s or m/s].
+    """
+    mechanism = robot.mechanism
+    twice = sum(arm * rate * rate for arm, rate in zip(mechanism.armature, v, strict=True))
+    for link, V in zip(mechanism.links, link_velocities(mechanism, q, v), strict=True):
+        I, w = link.inertia, V.angular
+        twice = twice + V.linear.dot(V.linear * I.mass + 2 * w.cross(I.h)) + w.dot(I.J @ w)
+    return twice / 2
+
+
+@robot_function
+def potential_energy(robot: Robot, q: Scalars) -> Scalar:
+    """U = -m gravity . c, with c the centre of mass in the world [J].
+
+    It is zero where the centre of mass is level with the world's origin. Bodies that cannot move do
+    not count.
+
+    Args:
+        q: configuration, nq [rad or m].
+    """
+    return -robot.gravity.dot(mass_moments(robot.mechanism, q).total)

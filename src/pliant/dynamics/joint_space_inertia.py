@@ -1,4 +1,7 @@
-"""The factor M = L^T D L, which keeps the zeros that the branches of the tree put into M."""
+"""The mass matrix M by composite rigid bodies, its inverse, and its factor M = L^T D L.
+
+The factor keeps the zeros that the branches of the tree put into M.
+"""
 
 import weakref
 from collections.abc import Sequence
@@ -6,15 +9,67 @@ from typing import Any
 
 import numpy as np
 
-from pliant.dynamics.composite_inertia import composite_inertia
+from pliant.dynamics.functions import robot_function
 from pliant.errors import RobotError
 from pliant.robot import Link, Mechanism, Robot
 from pliant.robot.flexibilities import check_flexibilities
-from pliant.scalar import Expr, is_constant
+from pliant.scalar import Expr, Scalar, Scalars, is_constant
 
-__all__ = ["Factor", "check_regular", "factorized", "inverse_inertia", "mass_factor"]
+__all__ = [
+    "Factor", "check_regular", "composite_inertia", "factorized", "inverse_inertia", "mass_factor", "mass_matrix",
+    "mass_matrix_inverse",
+]  # fmt: skip
 
-Scalar = Any
+
+@robot_function
+def mass_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
+    """The mass matrix M(q), nv x nv, symmetric, rotor inertia included.
+
+    Composite rigid bodies [Walker and Orin 1982; Featherstone 2008, 6.2]: column d of M is the force
+    felt along the path to the root when dof d alone accelerates all that hangs on it.
+
+    Args:
+        q: configuration, nq [rad or m].
+    """
+    M = composite_inertia(robot, q)
+    n = robot.nv
+    return [[M[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
+
+
+def composite_inertia(robot: Robot, q: Scalars) -> list[list[Scalar]]:
+    """The lower triangle of M; above it, zeros."""
+    mechanism = robot.mechanism
+    links = mechanism.links
+    X_PB = [link.transform(q) for link in links]
+    # inward: what hangs on each link, as one rigid body
+    I = [link.inertia for link in links]
+    for link in reversed(links):
+        if link.parent >= 0:
+            I[link.parent] = I[link.parent] + I[link.index].transformed(X_PB[link.index])
+
+    M: list[list[Scalar]] = [[0] * mechanism.nv for _ in range(mechanism.nv)]
+
+    def add(d: int, e: int, value: Scalar, own: bool) -> None:
+        if d == e and not own:  # a leader and its mimic on one path: entries (i, j) and (j, i) of the tree
+            value = 2 * value
+        M[max(d, e)][min(d, e)] = M[max(d, e)][min(d, e)] + value
+
+    for link in links:
+        for k, (d, S) in enumerate(zip(link.dofs, link.kind.columns, strict=True)):
+            f = I[link.index] @ S
+            for e, force in zip(link.dofs[: k + 1], link.kind.project(f)[: k + 1], strict=True):
+                add(d, e, link.ratio * link.ratio * force, own=True)
+            # up the path to the root
+            j = link
+            while j.parent >= 0:
+                f = X_PB[j.index].act(f)
+                j = links[j.parent]
+                for e, force in zip(j.dofs, j.kind.project(f), strict=True):
+                    add(d, e, link.ratio * j.ratio * force, own=False)
+    for d, arm in enumerate(mechanism.armature):
+        M[d][d] = M[d][d] + arm
+    return M
+
 
 # a pivot of M that is so small next to the diagonal is rounding
 _SINGULAR = 1e-13
@@ -35,11 +90,11 @@ class Factor:
         self.D_inverse = D_inverse
         self.above = above
 
-    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+    def solve(self, b: Scalars) -> list[Scalar]:
         """M^-1 b."""
         return self.velocity(self.half_solve(b))
 
-    def half_solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+    def half_solve(self, b: Scalars) -> list[Scalar]:
         """D^-1 L^-T b, which is L x of the solution x."""
         x = list(b)
         # L^-T, from the leaves to the root
@@ -48,7 +103,7 @@ class Factor:
                 x[e] = x[e] - self.L[d][e] * x[d]
         return [a * inverse for a, inverse in zip(x, self.D_inverse, strict=True)]
 
-    def velocity(self, w: Sequence[Scalar]) -> list[Scalar]:
+    def velocity(self, w: Scalars) -> list[Scalar]:
         """L^-1 w."""
         x = list(w)
         # from the root to the leaves; the nearest dof last, since it is ready last
@@ -57,7 +112,7 @@ class Factor:
                 x[d] = x[d] - self.L[d][e] * x[e]
         return x
 
-    def coordinates(self, v: Sequence[Scalar]) -> list[Scalar]:
+    def coordinates(self, v: Scalars) -> list[Scalar]:
         """w = L v."""
         w = list(v)
         for d in range(len(w)):
@@ -66,7 +121,7 @@ class Factor:
         return w
 
 
-def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
+def factorized(mechanism: Mechanism, M: Sequence[Scalars]) -> Factor:
     """Factorize a matrix with the sparsity of the mechanism's mass matrix, from its lower triangle.
 
     Eliminating from the leaves to the root fills no zero in [Featherstone 2005, "Efficient
@@ -87,7 +142,7 @@ def factorized(mechanism: Mechanism, M: Sequence[Sequence[Scalar]]) -> Factor:
     return Factor(L, D_inverse, above)
 
 
-def mass_factor(robot: Robot, q: Sequence[Scalar]) -> Factor:
+def mass_factor(robot: Robot, q: Scalars) -> Factor:
     """The factor of M(q)."""
     check_regular(robot)
     return factorized(robot.mechanism, composite_inertia(robot, q))
@@ -160,3 +215,19 @@ def _singular_message(mechanism: Mechanism, d: int, is_negative: bool) -> str:
         f"{which} of robot {robot.name!r} moves no inertia of its own, so its acceleration is not determined (M is "
         f"singular); give body {link.body!r}, or what it carries, an inertia there, or the joint some: {cure}"
     )
+
+
+@robot_function
+def mass_matrix_inverse(robot: Robot, q: Scalars) -> list[list[Scalar]]:
+    """The inverse of the mass matrix, nv x nv, symmetric.
+
+    Columns M^-1 e_d by the factor M = L^T D L, which keeps the zeros of the tree's branches. Only the
+    half above the diagonal is taken: row r of a column needs just the rows above it.
+
+    Args:
+        q: configuration, nq [rad or m].
+    """
+    n = robot.nv
+    factor = mass_factor(robot, q)
+    columns = [factor.solve([1 if e == d else 0 for e in range(n)]) for d in range(n)]
+    return [[columns[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
