@@ -21,7 +21,7 @@ import pliant
 from bench.scenes import ContactScene, Standing
 from pliant.robot.model import WORLD
 from pliant.spatial import Transform, Vector
-from pliant.spatial.rotations import rpy_from_matrix
+from pliant.spatial.vectors import rpy_from_matrix
 
 __all__ = ["environment", "is_installed", "measure", "worked"]
 

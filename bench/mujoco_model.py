@@ -17,7 +17,7 @@ import pliant
 from bench.scenes import ContactScene
 from pliant.robot.model import WORLD
 from pliant.spatial import Transform
-from pliant.spatial.rotations import quaternion_from_matrix
+from pliant.spatial.vectors import quaternion_from_matrix
 
 __all__ = ["HARD", "VARIANTS", "Layout", "Variant", "mujoco_model"]
 

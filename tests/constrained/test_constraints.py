@@ -92,12 +92,12 @@ def test_lists_are_as_good_as_tuples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tolerance", "message"),
+    ("tolerance", "takes"),
     [
-        (-1, "tolerance of contacts is -1; it takes 0 or more"),
-        ("a", "tolerance of contacts is 'a'; it takes a number"),
-        (float("nan"), "tolerance of contacts is nan; it takes a finite number"),
-        (1, "tolerance of contacts is 1; it takes a share, below 1"),
+        (-1, "0 or more"),
+        ("a", "a number"),
+        (float("nan"), "a finite number"),
+        (1, "a share, below 1"),
     ],
 )
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from pliant.spatial import (
     rotation_from_rpy,
     skew,
 )  # fmt: skip
-from pliant.spatial.rotations import rpy_from_matrix
+from pliant.spatial.vectors import rpy_from_matrix
 
 # a few roundings of numbers of size one
 TOLERANCE = 4e-15

@@ -267,8 +267,7 @@ def flexibility_state(robot: Robot, q: Scalars, v: Scalars) -> FlexibilityState:
     several axes, the part along the joint's own motion counts: a . log R for a turn about a.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     x, rate, force = [], [], []
     along: dict[str, tuple[Scalar, Scalar]] = {}

@@ -100,7 +100,7 @@ def _body(mujoco: Any, parent: Any, robot: "Robot", link: "Link") -> Any:
     """A link with all that is fixed to it, and its joint."""
     import numpy as np
 
-    from pliant.spatial.rotations import quaternion_from_matrix
+    from pliant.spatial.vectors import quaternion_from_matrix
 
     kind, inertia = link.kind.name, link.inertia
     if kind not in (*_HINGES, "prismatic", "free") or link.is_mimic or link.is_rotor:

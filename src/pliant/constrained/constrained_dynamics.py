@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pliant.checks import check_restitution
 from pliant.constrained.constraints import Contacts, Held, bias_rows, held_constraints, jacobian_rows
-from pliant.constrained.semidefinite import TOLERANCE, SemidefiniteFactor
+from pliant.constrained.semidefinite import TOLERANCE, SemidefiniteFactor, Tolerance
 from pliant.contact.constraint_rows import eliminated, scaled
 from pliant.contact.solver import factor_record
 from pliant.dynamics.functions import robot_function
@@ -145,16 +145,9 @@ class ConstrainedDynamics(NamedTuple):
 
 @robot_function
 def constrained_dynamics(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    tau: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    external: Any = None,
-    tolerance: float | None = TOLERANCE,
-) -> ConstrainedDynamics:
+    robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, contacts: Contacts, axes: str = "world",
+    external: Any = None, tolerance: Tolerance = TOLERANCE,
+) -> ConstrainedDynamics:  # fmt: skip
     """Acceleration and contact forces of a robot whose contacts are held at both sides: they may pull.
 
     The solution of M vd - J^T f = tau - h and J vd = -Jdot v, by elimination,
@@ -185,7 +178,7 @@ def constrained_dynamics(
 
 @robot_function
 def contact_inertia(
-    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> list[list[Scalar]]:
     """The inertia felt at the contacts: Lambda = (J M^-1 J^T)^-1, m x m, symmetric [kg, kg m or kg m^2].
 
@@ -193,9 +186,7 @@ def contact_inertia(
     forces of least norm.
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).response.inverse()
 
@@ -207,9 +198,7 @@ def contact_rank(
     """How many rows of J do not depend on the others; with fewer than all m, contact forces are not unique.
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).rank
 
@@ -253,7 +242,7 @@ class TorqueSplit(NamedTuple):
 
 @robot_function
 def consistent_inverse(
-    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> list[list[Scalar]]:
     """The dynamically consistent inverse of J^T: J^T# = Lambda J M^-1, m x nv [Khatib 1987].
 
@@ -261,9 +250,7 @@ def consistent_inverse(
     forces tau.
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     space = ContactSpace(robot, q, contacts, axes, tolerance)
     Lambda, rows = space.response.inverse(), space.inverse_rows()
@@ -273,7 +260,7 @@ def consistent_inverse(
 
 @robot_function
 def force_projector(
-    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> list[list[Scalar]]:
     """N = 1 - J^T J^T#, nv x nv: removes from joint forces the part that makes contact forces.
 
@@ -281,35 +268,23 @@ def force_projector(
     rows of J depend on others.
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).projector()
 
 
 @robot_function
 def contact_consistent_dynamics(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    tau: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    tolerance: float | None = TOLERANCE,
-) -> ConsistentDynamics:
+    robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, contacts: Contacts, axes: str = "world",
+    tolerance: Tolerance = TOLERANCE,
+) -> ConsistentDynamics:  # fmt: skip
     """Terms of the dynamics from which the contact forces are eliminated.
 
     M vd + N h + J^T Lambda Jdot v = N tau, which `constrained_dynamics` solves. N multiplied on from the left leaves
     N (M vd + h) = N tau, which has fewer equations than unknowns.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
-        tau: joint forces, nv [N m or N].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, v, tau, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     space = ContactSpace(robot, q, contacts, axes, tolerance)
     h = newton_euler(robot, q, v, [0] * robot.nv)
@@ -325,23 +300,14 @@ def contact_consistent_dynamics(
 
 @robot_function
 def torque_split(
-    robot: Robot,
-    q: Scalars,
-    tau: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    tolerance: float | None = TOLERANCE,
+    robot: Robot, q: Scalars, tau: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> TorqueSplit:
     """Joint forces as those that the contacts take up and those that move the joints.
 
     tau = J^T J^T# tau + N tau. The first part changes no acceleration, the second no contact force.
 
     Args:
-        q: configuration, nq [rad or m].
-        tau: joint forces, nv [N m or N].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, tau, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     space = ContactSpace(robot, q, contacts, axes, tolerance)
     taken = space.consistent(tau)
@@ -368,15 +334,9 @@ class Impact(NamedTuple):
 
 @robot_function
 def impact_dynamics(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    restitution: float = 0,
-    tolerance: float | None = TOLERANCE,
-) -> Impact:
+    robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, axes: str = "world", restitution: float = 0,
+    tolerance: Tolerance = TOLERANCE,
+) -> Impact:  # fmt: skip
     """An impact at all contacts at once, with impulses of any sign.
 
     With u = J v the velocities before, and e the restitution, for J v+ = -e u:
@@ -405,15 +365,9 @@ def impact_dynamics(
 
 @robot_function
 def impact_velocity(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    restitution: float = 0,
-    tolerance: float | None = TOLERANCE,
-) -> list[Scalar]:
+    robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, axes: str = "world", restitution: float = 0,
+    tolerance: Tolerance = TOLERANCE,
+) -> list[Scalar]:  # fmt: skip
     """The velocity after an impact, v+ = N_vel v, nv; see `impact_dynamics`."""
     options = {"contacts": contacts, "axes": axes, "restitution": restitution, "tolerance": tolerance}
     return impact_dynamics.algorithm(robot, q, v, **options).v
@@ -421,15 +375,9 @@ def impact_velocity(
 
 @robot_function
 def impact_impulse(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    restitution: float = 0,
-    tolerance: float | None = TOLERANCE,
-) -> list[Scalar]:
+    robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, axes: str = "world", restitution: float = 0,
+    tolerance: Tolerance = TOLERANCE,
+) -> list[Scalar]:  # fmt: skip
     """The impulses of an impact, F = -Lambda J v, m [N s or N m s]; see `impact_dynamics`."""
     options = {"contacts": contacts, "axes": axes, "restitution": restitution, "tolerance": tolerance}
     return impact_dynamics.algorithm(robot, q, v, **options).impulse
@@ -437,16 +385,14 @@ def impact_impulse(
 
 @robot_function
 def impact_map(
-    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> list[list[Scalar]]:
     """N_vel = 1 - M^-1 J^T Lambda J, nv x nv: velocities after an impact without restitution, v+ = N_vel v.
 
     It is the transpose of `force_projector`; J N_vel = 0.
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     N = ContactSpace(robot, q, contacts, axes, tolerance).projector()
     return [list(column) for column in zip(*N, strict=True)]

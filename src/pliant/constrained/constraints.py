@@ -297,8 +297,7 @@ def contact_bias(robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, ax
     the bias is n . a + (u . u - (n . u)^2) / length.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         contacts, axes: as for `contact_jacobian`.
     """
     return bias_rows(robot, held_constraints(robot, q, contacts, axes), q, v, Vector.zero())

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pliant.checks import check_friction
-from pliant.constrained.constraints import Constraint, Contacts, Held, constraints_of, held_constraints, row_count
+from pliant.constrained.constraints import Constraint, Contacts, held_constraints, row_count
 from pliant.dynamics.functions import robot_function_of
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import ContactError, bad_value
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, is_constant, sqrt
-from pliant.spatial import Transform, Vector
+from pliant.spatial import Vector
 
 __all__ = ["center_of_pressure", "contact_wrench", "friction_margins"]
 
@@ -22,8 +22,9 @@ _UP = (0, 0, 1)
 
 
 class _Push(NamedTuple):
-    """Force and moment of the world on the robot at a point."""
+    """Force and moment of the world on the robot at a contact, in world axes."""
 
+    contact: Constraint
     p: Vector
     force: Vector
     moment: Vector
@@ -35,15 +36,9 @@ def _rows(robot: Robot, options: Mapping[str, Any]) -> tuple[int, ...]:
 
 @robot_function_of(f=_rows)
 def contact_wrench(
-    robot: Robot,
-    q: Scalars,
-    f: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    body: str | None = None,
+    robot: Robot, q: Scalars, f: Scalars, *, contacts: Contacts, axes: str = "world", body: str | None = None,
     about: str | None = None,
-) -> list[Scalar]:
+) -> list[Scalar]:  # fmt: skip
     """The sum of contact forces: force, then moment about a point, 6 [N, N m], in world axes.
 
     Args:
@@ -63,15 +58,9 @@ def contact_wrench(
 
 @robot_function_of(f=_rows)
 def center_of_pressure(
-    robot: Robot,
-    q: Scalars,
-    f: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    body: str | None = None,
+    robot: Robot, q: Scalars, f: Scalars, *, contacts: Contacts, axes: str = "world", body: str | None = None,
     normal: tuple[float, float, float] = _UP,
-) -> list[Scalar]:
+) -> list[Scalar]:  # fmt: skip
     """Where one normal force would replace those of all contacts, 3 [m], in the world.
 
     p = sum_i (f_n,i p_i + n x m_i) / sum_i f_n,i, with p_i the places of the contacts, f_n,i = n . f_i and m_i their
@@ -85,12 +74,12 @@ def center_of_pressure(
         normal: of the plane, a unit vector.
     """
     n = _unit(normal)
-    frames = _frames(robot, contacts, body)
-    if frames and not any(_can_press(c, axes, n) for c in frames):
-        raise _no_normal("center_of_pressure", frames[0], axes, n)
+    pushes = _pushes(robot, q, f, contacts, axes, body)
+    if not any(_can_press(push.contact, axes, n) for push in pushes):
+        raise _no_normal("center_of_pressure", pushes[0].contact, axes, n)
     total: Scalar = 0
     weighted = Vector.zero()
-    for push in _pushes(robot, q, f, contacts, axes, body):
+    for push in pushes:
         pressing = n.dot(push.force)
         total = total + pressing
         weighted = weighted + push.p * pressing + n.cross(push.moment)
@@ -99,15 +88,9 @@ def center_of_pressure(
 
 @robot_function_of(f=_rows)
 def friction_margins(
-    robot: Robot,
-    q: Scalars,
-    f: Scalars,
-    *,
-    contacts: Contacts,
-    friction: float | Sequence[float],
-    axes: str = "world",
-    normal: tuple[float, float, float] = _UP,
-) -> list[Scalar]:
+    robot: Robot, q: Scalars, f: Scalars, *, contacts: Contacts, friction: float | Sequence[float],
+    axes: str = "world", normal: tuple[float, float, float] = _UP,
+) -> list[Scalar]:  # fmt: skip
     """How much more force along the ground each contact could bear: mu f_n - |f_t|, one for each contact [N].
 
     Negative where a contact would slide, or would have to pull.
@@ -121,10 +104,10 @@ def friction_margins(
         normal: of the ground, a unit vector.
     """
     n = _unit(normal)
-    for c in _frames(robot, contacts, None):
-        if not _can_press(c, axes, n):
-            raise _no_normal("friction_margins", c, axes, n)
     pushes = _pushes(robot, q, f, contacts, axes, None)
+    for push in pushes:
+        if not _can_press(push.contact, axes, n):
+            raise _no_normal("friction_margins", push.contact, axes, n)
     mu = friction if isinstance(friction, tuple | list) else (friction,) * len(pushes)
     if len(mu) != len(pushes):
         problem = f"friction_margins: {len(mu)} coefficients for {len(pushes)} contacts"
@@ -137,12 +120,6 @@ def friction_margins(
         along = push.force - n * pressing
         margins.append(most * pressing - sqrt(along.dot(along)))
     return margins
-
-
-def _frames(robot: Robot, contacts: Contacts, body: str | None) -> list[Constraint]:
-    """The contacts of a body, without closures."""
-    wanted = None if body is None else robot.mechanism.body(body)[0]
-    return [c for c in constraints_of(robot, contacts) if not c.is_closure and wanted in (None, c.a)]
 
 
 def _can_press(c: Constraint, axes: str, n: Vector) -> bool:
@@ -161,28 +138,21 @@ def _no_normal(owner: str, c: Constraint, axes: str, n: Vector) -> ContactError:
 def _pushes(robot: Robot, q: Scalars, f: Scalars, contacts: Contacts, axes: str, body: str | None) -> list[_Push]:
     """The contacts of a body as forces in the world; directions that are not held have none."""
     wanted = None if body is None else robot.mechanism.body(body)[0]
-    held = held_constraints(robot, q, contacts, axes)
     poses = link_poses(robot.mechanism, q)
     pushes: list[_Push] = []
-    start = 0
-    for h in held:
-        c = h.constraint
-        own = f[start : start + c.size]
-        start += c.size
-        if not c.is_closure and wanted in (None, c.a):
-            pushes.append(_push(h, poses, own))
+    left = iter(f)
+    for held in held_constraints(robot, q, contacts, axes):
+        c, parts = held.constraint, [Vector.zero(), Vector.zero()]
+        own = [next(left) for _ in c.directions]
+        if c.is_closure or wanted not in (None, c.a):
+            continue
+        for k, entry in zip(c.directions, own, strict=True):
+            parts[k // 3] = parts[k // 3] + held.axes[k % 3] * entry
+        pushes.append(_Push(c, poses[c.a].transform_point(c.X_a.p), *parts))
     if not pushes:
         where = f"body {body!r}" if body else "a frame"
         raise ContactError(f"none of the contacts {contacts!r} is on {where}", subject=where, field="contacts")
     return pushes
-
-
-def _push(held: Held, poses: Sequence[Transform], f: Scalars) -> _Push:
-    c = held.constraint
-    parts = [Vector.zero(), Vector.zero()]
-    for k, entry in zip(c.directions, f, strict=True):
-        parts[k // 3] = parts[k // 3] + held.axes[k % 3] * entry
-    return _Push(poses[c.a].transform_point(c.X_a.p), *parts)
 
 
 def _origin(robot: Robot, q: Scalars, frame: str) -> Vector:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.checks import check_at_least, check_friction
 from pliant.constrained.constraints import (
-    Constraint, Contacts, check_axes, constraints_of, contact_bias, contact_jacobian,
+    Constraint, Contacts, check_axes, constraints_of, contact_bias, contact_jacobian, row_count,
 )  # fmt: skip
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.joint_space_inertia import mass_matrix
@@ -53,17 +53,9 @@ class UnilateralImpact(NamedTuple):
 
 
 def gauss_acceleration(
-    robot: Robot,
-    q: Any,
-    v: Any,
-    tau: Any,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    unilateral: bool = False,
-    friction: float = 0,
-    facets: int = 4,
-) -> GaussAcceleration:
+    robot: Robot, q: Any, v: Any, tau: Any, *, contacts: Contacts, axes: str = "world", unilateral: bool = False,
+    friction: float = 0, facets: int = 4,
+) -> GaussAcceleration:  # fmt: skip
     """The acceleration nearest to the free one that the contacts allow, by a quadratic program.
 
     vd minimises 1/2 (vd - vd_free)^T M (vd - vd_free) subject to a = J vd + Jdot v = 0 [Gauss 1829]. With
@@ -90,7 +82,7 @@ def gauss_acceleration(
     q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
     free = forward_dynamics(robot, q, v, tau)
     batch = free.shape[:-1]
-    J = np.broadcast_to(contact_jacobian(robot, q, **options), (*batch, *_shape(robot, contacts)))
+    J = np.broadcast_to(contact_jacobian(robot, q, **options), (*batch, row_count(robot, contacts), robot.nv))
     M = np.broadcast_to(mass_matrix(robot, q), (*batch, robot.nv, robot.nv))
     a_free = np.einsum("...rd,...d->...r", J, free) + contact_bias(robot, q, v, **options)
     edges, is_free = _pyramids(robot, contacts, unilateral, friction, facets)
@@ -136,10 +128,6 @@ def _held(owner: str, robot: Robot, contacts: Contacts, axes: str) -> Contacts:
     return contacts
 
 
-def _shape(robot: Robot, contacts: Contacts) -> tuple[int, int]:
-    return sum(c.size for c in constraints_of(robot, contacts)), robot.nv
-
-
 def _pyramids(
     robot: Robot, contacts: Contacts, unilateral: bool, friction: float, facets: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +140,10 @@ def _pyramids(
     for c in constraints:
         if unilateral and not c.is_closure:
             is_free[start : start + c.size] = False
-            edges += [_edge(m, start, c, direction) for direction in _directions(c, friction, facets)]
+            directions = _directions(c, friction, facets)
+            own = np.zeros((len(directions), m))
+            own[:, start : start + c.size] = directions[:, c.directions]
+            edges += list(own)
         start += c.size
     return np.array(edges).reshape(-1, m), is_free
 
@@ -167,13 +158,6 @@ def _directions(c: Constraint, friction: float, facets: int) -> np.ndarray:
     held = "friction needs 'xyz'" if c.directions == (2,) else "it must hold 'xyz', or 'z' alone without friction"
     subject = f"contact {c.name!r}"
     raise ContactError(f"{subject} cannot be unilateral with the directions it holds", subject=subject, cure=held)
-
-
-def _edge(m: int, start: int, c: Constraint, direction: np.ndarray) -> np.ndarray:
-    edge = np.zeros(m)
-    for k, held in enumerate(c.directions):
-        edge[start + k] = direction[held]
-    return edge
 
 
 def _solved(robot, M, J, x_free, u_free, edges, is_free) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pliant.constrained.constrained_dynamics import NOTHING, Row, combined, product
 from pliant.constrained.constraints import Contacts, bias_rows, held_constraints, jacobian_rows, no_contacts
-from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor
+from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor, Tolerance
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.dynamics.newton_euler import newton_euler
@@ -72,7 +72,7 @@ class HeldSpace:
 
 @robot_function
 def orthogonal_projector(
-    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> Matrix:
     """P = 1 - J^+ J, nv x nv: onto the velocities that move no contact.
 
@@ -88,14 +88,12 @@ def orthogonal_projector(
 
 @robot_function
 def constraint_inertia(
-    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> Matrix:
     """M_c = P M + 1 - P, nv x nv, which can be inverted, though P M cannot [Aghili 2005].
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `orthogonal_projector`.
+        q, contacts, axes, tolerance: as for `orthogonal_projector`.
     """
     space = HeldSpace(robot, q, contacts, axes, tolerance)
     M, P, n = mass_matrix.algorithm(robot, q), space.projector(), range(robot.nv)
@@ -105,26 +103,16 @@ def constraint_inertia(
 
 @robot_function
 def aghili_acceleration(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    tau: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    tolerance: float | None = TOLERANCE,
-) -> list[Scalar]:
+    robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, contacts: Contacts, axes: str = "world",
+    tolerance: Tolerance = TOLERANCE,
+) -> list[Scalar]:  # fmt: skip
     """Acceleration of a robot whose contacts are held, without their forces: vd = M_c^-1 (P (tau - h) + Pdot v).
 
     Pdot v = -J^+ Jdot v. M_c is not symmetric; M_c x = r is solved by parts, since it says P M x = P r and
     (1 - P) x = (1 - P) r, with the symmetric matrix P M P + 1 - P in the range of P.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
-        tau: joint forces, nv [N m or N].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `orthogonal_projector`.
+        q, v, tau, contacts, axes, tolerance: as for `orthogonal_projector`.
 
     Returns:
         vd, nv: that of `constrained_dynamics`.
@@ -173,16 +161,9 @@ class SupportTorques(NamedTuple):
 
 @robot_function
 def contact_inverse_dynamics(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    vd: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    actuated: tuple[str, ...] | None = None,
-    tolerance: float | None = TOLERANCE,
-) -> SupportTorques:
+    robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, contacts: Contacts, axes: str = "world",
+    actuated: tuple[str, ...] | None = None, tolerance: Tolerance = TOLERANCE,
+) -> SupportTorques:  # fmt: skip
     """Least torques, with contact forces, that make the robot accelerate with ``vd``.
 
     M vd + h = S^T u + J^T f. With P = 1 - J^+ J, contact forces drop out and P S^T u = P (M vd + h), whose solution of
@@ -192,8 +173,7 @@ def contact_inverse_dynamics(
     Whether vd keeps the contacts where they are is not looked at: J vd + Jdot v = 0 if it does.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         vd: acceleration, nv.
         contacts, axes: as for `contact_jacobian`.
         actuated: names of the joints that motors drive; None for those that have one.
@@ -207,14 +187,9 @@ def contact_inverse_dynamics(
 
 @robot_function
 def static_torques(
-    robot: Robot,
-    q: Scalars,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    actuated: tuple[str, ...] | None = None,
-    tolerance: float | None = TOLERANCE,
-) -> SupportTorques:
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", actuated: tuple[str, ...] | None = None,
+    tolerance: Tolerance = TOLERANCE,
+) -> SupportTorques:  # fmt: skip
     """Least torques, with contact forces, that hold the robot at rest against gravity: S^T u + J^T f = g(q).
 
     Args:

@@ -17,9 +17,10 @@ from functools import cached_property
 from pliant.checks import check_share
 from pliant.scalar import Scalar, Scalars, maximum, select
 
-__all__ = ["TOLERANCE", "PlainFactor", "SemidefiniteFactor"]
+__all__ = ["TOLERANCE", "PlainFactor", "SemidefiniteFactor", "Tolerance"]
 Matrix = list[list[Scalar]]
 
+Tolerance = float | None
 TOLERANCE = 1e-10
 """A row depends on others if all but this share of its square is along them, which is an angle of 1e-5 rad."""
 

@@ -19,8 +19,7 @@ def forward_dynamics(robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, exte
     The bias h comes from Newton-Euler, and M^-1 is applied by articulated bodies (`accelerations`).
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         tau: joint forces, nv [N m or N].
         external: forces on the bodies as for `inverse_dynamics`.
     """

@@ -70,8 +70,7 @@ def coriolis_matrix(robot: Robot, q: Scalars, v: Scalars) -> list[list[Scalar]]:
     symbols for rigid-body systems"], in the frames of the links.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     mechanism = robot.mechanism
     links = mechanism.links

@@ -35,8 +35,7 @@ def center_of_mass_velocity(robot: Robot, q: Scalars, v: Scalars) -> list[Scalar
     at rate hdot, and the joint carries both: hdot + w x h + m v, in the parent's axes.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     mechanism, mass = robot.mechanism, _mass(robot)
     moments = mass_moments(mechanism, q)
@@ -83,8 +82,7 @@ def centroidal_momentum(robot: Robot, q: Scalars, v: Scalars) -> list[Scalar]:
     are no part of it.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     velocities = link_velocities(robot.mechanism, q, v)
     momenta = [link.inertia @ V for link, V in zip(robot.mechanism.links, velocities, strict=True)]
@@ -98,8 +96,7 @@ def centroidal_momentum_rate(robot: Robot, q: Scalars, v: Scalars, vd: Scalars) 
     The forces that the links' accelerations ask for, as in Newton-Euler, summed towards the root.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         vd: acceleration, nv [rad/s^2 or m/s^2].
     """
     mechanism = robot.mechanism
@@ -210,8 +207,7 @@ def energy(robot: Robot, q: Scalars, v: Scalars) -> Energy:
     """Kinetic and potential energy [J], as by `kinetic_energy` and `potential_energy`.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     return Energy(kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q))
 
@@ -223,8 +219,7 @@ def kinetic_energy(robot: Robot, q: Scalars, v: Scalars) -> Scalar:
     V_i is the velocity of link i in its own frame, where V^T I V = v . (m v + 2 w x h) + w . J w.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     mechanism = robot.mechanism
     twice = sum(arm * rate * rate for arm, rate in zip(mechanism.armature, v, strict=True))

@@ -125,8 +125,7 @@ def frame_velocity(
     V_B = X_BP V_P + S v from link to link, in the links' own frames [Featherstone 2008, 5.3].
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned", see the module.
     """
@@ -155,8 +154,7 @@ def frame_acceleration(
     one in "world" and "local".
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         vd: acceleration, nv [rad/s^2 or m/s^2].
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned", see the module.
@@ -296,8 +294,7 @@ def frame_jacobian_rate(
     all that make the difference, only they are summed.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned".
     """
