@@ -15,7 +15,8 @@ from pliant.actuation.joint_forces import drives, motor_torque, torque_bounds
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.events.state_terms import TermsKernel
 from pliant.robot import Prismatic, Revolute, Robot, RobotBuilder
-from pliant.simulation.energy_and_power import ENERGY_TERMS, POWER_TERMS, energies, motor_torques, powers
+from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
+from pliant.actuation.joint_forces import motor_torques
 from pliant.simulation.step import free_motion
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_acceleration, smooth_forces

@@ -11,7 +11,7 @@ import pytest
 import pliant
 from pliant import Simulation, SimulationWarning
 from pliant.simulation import Divergence
-from pliant.simulation.diagnostics import divergence_code, divergence_text, steps_code
+from pliant.simulation.state import divergence_code, divergence_text, steps_code
 from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 
 PERIODS, WHEN, WHO = 60, 25, 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.simulation.energy_and_power import POWER_TERMS
+from pliant.simulation.programs import POWER_TERMS
 
 G = 9.81
 

@@ -25,7 +25,7 @@ from pliant.scalar import Scalar, Scalars, either, is_constant, maximum, minimum
 
 __all__ = [
     "Drive", "JointForces", "Line", "SpringBlock", "damping_powers", "drives", "dry_friction", "is_saturable",
-    "joint_forces", "joint_spring_energy", "motor_torque", "torque_bounds", "torque_line", "viscous_torque",
+    "joint_forces", "joint_spring_energy", "motor_torque", "motor_torques", "torque_bounds", "torque_line", "viscous_torque",
 ]  # fmt: skip
 
 _INFINITE = float("inf")
@@ -168,6 +168,11 @@ def drives(
             line = Line(torque, stiffness, damping)
         found.append(Drive(motor, link.dofs[0], link.ratio, line, wanted, lower, upper, is_limited))
     return found
+
+
+def motor_torques(robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar) -> list[Scalar]:
+    """The torques of the motors at a moment of smooth motion, nu [N m or N]."""
+    return [drive.torque_at(drive.ratio * v[drive.dof]) for drive in drives(robot, q, v, u, t)]
 
 
 def _law(motor: Motor, u: Scalar, q: Scalar, v: Scalar, t: Scalar) -> Scalar:

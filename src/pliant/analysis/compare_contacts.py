@@ -26,9 +26,9 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
-from pliant.simulation.controller import Controller
-from pliant.simulation.diagnostics import divergence_text
-from pliant.simulation.energy_and_power import energies
+from pliant.simulation.model import Controller
+from pliant.simulation.state import divergence_text
+from pliant.simulation.programs import energies
 from pliant.simulation.simulation import Simulation
 
 __all__ = ["ContactComparison", "ContactRow", "compare_contacts", "impact_damping"]

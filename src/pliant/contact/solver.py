@@ -33,12 +33,12 @@ from pliant.contact.constraint_rows import (
 from pliant.contact.coulomb import impulse_at, inverse_of, unless_sliding
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism
-from pliant.scalar import Scalar, Scalars, abs, both, either, is_constant, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, minimum, select, sqrt
 from pliant.spatial import Symmetric3, Transform, Vector
 
 __all__ = [
     "MOST_STICKING", "SLOP", "Visit", "bounce_speed", "correct", "factor_record", "group_rows", "impulses_in_world",
-    "impulses_on_rows", "is_elastic", "is_sliding", "stick_together", "sticking_factor", "sweep", "sweep_frictionless",
+    "impulses_on_rows", "is_sliding", "stick_together", "sticking_factor", "sweep", "sweep_frictionless",
     "sweep_sticking", "warm_start",
 ]  # fmt: skip
 
@@ -235,11 +235,6 @@ _ON_THE_CONE = 1 - 1e-6
 
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
-
-
-def is_elastic(group: Group) -> bool:
-    """Whether a contact of the group may have restitution."""
-    return any(not (is_constant(e) and e == 0) for e in group.restitution)
 
 
 def bounce_speed(start: Visit, k: int, memory: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:

@@ -58,6 +58,11 @@ class Group(ABC):
     def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
         """Where the contacts are."""
 
+    @property
+    def is_elastic(self) -> bool:
+        """Whether a contact of the group may have restitution."""
+        return any(not (is_constant(e) and e == 0) for e in self.restitution)
+
     def velocity(self, touch: Touch, poses: Sequence[Transform], velocities: Sequence[Motion]) -> Vector:
         """Velocity of a contact: of the point of link a as seen from link b, in the axes of the poses [m/s].
 

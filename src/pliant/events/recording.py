@@ -16,7 +16,8 @@ from pliant.integrators.dense import DenseSolution, Segment
 from pliant.progress import Progress
 from pliant.recording import Event, Log
 from pliant.recording.source import Source, plain
-from pliant.simulation.energy_and_power import POWER_TERMS, energies, motor_torques, powers
+from pliant.simulation.programs import POWER_TERMS, energies, powers
+from pliant.actuation.joint_forces import motor_torques
 from pliant.simulation.running import read_back
 
 if TYPE_CHECKING:

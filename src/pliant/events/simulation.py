@@ -26,7 +26,7 @@ from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart
 from pliant.recording import Event, Log
 from pliant.robot import Robot
-from pliant.simulation.controller import Controller
+from pliant.simulation.model import Controller
 from pliant.simulation.model import StepModel
 from pliant.simulation.state import configurations, velocities
 

@@ -1,21 +1,25 @@
-"""The model of a step: robot, ground, contact, forces, and the numbers that vary."""
+"""The model of a step: robot, ground, contact, forces, the numbers that vary; and controllers compiled into it."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import is_saturable
+from pliant.checks import check, check_callable, function_name, is_whole, numbers
 from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
 from pliant.contact.models import RigidContact
-from pliant.contact.solver import is_elastic
 from pliant.contact.touching import Group, contact_groups
+from pliant.errors import SimulationError, TraceError, bad_value
 from pliant.robot import Robot
 from pliant.robot.springs import has_backlash
-from pliant.scalar import Scalar, is_constant
+from pliant.scalar import Expr, Scalar, is_constant
 
-__all__ = ["StepModel"]
+__all__ = ["Controller", "StepModel", "as_controller"]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +106,7 @@ class StepModel:
     @property
     def is_elastic(self) -> bool:
         """Whether some contact may have restitution."""
-        return any(is_elastic(group) for group in self.groups)
+        return any(group.is_elastic for group in self.groups)
 
     @property
     def has_elastic_stops(self) -> bool:
@@ -128,3 +132,85 @@ class StepModel:
 
 def _is_zero(x: Scalar) -> bool:
     return is_constant(x) and x == 0
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A generic function that gives the controls, compiled with the step: no call of Python while it runs.
+
+        Controller(lambda t, q, v: [-20 * q[0] - 2 * v[0]])
+        Controller(tracking, commands=2)               # tracking(t, q, v, command) -> u
+        Controller(hopping, memory=(0, 0))             # hopping(t, q, v, memory) -> (u, memory)
+        Controller(both, commands=2, memory=(0,))      # both(t, q, v, command, memory) -> (u, memory)
+
+    It is asked once a control period, as a controller in Python is.
+
+    Attributes:
+        function: of the time [s], q and v, generic over the scalar (`pliant.math.select` in place of branches).
+        commands: how many numbers it takes from outside, in place of the controls.
+        memory: what it remembers from period to period, at the start.
+    """
+
+    function: Callable[..., Any]
+    commands: int = 0
+    memory: Sequence[float] = ()
+
+    def __call__(self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any) -> tuple[list, list]:
+        """Controls and the new memory."""
+        name = self.name
+        extra = ([command] if self.commands else []) + ([memory] if len(self.memory) else [])
+        try:
+            result = self.function(t, q, v, *extra)
+        except TraceError as error:
+            cure = "a compiled controller runs for many robots at once, so write pliant.math.select(condition, a, b) "
+            cure += "in place of `if`"
+            raise TraceError(f"controller {name!r}: {error}", subject=f"controller {name!r}", cure=cure) from None
+        if len(self.memory):
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise self._error("has a memory, but does not return one", "return (u, memory)")
+            u, kept = self._scalars(result[0], "controls"), self._scalars(result[1], "memories")
+            if len(kept) != len(self.memory):
+                problem = f"returned {len(kept)} memories of {len(self.memory)}"
+                raise self._error(problem, "return as many as it has")
+        else:
+            u, kept = self._scalars(result, "controls"), []
+        if len(u) != robot.nu:
+            problem = f"returned {len(u)} controls for {robot.nu} motors: {', '.join(robot.motors)}"
+            raise self._error(problem, "return one for each")
+        return u, kept
+
+    @property
+    def name(self) -> str:
+        """Of its function."""
+        return function_name(self.function)
+
+    def _error(self, problem: str, cure: str) -> SimulationError:
+        subject = f"controller {self.name!r}"
+        return SimulationError(f"{subject} {problem}", subject=subject, field="controller", cure=cure)
+
+    def _scalars(self, value: Any, what: str) -> list[Scalar]:
+        is_row = isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, object)) == 1
+        if not is_row or any(x is None or isinstance(x, str) for x in value):
+            shown = "a single number" if is_constant(value) or isinstance(value, Expr) else repr(value)
+            raise self._error(f"returned {shown} for its {what}", "give a list of numbers")
+        return list(value)
+
+
+def as_controller(value: Any) -> Controller | None:
+    """A controller from one, or from a function of t, q and v; checked."""
+    if value is None:
+        return None
+    if not isinstance(value, Controller):
+        if not callable(value):
+            takes = "a function (t, q, v) -> u or a pliant.Controller"
+            raise SimulationError(bad_value("controller", value, takes))
+        value = Controller(value)
+    commands = value.commands
+    check("commands of the controller", commands, "0 or more", is_whole(commands) and commands >= 0)
+    memory = numbers("memory of the controller", value.memory)
+    check(
+        "memory of the controller", value.memory, "finite numbers", memory.ndim == 1 and bool(np.isfinite(memory).all())
+    )
+    extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
+    check_callable("controller", value.function, "t", "q", "v", *extra)
+    return value

@@ -20,9 +20,9 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.robot import Robot
-from pliant.simulation.controller import as_controller
-from pliant.simulation.diagnostics import Diagnostics
-from pliant.simulation.diagnostics import Divergence, level_of_caller, divergence_text
+from pliant.simulation.model import as_controller
+from pliant.simulation.state import Diagnostics
+from pliant.simulation.state import Divergence, level_of_caller, divergence_text
 from pliant.simulation.programs import Kernels
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import ParameterArrays, Parameters

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outside_forces
-from pliant.actuation.joint_forces import joint_forces
+from pliant.actuation.joint_forces import joint_forces, motor_torques
 from pliant.compiler.stages import Stages
 from pliant.contact.touching import Touch
 from pliant.dynamics.articulated_body import accelerations
@@ -18,11 +18,9 @@ from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
 from pliant.robot.springs import is_nonlinear
 from pliant.scalar import Scalar, Scalars, equal, is_constant, maximum, select
-from pliant.simulation.diagnostics import divergence_code, steps_code
-from pliant.simulation.energy_and_power import motor_torques
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.state import ticked, time_of
+from pliant.simulation.state import divergence_code, steps_code, ticked, time_of
 from pliant.spatial import Force, Motion, Transform, Vector
 
 __all__ = ["add_smooth_step", "contact_forces", "smooth_acceleration", "smooth_forces"]  # fmt: skip

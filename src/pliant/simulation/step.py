@@ -41,14 +41,13 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link
 from pliant.robot.transport import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
-from pliant.simulation.diagnostics import divergence_code
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
     Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
     find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
 )  # fmt: skip
-from pliant.simulation.state import ticked, time_of
+from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector
 
 __all__ = ["add_step", "free_motion"]
