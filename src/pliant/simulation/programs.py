@@ -5,9 +5,9 @@ and the energy of motion changes by M (v+ - v) (v+ + v) / 2. That holds for a bl
 p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the power that of the moment.
 """
 
-import itertools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,36 +42,33 @@ INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 _LASTING = ("q", "v", "clock", "divergence", "memory")
 
 
+@dataclass(frozen=True, eq=False)
 class Plan:
     """What the programs of a simulation are made of.
 
     Attributes:
-        model: robot, ground, contact and forces.
+        parameters: the model, and its numbers that vary.
         integrator: one of `INTEGRATORS`.
         substeps: steps in a control period.
         control: tolerances of the adaptive integrator.
     """
 
-    def __init__(
-        self,
-        model: StepModel,
-        parameters: Parameters,
-        *,
-        integrator: str = "semi-implicit",
-        substeps: int = 1,
-        controller: Controller | None = None,
-        control: StepControl | None = None,
-    ):
-        if integrator not in INTEGRATORS:
-            raise SimulationError(unknown_name("integrator", integrator, INTEGRATORS))
-        self.model = parameters.structure
-        self.parameters = parameters
-        self.integrator = integrator
-        self.substeps = substeps
-        self.controller = controller
-        self.control = control or StepControl()
-        if integrator != "semi-implicit":
+    parameters: Parameters
+    integrator: str = "semi-implicit"
+    substeps: int = 1
+    controller: Controller | None = None
+    control: StepControl = field(default_factory=StepControl)
+
+    def __post_init__(self) -> None:
+        if self.integrator not in INTEGRATORS:
+            raise SimulationError(unknown_name("integrator", self.integrator, INTEGRATORS))
+        if self.integrator != "semi-implicit":
             self._check_smooth()
+
+    @property
+    def model(self) -> StepModel:
+        """Robot, ground, contact and forces, with unknowns in place of what varies."""
+        return self.parameters.structure
 
     def _check_smooth(self) -> None:
         """Raise if the motion is not smooth: these integrators take no constraints."""
@@ -220,123 +217,95 @@ class Kernels:
         self.precision = precision
         self.threads = threads
         self.progress = progress
-        self._rollouts: dict[tuple[str, ...], Kernel] = {}
+        self._kernels: dict[Any, Kernel] = {}
 
     @cached_property
     def period(self) -> Kernel:
         """A control period: (state, inputs, parameters) -> next state."""
-        plan, name = self.plan, self.plan.model.robot.name
-        with compiling(f"the simulation of {name!r}", self.progress):
-            return Kernel(
-                plan.period(),
-                {array: (size,) for array, size in plan.arrays.items()},
-                {"next": (plan.layout.size,)},
-                name=f"simulation of {name}",
-                precision=self.precision,
-                threads=self.threads,
-            )
+        return self._compiled("simulation", self.plan.period, {}, self.threads)
 
     def rollout(self, channels: tuple[str, ...]) -> Kernel:
         """Many periods, with a row of each channel for each, and the last state."""
-        if channels not in self._rollouts:
-            plan, name = self.plan, self.plan.model.robot.name
-            outputs = {f"record {channel}": (plan.layout.sizes[channel],) for channel in channels}
-            with compiling(f"rollouts of {name!r}", self.progress):
-                self._rollouts[channels] = Kernel(
-                    plan.rollout(channels),
-                    {array: (size,) for array, size in plan.arrays.items()},
-                    {**outputs, "next": (plan.layout.size,)},
-                    name=f"rollouts of {name}",
-                    precision=self.precision,
-                )
-        return self._rollouts[channels]
+        if channels not in self._kernels:
+            outputs = {f"record {channel}": (self.plan.layout.sizes[channel],) for channel in channels}
+            self._kernels[channels] = self._compiled("rollouts", lambda: self.plan.rollout(channels), outputs, 1)
+        return self._kernels[channels]
+
+    def _compiled(self, what: str, program: Callable[[], Program], outputs: dict[str, Any], threads: int) -> Kernel:
+        plan, name = self.plan, self.plan.model.robot.name
+        inputs = {array: (size,) for array, size in plan.arrays.items()}
+        outputs = {**outputs, "next": (plan.layout.size,)}
+        how: dict[str, Any] = {"precision": self.precision, "threads": threads}
+        with compiling(f"the {what} of {name!r}", self.progress):
+            return Kernel(program(), inputs, outputs, name=f"{what} of {name}", **how)
 
     def arguments(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
         """Those that the kernels take: none without numbers."""
         given = {"state": state, "input": inputs, "parameters": parameters}
         return [given[name] for name in self.plan.arrays]
 
+    # ---- of states (..., size), with the batch first, if there is one, then maybe times; parameters are (size,) or
+    # (batch, size)
+
     def energy(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, Any]:
-        """Kinetic, potential and elastic energy [J] of states (..., size), by name; arguments as `_of_states`."""
-        terms = self._of_states(self._energy, data, parameters)
+        """Kinetic, potential and elastic energy [J], by name."""
+        terms = self._of_parts(energies, parameters, **self._parts(data, "q", "v"))
         return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(ENERGY_TERMS)}
 
     def power(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
-        """Power by term [W] of states (..., times, size), see `powers`; arguments as `_of_states`.
+        """Power by term [W] of states (..., times, size), see `powers`.
 
         Where one state follows another by a step, it is the mean of that step; else that of the moment.
         """
-        plan, layout = self.plan, self.plan.layout
-        v, clock = data[..., layout.span("v")], steps_of(data[..., layout.span("clock")])
+        is_stepped = self.plan.integrator == "semi-implicit"
+        parts = self._parts(data, "q", "v", "torques", "impulses", "steady", "stops")
+        v, clock = parts["v"], steps_of(data[..., self.plan.layout.span("clock")])
         mean = np.array(v)
-        if plan.integrator == "semi-implicit":
+        if is_stepped:
             is_next = (np.diff(clock, axis=-1) == 1)[..., None]
             mean[..., 1:, :] = np.where(is_next, (v[..., 1:, :] + v[..., :-1, :]) / 2, v[..., 1:, :])
-        parts = ("q", "v", "torques", "impulses", "steady", "stops")
-        t = (clock - (plan.integrator == "semi-implicit")) * layout.dt
-        rows = np.concatenate([t[..., None], mean, *(data[..., layout.span(name)] for name in parts)], axis=-1)
-        lead = rows.shape[:-1]
-        p = parameters.astype(float)
-        if p.ndim == 2:
-            p = np.repeat(p, math.prod(lead) // len(p), axis=0)
-        found = self._power(np.ascontiguousarray(rows, float).reshape(-1, rows.shape[-1]), p).reshape(*lead, -1)
+        t = (clock - is_stepped)[..., None] * self.plan.layout.dt
+
+        def power(model: StepModel, q, v, torques, impulses, steady, stops, t, mean) -> list[Scalar]:
+            forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
+            return powers(model, t[0], q, v, mean, torques, forces, joints if is_stepped else None)
+
+        found = self._of_parts(power, parameters, **parts, t=t, mean=mean)
         return {name: found[..., k] for k, name in enumerate(POWER_TERMS)}
 
-    @cached_property
-    def _power(self) -> Kernel:
-        plan, layout, robot = self.plan, self.plan.layout, self.plan.model.robot
-        sizes = [1, robot.nv, *(layout.sizes[n] for n in ("q", "v", "torques", "impulses", "steady", "stops"))]
-        has_rows = plan.integrator == "semi-implicit"
-
-        def entries(row: Any, p: Any) -> list[Any]:
-            cuts = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
-            t, mean, q, v, torques, impulses, steady, stops = (row[a:b] for a, b in itertools.pairwise(cuts))
-            model = plan.parameters.applied(p)
-            forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
-            return powers(model, t[0], q, v, mean, torques, forces, joints if has_rows else None)
-
-        return kernel_from_function(entries, {"row": (sum(sizes),), "p": (plan.parameters.size,)}, name="power")
-
     def flexibility(self, data: np.ndarray, parameters: np.ndarray) -> FlexibilityState:
-        """Both sides of the flexible joints of states (..., size); arguments as `_of_states`."""
+        """Both sides of the flexible joints."""
+
+        def flexibility(model: StepModel, q, v) -> list[Scalar]:
+            return [x for part in flexibility_state.algorithm(model.robot, q, v) for x in part]
+
         robot = self.plan.model.robot
-        whole = self._of_states(self._flexibility, data, parameters)
+        whole = self._of_parts(flexibility, parameters, **self._parts(data, "q", "v"))
         sizes = [robot.nu] * 4 + [len(flexibility_names(robot))] * 3
         return FlexibilityState(*np.split(whole, np.cumsum(sizes)[:-1], axis=-1))
 
-    def _of_states(self, kernel: Kernel, data: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """A kernel of q, v and the parameters, for states.
+    def _parts(self, data: np.ndarray, *names: str) -> dict[str, np.ndarray]:
+        return {name: data[..., self.plan.layout.span(name)] for name in names}
 
-        Args:
-            data: (..., size), with the batch first, if there is one; then maybe times.
-            parameters: (size,) or (batch, size).
-        """
-        layout = self.plan.layout
-        lead = data.shape[:-1]
-        q, v = (
-            np.ascontiguousarray(data[..., layout.span(name)], float).reshape(math.prod(lead), layout.sizes[name])
-            for name in ("q", "v")
-        )
+    def _of_parts(self, function: Callable[..., list[Scalar]], parameters: np.ndarray, **parts: np.ndarray) -> Any:
+        """``function(model, **parts)`` of parts of states, (..., n) each, compiled when it is first asked for."""
+        name, varied, lead = function.__name__, self.plan.parameters, parts["q"].shape[:-1]
+        if name not in self._kernels:
+            shapes = {part: values.shape[-1:] for part, values in parts.items()} | {"p": (varied.size,)}
+            order = tuple(parts)
+
+            def run(*values: Any) -> list[Scalar]:
+                return function(varied.applied(values[-1]), **dict(zip(order, values[:-1], strict=True)))
+
+            self._kernels[name] = kernel_from_function(run, shapes, name=name)
+        rows = [np.ascontiguousarray(x, float).reshape(math.prod(lead), x.shape[-1]) for x in parts.values()]
         p = parameters.astype(float)
         if p.ndim == 2:
-            p = np.repeat(p, len(q) // len(p), axis=0)
-        return kernel(q, v, p).reshape(*lead, -1)
+            p = np.repeat(p, math.prod(lead) // len(p), axis=0)
+        return self._kernels[name](*rows, p).reshape(*lead, -1)
 
-    @cached_property
-    def _energy(self) -> Kernel:
-        return self._kernel("energy", energies)
 
-    @cached_property
-    def _flexibility(self) -> Kernel:
-        def entries(model: StepModel, q: Any, v: Any) -> list[Any]:
-            return [x for part in flexibility_state.algorithm(model.robot, q, v) for x in part]
-
-        return self._kernel("flexibility", entries)
-
-    def _kernel(self, name: str, function: Callable[..., list[Any]]) -> Kernel:
-        parameters, robot = self.plan.parameters, self.plan.model.robot
-        shapes = {"q": (robot.nq,), "v": (robot.nv,), "p": (parameters.size,)}
-        return kernel_from_function(lambda q, v, p: function(parameters.applied(p), q, v), shapes, name=name)
+# ---- energy and power
 
 
 ENERGY_TERMS = ("kinetic", "potential", "elastic")

@@ -9,27 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.actuation.body_forces import ExternalForce, as_forces
+from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
 from pliant.compiler import Kernel
-from pliant.robot.collisions import with_default_contacts
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.robot import Robot
-from pliant.simulation.model import as_controller
-from pliant.simulation.state import Diagnostics
-from pliant.simulation.state import Divergence, level_of_caller, divergence_text
-from pliant.simulation.programs import Kernels
-from pliant.simulation.model import StepModel
+from pliant.robot.collisions import with_default_contacts
+from pliant.simulation.model import StepModel, as_controller
 from pliant.simulation.parameters import ParameterArrays, Parameters
-from pliant.simulation.programs import Plan
+from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import run
-from pliant.simulation.state import State, configurations, set_clock, velocities
+from pliant.simulation.state import (
+    Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from pliant.viewer.server import Viewer
@@ -138,7 +136,6 @@ class Simulation:
         )
         varied = Parameters(self.model, varying)
         self.plan = Plan(
-            self.model,
             varied,
             integrator=integrator,
             substeps=int(substeps),
