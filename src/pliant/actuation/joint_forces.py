@@ -25,7 +25,8 @@ from pliant.scalar import Scalar, Scalars, either, is_constant, maximum, minimum
 
 __all__ = [
     "Drive", "JointForces", "Line", "SpringBlock", "damping_powers", "drives", "dry_friction", "is_saturable",
-    "joint_forces", "joint_spring_energy", "motor_torque", "motor_torques", "torque_bounds", "torque_line", "viscous_torque",
+    "joint_forces", "joint_spring_energy", "motor_torque", "motor_torques", "torque_bounds", "torque_line",
+    "viscous_torque",
 ]  # fmt: skip
 
 _INFINITE = float("inf")
@@ -135,15 +136,9 @@ def _within(torque: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
 
 
 def drives(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    u: Scalars,
-    t: Scalar,
-    saturated: Scalars | None = None,
-    *,
+    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None, *,
     has_limits: bool = True,
-) -> list[Drive]:
+) -> list[Drive]:  # fmt: skip
     """All motors of a robot at a state, for the controls u.
 
     Args:
@@ -255,17 +250,9 @@ class JointForces:
 
 
 def joint_forces(
-    robot: Robot,
-    q: Scalars,
-    v: Scalars,
-    u: Scalars,
-    t: Scalar,
-    saturated: Scalars | None = None,
-    *,
-    has_rows: bool = False,
-    has_limits: bool = True,
-    functions: SpringFunctions = PLAIN,
-) -> JointForces:
+    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None, *,
+    has_rows: bool = False, has_limits: bool = True, functions: SpringFunctions = PLAIN,
+) -> JointForces:  # fmt: skip
     """Springs, damping and motors at the dofs.
 
     Args:

@@ -201,16 +201,9 @@ def slope(
 
 
 def stairs(
-    rise: Scalar,
-    run: Scalar,
-    *,
-    steps: int | None = None,
-    start: Scalar = 0,
-    direction: Scalar = 0,
-    riser: Scalar | None = None,
-    friction: Scalar | None = None,
-    restitution: Scalar | None = None,
-) -> Ground:
+    rise: Scalar, run: Scalar, *, steps: int | None = None, start: Scalar = 0, direction: Scalar = 0,
+    riser: Scalar | None = None, friction: Scalar | None = None, restitution: Scalar | None = None,
+) -> Ground:  # fmt: skip
     """Stairs up from height zero: h = rise (i + min(1, (s - i run) / riser)), with i = floor(s / run).
 
     s = x cos(direction) + y sin(direction) - start; before the first riser h = 0, after the last one
@@ -246,13 +239,9 @@ def stairs(
 
 
 def waves(
-    amplitude: Scalar,
-    length: Scalar,
-    *,
-    direction: Scalar | None = None,
-    friction: Scalar | None = None,
+    amplitude: Scalar, length: Scalar, *, direction: Scalar | None = None, friction: Scalar | None = None,
     restitution: Scalar | None = None,
-) -> Ground:
+) -> Ground:  # fmt: skip
     """Hills and hollows: h = amplitude sin(k x) sin(k y), or amplitude sin(k s), with k = 2 pi / length.
 
     Args:
@@ -283,14 +272,9 @@ def _along(x: Scalar, y: Scalar, direction: Scalar) -> Scalar:
 
 
 def height_map(
-    heights: Any,
-    *,
-    spacing: float | tuple[float, float] | None = None,
-    size: tuple[float, float] | None = None,
-    origin: tuple[float, float] = (0, 0),
-    friction: Scalar | None = None,
-    restitution: Scalar | None = None,
-) -> Ground:
+    heights: Any, *, spacing: float | tuple[float, float] | None = None, size: tuple[float, float] | None = None,
+    origin: tuple[float, float] = (0, 0), friction: Scalar | None = None, restitution: Scalar | None = None,
+) -> Ground:  # fmt: skip
     """Heights on a grid, bilinear between its points and constant beyond its edges: continuous.
 
     ``heights[i, j]`` is the height at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1]. With

@@ -169,8 +169,7 @@ def check_law(law: Any) -> Any:
     label = f"contact law {function_name(law)}"
     graph = Graph()
     depth, rate, slip_x, slip_y = (graph.input(name) for name in ("depth", "rate", "slip_x", "slip_y"))
-    foreign = [v for v in vars(law).values() if _is_special(v)] if hasattr(law, "__dict__") else []
-    if foreign:
+    if any(isinstance(x, Expr) or hasattr(x, "free_symbols") for x in getattr(law, "__dict__", {}).values()):
         return law  # its parameters belong to another trace, or are symbols: it is seen when it is called
     try:
         result = law(depth, rate, (slip_x, slip_y))
@@ -183,32 +182,18 @@ def check_law(law: Any) -> Any:
     except Exception as error:
         error.add_note(f"while tracing {label}, called with depth, rate, (slip_x, slip_y)")
         raise
-    forces = _forces(result)
-    if forces is None or any(_is_no_number(f) for f in forces):
+    try:
+        normal, (friction_x, friction_y) = result
+    except (TypeError, ValueError):
+        normal = friction_x = friction_y = None
+    if not all(map(_is_force, (normal, friction_x, friction_y))):
         cure = "it must return (normal, (friction_x, friction_y)), three scalars [N]"
         raise ContactError(f"{label}: it returned {result!r}", subject=label, field="law", cure=cure)
     return law
 
 
-def _forces(result: Any) -> list[Scalar] | None:
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        return None
-    normal, friction = result
-    try:
-        pair = list(friction)
-    except TypeError:
-        return None
-    return [normal, *pair] if len(pair) == 2 else None
-
-
-def _is_no_number(force: Any) -> bool:
-    if isinstance(force, Expr):
-        return force.op in CONDITIONS
-    return not is_constant(force) or isinstance(force, bool)
-
-
-def _is_special(value: Any) -> bool:
-    return isinstance(value, Expr) or hasattr(value, "free_symbols")
+def _is_force(x: Any) -> bool:
+    return x.op not in CONDITIONS if isinstance(x, Expr) else is_constant(x) and not isinstance(x, bool)
 
 
 # changes of velocities with which the solver is content [m/s]

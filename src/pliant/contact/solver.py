@@ -25,6 +25,7 @@ sticks; the visits do that, before and after.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from pliant.contact.constraint_rows import (
@@ -43,20 +44,24 @@ __all__ = [
 ]  # fmt: skip
 
 Record = dict[str, Any]
+Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
+Visited = tuple[list[Scalar], list[Scalar], Scalar]
+"""w, the impulses, and the largest change of a velocity so far [m/s]."""
+
+# friction beyond this share of its bound is at the bound, but for rounding
+_ON_THE_CONE = 1 - 1e-6
+
+# a penetration is taken back with this speed at most [m/s]
+_CORRECTION_SPEED = 1
 
 # penetrations up to this are left alone [m]
 SLOP = 1e-6
 
 
 def group_rows(
-    mechanism: Mechanism,
-    group: Group,
-    poses: Sequence[Transform],
-    touches: Sequence[Touch],
-    factor: Record,
-    dt: Scalar,
-    precision: str,
-) -> Record:
+    mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch], factor: Record,
+    dt: Scalar, precision: str,
+) -> Record:  # fmt: skip
     """All that sweeps need: the rows, and of each contact its axes, its matrix G and the velocity it must keep."""
     axes = [(*tangents_of(t.normal), t.normal) for t in touches]
     p0 = touches[0].p
@@ -154,8 +159,6 @@ class Visit:
         return moved(self.w, self.group.support, self.rows["DY"], self.total)
 
 
-Record = dict[str, Any]
-
 MOST_STICKING = 8
 """Groups with more contacts are left to the visits: the matrix grows with the square of their number."""
 
@@ -170,8 +173,7 @@ def sticking_factor(rows: Record, impulse: Scalars, precision: str) -> Record:
     """Which contacts are expected to stick, from their impulses so far, and the factor of their matrix."""
     contacts = rows["contacts"]
     masks = []
-    for k, contact in enumerate(contacts):
-        p = Vector(*impulse[3 * k : 3 * k + 3])
+    for contact, p in zip(contacts, triples(impulse), strict=True):
         bound = _INSIDE * contact["mu"] * p.z
         masks.append(select(both(p.z > 0, p.x * p.x + p.y * p.y < bound * bound), 1, 0))
     # how the link answers to a unit impulse along each axis of each contact
@@ -214,27 +216,17 @@ def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scal
         for k in range(r + 1, len(x)):
             x[r] = x[r] - L[k][r] * x[k]
         x[r] = x[r] * L[r][r]
-    is_right: Scalar = None
-    for k, contact in enumerate(contacts):
-        p = Vector(*(impulses[3 * k + a] + x[3 * k + a] for a in range(3)))
+    inside = []
+    for contact, mask, p, dp in zip(contacts, masks, triples(impulses), triples(x), strict=True):
+        p = p + dp
         bound = contact["mu"] * p.z
         # one that does not stick has not changed
-        inside = select(masks[k] > 0, both(p.z >= 0, p.x * p.x + p.y * p.y <= bound * bound), True)
-        is_right = inside if is_right is None else both(is_right, inside)
+        inside.append(select(mask > 0, both(p.z >= 0, p.x * p.x + p.y * p.y <= bound * bound), True))
+    is_right = reduce(both, inside)
     change = [select(is_right, a, 0) for a in x]
-    for k in range(len(contacts)):
-        visit.push(k, Vector(*change[3 * k : 3 * k + 3]))
+    for k, push in enumerate(triples(change)):
+        visit.push(k, push)
     return [a + b for a, b in zip(impulses, change, strict=True)]
-
-
-Record = dict[str, Any]
-Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
-
-# friction beyond this share of its bound is at the bound, but for rounding
-_ON_THE_CONE = 1 - 1e-6
-
-# a penetration is taken back with this speed at most [m/s]
-_CORRECTION_SPEED = 1
 
 
 def bounce_speed(start: Visit, k: int, memory: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:
@@ -258,18 +250,15 @@ def bounce_speed(start: Visit, k: int, memory: Scalar, dt: Scalar) -> tuple[Scal
 
 def impulses_on_rows(rows: Record, world: Scalars) -> list[Scalar]:
     """Impulses in the world's axes (three a contact) as impulses along the axes of the contacts."""
-    found: list[Scalar] = []
-    for k, contact in enumerate(rows["contacts"]):
-        p = Vector(*world[3 * k : 3 * k + 3])
-        found += [Vector(*axis).dot(p) for axis in contact["axes"]]
-    return found
+    given = zip(rows["contacts"], triples(world), strict=True)
+    return [Vector(*axis).dot(p) for contact, p in given for axis in contact["axes"]]
 
 
 def impulses_in_world(rows: Record, impulse: Scalars) -> list[Scalar]:
     """The other way round."""
     found: list[Scalar] = []
-    for k, contact in enumerate(rows["contacts"]):
-        parts = [Vector(*axis) * p for axis, p in zip(contact["axes"], impulse[3 * k : 3 * k + 3], strict=True)]
+    for contact, along in zip(rows["contacts"], triples(impulse), strict=True):
+        parts = [Vector(*axis) * p for axis, p in zip(contact["axes"], along, strict=True)]
         found += list(parts[0] + parts[1] + parts[2])
     return found
 
@@ -277,20 +266,15 @@ def impulses_in_world(rows: Record, impulse: Scalars) -> list[Scalar]:
 def warm_start(group: Group, rows: Record, w: Scalars, impulse: Scalars) -> list[Scalar]:
     """w with the impulses of the last step."""
     visit = Visit(group, rows, w)
-    for k in range(len(group.names)):
-        visit.push(k, Vector(*impulse[3 * k : 3 * k + 3]))
+    for k, p in enumerate(triples(impulse)):
+        visit.push(k, p)
     return visit.done()
 
 
 def sweep(
-    group: Group,
-    rows: Record,
-    w: Scalars,
-    impulse: Scalars,
-    error: Scalar,
-    answer: Answer | None = None,
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer | None = None,
     relaxation: Scalar = 1,
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
+) -> Visited:  # fmt: skip
     """One visit to each contact of a group: w, the impulses, and the largest change of a velocity so far [m/s].
 
     Args:
@@ -317,20 +301,14 @@ def sweep_sticking(
         return new
 
     new_w, impulses, worst = _visited(group, rows, w, impulse, error, coulomb)
-    some = slides[0]
-    for other in slides[1:]:
-        some = either(some, other)
-    return (
-        [select(some, a, b) for a, b in zip(w, new_w, strict=True)],
-        [select(some, a, b) for a, b in zip(impulse, impulses, strict=True)],
-        select(some, error, worst),
-        some,
+    some = reduce(either, slides)
+    new_w, impulses = (
+        [select(some, a, b) for a, b in zip(old, new, strict=True)] for old, new in ((w, new_w), (impulse, impulses))
     )
+    return new_w, impulses, select(some, error, worst), some
 
 
-def sweep_frictionless(
-    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
+def sweep_frictionless(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar) -> Visited:
     """The same without friction: this always converges, and takes energy only."""
 
     def normal(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
@@ -341,26 +319,21 @@ def sweep_frictionless(
 
 def is_sliding(rows: Record, impulse: Scalars) -> Scalar:
     """Whether a contact of the group has its friction at the bound."""
-    some: Scalar = None
-    for k, contact in enumerate(rows["contacts"]):
-        p = Vector(*impulse[3 * k : 3 * k + 3])
+    slides = []
+    for contact, p in zip(rows["contacts"], triples(impulse), strict=True):
         bound = contact["mu"] * p.z * _ON_THE_CONE
-        slides = both(p.z > 0, p.x * p.x + p.y * p.y >= bound * bound)
-        some = slides if some is None else either(some, slides)
-    return some
+        slides.append(both(p.z > 0, p.x * p.x + p.y * p.y >= bound * bound))
+    return reduce(either, slides)
 
 
 def _off_target(contact: Record, u: Vector) -> Vector:
     return Vector(u.x, u.y, u.z - contact["target"])
 
 
-def _visited(
-    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
+def _visited(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer) -> Visited:
     visit = Visit(group, rows, w)
     impulses: list[Scalar] = []
-    for k, contact in enumerate(rows["contacts"]):
-        p = Vector(*impulse[3 * k : 3 * k + 3])
+    for k, (contact, p) in enumerate(zip(rows["contacts"], triples(impulse), strict=True)):
         G = Symmetric3(*contact["G"])
         new = answer(contact, visit.velocity(k), p, G)
         change = new - p
@@ -391,6 +364,11 @@ def correct(
         visit.push(k, Vector(0, 0, new - so_far))
         pushes.append(new)
     return visit.done(), pushes
+
+
+def triples(values: Scalars) -> list[Vector]:
+    """Three values for each contact, as vectors."""
+    return [Vector(*values[k : k + 3]) for k in range(0, len(values), 3)]
 
 
 def factor_record(factor: Any) -> Mapping[str, Any]:

@@ -187,15 +187,9 @@ CONFIGURATIONS = ("q", "q0", "q1")
 
 
 def jacobian(
-    function: Callable[..., Any],
-    robot: Robot,
-    wrt: str | Sequence[str],
-    *,
-    precision: str = "float64",
-    threads: int = 1,
-    shapes: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Kernel:
+    function: Callable[..., Any], robot: Robot, wrt: str | Sequence[str], *, precision: str = "float64",
+    threads: int = 1, shapes: Mapping[str, Any] | None = None, **options: Any,
+) -> Kernel:  # fmt: skip
     """The kernel of a function's derivatives by some of its array arguments.
 
     Derivatives by a configuration are in the tangent space: by w in q (+) w, nv columns, as
@@ -264,13 +258,7 @@ def _units(n: int) -> list[list[int]]:
 
 
 def _combined(row: list, directions: list) -> list:
-    out = []
-    for seed in directions:
-        total = 0
-        for a, b in zip(row, seed, strict=True):
-            total = total + a * b
-        out.append(total)
-    return out
+    return [sum((a * b for a, b in zip(row, seed, strict=True)), 0) for seed in directions]
 
 
 def tangent_directions(robot: Robot, q: list) -> list[list]:

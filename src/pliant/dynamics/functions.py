@@ -140,14 +140,9 @@ def robot_function_of(**own_arrays: Shape) -> Callable[[Callable[..., Any]], Rob
 
 
 def compile(
-    function: Callable[..., Any],
-    robot: Robot,
-    *,
-    precision: str = "float64",
-    threads: int = 1,
-    shapes: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Kernel:
+    function: Callable[..., Any], robot: Robot, *, precision: str = "float64", threads: int = 1,
+    shapes: Mapping[str, Any] | None = None, **options: Any,
+) -> Kernel:  # fmt: skip
     """The kernel of a function of this robot, to be called on arrays.
 
     Args:

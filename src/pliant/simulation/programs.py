@@ -331,15 +331,9 @@ def energies(model: StepModel, q: Scalars, v: Scalars) -> list[Scalar]:
 
 
 def powers(
-    model: StepModel,
-    t: Scalar,
-    q: Scalars,
-    v: Scalars,
-    mean: Scalars,
-    torques: Scalars,
-    forces: Scalars,
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, mean: Scalars, torques: Scalars, forces: Scalars,
     rows: Scalars | None,
-) -> list[Scalar]:
+) -> list[Scalar]:  # fmt: skip
     """Power of each of `POWER_TERMS` [W]; positive where it goes into the robot.
 
     Args:

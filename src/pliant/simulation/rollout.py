@@ -55,14 +55,9 @@ class Rollout:
 
 
 def rollout(
-    sim: "Simulation",
-    states: Any,
-    controls: Any,
-    periods: int | None,
-    channels: Sequence[str],
-    out: Mapping[str, np.ndarray] | None,
-    threads: int | None,
-) -> Rollout:
+    sim: "Simulation", states: Any, controls: Any, periods: int | None, channels: Sequence[str],
+    out: Mapping[str, np.ndarray] | None, threads: int | None,
+) -> Rollout:  # fmt: skip
     """`Simulation.rollout`, which documents the arguments."""
     threads = sim.threads if threads is None else threads
     check("threads", threads, "1 or more", is_whole(threads) and threads > 0)
@@ -88,15 +83,9 @@ def channel_names(channels: Any, valid: Mapping[str, Any] | Sequence[str], owner
 
 
 def roll(
-    sim: "Simulation",
-    start: np.ndarray,
-    controls: np.ndarray | None,
-    periods: int,
-    names: tuple[str, ...],
-    threads: int,
-    robots: int | None,
-    out: Mapping[str, np.ndarray] | None = None,
-) -> dict[str, np.ndarray]:
+    sim: "Simulation", start: np.ndarray, controls: np.ndarray | None, periods: int, names: tuple[str, ...],
+    threads: int, robots: int | None, out: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """The channels of so many periods, and the state at the end as "next".
 
     Args:

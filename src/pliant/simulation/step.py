@@ -211,14 +211,9 @@ class FreeMotion:
 
 
 def free_motion(
-    model: StepModel,
-    q: Scalars,
-    v: Scalars,
-    u: Scalars,
-    t: Scalar,
-    saturated: Scalars | None = None,
+    model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None,
     held: Sequence[tuple[int, Scalar, Scalar]] = (),
-) -> FreeMotion:
+) -> FreeMotion:  # fmt: skip
     """The motion of a step if nothing touched.
 
     Args:
