@@ -154,7 +154,7 @@ def test_errors_come_through_and_the_watcher_ends(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_simulation_hands_on_its_wish(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pliant.simulation import kernels
+    from pliant.simulation import programs
 
     asked = []
 
@@ -162,11 +162,11 @@ def test_the_simulation_hands_on_its_wish(monkeypatch: pytest.MonkeyPatch) -> No
         asked.append((what, show))
         return compiling(what, False)
 
-    monkeypatch.setattr(kernels, "compiling", recorded)
+    monkeypatch.setattr(programs, "compiling", recorded)
     for wish in (None, True, False):
         sim = pliant.Simulation(PENDULUM, progress=wish)
         sim.step()
         sim.step()
         sim.rollout(periods=1)
-    names = ("the simulation of 'pendulum'", "rollouts of 'pendulum'")
+    names = ("the simulation of 'pendulum'", "the rollouts of 'pendulum'")
     assert asked == [(name, wish) for wish in (None, True, False) for name in names]

@@ -8,7 +8,7 @@ import pytest
 import pliant
 from pliant import RigidContact, Simulation, SimulationError
 from pliant.robot import Robot
-from pliant.simulation import kernels as module
+from pliant.simulation import programs as module
 from pliant.spatial import Inertia, Symmetric3, Vector
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
 

@@ -27,8 +27,9 @@ import numpy as np
 
 from pliant.errors import PliantError, SimulationError, unknown_name
 from pliant.robot import Robot
-from pliant.scalar import Graph, Scalar, Scalars, is_constant
+from pliant.scalar import Graph, Scalars, is_constant
 from pliant.simulation.model import StepModel
+from pliant.simulation.state import spans
 from pliant.spatial import Inertia, Symmetric3, Vector
 
 __all__ = ["ParameterArrays", "Parameters"]
@@ -36,7 +37,7 @@ __all__ = ["ParameterArrays", "Parameters"]
 _TREES = ("bodies", "joints", "motors", "springs")
 _JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
 _CONTACT_NUMBERS = ("friction", "restitution")
-_BODY_NUMBERS = {"mass": 1, "com": 3, "inertia": 6}
+_BODY_NUMBERS = ("mass", "com", "inertia")
 
 # from, to, and whether the first is allowed; a number that is not listed can be anything
 _FROM_ZERO = (0, np.inf, True)
@@ -57,12 +58,6 @@ def _error(path: str, problem: str, cure: str) -> SimulationError:
     return SimulationError(f"{subject} {problem}", subject=subject, field=path.rpartition(".")[2], cure=cure)
 
 
-def _twice(path: str, paths: list[str]) -> SimulationError:
-    return SimulationError(
-        f"the parameter {path!r} is named twice in {paths}", subject=path, field="varying", cure="name it once"
-    )
-
-
 class Parameters:
     """The varying numbers of a model, in order.
 
@@ -73,12 +68,13 @@ class Parameters:
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
         self.model = model
-        paths = _checked(paths)
-        self.groups: dict[str, list[Entry]] = {path: entries_of(model, path) for path in paths}
-        taken = [entry.path for group in self.groups.values() for entry in group]
-        twice = [path for path in taken if taken.count(path) > 1]
-        if twice:
-            raise _twice(twice[0], list(paths))
+        found = [(path, entries_of(model, path)) for path in _checked(paths)]
+        self.groups: dict[str, list[Entry]] = dict(found)
+        taken = [entry.path for _, group in found for entry in group]
+        for path in taken:
+            if taken.count(path) > 1:
+                problem = f"the parameter {path!r} is named twice in {list(paths)}"
+                raise SimulationError(problem, subject=path, field="varying", cure="name it once")
 
     def fault_of(self, path: str, values: np.ndarray) -> tuple[str, str] | None:
         """Why the values of a path, (..., n), cannot be, and the cure; or None."""
@@ -95,7 +91,7 @@ class Parameters:
     @property
     def size(self) -> int:
         """How many numbers a robot has."""
-        return sum(len(entry.default) for group in self.groups.values() for entry in group)
+        return sum(self.sizes.values())
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -133,25 +129,17 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
 
     def __init__(self, parameters: Parameters, batch: int | None, dtype: Any):
         self._parameters = parameters
-        self._sizes = parameters.sizes
+        self._spans = spans(parameters.sizes)
         lead = () if batch is None else (batch,)
         self.data = np.array(np.broadcast_to(parameters.defaults, (*lead, parameters.size)), dtype=dtype, order="C")
 
-    def _span(self, path: str) -> slice:
-        if path not in self._sizes:
-            unknown = unknown_name("varying parameter", path, self._sizes, "the simulation")
+    def __getitem__(self, path: str) -> np.ndarray:
+        if path not in self._spans:
+            unknown = unknown_name("varying parameter", path, self._spans, "the simulation")
             cure = f"{unknown.cure}; declare it with Simulation(..., varying=[...])"
             raise SimulationError(replace(unknown, cure=cure))
-        start = 0
-        for other, size in self._sizes.items():
-            if other == path:
-                return slice(start, start + size)
-            start += size
-        raise AssertionError
-
-    def __getitem__(self, path: str) -> np.ndarray:
-        part = self.data[..., self._span(path)]
-        return part[..., 0] if self._sizes[path] == 1 else part
+        part = self.data[..., self._spans[path]]
+        return part[..., 0] if part.shape[-1] == 1 else part
 
     def __setitem__(self, path: str, value: Any) -> None:
         try:
@@ -175,28 +163,25 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
         raise _error(path, "cannot be removed from a simulation", "leave it out of varying=[...]")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sizes)
+        return iter(self._spans)
 
     def __len__(self) -> int:
-        return len(self._sizes)
+        return len(self._spans)
 
     def __repr__(self) -> str:
         return f"parameters: {', '.join(f'{path} {self[path].shape}' for path in self) or 'none varies'}"
 
 
 def _checked(paths: Any) -> list[str]:
-    """A list of paths, each of them once."""
+    """A list of paths."""
     if isinstance(paths, str):
         cure = f"give a list of paths, as in [{paths!r}]"
         raise SimulationError(f"varying is the text {paths!r}", field="varying", cure=cure)
     found = list(paths) if isinstance(paths, Iterable) else [paths]
-    wrong = [path for path in found if not isinstance(path, str)]
-    if wrong:
-        cure = "it takes a list of paths, as in ['gravity', 'motors.*.kp']"
-        raise SimulationError(f"varying has {wrong[0]!r}", field="varying", cure=cure)
-    twice = [path for path in found if found.count(path) > 1]
-    if twice:
-        raise _twice(twice[0], found)
+    for path in found:
+        if not isinstance(path, str):
+            cure = "it takes a list of paths, as in ['gravity', 'motors.*.kp']"
+            raise SimulationError(f"varying has {path!r}", field="varying", cure=cure)
     return found
 
 
@@ -219,7 +204,8 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
         put = lambda m, x: m.with_values(robot=replace(m.robot, gravity=Vector(*x)))  # noqa: E731
         return [Entry(path, _numbers(path, tuple(model.robot.gravity)), put)]
     if path in _CONTACT_NUMBERS and hasattr(model.contact, path):
-        return [_contact_entry(model, path)]
+        put = lambda m, x: m.with_values(contact=replace(m.contact, **{path: x[0]}))  # noqa: E731
+        return [Entry(path, _numbers(path, (getattr(model.contact, path),)), put)]
     if path in (f.name for f in fields(model.contact)):
         kind = type(model.contact).__name__
         problem = f"{path!r} cannot vary: it is the same for all robots of a simulation"
@@ -234,29 +220,17 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
         raise SimulationError(f"no parameter has the path {path!r}", subject=path, field="varying", cure=cure)
     name = ".".join(parts[1:-1])
     named = getattr(model.robot, tree)
-    if name != "*":
-        if tree == "bodies" and _is_massless(named[name]):
-            problem = f"{path!r} cannot vary: body {name!r} has no mass"
-            raise SimulationError(problem, subject=path, field="varying", cure="give it one first")
-        return [_tree_entry(model.robot, path, tree, named[name].name, what)]
-    return [_tree_entry(model.robot, path, tree, n, what) for n in named if _has_numbers(named[n], tree)]
+    if name == "*":
+        can_vary = lambda item: not _is_massless(tree, item) and (tree != "joints" or item.kind.nv > 0)  # noqa: E731
+        return [_tree_entry(model.robot, path, tree, n, what) for n in named if can_vary(named[n])]
+    if _is_massless(tree, named[name]):
+        problem = f"{path!r} cannot vary: body {name!r} has no mass"
+        raise SimulationError(problem, subject=path, field="varying", cure="give it one first")
+    return [_tree_entry(model.robot, path, tree, named[name].name, what)]
 
 
-def _has_numbers(item: Any, tree: str) -> bool:
-    if tree == "bodies":
-        return not _is_massless(item)
-    return tree != "joints" or item.kind.nv > 0
-
-
-def _is_massless(body: Any) -> bool:
-    return is_constant(body.inertia.mass) and body.inertia.mass == 0
-
-
-def _contact_entry(model: StepModel, what: str) -> Entry:
-    def put(m: StepModel, x: Scalars) -> StepModel:
-        return m.with_values(contact=replace(m.contact, **{what: x[0]}))
-
-    return Entry(what, _numbers(what, (getattr(model.contact, what),)), put)
+def _is_massless(tree: str, item: Any) -> bool:
+    return tree == "bodies" and is_constant(item.inertia.mass) and item.inertia.mass == 0
 
 
 def _law_entry(model: StepModel, path: str, what: str) -> Entry:
@@ -274,13 +248,15 @@ def _law_entry(model: StepModel, path: str, what: str) -> Entry:
 def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Entry:
     item = getattr(robot, tree)[name]
     own = path.replace("*", name)
-    if tree == "bodies":
-        if what not in _BODY_NUMBERS:
-            raise SimulationError(unknown_name("number", what, _BODY_NUMBERS, f"body {name!r}"))
-        return Entry(own, _numbers(own, _body_numbers(item.inertia, what)), lambda m, x: _with_body(m, name, what, x))
-    valid = _JOINT_NUMBERS if tree == "joints" else [f.name for f in fields(item) if _is_number(getattr(item, f.name))]
+    kind = "body" if tree == "bodies" else tree[:-1]
+    valid = {"bodies": _BODY_NUMBERS, "joints": _JOINT_NUMBERS}.get(tree)
+    if valid is None:
+        valid = [f.name for f in fields(item) if _is_number(getattr(item, f.name))]
     if what not in valid:
-        raise SimulationError(unknown_name("number", what, valid, f"{tree[:-1]} {name!r}"))
+        raise SimulationError(unknown_name("number", what, valid, f"{kind} {name!r}"))
+    if tree == "bodies":
+        parts = {"mass": (item.inertia.mass,), "com": item.inertia.com(), "inertia": item.inertia.about_com()}
+        return Entry(own, _numbers(own, tuple(parts[what])), lambda m, x: _with_body(m, name, what, x))
     value = getattr(item, what)
     several = isinstance(value, tuple)
 
@@ -294,14 +270,6 @@ def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Ent
 
 def _is_number(x: Any) -> bool:
     return not isinstance(x, str | bool | tuple) and x is not None and not callable(x)
-
-
-def _body_numbers(inertia: Inertia, what: str) -> tuple[Scalar, ...]:
-    if what == "mass":
-        return (inertia.mass,)
-    if what == "com":
-        return tuple(inertia.com())
-    return tuple(inertia.about_com())
 
 
 def _with_body(model: StepModel, name: str, what: str, x: Scalars) -> StepModel:

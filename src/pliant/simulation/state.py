@@ -7,6 +7,7 @@ as large as in an explosion, is frozen and reported by name as a `Divergence`.
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from pliant.simulation.model import StepModel
 
 __all__ = [
     "Diagnostics", "Divergence", "State", "StateLayout", "clock_size", "configurations", "divergence_code",
-    "divergence_text", "level_of_caller", "set_clock", "steps_code", "steps_of", "ticked", "time_of", "velocities",
+    "divergence_text", "level_of_caller", "set_clock", "spans", "steps_code", "steps_of", "ticked", "time_of",
+    "velocities",
 ]  # fmt: skip
 
 # lengths of quaternions that are off by more than this are mistakes, not rounding
@@ -54,12 +56,13 @@ class StateLayout:
         """Where a part is in the row."""
         if name not in self.sizes:
             raise SimulationError(unknown_name("part", name, self.sizes, "the state"))
-        start = 0
-        for other, size in self.sizes.items():
-            if other == name:
-                return slice(start, start + size)
-            start += size
-        raise AssertionError
+        return spans(self.sizes)[name]
+
+
+def spans(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Where each part is in a row, from their sizes."""
+    ends = accumulate(sizes.values())
+    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 class State:
