@@ -36,6 +36,22 @@ def mass_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     return [[M[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
 
 
+@robot_function
+def mass_matrix_inverse(robot: Robot, q: Scalars) -> list[list[Scalar]]:
+    """The inverse of the mass matrix, nv x nv, symmetric.
+
+    Columns M^-1 e_d by the factor M = L^T D L, which keeps the zeros of the tree's branches. Only the
+    half above the diagonal is taken: row r of a column needs just the rows above it.
+
+    Args:
+        q: configuration, nq [rad or m].
+    """
+    n = robot.nv
+    factor = mass_factor(robot, q)
+    columns = [factor.solve([1 if e == d else 0 for e in range(n)]) for d in range(n)]
+    return [[columns[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
+
+
 def composite_inertia(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     """The lower triangle of M; above it, zeros."""
     mechanism = robot.mechanism
@@ -154,12 +170,7 @@ def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
     if isinstance(D, Expr):
         value = D.value if D.op == "const" else None
     if is_constant(value) and value == 0:
-        link = next(link for link in mechanism.links if d in link.dofs)
-        raise RobotError(
-            f"joint {link.name!r} of robot {mechanism.robot.name!r} moves no inertia, so its acceleration is not "
-            f"determined (M is singular); give body {link.body!r} an inertia, or the joint some of its own: "
-            f"robot.with_armature({link.name!r}, 1e-3)"
-        )
+        raise _singular(mechanism, d)
     return 1 / D
 
 
@@ -174,7 +185,7 @@ def check_regular(robot: Robot) -> None:
     found = [_bad_pivot(robot, seed) for seed in (0, 1)]
     if all(found):
         d, is_negative = found[0]  # type: ignore[misc]
-        raise RobotError(_singular_message(robot.mechanism, d, is_negative))
+        raise _singular(robot.mechanism, d, is_negative)
     _checked.add(robot)
 
 
@@ -198,36 +209,19 @@ def _bad_pivot(robot: Robot, seed: int) -> tuple[int, bool] | None:
     return None
 
 
-def _singular_message(mechanism: Mechanism, d: int, is_negative: bool) -> str:
+def _singular(mechanism: Mechanism, d: int, is_negative: bool = False) -> RobotError:
+    """The error for a dof whose acceleration M does not determine."""
     robot = mechanism.robot
     link = next(link for link in mechanism.links if d in link.dofs)
     label = link.kind.v_labels[d - link.dofs[0]]
     which = f"joint {link.name!r}" + (f" ({label})" if label else "")
     if is_negative:
-        return (
-            f"the mass matrix of robot {robot.name!r} is not positive: {which} has less inertia than none; a spinning "
-            "rotor is heavier than the body that carries it: give that body its inertia with the rotor in it"
-        )
-    cure = f"robot.with_armature({link.name!r}, 1e-3)"
+        problem = f"the mass matrix of robot {robot.name!r} is not positive: {which} has less inertia than none"
+        cure = "a spinning rotor is heavier than the body that carries it: give that body its inertia with the rotor"
+        return RobotError(problem, subject=which, field="inertia", cure=cure)
+    problem = f"{which} of robot {robot.name!r} moves no inertia, so its acceleration is not determined (M is singular)"
+    own = f"robot.with_armature({link.name!r}, 1e-3)"
     if link.name in robot.flexibilities:
-        cure = "with_flexibility(..., inertia=1e-4); the default step and implicit midpoint take it as it is"
-    return (
-        f"{which} of robot {robot.name!r} moves no inertia of its own, so its acceleration is not determined (M is "
-        f"singular); give body {link.body!r}, or what it carries, an inertia there, or the joint some: {cure}"
-    )
-
-
-@robot_function
-def mass_matrix_inverse(robot: Robot, q: Scalars) -> list[list[Scalar]]:
-    """The inverse of the mass matrix, nv x nv, symmetric.
-
-    Columns M^-1 e_d by the factor M = L^T D L, which keeps the zeros of the tree's branches. Only the
-    half above the diagonal is taken: row r of a column needs just the rows above it.
-
-    Args:
-        q: configuration, nq [rad or m].
-    """
-    n = robot.nv
-    factor = mass_factor(robot, q)
-    columns = [factor.solve([1 if e == d else 0 for e in range(n)]) for d in range(n)]
-    return [[columns[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
+        own = "with_flexibility(..., inertia=1e-4); the default step and implicit midpoint take it as it is"
+    cure = f"give body {link.body!r}, or what it carries, an inertia there, or the joint some: {own}"
+    return RobotError(problem, subject=which, field="inertia", cure=cure)

@@ -14,18 +14,16 @@ with a + U p. It serves the link's own mass and the origins of its children, whi
 recursion known [Balafoutis and Patel 1991, ch. 5].
 """
 
-from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
+from pliant.checks import check_one_of
 from pliant.dynamics.functions import robot_function
-from pliant.errors import PliantError
 from pliant.robot import Link, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Force, Matrix3, Motion, Steps, Transform, Vector
 
 __all__ = [
-    "REFERENCES", "LinkMotion", "check_choice", "force_of_motion", "frame_acceleration", "frame_jacobian",
+    "REFERENCES", "LinkMotion", "force_of_motion", "frame_acceleration", "frame_jacobian",
     "frame_jacobian_rate", "frame_pose", "frame_velocity", "link_motions", "link_poses", "link_velocities",
     "path_poses", "path_to", "root_origin",
 ]  # fmt: skip
@@ -129,7 +127,7 @@ def frame_velocity(
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned", see the module.
     """
-    check_choice("reference", reference, REFERENCES)
+    check_one_of("reference", reference, REFERENCES)
     i, X_BF = robot.mechanism.frame(frame)
     path = path_to(robot.mechanism, i)
     V = _path_velocity(path, q, v, X_BF)
@@ -154,8 +152,8 @@ def frame_acceleration(
         reference: "world", "local" or "local_world_aligned", see the module.
         kind: "classical" or "spatial".
     """
-    check_choice("reference", reference, REFERENCES)
-    check_choice("kind of acceleration", kind, KINDS)
+    check_one_of("reference", reference, REFERENCES)
+    check_one_of("kind", kind, KINDS)
     mechanism = robot.mechanism
     i, X_BF = mechanism.frame(frame)
     if i < 0:
@@ -229,13 +227,6 @@ def _root_pose(X: Steps, about_root: bool) -> Transform:
     return Transform(X_WB.R, Vector.zero()) if about_root else X_WB
 
 
-def check_choice(what: str, value: Any, choices: Sequence[str]) -> None:
-    """An error that lists the choices, unless ``value`` is one of them."""
-    if value not in choices:
-        valid = ", ".join(repr(c) for c in choices)
-        raise PliantError(f"no {what} named {value!r}; valid: {valid}")
-
-
 def _frame_in_world(poses: list[Transform], X_BF: Transform) -> Transform:
     """X_WF of a frame on the last link of a path, or on the world."""
     return poses[-1] @ X_BF if poses else X_BF
@@ -272,7 +263,7 @@ def frame_jacobian(
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned".
     """
-    check_choice("reference", reference, REFERENCES)
+    check_one_of("reference", reference, REFERENCES)
     return _matrix(robot.nv, _path_columns(robot.mechanism, q, frame, reference))
 
 
@@ -292,7 +283,7 @@ def frame_jacobian_rate(
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned".
     """
-    check_choice("reference", reference, REFERENCES)
+    check_one_of("reference", reference, REFERENCES)
     columns = _path_columns(robot.mechanism, q, frame, reference)
     # V_B as the sum of the joints up to B, and V_F - V_B as that of the joints after it
     steps = [_combined(X_S, link.rate(v)) for link, X_S in columns]

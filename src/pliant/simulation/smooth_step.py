@@ -160,21 +160,16 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
 # ---- reports: whether the integrator is stuck, the last change of its iterations, and whether they did not suffice
 
 
-def _adaptive_report(trouble, accepted, rejected):
-    trials = [accepted[0], rejected[0]]
-    return {"report": {"stuck": trouble[0], "change": 0, "unsolved": 0}, "trials": trials}
-
-
-def _midpoint_report(midpoint_change, midpoint_solved):
-    return {"report": {"stuck": 0, "change": midpoint_change[0], "unsolved": 1 - midpoint_solved[0]}}
-
-
-def _explicit_report():
-    return {"report": {"stuck": 0, "change": 0, "unsolved": 0}}
+def _report(stuck: Scalar = 0, change: Scalar = 0, unsolved: Scalar = 0, **more: Any) -> dict[str, Any]:
+    return {"report": {"stuck": stuck, "change": change, "unsolved": unsolved}, **more}
 
 
 _REPORTS = {
-    "dormand-prince": (_adaptive_report, ("trouble", "accepted", "rejected")),
-    "midpoint": (_midpoint_report, ("midpoint_change", "midpoint_solved")),
-    "rk4": (_explicit_report, ()),
-}
+    "dormand-prince": (
+        lambda stuck, taken, vain: _report(stuck[0], trials=[taken[0], vain[0]]), ("trouble", "accepted", "rejected"),
+    ),
+    "midpoint": (
+        lambda change, solved: _report(0, change[0], 1 - solved[0]), ("midpoint_change", "midpoint_solved"),
+    ),
+    "rk4": (_report, ()),
+}  # fmt: skip
