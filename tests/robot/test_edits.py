@@ -166,7 +166,7 @@ def test_values_for_each_dof() -> None:
     (lambda r: r.with_joint("lf_knee", law=3), "law of the spring of joint 'lf_knee' is 3; it takes a function"),
     (lambda r: r.with_joint("root_joint", restitution=0.5), "restitution takes a joint with one degree of freedom"),
     (lambda r: r.with_joint("root_joint", locked=True), "locked takes a joint with one degree of freedom"),
-    (lambda r: r.with_armature("lf_knee", -1), "armature of joint 'lf_knee' is -1"),
+    (lambda r: r.with_joint("lf_knee", armature=-1), "armature of joint 'lf_knee' is -1"),
     (lambda r: r.with_gravity(0, 0, math.nan), "gravity is nan; it takes a finite number"),
     (lambda r: r.with_joint(["lf_knee"], damping=1), r"name of a joint is \['lf_knee'\]; it takes a name"),
     (lambda r: r.with_joint("lf_knee", damping=1j), "damping of joint 'lf_knee' is 1j; it takes a num"),

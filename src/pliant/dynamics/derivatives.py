@@ -26,7 +26,7 @@ from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
-from pliant.dynamics.sway_inertia import SwayInertia
+from pliant.dynamics.coriolis import SwayInertia
 from pliant.robot import Link, Robot
 from pliant.spatial import Force, Motion, Steps, Vector
 
