@@ -105,7 +105,7 @@ def mass_matrix_inverse(robot: Robot, q: Sequence[Scalar]) -> list[list[Scalar]]
 
 @robot_function
 def mass_matrix_solution(robot: Robot, q: Sequence[Scalar], force: Sequence[Scalar]) -> list[Scalar]:
-    """The solution x of M(q) x = force, nv: what a force changes in vd, or an impulse in v.
+    """The solution x of M(q) x = force, nv: the change of vd by a force, or of v by an impulse.
 
     By articulated bodies, without M itself.
 

@@ -45,7 +45,7 @@ class InverseDerivatives(NamedTuple):
 
 
 class _State:
-    """What the inward pass needs of a link: its pose, its motion and its parent's, all in its frame."""
+    """Data of a link for the inward pass: its pose, its motion and its parent's, all in its frame."""
 
     __slots__ = ("X_PB", "a_P", "link", "v", "v_P")
 

@@ -483,5 +483,5 @@ class Robot(Upward):
         return describe.table(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is cached is made again
+        # cached values are made again
         return {f.name: getattr(self, f.name) for f in fields(self)}

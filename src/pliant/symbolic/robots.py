@@ -45,7 +45,7 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
     | "gravity" | g |
     | "armatures" | J_JOINT, J_MOTOR as felt at the joint |
     | "damping" | d_JOINT, d_MOTOR, d_SPRING |
-    | "stiffness" | k_JOINT, k_SPRING; h_JOINT of what hardens, r_JOINT of rests, w_JOINT of the width of a play |
+    | "stiffness" | k_JOINT, k_SPRING; h_JOINT of hardening, r_JOINT of rests, w_JOINT of the width of a backlash |
     | "friction" | f_JOINT, f_MOTOR |
 
     What is zero stays zero. Lengths and gravity are positive symbols: their signs stay where they were.
@@ -64,7 +64,7 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
 
 
 class _Symbols:
-    """Gives out symbols, and keeps what they stand for."""
+    """Gives out symbols, and keeps their values."""
 
     def __init__(self, robot: Robot, what: tuple[str, ...], names: dict[str, Any]):
         self.source = robot
