@@ -136,7 +136,7 @@ def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:
 
 
 def robot_function_of(**own_arrays: Shape) -> Callable[[Callable[..., Any]], RobotFunction]:
-    """The same for an algorithm with other arrays, by name: functions give their shape from the robot and the options."""
+    """The same for an algorithm with other arrays: functions by name give their shape from robot and options."""
     return lambda algorithm: RobotFunction(algorithm, own_arrays)
 
 
