@@ -28,7 +28,7 @@ def test_51_a_urdf_joint_has_a_motor_unless_its_effort_limit_is_zero(star: Path)
 
 def test_52_robots_do_not_change() -> None:
     robot = pliant.load("pendulum")
-    heavier = robot.with_armature("hinge", 1)
+    heavier = robot.with_joint("hinge", armature=1)
     assert robot.joints["hinge"].armature == (0,) and heavier.joints["hinge"].armature == (1,)
     with pytest.raises(AttributeError):
         robot.name = "other"  # type: ignore[misc]

@@ -164,4 +164,4 @@ def test_a_law_of_a_motor() -> None:
     for wrong in (lambda *x: None, lambda *x: [1, 2]):
         robot = PENDULUM.with_motors(law=wrong)
         refused(lambda r=robot: Simulation(r).step(), PliantError, "law of motor 'hinge' returned .* one torque")
-    refused(lambda: PENDULUM.with_motors(law=3), RobotError, r"give a function \(u, q, v, t\) -> torque")
+    refused(lambda: PENDULUM.with_motors(law=3), RobotError, r"it takes a function \(u, q, v, t\) -> torque")

@@ -5,7 +5,7 @@ or (batch, n) for many, they run as kernels compiled for that robot; given SymPy
 the algorithm itself runs on them.
 """
 
-from pliant.dynamics.articulated_body import forward_dynamics
+from pliant.dynamics.articulated_body import forward_dynamics, mass_matrix_inverse, mass_matrix_solution
 from pliant.dynamics.centroidal import (
     center_of_mass,
     center_of_mass_jacobian,
@@ -20,7 +20,6 @@ from pliant.dynamics.derivatives import InverseDerivatives, inverse_dynamics_der
 from pliant.dynamics.differentiation import jacobian
 from pliant.dynamics.energy import Energy, energy, kinetic_energy, potential_energy
 from pliant.dynamics.functions import RobotFunction, compile, robot_function
-from pliant.dynamics.inverse_mass import mass_matrix_inverse, mass_matrix_solution
 from pliant.dynamics.jacobians import frame_jacobian, frame_jacobian_rate
 from pliant.dynamics.kinematics import frame_acceleration, frame_pose, frame_velocity
 from pliant.dynamics.newton_euler import bias_forces, gravity_forces, inverse_dynamics

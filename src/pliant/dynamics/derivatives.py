@@ -26,7 +26,7 @@ from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
-from pliant.dynamics.sway_inertia import SwayInertia
+from pliant.dynamics.coriolis import SwayInertia
 from pliant.robot import Link, Robot
 from pliant.spatial import Force, Motion, Steps, Vector
 
@@ -45,7 +45,7 @@ class InverseDerivatives(NamedTuple):
 
 
 class _State:
-    """What the inward pass needs of a link: its pose, its motion and its parent's, all in its frame."""
+    """Data of a link for the inward pass: its pose, its motion and its parent's, all in its frame."""
 
     __slots__ = ("X_PB", "a_P", "link", "v", "v_P")
 

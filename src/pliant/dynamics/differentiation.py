@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.compiler.tracing import flattened, shaped
 from pliant.dynamics.functions import RobotFunction, array_shapes
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph
 from pliant.scalar.grad import adjoints, tangents
@@ -49,7 +49,7 @@ def jacobian(
     label = getattr(function, "__name__", "function")
     arrays, options = array_shapes(algorithm, robot, shapes or {}, options)
     if not names or len(set(names)) < len(names):
-        raise PliantError(f"jacobian: wrt is {wrt!r}; name one argument, or several different ones")
+        raise PliantError(bad_value("wrt", wrt, "the name of one argument, or several different ones", "jacobian"))
     for name in names:
         if name not in arrays:
             raise PliantError(unknown_name("array argument", name, arrays, f"{label}"))
@@ -72,7 +72,8 @@ def _chain_rule(algorithm, robot: Robot, given, options, names, arrays) -> dict[
     """Derivatives operation by operation, forward or backward, whichever takes fewer passes."""
     value = algorithm(robot, **given, **options)
     if isinstance(value, tuple):
-        raise PliantError("jacobian takes a function that returns one array, not a tuple of them")
+        problem = "jacobian takes a function that returns one array, not a tuple of them"
+        raise PliantError(problem, subject="jacobian", field="function")
     scalars, shape = flattened(value)
     graph = next((s.graph for v in given.values() for s in flattened(v)[0] if isinstance(s, Expr)), Graph())
     outputs = [graph.lift(s) for s in scalars]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.errors import RobotError
+from pliant.errors import Call, Fault, RobotError
 from pliant.robot import Link, Mechanism, Robot
 from pliant.robot.flexibilities import check_flexibilities
 from pliant.scalar import Expr, is_constant
@@ -94,7 +94,7 @@ def mass_factor(robot: Robot, q: Sequence[Scalar]) -> Factor:
 
 
 def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
-    """1 / D of the inertia felt at dof d; a dof that moves nothing, whatever q, is an error."""
+    """1 / D of the inertia felt at dof d; raises if the dof moves nothing, whatever q."""
     value: Any = D
     if isinstance(D, Expr):
         value = D.value if D.op == "const" else None
@@ -102,8 +102,11 @@ def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
         link = next(link for link in mechanism.links if d in link.dofs)
         raise RobotError(
             f"joint {link.name!r} of robot {mechanism.robot.name!r} moves no inertia, so its acceleration is not "
-            f"determined (M is singular); give body {link.body!r} an inertia, or the joint some of its own: "
-            f"robot.with_armature({link.name!r}, 1e-3)"
+            "determined (M is singular)",
+            subject=f"joint {link.name!r}",
+            field="armature",
+            cure=f"give body {link.body!r} an inertia, or the joint some of its own: {{call}}",
+            call=Call("with_joint", link.name, {"armature": 1e-3}),
         )
     return 1 / D
 
@@ -119,7 +122,7 @@ def check_regular(robot: Robot) -> None:
     found = [_bad_pivot(robot, seed) for seed in (0, 1)]
     if all(found):
         d, is_negative = found[0]  # type: ignore[misc]
-        raise RobotError(_singular_message(robot.mechanism, d, is_negative))
+        raise RobotError(_singular_fault(robot.mechanism, d, is_negative))
     _checked.add(robot)
 
 
@@ -143,20 +146,28 @@ def _bad_pivot(robot: Robot, seed: int) -> tuple[int, bool] | None:
     return None
 
 
-def _singular_message(mechanism: Mechanism, d: int, is_negative: bool) -> str:
+def _singular_fault(mechanism: Mechanism, d: int, is_negative: bool) -> Fault:
     robot = mechanism.robot
     link = next(link for link in mechanism.links if d in link.dofs)
     label = link.kind.v_labels[d - link.dofs[0]]
-    which = f"joint {link.name!r}" + (f" ({label})" if label else "")
+    subject = f"joint {link.name!r}"
+    which = f"{subject} ({label})" if label else subject
     if is_negative:
-        return (
-            f"the mass matrix of robot {robot.name!r} is not positive: {which} has less inertia than none; a spinning "
-            "rotor is heavier than the body that carries it: give that body its inertia with the rotor in it"
+        return Fault(
+            f"the mass matrix of robot {robot.name!r} is not positive: {which} has less inertia than none, since a "
+            "spinning rotor is heavier than the body that carries it",
+            subject,
+            "inertia",
+            "give that body its inertia with the rotor in it",
         )
-    cure = f"robot.with_armature({link.name!r}, 1e-3)"
-    if link.name in robot.flexibilities:
-        cure = "with_flexibility(..., inertia=1e-4); the default step and implicit midpoint take it as it is"
-    return (
+    is_flexible = link.name in robot.flexibilities
+    instead = "with_flexibility(..., inertia=1e-4); the default step and implicit midpoint accept the robot as it is"
+    return Fault(
         f"{which} of robot {robot.name!r} moves no inertia of its own, so its acceleration is not determined (M is "
-        f"singular); give body {link.body!r}, or what it carries, an inertia there, or the joint some: {cure}"
+        "singular)",
+        subject,
+        "inertia" if is_flexible else "armature",
+        f"give body {link.body!r}, or the bodies it carries, an inertia there, or the joint some: "
+        + (instead if is_flexible else "{call}"),
+        None if is_flexible else Call("with_joint", link.name, {"armature": 1e-3}),
     )

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from pliant.checks import check_one_of
 from pliant.dynamics.functions import robot_function
-from pliant.dynamics.kinematics import REFERENCES, check_choice, path_poses, path_to
+from pliant.dynamics.kinematics import REFERENCES, path_poses, path_to
 from pliant.robot import Link, Mechanism, Robot
 from pliant.spatial import Motion, Transform
 
@@ -28,7 +29,7 @@ def frame_jacobian(
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned".
     """
-    check_choice("reference", reference, REFERENCES)
+    check_one_of("reference", reference, REFERENCES)
     return _matrix(robot.nv, _path_columns(robot.mechanism, q, frame, reference))
 
 
@@ -49,7 +50,7 @@ def frame_jacobian_rate(
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned".
     """
-    check_choice("reference", reference, REFERENCES)
+    check_one_of("reference", reference, REFERENCES)
     columns = _path_columns(robot.mechanism, q, frame, reference)
     # V_B as the sum of the joints up to B, and V_F - V_B as that of the joints after it
     steps = [_combined(X_S, link.rate(v)) for link, X_S in columns]

@@ -12,14 +12,14 @@ A spatial velocity or acceleration of a frame F is given in one of three referen
 from collections.abc import Sequence
 from typing import Any
 
+from pliant.checks import check_one_of
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.motion import link_motions
-from pliant.errors import PliantError
 from pliant.robot import Link, Mechanism, Robot
 from pliant.spatial import Motion, Steps, Transform, Vector
 
 __all__ = [
-    "REFERENCES", "check_choice", "frame_acceleration", "frame_pose", "frame_velocity", "link_poses", "link_velocities",
+    "REFERENCES", "frame_acceleration", "frame_pose", "frame_velocity", "link_poses", "link_velocities",
     "path_poses", "path_to", "root_origin",
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ def frame_velocity(
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned", see the module.
     """
-    check_choice("reference", reference, REFERENCES)
+    check_one_of("reference", reference, REFERENCES)
     i, X_BF = robot.mechanism.frame(frame)
     path = path_to(robot.mechanism, i)
     V = _path_velocity(path, q, v, X_BF)
@@ -78,7 +78,7 @@ def frame_acceleration(
     reference: str = "local_world_aligned",
     kind: str = "classical",
 ) -> list[Scalar]:
-    """The acceleration of a frame: linear, then angular, 6 [m/s^2, rad/s^2]. Gravity is no part of it.
+    """The acceleration of a frame: linear, then angular, 6 [m/s^2, rad/s^2]. Gravity is not part of it.
 
     The classical one is that of the body's point, d^2 p / dt^2; the spatial one is a - w x v [Featherstone
     2008, 2.11]. Rates of `frame_velocity` are the classical one in "local_world_aligned", the spatial
@@ -92,8 +92,8 @@ def frame_acceleration(
         reference: "world", "local" or "local_world_aligned", see the module.
         kind: "classical" or "spatial".
     """
-    check_choice("reference", reference, REFERENCES)
-    check_choice("kind of acceleration", kind, KINDS)
+    check_one_of("reference", reference, REFERENCES)
+    check_one_of("kind", kind, KINDS)
     mechanism = robot.mechanism
     i, X_BF = mechanism.frame(frame)
     if i < 0:
@@ -165,13 +165,6 @@ def path_poses(path: list[Link], q: Sequence[Scalar], *, about_root: bool = Fals
 def _root_pose(X: Steps, about_root: bool) -> Transform:
     X_WB = X.first @ X.then
     return Transform(X_WB.R, Vector.zero()) if about_root else X_WB
-
-
-def check_choice(what: str, value: Any, choices: Sequence[str]) -> None:
-    """An error that lists the choices, unless ``value`` is one of them."""
-    if value not in choices:
-        valid = ", ".join(repr(c) for c in choices)
-        raise PliantError(f"no {what} named {value!r}; valid: {valid}")
 
 
 def _frame_in_world(poses: list[Transform], X_BF: Transform) -> Transform:

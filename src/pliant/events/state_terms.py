@@ -21,7 +21,7 @@ from pliant.contact.joint_rows import has_limits, is_limit
 from pliant.contact.rows import tangents_of
 from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.differentiation import tangent_directions
-from pliant.dynamics.inverse_mass import mass_matrix_inverse
+from pliant.dynamics.articulated_body import mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
