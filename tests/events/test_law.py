@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from pliant.events.least_forces import least_solution
-from pliant.events.mode_solver import OPEN, SLIDE, STICK, InconsistentContactError, Problem, solved
+from pliant.events.redundant_forces import least_solution
+from pliant.events.mode_solver import InconsistentContactError, Problem, solved
+from pliant.events.state import OPEN, SLIDE, STICK
 
 SCALE = 1e-9
 

@@ -122,7 +122,7 @@ def test_a_controller_that_is_asked_all_the_time_is_a_part_of_the_motion() -> No
     A = np.stack([(rates(h * e) - rates(-h * e)) / (2 * h) for e in np.eye(4)], axis=1)
     expected = expm(A) @ [0, size, 0, 0]
     assert np.concatenate([sim.q, sim.v]) == pytest.approx(expected, abs=1e-6 * size + 1e-9)
-    assert log["u"][0] == pytest.approx([41 * size])
+    assert log["tau"][0] == pytest.approx([41 * size])
 
 
 def test_a_sampled_controller_is_asked_once_a_period_and_held() -> None:
@@ -210,13 +210,13 @@ def test_wrong_states(state, text: str) -> None:
         ({"every": 0}, "every is 0"),
         ({"period": 0, "controller": balance}, "period is 0"),
         ({"max_events": 0}, "max_events is 0"),
-        ({"u": [1.0], "controller": balance}, "not both"),
+        ({"u": [1.0], "controller": balance}, "run has controller and u; give one of them"),
         ({"u": [1.0, 2.0]}, r"u has shape \(2,\).*takes \(1,\): hinge"),
         ({"u": 1.0}, r"u has shape \(\)"),
         ({"u": [math.nan]}, "u is not finite at 'hinge'"),
         ({"controller": 5}, "controller is 5"),
         ({"controller": lambda t: [0]}, r"is called with \(t, q, v\)"),
-        ({"controller": lambda t, q, v: [0, 0]}, r"what the controller returns at t = 0 s has shape \(2,\)"),
+        ({"controller": lambda t, q, v: [0, 0]}, r"the result of the controller at t = 0 s has shape \(2,\)"),
         ({"controller": lambda t, q, v: [math.nan]}, "not finite at 'hinge'"),
         ({"commands": [1.0]}, "no Controller that takes any"),
         ({"on_event": 1}, "on_event is 1"),

@@ -13,7 +13,7 @@ Beginning with what the caller knows, the worst violation is mended, one at a ti
 which contacts begin to slide are found by Newton's method. If that goes in circles, the candidates are solved one
 after the other, each exactly (`pliant.contact.coulomb`), until nothing changes, and the modes read off. Forces that
 the conditions leave open, as of a table with four legs, are the least, or, if these leave a cone, such that none does
-(`pliant.events.force_spreading`). If nothing fits, or a sliding contact is pushed
+(`pliant.events.redundant_forces`). If nothing fits, or a sliding contact is pushed
 into the ground by its own friction, there is no rigid motion at this instant [Painleve 1895], and that is told.
 """
 
@@ -25,15 +25,11 @@ import numpy as np
 
 from pliant.contact.coulomb import impulse_at, inverse_of
 from pliant.errors import SimulationError
-from pliant.events.force_spreading import cancelling, spread
-from pliant.events.least_forces import is_jammed, least_solution
+from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread
+from pliant.events.state import OPEN, SLIDE, STICK
 from pliant.spatial import Symmetric3, Vector
 
-__all__ = [
-    "OPEN", "SLIDE", "STICK", "InconsistentContactError", "Problem", "Solution", "solved",
-]  # fmt: skip
-
-OPEN, STICK, SLIDE = 0, 1, 2
+__all__ = ["InconsistentContactError", "Problem", "Solution", "solved"]
 
 _ROUNDS = 60
 _COMBINATIONS = 250

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import SimulationError
-from pliant.events.force_spreading import cancelling, spread
-from pliant.events.least_forces import is_jammed, least_solution
-from pliant.events.mode import Mode
-from pliant.events.mode_solver import OPEN, SLIDE, STICK
-from pliant.events.state_terms import Terms
+from pliant.events.constraint_terms import Terms
+from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread
+from pliant.events.state import OPEN, SLIDE, STICK, Mode
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
@@ -46,8 +44,6 @@ class SmoothMotion:
         of, along = np.nonzero(sim.terms.moves[self.stick])
         self._held = self.stick[of], along
         self._mu = self.friction[self.slide]
-        self._first = mode.directions[self.slide]
-        self._creeps = np.zeros(len(self.slide), dtype=bool)
         self._sign = np.where(mode.passing, -1.0, 1.0)
         self._rubbing = self.slide[self._mu > 0]
         self._is_stuck = states[self.closed] == STICK
@@ -62,7 +58,7 @@ class SmoothMotion:
         """
         if not len(self.closed):
             return terms.M_inverse @ terms.r
-        response, z, _ = self._reaction(terms, self._directions(terms, v))
+        response, z, _ = self._reaction(terms, self.slide_directions(terms, v))
         return terms.M_inverse @ terms.r + response @ z
 
     def forces(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -70,7 +66,7 @@ class SmoothMotion:
         found = np.zeros((len(self.constraints), 3))
         if not len(self.closed):
             return found
-        response, z, shares = self._reaction(terms, self._directions(terms, v))
+        response, z, shares = self._reaction(terms, self.slide_directions(terms, v))
         place = self._placed(z[None], shares)[0]
         found[self.closed] = place
         sticks = self._is_stuck
@@ -112,7 +108,7 @@ class SmoothMotion:
     def jammed(self, terms: Terms, v: np.ndarray) -> list[str]:
         """Names of sliding contacts that friction pushes into the ground, or hardly lets out."""
         shares = np.ones((len(self.slide), 3))
-        shares[:, 1:] = -self._mu[:, None] * self._directions(terms, v)
+        shares[:, 1:] = -self._mu[:, None] * self.slide_directions(terms, v)
         rows = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         W = rows @ terms.M_inverse @ self._pushed(terms, shares).T
         # what friction leaves must be a part of what there is without
@@ -123,14 +119,15 @@ class SmoothMotion:
         own = W[normal, normal]
         return [self.constraints[i].name for i, mu, x in zip(self.slide, self._mu, own, strict=True) if mu > 0 > x]
 
-    def _directions(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+    def slide_directions(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """Those of the sliding contacts now, (k, 2)."""
         slip = terms.J[self.slide, 1:] @ v
         speed = np.hypot(slip[:, 0], slip[:, 1])
         # what would slide back ends the mode: until then its direction goes on
-        slow = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
-        follows = ~slow & ((slip * self._first).sum(axis=1) > 0)
-        d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+        first, creeping = self.mode.directions[self.slide], self.mode.creeping[self.slide]
+        slow = speed <= np.where(creeping, 3 * CREEPING, CREEPING)
+        follows = ~slow & ((slip * first).sum(axis=1) > 0)
+        d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], first)
         creeps = np.flatnonzero(slow & (self._mu > 0))
         return self._settled(terms, d, creeps) if len(creeps) else d
 
@@ -168,11 +165,11 @@ class SmoothMotion:
 
     def follow(self, terms: Terms, v: np.ndarray) -> None:
         """Directions of slides are those of the moment: sliding ends where the slip along them does."""
-        self._first = self._directions(terms, v)
+        self.mode.directions[self.slide] = self.slide_directions(terms, v)
         # what creeps goes on to do so until it is clearly faster
         speed = np.hypot(*(terms.J[self.slide, 1:] @ v).T)
-        self._creeps = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
-        self.mode.directions[self.slide] = self._first
+        creeping = self.mode.creeping[self.slide]
+        self.mode.creeping[self.slide] = speed <= np.where(creeping, 3 * CREEPING, CREEPING)
 
     def gap(self, terms: Terms, i: int) -> float:
         """The margin of an open constraint."""

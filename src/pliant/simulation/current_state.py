@@ -110,14 +110,10 @@ class CurrentState:
         return self._part("v").copy()
 
     @property
-    def t(self) -> Any:
-        """Time [s]; of each robot in a batch, since those in trouble have stopped."""
-        return State(self.data, self.layout).t
-
-    @property
-    def time(self) -> float:
-        """The time of the simulation [s]: the latest of the robots that are not in trouble."""
-        times, moving = np.atleast_1d(self.t), np.atleast_1d(self._part("trouble")[..., 0]) == 0
+    def t(self) -> float:
+        """Time [s]: the latest of the robots that have not diverged. ``state.t`` has that of each robot."""
+        times = np.atleast_1d(State(self.data, self.layout).t)
+        moving = np.atleast_1d(self._part("trouble")[..., 0]) == 0
         return float(times[moving].max() if moving.any() else times.max())
 
     @property
@@ -145,7 +141,7 @@ class CurrentState:
         flags = np.atleast_1d(self._part("trouble")[..., 0])
         if not flags.any():
             return
-        times = np.atleast_1d(self.t)
+        times = np.atleast_1d(State(self.data, self.layout).t)
         known = {trouble.robot for trouble in self.troubles}
         found = [
             Trouble(int(k), float(times[k]), trouble_text(self.robot, int(flags[k])))

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,8 @@ from pliant.dynamics.flexibility import FlexibilityState
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
+from pliant.recording.protocol import CHANNELS
+from pliant.recording.run import Memory, ProgressBar, record
 from pliant.recording.upward import UpwardSimulation
 from pliant.robot import Robot
 from pliant.simulation.checks import as_forces, check, check_contact, check_flexible, is_real, is_whole, row_numbers
@@ -30,8 +32,9 @@ from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.plan import Plan
 from pliant.simulation.rolling_out import rollout
 from pliant.simulation.rollout import Rollout
-from pliant.simulation.running import run
+from pliant.simulation.running import blocks_of
 from pliant.simulation.state import State
+from pliant.storage.sinks import FileSink
 
 __all__ = ["Simulation"]
 
@@ -202,30 +205,34 @@ class Simulation(CurrentState, UpwardSimulation):
     def run(
         self,
         duration: float,
-        controller: Callable[..., Any] | None = None,
         *,
+        controller: Callable[..., Any] | None = None,
         u: Any = None,
-        channels: Sequence[str] = ("q", "v", "tau", "forces", "energy"),
-        every: int = 1,
+        commands: Any = None,
+        every: float | None = None,
+        channels: Sequence[str] = CHANNELS,
         save: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Log:
         """Go on for a while and keep a log.
 
+        If an error or Ctrl-C ends the run, its attribute ``log`` has what was recorded until then.
+
         Args:
             duration: [s]; rounded to whole control periods.
             controller: a function (t, q, v) -> u called once a period, with arrays as `q` and `v` have them and
-                t the time of the simulation, which is that of the robots that are not in trouble, the latest if
-                they differ; None stands for zero controls. For one that is compiled, see the constructor.
-            u: constant controls, if there is no controller.
-            channels: what to keep: of "q", "v", "tau", "forces", "energy", "power" (by term, for
-                `pliant.analysis.energy_ledger`), "impulses", "solver", "trouble" and "flexibility" (the fields of
-                `pliant.dynamics.FlexibilityState`, each a channel).
-            every: keep one of so many periods; the start and the end are kept in any case.
-            save: path of a log file, such as "run.h5", that is written as the run goes on, in parts of less than a
-                second; what is there opens with `pliant.load_log` at any time, also if the program is killed. Memory
-                stays bounded; of a log of more than 5e7 numbers, the one returned has every so many-th entry only.
+                t as `t` has it. For one that is compiled, see the constructor.
+            u: constant controls, if there is no controller; zero by default.
+            commands: of the compiled controller: constant numbers, (n,) or (batch, n), or a function of time.
+            every: time between entries of the log [s], rounded to whole control periods; each period by default.
+                The start and the end are kept in any case.
+            channels: of "q", "v", "tau" (torques of the motors in the last step), "u" (controls in the last period),
+                "forces", "energy", "power" (by term, for `pliant.analysis.energy_ledger`), "impulses", "solver",
+                "trouble" and "flexibility" (the fields of `pliant.dynamics.FlexibilityState`, each a channel).
+            save: path of a log file, such as "run.h5", that is written as the run goes on, in blocks of less than a
+                second; it opens with `pliant.load_log` at any time, even if the program is killed. Memory stays
+                bounded; of a log of more than 5e7 numbers, the one returned has one in so many entries only.
             progress: whether to show the simulated time and the real-time factor of runs longer than a second; None:
                 as in the constructor, else on a terminal.
             settings: more to keep in ``log.source.settings``, such as a seed.
@@ -234,7 +241,26 @@ class Simulation(CurrentState, UpwardSimulation):
             The log, which begins with the state at the start.
         """
         shown = self.progress if progress is None else progress
-        return run(self, duration, controller, u, channels, every, save, shown, settings)
+        until = self.t + duration if is_real(duration) else self.t
+        keeper = Memory() if save is None else FileSink(save, until)
+        blocks = self.blocks(
+            duration, controller=controller, u=u, commands=commands, every=every, channels=channels, settings=settings
+        )
+        return record(blocks, keeper, ProgressBar(self.t, until, shown))
+
+    def blocks(
+        self,
+        duration: float,
+        *,
+        controller: Callable[..., Any] | None = None,
+        u: Any = None,
+        commands: Any = None,
+        every: float | None = None,
+        channels: Sequence[str] = CHANNELS,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Iterator[Log]:
+        """A run as blocks that follow one another, for `pliant.recording.record`; arguments as in `run`."""
+        return blocks_of(self, duration, controller, u, commands, every, channels, settings)
 
     def rollout(
         self,
@@ -284,5 +310,5 @@ class Simulation(CurrentState, UpwardSimulation):
         source = "" if self._has_own_contacts or not self.contact_names else " (from collision geometry)"
         return (
             f"Simulation of {robots} {self.robot.name!r}: dt = {self.dt:g} s, {self.plan.substeps} steps a period, "
-            f"{self.plan.integrator}, {len(self.contact_names)} contacts{source}, {self.precision}, t = {self.time:g} s"
+            f"{self.plan.integrator}, {len(self.contact_names)} contacts{source}, {self.precision}, t = {self.t:g} s"
         )

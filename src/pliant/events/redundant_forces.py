@@ -1,4 +1,4 @@
-"""Forces of contacts that hold each other, as the feet of a table do, spread so that friction can bear them.
+"""Forces of contacts that hold each other, as the feet of a table do: the least, or such that friction can bear them.
 
 The laws of motion fix the forces F_i of k contacts up to those that cancel: F = F0 + sum_j a_j D_j for any a. Contacts
 that stick can go on if some of these forces lie within all cones, so what is left until they cannot is
@@ -11,8 +11,10 @@ a problem over second-order cones, solved by Newton's method along the central p
 
 import numpy as np
 
-__all__ = ["cancelling", "spread"]
+__all__ = ["cancelling", "is_jammed", "least_solution", "spread"]
 
+# logarithm of a determinant that is rounding
+_SINGULAR = -18.0
 # of the margin, as a share of the largest force
 _ACCURATE = 1e-11
 _ENOUGH = 1e-6
@@ -22,6 +24,35 @@ _MOST = 10.0
 _STEPS = 60
 # of a cone: h^2 - x^2 - y^2
 _SIGNS = np.array([1.0, -1.0, -1.0])
+
+
+def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
+    """The solution of A z = b, the least one if there are many; singular values below ``weakest`` count as zero."""
+    own = abs(A.diagonal())
+    most = own.max(initial=1e-300)
+    # what cannot move, as out of the plane of a planar robot, gets no force
+    size = np.sqrt(np.where(own > 1e-14 * most, own, most))
+    scaled = A / (size[:, None] * size)
+    # regular, as a rule
+    try:
+        inverse = np.linalg.inv(scaled)
+        if abs(inverse).max() < 1e7:
+            return inverse @ (b / size) / size
+    except np.linalg.LinAlgError:
+        pass
+    if not (np.isfinite(scaled).all() and np.isfinite(b).all()):
+        return np.full(len(b), np.nan)
+    return np.linalg.lstsq(scaled, b / size, rcond=weakest)[0] / size
+
+
+def is_jammed(W: np.ndarray) -> bool:
+    """Whether friction has turned round what forces do, W: its determinant, positive without friction, is not any more.
+
+    Where it is zero, forces are infinite. Contacts that hold each other, where it is zero anyway, do not count.
+    """
+    size = np.sqrt(np.maximum(abs(W).max(axis=1), 1e-300))
+    sign, logarithm = np.linalg.slogdet(W / (size[:, None] * size))
+    return bool(sign < 0 and logarithm > _SINGULAR)
 
 
 def cancelling(W: np.ndarray) -> np.ndarray:
