@@ -214,7 +214,7 @@ def test_65_a_robot_in_trouble_stands_still() -> None:
         sims[1].step([[1.0], [np.nan], [1.0]])
     sound, troubled = sims[0].state, sims[1].state
     assert np.array_equal(sound.data[[0, 2]], troubled.data[[0, 2]])
-    assert sims[1].t[1] == 0 and sims[1].q[1] == 0 and [trouble.robot for trouble in sims[1].troubles] == [1]
+    assert sims[1].state.t[1] == 0 and sims[1].q[1] == 0 and [trouble.robot for trouble in sims[1].troubles] == [1]
 
 
 def test_66_energy_has_three_terms() -> None:

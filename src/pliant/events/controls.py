@@ -49,9 +49,9 @@ class Controls:
         self._start, self._count = 0.0, -1
 
     def _checked(self, u: Any, what: str) -> np.ndarray:
-        found = np.zeros(self.robot.nu) if u is None else None
-        if np.ndim(u) == 1:
-            found = row_numbers(u, (self.robot.nu,))
+        if u is None:
+            return np.zeros(self.robot.nu)
+        found = row_numbers(u, (self.robot.nu,)) if np.ndim(u) == 1 else None
         if found is None:
             motors = ", ".join(self.robot.motors) or "no motors"
             cure = f"robot {self.robot.name!r} takes ({self.robot.nu},): {motors}"

@@ -192,7 +192,8 @@ class EventSimulation:
     @property
     def tau(self) -> np.ndarray:
         """Torques of the motors now [N m or N]."""
-        return np.array([float(x) for x in motor_torques(self.robot, self._q, self._v, self._u, self._t)])
+        q, v, u = (x.tolist() for x in (self._q, self._v, self._u))
+        return np.array([float(x) for x in motor_torques(self.robot, q, v, u, self._t)])
 
     @property
     def contact_names(self) -> list[str]:

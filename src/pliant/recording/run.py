@@ -56,17 +56,17 @@ def record(blocks: Iterable[Log], keeper: Keeper, *sinks: Sink) -> Log:
 
 def drive(blocks: Iterable[Log], *sinks: Sink) -> None:
     """Hand each block to every sink, in order, and close the sinks in the end, the last one first."""
-    is_complete = False
     try:
         for block in blocks:
             for sink in sinks:
                 sink.put(block)
-        is_complete = True
-    finally:
+    except BaseException:
         for sink in reversed(sinks):
-            # an error on its way is more telling than that of a sink which cannot be closed
-            with suppress(() if is_complete else Exception):
-                sink.close(is_complete=is_complete)
+            with suppress(Exception):  # the error on its way says more than that of a sink which cannot be closed
+                sink.close(is_complete=False)
+        raise
+    for sink in reversed(sinks):
+        sink.close(is_complete=True)
 
 
 class Memory:
