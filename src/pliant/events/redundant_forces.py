@@ -11,13 +11,12 @@ a problem over second-order cones, solved by Newton's method along the central p
 
 import numpy as np
 
+from pliant.events import tolerances as tol
+
 __all__ = ["cancelling", "is_jammed", "least_solution", "spread"]
 
-# logarithm of a determinant that is rounding
-_SINGULAR = -18.0
-# of the margin, as a share of the largest force
-_ACCURATE = 1e-11
-_ENOUGH = 1e-6
+# of the barrier method, as shares of the largest force: accuracy of the margin, and a margin that is clear
+_ACCURATE, _CLEAR = 1e-11, 1e-6
 _SHRINK = 0.15
 # what is added at most, as a multiple of the largest force: forces that cancel might grow for ever
 _MOST = 10.0
@@ -26,17 +25,17 @@ _STEPS = 60
 _SIGNS = np.array([1.0, -1.0, -1.0])
 
 
-def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
+def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
     """The solution of A z = b, the least one if there are many; singular values below ``weakest`` count as zero."""
     own = abs(A.diagonal())
     most = own.max(initial=1e-300)
     # what cannot move, as out of the plane of a planar robot, gets no force
-    size = np.sqrt(np.where(own > 1e-14 * most, own, most))
+    size = np.sqrt(np.where(own > tol.IMMOBILE * most, own, most))
     scaled = A / (size[:, None] * size)
     # regular, as a rule
     try:
         inverse = np.linalg.inv(scaled)
-        if abs(inverse).max() < 1e7:
+        if abs(inverse).max() < tol.REGULAR:
             return inverse @ (b / size) / size
     except np.linalg.LinAlgError:
         pass
@@ -52,7 +51,7 @@ def is_jammed(W: np.ndarray) -> bool:
     """
     size = np.sqrt(np.maximum(abs(W).max(axis=1), 1e-300))
     sign, logarithm = np.linalg.slogdet(W / (size[:, None] * size))
-    return bool(sign < 0 and logarithm > _SINGULAR)
+    return bool(sign < 0 and logarithm > tol.SINGULAR)
 
 
 def cancelling(W: np.ndarray) -> np.ndarray:
@@ -60,10 +59,10 @@ def cancelling(W: np.ndarray) -> np.ndarray:
     own = W.diagonal()
     most = own.max(initial=1e-300)
     # what cannot move gets no force, and is not spread
-    moves = own > 1e-14 * most
+    moves = own > tol.IMMOBILE * most
     size = np.sqrt(np.where(moves, own, most))
     values, vectors = np.linalg.eigh(W / (size[:, None] * size) + np.diag(np.where(moves, 0.0, 1.0)))
-    found = vectors[:, values < 1e-11 * max(values.max(initial=0), 1e-300)] / size[:, None]
+    found = vectors[:, values < tol.RANK * max(values.max(initial=0), 1e-300)] / size[:, None]
     return np.linalg.qr(found)[0].T if found.shape[1] else found.T
 
 
@@ -92,7 +91,7 @@ def spread(F: np.ndarray, D: np.ndarray, friction: np.ndarray, sticks: np.ndarra
     while True:
         x = _centered(x, start, slopes, cap, weight)
         left = cones * weight
-        if x[p] > _ENOUGH or left < _ACCURATE or x[p] + 2 * left < -_ENOUGH:
+        if x[p] > _CLEAR or left < _ACCURATE or x[p] + 2 * left < -_CLEAR:
             return F + scale * np.tensordot(x[:p], D, 1)
         weight *= _SHRINK
 

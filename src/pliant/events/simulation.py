@@ -15,6 +15,7 @@ from pliant.contact.default_contacts import with_contacts
 from pliant.contact.ground import as_ground
 from pliant.contact.rigid import RigidContact
 from pliant.errors import SimulationError
+from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import TermsKernel
 from pliant.events.controls import Controls
 from pliant.events.log_entries import CHANNELS, LogEntries
@@ -339,7 +340,7 @@ class EventSimulation:
                     raise self._no_step()
                 mark = self.stepper.taken, self._t
             held_until = controls.update(self._t, self._q, self._v)
-            until = min([end, held_until, *(x for x in self._jumps if x > self._t + 1e-12)])
+            until = min([end, held_until, *(x for x in self._jumps if x > self._t + tol.SAME_TIME)])
             self._advance(controls, entries, until, on_event)
             self._memory = controls.memory
             fresh = entries.events[len(stamps) :]
@@ -378,7 +379,7 @@ class EventSimulation:
     def _advance(self, controls: Controls, entries: LogEntries, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
         motion = self.motion
-        is_quiet = self._t < self._quiet - 1e-12
+        is_quiet = self._t < self._quiet - tol.SAME_TIME
         until = min(until, self._quiet) if is_quiet else until
         # forces that begin or end with the step count as they are within it
         last = until - 2e-6 * _PUSH if until in self._jumps else math.inf

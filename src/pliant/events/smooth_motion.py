@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import SimulationError
+from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms
 from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
@@ -12,19 +13,7 @@ from pliant.events.state import OPEN, SLIDE, STICK, Mode
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
 
-__all__ = ["CREEPING", "SmoothMotion", "taken_back"]
-
-CREEPING = 1e-4
-"""Slides slower than that have settled directions [m/s]."""
-
-# sizes below which margins count as zero: slips [m/s], gaps [m or rad]
-_SLIDING = 1e-8
-_OPEN = 1e-10
-_TURN = 1e-6
-# what the integrator may leave of a rate that is held, as a share of the velocities
-_DRIFT = 1e-3
-# how far from the ground a step may leave what touches [m or rad]
-_FARTHEST = 1e-4
+__all__ = ["SmoothMotion", "taken_back"]
 
 
 class SmoothMotion:
@@ -34,10 +23,11 @@ class SmoothMotion:
         self.sim, self.mode = sim, mode
         self.constraints = sim.constraints
         self.friction = np.array([c.friction for c in sim.constraints])
-        weight = 10 * float(sim.robot.mass) + 1
+        # the weight at about 1 g, and one newton, since robots may weigh nothing
+        self._least_force = tol.LEAST_FORCE * (10 * float(sim.robot.mass) + 1)
         states = np.array(mode.states, dtype=int)
-        first = np.where(states == OPEN, _OPEN, 1e-9 * weight)
-        second = np.where(states == SLIDE, _SLIDING, 1e-9 * weight)
+        first = np.where(states == OPEN, tol.LEAST_GAP, self._least_force)
+        second = np.where(states == SLIDE, tol.LEAST_SLIP, self._least_force)
         self.least = np.concatenate([first, second])
         self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero(states == SLIDE)
         self.closed = np.flatnonzero(states != OPEN)
@@ -48,7 +38,6 @@ class SmoothMotion:
         self._rubbing = self.slide[self._mu > 0]
         self._is_stuck = states[self.closed] == STICK
         self._mu_closed = self.friction[self.closed]
-        self._least_force = 1e-9 * weight
         self._places = np.array([self.constraints[i].holds_place for i in self.stick], dtype=bool)
 
     def motion(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -113,7 +102,7 @@ class SmoothMotion:
         W = rows @ terms.M_inverse @ self._pushed(terms, shares).T
         # what friction leaves must be a part of what there is without
         normal = np.arange(len(W) - len(self.slide), len(W))
-        W[normal, normal] -= 0.05 * np.diag(rows @ terms.M_inverse @ rows.T)[normal]
+        W[normal, normal] -= tol.JAMMED * np.diag(rows @ terms.M_inverse @ rows.T)[normal]
         if not len(self._rubbing) or not is_jammed(W):
             return []
         own = W[normal, normal]
@@ -125,7 +114,7 @@ class SmoothMotion:
         speed = np.hypot(slip[:, 0], slip[:, 1])
         # what would slide back ends the mode: until then its direction goes on
         first, creeping = self.mode.directions[self.slide], self.mode.creeping[self.slide]
-        slow = speed <= np.where(creeping, 3 * CREEPING, CREEPING)
+        slow = speed <= np.where(creeping, 3 * tol.CREEPING, tol.CREEPING)
         follows = ~slow & ((slip * first).sum(axis=1) > 0)
         d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], first)
         creeps = np.flatnonzero(slow & (self._mu > 0))
@@ -153,8 +142,8 @@ class SmoothMotion:
         for _ in range(8):
             if not abs(across).max() > 1e-10 * (1 + first):
                 break
-            columns = [turned(angles + _TURN * unit)[1] - across for unit in np.eye(len(creeps))]
-            slope = np.array(columns).T / _TURN
+            columns = [turned(angles + tol.SETTLED_ANGLE * unit)[1] - across for unit in np.eye(len(creeps))]
+            slope = np.array(columns).T / tol.SETTLED_ANGLE
             if not np.isfinite(slope).all():
                 return d
             step = np.linalg.lstsq(slope, -across, rcond=1e-9)[0]
@@ -169,7 +158,7 @@ class SmoothMotion:
         # what creeps goes on to do so until it is clearly faster
         speed = np.hypot(*(terms.J[self.slide, 1:] @ v).T)
         creeping = self.mode.creeping[self.slide]
-        self.mode.creeping[self.slide] = speed <= np.where(creeping, 3 * CREEPING, CREEPING)
+        self.mode.creeping[self.slide] = speed <= np.where(creeping, 3 * tol.CREEPING, tol.CREEPING)
 
     def gap(self, terms: Terms, i: int) -> float:
         """The margin of an open constraint."""
@@ -208,18 +197,18 @@ class SmoothMotion:
             moved = terms.place[placed] - self.mode.anchors[placed]
             aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
             open_by = np.concatenate([terms.gap[self.closed], aside])
-            if abs(open_by).max() < 1e-13:
+            if abs(open_by).max() < tol.PROJECTED:
                 break
             rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
             # of a straight chain held at both ends, rounding would become angles of its root
-            q = self.sim.chart.integrate(q, taken_back(terms, rows, open_by, weakest=1e-7))
+            q = self.sim.chart.integrate(q, taken_back(terms, rows, open_by, weakest=tol.RANK_OF_PLACES))
             terms = self.sim.terms(t, q, v, u)
         held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         return q, v + taken_back(terms, held, held @ v)
 
     def _check_drift(self, terms: Terms, t: float) -> None:
         off = abs(terms.gap[self.closed])
-        if off.max() > _FARTHEST:
+        if off.max() > tol.FARTHEST:
             name = self.constraints[self.closed[int(off.argmax())]].name
             raise SimulationError(
                 f"t = {t:.9g} s: {name}, which touches, is {off.max():.3g} m off the ground after a step: it passed "
@@ -229,10 +218,10 @@ class SmoothMotion:
 
     def is_over_edge(self, terms: Terms, v: np.ndarray) -> bool:
         """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""
-        return bool((abs(terms.J[self.slide, 0] @ v) > _DRIFT * (1 + abs(v).max())).any())
+        return bool((abs(terms.J[self.slide, 0] @ v) > tol.EDGE * (1 + abs(v).max())).any())
 
 
-def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
+def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
     """The least change, as M measures it, that takes an amount along rows back."""
     response = terms.M_inverse @ rows.T
     return -response @ least_solution(rows @ response, amount, weakest)

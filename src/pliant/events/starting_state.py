@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import SimulationError
+from pliant.events import tolerances as tol
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
 
 __all__ = ["check_outside", "lifted_out", "passing_at"]
-
-# what begins deeper than that begins inside the ground [m or rad]
-_INSIDE = 1e-9
 
 
 def passing_at(sim: "EventSimulation", t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -25,7 +23,7 @@ def passing_at(sim: "EventSimulation", t: float, q: np.ndarray, v: np.ndarray) -
 def check_outside(sim: "EventSimulation", q: np.ndarray, passing: np.ndarray, who: str, cure: str = "") -> None:
     """Raise if a constraint is violated, and say by how much."""
     deepest, depth = _deepest(sim, q, passing)
-    if depth > _INSIDE:
+    if depth > tol.INSIDE:
         worst = sim.constraints[deepest]
         how = f"{depth:.3g} m inside the ground" if worst.is_contact else f"{depth:.3g} beyond its limit"
         can = cure if worst.is_contact else ""
@@ -42,7 +40,7 @@ def lifted_out(sim: "EventSimulation", q: np.ndarray, passing: np.ndarray) -> np
     # on slopes the height is more than the depth
     for _ in range(200):
         deepest, depth = _deepest(sim, q, passing)
-        if depth <= 1e-12 or not sim.constraints[deepest].is_contact:
+        if depth <= tol.LOWEST_BOUNCE or not sim.constraints[deepest].is_contact:
             return q
         q[at] += depth
     name = sim.constraints[deepest].name
@@ -55,6 +53,6 @@ def _deepest(sim: "EventSimulation", q: np.ndarray, passing: np.ndarray) -> tupl
     depth = np.where(passing, -np.inf, -gap)
     contacts = sum(c.is_contact for c in sim.constraints)
     for part in (slice(0, contacts), slice(contacts, None)):
-        if depth[part].size and depth[part].max() > 1e-12:
+        if depth[part].size and depth[part].max() > tol.LOWEST_BOUNCE:
             return int(np.argmax(depth[part])) + (part.start or 0), float(depth[part].max())
     return 0, -np.inf

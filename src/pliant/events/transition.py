@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.errors import SimulationError
+from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms
 from pliant.events.mode_solver import Problem, Solution, solved
-from pliant.events.smooth_motion import CREEPING, SmoothMotion, taken_back
+from pliant.events.smooth_motion import SmoothMotion, taken_back
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
 from pliant.recording import Event
 
@@ -16,17 +17,8 @@ __all__ = ["held", "resolved"]
 
 ControlLaw = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
-# what touches [m or rad]; what approaches [m/s or rad/s]; slips that count as none [m/s]
-_TOUCHING = 1e-8
-_APPROACHING = 1e-9
-_STILL = 1e-6
-# no contact that touches is deeper, unless the ground jumps [m or rad]
-_DEEPEST = 1e-6
-# a bounce that is not as high is none [m or rad]
-_LOWEST = 1e-12
+# impacts at one instant before the run is given up
 _IMPACTS = 20
-# how far to look ahead where nothing moves yet [s]
-_AHEAD = 1e-6
 
 
 class _Now(NamedTuple):
@@ -62,7 +54,7 @@ def resolved(
         touching = _touching(motion, terms)
         # contacts that throw each other back, again and again, end without bouncing
         is_late = k >= _IMPACTS // 2
-        least = motion.sim.rest_speed if is_late else _APPROACHING
+        least = motion.sim.rest_speed if is_late else tol.APPROACHING
         approaching = [i for i in touching if terms.J[i, 0] @ v < -least]
         if not approaching:
             break
@@ -73,9 +65,9 @@ def resolved(
     else:
         raise SimulationError(f"impacts at t = {t:.9g} s do not end; state: q = {q.tolist()}, v = {v.tolist()}")
     # a slow slide that has ended aside of its settled direction is over
-    still = np.full(n, _STILL)
+    still = np.full(n, tol.STILL)
     if cause is not None and cause >= n:
-        still[cause - n] = CREEPING
+        still[cause - n] = tol.CREEPING
     now = _Now(t, q, control)
     mode = _next_mode(motion, now, terms, v, None if landed else cause, still)
     slides = _slow(motion, terms, v, mode, still)
@@ -118,12 +110,12 @@ def _kept(motion: SmoothMotion, terms: Terms, v: np.ndarray, mode: Mode, still: 
 
 def _touching(motion: SmoothMotion, terms: Terms) -> list[int]:
     states, passing = motion.mode.states, motion.mode.passing
-    return [i for i, s in enumerate(states) if s != OPEN or (terms.gap[i] <= _TOUCHING and not passing[i])]
+    return [i for i, s in enumerate(states) if s != OPEN or (terms.gap[i] <= tol.TOUCHING and not passing[i])]
 
 
 def _check_depth(motion: SmoothMotion, terms: Terms, t: float) -> None:
     for i in _touching(motion, terms):
-        if terms.gap[i] < -_DEEPEST:
+        if terms.gap[i] < -tol.DEEPEST:
             raise SimulationError(
                 f"t = {t:.9g} s: {motion.constraints[i].name} is {-terms.gap[i]:.3g} m inside the ground at once: "
                 "it has an edge or a step there. Event-driven simulation takes ground without edges where "
@@ -160,13 +152,13 @@ def _impact(
     for restitution in (e, 0 * e):
         c = rates.copy()
         c[:, 0] += restitution * np.minimum(rates[:, 0], 0)
-        problem = Problem(J @ response, c, motion.friction[who], [None] * len(who), 1e-11 * (1 + abs(c).max()))
+        problem = Problem(J @ response, c, motion.friction[who], [None] * len(who), tol.IMPACT * (1 + abs(c).max()))
         guess = [STICK if motion.friction[i] > 0 else SLIDE for i in who]
         p = solved(problem, guess).f
         after = v + response @ p.ravel()
         lost = float(v @ terms.M @ v - after @ terms.M @ after) / 2
         # with friction Newton's restitution may gain energy: then there is none
-        if lost >= -1e-12 * (1 + float(v @ terms.M @ v)):
+        if lost >= -tol.ENERGY * (1 + float(v @ terms.M @ v)):
             break
     impulse = np.zeros((len(motion.constraints), 3))
     impulse[who] = p
@@ -184,12 +176,12 @@ def _next_mode(
     who = [i for i in touching if rates[i, 0] <= motion.sim.rest_speed]
     speeds = np.hypot(rates[:, 1], rates[:, 2])
     ways = rates[:, 1:] / np.maximum(speeds, 1e-300)[:, None]
-    settled = (speeds[motion.slide] <= CREEPING) & (motion.friction[motion.slide] > 0)
+    settled = (speeds[motion.slide] <= tol.CREEPING) & (motion.friction[motion.slide] > 0)
     if settled.any():
         ways[motion.slide[settled]] = motion.slide_directions(terms, v)[settled]
     while True:
         sliding = [ways[i] if motion.friction[i] > 0 and speeds[i] > still[i] else None for i in who]
-        creeps = [k for k, i in enumerate(who) if sliding[k] is not None and speeds[i] <= CREEPING]
+        creeps = [k for k, i in enumerate(who) if sliding[k] is not None and speeds[i] <= tol.CREEPING]
         found = _solved(motion, now, terms, v, who, sliding, creeps, cause)
         back = _falls_back(motion, terms, rates, who, found, touching)
         if not back:
@@ -215,7 +207,7 @@ def _falls_back(
     vd = terms.M_inverse @ (terms.r + np.tensordot(forces, terms.J, 2))
     y = terms.J[leaving, 0] @ vd + terms.c[leaving, 0]
     highest = terms.gap[leaving] + rates[leaving, 0] ** 2 / np.maximum(-2 * y, 1e-300)
-    return [i for i, top in zip(leaving, highest, strict=True) if top <= _LOWEST]
+    return [i for i, top in zip(leaving, highest, strict=True) if top <= tol.LOWEST_BOUNCE]
 
 
 def _solved(
@@ -249,7 +241,7 @@ def _solved(
         terms = _ahead(motion, now, terms, v)
     J = terms.J[who].reshape(-1, len(v))
     c = (J @ (terms.M_inverse @ terms.r)).reshape(-1, 3) + terms.c[who]
-    scale = 1e-9 * (1 + abs(c).max())
+    scale = tol.ACCELERATION * (1 + abs(c).max())
     names = [motion.constraints[i].name for i in who]
     W = J @ terms.M_inverse @ J.T
     problem = Problem(W, c, motion.friction[who], sliding, scale, names, frozenset(creeps))
@@ -260,7 +252,7 @@ def _ahead(motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray) -> Term
     """The terms a little later, if the mode went on."""
     t, q, control = now
     vd = motion.motion(terms, v)
-    t, q, v = t + _AHEAD, motion.sim.chart.integrate(q, _AHEAD * v), v + _AHEAD * vd
+    t, q, v = t + tol.AHEAD, motion.sim.chart.integrate(q, tol.AHEAD * v), v + tol.AHEAD * vd
     return motion.sim.terms(t, q, v, control(t, q, v))
 
 
@@ -277,7 +269,7 @@ def _ends(motion: SmoothMotion, terms: Terms, v: np.ndarray, cause: int | None) 
 def held(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, Mode]:
     """The velocity and the mode if all that hardly slides sticks, whether friction bears that or not."""
     terms = motion.sim.terms(t, q, v, u)
-    still = np.full(len(motion.constraints), CREEPING)
+    still = np.full(len(motion.constraints), tol.CREEPING)
     slow = _slow(motion, terms, v, motion.mode, still)
     states = tuple(STICK if i in slow else state for i, state in enumerate(motion.mode.states))
     mode = motion.mode.begun(states)
@@ -291,7 +283,7 @@ def _change(motion: SmoothMotion, mode: Mode, cause: int | None, rates: np.ndarr
     for i, (old, new) in enumerate(zip(motion.mode.states, mode.states, strict=True)):
         if old == new:
             # it may also have turned, fast
-            if new == SLIDE and cause == i + len(motion.constraints) and np.hypot(*rates[i, 1:]) <= CREEPING:
+            if new == SLIDE and cause == i + len(motion.constraints) and np.hypot(*rates[i, 1:]) <= tol.CREEPING:
                 changes.setdefault("reversal", []).append(i)
         elif new == OPEN:
             changes.setdefault("lift-off", []).append(i)
