@@ -187,6 +187,28 @@ def test_brute_force_agrees(contacts: int, friction: float, sliding: int) -> Non
     assert found_one >= 60 and (sliding or not none_fits)
 
 
+@pytest.mark.filterwarnings("error")
+def test_where_iterations_diverge_no_answer_is_made_up() -> None:
+    """Gauss-Seidel may diverge where friction of a slide acts on other contacts; its numbers must not pass."""
+    rng = np.random.default_rng(0)
+    diverged = 0
+    for _ in range(200):
+        J = rng.standard_normal((4, 3, 9))
+        J[:, 2] = 0
+        J = J.reshape(12, 9)
+        c = (J @ rng.standard_normal(9)).reshape(-1, 3)
+        given = Problem(J @ J.T, c, np.full(4, 0.5), [np.array([1.0, 0.0]), None, None, None], SCALE)
+        try:
+            found = solved(given, [SLIDE, STICK, STICK, STICK])
+        except InconsistentContactError:
+            diverged += 1
+            assert not brute_force(given)
+            continue
+        assert np.isfinite(found.f).all()
+        check(given, found)
+    assert 0 < diverged < 5
+
+
 # ---- random problems in space: whatever is found obeys the laws
 
 

@@ -326,6 +326,7 @@ def _gauss_seidel(problem: Problem) -> Solution:
     k = len(problem.c)
     W, f = problem.W, np.zeros((k, 3))
     blocks = [_block(W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]) for i in range(k)]
+    diverged = tol.DIVERGED * (1 + abs(problem.c).max())
     for _ in range(_ITERATIONS):
         change = 0.0
         for i in range(k):
@@ -341,7 +342,7 @@ def _gauss_seidel(problem: Problem) -> Solution:
                 new = np.array([p.z, p.x, p.y], dtype=float)
             change = max(change, abs(W[3 * i, 3 * i]) * abs(new - f[i]).max())
             f[i] = new
-        if change < tol.ITERATED * problem.scale:
+        if change < tol.ITERATED * problem.scale or change > diverged:
             break
     modes, d = [], np.zeros((k, 2))
     for i in range(k):

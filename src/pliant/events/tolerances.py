@@ -5,7 +5,7 @@ lies between the error of the number that it is compared with and the smallest v
 """
 
 __all__ = [
-    "ACCELERATION", "AHEAD", "ALIGNED", "ANGLE", "APPROACHING", "CONE_EDGE", "CREEPING", "DEEPEST", "EDGE",
+    "ACCELERATION", "AHEAD", "ALIGNED", "ANGLE", "APPROACHING", "CONE_EDGE", "CREEPING", "DEEPEST", "DIVERGED", "EDGE",
     "ENERGY", "FARTHEST", "IDLE", "IMMOBILE", "IMPACT", "INSIDE", "ITERATED", "JAMMED", "LEAST_FORCE", "LEAST_GAP",
     "LEAST_SLIP", "LOOSE", "LOWEST_BOUNCE", "PROJECTED", "RANK", "RANK_OF_PLACES", "REGULAR", "SAME_TIME",
     "SETTLED_ANGLE", "SINGULAR", "STILL", "TOUCHING",
@@ -60,6 +60,8 @@ IDLE = 10.0
 """Slip acceleration up to which a contact that only begins to slide may be said to stick."""
 ITERATED = 0.01
 """Change in an iteration of Gauss-Seidel with which it has converged."""
+DIVERGED = 1e6
+"""Change in an iteration of Gauss-Seidel with which it diverges, as a multiple of the rates without forces."""
 LOOSE = 1e3
 """Violation up to which the result of Gauss-Seidel stands where no active set fits."""
 CONE_EDGE = 1e-7
