@@ -1,4 +1,4 @@
-"""Event-driven simulation: smooth motion, and instants at which something touches, lets go, slips or sticks."""
+"""Event-driven simulation: smooth motion, and instants at which contacts touch down, lift off, slip or stick."""
 
 import math
 import os
@@ -14,7 +14,7 @@ from pliant.compiler import Kernel
 from pliant.contact.default_contacts import with_contacts
 from pliant.contact.ground import as_ground
 from pliant.contact.rigid import RigidContact
-from pliant.errors import SimulationError
+from pliant.errors import SimulationError, bad_value
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import TermsKernel
 from pliant.events.controls import Controls
@@ -61,22 +61,23 @@ class EventSimulation:
         log = sim.run(2.0, controller=policy, period=1e-3)
         log.events, log.modes, log.at(1.2345)
 
-    Between events the motion is smooth: contacts that stick or slide, and joints at their stops, are constraints, and
+    Between events the motion is smooth: contacts that stick or slide, and joints at their limits, are constraints, and
     an adaptive integrator follows it. Events are found to 1e-12 s on its dense output. A touch-down is an impact with
     Newton's restitution and Coulomb's friction; a bounce slower than ``rest_speed`` ends, which closes off the
     infinitely many that are left. Drift off the constraints is taken back after every step.
 
     Args:
         robot: with contacts; without, its collision geometry is used as in `Simulation`.
-        ground: None for none.
+        ground: `pliant.flat()` and others, or a function of x and y; None (default) for no ground.
         friction, restitution: of contacts and ground that have none of their own.
-        forces: pushes from outside.
-        limits: whether the stops of joints hold.
+        forces: external forces on bodies.
+        limits: whether joint limits hold.
         rtol, atol: of the integrator.
         max_step: longest step [s].
         rest_speed: below which a bounce is over [m/s or rad/s].
-        when: ``when(name, t, q, v)``, whether a contact or stop that is about to close may do so. One that may not
-            passes through, and is asked again once it has been apart: a walker without knees has its swing foot pass.
+        when: ``when(name, t, q, v)``, whether a contact or joint limit that is about to close may do so. One that may
+            not passes through, and ``when`` is called again once it has been apart: so the swing foot of a walker
+            without knees passes.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class EventSimulation:
             check_callable("when", when, "name", "t", "q", "v")
         contact = RigidContact(friction=friction, restitution=restitution)
         if not isinstance(robot, Robot):
-            raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
+            raise SimulationError(bad_value("robot", robot, "a Robot; see pliant.load"))
         self.robot = with_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
         model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)
@@ -496,6 +497,5 @@ def _check_smooth(model: StepModel) -> None:
         ("loop closures", bool(model.closures)),
     ):
         if is_there:
-            raise SimulationError(
-                f"robot {robot.name!r} has {what}, which event-driven simulation does not know; use Simulation"
-            )
+            problem = f"robot {robot.name!r} has {what}, which event-driven simulation does not support"
+            raise SimulationError(problem, subject=f"robot {robot.name!r}", field=what, cure="use Simulation")

@@ -1,4 +1,4 @@
-"""Smooth motion of a robot in a mode: accelerations, forces, what stays positive, and drift taken back."""
+"""Smooth motion in a mode: accelerations, contact forces, margins that end the mode, and correction of drift."""
 
 from typing import TYPE_CHECKING
 
@@ -210,11 +210,10 @@ class SmoothMotion:
         off = abs(terms.gap[self.closed])
         if off.max() > tol.FARTHEST:
             name = self.constraints[self.closed[int(off.argmax())]].name
-            raise SimulationError(
-                f"t = {t:.9g} s: {name}, which touches, is {off.max():.3g} m off the ground after a step: it passed "
-                "an edge or a step of it. Event-driven simulation takes ground without such edges; use Simulation, "
-                "round the edge off, or give a shorter max_step="
-            )
+            gap = f"{off.max():.3g} m off the ground"
+            problem = f"t = {t:.9g} s: {name}, which touches, is {gap} after a step: it passed an edge"
+            cure = "use Simulation, round the edge off, or give a shorter max_step="
+            raise SimulationError(problem, subject=name, field="ground", cure=cure)
 
     def is_over_edge(self, terms: Terms, v: np.ndarray) -> bool:
         """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""

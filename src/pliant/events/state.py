@@ -49,7 +49,7 @@ class Mode:
     def name(self, constraints: Sequence[Constraint]) -> str:
         """The mode in words."""
         closed = [
-            f"{c.name} {_WORDS[s] if c.is_contact else 'stop'}"
+            f"{c.name} {_WORDS[s] if c.is_contact else 'limit'}"
             for c, s in zip(constraints, self.states, strict=True)
             if s != OPEN
         ]

@@ -1,4 +1,4 @@
-"""A robot at an instant: impacts, and what changes in the mode in which it moves."""
+"""Transitions at an instant: impacts, and the mode in which the robot goes on."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -63,7 +63,8 @@ def resolved(
         landed |= set(approaching)
         terms = motion.sim.terms(t, q, v, control(t, q, v))
     else:
-        raise SimulationError(f"impacts at t = {t:.9g} s do not end; state: q = {q.tolist()}, v = {v.tolist()}")
+        problem = f"impacts at t = {t:.9g} s do not end, at q = {q.tolist()}, v = {v.tolist()}"
+        raise SimulationError(problem, subject="run", field="rest_speed", cure="try a larger rest_speed")
     # a slow slide that has ended aside of its settled direction is over
     still = np.full(n, tol.STILL)
     if cause is not None and cause >= n:
@@ -81,12 +82,12 @@ def resolved(
     if kind is None:
         return None, v, mode
     names = tuple(motion.constraints[i].name for i in who)
-    told = {
+    impulses = {
         motion.constraints[i].name: p @ terms.axes[i] if motion.constraints[i].is_contact else p[0]
         for i, p in enumerate(impulse)
         if p.any()
     }
-    return Event(t, kind, names, told, lost, before, after), v, mode
+    return Event(t, kind, names, impulses, lost, before, after), v, mode
 
 
 def _slow(motion: SmoothMotion, terms: Terms, v: np.ndarray, mode: Mode, still: np.ndarray) -> list[int]:
@@ -116,15 +117,16 @@ def _touching(motion: SmoothMotion, terms: Terms) -> list[int]:
 def _check_depth(motion: SmoothMotion, terms: Terms, t: float) -> None:
     for i in _touching(motion, terms):
         if terms.gap[i] < -tol.DEEPEST:
-            raise SimulationError(
-                f"t = {t:.9g} s: {motion.constraints[i].name} is {-terms.gap[i]:.3g} m inside the ground at once: "
-                "it has an edge or a step there. Event-driven simulation takes ground without edges where "
-                "contacts pass; use Simulation, or round the edge off"
+            name = motion.constraints[i].name
+            problem = (
+                f"t = {t:.9g} s: {name} is suddenly {-terms.gap[i]:.3g} m inside the ground, which has an edge there"
             )
+            cure = "event-driven simulation takes ground without edges; use Simulation, or round the edge off"
+            raise SimulationError(problem, subject=name, field="ground", cure=cure)
 
 
 def _let_pass(motion: SmoothMotion, terms: Terms, t: float, q: np.ndarray, v: np.ndarray) -> None:
-    """Those that would touch and may not."""
+    """Mark constraints that would touch and may not as passing."""
     if motion.sim.when is None:
         return
     for i in _touching(motion, terms):
@@ -257,7 +259,7 @@ def _ahead(motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray) -> Term
 
 
 def _ends(motion: SmoothMotion, terms: Terms, v: np.ndarray, cause: int | None) -> np.ndarray:
-    """Which of the margins are used up: the one that was found, and those that reach zero at the same time."""
+    """Which of the margins have reached zero: the one that was found, and others at the same time."""
     n = len(motion.constraints)
     if cause is None:
         return np.zeros(2 * n, dtype=bool)
