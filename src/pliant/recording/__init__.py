@@ -3,7 +3,10 @@
 from pliant.recording.events import Event
 from pliant.recording.log import Log
 from pliant.recording.protocol import SimulationProtocol
-from pliant.recording.run import record
+from pliant.recording.run import Keeper, Memory, Pace, ProgressBar, Sink, drive, record
 from pliant.recording.source import Relief, Source
 
-__all__ = ["Event", "Log", "Relief", "SimulationProtocol", "Source", "record"]
+__all__ = [
+    "Event", "Keeper", "Log", "Memory", "Pace", "ProgressBar", "Relief", "SimulationProtocol", "Sink", "Source",
+    "drive", "record",
+]  # fmt: skip

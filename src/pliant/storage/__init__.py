@@ -4,5 +4,6 @@
 """
 
 from pliant.storage.loading import load_log
+from pliant.storage.sinks import FileSink
 
-__all__ = ["load_log"]
+__all__ = ["FileSink", "load_log"]
