@@ -30,14 +30,13 @@ from pliant.integrators.dense import Chart
 from pliant.recording.events import Event
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
-from pliant.recording.run import Memory, ProgressBar, record
+from pliant.recording.run import Keeper, Memory, ProgressBar, record
 from pliant.robot import Robot
 from pliant.simulation.checks import as_forces, configurations, velocities
 from pliant.simulation.controller import Controller
 from pliant.simulation.model import StepModel
 from pliant.simulation.powers import motor_torques
 from pliant.simulation.rolling_out import channel_names
-from pliant.storage.sinks import FileSink
 
 __all__ = ["EventSimulation"]
 
@@ -275,7 +274,12 @@ class EventSimulation:
             The log, which begins with the state at the start.
         """
         until = self.t + duration if is_real(duration) else self.t
-        keeper = Memory() if save is None else FileSink(save, until)
+        keeper: Keeper = Memory()
+        if save is not None:
+            # files are not needed by most runs, and take time to import
+            from pliant.storage.sinks import FileSink
+
+            keeper = FileSink(save, until)
         blocks = self.blocks(
             duration, controller=controller, u=u, commands=commands, period=period, every=every, channels=channels,
             settings=settings, on_event=on_event, max_events=max_events,

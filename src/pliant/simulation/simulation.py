@@ -18,7 +18,7 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
-from pliant.recording.run import Memory, ProgressBar, record
+from pliant.recording.run import Keeper, Memory, ProgressBar, record
 from pliant.recording.upward import UpwardSimulation
 from pliant.robot import Robot
 from pliant.simulation.checks import as_forces, check, check_contact, check_flexible, is_real, is_whole, row_numbers
@@ -34,7 +34,6 @@ from pliant.simulation.rolling_out import rollout
 from pliant.simulation.rollout import Rollout
 from pliant.simulation.running import blocks_of
 from pliant.simulation.state import State
-from pliant.storage.sinks import FileSink
 
 __all__ = ["Simulation"]
 
@@ -242,7 +241,12 @@ class Simulation(CurrentState, UpwardSimulation):
         """
         shown = self.progress if progress is None else progress
         until = self.t + duration if is_real(duration) else self.t
-        keeper = Memory() if save is None else FileSink(save, until)
+        keeper: Keeper = Memory()
+        if save is not None:
+            # files are not needed by most runs, and take time to import
+            from pliant.storage.sinks import FileSink
+
+            keeper = FileSink(save, until)
         blocks = self.blocks(
             duration, controller=controller, u=u, commands=commands, every=every, channels=channels, settings=settings
         )
