@@ -287,19 +287,11 @@ class EventSimulation:
         return record(blocks, keeper, ProgressBar(self.t, until, progress))
 
     def blocks(
-        self,
-        duration: float,
-        *,
-        controller: Callable[..., Any] | Controller | None = None,
-        u: Any = None,
-        commands: Any = None,
-        period: float | None = None,
-        every: float | None = None,
-        channels: Sequence[str] = DEFAULT_CHANNELS,
-        settings: Mapping[str, Any] | None = None,
-        on_event: Callable[[Event, np.ndarray, np.ndarray], Any] | None = None,
+        self, duration: float, *, controller: Any = None, u: Any = None, commands: Any = None,
+        period: float | None = None, every: float | None = None, channels: Sequence[str] = DEFAULT_CHANNELS,
+        settings: Mapping[str, Any] | None = None, on_event: Callable[..., Any] | None = None,
         max_events: int = 100_000,
-    ) -> Iterator[Log]:
+    ) -> Iterator[Log]:  # fmt: skip
         """A run as blocks that follow one another, for `pliant.recording.record`; arguments as in `run`."""
         every = 0.01 if every is None else every
         check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
@@ -308,12 +300,12 @@ class EventSimulation:
         if on_event is not None:
             check_callable("on_event", on_event, "event", "q", "v")
         names = channel_names(channels, CHANNELS)
+        if not self._is_checked:
+            self.reset(self._q, self._v, t=self._t)
         # the same controller goes on with its memory, and so does any after a state was restored
         kept = self._memory if self._owner is None or self._owner is controller else None
         controls = Controls(self.robot, controller, u, commands, period, kept)
         self._owner = controller
-        if not self._is_checked:
-            self.reset(self._q, self._v, t=self._t)
         self.stepper.taken = self.stepper.rejected = 0
         entries = LogEntries(self, names, float(every), controls, settings)
         try:

@@ -55,18 +55,8 @@ class SimulationProtocol(Protocol):
         """
         ...
 
-    def blocks(
-        self,
-        duration: float,
-        *,
-        controller: Callable[..., Any] | None = None,
-        u: Any = None,
-        commands: Any = None,
-        every: float | None = None,
-        channels: Sequence[str] = CHANNELS,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Iterator[Log]:
-        """A run as blocks that follow one another, for `pliant.recording.record`; arguments as in `run`."""
+    def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
+        """A run as blocks that follow one another, for `pliant.recording.record`; options as in `run`."""
         ...
 
     @property

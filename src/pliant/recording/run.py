@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from pliant.progress import Progress
 from pliant.recording.log import Log
@@ -19,24 +19,22 @@ BLOCK = 0.25
 """Wall-clock time that a block takes, about [s]: so often a file grows and progress is shown."""
 
 
-class Sink(Protocol):
-    """Takes the blocks of a run as they come."""
+class Sink:
+    """Takes the blocks of a run as they come; subclasses say what to do with them."""
 
-    def put(self, block: Log, /) -> None:
+    def put(self, block: Log) -> None:
         """Take the next block."""
-        ...
 
     def close(self, *, is_complete: bool) -> None:
         """The run is over; it is not complete if an error or Ctrl-C ended it."""
-        ...
 
 
-class Keeper(Sink, Protocol):
+class Keeper(Sink):
     """A sink that has the log of the run at its end."""
 
     def log(self) -> Log:
         """The blocks as one log; ``is_complete`` says whether the run went to its end."""
-        ...
+        raise NotImplementedError
 
 
 def record(blocks: Iterable[Log], keeper: Keeper, *sinks: Sink) -> Log:
@@ -69,7 +67,7 @@ def drive(blocks: Iterable[Log], *sinks: Sink) -> None:
         sink.close(is_complete=True)
 
 
-class Memory:
+class Memory(Keeper):
     """Keeps the blocks in memory."""
 
     def __init__(self) -> None:
@@ -88,7 +86,7 @@ class Memory:
         return replace(whole, metadata=self._blocks[-1].metadata, is_complete=self._is_complete)
 
 
-class ProgressBar:
+class ProgressBar(Sink):
     """Shows the simulated time and the real-time factor of runs longer than a second.
 
     Args:
@@ -106,7 +104,7 @@ class ProgressBar:
         self._progress.close()
 
 
-class Pace:
+class Pace(Sink):
     """Holds a run back to real time, or a multiple of it; a run that falls behind does not catch up.
 
     Args:
@@ -140,6 +138,3 @@ class Pace:
         if passed:
             self.factor = 0.9 * self.factor + 0.1 * passed / max(now - self._before, 1e-6)
         self._before = now
-
-    def close(self, *, is_complete: bool) -> None:
-        pass

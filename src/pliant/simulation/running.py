@@ -13,6 +13,7 @@ from pliant.compiler import Kernel, kernel_from_function
 from pliant.dynamics.flexibility import flexibility_names
 from pliant.errors import SimulationError
 from pliant.recording.log import Log
+from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.run import BLOCK
 from pliant.recording.source import Source, plain
 from pliant.simulation.checks import check_flexible
@@ -35,14 +36,15 @@ _FIRST = 64
 def blocks_of(
     sim: "Simulation",
     duration: float,
-    controller: Callable[..., Any] | None,
-    u: Any,
-    commands: Any,
-    every: float | None,
-    channels: Sequence[str],
-    settings: Mapping[str, Any] | None,
+    *,
+    controller: Callable[..., Any] | None = None,
+    u: Any = None,
+    commands: Any = None,
+    every: float | None = None,
+    channels: Sequence[str] = DEFAULT_CHANNELS,
+    settings: Mapping[str, Any] | None = None,
 ) -> Iterator[Log]:
-    """The blocks of a run, see `Simulation.blocks`; the first has the state at the start alone."""
+    """The blocks of a run, with the options of `Simulation.run`; the first has the state at the start alone."""
     check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
     names = channel_names(channels, _CHANNELS)
     if "flexibility" in names:
@@ -149,8 +151,8 @@ class _Rows:
         self._numbers.append(k)
         self._rows.append(sim.data.copy())
         if "u" in self.log.names:
-            row = np.zeros_like(sim.inputs(np.zeros(sim.plan.inputs))) if given is None else sim.inputs(given)
-            self._controls.append(self.log.controls(before, row))
+            zeros = np.zeros((*sim.data.shape[:-1], sim.plan.inputs))
+            self._controls.append(self.log.controls(before, zeros if given is None else sim.inputs(given)))
 
     def block(self) -> Log:
         axis = 0 if self.log.sim.batch is None else 1

@@ -252,19 +252,9 @@ class Simulation(CurrentState, UpwardSimulation):
         )
         return record(blocks, keeper, ProgressBar(self.t, until, shown))
 
-    def blocks(
-        self,
-        duration: float,
-        *,
-        controller: Callable[..., Any] | None = None,
-        u: Any = None,
-        commands: Any = None,
-        every: float | None = None,
-        channels: Sequence[str] = CHANNELS,
-        settings: Mapping[str, Any] | None = None,
-    ) -> Iterator[Log]:
-        """A run as blocks that follow one another, for `pliant.recording.record`; arguments as in `run`."""
-        return blocks_of(self, duration, controller, u, commands, every, channels, settings)
+    def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
+        """A run as blocks that follow one another, for `pliant.recording.record`; options as in `run`."""
+        return blocks_of(self, duration, **options)
 
     def rollout(
         self,

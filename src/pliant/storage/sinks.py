@@ -10,6 +10,7 @@ import numpy as np
 from pliant.errors import SimulationWarning
 from pliant.files.whole import checked_folder
 from pliant.recording.log import Log
+from pliant.recording.run import Keeper
 from pliant.storage.loading import load_log
 from pliant.storage.saving import LogWriter
 
@@ -19,7 +20,7 @@ __all__ = ["FileSink"]
 _MOST = 5e7
 
 
-class FileSink:
+class FileSink(Keeper):
     """Writes the blocks of a run to a log file, which opens at any time; memory stays bounded.
 
     Args:

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.dynamics import frame_jacobian, mass_matrix
 from pliant.errors import SimulationError
 from pliant.recording.log import Log
-from pliant.recording.run import Pace, drive
+from pliant.recording.run import Pace, Sink, drive
 from pliant.simulation import Simulation
 
 __all__ = ["Push", "Runner", "pushed"]
@@ -155,17 +155,14 @@ class Runner:
             listener()
 
 
-class _Pictures:
-    """A sink that draws."""
+class _Pictures(Sink):
+    """Draws after each block."""
 
     def __init__(self, runner: Runner):
         self._runner = runner
 
     def put(self, block: Log) -> None:
         self._runner.changed()
-
-    def close(self, *, is_complete: bool) -> None:
-        pass
 
 
 def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:
