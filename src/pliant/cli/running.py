@@ -63,7 +63,8 @@ def run_scene(scene: Scene, file: str | None = None) -> Run:
         if log is None:  # while the simulation was being compiled
             raise
         is_stopped = True
-    return Run(log, *watch.times(), is_stopped, round(float(log.t[-1]) / settings.dt))
+    wall, measured, compiling = watch.times()
+    return Run(log, wall, measured, compiling, is_stopped, round(float(log.t[-1]) / settings.dt))
 
 
 class _Stopwatch:
