@@ -271,3 +271,11 @@ def test_a_snapshot_in_any_mode_goes_on_bit_for_bit(end: float) -> None:
     assert other.mode_name == log.modes[log["mode"][0]]
     assert other.run(0.1) == log
     assert other.state.identical(sim.state)
+
+
+def test_a_saved_run_without_q_keeps_its_dense_output(tmp_path) -> None:
+    sim = pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.6)
+    sim.reset(q=[0, 0.2], v=[0.3, 0])
+    log = sim.run(0.3, channels=("forces",), save=tmp_path / "run.h5")
+    assert list(log) == ["forces", "mode"]
+    assert log.at(0.1)[0] == pytest.approx([0.03, 0.2 - G * 0.01 / 2])

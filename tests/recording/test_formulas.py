@@ -66,5 +66,5 @@ def test_grounds(ground: pliant.Ground) -> None:
     ],
 )  # fmt: skip
 def test_data_that_is_no_formula(change: dict) -> None:
-    with pytest.raises(pliant.PliantError, match="a stored formula is not one that can be"):
+    with pytest.raises(pliant.PliantError, match="a stored formula is damaged"):
         Formula.from_plain(Formula.of(law, ("x",)).to_plain() | change)

@@ -13,7 +13,7 @@ import random_robots
 import real_robots
 from pliant.recording.source import Relief, Source
 from pliant.storage.meshes import StoredMesh
-from pliant.storage.robots import robot_from_plain, robot_to_plain
+from pliant.storage.robot_codec import robot_from_plain, robot_to_plain
 from simulated_robots import LEG, LEG_Q
 
 
@@ -194,7 +194,7 @@ def test_function_that_cannot_be_kept() -> None:
     plain, _ = robot_to_plain(robot.with_motor(joint, law=measured))
     found = robot_from_plain(plain, lambda k: StoredMesh(()))
     assert any("measured" in f.message and f.kind == "dropped" for f in found.report)
-    with pytest.raises(pliant.PliantError, match=r"its law 'measured' is a function of Python that no log can hold"):
+    with pytest.raises(pliant.PliantError, match=r"its law 'measured' is a Python function, which no log can hold"):
         pliant.Simulation(found).run(0.01)
 
 

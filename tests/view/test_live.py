@@ -129,4 +129,4 @@ def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     sim = simulation()
     sim.view(abs, speed=2.0)
-    assert seen == [(sim, abs), {"speed": 2.0}]
+    assert seen[0] == (sim, abs) and seen[1]["speed"] == 2.0  # type: ignore[index]

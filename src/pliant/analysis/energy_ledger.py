@@ -195,18 +195,7 @@ def plot_energy(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw the ledger of a log, see `energy_ledger`: what is stored, what came and went; `Log.plot_energy`.
-
-    Args:
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robot: which of a batch; the first unless given.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+    """Draw the energy ledger of a log: `Log.plot_energy`."""
     ledger = _thinned(energy_ledger(cut(log, start, end), robot))
     error = ledger.error
     with styled("log.plot_energy()"):

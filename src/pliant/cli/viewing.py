@@ -32,7 +32,7 @@ def is_log(source: str) -> bool:
 
 def open_log(path: str) -> "Log":
     """A log from its file; of one that was cut off, what is there, with a warning."""
-    from pliant.storage.loading import load_log
+    from pliant.storage import load_log
 
     log = load_log(path)
     if not len(log.t) or not log.channels:

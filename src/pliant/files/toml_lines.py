@@ -1,4 +1,4 @@
-"""Where in a TOML text each key is. The standard library's reader does not say, so it is asked line by line."""
+"""The line of each key of a TOML text, which the standard library's reader does not report."""
 
 import tomllib
 from collections.abc import Iterator

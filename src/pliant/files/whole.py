@@ -7,36 +7,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pliant.errors import PliantError
+from pliant.errors import PliantError, bad_value
 
-__all__ = ["checked_folder", "file_trouble", "whole_file"]
+__all__ = ["checked_folder", "file_error", "whole_file"]
 
+_ELSEWHERE = "free some space, or give a path on another disk"
+_OWN = "give a path in a folder that is yours"
+# what the system's errors mean, and what to do
 _WHY = {
-    errno.ENOSPC: "the disk is full; free some space, or give a path on another disk",
-    errno.EDQUOT: "the quota of the disk is used up; free some space, or give a path on another disk",
-    errno.EACCES: "it may not be written to; give a path in a folder that is yours",
-    errno.EPERM: "it may not be written to; give a path in a folder that is yours",
-    errno.EROFS: "the disk is read-only; give a path on another",
-    errno.ENAMETOOLONG: "the name is too long; give a shorter one",
-    errno.EISDIR: "it is a folder; give the name of a file in it",
-    errno.EFBIG: "the disk takes no file that large; give a path on another disk, or fewer channels",
+    errno.ENOSPC: ("the disk is full", _ELSEWHERE),
+    errno.EDQUOT: ("the quota of the disk is used up", _ELSEWHERE),
+    errno.EACCES: ("it may not be written to", _OWN),
+    errno.EPERM: ("it may not be written to", _OWN),
+    errno.EROFS: ("the disk is read-only", "give a path on another disk"),
+    errno.ENAMETOOLONG: ("the name is too long", "give a shorter one"),
+    errno.EISDIR: ("it is a folder", "give the name of a file in it"),
+    errno.EFBIG: ("the disk takes no file that large", "give a path on another disk, or fewer channels"),
 }
 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write to beside the wanted one, which takes its place when all is written; if not, it is removed.
+    """A path to write to beside the wanted one, which it replaces when all is written; otherwise it is removed.
 
         with whole_file("run.csv") as beside:
             beside.write_text(...)
 
-    So a reader never sees half a file, and one that was there before stays until then.
+    So a reader never sees half a file, and an existing file stays until then.
 
     Args:
-        path: of the file wanted; its folder must exist.
+        path: of the wanted file; its folder must exist.
 
     Raises:
-        PliantError: where the folder cannot be written to, or the disk is full.
+        PliantError: if the folder cannot be written to, or the disk is full.
     """
     target = checked_folder(path)
     # the suffix stays, since some libraries go by it
@@ -44,41 +47,48 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield beside
         if not beside.exists():
-            raise PliantError(f"{target}: nothing was written to it")
+            raise PliantError(f"{target}: nothing was written to it", subject=str(target))
         _on_disk(beside)
         os.replace(beside, target)
     except OSError as error:
-        raise file_trouble(target, error) from error
+        raise file_error(target, error) from error
     finally:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
 
 
 def checked_folder(path: str | os.PathLike[str]) -> Path:
-    """The path, if a file can be made there; else an error that says why not."""
+    """The path, if a file can be made there; raises if not."""
     try:
         target = Path(os.fspath(path)).expanduser()
     except TypeError:
-        raise PliantError(f"{path!r} is no path; give the name of a file to write") from None
+        raise PliantError(bad_value("path", path, "the name of a file to write")) from None
     folder = target.parent
     try:
         is_folder = target.is_dir()
     except (OSError, ValueError) as error:
-        raise file_trouble(target, error if isinstance(error, OSError) else OSError(0, str(error))) from None
+        raise file_error(target, error if isinstance(error, OSError) else OSError(0, str(error))) from None
     if is_folder:
-        raise PliantError(f"{target} is a folder; give the name of a file in it")
+        raise _path_error(f"{target} is a folder", target, "give the name of a file in it")
+    problem = f"cannot write {target}: folder {folder}"
+    if not folder.exists():
+        raise _path_error(f"{problem} does not exist", target, "make it first")
     if not folder.is_dir():
-        why = "is no folder" if folder.exists() else "does not exist; make it first"
-        raise PliantError(f"cannot write {target}: folder {folder} {why}")
+        raise _path_error(f"{problem} is not a folder", target, "give a path elsewhere")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PliantError(f"cannot write {target}: folder {folder} may not be written to; give a path elsewhere")
+        raise _path_error(f"{problem} may not be written to", target, "give a path elsewhere")
     return target
 
 
-def file_trouble(path: str | os.PathLike[str], error: OSError) -> PliantError:
-    """The error of the system, in words."""
-    why = _WHY.get(error.errno or 0) or error.strerror or str(error) or type(error).__name__
-    return PliantError(f"cannot write {os.fspath(path)}: {why}")
+def file_error(path: str | os.PathLike[str], error: OSError) -> PliantError:
+    """The system's error about a file that is written, in words."""
+    said = error.strerror or str(error) or type(error).__name__
+    why, cure = _WHY.get(error.errno or 0, (said, ""))
+    return _path_error(f"cannot write {os.fspath(path)}: {why}", path, cure)
+
+
+def _path_error(problem: str, path: str | os.PathLike[str], cure: str) -> PliantError:
+    return PliantError(problem, subject=os.fspath(path), field="path", cure=cure)
 
 
 def _on_disk(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A small XML tree that keeps line numbers, from files that nobody vouches for.
+"""A small XML tree that keeps line numbers, from untrusted files.
 
 Built on the standard library's expat. Nothing is expanded, fetched or executed: a DOCTYPE that declares
 anything is refused, and so are files too big or too deep to describe a robot (docs/decisions/0002).
@@ -39,21 +39,29 @@ class Element:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a robot file; an error that helps when there is no such file."""
+    """The bytes of a robot file; raises with near names if it does not exist."""
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir() if p.suffix in (".urdf", ".xacro", ".xml"))
         hint = f"it holds {', '.join(inside[:10])}" if inside else "give the path of the file itself"
-        raise RobotError(f"{path} is a folder, not a robot file; {hint}")
+        raise _wrong(f"{path} is a folder, not a robot file", path, hint)
     if not path.exists():
-        raise RobotError(f"{path}: no such file; {_near_files(path)}")
+        raise RobotError("no such file", subject=str(path), field="path", cure=_near_files(path)).at(path)
     if not path.is_file():
-        raise RobotError(f"{path} is not a regular file; save it as one first")
+        raise _wrong(f"{path} is not a regular file", path, "save it as one first")
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise RobotError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB: that is no robot description")
+            raise _too_large(path, MAX_BYTES)
         return path.read_bytes()
     except OSError as error:
-        raise RobotError(f"{path} cannot be read: {error.strerror}; check its permissions") from error
+        raise _wrong(f"{path} cannot be read: {error.strerror}", path, "check its permissions") from error
+
+
+def _wrong(problem: str, path: object, cure: str) -> RobotError:
+    return RobotError(problem, subject=str(path), field="path", cure=cure)
+
+
+def _too_large(path: object, most: int) -> RobotError:
+    return _wrong(f"{path} is larger than {most // 1_000_000} MB", path, "give a robot description")
 
 
 def _near_files(path: Path) -> str:
@@ -76,16 +84,15 @@ def parse_xml(data: bytes, source: str, *, texts: bool = False, max_bytes: int =
         max_bytes: largest size to accept.
     """
     if len(data) > max_bytes:
-        raise RobotError(f"{source} is larger than {max_bytes // 1_000_000} MB: that is no robot description")
+        raise _too_large(source, max_bytes)
     reader = _Reader(source, texts)
     try:
         reader.parser.Parse(data, True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
-        raise RobotError(
-            f"{source}:{error.lineno}: not well-formed XML at column {error.offset + 1} ({reason}); "
-            "mend the file there, or export it again"
-        ) from None
+        problem = f"not well-formed XML at column {error.offset + 1} ({reason})"
+        wrong = RobotError(problem, subject=source, cure="correct the file there, or export it again")
+        raise wrong.at(source, error.lineno) from None
     return reader.document.children[0]
 
 
@@ -135,5 +142,5 @@ class _Reader:
         raise self.refusal("an entity declaration")
 
     def refusal(self, what: str) -> RobotError:
-        where = f"{self.source}:{self.parser.CurrentLineNumber}"
-        return RobotError(f"{where}: refused, the file has {what}; robot files need none of this, remove it")
+        problem, cure = f"refused, the file has {what}", "robot files need none of this, remove it"
+        return RobotError(problem, subject=self.source, cure=cure).at(self.source, self.parser.CurrentLineNumber)

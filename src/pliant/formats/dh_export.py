@@ -31,26 +31,7 @@ ROUNDING = 1e-14
 def to_dh(
     robot: Robot, *, convention: str = "modified", tool: str | None = None, tolerance: float = PARALLEL
 ) -> DHTable:
-    """The Denavit-Hartenberg table of a chain of revolute and prismatic joints; `from_dh` makes it a robot again.
-
-    A row for each joint that moves, along common normals of their axes, see `pliant.formats.dh_axes`; coordinates
-    are the robot's own. What is fixed to a body is part of it. The table's base and tool take the rest of
-    the geometry. Axes that are nearly but not quite parallel (within a thousandth) get a fixed row between them.
-
-    A table has masses, limits, damping, friction, armature and motors. For what else the robot has, see
-    ``report`` of the table.
-
-    Args:
-        robot: numbers that place its joints are floats; masses and inertias may be symbols.
-        convention: "modified" or "standard".
-        tool: a frame, body or joint that moves with the last joint; by default the frame "tool", or the last
-            body that does.
-        tolerance: angles this close to right ones, and axes this close to parallel, are taken for it [rad]: 1e-5
-            cleans up a file with rounded angles, at the price of turning its axes that much.
-
-    Raises:
-        RobotError: for branches, other joints, mimicking joints; names the joint.
-    """
+    """The Denavit-Hartenberg table of a chain: `Robot.to_dh`."""
     if not isinstance(robot, Robot):
         raise RobotError(f"to_dh takes a Robot first, not {robot!r}; see pliant.load")
     if not isinstance(convention, str) or convention not in COLUMNS:

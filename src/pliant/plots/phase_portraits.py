@@ -30,27 +30,7 @@ def plot_phase(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw the velocity of joints over their positions, each on an axis of its own; `Log.plot_phase`.
-
-        log.plot_phase("knee", path="knee.svg")
-        log.plot_phase("root_joint.z")        # entries of joints that have several
-
-    A dot is where it starts, arrows say which way it goes. Events have marks, and impacts, where the velocity jumps,
-    are dotted. A position of a free or planar joint goes with its own rate, along the same axis of the world:
-    R v, where channel "v" has v in the frame of the body. Entries of orientations have no velocity of their own.
-
-    Args:
-        names: columns of channel "q"; the first joint that moves along one coordinate unless given.
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robots: which of a batch; the first few unless given.
-        events: whether to mark them.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+    """Draw the velocity of joints over their positions: `Log.plot_phase`."""
     log = cut(log, start, end)
     for channel in ("q", "v"):
         if channel not in log:

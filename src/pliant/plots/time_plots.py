@@ -27,7 +27,7 @@ def plot(
     path: str | os.PathLike[str] | None = None,
     start: float | None = None,
     end: float | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     most: int = 12,
     bands: bool = True,
     events: bool = True,
@@ -35,29 +35,7 @@ def plot(
     size: tuple[float, float] | None = None,
     show: bool = False,
 ) -> Any:
-    """Draw channels of a log over time, each on an axis of its own; `Log.plot`.
-
-        log.plot("q", "tau", "forces.foot", path="run.svg")
-        log.plot(("q", ["hip", "knee"]), "energy", start=1, end=2)
-
-    Columns of different units get axes of their own. Behind the curves there are bands: the modes of an event-driven
-    simulation, or when a contact has a force; with several contacts, these are bars on top. Of a batch, a curve is the
-    mean and its band holds 90 % of the robots, unless some are chosen.
-
-    Args:
-        channels: "q", "q.knee", ("q", "knee"), ("q", ["hip", "knee"]), "forces.foot", "energy", ...; some that matter
-            unless given.
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robots: which of a batch to draw one by one.
-        most: lines on an axis; the others are left out, and a note says so.
-        bands, events: whether to draw them.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+    """Draw channels of a log over time: `Log.plot`."""
     log = cut(log, start, end)
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise PliantError(f"plot: most is {most!r}; it takes 1 or more lines")

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import is_whole
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.integrators.dense import DenseSolution
 from pliant.recording.events import KINDS, Event
+from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
-from pliant.recording.upward import Upward
 
 __all__ = ["Log"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Log(Upward):
+class Log(LogExports):
     """What was recorded: a time axis, and channels with an entry at each of its times.
 
         log.t                     # (steps,)
@@ -154,16 +154,16 @@ class Log(Upward):
             return self._cut(key)
         if isinstance(key, list | np.ndarray) and np.asarray(key).dtype.kind in "bi":
             return self._cut(np.asarray(key))
-        raise PliantError(
-            f"a log takes a channel, log['q'], a column, log['q', 'knee'], or a slice of steps, log[10:20]; not {key!r}"
-        )
+        takes = "a channel, log['q'], a column, log['q', 'knee'], or a slice of steps, log[10:20]"
+        raise PliantError(bad_value("index", key, takes, "the log"))
 
     def column(self, channel: str, name: str) -> np.ndarray:
         """One column of a channel, (steps,) or (batch, steps)."""
         array = self[channel]
         names = self.columns.get(channel)
         if names is None:
-            raise PliantError(f"channel {channel!r} of the log has no names for its columns; index log[{channel!r}]")
+            problem = f"channel {channel!r} of the log has no names for its columns"
+            raise PliantError(problem, subject=f"channel {channel!r}", field="columns", cure=f"index log[{channel!r}]")
         if name not in names:
             raise PliantError(unknown_name("column", name, names, f"channel {channel!r} of the log"))
         return array[..., names.index(name)]
@@ -236,16 +236,14 @@ class Log(Upward):
     # ---- where it comes from
 
     def needs_source(self, what: str) -> Source:
-        """The source, or an error that says why there is none.
+        """The source; raises if there is none.
 
         Args:
-            what: for which it is needed, e.g. "log.to_video()".
+            what: needs it, e.g. "log.to_video()".
         """
         if self.source is None:
-            raise PliantError(
-                f"{what} needs the robot that the log is of, and this log was made without: give it one with "
-                "Log(..., source=pliant.simulation.Source(robot)), or take the log of Simulation.run"
-            )
+            cure = "give it one with Log(..., source=pliant.recording.Source(robot)), or take the log of Simulation.run"
+            raise _wrong("source", f"{what} needs the robot of the log, and this log was made without", cure)
         return self.source
 
     # ---- other forms
@@ -269,7 +267,7 @@ class Log(Upward):
         try:
             import pandas  # type: ignore[reportMissingImports]
         except ImportError:
-            raise PliantError("log.to_frame() needs pandas, which is not installed: pip install pandas") from None
+            raise _wrong("pandas", "log.to_frame() needs pandas", "pip install pandas") from None
         flat = self.to_dict()
         t = flat.pop("t")
         if self.batch is None:

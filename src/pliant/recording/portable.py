@@ -1,4 +1,4 @@
-"""Robots and grounds whose functions can be kept: each function as the formula that it computes."""
+"""Robots and grounds that pickle: each function as the formula that it computes."""
 
 import pickle
 from dataclasses import replace
@@ -41,7 +41,7 @@ def _pickles(function: Any) -> bool:
 
 
 def ground_parts(ground: Ground) -> dict[str, Any]:
-    """What a ground is, without Python: its formula and its numbers.
+    """A ground without Python code: its formula and its numbers.
 
     Numbers that differ from robot to robot are left out; a ground whose shape does so has no formula.
     """

@@ -1,4 +1,4 @@
-"""What a log comes from: the robot, the ground, the settings and the versions that made it."""
+"""The source of a log: the robot, the ground, the settings and the versions that made it."""
 
 import math
 import platform
@@ -21,9 +21,9 @@ __all__ = ["Relief", "Source", "plain", "versions"]
 
 @dataclass(frozen=True, eq=False)
 class Relief:
-    """A ground as it was sampled: heights on a grid, bilinear between its points and constant beyond its edges.
+    """A sampled ground: heights on a grid, bilinear between its points and constant beyond its edges.
 
-    It can be drawn; to simulate on it, take `ground`.
+    It can be drawn; to simulate on it, use `ground`.
 
     Attributes:
         heights: x first, at least 2 x 2 [m].
@@ -43,12 +43,17 @@ class Relief:
     def __post_init__(self) -> None:
         heights = np.array(self.heights, dtype=float)
         if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
-            raise ContactError(f"relief {self.name!r}: heights of shape {heights.shape} are no grid of finite numbers")
+            raise self._wrong("heights", f"heights of shape {heights.shape}", "a grid of finite numbers, 2 x 2 or more")
         numbers = (*self.origin, *self.spacing)
         if len(numbers) != 4 or not all(map(math.isfinite, numbers)) or min(self.spacing) <= 0:
-            raise ContactError(f"relief {self.name!r}: origin {self.origin} and spacing {self.spacing} make no grid")
+            given = f"origin {self.origin} and spacing {self.spacing}"
+            raise self._wrong("spacing", given, "two finite numbers each, with a positive spacing")
         heights.flags.writeable = False
         object.__setattr__(self, "heights", heights)
+
+    def _wrong(self, field: str, given: str, takes: str) -> ContactError:
+        subject = f"relief {self.name!r}"
+        return ContactError(f"{subject} has {given}", subject=subject, field=field, cure=f"it takes {takes}")
 
     @property
     def is_flat(self) -> bool:
@@ -80,15 +85,15 @@ class Relief:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
-    """What a log comes from, so that it can be replayed and run again.
+    """The origin of a log, so that it can be replayed and run again.
 
     Attributes:
         robot: with the contacts that it had in the simulation.
-        ground: as the simulation had it; a `Relief` where a file keeps only its heights; None for none.
+        ground: of the simulation; a `Relief` where a file keeps only its heights; None for none.
         contacts: names of the contact points in channel "forces", in its order.
         settings: of the simulation, plain values: dt, integrator, contact, seed, ...
-        versions: of what made it, by name.
-        created: when, in ISO 8601.
+        versions: of Pliant and the libraries that made it, by name.
+        created: time in ISO 8601.
     """
 
     robot: Robot
@@ -124,12 +129,13 @@ class Source:
 
 
 def versions() -> dict[str, str]:
-    """Those of Pliant and of what its numbers depend on."""
+    """The versions of Pliant and of the libraries on which its numbers depend."""
     import llvmlite
 
+    import pliant
+
     return {
-        # the package on top of all layers, which has been imported before any of them
-        "pliant": sys.modules["pliant"].__version__,
+        "pliant": pliant.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "llvmlite": llvmlite.__version__,
@@ -138,7 +144,7 @@ def versions() -> dict[str, str]:
 
 
 def plain(value: Any) -> Any:
-    """A value of settings in what JSON has: numbers, text, lists and mappings; functions by their names."""
+    """A value in the types of JSON: numbers, text, lists and mappings; functions by their names."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):

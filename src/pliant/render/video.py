@@ -41,29 +41,13 @@ def to_video(
     speed: float = 1.0,
     size: Size = (1280, 720),
     camera: Camera | str | dict[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     forces: bool = True,
     clock: bool = True,
     packages: Any = (),
     progress: bool | None = None,
 ) -> Path:
-    """Write a log as a video, MP4 or GIF by the name of the file; `Log.to_video`.
-
-    Args:
-        path: ends with .mp4 or .gif.
-        fps: pictures a second.
-        speed: 1 is real time, 0.1 is ten times slower.
-        size: width and height [pixels].
-        camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
-        robots: which of a batch; None shows the first 16. On flat ground they stand side by side.
-        forces: whether to draw the forces of contacts, as arrows.
-        clock: whether to write the time into a corner.
-        packages: more folders in which to look for meshes.
-        progress: whether to show a bar if it takes long; None: on a terminal.
-
-    Returns:
-        The path.
-    """
+    """Write a log as a video: `Log.to_video`."""
     target = _checked_path(path, _FILMS, "a video")
     for name, value in (("fps", fps), ("speed", speed)):
         if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < np.inf:
@@ -101,21 +85,12 @@ def to_image(
     *,
     size: Size = (1280, 720),
     camera: Camera | str | dict[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     forces: bool = True,
     clock: bool = False,
     packages: Any = (),
 ) -> Path:
-    """Write a picture of one moment of a log; `Log.to_image`.
-
-    Args:
-        path: ends with .png, .jpg or .webp.
-        t: when [s]; None is the end.
-        size, camera, robots, forces, clock, packages: as for `to_video`.
-
-    Returns:
-        The path.
-    """
+    """Write a picture of one moment of a log: `Log.to_image`."""
     target = _checked_path(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "log.to_image()")
@@ -140,17 +115,7 @@ def robot_image(
     ground: Any = None,
     packages: Any = (),
 ) -> Path:
-    """Write a picture of a robot; `Robot.to_image`.
-
-    Args:
-        path: ends with .png, .jpg or .webp.
-        q: configuration, (nq,); neutral unless given, and then a robot that can move freely stands on the floor.
-        size, camera, packages: as for `to_video`.
-        ground: what it stands on; None for a floor.
-
-    Returns:
-        The path.
-    """
+    """Write a picture of a robot: `Robot.to_image`."""
     target = _checked_path(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")

@@ -36,20 +36,7 @@ def to_report(
     replay: bool = True,
     packages: Any = (),
 ) -> Path:
-    """Write a page about a run that opens from disk, without network; `Log.to_report`.
-
-    Args:
-        path: of the file, .html.
-        channels: to plot, as `Log.plot` takes them; some that matter unless given.
-        title: of the page; the robot's name unless given.
-        facts: more for the summary, by name.
-        replay: whether to put the replay of `Log.to_html` into it, with the same channels; if viser is not installed,
-            the report says so instead.
-        packages: more folders in which to look for meshes.
-
-    Returns:
-        The path.
-    """
+    """Write a page about a run: `Log.to_report`."""
     source = log.needs_source("log.to_report()")
     if not len(log):
         raise PliantError("to_report: the log has no steps")

@@ -9,11 +9,11 @@ import numpy as np
 from pliant.errors import RobotError
 from pliant.robot import checks
 from pliant.robot.contact_edits import ContactEdits
+from pliant.robot.exports import RobotExports
 from pliant.robot.flexibility_edits import FlexibilityEdits
 from pliant.robot.joints import Scalars
 from pliant.robot.lumping import lumped
 from pliant.robot.model import WORLD, Closure, Frame, FrameSpring, Motor
-from pliant.robot.upward import Upward
 from pliant.spatial import Vector
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["Edits"]
 Scalar = Any
 
 
-class Edits(ContactEdits, FlexibilityEdits, Upward):
+class Edits(ContactEdits, FlexibilityEdits, RobotExports):
     """The methods of `Robot` that make copies; the robot itself never changes."""
 
     @property

@@ -4,7 +4,8 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
 from pliant.recording.run import Keeper, Memory, ProgressBar, record
-from pliant.recording.upward import UpwardSimulation
 from pliant.robot import Robot
 from pliant.simulation.checks import as_forces, check, check_contact, check_flexible, is_real, is_whole, row_numbers
 from pliant.simulation.controller import as_controller
@@ -35,10 +35,13 @@ from pliant.simulation.rollout import Rollout
 from pliant.simulation.running import blocks_of
 from pliant.simulation.state import State
 
+if TYPE_CHECKING:
+    from pliant.viewer.page import Viewer
+
 __all__ = ["Simulation"]
 
 
-class Simulation(CurrentState, UpwardSimulation):
+class Simulation(CurrentState):
     """A robot, or a batch of them, moving in time.
 
         sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(), batch=4096)
@@ -280,6 +283,52 @@ class Simulation(CurrentState, UpwardSimulation):
             The channels, (batch, periods, ...), and the states at the end.
         """
         return rollout(self, states, controls, periods, channels, out, threads)
+
+    def view(
+        self,
+        controller: Callable[..., Any] | None = None,
+        *,
+        gains: Mapping[str, Any] | None = None,
+        robots: int | slice | Sequence[int] | None = None,
+        layout: str = "grid",
+        show: str | Iterable[str] = (),
+        follow: bool | None = True,
+        play: bool = True,
+        speed: float = 1.0,
+        port: int = 8080,
+        host: str = "127.0.0.1",
+        block: bool | None = None,
+        browser: bool = False,
+        detail: int = 80_000,
+        packages: str | Path | Iterable[str | Path] = (),
+    ) -> "Viewer":
+        """Run it in real time in the browser: push it, change gains and parameters, pause, reset.
+
+            sim.view(controller, gains={"kp": (0, 200, 80)})        # controller(t, q, v, kp=...)
+
+        It goes on from where it is; the parameters of ``varying`` get sliders.
+
+        Args:
+            controller: a function (t, q, v) -> u, as `run` takes it; an error that it raises is shown, and stops the
+                simulation until it is reset.
+            gains: numbers that the controller takes by name, with their range: (lowest, highest, first), or the
+                first only.
+            robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
+                Pushes and sliders act on all.
+            layout, show, follow: as in `Log.view`.
+            play: whether to run at once.
+            speed: relative to real time.
+            port, host, block, browser, detail, packages: as in `Robot.view`.
+
+        Returns:
+            The viewer; its ``player`` is the `Runner`, its ``error`` the one that stopped the simulation.
+        """
+        from pliant.viewer.live import live
+
+        return live(
+            self, controller, gains=gains, robots=robots, layout=layout, show=show, follow=follow, play=play,
+            speed=speed, port=port, host=host, block=block, browser=browser, detail=detail, packages=packages,
+        )  # fmt: skip
 
     # ---- what it found
 

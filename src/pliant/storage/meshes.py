@@ -1,4 +1,4 @@
-"""The meshes of a robot as a log keeps them: triangles and colours, so that it is drawn where the files are not."""
+"""Meshes in logs: triangles and colours, so that a robot can be drawn where its mesh files are missing."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,10 +39,10 @@ class StoredMesh:
 def stored_surfaces(mesh: Any) -> tuple[Surface, ...]:
     """The triangles of a mesh with each point once, in single precision where that is exact."""
     if not hasattr(mesh, "surfaces"):
-        raise RobotError(f"{mesh!r} tells no faces")
+        raise RobotError(f"{mesh!r} has points only", subject="mesh", cure="it takes one with faces")
     found = mesh.surfaces()
     if not found:
-        raise RobotError(f"{mesh!r} has no faces")
+        raise RobotError(f"{mesh!r} has no faces", subject="mesh")
     return tuple(_compact(surface) for surface in found)
 
 
@@ -59,14 +59,15 @@ def _compact(surface: Surface) -> Surface:
 
 
 def checked_surface(points: np.ndarray, faces: np.ndarray, color: Any, where: str) -> Surface:
-    """A surface of arrays that nobody vouches for."""
+    """A surface of arrays from an untrusted file."""
     if points.ndim != 2 or points.shape[1:] != (3,) or points.dtype.kind != "f" or not len(points):
-        raise PliantError(f"{where}: points of shape {points.shape} are not (n, 3)")
+        raise PliantError(f"{where}: points of shape {points.shape} are not (n, 3)", subject=where, field="points")
     if faces.ndim != 2 or faces.shape[1:] != (3,) or faces.dtype.kind not in "ui":
-        raise PliantError(f"{where}: faces of shape {faces.shape} are not (m, 3)")
+        raise PliantError(f"{where}: faces of shape {faces.shape} are not (m, 3)", subject=where, field="faces")
     # NaN is not within either
     if not (np.abs(points) < FAR).all() or (len(faces) and not 0 <= faces.min() <= faces.max() < len(points)):
-        raise PliantError(f"{where}: a point that is nowhere, or a face of a point that is not there")
+        problem = f"{where}: a point is not finite or too far away, or a face has a corner that does not exist"
+        raise PliantError(problem, subject=where, field="points")
     rgba = None
     if color is not None:
         r, g, b, a = (min(1.0, max(0.0, float(x))) for x in color)

@@ -11,8 +11,8 @@ from pliant.errors import SimulationWarning
 from pliant.files.whole import checked_folder
 from pliant.recording.log import Log
 from pliant.recording.run import Keeper
-from pliant.storage.loading import load_log
-from pliant.storage.saving import LogWriter
+from pliant.storage.reading import load_log
+from pliant.storage.writing import LogWriter
 
 __all__ = ["FileSink"]
 

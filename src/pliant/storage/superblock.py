@@ -1,9 +1,11 @@
-"""Files of HDF5 that were cut off, or whose writer was killed: read as if they had been closed.
+"""HDF5 files that were cut off, or whose writer was killed: read as if they had been closed.
 
-The head of a file says whether a program writes to it and how long the file is, and the library refuses files in which
-that is not as it should be. What was flushed is in order all the same, so the head is shown to it as it should be.
+The superblock at the head of a file says whether a program writes to it and how long the file is. The library refuses
+files in which either is wrong, although all that was flushed is in order. So it reads a corrected superblock; the file
+itself is not changed. docs/decisions/0016 has the alternatives.
 """
 
+import contextlib
 import os
 import struct
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pliant.files.disk import PlacedFile
 
-__all__ = ["Head", "MendedFile", "head_of"]
+__all__ = ["Head", "RepairedFile", "head_of", "trim"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # signature, version, sizes of addresses and lengths, flags, base, extension, end, root [HDF5 file format, II.A]
@@ -34,7 +36,7 @@ class Head(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the library takes it."""
+        """Whether the library opens it."""
         return not self.is_open and self.size >= self.end
 
 
@@ -52,8 +54,16 @@ def head_of(path: Path) -> Head | None:
     return Head(flags != 0, end, size) if checksum == _lookup3(data[: _FORM.size]) else None
 
 
-class MendedFile(PlacedFile):
-    """A file to read, with a head that says that it was closed, and as long as it should be."""
+def trim(path: Path) -> None:
+    """Give back room that was reserved and not used: all beyond the end that the superblock of a closed file states."""
+    with contextlib.suppress(OSError):
+        head = head_of(path)
+        if head is not None and not head.is_open and head.end < head.size:
+            os.truncate(path, head.end)
+
+
+class RepairedFile(PlacedFile):
+    """A file to read, with a superblock that says that it was closed, and as long as it should be."""
 
     def __init__(self, path: Path, head: Head):
         super().__init__(max(head.size, head.end))
@@ -63,7 +73,7 @@ class MendedFile(PlacedFile):
         self._head = bytes(data) + struct.pack("<I", _lookup3(bytes(data)))
 
     def read(self, size: int = -1) -> bytes:
-        """What is at this place."""
+        """Bytes from this position on."""
         size = max(0, min(size if size >= 0 else self._size, self._size - self._at))
         self._file.seek(self._at)
         found = bytearray(self._file.read(size))
@@ -77,18 +87,18 @@ class MendedFile(PlacedFile):
         return bytes(found)
 
     def write(self, data: Any) -> int:
-        """Nothing: it is for reading."""
+        """Do nothing: it is for reading."""
         raise OSError("the file is for reading")
 
     def truncate(self, size: int | None = None) -> int:
-        """Nothing: it is for reading."""
+        """Do nothing: it is for reading."""
         return self._size
 
     def flush(self) -> None:
-        """Nothing: it is for reading."""
+        """Do nothing: it is for reading."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 

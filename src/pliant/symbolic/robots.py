@@ -34,26 +34,7 @@ class SymbolicRobot(NamedTuple):
 
 
 def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = None) -> SymbolicRobot:
-    """A copy with chosen numbers replaced by symbols that are named after bodies and joints.
-
-    | what | symbols |
-    |---|---|
-    | "masses" | m_BODY |
-    | "centers" | c_BODY of centres of mass, with _x _y _z if several entries are not zero |
-    | "inertias" | I_BODY_xx and so on, about the centre of mass |
-    | "lengths" | l_JOINT of the joint's place in its parent, l_FRAME of other frames; rests l_SPRING of springs |
-    | "gravity" | g |
-    | "armatures" | J_JOINT, J_MOTOR as felt at the joint |
-    | "damping" | d_JOINT, d_MOTOR, d_SPRING |
-    | "stiffness" | k_JOINT, k_SPRING; h_JOINT of what hardens, r_JOINT of rests, w_JOINT of the width of a play |
-    | "friction" | f_JOINT, f_MOTOR |
-
-    What is zero stays zero. Lengths and gravity are positive symbols: their signs stay where they were.
-
-    Args:
-        what: kinds of numbers, as in the table, or names of symbols; everything, if none is given.
-        names: other names or formulas for some of the symbols, ``{"m_rod": "m", "I_rod_yy": m * l**2 / 12}``.
-    """
+    """A copy with numbers replaced by symbols, and their values: `Robot.symbolic`."""
     check_sympy()
     if names is not None and not isinstance(names, Mapping):
         raise PliantError(f"names is {names!r}; give other names of symbols as a mapping: {{'m_rod': 'm'}}")

@@ -32,7 +32,7 @@ def live(
     controller: Callable[..., Any] | None = None,
     *,
     gains: Mapping[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     show: str | Iterable[str] = (),
     follow: bool | None = True,
@@ -45,25 +45,7 @@ def live(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Run a simulation in real time and show it: push it, change gains and parameters, pause, reset.
-
-        live(sim, controller, gains={"kp": (0, 200, 80)})        # controller(t, q, v, kp=...)
-
-    Args:
-        sim: goes on from where it is; what `Simulation(varying=...)` names gets sliders.
-        controller: a function (t, q, v) -> u, as `Simulation.run` takes it; what it raises is shown, and stops the
-            simulation until it is reset.
-        gains: numbers that the controller takes by name, with their range: (lowest, highest, first), or the
-            first only.
-        robots: of a batch: their indices, or how many; None for the first nine. Pushes and sliders are for all.
-        layout, show, follow: as in `view_log`.
-        play: whether to run at once.
-        speed: against real time.
-        port, host, block, browser, detail, packages: as in `view_robot`.
-
-    Returns:
-        The viewer; its ``player`` is the `Runner`, its ``error`` what stopped the simulation.
-    """
+    """Run a simulation in real time in the browser: `Simulation.view`, which has the arguments."""
     if isinstance(sim, EventSimulation):
         raise SimulationError(
             "live: a EventSimulation goes from event to event and cannot be pushed in between; "

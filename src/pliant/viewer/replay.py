@@ -1,6 +1,7 @@
 """A log as one page that opens from disk: the robot with a slider, and plots whose line follows it."""
 
 import html
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,17 +43,8 @@ x=+d.left+d.width*Math.min(1,s/(d.last-d.first));n.setAttribute("x1",x);n.setAtt
 """
 
 
-def to_html(log: Log, path: str | Path, **options: Any) -> Path:
-    """Write a page that replays a log, without network and without a server: one file that opens from disk.
-
-    Args:
-        path: of the file; it is written whole or not at all.
-        options: ``plots``, ``fps``, ``robots``, ``layout``, ``traces``, ``show``, ``follow``, ``deflection``,
-            ``detail``, ``title`` and ``packages``, as `pliant.viewer.replay.replay_page` has them.
-
-    Returns:
-        The path.
-    """
+def to_html(log: Log, path: str | os.PathLike[str], **options: Any) -> Path:
+    """Write a page that replays a log: `Log.to_html`."""
     with whole_file(path) as beside:
         beside.write_text(replay_page(log, **options), encoding="utf-8")
     return Path(path)
@@ -63,7 +55,7 @@ def replay_page(
     *,
     plots: Sequence[str] = ("q",),
     fps: float = 30,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     traces: Sequence[str] = (),
     show: str | Iterable[str] = (),
@@ -73,17 +65,7 @@ def replay_page(
     title: str | None = None,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> str:
-    """The page that `to_html` writes.
-
-    Args:
-        plots: channels, or columns of them, as "q", "q.knee", "energy", "forces.foot"; of the first robot shown.
-            One with many columns has several charts: base position, joints 1-8, ...; forces have one for each contact.
-        fps: pictures a second; fewer make a smaller file.
-        robots, layout, traces, show, follow, deflection: as in `view_log`.
-        detail: most triangles of all robots together.
-        title: of the page.
-        packages: more folders in which to look for meshes.
-    """
+    """The page that `Log.to_html` writes, which has the arguments."""
     if not (isinstance(fps, int | float) and 0 < fps <= 1000):
         raise PliantError(f"to_html: fps is {fps!r}; it takes pictures a second, above 0 and up to 1000")
     deflection = checked_number("to_html", "deflection", deflection)

@@ -35,23 +35,7 @@ def view_robot(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Show a robot in the browser, with a slider for each joint to pose it.
-
-    Args:
-        robot: its visual shapes are drawn, else its collision shapes, else its tree.
-        q: configuration at first, (nq,); neutral if None.
-        ground: `pliant.flat()` and others; None for none.
-        show: marks to switch on: "frames", "inertias", "mass", "contacts", "names".
-        port: to listen on; the next free one if it is in use, and any if 0.
-        host: "127.0.0.1" is seen from this machine only, "0.0.0.0" from others, too.
-        block: whether to wait until the viewer is closed; None: in a script, not in a shell or notebook.
-        browser: whether to open a window of the browser.
-        detail: most triangles to draw.
-        packages: more folders in which to look for meshes.
-
-    Returns:
-        The viewer: its ``url``, ``close()`` and ``wait()``; a context manager.
-    """
+    """Show a robot in the browser: `Robot.view`."""
     from pliant.contact.ground import as_ground
 
     marks = check_marks(show)
@@ -78,7 +62,7 @@ def view_robot(
 def view_log(
     log: Log,
     *,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     traces: Sequence[str] = (),
     plot: str | None = None,
@@ -94,24 +78,7 @@ def view_log(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Play a log in the browser: play, pause, step, speed, a slider of time, and a plot beside.
-
-    Args:
-        log: with the channel "q"; forces are shown if it has the channel "forces".
-        robots: of a batch: their indices, or how many; None for the first nine.
-        layout: "grid" puts several side by side, "overlay" in one place.
-        traces: frames whose path is drawn; "mass" for the centre of mass.
-        plot: channel to plot at first.
-        show: marks to switch on: "frames", "inertias", "mass", "contacts", "names", "forces", "cones".
-        follow: whether the picture goes with the robots; None: if they go farther than they are large.
-        deflection: factor by which deflections of flexible joints are exaggerated.
-        play: whether to play at once.
-        speed: against real time.
-        port, host, block, browser, detail, packages: as in `view_robot`.
-
-    Returns:
-        The viewer.
-    """
+    """Play a log in the browser: `Log.view`."""
     recording = Recording(log, "the viewer", robots)
     deflection = checked_number("view", "deflection", deflection)
     speed = checked_number("view", "speed", speed, above=0)

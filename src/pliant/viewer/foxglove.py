@@ -1,9 +1,8 @@
-"""Logs as recordings of MCAP, for Foxglove and the tools of ROS."""
+"""Logs as MCAP recordings, for Foxglove and the tools of ROS."""
 
 import json
 import os
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,43 +13,25 @@ from pliant.files.disk import careful
 from pliant.files.whole import whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain
+from pliant.render.drawing import body_poses, drawing, points_of_contacts
 from pliant.robot import Robot
 from pliant.robot.model import WORLD
 
 __all__ = ["to_mcap"]
 
+_NEED = "export", "log.to_mcap()"
 # triangles of a robot, and the colour of forces
 _DETAIL = 30_000
 _ARROW = (0.1, 0.7, 0.3, 1.0)
 
 
 def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float = 200.0, look: bool = True) -> Path:
-    """Write a recording of MCAP, with messages by the schemas of Foxglove.
-
-    | topic | schema | what |
-    |---|---|---|
-    | /tf | FrameTransforms | X_WB of each body |
-    | /joint_states | JointStates | position, velocity and effort of joints with one dof |
-    | /contacts | SceneUpdate | contact forces as arrows |
-    | /forces | JSON | contact forces by name, (x, y, z) in the world's axes [N] |
-    | /channels | JSON | every number of the log, by channel and column |
-    | /robot | SceneUpdate | what the robot looks like, once |
-
-    Of a batch, topics and frames of robot k begin with "/robot_k" and "robot_k/". Times are those of the log, from
-    1970 on.
-
-    Args:
-        path: of the file, such as "run.mcap".
-        newtons_per_metre: of the arrows.
-        look: whether to put in what the robot looks like.
-
-    Returns:
-        The path.
-    """
+    """Write an MCAP recording: `Log.to_mcap`."""
     source = log.needs_source("log.to_mcap()")
-    foxglove = needs("foxglove", "export", "log.to_mcap()")
+    foxglove = needs("foxglove", *_NEED)
     if len(log.t) and (not np.isfinite(log.t).all() or log.t.min() < 0):
-        raise PliantError("log.to_mcap(): a recording has no times before zero; shift log.t")
+        problem = "log.to_mcap(): the log has times before zero, which a recording cannot have"
+        raise PliantError(problem, subject="log", field="t", cure="shift log.t")
     context = foxglove.Context()
     with (
         whole_file(path) as beside,
@@ -85,19 +66,16 @@ class _Writer:
     """The topics of one robot."""
 
     def __init__(self, context: Any, topic: str, frame: str, log: Log, source: Source, scale: float):
-        channels = import_module("foxglove.channels")
-        channel = import_module("foxglove").Channel
-        self.messages = import_module("foxglove.messages")
+        channels, channel = needs("foxglove.channels", *_NEED), needs("foxglove", *_NEED).Channel
+        self.messages = needs("foxglove.messages", *_NEED)
         self.frame, self.log, self.robot, self.scale = frame, log, source.robot, scale
         self.contacts = source.contacts if "forces" in log else ()
-        drawing = import_module("pliant.render.drawing")
-        self._drawing = drawing.drawing
         self.has_motion = "q" in log and log["q"].shape[-1] == self.robot.nq
         if self.has_motion:
-            self.poses = drawing.body_poses(self.robot, log["q"])
+            self.poses = body_poses(self.robot, log["q"])
             self.turns = _quaternions(self.poses[..., :3, :3])
             self.points = dict(zip((p.name for p in self.robot.contact_points),
-                                   np.moveaxis(drawing.points_of_contacts(self.robot, log["q"], self.poses), -2, 0),
+                                   np.moveaxis(points_of_contacts(self.robot, log["q"], self.poses), -2, 0),
                                    strict=True))  # fmt: skip
             self.tf = channels.FrameTransformsChannel(f"{topic}/tf", context=context)
             self.joints = _joints(self.robot)
@@ -131,7 +109,7 @@ class _Writer:
             return
         m = self.messages
         entities = []
-        for part in self._drawing(self.robot, detail=_DETAIL).parts:
+        for part in drawing(self.robot, detail=_DETAIL).parts:
             points = [m.Point3(x=x, y=y, z=z) for x, y, z in part.vertices.tolist()]
             triangles = m.TriangleListPrimitive(
                 pose=_pose(m, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), points=points, color=_color(m, part.color),
