@@ -62,7 +62,11 @@ def test_what_is_no_robot() -> None:
 @pytest.mark.parametrize("options", [{"rtol": -1}, {"atol": 0}, {"rtol": np.nan}])
 def test_tolerances(options: dict) -> None:
     name = next(iter(options))
-    refused(lambda: Simulation(PENDULUM, integrator="dormand-prince", **options), PliantError, f"{name} is .*above 0")
+    refused(
+        lambda: Simulation(PENDULUM, integrator="dormand-prince", **options),
+        PliantError,
+        f"{name} of adaptive steps is .*above 0",
+    )
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])
