@@ -196,7 +196,7 @@ def _talos() -> ContactScene:
     """
     robot = _urdf("talos")
     for motor in robot.motors.values():
-        robot = robot.with_armature(motor.joint, 1e-5 * 100**2)
+        robot = robot.with_joint(motor.joint, armature=1e-5 * 100**2)
     points = []
     for side in ("left", "right"):
         for k, (x, y) in enumerate(((0.1, 0.06), (0.1, -0.06), (-0.1, -0.06), (-0.1, 0.06))):
@@ -218,7 +218,7 @@ def _biped() -> ContactScene:
     """The shipped biped on two feet, each with four spheres at the corners of its sole of 0.22 m by 0.10 m."""
     robot = pliant.load("biped", base="free").lumped()
     for motor in robot.motors.values():  # without rotors, MuJoCo's contact forces chatter by 30 % of the weight
-        robot = robot.with_armature(motor.joint, 0.1)
+        robot = robot.with_joint(motor.joint, armature=0.1)
     points = []
     for side in ("left", "right"):
         for k, (x, y) in enumerate(((0.14, 0.05), (0.14, -0.05), (-0.08, -0.05), (-0.08, 0.05))):

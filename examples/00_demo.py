@@ -194,9 +194,9 @@ def hop() -> None:
     """A one-legged robot with a spring in its leg, and a controller that is compiled with the step."""
     title("6. A hopping robot, on a series-elastic leg")
     sim, _ = hopper(dt=5e-4, substeps=2)
-    sim.run(0.1, u=COMMAND)  # compiles
+    sim.run(0.1, commands=COMMAND)  # compiles
     begin = time.perf_counter()
-    log = sim.run(10.0, u=COMMAND)
+    log = sim.run(10.0, commands=COMMAND)
     elapsed = time.perf_counter() - begin
     speed = (log["q", "root_joint.x"][-1] - log.between(5, 10)["q", "root_joint.x"][0]) / 5
     tops = apexes(log["q", "root_joint.z"])
@@ -213,10 +213,10 @@ def hop_in_crowds(batch: int) -> None:
     sim, _ = hopper(batch=batch)
     way = np.linspace(0, 2 * math.pi, batch, endpoint=False)
     commands = np.column_stack([0.5 * np.cos(way), 0.5 * np.sin(way), np.full(batch, 0.2)])
-    kept = {"channels": ("q",), "every": 100}
-    sim.run(0.1, u=commands, **kept)
+    kept = {"channels": ("q",), "every": 0.1}
+    sim.run(0.1, commands=commands, **kept)
     begin = time.perf_counter()
-    sim.run(seconds, u=commands, **kept)
+    sim.run(seconds, commands=commands, **kept)
     rate = batch * seconds / sim.dt / (time.perf_counter() - begin)
     upright = 1 - 2 * (sim.q[:, 3] ** 2 + sim.q[:, 4] ** 2)  # cosine of the tilt
     along = (sim.v[:, :2] * commands[:, :2]).sum(axis=1) > 0
@@ -234,7 +234,8 @@ def hop_by_events(seconds: float) -> tuple[pliant.Log, dict[str, str]]:
     sim = pliant.EventSimulation(robot, ground=pliant.flat(), friction=0.8, forces=[push], rtol=1e-6, atol=1e-8)
     controller = pliant.control.raibert(robot)
     # entries are close together, so that the work of torques that jump is integrated well
-    control = {"controller": controller, "commands": COMMAND, "period": 2e-3, "every": 5e-4, "power": True}
+    control = {"controller": controller, "commands": COMMAND, "period": 2e-3, "every": 5e-4}
+    control["channels"] = ("q", "v", "tau", "forces", "energy", "power")
     for duration in (0.2, seconds):  # the first compiles, until it has touched down
         sim.reset(q=stepping.q)
         begin = time.perf_counter()
@@ -244,7 +245,7 @@ def hop_by_events(seconds: float) -> tuple[pliant.Log, dict[str, str]]:
     for event in log.events[:5]:
         print(f"  {event}")
 
-    by_step = stepping.run(1.5, u=COMMAND)
+    by_step = stepping.run(1.5, commands=COMMAND)
     a, b = (apexes(x.between(0, 1.5)["q", "root_joint.z"]) for x in (log, by_step))
     print(f"apexes {a.round(4)} m, by steps of 0.5 ms {b.round(4)} m")
     if len(a) != len(b) or abs(a / b - 1).max() > 0.01:

@@ -58,9 +58,9 @@ def stand_and_trot(name: str, robot: pliant.Robot, rigid: pliant.Robot) -> float
     q = np.tile([0, 0, HEIGHT + 0.02, 0, 0, 0, 1, *stance * 4], (BATCH, 1))
     q[:, 2] += np.linspace(0.001, 0.05, BATCH)
     sim.reset(q=robot.q_from(rigid, q))
-    stood = sim.run(1.0, channels=("q", "forces"), every=20)
+    stood = sim.run(1.0, channels=("q", "forces"), every=0.02)
     start = time.process_time()
-    trotted = sim.run(4.0, channels=("q",), every=20)
+    trotted = sim.run(4.0, channels=("q",), every=0.02)
     elapsed = (time.process_time() - start) / (4000 * BATCH) * 1e6
 
     weight = robot.mass * 9.81

@@ -201,7 +201,7 @@ def test_constant_controls_hold_the_robot_up() -> None:
 def test_stops_that_are_touched_leave_no_adaptive_steps() -> None:
     options = {"duration": 0.3, "rigid_dt": [1e-3], "stiffness": (1e5,)}
     found = pliant.analysis.compare_contacts(make_mast(limits=(0.2, 1)), q=[0.3], **options)
-    assert found.notes == ("no adaptive steps: the robot touches its stops (slide lower)",)
+    assert found.notes == ("no adaptive steps: the robot touches its joint limits (slide lower)",)
     assert "compliant, adaptive" not in {row.method for row in found.rows}
     untouched = pliant.analysis.compare_contacts(make_mast(limits=(0.05, 1)), q=[0.3], **options)
     assert not untouched.notes and untouched.of("compliant, adaptive")

@@ -204,11 +204,11 @@ def test_torques_that_are_held_do_the_work_of_their_own_interval(way: str) -> No
     if way == "event-driven":
         hybrid = pliant.EventSimulation(driven())
         hybrid.reset(q=[1.0])
-        log = hybrid.run(1.0, controller=controller, period=0.01, every=0.01, power=True)
+        log = hybrid.run(1.0, controller=controller, period=0.01, every=0.01, channels=(*KEPT, "tau"))
     else:
         sim = pliant.Simulation(driven(), dt=0.01, integrator=way, progress=False)
         sim.reset(q=[1.0])
-        log = sim.run(1.0, controller, channels=(*KEPT, "tau"))
+        log = sim.run(1.0, controller=controller, channels=(*KEPT, "tau"))
     ledger = pliant.analysis.energy_ledger(log)
     # tau (q1 - q0) is the work of a held torque, exactly
     t = log.t[:-1]

@@ -184,7 +184,7 @@ def test_parts_make_one_log() -> None:
     for parts in ([0.1], [0.02, 0.05, 0.03]):
         sim = pliant.Simulation(pliant.load("double_pendulum"))
         sim.reset(q=[1, 2])
-        logs.append(pliant.Log.joined([sim.run(part, every=5) for part in parts]))
+        logs.append(pliant.Log.joined([sim.run(part, every=0.005) for part in parts]))
     assert (logs[0].q == logs[1].q).all()
     # times are sums; the program puts them right
     np.testing.assert_allclose(logs[0].t, logs[1].t, rtol=0, atol=1e-15)

@@ -28,7 +28,7 @@ def test_51_a_urdf_joint_has_a_motor_unless_its_effort_limit_is_zero(star: Path)
 
 def test_52_robots_do_not_change() -> None:
     robot = pliant.load("pendulum")
-    heavier = robot.with_armature("hinge", 1)
+    heavier = robot.with_joint("hinge", armature=1)
     assert robot.joints["hinge"].armature == (0,) and heavier.joints["hinge"].armature == (1,)
     with pytest.raises(AttributeError):
         robot.name = "other"  # type: ignore[misc]
@@ -214,7 +214,7 @@ def test_65_a_robot_that_diverges_stands_still() -> None:
         sims[1].step([[1.0], [np.nan], [1.0]])
     sound, diverged = sims[0].state, sims[1].state
     assert np.array_equal(sound.data[[0, 2]], diverged.data[[0, 2]])
-    assert sims[1].t[1] == 0 and sims[1].q[1] == 0 and [divergence.robot for divergence in sims[1].divergences] == [1]
+    assert sims[1].state.t[1] == 0 and sims[1].q[1] == 0 and [divergence.robot for divergence in sims[1].divergences] == [1]
 
 
 def test_66_energy_has_three_terms() -> None:

@@ -82,7 +82,7 @@ def test_rate_is_the_sum_of_external_forces(robot, seed, turn) -> None:
     # rotors take up moments that no link feels: none here
     for name, joint in robot.joints.items():
         if joint.kind.nv:
-            robot = robot.with_armature(name, 0)
+            robot = robot.with_joint(name, armature=0)
     vd = forward_dynamics.algorithm(robot, q, v, tau, external=f.tolist())
     center = np.array(center_of_mass.algorithm(robot, q))
     force, moment = robot.mass * np.array([float(g) for g in robot.gravity]), np.zeros(3)

@@ -161,7 +161,7 @@ def test_arguments_that_make_no_sense() -> None:
     with pytest.raises(PliantError, match=r"forward_dynamics: q is None; give an array of shape \(2,\)"):
         forward_dynamics(robot, None, [0, 0], [0, 0])
     for wrt in ((), ("q", "q")):
-        with pytest.raises(PliantError, match="name one argument, or several different ones"):
+        with pytest.raises(PliantError, match="the name of one argument, or several different ones"):
             dynamics.jacobian(forward_dynamics, robot, wrt)
     for threads in (0, 1.5, "x"):
         with pytest.raises(KernelError, match="threads is"):

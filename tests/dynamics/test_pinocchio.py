@@ -295,7 +295,7 @@ def test_robots_without_forward_dynamics_are_singular(name: str) -> None:
     q, zero = robot.random(0).tolist(), [0.0] * robot.nv
     M = np.array(mass_matrix.algorithm(robot, q), dtype=float)
     assert not np.diag(M).all()
-    with pytest.raises(RobotError, match=r"joint '\w+' of robot '\w+' moves no inertia.*with_armature"):
+    with pytest.raises(RobotError, match=r"joint '\w+' of robot '\w+' moves no inertia.*armature="):
         forward_dynamics.algorithm(robot, q, zero, zero)
-    with pytest.raises(RobotError, match=r"moves no inertia.*with_armature"):
+    with pytest.raises(RobotError, match=r"moves no inertia.*armature="):
         forward_dynamics(robot, q, zero, zero)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.errors import RobotError
+from pliant.errors import Call, RobotError
 from pliant.robot import Limits, Robot
 
 ROBOT = pliant.load("quadruped", base="free")
@@ -166,7 +166,7 @@ def test_values_for_each_dof() -> None:
     (lambda r: r.with_joint("lf_knee", law=3), "law of the spring of joint 'lf_knee' is 3; it takes a function"),
     (lambda r: r.with_joint("root_joint", restitution=0.5), "restitution takes a joint with one degree of freedom"),
     (lambda r: r.with_joint("root_joint", locked=True), "locked takes a joint with one degree of freedom"),
-    (lambda r: r.with_armature("lf_knee", -1), "armature of joint 'lf_knee' is -1"),
+    (lambda r: r.with_joint("lf_knee", armature=-1), "armature of joint 'lf_knee' is -1"),
     (lambda r: r.with_gravity(0, 0, math.nan), "gravity is nan; it takes a finite number"),
     (lambda r: r.with_joint(["lf_knee"], damping=1), r"name of a joint is \['lf_knee'\]; it takes a name"),
     (lambda r: r.with_joint("lf_knee", damping=1j), "damping of joint 'lf_knee' is 1j; it takes a num"),
@@ -242,3 +242,23 @@ def test_closures_and_springs_have_names() -> None:
 def test_wrong_closures_and_springs(call: Callable[[Robot], Robot], message: str) -> None:
     with pytest.raises(RobotError, match=message):
         call(ROBOT)
+
+
+CURES = [
+    (lambda r: r.with_motor("lf_knee", control="position"), "motor 'lf_knee'", "kp",
+     Call("with_motor", "lf_knee", {"kp": 80, "kd": 2})),
+    (lambda r: r.with_motor("lf_knee", gear=0), "motor 'lf_knee'", "gear", Call("with_motor", "lf_knee", {"gear": 9})),
+    (lambda r: r.with_flexibility("lf_knee", stiffness=0), "the flexibility at joint 'lf_knee'", "stiffness",
+     Call("with_flexibility", "lf_knee", {"stiffness": 10000})),
+    (lambda r: r.with_contact("lf_foot", length=1), "contact 'lf_foot'", "radius",
+     Call("with_contact", "lf_foot", {"radius": 0.02, "length": 0.1})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("edit", "subject", "field", "call"), CURES)
+def test_cures_are_calls(edit, subject: str, field: str, call: Call) -> None:
+    with pytest.raises(RobotError) as caught:
+        edit(pliant.load("quadruped"))
+    error = caught.value
+    assert (error.subject, error.field, error.fault.call) == (subject, field, call)
+    assert str(call) in str(error)

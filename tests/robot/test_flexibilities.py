@@ -323,7 +323,7 @@ def test_no_inertia_names_the_joint_and_both_cures():
     with pytest.raises(RobotError, match=message):
         hinge(rotor=0).with_flexibility("axle", stiffness=1)
     hinge(rotor=0).with_flexibility("axle", stiffness=1, inertia=1e-4)
-    hinge(rotor=0).with_armature("axle", 0.1).with_flexibility("axle", stiffness=1)
+    hinge(rotor=0).with_joint("axle", armature=0.1).with_flexibility("axle", stiffness=1)
     # set to zero afterwards
     robot = hinge().with_flexibility("axle", stiffness=1).with_motor("axle", rotor_inertia=0)
     with pytest.raises(RobotError, match=message):

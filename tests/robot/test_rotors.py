@@ -131,7 +131,7 @@ def test_without_gyroscopic_it_is_the_rotor_at_the_joint_only():
     robot = pliant.load("quadruped", base="free").with_motors(rotor_inertia=0.001, gear=7)
     armature = pliant.load("quadruped", base="free")
     for name in armature.motors:
-        armature = armature.with_armature(name, 0.049)
+        armature = armature.with_joint(name, armature=0.049)
     q, v, _, tau = state_of(robot, 3)
     close(pliant.mass_matrix(robot, q), pliant.mass_matrix(armature, q), 1e-13)
     close(pliant.forward_dynamics(robot, q, v, tau), pliant.forward_dynamics(armature, q, v, tau), 1e-11)

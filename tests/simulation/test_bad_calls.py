@@ -37,11 +37,13 @@ MANY = Simulation(QUADRUPED, ground=pliant.flat(), batch=3)
     (lambda: ONE.run(-1), "duration is -1; it takes a time in seconds"),
     (lambda: ONE.run("1"), "duration is '1'"),
     (lambda: ONE.run(np.nan), "duration is nan"),
-    (lambda: ONE.run(1, every=0), "every is 0; it takes 1 or more"),
+    (lambda: ONE.run(1, every=0), "every is 0; it takes a time .*not shorter than the control period of 0.001 s"),
+    (lambda: ONE.run(1, every=0.9e-3), "every is 0.0009; it takes a time .*not shorter than"),
     (lambda: ONE.run(1, channels=["q", "energi"]), r"no channel named 'energi'; did you mean 'energy'\?"),
-    (lambda: ONE.run(1, lambda t, q, v: [0], u=[1]), "a controller or constant controls u, not both"),
+    (lambda: ONE.run(1, controller=lambda t, q, v: [0], u=[1]), "run has controller and u; give one of them"),
     (lambda: ONE.run(0.01, u=[1, 2]), r"u has shape \(2,\); it takes \(1,\)"),
-    (lambda: ONE.run(0.01, lambda t, q, v: [1, 2]), r"u has shape \(2,\); it takes \(1,\).* 1 motors: slider"),
+    (lambda: ONE.run(0.01, controller=lambda t, q, v: [1, 2]),
+     r"u has shape \(2,\); it takes \(1,\).* 1 motors: slider"),
     (lambda: ONE.rollout(), "rollout has no controls; give them, or the number of periods"),
     (lambda: ONE.rollout(controls=np.zeros(5)),
      r"controls have shape \(5,\); they take \(periods, 1\) or \(batch, periods, 1\)"),
@@ -127,7 +129,8 @@ def test_one_number_for_one_motor() -> None:
     (lambda: ONE.rollout(periods=2, out={"q": np.zeros((2, 2), order="F")}), "out for channel 'q' is read-only or not"),
     (lambda: ONE.rollout(periods=1, out={"q": ONE.data[None, :2]}), "out for channel 'q' shares its memory with"),
     (lambda: ONE.run(0.01, controller=5), r"controller is 5; it takes a function \(t, q, v\) -> u"),
-    (lambda: ONE.run(0.01, lambda t, q: [0]), r"controller '<lambda>' is called with \(t, q, v\): too many positional"),
+    (lambda: ONE.run(0.01, controller=lambda t, q: [0]),
+     r"controller '<lambda>' is called with \(t, q, v\): too many positional"),
     (lambda: ONE.run(0.01, channels="q"), "channels is the text 'q'"),
     (lambda: Simulation(BALL, forces=ExternalForce("ball", force=(0, 0, 1))),
      "forces is ExternalForce.*; it takes a list of pliant.ExternalForce"),
@@ -151,9 +154,9 @@ def test_numbers_of_numpy(options: dict) -> None:
     sim = Simulation(PENDULUM, **options)
     sim.step()
     sim.reset(t=np.float64(0.5))
-    sim.run(np.float64(0.01), every=np.int64(2))
+    sim.run(np.float64(0.01), every=np.float32(0.002))
     assert sim.rollout(periods=np.int64(3), threads=np.int64(1)).q.shape[-2] == 3
-    assert sim.time == pytest.approx(0.51)
+    assert sim.t == pytest.approx(0.51)
 
 
 # ---- quaternions

@@ -62,7 +62,11 @@ def test_what_is_no_robot() -> None:
 @pytest.mark.parametrize("options", [{"rtol": -1}, {"atol": 0}, {"rtol": np.nan}])
 def test_tolerances(options: dict) -> None:
     name = next(iter(options))
-    refused(lambda: Simulation(PENDULUM, integrator="dormand-prince", **options), PliantError, f"{name} is .*above 0")
+    refused(
+        lambda: Simulation(PENDULUM, integrator="dormand-prince", **options),
+        PliantError,
+        f"{name} of adaptive steps is .*above 0",
+    )
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])
@@ -164,4 +168,4 @@ def test_a_law_of_a_motor() -> None:
     for wrong in (lambda *x: None, lambda *x: [1, 2]):
         robot = PENDULUM.with_motors(law=wrong)
         refused(lambda r=robot: Simulation(r).step(), PliantError, "law of motor 'hinge' returned .* one torque")
-    refused(lambda: PENDULUM.with_motors(law=3), RobotError, r"give a function \(u, q, v, t\) -> torque")
+    refused(lambda: PENDULUM.with_motors(law=3), RobotError, r"it takes a function \(u, q, v, t\) -> torque")

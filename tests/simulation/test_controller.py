@@ -39,7 +39,7 @@ def test_equals_the_same_in_python(substeps: int, integrator: str) -> None:
     called = Simulation(CART_POLE, **options)
     for sim in (compiled, called):
         sim.reset(q=starts(5), t=0.1)
-    a, b = compiled.run(0.2), called.run(0.2, as_python(balance))
+    a, b = compiled.run(0.2), called.run(0.2, controller=as_python(balance))
     np.testing.assert_allclose(a.q, b.q, rtol=0, atol=TOLERANCE)
     np.testing.assert_allclose(a.tau, b.tau, rtol=0, atol=100 * TOLERANCE)
     assert a.tau.max() == 4, "it is cut off"
@@ -70,7 +70,7 @@ def test_commands() -> None:
         sim.step(commands)
     np.testing.assert_allclose(sim.q, plain.q, rtol=0, atol=TOLERANCE)
     constant = Simulation(PENDULUM, controller=Controller(tracking, commands=2), batch=3)
-    constant.run(0.2, u=commands)
+    constant.run(0.2, commands=commands)
     assert constant.state.identical(sim.state)
     with pytest.raises(SimulationError, match=r"u has shape \(3,\).*each of the 2 commands of the controller"):
         sim.step([1, 2, 3])
@@ -124,7 +124,7 @@ def test_a_controller_of_python_on_top_gives_the_commands() -> None:
         return [30 * (command[0] - q[0]) - 3 * v[0]]
 
     sim = Simulation(PENDULUM, controller=Controller(follow, commands=1))
-    log = sim.run(8.0, lambda t, q, v: [0.4])
+    log = sim.run(8.0, controller=lambda t, q, v: [0.4])
     # kp (0.4 - q) = m g l/2 sin q with m g l/2 = 9.81 * 0.75
     q = log.q[-1, 0]
     assert 30 * (0.4 - q) == pytest.approx(9.81 * 0.75 * np.sin(q), abs=1e-5)
@@ -138,7 +138,7 @@ def test_numpy_in_a_controller() -> None:
     for s in (sim, plain):
         s.reset(q=[0, 0.2])
     sim.run(0.1)
-    plain.run(0.1, lambda t, q, v: gains @ q + 2 * np.sin(v[:1]))
+    plain.run(0.1, controller=lambda t, q, v: gains @ q + 2 * np.sin(v[:1]))
     np.testing.assert_allclose(sim.q, plain.q, rtol=0, atol=TOLERANCE)
 
 

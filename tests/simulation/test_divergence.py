@@ -51,7 +51,7 @@ def test_a_control_that_is_no_number_freezes_one_robot(bad: float) -> None:
     before = moved(u[:WHEN], [WHO])
     np.testing.assert_array_equal(sim.q[WHO], before.q[0])
     np.testing.assert_array_equal(sim.v[WHO], before.v[0])
-    assert sim.t.tolist() == pytest.approx([0.06, 0.06, 0.025, 0.06, 0.06, 0.06])
+    assert sim.state.t.tolist() == pytest.approx([0.06, 0.06, 0.025, 0.06, 0.06, 0.06])
 
 
 @pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "midpoint", "dormand-prince"])

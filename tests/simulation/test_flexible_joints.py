@@ -30,7 +30,7 @@ def two_masses(I=0.1, J=1.0, k=100.0, nu=0.0, If=0.0, **values) -> Robot:
 def run(robot: Robot, duration: float, q, v, *, dt: float = 1e-2, controller=None, u=None, **options) -> pliant.Log:
     sim = pliant.Simulation(robot, dt=dt, **options)
     sim.reset(q=q, v=v)
-    return sim.run(duration, controller, u=u)
+    return sim.run(duration, controller=controller, u=u)
 
 
 # ---- the system of rotor, spring and link

@@ -148,7 +148,7 @@ def test_a_rollout_ends_with_a_state() -> None:
     sim = started("contacts")
     end = sim.rollout(periods=5).state
     sim.state = end
-    assert sim.t == pytest.approx([0.005] * 3)
+    assert sim.state.t == pytest.approx([0.005] * 3)
     assert end.robot(1).q.tobytes() == sim.q[1].tobytes()
 
 

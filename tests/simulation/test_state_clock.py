@@ -38,4 +38,4 @@ def test_time_goes_on_after_2_to_the_24_steps_in_single_precision(integrator: st
     for _ in range(5):
         sim.step()
     sim.run(0.02)
-    assert sim.t == pytest.approx([start + 0.04] * 2, abs=1e-9)
+    assert sim.state.t == pytest.approx([start + 0.04] * 2, abs=1e-9)

@@ -29,7 +29,7 @@ def thrown(ground: Ground, n: int, seed: int, seconds: float, **contact: float) 
     v = np.zeros((n, 6))
     v[:, :3] = rng.uniform(-1, 1, (n, 3))
     sim.reset(q=q, v=v)
-    return sim, sim.run(seconds, channels=("q", "v", "energy"), every=5)
+    return sim, sim.run(seconds, channels=("q", "v", "energy"), every=5 * sim.dt)
 
 
 def gap(ground: Ground, p: np.ndarray) -> np.ndarray:

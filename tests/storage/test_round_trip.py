@@ -28,7 +28,7 @@ def batch() -> pliant.Log:
 def one() -> pliant.Log:
     sim = pliant.Simulation(LEG, ground=pliant.flat(), precision="float32")
     sim.reset(q=LEG_Q)
-    return sim.run(0.03, every=7)
+    return sim.run(0.03, every=0.007)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.events import log_entries
 from pliant.simulation import running
-from pliant.storage import LogWriter, writing
+from pliant.storage import LogWriter, sinks, writing
 from pliant.storage.superblock import trim
 from simulated_robots import LEG, LEG_Q
 
@@ -31,20 +32,20 @@ def hang(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("batch", "controller"), [(None, None), (3, hang)])
 def test_same_as_in_memory(batch: int | None, controller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_PART", 1e-4)  # many parts
+    monkeypatch.setattr(running, "BLOCK", 1e-4)  # many parts
     channels = ["q", "v", "tau", "forces", "energy", "power", "solver"]
-    whole = started(batch).run(0.3, controller, every=7, channels=channels)
+    whole = started(batch).run(0.3, controller=controller, every=0.007, channels=channels)
     path = tmp_path / "run.h5"
-    saved = started(batch).run(0.3, controller, every=7, channels=channels, save=path, settings={"seed": 5})
+    saved = started(batch).run(
+        0.3, controller=controller, every=0.007, channels=channels, save=path, settings={"seed": 5}
+    )
     assert saved == whole and saved.is_complete and saved.source.settings["seed"] == 5
     assert pliant.load_log(path) == whole
     assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
 
 
 def test_event_driven_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pliant.events import recording
-
-    monkeypatch.setattr(recording, "_PART", 1e-4)
+    monkeypatch.setattr(log_entries, "BLOCK", 1e-4)
     logs = []
     for options in ({}, {"save": tmp_path / "run.h5"}):
         sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
@@ -68,17 +69,17 @@ def test_run_that_fails_leaves_what_there_was(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     pliant.Log(np.zeros(1), {}).save(path)
     with pytest.raises(ZeroDivisionError):
-        started().run(0.3, faulty, save=path)
+        started().run(0.3, controller=faulty, save=path)
     with pytest.warns(pliant.SimulationWarning, match=r"did not end: saved until t = 0.101 s of 0.3 s, 102 entries"):
         found = pliant.load_log(path)
-    assert found == started().run(0.3, hang)[:102] and not found.is_complete
+    assert found == started().run(0.3, controller=hang)[:102] and not found.is_complete
     assert not found[:3].is_complete and found.source.robot.digest == LEG.digest
 
 
 def test_large_logs_come_back_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = started().run(0.1)
-    monkeypatch.setattr(running, "_MOST", sum(a.size for a in whole.channels.values()) / 2.5)
-    with pytest.warns(pliant.SimulationWarning, match=r"has 101 entries, of which every 3th is returned"):
+    monkeypatch.setattr(sinks, "_MOST", sum(a.size for a in whole.channels.values()) / 2.5)
+    with pytest.warns(pliant.SimulationWarning, match=r"has 101 entries, of which one in 3 is returned"):
         found = started().run(0.1, save=tmp_path / "run.h5")
     assert found == whole[::3] and pliant.load_log(tmp_path / "run.h5") == whole
 
@@ -100,7 +101,7 @@ CHILD = """
 import sys, pliant
 from simulated_robots import LEG, LEG_Q
 from pliant.simulation import running
-running._PART = 1e-3
+running.BLOCK = 1e-3
 sim = pliant.Simulation(LEG, ground=pliant.flat())
 sim.reset(q=LEG_Q)
 sim.run(0.002, channels=["q", "v"])
@@ -138,7 +139,7 @@ import os, resource, sys, warnings, pliant
 from simulated_robots import LEG, LEG_Q
 from pliant.storage import writing
 from pliant.simulation import running
-running._PART, writing._CHUNK, writing._INDEX = 0.01, 2000, 50_000
+running.BLOCK, writing._CHUNK, writing._INDEX = 0.01, 2000, 50_000
 sim = pliant.Simulation(LEG, ground=pliant.flat())
 sim.reset(q=LEG_Q)
 log = sim.run(2.0)

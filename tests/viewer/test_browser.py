@@ -179,7 +179,7 @@ def test_live_page_shows_errors_resets_and_pushes(browser: Browser) -> None:
         visit.page.get_by_text("RuntimeError: the gain is upside down").first.wait_for()
         is_broken[0] = False
         visit.page.get_by_role("button", name="Reset").click()
-        until(lambda: viewer.error is None and sim.time > 0.02, visit.page)
+        until(lambda: viewer.error is None and sim.t > 0.02, visit.page)
         visit.page.get_by_role("button", name="Push").click()
         # nothing else moves it along y
         until(lambda: sim.v[1] > 0.01, visit.page)

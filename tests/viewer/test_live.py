@@ -61,12 +61,12 @@ def test_errors_of_the_controller_are_kept_and_reset_goes_on() -> None:
     assert "in controller" in runner.text
     assert "runner.py" not in runner.text
     assert not runner.is_playing
-    assert sim.time == pytest.approx(0.011)
+    assert sim.t == pytest.approx(0.011)
     runner.reset()
     assert runner.error is None
-    assert sim.time == 0
+    assert sim.t == 0
     runner.advance(5)
-    assert sim.time == pytest.approx(0.005)
+    assert sim.t == pytest.approx(0.005)
 
 
 def test_gains_reach_the_controller() -> None:
@@ -96,7 +96,7 @@ def test_live_runs_until_its_controller_fails() -> None:
         while viewer.error is None and time.monotonic() < end:
             time.sleep(0.02)
         assert isinstance(viewer.error, RuntimeError)
-        assert 0.05 < sim.time < 0.06
+        assert 0.05 < sim.t < 0.06
         assert not viewer.player.is_playing
 
 

@@ -230,9 +230,9 @@ class FlexibilityState(NamedTuple):
     """Both sides of the motors' joints, and their springs.
 
     Attributes:
-        motor_position, motor_velocity: of each motor's joint, before the compliance, nu [rad, m; per s].
+        motor_position, motor_velocity: of each motor's joint before its flexibility, nu [rad, m; per s].
         link_position, link_velocity: of the link that it drives, along the joint's own motion, nu.
-        deflection, deflection_rate: of every compliant dof; see `flexibility_names`.
+        deflection, deflection_rate: of every dof of a flexibility; see `flexibility_names`.
         spring_force: of spring and damper on the link, at those dofs [N m or N].
     """
 
@@ -246,7 +246,7 @@ class FlexibilityState(NamedTuple):
 
 
 def flexibility_names(robot: Robot) -> tuple[str, ...]:
-    """What each entry of a deflection is: the spring joint's name, with a suffix if it has several axes."""
+    """A name for each entry of a deflection: the spring joint's name, with a suffix if it has several axes."""
     joints = [robot.joints[f.name] for f in robot.flexibilities.values()]
     return tuple(entry_name(j.name, label) for j in joints for label in j.kind.v_labels)
 

@@ -191,7 +191,7 @@ def _shaken(
     controls[:, k] = w
     sim.reset(q=np.tile(q0, (len(w), 1)))
     if wait > 0:
-        sim.run(wait, u=controls, channels=(), every=1000)
+        sim.run(wait, u=controls, channels=(), every=max(wait, dt))
     channels = {name.partition(".")[0] for name in names}
     kept = [c for c in ("q", "v") if c in channels] + ["flexibility"] * bool(channels - {"q", "v"})
     log = sim.run(_PERIODS * 2 * math.pi / w.min() + 4 * dt, u=controls, channels=tuple(kept))

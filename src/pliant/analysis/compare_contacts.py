@@ -1,4 +1,4 @@
-"""Rigid against compliant contact on one's own robot: how accurate each way is, and what it costs.
+"""Rigid against compliant contact on your own robot: the accuracy and the cost of each.
 
 The same motion is computed event by event, which is the reference, with rigid contact in steps of several lengths,
 and with contact springs of several stiffnesses, both in the semi-implicit steps of `Simulation` and by its
@@ -70,23 +70,23 @@ def compare_contacts(
         found.plot()                     # error against time of computation
 
     Args:
-        q, v: to begin with; neutral and at rest unless given. A free robot that begins inside the ground is lifted out.
+        q, v: to begin with (default neutral, at rest). A free robot that begins inside the ground is lifted out.
         duration: [s].
         controller: a `Controller`, which is compiled where that can be, or a function (t, q, v) -> u in Python. It runs
             many times, each from the start: a function must not remember.
         u: constant controls, in place of a controller.
         commands: of a `Controller`: constant numbers, or a function of time.
-        period: between calls of the controller [s]; None asks it at every step (with adaptive ones every ``dt``), and
+        period: between calls of the controller [s]; None calls it at every step (with adaptive ones every ``dt``), and
             for the reference all the time.
-        ground: flat unless given.
+        ground: flat by default.
         friction, restitution: of contacts and ground that have none of their own.
         stiffness: of the compliant contacts [N/m].
-        law: contact law of a stiffness; unless given, a `HuntCrossley` that gives nothing back, or a
+        law: contact law of a stiffness; by default a `HuntCrossley` that gives nothing back, or a
             `SpringDamper` with the damping of `impact_damping` where there is restitution.
         slip_speed: of that law: from here on friction is Coulomb's [m/s].
-        dt: steps with compliant contact [s]; 1e-4, or a tenth of the period, unless given.
-        rigid_dt: steps with rigid contact [s]; 4, 2, 1, 0.5 and 0.25 ms, or parts of the period, unless given.
-        frame: whose position in space is compared; unless given, only the height of the first body is.
+        dt: steps with compliant contact [s] (default 1e-4, or a tenth of the period).
+        rigid_dt: steps with rigid contact [s] (default 4, 2, 1, 0.5 and 0.25 ms, or parts of the period).
+        frame: whose position in space is compared; by default only the height of the first body is.
         is_adaptive: whether compliant contact is computed by the adaptive integrator as well.
         rtol: of the reference.
     """
@@ -100,9 +100,10 @@ def compare_contacts(
     sim = EventSimulation(robot, ground=ground, friction=friction, restitution=restitution, rtol=rtol, atol=rtol / 100)
     sim.reset(q, v, lift=sim.robot.is_free)
     if not any(c.is_contact for c in sim.constraints):
-        raise SimulationError(f"robot {sim.robot.name!r} has no contacts to compare; see robot.with_contact")
+        problem = f"robot {sim.robot.name!r} has no contacts to compare"
+        raise SimulationError(problem, subject=f"robot {sim.robot.name!r}", cure="see robot.with_contact")
     if frame is not None:
-        sim.robot.frame(frame)  # tells if there is none
+        sim.robot.frame(frame)  # raises if there is none
     motion = _Motion(sim, ground, sim.q, sim.v, float(duration), controller, u, commands, period, frame)
     notes: list[str] = []
     rows = [motion.reference_row(rtol)]
@@ -114,9 +115,9 @@ def compare_contacts(
     laws = [make(k) for k in stiffness]
     for k, made in zip(stiffness, motion.compliant(laws, dt=dt, period=period), strict=True):
         rows.append(motion.row("compliant", k, made, dt))
-    stops = motion.stops_touched
-    if is_adaptive and stops:
-        notes.append(f"no adaptive steps: the robot touches its stops ({', '.join(stops)})")
+    limits = motion.limits_touched
+    if is_adaptive and limits:
+        notes.append(f"no adaptive steps: the robot touches its joint limits ({', '.join(limits)})")
     elif is_adaptive:
         # it chooses its own steps; controls change, and motion is looked at, once a millisecond or a period
         often = period or (1e-3 if controller is None else dt)
@@ -210,9 +211,9 @@ class _Motion:
                           int(log.metadata["steps"]), seconds)  # fmt: skip
 
     @property
-    def stops_touched(self) -> list[str]:
-        stops = {c.name for c in self.sim.constraints if not c.is_contact}
-        return sorted(stops & {name for event in self.reference.events for name in event.names})
+    def limits_touched(self) -> list[str]:
+        limits = {c.name for c in self.sim.constraints if not c.is_contact}
+        return sorted(limits & {name for event in self.reference.events for name in event.names})
 
     # ---- the others
 
@@ -242,7 +243,8 @@ class _Motion:
     def simulation(self, *, dt: float, period: float | None, **options: Any) -> Simulation:
         substeps = 1 if period is None else round(period / dt)
         if period is not None and abs(substeps * dt - period) > 1e-9 * period:
-            raise SimulationError(f"steps of {dt:g} s do not fill a period of {period:g} s; give a whole part of it")
+            problem = f"steps of {dt:g} s do not fill a period of {period:g} s"
+            raise SimulationError(problem, subject="compare_contacts", field="dt", cure="give a whole part of it")
         compiled = self.controller if isinstance(self.controller, Controller) else None
         robot = self.sim.robot
         return Simulation(robot, dt=dt, substeps=substeps, ground=self.ground, controller=compiled, **options)

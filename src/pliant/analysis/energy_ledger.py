@@ -86,8 +86,7 @@ class EnergyLedger:
                     f"{name} is below zero at times, which is impossible: the entries of the log are too far apart"
                 )
         if self.error is None:
-            lines.append("where it went is not in the log; Simulation.run(..., channels=(..., 'power')) keeps that,")
-            lines.append("and EventSimulation.run(..., power=True)")
+            lines.append("where it went is not in the log; sim.run(..., channels=(..., 'power')) keeps that")
         return "\n".join(lines)
 
 
@@ -95,7 +94,7 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     """The energy of a run by term: stored energy, work, losses, and the rest that is left over.
 
     The log takes channel "energy", which it has by default, and for work and losses also "power":
-    ``sim.run(2, channels=("q", "v", "energy", "power"))``, ``EventSimulation.run(2, power=True)``. With the
+    ``sim.run(2, channels=("q", "v", "energy", "power"))``, of either simulation. With the
     semi-implicit integrator each entry of that is the mean of a step, so that a log of every step (``every=1``,
     ``substeps=1``) misses nothing, impacts included; all others are integrated by the trapezoidal rule, whose error, of
     the second order in the time between entries, is left over. Torques that are held from entry to entry, as those of a
@@ -153,9 +152,9 @@ def _held_work(log: Log) -> np.ndarray | None:
     step, every, period = log.metadata.get("dt", 0), settings.get("every"), settings.get("period")
     if settings.get("simulation") == "EventSimulation":
         parts = period / every if period and every else 0.0
-        if "u" not in log or parts < 1 - 1e-9 or abs(parts - round(parts)) > 1e-6:
+        if "tau" not in log or parts < 1 - 1e-9 or abs(parts - round(parts)) > 1e-6:
             return None
-        torques = np.asarray(log["u"], dtype=float)
+        torques = np.asarray(log["tau"], dtype=float)
         held = torques[:-1]
     elif log.metadata.get("integrator") != "semi-implicit" and settings.get("controller") is None:
         if "tau" not in log or not (dt < 1.5 * step).all():

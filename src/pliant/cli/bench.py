@@ -128,13 +128,14 @@ def _steps(settings: "Settings") -> list[dict[str, Any]]:
     for precision in ("float64", "float32"):
         ready = scene(replace(settings, precision=precision, quiet=True))
         sim: Any = ready.sim
-        # the motion that a run shows, once it is on its way
-        sim.run(0.2, u=ready.control.u, channels=("q",), every=200)
+        # what is measured is the motion that a run shows, once it is on its way
+        given = {"u" if ready.control.compiled is None else "commands": ready.control.u}
+        sim.run(0.2, **given, channels=("q",), every=0.2)
         begin = sim.state
 
-        def work(sim: Any = sim, begin: Any = begin, u: Any = ready.control.u) -> None:
+        def work(sim: Any = sim, begin: Any = begin, given: Any = given) -> None:
             sim.state = begin
-            sim.run(0.05, u=u, channels=("q",), every=50)
+            sim.run(0.05, **given, channels=("q",), every=0.05)
 
         seconds = _best(work) / (50 * (settings.batch or 1))
         divergence = f"{len(sim.divergences)} diverged" if sim.divergences else f"{1e-3 / seconds:,.0f} x real time"

@@ -29,7 +29,7 @@ def forward_dynamics(robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, exte
 
 @robot_function
 def mass_matrix_solution(robot: Robot, q: Scalars, force: Scalars) -> list[Scalar]:
-    """The solution x of M(q) x = force, nv: what a force changes in vd, or an impulse in v.
+    """The solution x of M(q) x = force, nv: the change of vd by a force, or of v by an impulse.
 
     By articulated bodies, without M itself.
 

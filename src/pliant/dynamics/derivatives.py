@@ -29,7 +29,7 @@ from pliant.dynamics.coriolis import SwayInertia
 from pliant.dynamics.functions import RobotFunction, array_shapes, robot_function
 from pliant.dynamics.joint_space_inertia import Factor, factorized
 from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Link, Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars
 from pliant.scalar.grad import adjoints, tangents
@@ -52,7 +52,7 @@ class InverseDerivatives(NamedTuple):
 
 
 class _State:
-    """What the inward pass needs of a link: its pose, its motion and its parent's, all in its frame."""
+    """Data of a link for the inward pass: its pose, its motion and its parent's, all in its frame."""
 
     __slots__ = ("X_PB", "a_P", "link", "v", "v_P")
 
@@ -212,7 +212,7 @@ def jacobian(
     label = getattr(function, "__name__", "function")
     arrays, options = array_shapes(algorithm, robot, shapes or {}, options)
     if not names or len(set(names)) < len(names):
-        raise PliantError(f"jacobian: wrt is {wrt!r}; name one argument, or several different ones")
+        raise PliantError(bad_value("wrt", wrt, "the name of one argument, or several different ones", "jacobian"))
     for name in names:
         if name not in arrays:
             raise PliantError(unknown_name("array argument", name, arrays, f"{label}"))
@@ -235,7 +235,8 @@ def _chain_rule(algorithm, robot: Robot, given, options, names, arrays) -> dict[
     """Derivatives operation by operation, forward or backward, whichever takes fewer passes."""
     value = algorithm(robot, **given, **options)
     if isinstance(value, tuple):
-        raise PliantError("jacobian takes a function that returns one array, not a tuple of them")
+        problem = "jacobian takes a function that returns one array, not a tuple of them"
+        raise PliantError(problem, subject="jacobian", field="function")
     scalars, shape = flattened(value)
     graph = next((s.graph for v in given.values() for s in flattened(v)[0] if isinstance(s, Expr)), Graph())
     outputs = [graph.lift(s) for s in scalars]

@@ -187,7 +187,9 @@ def _mass(robot: Robot) -> Scalar:
     mass = sum(link.inertia.mass for link in robot.mechanism.links)
     if is_constant(mass) and mass == 0:
         why = "its bodies have no mass" if robot.mechanism.links else "nothing of it moves"
-        raise RobotError(f"robot {robot.name!r} has no centre of mass: {why}; give bodies that move a mass")
+        owner = f"robot {robot.name!r}"
+        cure = "give bodies that move a mass"
+        raise RobotError(f"{owner} has no centre of mass: {why}", subject=owner, field="mass", cure=cure)
     return mass
 
 

@@ -65,7 +65,8 @@ class RobotFunction:
             if kernel is not None and not any(a.dtype == object for a in args):
                 return kernel(*args)
         if not isinstance(robot, Robot):
-            raise PliantError(f"{self.name} takes a Robot first, not {type(robot).__name__}; see pliant.load")
+            problem = f"{self.name} takes a Robot first, not {type(robot).__name__}"
+            raise PliantError(problem, subject=self.name, field="robot", cure="see pliant.load")
         arrays, options = self._bound(robot, args, kwargs)
         if any(is_symbolic(a) for a in arrays.values()):
             plain = {name: _as_lists(a) for name, a in arrays.items()}
@@ -78,7 +79,8 @@ class RobotFunction:
         try:
             kernel = kernels.get(key)
         except TypeError:
-            raise PliantError(f"{self.name}: {options} are options, fixed when compiled; give plain values") from None
+            problem = f"{self.name}: {options} are options, fixed when compiled"
+            raise PliantError(problem, subject=self.name, cure="give plain values") from None
         if kernel is None:
             shapes = {name: self._shape(robot, name, options) for name in arrays}
             kernel = kernels[key] = _kernel(self, self.algorithm, robot, shapes, options)
@@ -89,7 +91,7 @@ class RobotFunction:
             bound = self.signature.bind(robot, *args, **kwargs)
         except TypeError as error:
             names = ", ".join(self.signature.parameters)
-            raise PliantError(f"{self.name}({names}): {error}") from None
+            raise PliantError(f"{self.name}({names}): {error}", subject=self.name) from None
         arrays: dict[str, Any] = {}
         options: dict[str, Any] = {}
         missing: list[str] = []
@@ -102,7 +104,8 @@ class RobotFunction:
                 missing.append(name)
         for name in missing:
             shape = self._shape(robot, name, options)
-            raise PliantError(f"{self.name}: {name} is None; give an array of shape {shape}")
+            cure = f"give an array of shape {shape}"
+            raise PliantError(f"{self.name}: {name} is None", subject=self.name, field=name, cure=cure)
         return arrays, options
 
     def _shape(self, robot: Robot, name: str, options: Mapping[str, Any]) -> tuple[int, ...]:
@@ -112,7 +115,8 @@ class RobotFunction:
         for name, values in arrays.items():
             shape = self._shape(robot, name, options)
             if shape and len(values) != shape[0]:
-                raise KernelError(f"{self.name}: {name} has {len(values)} entries; {robot.name} needs {shape[0]}")
+                problem, cure = f"{self.name}: {name} has {len(values)} entries", f"{robot.name} needs {shape[0]}"
+                raise KernelError(problem, subject=self.name, field=name, cure=cure)
 
     def derivative(self, rule: F) -> F:
         """Marks ``rule(robot, *args, wrt=names)`` as the derivative by arrays, better than the chain rule's."""
@@ -135,7 +139,7 @@ def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:
 
 
 def robot_function_of(**own_arrays: Shape) -> Callable[[Callable[..., Any]], RobotFunction]:
-    """The same for an algorithm with other arrays, by name: what gives their shape from the robot and the options."""
+    """The same for an algorithm with other arrays: functions by name give their shape from robot and options."""
     return lambda algorithm: RobotFunction(algorithm, own_arrays)
 
 
@@ -190,13 +194,16 @@ def array_shapes(
             arrays[p.name] = ARRAYS[p.name](robot)
         elif p.default is p.empty and p.name not in rest and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
             raise PliantError(
-                f"{name_of} has an argument {p.name!r} that is no array Pliant knows ({', '.join(ARRAYS)}); "
-                f"give its shape, shapes={{{p.name!r}: 3}}, or its value, {p.name}=..."
+                f"{name_of} has an argument {p.name!r}, which is not an array that Pliant knows ({', '.join(ARRAYS)})",
+                subject=name_of,
+                field=p.name,
+                cure=f"give its shape, shapes={{{p.name!r}: 3}}, or its value, {p.name}=...",
             )
     known = {p.name for p in parameters}
     unknown = [n for n in (*rest, *shapes) if n not in known]
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        raise PliantError(f"{name_of} has no argument {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        cure = f"it has {', '.join(sorted(known))}"
+        raise PliantError(f"{name_of} has no argument {unknown[0]!r}", subject=name_of, field=unknown[0], cure=cure)
     return arrays, rest
 
 

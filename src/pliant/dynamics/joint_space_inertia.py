@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.dynamics.functions import robot_function
-from pliant.errors import RobotError
+from pliant.errors import Call, RobotError
 from pliant.robot import Link, Mechanism, Robot
 from pliant.robot.flexibilities import check_flexibilities
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
@@ -165,7 +165,7 @@ def mass_factor(robot: Robot, q: Scalars) -> Factor:
 
 
 def inverse_inertia(mechanism: Mechanism, d: int, D: Scalar) -> Scalar:
-    """1 / D of the inertia felt at dof d; a dof that moves nothing, whatever q, is an error."""
+    """1 / D of the inertia felt at dof d; raises if the dof moves nothing, whatever q."""
     value: Any = D
     if isinstance(D, Expr):
         value = D.value if D.op == "const" else None
@@ -214,14 +214,17 @@ def _singular(mechanism: Mechanism, d: int, is_negative: bool = False) -> RobotE
     robot = mechanism.robot
     link = next(link for link in mechanism.links if d in link.dofs)
     label = link.kind.v_labels[d - link.dofs[0]]
-    which = f"joint {link.name!r}" + (f" ({label})" if label else "")
+    subject = f"joint {link.name!r}"
+    which = f"{subject} ({label})" if label else subject
     if is_negative:
-        problem = f"the mass matrix of robot {robot.name!r} is not positive: {which} has less inertia than none"
-        cure = "a spinning rotor is heavier than the body that carries it: give that body its inertia with the rotor"
-        return RobotError(problem, subject=which, field="inertia", cure=cure)
+        problem = f"the mass matrix of robot {robot.name!r} is not positive: {which} has less inertia than none, since "
+        problem += "a spinning rotor is heavier than the body that carries it"
+        cure = "give that body its inertia with the rotor in it"
+        return RobotError(problem, subject=subject, field="inertia", cure=cure)
     problem = f"{which} of robot {robot.name!r} moves no inertia, so its acceleration is not determined (M is singular)"
-    own = f"robot.with_armature({link.name!r}, 1e-3)"
+    cure = f"give body {link.body!r}, or the bodies it carries, an inertia there, or the joint some: "
     if link.name in robot.flexibilities:
-        own = "with_flexibility(..., inertia=1e-4); the default step and implicit midpoint take it as it is"
-    cure = f"give body {link.body!r}, or what it carries, an inertia there, or the joint some: {own}"
-    return RobotError(problem, subject=which, field="inertia", cure=cure)
+        cure += "with_flexibility(..., inertia=1e-4); the default step and implicit midpoint accept the robot as it is"
+        return RobotError(problem, subject=subject, field="inertia", cure=cure)
+    call = Call("with_joint", link.name, {"armature": 1e-3})
+    return RobotError(problem, subject=subject, field="armature", cure=cure + "{call}", call=call)

@@ -139,7 +139,7 @@ def frame_acceleration(
     robot: Robot, q: Scalars, v: Scalars, vd: Scalars, frame: str, *, reference: str = "local_world_aligned",
     kind: str = "classical",
 ) -> list[Scalar]:  # fmt: skip
-    """The acceleration of a frame: linear, then angular, 6 [m/s^2, rad/s^2]. Gravity is no part of it.
+    """The acceleration of a frame: linear, then angular, 6 [m/s^2, rad/s^2]. Gravity is not part of it.
 
     The classical one is that of the body's point, d^2 p / dt^2; the spatial one is a - w x v [Featherstone
     2008, 2.11]. Rates of `frame_velocity` are the classical one in "local_world_aligned", the spatial

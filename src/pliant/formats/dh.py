@@ -60,7 +60,7 @@ def from_dh(
         strict, repair: what to do about impossible inertias and crossed limits, see `RobotBuilder.build`.
 
     Raises:
-        RobotError: names the row and what is wrong with it.
+        RobotError: names the row and its fault.
     """
     table = rows if isinstance(rows, DHTable) else DHTable((), convention or "modified")
     if isinstance(rows, DHTable) and convention not in (None, table.convention):

@@ -165,7 +165,7 @@ def _with_body(row: DHRow, inertia: Inertia) -> DHRow:
 
 
 def _left_out(robot: Robot, links: Sequence[Link], tool: str) -> list[Finding]:
-    """What has no place in a table."""
+    """Findings for all that a table cannot hold."""
     found = []
     for link in links:
         joint = robot.joints[link.name]
@@ -191,7 +191,7 @@ def _left_out(robot: Robot, links: Sequence[Link], tool: str) -> list[Finding]:
     return found
 
 
-# what a joint has beside its row: springs and the like
+# values of a joint that a row cannot hold: springs and the like
 _ROW_HAS = (
     "name", "kind", "parent", "child", "placement", "limits", "damping", "friction", "armature", "mimic",
 )  # fmt: skip
@@ -313,7 +313,7 @@ def parameters(before: FramePose, after: FramePose, tolerance: float) -> tuple[f
 def _normal(
     axis: Axis, following: Axis, x: np.ndarray, origin: np.ndarray, scale: float, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The direction of the common normal, and its ends on the two axes; x and origin are what to prefer."""
+    """The direction of the common normal, and its ends on the two axes; x and origin are preferred."""
     between = following.p - axis.p
     sine = _sine(axis, following)
     if tolerance < sine < NEARLY:  # `link_frames` lets only those through that have a normal here
@@ -366,7 +366,7 @@ def _off_line(p: np.ndarray, frame: FramePose) -> float:
 
 
 def _across(z: np.ndarray) -> np.ndarray:
-    """A unit vector at a right angle to z: x of the world, if that is one, or what is nearest."""
+    """A unit vector at a right angle to z: x of the world, if that is one, or the nearest."""
     x = np.eye(3)[int(np.argmin(abs(z)))]
     return _unit(x - (x @ z) * z)
 

@@ -258,7 +258,7 @@ def _tensor(number: int, given: Any) -> tuple[Scalar, ...]:
 
 
 def _numbers(row: DHRow) -> list[tuple[str, str, Scalar]]:
-    """What each number of a row is called, what it measures, and the number."""
+    """Name, measure and value of each number of a row."""
     angle, length = "an angle", "a length"
     moved = length if row.joint == "prismatic" else angle
     found = [

@@ -142,7 +142,7 @@ def _endless(x: float) -> float:
 
 
 def _add_frames(builder: RobotBuilder, model: Model, bodies: list[str]) -> list[Finding]:
-    """Every frame that is not a body's or joint's own; returns what had to be left out."""
+    """Every frame that is not a body's or joint's own; returns findings about those left out."""
     taken, dropped = {*bodies, *model.names, *([model.name] if model.njoints == 1 else [])}, []
     for frame in list(model.frames)[1:]:
         if str(frame.type) == "JOINT" or bodies[frame.parentJoint] == frame.name:

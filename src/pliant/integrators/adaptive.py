@@ -272,6 +272,15 @@ class Stepper:
         self.taken = self.rejected = 0
         self._before, self._growth = ERROR_BEFORE, GROW
 
+    @property
+    def memory(self) -> tuple[float, float, float]:
+        """What the next step depends on besides the state: h, the error before, and the largest factor."""
+        return self.h, self._before, self._growth
+
+    @memory.setter
+    def memory(self, memory: tuple[float, float, float]) -> None:
+        self.h, self._before, self._growth = memory
+
     def step(
         self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, end: float
     ) -> Segment:

@@ -115,10 +115,10 @@ class DenseSolution:
         """
         t, h, q, v, stages = (np.asarray(steps[name], dtype=float) for name in _STEP)
         # the state at the end takes the arrays to be of the right shapes
-        checked = cls(robot, np.append(t, end), *(np.concatenate([x, x[-1:]]) for x in (q, v)), h, stages)
+        q, v = (np.concatenate([x, x[-1:]]) for x in (q, v))
+        checked = cls(robot, np.append(t, end), q, v, h, stages)
         last = checked.within(len(h) - 1, (end - t[-1]) / h[-1])
-        for whole, state in zip((checked.q, checked.v), last, strict=True):
-            whole[-1] = state
+        q[-1], v[-1] = last
         return checked
 
     @property

@@ -1,7 +1,7 @@
 """A few points that stand for many: those that keep the outline of a convex body best.
 
-What a convex body K can touch with is told by its support function, h(d) = max over p in K of d.p: how far K
-reaches along the direction d. Ground that is flat below the body sees nothing else, and a body can turn, so
+The support function of a convex body K, h(d) = max over p in K of d.p, says how far K reaches along the direction d,
+and so where it can touch. Ground that is flat below the body sees nothing else, and a body can turn, so
 all directions count alike. Points S of K reach at most as far; the largest shortfall over unit directions,
 max_d h(d) - h_S(d), is the Hausdorff distance between K and the convex hull of S [Schneider, Convex Bodies,
 1.8]. It is measured over a fixed set of directions, which needs no hull: only vertices that are extreme along
@@ -91,7 +91,7 @@ def _chosen(centers: np.ndarray, radii: np.ndarray, among: np.ndarray, first: np
     candidates = np.unique(np.concatenate([among[extreme_points(centers[among], radii[among])], first]))
     reach = centers[candidates] @ DIRECTIONS.T + radii[candidates, None]
     support = reach.max(axis=0)
-    # what differs by rounding is the same: a box has eight corners, not more
+    # points that differ by rounding are the same: a box has eight corners, not more
     small = 1e-9 * float(np.ptp(reach))
 
     fixed = [int(k) for k in np.searchsorted(candidates, first)]

@@ -85,7 +85,7 @@ def _check_options(points: int, merge: float, limit: int | None, packages: Itera
 
 
 class _Reader:
-    """Turns collision shapes into centers and a radius, and notes what is lost."""
+    """Turns collision shapes into centers and a radius, and notes losses."""
 
     def __init__(self, points: int, packages: list[str | Path]):
         self.points = points

@@ -34,7 +34,7 @@ class ContactShape:
         body: that it is on.
         centers: in the body's frame [m]; of a capsule the two ends of its segment, of a box its corners.
         radius: around each center [m], 0 for points.
-        kind: what the centers are; meshes and cylinders are "points".
+        kind: of the centers; meshes and cylinders are "points".
         friction: coefficient, None for that of the ground.
         restitution: share of the speed that an impact returns, 0 to 1; None for that of the contact model.
     """

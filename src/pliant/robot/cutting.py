@@ -147,7 +147,7 @@ def share_inertia(inertia: Inertia, share: Scalar, subject: str = "the body") ->
 
     Args:
         inertia: of the whole, in scalars of any kind.
-        share: what goes to the second part, between 0 and 1.
+        share: of the second part, between 0 and 1.
         subject: how errors call the body, e.g. "body 'shank'".
     """
     check_finite("share", share, subject=subject)

@@ -82,11 +82,11 @@ def _limits(joint: Joint) -> str:
 
 
 def _flexibility(joint: Joint) -> str:
-    """What gives way, and how stiff it is, in the units of its motion."""
+    """A flexible joint, and how stiff it is, in the units of its motion."""
     if not has_spring(joint):
-        return f"{joint.name} (play {_limits(joint)})"
+        return f"{joint.name} (backlash {_limits(joint)})"
     units = {"prismatic": "N/m", "free": "N/m, N m/rad"}.get(joint.kind.name, "N m/rad")
-    play = f", play {_number(joint.backlash)}" if has_backlash(joint) else ""
+    play = f", backlash {_number(joint.backlash)}" if has_backlash(joint) else ""
     return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{play})"
 
 

@@ -58,11 +58,11 @@ Axis = tuple[Scalar, Scalar, Scalar]
 
 
 class JointKind(ABC):
-    """What every kind of joint answers to. S, the motion subspace, is constant in the child's frame.
+    """The interface of every kind of joint. S, the motion subspace, is constant in the child's frame.
 
     Attributes:
         name: of the kind, as in URDF where that has it.
-        q_labels, v_labels: what the entries of q and v are called, "" for a joint with just one.
+        q_labels, v_labels: names of the entries of q and v, "" for a joint with just one.
     """
 
     name: ClassVar[str]
@@ -109,7 +109,7 @@ class JointKind(ABC):
         return Motion(Vector(*entries[:3]), Vector(*entries[3:]))
 
     def project(self, f: Force) -> list[Scalar]:
-        """S^T f, what the joint's own force must hold of f."""
+        """S^T f, the part of f that the joint's own force must hold."""
         if self.rows is None:
             return [column.dot(f) for column in self.columns]
         entries = list(f)

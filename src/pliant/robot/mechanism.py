@@ -175,7 +175,7 @@ class Mechanism:
         """For each dof d: d itself and the dofs between it and the world, downward.
 
         Entry (d, e) of M with e <= d is zero unless e is in support[d], and so in its factor L^T D L. Joints that
-        mimic others spoil that; rotors do not, since what carries them is on the path of their joint.
+        mimic others spoil that; rotors do not, since the links that carry them are on the path of their joint.
         """
         if any(link.is_mimic for link in self.joint_links):
             return tuple(tuple(range(d, -1, -1)) for d in range(self.nv))

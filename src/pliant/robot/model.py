@@ -28,7 +28,7 @@ WORLD = "world"
 
 
 class MeshSource(Protocol):
-    """What can tell the points of a mesh; readers of files bring it, since this layer reads none."""
+    """Gives the points of a mesh; `pliant.meshes.MeshFile` reads them from a file."""
 
     def points(self, packages: Iterable[str | Path] = ()) -> np.ndarray:
         """Its points (n, 3), before scaling [m]; ``packages`` are more folders to look in."""
@@ -46,7 +46,7 @@ class Geometry:
         file: of a mesh.
         scale: of a mesh, along each axis.
         color: red, green, blue, opacity in [0, 1], or None.
-        mesh: what reads the points of a mesh, on demand; see `pliant.meshes.MeshFile`.
+        mesh: reads the points of a mesh, on demand; see `pliant.meshes.MeshFile`.
     """
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "mesh"]
@@ -113,7 +113,7 @@ class Joint:
         stiffness: of a spring, for each dof [N m/rad or N/m]; see `pliant.robot.springs`.
         hardening: its part that grows with the cube of the deflection, for each dof [N m/rad^3 or N/m^3].
         law: generic functions of the deflection of a dof that give more of its pull [N m or N], for each dof, or None.
-        backlash: the width of the play in the middle, where spring and damping do nothing [rad or m]; of a joint
+        backlash: the width of the dead zone in the middle, where spring and damping do nothing [rad or m]; of a joint
             with one dof, as the next three.
         rest: where the spring pulls to [rad or m].
         restitution: share of its speed with which the joint leaves a limit that it hits, 0 to 1.
@@ -155,7 +155,7 @@ class Frame:
 
 
 CONTROLS = ("torque", "position", "velocity")
-"""What the control of a motor can mean."""
+"""The meanings that the control of a motor can have."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Motor:
     | "position" | kp (u - q) - kd v |
     | "velocity" | kd (u - v) |
 
-    or what its ``law`` says, cut off at what it can: between -effort_limit and effort_limit, less on the
+    or the torque of its ``law``, clipped to the range between -effort_limit and effort_limit, less on the
     side on which it drives, by the line that reaches zero at the no-load speed.
 
     Attributes:
@@ -214,7 +214,7 @@ class Motor:
 
 @dataclass(frozen=True)
 class Closure:
-    """Two frames held together, beside the tree: a loop.
+    """A loop closure: two frames held together, in addition to the tree.
 
     Attributes:
         kind: "point" holds their origins together, "weld" their axes too, "distance" their origins ``length`` apart.
@@ -249,10 +249,10 @@ class FrameSpring:
 
 @dataclass(frozen=True)
 class Flexibility:
-    """What gives way between a motor and its link, or within a link: a joint with a spring, or with play.
+    """Compliance between a motor and its link, or within a link: a joint with a spring, or with backlash.
 
     Attributes:
-        name: of the joint that gives way.
+        name: of the flexible joint.
         joint: the motor's joint, which follows it; None within a link.
     """
 

@@ -272,10 +272,6 @@ class Robot(RobotExports):
         single = {"backlash": backlash, "rest": rest, "restitution": restitution, "is_locked": locked}
         return edits.with_joint(self, name, per_dof, law, single, limits)
 
-    def with_armature(self, joint: str, value: Any) -> "Robot":
-        """A copy with another rotor inertia at a joint, one for all or one for each dof [kg m^2 or kg]."""
-        return self.with_joint(joint, armature=value)
-
     def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
         """A copy with one more frame, placed on a body or another frame [m, rad]."""
         return edits.with_frame(self, name, body, position, rpy)
@@ -489,5 +485,5 @@ class Robot(RobotExports):
         return describe.table(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is cached is made again
+        # cached values are made again
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,15 @@ from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
+from pliant.recording.protocol import CHANNELS
+from pliant.recording.run import Keeper, Memory, ProgressBar, record
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
 from pliant.simulation.model import StepModel, as_controller
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
-from pliant.simulation.running import run
+from pliant.simulation.running import blocks_of
 from pliant.simulation.state import (
     Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
 )  # fmt: skip
@@ -239,14 +241,10 @@ class Simulation:
         return self._part("v").copy()
 
     @property
-    def t(self) -> Any:
-        """Time [s]; of each robot in a batch, since diverged ones have stopped."""
-        return State(self.data, self.layout).t
-
-    @property
-    def time(self) -> float:
-        """The time of the simulation [s]: the latest of the robots that have not diverged."""
-        times, moving = np.atleast_1d(self.t), np.atleast_1d(self._part("divergence")[..., 0]) == 0
+    def t(self) -> float:
+        """Time [s]: the latest of the robots that have not diverged. ``state.t`` has that of each robot."""
+        times = np.atleast_1d(State(self.data, self.layout).t)
+        moving = np.atleast_1d(self._part("divergence")[..., 0]) == 0
         return float(times[moving].max() if moving.any() else times.max())
 
     @property
@@ -274,7 +272,7 @@ class Simulation:
         flags = np.atleast_1d(self._part("divergence")[..., 0])
         if not flags.any():
             return
-        times = np.atleast_1d(self.t)
+        times = np.atleast_1d(State(self.data, self.layout).t)
         known = {divergence.robot for divergence in self.divergences}
         found = [
             Divergence(int(k), float(times[k]), divergence_text(self.robot, int(flags[k])))
@@ -331,30 +329,34 @@ class Simulation:
     def run(
         self,
         duration: float,
-        controller: Callable[..., Any] | None = None,
         *,
+        controller: Callable[..., Any] | None = None,
         u: Any = None,
-        channels: Sequence[str] = ("q", "v", "tau", "forces", "energy"),
-        every: int = 1,
+        commands: Any = None,
+        every: float | None = None,
+        channels: Sequence[str] = CHANNELS,
         save: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Log:
         """Go on for a while and keep a log.
 
+        If an error or Ctrl-C ends the run, its attribute ``log`` has what was recorded until then.
+
         Args:
             duration: [s]; rounded to whole control periods.
             controller: a function (t, q, v) -> u called once a period, with arrays as `q` and `v` have them and
-                t the time of the simulation, which is that of the robots that have not diverged, the latest if
-                they differ; None stands for zero controls. For one that is compiled, see the constructor.
-            u: constant controls, if there is no controller.
-            channels: what to keep: of "q", "v", "tau", "forces", "energy", "power" (by term, for
-                `pliant.analysis.energy_ledger`), "impulses", "solver", "divergence" and "flexibility" (the fields of
-                `pliant.actuation.FlexibilityState`, each a channel).
-            every: keep one of so many periods; the start and the end are kept in any case.
-            save: path of a log file, such as "run.h5", that is written as the run goes on, in parts of less than a
-                second; what is there opens with `pliant.load_log` at any time, also if the program is killed. Memory
-                stays bounded; of a log of more than 5e7 numbers, the one returned has every so many-th entry only.
+                t as `t` has it. For one that is compiled, see the constructor.
+            u: constant controls, if there is no controller; zero by default.
+            commands: of the compiled controller: constant numbers, (n,) or (batch, n), or a function of time.
+            every: time between entries of the log [s], rounded to whole control periods; each period by default.
+                The start and the end are kept in any case.
+            channels: of "q", "v", "tau" (torques of the motors in the last step), "u" (controls in the last period),
+                "forces", "energy", "power" (by term, for `pliant.analysis.energy_ledger`), "impulses", "solver",
+                "divergence" and "flexibility" (the fields of `pliant.actuation.FlexibilityState`, each a channel).
+            save: path of a log file, such as "run.h5", that is written as the run goes on, in blocks of less than a
+                second; it opens with `pliant.load_log` at any time, even if the program is killed. Memory stays
+                bounded; of a log of more than 5e7 numbers, the one returned has one in so many entries only.
             progress: whether to show the simulated time and the real-time factor of runs longer than a second; None:
                 as in the constructor, else on a terminal.
             settings: more to keep in ``log.source.settings``, such as a seed.
@@ -363,7 +365,21 @@ class Simulation:
             The log, which begins with the state at the start.
         """
         shown = self.progress if progress is None else progress
-        return run(self, duration, controller, u, channels, every, save, shown, settings)
+        until = self.t + duration if is_real(duration) else self.t
+        keeper: Keeper = Memory()
+        if save is not None:
+            # files are not needed by most runs, and take time to import
+            from pliant.storage.sinks import FileSink
+
+            keeper = FileSink(save, until)
+        blocks = self.blocks(
+            duration, controller=controller, u=u, commands=commands, every=every, channels=channels, settings=settings
+        )
+        return record(blocks, keeper, ProgressBar(self.t, until, shown))
+
+    def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
+        """A run as blocks that follow one another, for `pliant.recording.record`; options as in `run`."""
+        return blocks_of(self, duration, **options)
 
     def rollout(
         self,
@@ -459,5 +475,5 @@ class Simulation:
         source = "" if self._has_own_contacts or not self.contact_names else " (from collision geometry)"
         return (
             f"Simulation of {robots} {self.robot.name!r}: dt = {self.dt:g} s, {self.plan.substeps} steps a period, "
-            f"{self.plan.integrator}, {len(self.contact_names)} contacts{source}, {self.precision}, t = {self.time:g} s"
+            f"{self.plan.integrator}, {len(self.contact_names)} contacts{source}, {self.precision}, t = {self.t:g} s"
         )

@@ -236,7 +236,7 @@ def _spread(p: Vector, k: Vector) -> Symmetric3:
 
 
 class ArticulatedInertia:
-    """What a handle on a floating tree feels: f = A v, symmetric, but without a mass of its own.
+    """The inertia felt at a handle on a floating tree: f = A v, symmetric, but without a mass of its own.
 
     In blocks, linear first: [[M, H], [H^T, J]], M and J symmetric.
     """
@@ -276,7 +276,7 @@ class ArticulatedInertia:
         )
 
     def released(self, U: Force, D_inverse: Scalar, row: int | None) -> "ArticulatedInertia":
-        """What is left to feel when motion along one direction S is set free: A - U U^T / D.
+        """The inertia left when motion along one direction S is set free: A - U U^T / D.
 
         Args:
             U: A S.

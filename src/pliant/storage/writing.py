@@ -231,7 +231,7 @@ def _put_event_header(file: Any, log: Log, is_packed: bool) -> None:
     packing = _PACKING if is_packed else {}
     file.create_dataset("notes", (0,), np.uint8, maxshape=(None,), chunks=(16_384,), fletcher32=True, **packing)
     steps = file.create_group("steps")
-    nq, nv = (log.channels[name].shape[-1] if name in log.channels else 0 for name in "qv")
+    nq, nv = (log.source.robot.nq, log.source.robot.nv) if log.source is not None else (0, 0)
     for name, entry in (("t", ()), ("h", ()), ("q", (nq,)), ("v", (nv,)), ("stages", (7, 2, nv))):
         chunk, most = (256, *(max(1, n) for n in entry)), (None, *(n or None for n in entry))
         shuffled = packing | {"shuffle": True} if is_packed else {}

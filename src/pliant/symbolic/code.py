@@ -24,11 +24,11 @@ _RESERVED = {
 
 
 class Program(NamedTuple):
-    """What the source says, in names that every language takes.
+    """The content of the source, in names that every language takes.
 
     Attributes:
         name: of the function.
-        q, v, u, parameters: names of what is taken from the arguments; "" where it does not occur.
+        q, v, u, parameters: names of the entries taken from the arguments; "" where it does not occur.
         values: of the parameters, or None.
         has_time: whether there is an argument t.
         steps: names of shared parts, with their formulas.
@@ -99,7 +99,7 @@ def _names(symbols: list[Any]) -> dict[Any, str]:
 
 
 def _head(eq: "Equations", p: Program, entry: str = "") -> list[str]:
-    """Comment lines: what the arguments are.
+    """Comment lines about the arguments.
 
     Args:
         entry: how the k-th parameter is written, as "p[{}]"; in Python they have names, and are left out here.

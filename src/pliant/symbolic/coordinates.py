@@ -28,7 +28,7 @@ class Coordinates:
     Attributes:
         q, v, vd, u: configuration, velocity, acceleration, controls.
         t: time, of which laws of motors may be functions.
-        meaning: what each entry of q, v and u belongs to, as the robot names it.
+        meaning: the owner of each entry of q, v and u, as the robot names it.
         rates: for each velocity that is the rate of a coordinate: that coordinate.
     """
 

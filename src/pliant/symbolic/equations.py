@@ -36,7 +36,7 @@ class Equations:
     Attributes:
         robot: whose they are, with its symbols.
         method: by which they were found.
-        coordinates: the symbols of motion, and what they belong to.
+        coordinates: the symbols of motion, and their owners.
         M: mass matrix, nv x nv; rotor inertia is on its diagonal.
         b: Coriolis and centrifugal forces, nv: C v.
         g: gravity forces, nv.

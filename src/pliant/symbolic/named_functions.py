@@ -21,7 +21,7 @@ Scalar = Any
 
 
 class _Named(sympy.Function):
-    """A function with a definition: what it stands for, as a formula of its arguments."""
+    """A function with a definition: a formula of its arguments."""
 
     is_commutative = True
     definition: Callable[..., Scalar]
@@ -56,7 +56,7 @@ class push(_Named):  # noqa: N801
 
 
 class turn_pull(_Named):  # noqa: N801
-    """Entry ``axis`` of B(x)^T (k x + h x^3), which is minus the force of a spring that is compliant in all directions.
+    """Entry ``axis`` of B(x)^T (k x + h x^3), which is minus the force of a spring that deflects in all directions.
 
     x is the deflection of a spherical or free joint and x' = B(x) v; see `pliant.actuation.joint_springs`.
     """

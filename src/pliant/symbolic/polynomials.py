@@ -20,7 +20,7 @@ Factors = tuple[tuple[int, int], ...]
 """A product: pairs of an atom's number and its power, sorted."""
 Polynomial = dict[Factors, Number]
 
-# floats that cancel leave this much of what they were, at most
+# floats that cancel leave this share of themselves, at most
 _ROUNDING = 1e-13
 
 
@@ -35,7 +35,7 @@ class Polynomials:
     atoms (a root, a quotient of sums, a condition) is an atom itself.
 
     Attributes:
-        atoms: what each number stands for.
+        atoms: by number.
         angles: the angle of an atom that is a cosine or a sine, by number.
     """
 

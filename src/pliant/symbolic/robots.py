@@ -45,7 +45,7 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
 
 
 class _Symbols:
-    """Gives out symbols, and keeps what they stand for."""
+    """Gives out symbols, and keeps their values."""
 
     def __init__(self, robot: Robot, what: tuple[str, ...], names: dict[str, Any]):
         self.source = robot

@@ -83,7 +83,7 @@ def with_single_joints(robot: Robot, rotations: str) -> Robot:
 
 
 def _check_bare(robot: Robot, joint: Joint) -> None:
-    """What acts along the velocities of the joint would act along others in the chain."""
+    """Raise if the joint has forces along its velocities, which would act along others in the chain."""
     for what in ("damping", "friction", "armature", "stiffness", "hardening"):
         if not all(is_constant(x) and x == 0 for x in getattr(joint, what)):
             raise PliantError(

@@ -201,13 +201,13 @@ class _Gatherer:
         return sympy.Add(*(_number(number) * write(key) for key, number in row.items()))
 
     def _motion(self, row: Row) -> Any:
-        """A sum of products of motion; what all of them share is written before it."""
+        """A sum of products of motion; common factors are written before it."""
         common = _common(list(row))
         rest = {_divided(key, common): number for key, number in row.items()}
         return self._atoms(common) * self._sum(rest, self._atoms)
 
     def _waves(self, row: Row) -> Any:
-        """A sum of products of waves; what all of them share is written before it."""
+        """A sum of products of waves; common factors are written before it."""
         shared = list(next(iter(row)))
         for waves in row:
             left = list(waves)
@@ -237,7 +237,7 @@ class _Gatherer:
         return sympy.Mul(*(self.polynomials.atoms[atom] ** power for atom, power in factors))
 
     def _parameters(self, row: Row) -> Any:
-        """A sum of products of parameters; what several of them share is written once."""
+        """A sum of products of parameters; factors that several share are written once."""
         import sympy
 
         if self.is_factored and len(row) > 1:
@@ -279,7 +279,7 @@ def _products(table: dict[tuple[Key, Any], Number]) -> list[tuple[dict[Key, Numb
 
 
 def _multiple(row: Row, known: Row) -> Number | None:
-    """What times ``known`` is ``row``, or None."""
+    """The number that times ``known`` is ``row``, or None."""
     if row.keys() != known.keys():
         return None
     column = next(iter(known))
@@ -292,7 +292,7 @@ def _multiple(row: Row, known: Row) -> Number | None:
 
 
 def _content(row: Row) -> Number:
-    """What to write before the sum: a minus that all share, and the number if all have the same or multiples of it."""
+    """The factor before the sum: a minus that all share, and the number if all have the same or multiples of it."""
     numbers = list(row.values())
     sign = -1 if all(n < 0 for n in numbers) else 1
     if len(numbers) == 1:
@@ -325,7 +325,7 @@ def _number(number: Number) -> Any:
 
 
 def _common(products: list[Factors]) -> Factors:
-    """What all products share, of atoms with powers above zero."""
+    """The common factor of all products, of atoms with powers above zero."""
     shared = dict(products[0])
     for product in products[1:]:
         powers = dict(product)

@@ -29,14 +29,14 @@ _SIGNS = {">=": "\\geq", "<=": "\\leq", "!=": "\\neq", "==": "="}
 
 
 class Writer(ABC):
-    """What text and LaTeX share: the order of terms and factors. A formula is a list of pieces.
+    """The common part of text and LaTeX: the order of terms and factors. A formula is a list of pieces.
 
     Between two pieces a line may be broken; within one, at `HINGE` only, if it is too long for a line. The first
     piece has no sign before it unless it is a minus; the others begin with " + " or " - ".
 
     Attributes:
-        short: short names of cosines and sines that were used, and what they stand for.
-        called: functions that were used, by name; springs: those that give way in all directions, by joint.
+        short: short names of cosines and sines that were used, and their meanings.
+        called: functions that were used, by name; springs: those that deflect in all directions, by joint.
     """
 
     def __init__(self, coordinates: Coordinates, others: Iterable[Any] = (), sprung: Collection[str] = ()):
@@ -84,7 +84,7 @@ class Writer(ABC):
     # ---- order
 
     def _term_order(self, e: Any) -> tuple:
-        """Accelerations first, then controls, positions, velocities; last what only has cosines and sines."""
+        """Accelerations first, then controls, positions, velocities; last terms with cosines and sines only."""
         import sympy
 
         used = sorted(self._places[s] for s in e.free_symbols if s in self._places)
@@ -219,7 +219,7 @@ class Writer(ABC):
 
     @abstractmethod
     def _space(self, following: str) -> str:
-        """What stands between factors, before ``following``."""
+        """The space between factors, before ``following``."""
 
     @abstractmethod
     def _brackets(self, inner: str) -> str:

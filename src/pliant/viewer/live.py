@@ -149,7 +149,7 @@ def _run_panel(server: Any, runner: Runner) -> None:
             return
         shown["at"] = now
         play.label = "Pause" if runner.is_playing else "Run"
-        text = f"t = {runner.sim.time:.2f} s, {runner.pace:.2f} x real time"
+        text = f"t = {runner.sim.t:.2f} s, {runner.pace:.2f} x real time"
         if runner.error is not None:
             what = f"**{type(runner.error).__name__}: {runner.error}**"
             text = f"{what}\n\n```text\n{runner.text[-1500:]}\n```\n\nReset starts again."
@@ -216,7 +216,7 @@ def _plot_panel(server: Any, runner: Runner, index: int) -> None:
 
     def now(channel: str) -> tuple[float, np.ndarray]:
         values = np.asarray(getattr(sim, channel), dtype=float)
-        return sim.time, values if sim.batch is None else values[index]
+        return sim.t, values if sim.batch is None else values[index]
 
     add = rolling_plot(server, [g for c, columns in names.items() for g in column_groups(c, columns, robot)], now)
     shown = {"at": 0.0}

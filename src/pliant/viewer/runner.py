@@ -1,21 +1,23 @@
-"""A simulation that runs in real time, in a thread of its own: paused, pushed, reset and tuned while it does."""
+"""A simulation that runs in real time, in a thread of its own: paused, pushed, reset and tuned while it runs."""
 
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from pliant.dynamics import frame_jacobian, mass_matrix
 from pliant.errors import SimulationError
+from pliant.recording.log import Log
+from pliant.recording.run import Pace, Sink, drive
 from pliant.simulation import Simulation
 
 __all__ = ["Push", "Runner", "pushed"]
 
-RATE = 50.0  # pictures a second, at most
-LATEST = 0.1  # what the clock may be behind before it lets go of the rest [s]
+RATE = 50.0
+"""Pictures a second, at most."""
 
 
 class Push:
@@ -32,18 +34,17 @@ class Push:
 
 
 class Runner:
-    """Steps a simulation as fast as time goes, or as a factor of that.
+    """Runs a simulation in real time, or at a factor of it.
 
     Args:
-        sim: to run; it goes on from where it is.
+        sim: to run, from its present state.
         controller: a function (t, q, v) -> u, with the values of ``gains`` by name if there are any; None for zero.
         gains: numbers that the controller takes by name.
-        draw: called with the simulation, some times a second.
+        draw: called with the simulation, `RATE` times a second.
 
     Attributes:
-        is_playing, speed: may be set at any time.
-        pace: simulated over real time, lately.
-        error: what stopped it, None if nothing did; `text` says it at length.
+        is_playing: may be set at any time.
+        error: the exception that stopped it, or None; ``text`` has its traceback.
     """
 
     def __init__(
@@ -54,15 +55,30 @@ class Runner:
         draw: Callable[[Simulation], None],
     ):
         self.sim, self.controller, self.gains, self.draw = sim, controller, dict(gains), draw
-        self.is_playing, self.speed, self.pace = True, 1.0, 0.0
+        self.is_playing = True
         self.error: BaseException | None = None
         self.text = ""
         self.pushes: list[Push] = []
         self._start = sim.state
         self._lock = threading.RLock()
         self._end = threading.Event()
+        self._pace = Pace(pause=1 / RATE, wait=self._end.wait)
         self._listeners: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._run, name="pliant live", daemon=True)
+
+    @property
+    def speed(self) -> float:
+        """Factor of real time to run at; may be set at any time."""
+        return self._pace.speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        self._pace.speed = speed
+
+    @property
+    def pace(self) -> float:
+        """Simulated over real time, lately."""
+        return self._pace.factor
 
     def start(self) -> None:
         self._thread.start()
@@ -81,20 +97,20 @@ class Runner:
         self.sim.robot.frame(body)
         array = np.asarray(force, dtype=float)
         if array.shape != (3,) or not np.isfinite(array).all() or not duration > 0:
-            raise SimulationError(
-                f"push: force {force!r} for {duration!r} s; it takes three numbers [N] and a time [s]"
-            )
+            problem = f"push: force is {force!r} for {duration!r} s"
+            cure = "it takes three numbers [N] and a time above zero [s]"
+            raise SimulationError(problem, subject="push", field="force", cure=cure)
         with self._lock:
-            self.pushes.append(Push(body, array, self.sim.time + duration))
+            self.pushes.append(Push(body, array, self.sim.t + duration))
 
     def reset(self) -> None:
-        """Back to where it was when it was handed over; errors are forgotten."""
+        """Back to the state at the start, without error."""
         with self._lock:
             self.sim.state = self._start
             self.pushes, self.error, self.text = [], None, ""
 
     def advance(self, periods: int = 1) -> None:
-        """Go on by control periods; what goes wrong on the way is kept, and stops it."""
+        """Go on by control periods; an exception is kept as `error`, and pauses."""
         with self._lock:
             try:
                 for _ in range(periods):
@@ -106,7 +122,7 @@ class Runner:
 
     def _period(self) -> None:
         sim = self.sim
-        t, period = sim.time, sim.dt * sim.plan.substeps
+        t, period = sim.t, sim.dt * sim.plan.substeps
         self.pushes = [push for push in self.pushes if push.until > t + period / 2]
         for push in self.pushes:
             part = sim.data[..., sim.layout.span("v")]
@@ -117,25 +133,36 @@ class Runner:
             raise SimulationError(f"{sim.divergences[0]}; reset it")
 
     def _run(self) -> None:
-        before = time.monotonic()
-        owed = 0.0
-        while not self._end.wait(max(0.0, 1 / RATE - (time.monotonic() - before))):
-            now = time.monotonic()
-            passed, before = now - before, now
-            done = 0
-            if self.is_playing and self.error is None:
-                period = self.sim.dt * self.sim.plan.substeps
-                owed = min(owed + passed * self.speed, max(LATEST, period))
-                # in small parts, so that a slow robot still shows
-                while owed >= period and time.monotonic() - now < 2 / RATE and self.error is None:
-                    self.advance()
-                    owed -= period
-                    done += 1
-                self.pace = 0.9 * self.pace + 0.1 * (done * period / max(passed, 1e-6))
-            with self._lock:
-                self.draw(self.sim)
-            for listener in self._listeners:
-                listener()
+        drive(self._blocks(), self._pace, _Pictures(self))
+
+    def _blocks(self) -> Iterator[Log]:
+        """One for each picture, until the end: only the time of the simulation is recorded."""
+        while not self._end.is_set():
+            began = time.monotonic()
+            period = self.sim.dt * self.sim.plan.substeps
+            for _ in range(max(1, round(self.speed / RATE / period))):
+                # a slow robot is shown after part of the time
+                if not self.is_playing or self.error is not None or time.monotonic() - began > 2 / RATE:
+                    break
+                self.advance()
+            yield Log(np.array([self.sim.t]), {})
+
+    def changed(self) -> None:
+        """Draw the simulation, and call the listeners."""
+        with self._lock:
+            self.draw(self.sim)
+        for listener in self._listeners:
+            listener()
+
+
+class _Pictures(Sink):
+    """Draws after each block."""
+
+    def __init__(self, runner: Runner):
+        self._runner = runner
+
+    def put(self, block: Log) -> None:
+        self._runner.changed()
 
 
 def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 import pliant
 from hybrid_robots import G, box
-from pliant.events.force_spreading import cancelling, spread
+from pliant.events.redundant_forces import cancelling, spread
 
 
 def rows_of(points: np.ndarray) -> np.ndarray:

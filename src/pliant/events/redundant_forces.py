@@ -1,4 +1,4 @@
-"""Forces of contacts that hold each other, as the feet of a table do, spread so that friction can bear them.
+"""Forces of contacts that hold each other, as the feet of a table do: the least, or such that friction can bear them.
 
 The laws of motion fix the forces F_i of k contacts up to those that cancel: F = F0 + sum_j a_j D_j for any a. Contacts
 that stick can go on if some of these forces lie within all cones, so what is left until they cannot is
@@ -11,11 +11,12 @@ a problem over second-order cones, solved by Newton's method along the central p
 
 import numpy as np
 
-__all__ = ["cancelling", "spread"]
+from pliant.events import tolerances as tol
 
-# of the margin, as a share of the largest force
-_ACCURATE = 1e-11
-_ENOUGH = 1e-6
+__all__ = ["cancelling", "is_jammed", "least_solution", "spread"]
+
+# of the barrier method, as shares of the largest force: accuracy of the margin, and a margin that is clear
+_ACCURATE, _CLEAR = 1e-11, 1e-6
 _SHRINK = 0.15
 # what is added at most, as a multiple of the largest force: forces that cancel might grow for ever
 _MOST = 10.0
@@ -24,15 +25,44 @@ _STEPS = 60
 _SIGNS = np.array([1.0, -1.0, -1.0])
 
 
+def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
+    """The solution of A z = b, the least one if there are many; singular values below ``weakest`` count as zero."""
+    own = abs(A.diagonal())
+    most = own.max(initial=1e-300)
+    # what cannot move, as out of the plane of a planar robot, gets no force
+    size = np.sqrt(np.where(own > tol.IMMOBILE * most, own, most))
+    scaled = A / (size[:, None] * size)
+    # regular, as a rule
+    try:
+        inverse = np.linalg.inv(scaled)
+        if abs(inverse).max() < tol.REGULAR:
+            return inverse @ (b / size) / size
+    except np.linalg.LinAlgError:
+        pass
+    if not (np.isfinite(scaled).all() and np.isfinite(b).all()):
+        return np.full(len(b), np.nan)
+    return np.linalg.lstsq(scaled, b / size, rcond=weakest)[0] / size
+
+
+def is_jammed(W: np.ndarray) -> bool:
+    """Whether friction has turned round what forces do, W: its determinant, positive without friction, is not any more.
+
+    Where it is zero, forces are infinite. Contacts that hold each other, where it is zero anyway, do not count.
+    """
+    size = np.sqrt(np.maximum(abs(W).max(axis=1), 1e-300))
+    sign, logarithm = np.linalg.slogdet(W / (size[:, None] * size))
+    return bool(sign < 0 and logarithm > tol.SINGULAR)
+
+
 def cancelling(W: np.ndarray) -> np.ndarray:
     """Forces that cancel, an orthonormal basis (p, m); W (m, m) is what forces do to rates along them."""
     own = W.diagonal()
     most = own.max(initial=1e-300)
     # what cannot move gets no force, and is not spread
-    moves = own > 1e-14 * most
+    moves = own > tol.IMMOBILE * most
     size = np.sqrt(np.where(moves, own, most))
     values, vectors = np.linalg.eigh(W / (size[:, None] * size) + np.diag(np.where(moves, 0.0, 1.0)))
-    found = vectors[:, values < 1e-11 * max(values.max(initial=0), 1e-300)] / size[:, None]
+    found = vectors[:, values < tol.RANK * max(values.max(initial=0), 1e-300)] / size[:, None]
     return np.linalg.qr(found)[0].T if found.shape[1] else found.T
 
 
@@ -61,7 +91,7 @@ def spread(F: np.ndarray, D: np.ndarray, friction: np.ndarray, sticks: np.ndarra
     while True:
         x = _centered(x, start, slopes, cap, weight)
         left = cones * weight
-        if x[p] > _ENOUGH or left < _ACCURATE or x[p] + 2 * left < -_ENOUGH:
+        if x[p] > _CLEAR or left < _ACCURATE or x[p] + 2 * left < -_CLEAR:
             return F + scale * np.tensordot(x[:p], D, 1)
         weight *= _SHRINK
 

@@ -1,6 +1,6 @@
-"""What event-driven simulation asks of a robot at a state, as one compiled function.
+"""The constraints of a robot at a state, with its mass matrix and forces, as one compiled function.
 
-A constraint is a contact or a stop of a joint: it has a gap that must not be negative, and a contact has a slip
+A constraint is a contact or a joint limit: it has a gap that must not be negative, and a contact has a slip
 u_t = (u_1, u_2) along two tangents as well. With the rows J_n, J_t of their rates,
 
     gap' = J_n v        gap'' = J_n vd + c_n        u_t = J_t v        u_t' = J_t vd + c_t
@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.contact.constraint_rows import has_limits, is_limit
-from pliant.contact.constraint_rows import tangents_of
-from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.contact.constraint_rows import has_limits, is_limit, tangents_of
+from pliant.dynamics.articulated_body import mass_matrix_inverse
 from pliant.dynamics.derivatives import tangent_directions
-from pliant.dynamics.joint_space_inertia import mass_matrix_inverse
+from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
@@ -40,7 +39,7 @@ class Constraint:
 
     Attributes:
         name: of the contact, or of the joint with "lower" or "upper".
-        is_contact: whether it has friction: else it is the stop of a joint.
+        is_contact: whether it is a contact; else it is a joint limit.
         friction, restitution: Coulomb's, Newton's.
         holds_place: whether a point that sticks keeps its place; a ball that rolls does not.
     """
@@ -77,20 +76,20 @@ class Terms:
 
 
 def constraints_of(model: StepModel) -> tuple[Constraint, ...]:
-    """The contacts of a model, then the stops of its joints, lower and upper."""
+    """The contacts of a model, then its joint limits, lower and upper."""
     found = []
     for group in model.groups:
         radii = getattr(group, "radii", (1,) * len(group.names))
         for name, mu, e, radius in zip(group.names, group.friction, group.restitution, radii, strict=True):
             found.append(Constraint(name, True, float(mu), float(e), holds_place=radius == 0))
-    for joint, side, _, _, _ in _stops(model):
+    for joint, side, _, _, _ in _joint_limits(model):
         restitution = float(model.robot.joints[joint].restitution)
         found.append(Constraint(f"{joint} {side}", False, 0.0, restitution, holds_place=False))
     return tuple(found)
 
 
-def _stops(model: StepModel) -> list[tuple[str, str, int, int, float]]:
-    """Joint, side, place in q and in v, and limit of every stop."""
+def _joint_limits(model: StepModel) -> list[tuple[str, str, int, int, float]]:
+    """Joint, side, place in q and in v, and value of every joint limit."""
     robot, found = model.robot, []
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
@@ -154,12 +153,12 @@ def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[An
     moving = {e: rate for e, rate in zip(q, rates, strict=True) if isinstance(e, Expr)}
     J: list[Scalar] = []
     c: list[Scalar] = []
-    # of contacts; the rows of stops are constant
+    # of contacts; the rows of joint limits are constant
     for gap, (u1, u2) in zip(gaps, slips, strict=True):
         for rate in (_rate(gap, moving), u1, u2):
             J += adjoints([rate], [1], v) if isinstance(rate, Expr) else [0] * n
             c.append(_rate(rate, moving))
-    for _, side, at_q, at_v, limit in _stops(model):
+    for _, side, at_q, at_v, limit in _joint_limits(model):
         sign = 1 if side == "lower" else -1
         gaps.append(sign * (q[at_q] - limit))
         J += [sign if d == at_v else 0 for d in range(n)] + [0] * (2 * n)
