@@ -18,9 +18,8 @@ import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.constraint_rows import has_limits, is_limit, tangents_of
-from pliant.dynamics.articulated_body import mass_matrix_inverse
 from pliant.dynamics.derivatives import tangent_directions
-from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.joint_space_inertia import composite_inertia, mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
