@@ -30,11 +30,12 @@ from pliant.spatial import Motion, Symmetric3, Transform, Vector
 __all__ = [
     "ClosureRows", "JointRow", "beyond_limits", "bounds_of", "closure_group", "closure_rows", "correct_closure", "dot",
     "eliminated", "has_limits", "held_bounds", "is_limit", "joint_row_vectors", "limit_corrections", "moved",
-    "needs_row", "point_columns", "relative", "row_matrix", "row_support", "scaled", "start_closure", "support_of",
+    "needs_row", "point_columns", "relative", "row_matrix", "row_support", "scaled", "support_of",
     "sweep_closure", "sweep_joint", "tangents_of", "turn_columns", "violated_limit",
 ]  # fmt: skip
 
 Columns = dict[int, Vector]
+Record = dict[str, Any]
 
 _SUMS = 4
 
@@ -116,6 +117,13 @@ def moved(w: Scalars, support: Sequence[int], DY: Sequence[Scalars], impulse: Sc
     return out
 
 
+def row_vectors(factor: Record, support: Sequence[int], columns: Columns, direction: Vector) -> Record:
+    """Y, D^-1 Y and G = Y D^-1 Y^T of the row J = direction . columns."""
+    Y = eliminated(factor["L"], support, columns, direction)
+    DY = scaled(Y, support, factor["D_inverse"])
+    return {"Y": Y, "DY": DY, "G": sum((a * b for a, b in zip(Y, DY, strict=True)), 0)}
+
+
 def row_matrix(Y: Sequence[Scalars], DY: Sequence[Scalars]) -> Symmetric3:
     """G = Y D^-1 Y^T of three rows: how their velocities answer to their impulses."""
     entries = [sum((a * b for a, b in zip(Y[r], DY[c], strict=True)), 0) for r in range(3) for c in range(r, 3)]
@@ -135,8 +143,6 @@ def tangents_of(normal: Vector) -> tuple[Vector, Vector]:
         Vector(b, sign + normal.y * normal.y * a, -normal.y),
     )
 
-
-Record = dict[str, Any]
 
 _SIZES = {"point": 3, "weld": 6, "distance": 1}
 
@@ -197,17 +203,10 @@ def closure_rows(
         wanted += [(turns, Vector.unit(k), turned[k]) for k in range(3)]
     rows = []
     for columns, direction, gap in wanted:
-        Y = eliminated(factor["L"], group.support, columns, direction)
-        DY = scaled(Y, group.support, factor["D_inverse"])
-        G = sum((a * b for a, b in zip(Y, DY, strict=True)), 0)
-        held = G > 1e-14
-        rows.append({"Y": Y, "DY": DY, "G": G, "rate": select(held, 1 / select(held, G, 1), 0), "open": gap / dt})
+        row = row_vectors(factor, group.support, columns, direction)
+        held = row["G"] > 1e-14
+        rows.append({**row, "rate": select(held, 1 / select(held, row["G"], 1), 0), "open": gap / dt})
     return rows
-
-
-def start_closure(group: ClosureRows, rows: Sequence[Record], w: Scalars, impulse: Scalars) -> list[Scalar]:
-    """w with the impulses of the last step."""
-    return moved(w, group.support, [r["DY"] for r in rows], impulse)
 
 
 def sweep_closure(
@@ -232,8 +231,6 @@ def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Scalars) 
         out = moved(out, group.support, [row["DY"]], [change])
     return out
 
-
-Record = dict[str, Any]
 
 # some files write 1e16 where a joint has no limit [rad or m]; and a velocity that no joint has [rad/s or m/s]
 _UNLIMITED = 1e9
@@ -344,9 +341,7 @@ def limit_corrections(robot: Robot, row: JointRow, q: Scalars, v: Scalar, share:
 
     Together they must not take the joint through a limit, and bring it back from beyond one by a share.
     """
-    joint = robot.joints[row.joint]
-    x = q[robot.q_slice(row.joint).start]
-    lower, upper = joint.limits.lower[0], joint.limits.upper[0]
+    x, lower, upper = _place(robot, row, q)
     low: Scalar = -_UNLIMITED
     high: Scalar = _UNLIMITED
     if is_limit(lower):
@@ -357,6 +352,12 @@ def limit_corrections(robot: Robot, row: JointRow, q: Scalars, v: Scalar, share:
     return {"low": low, "high": high}
 
 
+def _place(robot: Robot, row: JointRow, q: Scalars) -> tuple[Scalar, Scalar, Scalar]:
+    """Where a joint is, and its limits."""
+    limits = robot.joints[row.joint].limits
+    return q[robot.q_slice(row.joint).start], limits.lower[0], limits.upper[0]
+
+
 def _back(beyond: Scalar, share: Scalar) -> Scalar:
     """How far a joint has to go: a share of what it is beyond its limit; up to the limit if it is not."""
     return select(beyond > 0, beyond * share, beyond)
@@ -364,11 +365,7 @@ def _back(beyond: Scalar, share: Scalar) -> Scalar:
 
 def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
     """How far a joint is beyond its limits: what must be added to q to be back, or 0."""
-    joint = robot.joints[row.joint]
-    if row.kind != "stop":
-        return 0
-    x = q[robot.q_slice(row.joint).start]
-    lower, upper = joint.limits.lower[0], joint.limits.upper[0]
+    x, lower, upper = _place(robot, row, q)
     below = maximum(lower - x, 0) if is_limit(lower) else 0
     above = maximum(x - upper, 0) if is_limit(upper) else 0
     return below - above
@@ -379,11 +376,9 @@ def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
 
 def joint_row_vectors(mechanism: Mechanism, row: JointRow, factor: Record) -> Record:
     """Y, D^-1 Y and G of a joint's row."""
-    support = row_support(mechanism, row)
-    Y = eliminated(factor["L"], support, {row.dof: Vector(1, 0, 0)}, Vector(1, 0, 0))
-    DY = scaled(Y, support, factor["D_inverse"])
-    G = sum((a * b for a, b in zip(Y, DY, strict=True)), 0)
-    return {"Y": Y, "DY": DY, "G": G, "rate": 1 / G}
+    x = Vector.unit(0)
+    vectors = row_vectors(factor, row_support(mechanism, row), {row.dof: x}, x)
+    return {**vectors, "rate": 1 / vectors["G"]}
 
 
 def row_support(mechanism: Mechanism, row: JointRow) -> tuple[int, ...]:

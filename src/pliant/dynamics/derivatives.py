@@ -51,17 +51,14 @@ class InverseDerivatives(NamedTuple):
     vd: Matrix
 
 
-class _State:
+class _State(NamedTuple):
     """Data of a link for the inward pass: its pose, its motion and its parent's, all in its frame."""
 
-    __slots__ = ("X_PB", "a_P", "link", "v", "v_P")
-
-    def __init__(self, link: Link, X_PB: Steps, v_P: Motion, a_P: Motion, v: Motion):
-        self.link = link
-        self.X_PB = X_PB
-        self.v_P = v_P
-        self.a_P = a_P
-        self.v = v
+    link: Link
+    X_PB: Steps
+    v_P: Motion  # noqa: N815
+    a_P: Motion  # noqa: N815
+    v: Motion
 
     def changes(self) -> list[tuple[Motion, Motion, Motion, Motion]]:
         """S, Pd, Pdd and Pd + Sd of each dof (times the ratio of a joint that mimics)."""

@@ -8,7 +8,7 @@ from typing import Any
 from pliant.compiler.stages import Stages
 from pliant.contact.constraint_rows import (
     beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
-    start_closure, sweep_closure, sweep_joint,
+    sweep_closure, sweep_joint,
 )  # fmt: skip
 from pliant.contact.solver import (
     MOST_STICKING, SLOP, Visit, bounce_speed, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
@@ -124,10 +124,6 @@ class StepProgram:
         """Stages that only robots with a flag take."""
         return self.stages.loop(1, when=flag)
 
-    def variable(self, name: str, size: int) -> None:
-        """Declare a variable."""
-        self.stages.variable(name, size)
-
 
 def poses_of(motion: Record) -> Any:
     """Poses of the links that constraints are made of."""
@@ -150,11 +146,8 @@ def touches_of(motion: Record, k: int) -> list[Touch]:
 
 def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
     """Values cut into parts of these sizes."""
-    parts, at = [], 0
-    for size in sizes:
-        parts.append(list(values[at : at + size]))
-        at += size
-    return parts
+    left = iter(values)
+    return [[next(left) for _ in range(size)] for size in sizes]
 
 
 def any_of(conditions: Scalars) -> Scalar:
@@ -193,7 +186,7 @@ def find_contacts(step: StepProgram) -> None:
             step.add(found, k)
             if _has_short_way(step.model, k):
                 for flag in ("slides", "sticks"):
-                    step.variable(f"{flag} {k}", 1)
+                    step.stages.variable(f"{flag} {k}", 1)
                 step.add(lambda m: {"slides": [0], "sticks": [1]}, k)
 
     for k in range(len(step.model.closures)):
@@ -201,7 +194,7 @@ def find_contacts(step: StepProgram) -> None:
         def closed(m: StepModel, motion, w, closure, k=k):
             group, origin = m.closures[k], Vector(*motion["origin"])
             rows = closure_rows(m.robot.mechanism, group, poses_of(motion), origin, motion["factor"], m.dt)
-            return {"loop": rows, "w": start_closure(group, rows, w, closure)}
+            return {"loop": rows, "w": moved(w, group.support, [row["DY"] for row in rows], closure)}
 
         step.add(closed, k)
 
@@ -342,10 +335,9 @@ def accelerate(step: StepProgram) -> None:
     model = step.model
     if not model.has_rows:
         return
-    for name in ("steady", "stops", *(f"impulse {k}" for k in range(len(model.groups)))):
-        step.variable(f"last {name}", step.stages.variables[name])
-    for k in range(len(model.closures)):
-        step.variable(f"last closure {k}", step.stages.variables[f"closure {k}"])
+    names = [f"impulse {k}" for k in range(len(model.groups))] + [f"closure {k}" for k in range(len(model.closures))]
+    for name in ("steady", "stops", *names):
+        step.stages.variable(f"last {name}", step.stages.variables[name])
 
     def guessed(
         m: StepModel, motion, sweeps, w, w_start, last_f, last_w, impulse, closure, steady, stops, last_impulse,
@@ -394,7 +386,7 @@ def do_without_friction(step: StepProgram) -> None:
         return {"rested": [negation(error[0] > tolerance * scale[0])], "error": [0]}
 
     for name in ("failed", "rested"):
-        step.variable(name, 1)
+        step.stages.variable(name, 1)
     step.add(failure)
     with step.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
         for k in range(len(model.groups)):

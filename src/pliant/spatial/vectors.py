@@ -169,12 +169,7 @@ class Matrix3:
         )
 
     def transposed_times(self, v: Vector) -> Vector:
-        e = self.entries
-        return Vector(
-            e[0] * v.x + e[3] * v.y + e[6] * v.z,
-            e[1] * v.x + e[4] * v.y + e[7] * v.z,
-            e[2] * v.x + e[5] * v.y + e[8] * v.z,
-        )
+        return self.transposed() @ v
 
     def times(self, other: "Matrix3") -> "Matrix3":
         """The matrix product."""
