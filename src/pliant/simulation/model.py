@@ -41,10 +41,6 @@ class StepModel:
     precision: str = "float64"
     has_limits: bool = True
 
-    def with_values(self, **changes: Any) -> "StepModel":
-        """A copy with other values."""
-        return replace(self, **changes)
-
     @property
     def is_rigid(self) -> bool:
         """Whether contacts are rows of the solver."""
