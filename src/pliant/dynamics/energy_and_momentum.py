@@ -69,7 +69,7 @@ def centroidal_momentum(robot: Robot, q: Scalars, v: Scalars) -> list[Scalar]:
     """The robot's momentum about its centre of mass, 6: linear, angular; world axes [N s, N m s].
 
     The momenta I_i V_i of the links, summed towards the root [Orin, Goswami and Lee 2013]. Rotors
-    are no part of it.
+    are not part of it.
     """
     velocities = link_velocities(robot.mechanism, q, v)
     momenta = [link.inertia @ V for link, V in zip(robot.mechanism.links, velocities, strict=True)]
