@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.checks import check
+from pliant.errors import PliantError, unknown_name
 from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.robot.joints import Prismatic
@@ -19,21 +20,13 @@ __all__ = [
 MOST = 8
 """Most columns of a group: as many as there are colors."""
 
-
 _FIXED_UNITS = {"forces": "N", "impulses": "N s", "energy": "J", "power": "W", "mode": "", "divergence": "", "t": "s"}
 # units along a joint: (rotation, translation)
 _POSITION, _RATE, _EFFORT = ("rad", "m"), ("rad/s", "m/s"), ("N m", "N")
 _JOINT_UNITS = {
-    "q": _POSITION,
-    "v": _RATE,
-    "tau": _EFFORT,
-    "motor_position": _POSITION,
-    "motor_velocity": _RATE,
-    "link_position": _POSITION,
-    "link_velocity": _RATE,
-    "deflection": _POSITION,
-    "deflection_rate": _RATE,
-    "spring_force": _EFFORT,
+    **dict.fromkeys(("q", "motor_position", "link_position", "deflection"), _POSITION),
+    **dict.fromkeys(("v", "motor_velocity", "link_velocity", "deflection_rate"), _RATE),
+    **dict.fromkeys(("tau", "spring_force"), _EFFORT),
 }
 _PLOTTED = ("q", "tau", "u", "forces", "energy")
 
@@ -72,7 +65,11 @@ class Panel:
 
 def default_channels(log: Log) -> list[str]:
     """The channels that `Log.plot` draws by default."""
-    found = [name for name in _PLOTTED if _is_there(log, name)]
+    found = [
+        name
+        for name in _PLOTTED
+        if (log[name].shape[-1:] != (0,) if name in log else any(other.startswith(f"{name}.") for other in log))
+    ]
     return found or list(log)[:4]
 
 
@@ -112,16 +109,12 @@ def _curves(log: Log, spec: Any) -> tuple[str, list[Curve]]:
     if isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str):
         channel, columns = spec
         names = [columns] if isinstance(columns, str) else list(columns)
-        if not names:
-            problem = f"plot: ({channel!r}, ...) has no column"
-            raise PliantError(problem, subject=f"channel {channel!r}", cure="give one or several")
+        check("columns", columns, "one name or several", bool(names), subject=f"channel {channel!r}", error=PliantError)
         if len(names) == 1:
             return _curves(log, f"{channel}.{names[0]}")
         return channel, [curve for name in names for curve in _curves(log, f"{channel}.{name}")[1]]
-    if not isinstance(spec, str):
-        raise PliantError(
-            bad_value("channels", spec, "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column")
-        )
+    takes = "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column"
+    check("channels", spec, takes, isinstance(spec, str), error=PliantError)
     robot = None if log.source is None else log.source.robot
     if spec in log:
         return spec, _channel_curves(log, spec, robot)
@@ -144,7 +137,9 @@ def _curves(log: Log, spec: Any) -> tuple[str, list[Curve]]:
                 raise PliantError(unknown_name("column", wanted, [*names, *starts], f"channel {channel!r} of the log"))
             curves = [Curve(n, log.column(channel, n), unit_of(channel, n, robot)) for n in found]
             return spec if len(found) > 1 else channel, curves
-    raise PliantError(unknown_name("channel", spec, _names(log), "the log"))
+    groups = dict.fromkeys(name.partition(".")[0] for name in log if "." in name)
+    columns = (f"{c}.{n}" for c, names in log.columns.items() for n in names)
+    raise PliantError(unknown_name("channel", spec, [*log, *groups, *columns], "the log"))
 
 
 def _channel_curves(log: Log, channel: str, robot: Robot | None) -> list[Curve]:
@@ -170,37 +165,16 @@ def unit_of(channel: str, column: str, robot: Robot | None) -> str:
         kinds = control.get(motor.control) if motor.law is None else None
     if kinds is None or robot is None:
         return ""
-    return kinds[_is_sliding(channel, column, robot)] if not _is_orientation(channel, column, robot) else ""
-
-
-def _is_sliding(channel: str, column: str, robot: Robot) -> bool:
-    if column in robot.motors:
-        column = robot.motors[column].joint
-    if column in robot.joints:
-        return isinstance(robot.joints[column].kind, Prismatic)
-    # an entry of a joint with several: x, y, z and vx, vy, vz
-    return column.rpartition(".")[2].lstrip("v") in ("x", "y", "z")
-
-
-def _is_orientation(channel: str, column: str, robot: Robot) -> bool:
-    """Whether it is an entry of a quaternion, or a cosine or sine."""
-    end = column.rpartition(".")[2]
-    return channel == "q" and column not in robot.joints and end in ("qx", "qy", "qz", "qw", "cos", "sin")
+    joint = robot.motors[column].joint if column in robot.motors else column
+    if joint in robot.joints:
+        return kinds[isinstance(robot.joints[joint].kind, Prismatic)]
+    # an entry of a joint with several
+    part = _PARTS.get(column.rpartition(".")[2], "")
+    return "" if channel == "q" and part == "orientation" else kinds[part in ("position", "velocity")]
 
 
 def _lead(log: Log) -> int:
     return 1 if log.batch is None else 2
-
-
-def _is_there(log: Log, name: str) -> bool:
-    if name in log:
-        return log[name].shape[-1:] != (0,)
-    return any(other.startswith(f"{name}.") for other in log)
-
-
-def _names(log: Log) -> list[str]:
-    groups = dict.fromkeys(name.partition(".")[0] for name in log if "." in name)
-    return [*log, *groups, *(f"{c}.{n}" for c, names in log.columns.items() for n in names)]
 
 
 # ---- groups

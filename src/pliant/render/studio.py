@@ -13,7 +13,7 @@ import numpy as np
 from pliant.checks import chosen_robots
 from pliant.errors import PliantError
 from pliant.plots.figures import round_number
-from pliant.plots.time_spans import contact_columns
+from pliant.plots.time_plots import contact_columns
 from pliant.recording.log import Log
 from pliant.render.camera import AZIMUTH, Camera, Eye, as_camera, downhill_azimuth
 from pliant.render.robot_drawing import body_poses, drawing, points_of_contacts
