@@ -219,7 +219,7 @@ def _thinned(ledger: EnergyLedger) -> EnergyLedger:
     jumps = np.flatnonzero(np.diff(ledger.t) <= 0)
     kept = np.unique(np.concatenate([np.linspace(0, n - 1, _DENSE).astype(int), jumps, jumps + 1]))
     parts = ({name: x[kept] for name, x in part.items()} for part in (ledger.stored, ledger.work, ledger.lost))
-    return EnergyLedger(ledger.t[kept], *parts, ledger.is_balanced)
+    return EnergyLedger(ledger.t[kept], *parts, is_balanced=ledger.is_balanced)
 
 
 def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:

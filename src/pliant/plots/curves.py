@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.robot.joints import Prismatic
@@ -113,8 +113,9 @@ def _curves(log: Log, spec: Any) -> tuple[str, list[Curve]]:
         if len(names) == 1:
             return _curves(log, f"{channel}.{names[0]}")
         return channel, [curve for name in names for curve in _curves(log, f"{channel}.{name}")[1]]
-    takes = "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column"
-    check("channels", spec, takes, isinstance(spec, str), error=PliantError)
+    if not isinstance(spec, str):
+        takes = "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column"
+        raise PliantError(bad_value("channels", spec, takes))
     robot = None if log.source is None else log.source.robot
     if spec in log:
         return spec, _channel_curves(log, spec, robot)

@@ -127,7 +127,7 @@ def legend(axis: Any, names: Sequence[str]) -> None:
     axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.05), ncols=ncols, fontsize=size, **spacing)
 
 
-def pale(color: str, share: float) -> tuple[float, ...]:
+def pale(color: str, share: float) -> Any:
     """A color, "#rrggbb", mixed with white: ``share`` of it is left."""
     return tuple(1 - share * (1 - int(color[k : k + 2], 16) / 255) for k in (1, 3, 5))
 
