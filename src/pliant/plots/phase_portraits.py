@@ -103,7 +103,7 @@ def _velocity(log: Log, name: Any) -> str:
     if name not in names:
         fitting = [n for n in names if _rate_name(n) in rates]
         raise PliantError(unknown_name("column", name, fitting, "channel 'q' of the log"))
-    rate = _rate_name(str(name))
+    rate = _rate_name(name)
     if rate not in rates:
         problem = f"plot_phase: {name!r} is a coordinate of an orientation, which has no velocity of its own"
         raise PliantError(problem, subject=f"column {name!r}", field="q", cure="draw it over time with log.plot('q')")

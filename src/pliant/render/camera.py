@@ -120,6 +120,12 @@ class Eye:
         y = self.height / 2 - self.focal * (apart @ self.up) / z
         return np.stack([x, y, 1 / z], axis=-1)
 
+    def rays(self, points: np.ndarray) -> list[np.ndarray]:
+        """x, y and z of the directions through points of the picture (n, 2), with 1 along the camera's forward."""
+        x, y = (points[:, 0] - self.width / 2) / self.focal, (self.height / 2 - points[:, 1]) / self.focal
+        axes = zip(self.forward.tolist(), self.right.tolist(), self.up.tolist(), strict=True)
+        return [f + x * r + y * u for f, r, u in axes]
+
     def numbers(self) -> np.ndarray:
         """For `pliant.render.shading`: place, right, up, forward, focal length, half of width and height."""
         own = [self.focal, self.width / 2, self.height / 2]

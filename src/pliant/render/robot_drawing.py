@@ -130,7 +130,7 @@ def _drawn(robot: Robot, detail: int, folders: Sequence[str | Path], collisions:
     size = reach(robot)
     pieces: list[Piece] = []
     notes: list[str] = []
-    meshes = _Meshes(folders)
+    known: dict[Any, Any] = {}
     has_shapes = any(b.visuals or b.collisions for b in robot.bodies.values())
     for body in robot.bodies.values():
         first, second = (body.collisions, body.visuals) if collisions else (body.visuals, body.collisions)
@@ -138,45 +138,24 @@ def _drawn(robot: Robot, detail: int, folders: Sequence[str | Path], collisions:
         for k, geometry in enumerate(first or second):
             label = f"{body.name}/{geometry.name or geometry.kind} {k}"
             try:
-                for mesh, color in _shapes(geometry, meshes):
-                    pieces.append((body.name, label, mesh, color))
+                pieces += [(body.name, label, *shape) for shape in _shapes(geometry, folders, known)]
             except PliantError as problem:
                 is_lost = True
                 notes.append(f"body {body.name!r}: {problem}; drawn from the tree instead")
         # bodies without shapes, such as frames of sensors, are not drawn if others have some
         if is_lost or not has_shapes:
-            for name, mesh, color in tree_shapes(robot, body.name, size):
-                pieces.append((body.name, f"{body.name}/{name}", mesh, color))
+            pieces += [(body.name, f"{body.name}/{n}", m, c) for n, m, c in tree_shapes(robot, body.name, size)]
     parts = _parts(_coarser(pieces, detail))
     low, high = _bounds(robot, parts, None)
     return parts, tuple(notes), float(np.linalg.norm(high - low)) or size
 
 
-class _Meshes:
-    """Mesh files, each read and placed once, since the legs of a robot often share them."""
+def _shapes(geometry: Geometry, folders: Sequence[str | Path], known: dict[Any, Any]) -> list[tuple[Mesh, Color]]:
+    """Meshes of a geometry in its body's frame, with their colors.
 
-    def __init__(self, packages: Sequence[str | Path]):
-        self.packages = packages
-        self.read: dict[Any, Sequence[Any]] = {}
-        self.placed: dict[tuple[Any, bytes], list[tuple[Mesh, Color | None]]] = {}
-
-    def __call__(self, source: Any, file: str | None, X: np.ndarray) -> list[tuple[Mesh, Color | None]]:
-        """The meshes of a file under a transform (4, 4), with their colors, if it has any."""
-        if source not in self.read:
-            surfaces = source.surfaces(self.packages)
-            if not surfaces:
-                raise RobotError(f"the mesh {file} has no faces", subject=f"mesh {file}")
-            self.read[source] = surfaces
-        key = source, X.tobytes()
-        if key not in self.placed:
-            surfaces = self.read[source]
-            placed = moved_together([Mesh(s.points, s.faces) for s in surfaces], X)
-            self.placed[key] = [(mesh, s.color) for mesh, s in zip(placed, surfaces, strict=True)]
-        return self.placed[key]
-
-
-def _shapes(geometry: Geometry, meshes: _Meshes) -> list[tuple[Mesh, Color]]:
-    """Meshes of a geometry in its body's frame, with their colors."""
+    Args:
+        known: files that were read, and their meshes that were placed, since the legs of a robot often share them.
+    """
     X_BG = homogeneous(geometry.placement)
     own: Any = geometry.color and tuple(min(1.0, max(0.0, float(x))) for x in (*geometry.color, 1.0)[:4])
     if geometry.kind != "mesh":
@@ -188,9 +167,16 @@ def _shapes(geometry: Geometry, meshes: _Meshes) -> list[tuple[Mesh, Color]]:
     if source is None or not hasattr(source, "surfaces"):
         cure = "give Geometry(..., mesh=pliant.meshes.MeshFile())"
         raise RobotError(f"no reader for the mesh {geometry.file}", subject=f"mesh {geometry.file}", cure=cure)
-    placed = meshes(source, geometry.file, X_BG @ np.diag([*map(float, geometry.scale), 1.0]))
+    if source not in known:
+        known[source] = source.surfaces(folders)
+    surfaces, X = known[source], X_BG @ np.diag([*map(float, geometry.scale), 1.0])
+    if not surfaces:
+        raise RobotError(f"the mesh {geometry.file} has no faces", subject=f"mesh {geometry.file}")
+    key = source, X.tobytes()
+    if key not in known:
+        known[key] = moved_together([Mesh(s.points, s.faces) for s in surfaces], X)
     # colors of a mesh's own parts come before the one color that a URDF gives to all of it
-    return [(mesh, color or own or DEFAULT_COLOR) for mesh, color in placed]
+    return [(mesh, s.color or own or DEFAULT_COLOR) for mesh, s in zip(known[key], surfaces, strict=True)]
 
 
 def _coarser(pieces: list[Piece], most: int) -> list[Piece]:

@@ -38,13 +38,11 @@ class RobotSurface:
     Attributes:
         robot: with its contacts.
         size: of the robot [m].
-        notes: files that could not be read, and what is drawn instead.
     """
 
     def __init__(self, robot: Robot, *, packages: Any = (), detail: int):
         self.robot = robot
         drawn = drawing(robot, packages=packages, detail=detail)
-        self.notes = drawn.notes
         places = {name: k for k, name in enumerate(robot.bodies)}
         parts = [(places[p.body], Mesh(p.vertices, p.faces), p.normals, p.color) for p in drawn.parts]
         empty = np.zeros((0, 3, 3))
