@@ -11,7 +11,7 @@ from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.robot.joints import Free, Planar, Spherical
 
-__all__ = ["LogMotion", "forces_at_points", "spread"]
+__all__ = ["LogMotion", "forces_at_points", "side_by_side", "spread"]
 
 
 class LogMotion:
@@ -103,6 +103,12 @@ def forces_at_points(robot: Robot, names: Any, forces: np.ndarray) -> np.ndarray
     wanted = [list(names).index(p.name) if p.name in names else -1 for p in robot.contact_points]
     empty = np.zeros((*forces.shape[:-2], 1, 3))
     return np.concatenate([forces, empty], axis=-2)[..., wanted, :]
+
+
+def side_by_side(count: int, dx: float, dy: float) -> np.ndarray:
+    """Places (count, 3) in rows, as many as there are columns: dx [m] between rows, dy [m] in a row."""
+    rows, columns = np.divmod(np.arange(count), int(np.ceil(np.sqrt(count))))
+    return np.stack([rows * dx, columns * dy, 0.0 * rows], axis=-1)
 
 
 def spread(count: int, most: int) -> np.ndarray:

@@ -94,9 +94,23 @@ def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
     # in single precision, which is a thousandth of a pixel
     tables = [a.astype(np.float32).reshape(len(flat), -1) for a in (flat, surface.normals, surface.colors)]
 
+    numbers, about = fine.numbers().astype(np.float32), np.array([floor.tile, floor.reach], dtype=np.float32)
+
     def light(pixels: np.ndarray, k: np.ndarray, nearness: np.ndarray, right: float, down: float) -> np.ndarray:
+        """Light (n, 3) of pixels at which there are triangles k, off their middles by (right, down)."""
+        k, nearness = k[pixels], nearness[pixels]
         points = _points(eye, pixels) * np.float32(_FINER) + np.array([right, down], dtype=np.float32)
-        return _hit_light(surface, tables, k[pixels], points, nearness[pixels], fine, floor, shadow)
+        is_ground = surface.is_ground[k]
+        corners, normals, colors = (table.take(k, axis=0) for table in tables)
+        corners.reshape(-1, 3, 3)[..., :2] -= points[:, None]
+        given = np.column_stack([points, nearness, is_ground]).astype(np.float32)
+        lit = np.ones((len(k), 1), dtype=np.float32)
+        for is_some, share in ((~is_ground & ~surface.is_mark[k], shadow.on_bodies), (is_ground, shadow.on_ground)):
+            some = np.flatnonzero(is_some)
+            if len(some):
+                z, rays = 1 / nearness[some], fine.rays(points[some])
+                lit[some, 0] = share([e + z * ray for e, ray in zip(fine.place.tolist(), rays, strict=True)])
+        return surface_kernel()(numbers, about, given, corners, normals, colors, lit)
 
     whole = np.flatnonzero(is_whole)
     if len(whole):
@@ -131,36 +145,6 @@ def _floor_nearness(eye: Eye, floor: Floor) -> np.ndarray:
     nearness = fall / drop if drop else np.zeros_like(fall)
     # robots on the floor are not cut off by rounding
     return np.where(nearness > 0, nearness * (1 - 1e-6), -np.inf)[:, None]
-
-
-def _hit_light(
-    surface: Surface,
-    tables: Sequence[np.ndarray],
-    k: np.ndarray,
-    points: np.ndarray,
-    nearness: np.ndarray,
-    eye: Eye,
-    floor: Floor,
-    shadow: "_Shadow",
-) -> np.ndarray:
-    """Light (n, 3) of points of the picture, (n, 2), at which there are triangles k.
-
-    Args:
-        tables: corners in the picture, normals and colors of all triangles, a row each.
-    """
-    is_ground = surface.is_ground[k]
-    corners, normals, colors = (table.take(k, axis=0) for table in tables)
-    corners.reshape(-1, 3, 3)[..., :2] -= points[:, None]
-    given = np.empty((len(k), 4), dtype=np.float32)
-    given[:, :2], given[:, 2], given[:, 3] = points, nearness, is_ground
-    lit = np.ones((len(k), 1), dtype=np.float32)
-    for is_some, share in ((~is_ground & ~surface.is_mark[k], shadow.on_bodies), (is_ground, shadow.on_ground)):
-        some = np.flatnonzero(is_some)
-        if len(some):
-            z, rays = 1 / nearness[some], eye.rays(points[some])
-            lit[some, 0] = share([e + z * ray for e, ray in zip(eye.place.tolist(), rays, strict=True)])
-    about = np.array([floor.tile, floor.reach], dtype=np.float32)
-    return surface_kernel()(eye.numbers().astype(np.float32), about, given, corners, normals, colors, lit)
 
 
 def _behind(eye: Eye, pixels: np.ndarray, floor: Floor, shadow: "_Shadow") -> np.ndarray:

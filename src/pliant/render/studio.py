@@ -13,7 +13,7 @@ import numpy as np
 from pliant.errors import PliantError
 from pliant.plots.figures import round_number
 from pliant.render.camera import AZIMUTH, Camera, Eye, as_camera
-from pliant.render.log_motion import LogMotion
+from pliant.render.log_motion import LogMotion, side_by_side
 from pliant.render.robot_drawing import body_poses, drawing, points_of_contacts
 from pliant.render.shading import linear
 from pliant.render.shapes import Mesh, along, arrow, creased, downhill_azimuth, ground_over, normals
@@ -212,7 +212,8 @@ class LogFrames:
         if not np.isfinite(poses).all():
             problem, cure = "the log has positions that are not finite", "log.between() cuts them off"
             raise PliantError(problem, subject="the log", field="q", cure=cure)
-        poses[..., :3, 3] += self._apart(len(q), ground)[:, None, None]
+        if ground is None or ground.is_flat:
+            poses[..., :3, 3] += side_by_side(len(q), 1.1 * self.surface.size, 1.1 * self.surface.size)[:, None, None]
         self.forces = None
         if forces and motion.forces is not None:
             self.forces = motion.forces[:, steps]
@@ -226,15 +227,6 @@ class LogFrames:
         if not self.studio.camera.follow:
             center = np.broadcast_to((low.min(axis=0) + high.max(axis=0)) / 2, center.shape)
         self.centers = _smooth(center, max(1, round(_LAG * fps)))
-
-    def _apart(self, robots: int, ground: Any) -> np.ndarray:
-        """Offsets (robots, 3) that put robots side by side in rows, where the ground is flat."""
-        places = np.zeros((robots, 3))
-        if robots > 1 and (ground is None or ground.is_flat):
-            rows = int(np.ceil(np.sqrt(robots)))
-            places[:, 0], places[:, 1] = np.divmod(np.arange(robots), rows)
-            places[:, :2] *= 1.1 * self.surface.size
-        return places
 
     def picture(self, k: int, width: int, height: int) -> np.ndarray:
         """Pixels at the k-th time."""

@@ -14,7 +14,7 @@ from pliant.checks import check, is_real
 from pliant.errors import PliantError, unknown_name
 from pliant.plots.figures import round_number
 from pliant.recording.source import Source
-from pliant.render.log_motion import LogMotion, spread
+from pliant.render.log_motion import LogMotion, side_by_side, spread
 from pliant.render.robot_drawing import (
     DETAIL,
     Drawing,
@@ -112,7 +112,10 @@ class BrowserScene:
         self._home, self.follow = travel[0], far > self.size if follow is None else bool(follow)
         low, high = self._box(q[0, 0], poses[..., :3, 3].reshape(-1, 3))
         self._heights = float(low[2]), float(high[2])
-        self.offsets = _offsets(count, high - low, layout)
+        # a little farther apart than the robots reach, unless they are all in one place
+        extent = high - low
+        step = 1.3 * np.maximum(extent[:2], 0.4 * extent.max()) * (layout == "grid")
+        self.offsets = side_by_side(count, *step)
         low, high = low + self.offsets.min(axis=0), high + self.offsets.max(axis=0)
         _add_ground(server, source.ground, low, high, self.size)
         _aim(server, low, high, source.ground)
@@ -211,16 +214,6 @@ def log_scene(
         scene.draw(motion.q[:, step], None if motion.forces is None else motion.forces[:, step])
 
     return scene, draw
-
-
-def _offsets(count: int, extent: np.ndarray, layout: str) -> np.ndarray:
-    """Origins of the robots' worlds (count, 3) [m]: in rows, a little farther apart than the robots reach."""
-    if layout == "overlay" or count == 1:
-        return np.zeros((count, 3))
-    columns = math.ceil(math.sqrt(count))
-    k = np.arange(count)
-    step = 1.3 * np.maximum(extent[:2], 0.4 * extent.max())
-    return np.stack([k // columns * step[0], k % columns * step[1], 0 * k], axis=-1)
 
 
 # ---- ground and camera
