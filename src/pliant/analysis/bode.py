@@ -4,7 +4,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -184,11 +183,6 @@ class _LinearModel:
     B: np.ndarray
     C: np.ndarray
 
-    @cached_property
-    def eigenvalues(self) -> np.ndarray:
-        """Of A [1/s]."""
-        return np.linalg.eigvals(self.A)
-
     def response(self, w: np.ndarray, k: int) -> np.ndarray:
         """H(w) = C (i w - A)^-1 B of control k, (outputs, frequencies)."""
         n = len(self.A)
@@ -306,7 +300,7 @@ def _fitted(t: np.ndarray, values: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 def _settling(linear: _LinearModel) -> float:
     """Time until the slowest mode that decays has done so [s]."""
-    values: Any = linear.eigenvalues
+    values: Any = np.linalg.eigvals(linear.A)
     rates, little = values.real, 1e-6 * max(1.0, float(abs(values).max(initial=0)))
     if (rates > little).any():
         problem = "bode: the equilibrium is not stable, so that the motion never settles"

@@ -116,42 +116,32 @@ def _curves(log: Log, spec: Any) -> tuple[str, list[Curve]]:
     if not isinstance(spec, str):
         takes = "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column"
         raise PliantError(bad_value("channels", spec, takes))
-    robot = None if log.source is None else log.source.robot
+    robot, lead = None if log.source is None else log.source.robot, 1 if log.batch is None else 2
+    found: dict[str, tuple[str, Curve]] = {}
+    for channel in [spec] if spec in log else log:
+        array = log[channel].reshape(*log[channel].shape[:lead], -1)
+        numbers = tuple(map(str, range(array.shape[-1])))
+        for k, column in enumerate(log.columns.get(channel) or (("",) if log[channel].ndim == lead else numbers)):
+            name = f"{channel}.{column}" if column else channel
+            if name == spec or name.startswith(f"{spec}."):
+                shown = column or name.removeprefix(f"{spec}.")
+                found[name] = channel, Curve(shown, array[..., k], unit_of(channel, column, robot))
+    if spec in found:
+        channel, curve = found[spec]
+        return channel, [curve]
+    if found:
+        (channel, _), *others = found.values()
+        return spec if others else channel, [curve for _, curve in found.values()]
     if spec in log:
-        return spec, _channel_curves(log, spec, robot)
-    # a group of channels
-    members = [name for name in log if name.startswith(f"{spec}.")]
-    if members:
-        return spec, [
-            Curve(name.removeprefix(f"{spec}."), log[name], unit_of(name, "", robot))
-            for name in members
-            if log[name].ndim == _lead(log)
-        ]
-    # columns of a channel
-    for channel in log:
-        if spec.startswith(f"{channel}.") and channel in log.columns:
+        raise PliantError(f"plot: channel {spec!r} of the log has no columns", subject=f"channel {spec!r}")
+    for channel, names in log.columns.items():
+        if spec.startswith(f"{channel}."):
+            starts = dict.fromkeys(n.rpartition(".")[0] for n in names if "." in n)
             wanted = spec.removeprefix(f"{channel}.")
-            names = log.columns[channel]
-            found = [n for n in names if n == wanted] or [n for n in names if n.startswith(f"{wanted}.")]
-            if not found:
-                starts = dict.fromkeys(n.rpartition(".")[0] for n in names if "." in n)
-                raise PliantError(unknown_name("column", wanted, [*names, *starts], f"channel {channel!r} of the log"))
-            curves = [Curve(n, log.column(channel, n), unit_of(channel, n, robot)) for n in found]
-            return spec if len(found) > 1 else channel, curves
+            raise PliantError(unknown_name("column", wanted, [*names, *starts], f"channel {channel!r} of the log"))
     groups = dict.fromkeys(name.partition(".")[0] for name in log if "." in name)
     columns = (f"{c}.{n}" for c, names in log.columns.items() for n in names)
     raise PliantError(unknown_name("channel", spec, [*log, *groups, *columns], "the log"))
-
-
-def _channel_curves(log: Log, channel: str, robot: Robot | None) -> list[Curve]:
-    array = log[channel]
-    if array.ndim == _lead(log):
-        return [Curve(channel, array, unit_of(channel, "", robot))]
-    flat = array.reshape(*array.shape[: _lead(log)], -1)
-    names = log.columns.get(channel) or [str(k) for k in range(flat.shape[-1])]
-    if not names:
-        raise PliantError(f"plot: channel {channel!r} of the log has no columns", subject=f"channel {channel!r}")
-    return [Curve(name, flat[..., k], unit_of(channel, name, robot)) for k, name in enumerate(names)]
 
 
 def unit_of(channel: str, column: str, robot: Robot | None) -> str:
@@ -172,10 +162,6 @@ def unit_of(channel: str, column: str, robot: Robot | None) -> str:
     # an entry of a joint with several
     part = _PARTS.get(column.rpartition(".")[2], "")
     return "" if channel == "q" and part == "orientation" else kinds[part in ("position", "velocity")]
-
-
-def _lead(log: Log) -> int:
-    return 1 if log.batch is None else 2
 
 
 # ---- groups

@@ -122,8 +122,8 @@ def _rate(log: Log, name: str, v_name: str) -> np.ndarray:
     names, rates = log.columns.get("q", ()), log.columns.get("v", ())
     k = ("x", "y", "z").index(tail)
     if f"{head}.qw" in names and f"{head}.vz" in rates:
-        u, w = _columns(log, "q", head, ("qx", "qy", "qz")), log.column("q", f"{head}.qw")[..., None]
-        v = _columns(log, "v", head, ("vx", "vy", "vz"))
+        u, v = (np.stack([log.column(c, f"{head}.{c}{axis}") for axis in "xyz"], axis=-1) for c in "qv")
+        w = log.column("q", f"{head}.qw")[..., None]
         n = (u * u).sum(axis=-1, keepdims=True) + w * w
         return (v + 2 * np.cross(u, w * v + np.cross(u, v)) / n)[..., k]
     if f"{head}.cos" in names:
@@ -134,19 +134,14 @@ def _rate(log: Log, name: str, v_name: str) -> np.ndarray:
     raise PliantError(problem, subject=f"column {name!r}", field="q")
 
 
-def _columns(log: Log, channel: str, head: str, ends: tuple[str, ...]) -> np.ndarray:
-    return np.stack([log.column(channel, f"{head}.{end}") for end in ends], axis=-1)
-
-
 def _rate_name(name: str) -> str:
     head, dot, tail = name.rpartition(".")
     return f"{head}.v{tail}" if dot and tail in ("x", "y", "z") else name
 
 
 def _first(log: Log) -> tuple[str, str]:
-    rates = log.columns.get("v", ())
-    for name in log.columns.get("q", ()):
-        if name in rates:
-            return name, name
+    both = [name for name in log.columns.get("q", ()) if name in log.columns.get("v", ())]
+    if both:
+        return both[0], both[0]
     problem, cure = "plot_phase: no joint has one coordinate", "name a column of 'q', such as 'root_joint.z'"
     raise PliantError(problem, subject="the log", field="q", cure=cure)

@@ -62,14 +62,11 @@ def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: 
     sliders: list[tuple[int, bool, Any]] = []  # index in q or v, whether in q, and the slider
 
     def configuration() -> np.ndarray:
-        v = np.zeros(robot.nv)
+        v, positions = np.zeros(robot.nv), {}
         for place, is_position, slider in sliders:
-            if not is_position:
-                v[place] = slider.value
+            (positions if is_position else v)[place] = slider.value
         found = np.asarray(robot.integrate(q, v))
-        for place, is_position, slider in sliders:
-            if is_position:
-                found[place] = slider.value
+        found[list(positions)] = list(positions.values())
         return found
 
     def place_all(wanted: np.ndarray) -> None:
