@@ -16,7 +16,7 @@ import pytest
 
 import pliant
 from pliant.render import video
-from pliant.report import report
+from pliant import report
 from pliant.storage import load_log
 
 

@@ -38,9 +38,6 @@ class LogExports:
         Args:
             path: of the file, such as "run.h5"; an existing file is replaced.
             packed: whether to compress the numbers, which takes longer and makes the file smaller.
-
-        Returns:
-            The path.
         """
         from pliant.storage.writing import save
 
@@ -51,9 +48,6 @@ class LogExports:
 
         Args:
             path: of the file, such as "run.csv".
-
-        Returns:
-            The path.
         """
         from pliant.storage.tables import to_csv
 
@@ -64,9 +58,6 @@ class LogExports:
 
         Args:
             path: of the file, such as "run.parquet".
-
-        Returns:
-            The path.
         """
         from pliant.storage.tables import to_parquet
 
@@ -77,9 +68,6 @@ class LogExports:
 
         Args:
             path: of the file, such as "run.npz".
-
-        Returns:
-            The path.
         """
         from pliant.storage.tables import to_npz
 
@@ -104,9 +92,6 @@ class LogExports:
             path: of the file, such as "run.mcap".
             newtons_per_metre: scale of the arrows.
             look: whether to include the robot's shapes.
-
-        Returns:
-            The path.
         """
         from pliant.viewer.foxglove import to_mcap
 
@@ -184,13 +169,9 @@ class LogExports:
 
         Args:
             names: columns of channel "q"; by default the first joint that moves along one coordinate.
-            path: of a file to write, .svg, .pdf or .png.
-            start, end: of the plot [s].
             robots: the robots of a batch to draw: an index, several, or a slice; None (default) for the first eight.
             events: whether to mark them.
-            title: above the plot.
-            size: width and height [inches].
-            show: whether to open a window.
+            path, start, end, title, size, show: as for `plot`.
 
         Returns:
             The Matplotlib figure.
@@ -216,12 +197,8 @@ class LogExports:
         """Draw the energy ledger (`pliant.analysis.energy_ledger`): energy stored, supplied and dissipated.
 
         Args:
-            path: of a file to write, .svg, .pdf or .png.
-            start, end: of the plot [s].
             robot: index of the robot of a batch (default 0).
-            title: above the plot.
-            size: width and height [inches].
-            show: whether to open a window.
+            path, start, end, title, size, show: as for `plot`.
 
         Returns:
             The Matplotlib figure.
@@ -262,9 +239,6 @@ class LogExports:
             clock: whether to write the time into a corner.
             packages: more folders to search for meshes.
             progress: whether to show a bar if it takes long; None: on a terminal.
-
-        Returns:
-            The path.
         """
         from pliant.render.video import to_video
 
@@ -291,9 +265,6 @@ class LogExports:
             path: ends with .png, .jpg or .webp.
             t: time [s]; None is the end.
             size, camera, robots, forces, clock, packages: as for `to_video`.
-
-        Returns:
-            The path.
         """
         from pliant.render.video import to_image
 
@@ -377,9 +348,6 @@ class LogExports:
             detail: the most triangles of all robots together; 40,000 are half a megabyte.
             title: of the page.
             packages: more folders to search for meshes.
-
-        Returns:
-            The path.
         """
         from pliant.viewer.replay import to_html
 
@@ -407,10 +375,7 @@ class LogExports:
             replay: whether to include the replay of `to_html`, with the same channels; without viser, the report says
                 that it is missing.
             packages: more folders to search for meshes.
-
-        Returns:
-            The path.
         """
-        from pliant.report.report import to_report
+        from pliant.report import to_report
 
         return to_report(self._log, path, *channels, title=title, facts=facts, replay=replay, packages=packages)
