@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,7 +147,7 @@ def test_settings_and_the_command_line_do_the_same(program, tmp_path: Path) -> N
 def test_what_is_left(program, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that was asked for; pictures and pages have tests of their own, so that slow ones are stand-ins here."""
 
-    def stand_in(log: pliant.Log, path: str, facts: Mapping[str, str] | None = None) -> None:
+    def stand_in(log: pliant.Log, path: str, facts: Mapping[str, str] | None = None, **_options: Any) -> None:
         told.update(facts or {})
         Path(path).write_text(f"{len(log.t)} entries")
 
@@ -168,7 +169,7 @@ def test_what_is_left(program, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_that_fails_does_not_take_the_others_along(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(log: pliant.Log, path: str) -> None:
+    def broken(log: pliant.Log, path: str, **_options: Any) -> None:
         raise pliant.PliantError("the disk is full")
 
     monkeypatch.setattr(video, "to_video", broken)
