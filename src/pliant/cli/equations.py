@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import Base, Robot, Xacro
-from pliant.cli.sources import load_robot
+from pliant.cli.sources import Base, RobotName, Xacro, load_robot
 from pliant.errors import PliantError, bad_value, unknown_name
 
 __all__ = ["FORMS", "equations", "printed_equations"]
@@ -17,7 +16,7 @@ FORMS = ("text", "latex", "markdown", "python", "c", "matlab")
 
 
 def equations(
-    robot: Robot,
+    robot: RobotName,
     latex: Annotated[bool, typer.Option("--latex", help="as LaTeX")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="as Markdown with LaTeX in it")] = False,
     python: Annotated[bool, typer.Option("--python", help="as a Python function")] = False,

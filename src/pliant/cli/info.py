@@ -1,12 +1,15 @@
-"""``pliant info``: the contents of a robot or a log, and its problems."""
+"""``pliant info``, ``pliant robots``, ``pliant cache``: a robot or a log, robots by name, compiled kernels."""
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pliant.cli import options
-from pliant.cli.sources import is_log, load_robot, loose_base, open_log, origin
-from pliant.cli.terminal import number, print_json, print_pairs, print_rich, print_table, say
+import typer
+
+from pliant.cli.sources import Base, RobotName, Xacro, is_log, load_robot, loose_base, open_log, origin
+from pliant.cli.terminal import Json, number, print_json, print_pairs, print_rich, print_table, say, size
+from pliant.errors import PliantError
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -14,15 +17,13 @@ if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.robot import Joint, Robot
 
-__all__ = ["about_robot", "info"]
+__all__ = ["about_robot", "cache", "info", "robots"]
 
 # findings of one kind on one matter that are shown one by one
 _SHOWN = 4
 
 
-def info(
-    robot: options.Robot, base: options.Base = None, xacro: options.Xacro = False, json: options.Json = False
-) -> None:
+def info(robot: RobotName, base: Base = None, xacro: Xacro = False, json: Json = False) -> None:
     """Print the contents of a robot or a log, and its problems."""
     if is_log(robot):
         _show_log(open_log(robot), robot, json)
@@ -252,3 +253,59 @@ def _show_log(log: "Log", path: str, as_json: bool) -> None:
     say()
     rows = [(name, ", ".join(log.columns.get(name, ()))) for name in log.channels]
     print_table(("channel", "columns"), rows)
+
+
+# ---- robots by name, and kernels
+
+
+def robots(json: Json = False) -> None:
+    """List the robots that have a name."""
+    from pliant.catalogue import library
+
+    ELSEWHERE, known = library.ELSEWHERE, library.robots()
+    shipped = [name for name, robot in known.items() if robot.origin == library.OURS]
+    elsewhere = {name: robot for name, robot in known.items() if robot.origin == ELSEWHERE}
+    if json:
+        found = {name: {"path": str(robot.path), "base": robot.base} for name, robot in elsewhere.items()}
+        print_json({"shipped": shipped, ELSEWHERE: found})
+        return
+    lists = {"shipped": shipped}
+    for base in ("free", "fixed") if elsewhere else ():
+        lists[f"{ELSEWHERE}, {base} base"] = [name for name, robot in elsewhere.items() if robot.base == base]
+    for title, names in lists.items():
+        print_pairs(title, [("  ", ", ".join(names))])
+    if not elsewhere:
+        say(f"\nmore with: pip install {ELSEWHERE}")
+    say("\nEach is a ROBOT for the other commands, as is the path of a .urdf, .xacro or .toml file.")
+
+
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="remove them")] = False,
+    json: Json = False,
+) -> None:
+    """Print where compiled kernels are kept, how many and how large."""
+    from pliant.compiler import cache as kernels
+
+    folder, sizes = kernels.folder(), {}
+    try:
+        # object files, and parts of them that a killed process left behind
+        for file in [] if folder is None else [*folder.glob("*.o"), *folder.glob(".writing-*")]:
+            with suppress(FileNotFoundError):  # another process was quicker to remove it
+                sizes[file] = file.stat().st_size
+                if clear:
+                    file.unlink()
+    except OSError as error:
+        problem = f"cannot {'clear' if clear else 'read'} the cache {folder}: {error.strerror}"
+        raise PliantError(problem, subject=str(folder)) from None
+    total = sum(sizes.values())
+    if json:
+        about = {"folder": None if folder is None else str(folder), "kernels": len(sizes), "bytes": total}
+        print_json(about | ({"removed": len(sizes)} if clear else {}))
+    elif folder is None:
+        say("there is no cache: PLIANT_CACHE_DIR turns it off")
+    elif clear:
+        say(f"removed {len(sizes)} kernels, {size(total)}, from {folder}")
+    else:
+        pairs = [("folder", str(folder)), ("kernels", f"{len(sizes)}"), ("size", size(total))]
+        print_pairs("compiled kernels", pairs)
+        say("\nThey are compiled again when they are needed; PLIANT_CACHE_DIR names another folder, or `off`.")

@@ -11,14 +11,11 @@ import typer
 from typer.core import TyperGroup
 
 from pliant.cli.bench import bench
-from pliant.cli.cache import cache
 from pliant.cli.equations import equations
-from pliant.cli.info import info
-from pliant.cli.plot import plot
-from pliant.cli.robots import robots
+from pliant.cli.info import cache, info, robots
 from pliant.cli.run import run
+from pliant.cli.show import plot, view
 from pliant.cli.terminal import STOPPED, complain
-from pliant.cli.view import view
 from pliant.errors import PliantError, SimulationWarning
 
 __all__ = ["app", "main"]

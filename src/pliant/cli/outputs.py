@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.cli.plot import plot_to
+from pliant.cli.show import plot_to
 from pliant.cli.settings import PATHS, Settings
 from pliant.cli.terminal import STOPPED, complain
 from pliant.errors import PliantError, needs, unknown_name

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pliant.cli.scene import Scene
+from pliant.cli.run_setup import RunSetup
 from pliant.cli.settings import PATHS, Settings
 from pliant.errors import PliantError
 
@@ -48,7 +48,7 @@ class Run:
     steps: int
 
 
-def run_scene(scene: Scene, file: str | None = None) -> Run:
+def run_scene(scene: RunSetup, file: str | None = None) -> Run:
     """Run a scene to its end, or until Ctrl-C.
 
     Args:
@@ -96,7 +96,7 @@ def run_scene(scene: Scene, file: str | None = None) -> Run:
     return Run(log, wall, measured, compiling, is_stopped, round(end / settings.dt))
 
 
-def _keep(error: PliantError, scene: Scene, stream: "_Stream", parts: list[Any]) -> None:
+def _keep(error: PliantError, scene: RunSetup, stream: "_Stream", parts: list[Any]) -> None:
     """What there was until an error, on file, and all of it as the attribute ``log`` of the error."""
     from pliant.recording.log import Log
 
@@ -169,11 +169,11 @@ class _Stream:
 # ---- parts
 
 
-def _parts(scene: Scene) -> Iterator["Log"]:
+def _parts(scene: RunSetup) -> Iterator["Log"]:
     return _event_driven(scene) if scene.settings.event_driven else _time_stepping(scene)
 
 
-def _time_stepping(scene: Scene) -> Iterator["Log"]:
+def _time_stepping(scene: RunSetup) -> Iterator["Log"]:
     import numpy as np
 
     settings, control = scene.settings, scene.control
@@ -209,7 +209,7 @@ def _time_stepping(scene: Scene) -> Iterator["Log"]:
         count = max(1, round(wanted / every)) * every
 
 
-def _every(scene: Scene, periods: int) -> int:
+def _every(scene: RunSetup, periods: int) -> int:
     """How many periods there are to an entry, so that the log stays small enough."""
     settings = scene.settings
     sim: Any = scene.sim
@@ -228,7 +228,7 @@ def _is_flexible(robot: Any) -> bool:
     return any(f.joint is not None for f in robot.flexibilities.values())
 
 
-def _event_driven(scene: Scene) -> Iterator["Log"]:
+def _event_driven(scene: RunSetup) -> Iterator["Log"]:
     settings, control = scene.settings, scene.control
     sim: Any = scene.sim
     every = (settings.every or 1) * settings.dt

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pliant.cli.running import Run
-from pliant.cli.scene import Scene
+from pliant.cli.run_setup import RunSetup
 from pliant.cli.terminal import number, print_pairs
 
 if TYPE_CHECKING:
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 __all__ = ["facts", "print_summary", "summary"]
 
 
-def summary(scene: Scene, run: Run) -> dict[str, Any]:
+def summary(setup: RunSetup, run: Run) -> dict[str, Any]:
     """All of it in plain values, SI units; ``files`` is for the caller to fill."""
     import numpy as np
 
-    settings, log, sim = scene.settings, run.log, scene.sim
+    settings, log, sim = setup.settings, run.log, setup.sim
     simulated = float(log.t[-1])
     robots = settings.batch or 1
     finite = all(bool(np.isfinite(log[name][..., -1, :]).all()) for name in ("q", "v"))
     divergences = [str(divergence) for divergence in getattr(sim, "divergences", ())]
     return {
         "robot": sim.robot.name,
-        "origin": scene.origin,
+        "origin": setup.origin,
         "base": "free" if sim.robot.is_free else "fixed",
-        "ground": scene.ground,
-        "controller": scene.control.name,
+        "ground": setup.ground,
+        "controller": setup.control.name,
         "simulated": simulated,
         "is_stopped": run.is_stopped,
         "is_event_driven": settings.event_driven,
@@ -43,7 +43,7 @@ def summary(scene: Scene, run: Run) -> dict[str, Any]:
         "events": dict(Counter(event.kind for event in log.events)),
         "is_finite": finite,
         "divergences": divergences,
-        "notes": scene.notes,
+        "notes": setup.notes,
         "files": {},
     }
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.simulation import Simulation
 
-__all__ = ["Scene", "as_contact", "as_ground", "as_row", "scene"]
+__all__ = ["RunSetup", "as_contact", "as_ground", "as_row", "run_setup"]
 
 # how far hopping robots begin above the ground [m]
 _DROP = 0.1
@@ -36,7 +36,7 @@ Notes = list[tuple[str, str]]
 
 
 @dataclass
-class Scene:
+class RunSetup:
     """A simulation at its start.
 
     Attributes:
@@ -67,7 +67,7 @@ class Scene:
         return log
 
 
-def scene(settings: Settings) -> Scene:
+def run_setup(settings: Settings) -> RunSetup:
     """The simulation that the settings ask for."""
     notes = _time_notes(settings)
     robot = _flexible(_robot(settings), settings, notes)
@@ -81,7 +81,7 @@ def scene(settings: Settings) -> Scene:
     v = as_row(settings, "v", robot.velocity_names, np.zeros(robot.nv))
     make = _event_driven if settings.event_driven else _time_stepping
     sim = make(settings, control, ground, q, v)
-    return Scene(settings, origin(str(settings.robot)), sim, control, ground_name, notes)
+    return RunSetup(settings, origin(str(settings.robot)), sim, control, ground_name, notes)
 
 
 # ---- time

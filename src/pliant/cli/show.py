@@ -1,18 +1,18 @@
-"""``pliant plot``: channels of a log over time, in a file."""
+"""``pliant plot`` and ``pliant view``: a log in a file of curves, a log or a robot in the browser."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.sources import open_log
+from pliant.cli.sources import Base, Xacro, is_log, load_robot, open_log
 from pliant.cli.terminal import say
 from pliant.errors import PliantError, bad_value, needs
 
 if TYPE_CHECKING:
     from pliant.recording.log import Log
 
-__all__ = ["plot", "plot_to"]
+__all__ = ["plot", "plot_to", "view"]
 
 
 def plot(
@@ -47,3 +47,31 @@ def plot_to(log: "Log", channels: tuple[str, ...], path: str) -> None:
     from matplotlib import pyplot
 
     pyplot.close(figure)
+
+
+def view(
+    what: Annotated[str, typer.Argument(metavar="LOG|ROBOT|FILE", help="a log, or a robot's name or file")],
+    port: Annotated[int, typer.Option(help="of the page; the next free one if it is taken")] = 8080,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open no window")] = False,
+    base: Base = None,
+    xacro: Xacro = False,
+) -> None:
+    """Show a log or a robot in the browser, until Ctrl-C."""
+    needs("viser", "view", "pliant view")
+    options: dict[str, Any] = {"port": port, "browser": not no_browser, "block": True}
+    if is_log(what):
+        open_log(what).view(**options)
+        return
+    from pliant.catalogue.stances import known_stance
+
+    robot, ground = load_robot(what, base, xacro), None
+    stance = known_stance(robot)
+    q = robot.neutral() if stance is None else stance.q
+    if robot.is_free:
+        from pliant.contact import flat
+        from pliant.contact.default_contacts import with_contacts
+
+        ground = flat()
+        touching = with_contacts(robot, has_ground=True)
+        q = touching.on_ground(q, ground) if touching.contact_points else q
+    robot.view(q, ground=ground, **options)
