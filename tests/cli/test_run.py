@@ -211,7 +211,7 @@ def test_divergence_has_code_1(program) -> None:
     (("pendulum", "--batch", "2", "--event-driven"), "leave out --batch"),
     (("pendulum", "--log", "nowhere/run.h5"), "folder nowhere does not exist"),
     (("pendulum", "--video", "nowhere/run.mp4"), "folder nowhere does not exist"),
-    (("pendulum", "--log", "run.xyz"), "no form of logs named '.xyz'"),
+    (("pendulum", "--log", "run.xyz"), "--log is 'run.xyz'; it takes a file that ends in .h5"),
     (("pendulum", "--log", "."), "is a folder"),
     (("pendulum", "--settings", "none.toml"), "the settings none.toml are not a file"),
     (("pendulum", "--dt", "10", "--time", "1"), "--time is 1.0; it takes at least one step, --dt 10"),

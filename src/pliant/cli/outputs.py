@@ -2,44 +2,31 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pliant.cli.show import plot_to
 from pliant.cli.settings import PATHS, Settings
 from pliant.cli.terminal import STOPPED, complain
-from pliant.errors import PliantError, needs, unknown_name
+from pliant.errors import PliantError, needs
 
 if TYPE_CHECKING:
     from pliant.recording.log import Log
 
-__all__ = ["LOG_FORMS", "check_outputs", "is_streamed", "write_log", "write_outputs"]
+__all__ = ["check_outputs", "is_streamed", "write_log", "write_outputs"]
 
 
-class _Form(NamedTuple):
-    """How a log is written, by the suffix of the file: a method of it, the library and the extra that brings it."""
-
-    method: str
-    library: str | None = None
-    extra: str = ""
-
-
-LOG_FORMS = {
-    ".h5": _Form("save", "h5py", "logs"),
-    ".hdf5": _Form("save", "h5py", "logs"),
-    ".csv": _Form("to_csv"),
-    ".npz": _Form("to_npz"),
-    ".parquet": _Form("to_parquet", "pyarrow", "export"),
-    ".mcap": _Form("to_mcap", "foxglove", "export"),
-}
-"""Forms of logs by suffix."""
-
-# the other files, likewise: their suffixes, and libraries with the extras that bring them
-_OTHERS = {
-    "plot": ((".png", ".pdf", ".svg"), {"matplotlib": "plots"}),
-    "video": ((".mp4", ".gif"), {"PIL": "video", "imageio_ffmpeg": "video"}),
-    "html": ((".html", ".htm"), {"viser": "view"}),
-    "report": ((".html", ".htm"), {"matplotlib": "plots", "viser": "view"}),
-}
+# the files by setting and suffix: libraries that write them, with the extras that bring these
+_FORMS: dict[str, dict[str, dict[str, str]]] = {
+    "log": {
+        ".h5": {"h5py": "logs"}, ".hdf5": {"h5py": "logs"}, ".csv": {}, ".npz": {}, ".parquet": {"pyarrow": "export"},
+        ".mcap": {"foxglove": "export"},
+    },
+    "plot": {suffix: {"matplotlib": "plots"} for suffix in (".png", ".pdf", ".svg")},
+    "video": {".mp4": {"PIL": "video", "imageio_ffmpeg": "video"}, ".gif": {"PIL": "video"}},
+    "html": {suffix: {"viser": "view"} for suffix in (".html", ".htm")},
+    "report": {suffix: {"matplotlib": "plots", "viser": "view"} for suffix in (".html", ".htm")},
+}  # fmt: skip
+_STREAMED = (".h5", ".hdf5")
 
 
 def check_outputs(settings: Settings) -> None:
@@ -56,36 +43,25 @@ def check_outputs(settings: Settings) -> None:
         if other != name:
             cure = "give each a file of its own"
             raise PliantError(f"--{other} and --{name} are both {value}", field=name, cure=cure)
-        if name == "log":
-            form = _form(path)
-            if form.library is not None:
-                needs(form.library, form.extra, f"--log {value}")
-            continue
-        endings, libraries = _OTHERS[name]
-        if path.suffix.lower() not in endings:
-            raise settings.wrong(name, f"a file that ends in {', '.join(endings[:-1])} or {endings[-1]}")
-        for library, extra in libraries.items():
-            if library != "imageio_ffmpeg" or path.suffix.lower() == ".mp4":
-                needs(library, extra, f"--{name} {value}")
+        *most, last = forms = _FORMS[name]
+        if path.suffix.lower() not in forms:
+            raise settings.wrong(name, f"a file that ends in {', '.join(most)} or {last}")
+        for library, extra in forms[path.suffix.lower()].items():
+            needs(library, extra, f"--{name} {value}")
     if settings.view:
         needs("viser", "view", "--view")
 
 
 def is_streamed(settings: Settings) -> bool:
     """Whether the log is written as the run goes on, which only its own format can."""
-    return settings.log is not None and _form(Path(settings.log)).method == "save"
-
-
-def _form(path: Path) -> _Form:
-    suffix = path.suffix.lower()
-    if suffix not in LOG_FORMS:
-        raise PliantError(unknown_name("form of logs", suffix, LOG_FORMS)).within(f"--log {path}")
-    return LOG_FORMS[suffix]
+    return settings.log is not None and Path(settings.log).suffix.lower() in _STREAMED
 
 
 def write_log(log: "Log", path: str) -> None:
     """A log in the format of the suffix."""
-    getattr(log, _form(Path(path)).method)(path)
+    suffix = Path(path).suffix.lower()
+    method = "save" if suffix in _STREAMED else f"to_{suffix.removeprefix('.')}"
+    getattr(log, method)(path)
 
 
 def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapping[str, str]) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant import contact
-from pliant.catalogue.placement import scattered, swung, within_limits
-from pliant.catalogue.stances import known_stance
+from pliant.catalogue.starts import scattered, swung, within_limits
+from pliant.catalogue.starts import known_stance
 from pliant.cli.controllers import Control, chosen_controller, default_controller
 from pliant.cli.settings import PATHS, Settings
 from pliant.cli.sources import load_robot, loose_base, origin

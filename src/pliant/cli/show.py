@@ -62,7 +62,7 @@ def view(
     if is_log(what):
         open_log(what).view(**options)
         return
-    from pliant.catalogue.stances import known_stance
+    from pliant.catalogue.starts import known_stance
 
     robot, ground = load_robot(what, base, xacro), None
     stance = known_stance(robot)
