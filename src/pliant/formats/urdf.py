@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from pliant.errors import Place, RobotError, needs, unknown_name
-from pliant.files.packages import Packages
+from pliant.files.packages import EscapingPathError, MissingFileError, Packages
 from pliant.files.xml import Element, parse_xml, read_file
 from pliant.formats.journal import Journal, number, numbers, origin, required
-from pliant.formats.urdf_shapes import Shapes
+from pliant.meshes import MeshFile
 from pliant.robot import (
     Continuous,
     Fixed,
     Free,
+    Geometry,
     JointKind,
     Limits,
     Mimic,
@@ -26,7 +27,11 @@ from pliant.robot import (
     RobotBuilder,
 )  # fmt: skip
 
+from pliant.spatial import Transform, Vector, rotation_from_rpy
+
 __all__ = ["load_urdf"]
+
+Color = tuple[float, ...]
 
 WORLD, ROOT_JOINT = "world", "root_joint"
 TYPES = {
@@ -34,6 +39,8 @@ TYPES = {
     "planar": Planar,
 }  # fmt: skip
 ONE_DOF = ("revolute", "continuous", "prismatic")
+# the attributes of each shape that make its size
+SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 NOT_URDF = {"mujoco": "this is MJCF", "sdf": "this is SDF", "COLLADA": "this is a mesh"}
 
 
@@ -78,7 +85,7 @@ def load_urdf(
     data = _expanded_xacro(path, packages, trusted=xacro) if is_xacro else read_file(path)
     journal = Journal(f"{path} (expanded)" if is_xacro else str(path), strict)
     root = _robot_element(parse_xml(data, journal.source), journal)
-    shapes = Shapes(root, Packages(path.parent, packages), journal)
+    shapes = _Shapes(root, Packages(path.parent, packages), journal)
     reader = _Reader(root, shapes, journal, name or _robot_name(root, path, journal))
     return replace(reader.robot(base, mimic, repair), file=path.absolute())
 
@@ -110,7 +117,7 @@ def _robot_name(root: Element, path: Path, journal: Journal) -> str:
 class _Reader:
     """Hands links and joints of one file to a builder."""
 
-    def __init__(self, root: Element, shapes: Shapes, journal: Journal, name: str):
+    def __init__(self, root: Element, shapes: "_Shapes", journal: Journal, name: str):
         self.links = root.all("link")
         self.joints = root.all("joint")
         self.shapes = shapes
@@ -313,6 +320,100 @@ def _chain(leaders: dict[str, Mimic], name: str) -> list[str]:
     while chain[-1] in leaders:
         chain.append(leaders[chain[-1]].joint)
     return chain
+
+
+# ---- shapes
+
+
+class _Shapes:
+    """Reads visual and collision shapes of one robot's links: references to meshes, which are never opened here.
+
+    Args:
+        root: the <robot> element, for the colours that it names.
+        packages: where mesh files may be.
+        journal: for findings.
+    """
+
+    def __init__(self, root: Element, packages: Packages, journal: Journal):
+        self.packages = packages
+        self.journal = journal
+        self.colors: dict[str, Color] = {}
+        visuals = [visual for link in root.all("link") for visual in link.all("visual")]
+        for material in [*root.all("material"), *(m for visual in visuals for m in visual.all("material"))]:
+            self._define(material)
+
+    def of(self, link: Element, tag: str) -> tuple[Geometry, ...]:
+        """The shapes of a link under <visual> or <collision>, without those that cannot be used."""
+        found = [self._shape(element) for element in link.all(tag)]
+        return tuple(shape for shape in found if shape is not None)
+
+    def _shape(self, element: Element) -> Geometry | None:
+        self.journal.unread(element, ("origin", "geometry", "material"), ("name",))
+        holder = element.first("geometry")
+        shape = next((c for c in holder.children if c.tag in (*SIZES, "box", "mesh")), None) if holder else None
+        if shape is None:
+            valid = ", ".join(("box", *SIZES, "mesh"))
+            self.journal.refused(f"<{element.tag}>", f"it has no shape; known are {valid}", element.line)
+            return None
+        position, rpy = origin(element, self.journal)
+        X_BG = Transform(rotation_from_rpy(*rpy), Vector(*position))
+        name = element.attributes.get("name", "")
+        color = self._color(element.first("material")) if element.tag == "visual" else None
+        if shape.tag == "mesh":
+            return self._mesh(shape, X_BG, name, color)
+        size = (
+            numbers(shape, "size", 3, self.journal)
+            if shape.tag == "box"
+            else tuple(number(shape, attribute, self.journal) for attribute in SIZES[shape.tag])
+        )
+        if min(size) <= 0:
+            self.journal.odd(f"<{shape.tag}>", f"size {size} is not positive", shape.line)
+        return Geometry(shape.tag, size, X_BG, name=name, color=color)  # type: ignore[arg-type]
+
+    def _mesh(self, mesh: Element, X_BG: Transform, name: str, color: Color | None) -> Geometry | None:
+        reference = required(mesh, "filename", self.journal)
+        file = None
+        try:
+            file = str(self.packages.resolve(reference))
+        except EscapingPathError as problem:
+            self.journal.refused("<mesh>", str(problem), mesh.line)
+            return None
+        except MissingFileError as problem:
+            self.journal.ignored("<mesh>", f"{problem}: shape without a file", mesh.line)
+        scale = numbers(mesh, "scale", 3, self.journal, (1, 1, 1))
+        # a file that was not found may be found later, in folders given then
+        source = MeshFile(reference, self.packages.folder, tuple(self.packages.given))
+        return Geometry("mesh", (), X_BG, file=file, scale=scale, name=name, color=color, mesh=source)
+
+    def _define(self, material: Element) -> None:
+        """Remember a named colour; the first definition holds."""
+        name, color = material.attributes.get("name", ""), self._own_color(material)
+        if not name or color is None:
+            return
+        if self.colors.setdefault(name, color) != color:
+            self.journal.odd(f"material {name!r}", "defined twice with different colours", material.line)
+
+    def _own_color(self, material: Element) -> Color | None:
+        color = material.first("color")
+        try:
+            return numbers(color, "rgba", 4, self.journal) if color is not None else None
+        except RobotError:
+            assert color is not None
+            self.journal.odd("<color>", "rgba is not four numbers: no colour", color.line)
+            return None
+
+    def _color(self, material: Element | None) -> Color | None:
+        if material is None:
+            return None
+        self.journal.unread(material, ("color",), ("name",))
+        name = material.attributes.get("name", "")
+        color = self._own_color(material) or self.colors.get(name)
+        if color is None and name:
+            self.journal.ignored(f"material {name!r}", "has no colour anywhere in the file", material.line)
+        return color
+
+
+# ---- xacro
 
 
 def _expanded_xacro(path: Path, packages: Iterable[str | Path], *, trusted: bool) -> bytes:

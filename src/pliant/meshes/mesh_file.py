@@ -16,8 +16,7 @@ import numpy as np
 
 from pliant.errors import Place, RobotError
 from pliant.files.packages import Packages
-from pliant.meshes.obj import obj_surfaces
-from pliant.meshes.stl import stl_surfaces
+from pliant.meshes.stl_obj import obj_surfaces, stl_surfaces
 
 if TYPE_CHECKING:
     from pliant.meshes.surfaces import Surface
