@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pliant.catalogue import hoppers
+from pliant.checks import check
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import Named, Robot
 
@@ -87,12 +88,9 @@ def load(source: str | Path, *, side: str | Path | None = None, **options: Any) 
         options: those of the reader, `load_urdf`. A robot with a name has a ``base`` of its own, which the option
             replaces. A robot that a function makes, such as `hopper_flight`, takes those of the function instead.
     """
-    if not isinstance(source, str | Path):
-        cure = "give the name of a robot or the path of a file"
-        raise RobotError(f"the source of pliant.load is {source!r}", subject="pliant.load", field="source", cure=cure)
-    if side is not None and not isinstance(side, str | Path):
-        cure = "give the path of a .toml file"
-        raise RobotError(f"side of pliant.load is {side!r}", subject="pliant.load", field="side", cure=cure)
+    given: dict[str, Any] = {"subject": "pliant.load", "error": RobotError}
+    check("source", source, "the name of a robot or the path of a file", isinstance(source, str | Path), **given)
+    check("side", side, "the path of a .toml file", side is None or isinstance(side, str | Path), **given)
     if side is not None or Path(source).suffix.lower() == ".toml":
         from pliant.catalogue.side_file import SideFile  # few robots have one
 

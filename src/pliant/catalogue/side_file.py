@@ -21,6 +21,7 @@ from typing import Any
 
 from pliant.catalogue.library import robots
 from pliant.catalogue.side_tables import BASE, GRAVITY, PATH, TABLES, Kind, Table, is_pattern, plain
+from pliant.checks import check
 from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
 from pliant.files.toml import Key, TomlFile
 from pliant.robot import Robot
@@ -48,10 +49,9 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
     Args:
         path: of a ``.toml`` file.
     """
-    if not isinstance(robot, Robot):
-        raise RobotError(bad_value("robot", robot, "a Robot, see pliant.load", "read_side_file"))
-    if not isinstance(path, str | Path):
-        raise RobotError(bad_value("path", path, "the path of a .toml file", "read_side_file"))
+    given: dict[str, Any] = {"subject": "read_side_file", "error": RobotError}
+    check("robot", robot, "a Robot, see pliant.load", isinstance(robot, Robot), **given)
+    check("path", path, "the path of a .toml file", isinstance(path, str | Path), **given)
     file = SideFile(path)
     base, own = file.options.get("base"), "free" if robot.is_free else "fixed"
     if base not in (None, own):
@@ -214,12 +214,12 @@ class SideFile:
         return settings
 
     def _changed(self, table: Table, robot: Robot, name: str, setting: _Setting) -> Robot:
-        for key in table.required:
-            if key not in setting.values:
-                cure = f"add {key} = {table.keys[key].example}"
-                raise self.error(setting.place, Fault(f"{key} is not given for {name!r}", name, key, cure))
+        key = table.required
+        if key and key not in setting.values:
+            cure = f"add {key} = {table.keys[key].example}"
+            raise self.error(setting.place, Fault(f"{key} is not given for {name!r}", name, key, cure))
         try:
-            return table.change(robot, name, setting.values)
+            return table.changed(robot, name, setting.values)
         except RobotError as error:
             fault = replace(error.fault, field=_KEYS.get(error.field, error.field))
             cures = _toml_cures(table, setting, fault)
