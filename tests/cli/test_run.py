@@ -276,7 +276,7 @@ def test_an_unwritable_folder(program, tmp_path: Path, monkeypatch: pytest.Monke
     def as_its_owner(path: Path, mode: int) -> bool:
         return mode & ~(path.stat().st_mode >> 6) == 0
 
-    monkeypatch.setattr("pliant.files.whole.os.access", as_its_owner)
+    monkeypatch.setattr("pliant.files.writing.os.access", as_its_owner)
     done = program("run", "pendulum", "--log", "locked/run.h5")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
     assert "folder locked may not be written to" in done.err
@@ -294,7 +294,7 @@ def test_a_folder_that_refuses_on_writing(program, monkeypatch: pytest.MonkeyPat
             raise PermissionError(errno.EACCES, "Permission denied")
         replace(source, target)
 
-    monkeypatch.setattr("pliant.files.whole.os.replace", refused)
+    monkeypatch.setattr("pliant.files.writing.os.replace", refused)
     done = program("run", "pendulum", "--time", "0.01", "--log", "run.csv")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
     assert "cannot write run.csv: it may not be written to" in done.err

@@ -13,8 +13,8 @@ from typer.core import TyperGroup
 from pliant.cli.bench import bench
 from pliant.cli.equations import equations
 from pliant.cli.info import cache, info, robots
+from pliant.cli.outputs import plot, view
 from pliant.cli.run import run
-from pliant.cli.show import plot, view
 from pliant.cli.terminal import STOPPED, complain
 from pliant.errors import PliantError, SimulationWarning
 

@@ -12,9 +12,8 @@ from pliant import contact
 from pliant.catalogue.starts import scattered, swung, within_limits
 from pliant.catalogue.starts import known_stance
 from pliant.cli.controllers import Control, chosen_controller, default_controller
-from pliant.cli.settings import PATHS, Settings
+from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import load_robot, loose_base, origin
-from pliant.cli.words import numbers
 from pliant.contact.default_contacts import with_contacts
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
 from pliant.robot import Robot

@@ -59,7 +59,7 @@ class Recorder:
         self._told = 0
         self._kept = time.perf_counter()
         if save is not None:
-            import_module("pliant.files.whole").checked_folder(save)
+            import_module("pliant.files.writing").checked_folder(save)
         self.events: list[Event] = []
         self.segments: list[Segment] = []
         self.end = sim.t

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.analysis.energy_ledger import EnergyLedger, energy_ledger, plot_energy
 from pliant.errors import PliantError
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 from pliant.plots.curves import Spec, unit_of
 from pliant.plots.figures import styled, target_file
 from pliant.plots.time_plots import plot

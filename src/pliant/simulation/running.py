@@ -168,7 +168,7 @@ def _saved(
     until: float,
 ) -> Log:
     """Each block on file as it comes; the log is what is read back at the end."""
-    import_module("pliant.files.whole").checked_folder(path)  # before anything is compiled
+    import_module("pliant.files.writing").checked_folder(path)  # before anything is compiled
     t, data = next(blocks)
     begin = _log(sim, t, data, names, source)
     with import_module("pliant.storage.writing").LogWriter(path, begin, until=until) as writer:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.checks import check, is_real
 from pliant.errors import PliantError
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 from pliant.recording.log import Log
 from pliant.viewer.browser_scene import BrowserScene, check_marks
 from pliant.viewer.charts import chart, chosen_curves
