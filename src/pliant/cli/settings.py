@@ -43,47 +43,28 @@ class Push(NamedTuple):
 # ---- one value
 
 
-def text(name: str, value: Any) -> str:
-    """Some text."""
-    return _checked(name, value, "text", isinstance(value, str) and bool(value.strip()))
+def _value(takes: str, is_right: Callable[[Any], bool], form: Callable[[Any], Any] = lambda x: x) -> Reader:
+    """The reader of a value that is right or not."""
+    return lambda name, value: form(_checked(name, value, takes, is_right(value)))
 
 
-def flag(name: str, value: Any) -> bool:
-    """True or false."""
-    return _checked(name, value, "true or false", isinstance(value, bool))
+def _whole(least: int) -> Reader:
+    return _value(f"a whole number, {least} or more", lambda x: _is_number(x) and isinstance(x, int) and x >= least)
 
 
-def whole(least: int) -> Reader:
-    """A whole number that is not below ``least``."""
-
-    def read(name: str, value: Any) -> int:
-        is_right = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        return _checked(name, value, f"a whole number, {least} or more", is_right)
-
-    return read
+def _one_of(*valid: str) -> Reader:
+    *most, last = map(repr, valid)
+    return _value(f"{', '.join(most)} or {last}", lambda x: isinstance(x, str) and x in valid)
 
 
-def number(least: float, *, is_above: bool = False) -> Reader:
-    """A number that is not below ``least``, or above it."""
-    takes = f"a number above {least:g}" if is_above else f"a number, {least:g} or more"
-
-    def read(name: str, value: Any) -> float:
-        is_right = _is_number(value) and (value > least if is_above else value >= least)
-        return float(_checked(name, value, takes, is_right))
-
-    return read
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
 
 
-def one_of(*valid: str) -> Reader:
-    """One of a few names."""
-
-    def read(name: str, value: Any) -> str:
-        from pliant.checks import check_one_of  # needs NumPy, which help does without
-
-        check_one_of(name, value, valid)
-        return value
-
-    return read
+_text = _value("text", lambda x: isinstance(x, str) and bool(x.strip()))
+_flag = _value("true or false", lambda x: isinstance(x, bool))
+_positive = _value("a number above 0", lambda x: _is_number(x) and x > 0, float)
+_amount = _value("a number, 0 or more", lambda x: _is_number(x) and x >= 0, float)
 
 
 # ---- several
@@ -191,10 +172,6 @@ def _number(name: str, whole: str, part: str, takes: str) -> float:
     return found
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
-
-
 # ---- all settings
 
 _TEXTS = list[str]
@@ -216,23 +193,23 @@ class Settings:
         places: of the keys that came from a file, by the names of table and key.
     """
 
-    robot: str | None = _setting(text, str, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
-    time: float = _setting(number(0, is_above=True), float, "duration to simulate [s] (default 5)", 5.0)
-    dt: float = _setting(number(0, is_above=True), float, "length of a step [s] (default 0.001)", 1e-3)
-    substeps: int = _setting(whole(1), int, "steps in a control period (default 1)", 1)
+    robot: str | None = _setting(_text, str, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
+    time: float = _setting(_positive, float, "duration to simulate [s] (default 5)", 5.0)
+    dt: float = _setting(_positive, float, "length of a step [s] (default 0.001)", 1e-3)
+    substeps: int = _setting(_whole(1), int, "steps in a control period (default 1)", 1)
     ground: str | None = _setting(
-        text,
+        _text,
         str,
         "none, flat, slope=DEGREES, stairs=RISE,RUN[,STEPS] or waves=HEIGHT,LENGTH "
         "(default flat under a free base, else none)",
     )
     contact: str = _setting(
-        text, str, "rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION", "rigid"
+        _text, str, "rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION", "rigid"
     )
-    friction: float | None = _setting(number(0), float, "coefficient of friction")
-    restitution: float | None = _setting(number(0), float, "coefficient of restitution of rigid contacts, 0 to 1")
+    friction: float | None = _setting(_amount, float, "coefficient of friction")
+    restitution: float | None = _setting(_amount, float, "coefficient of restitution of rigid contacts, 0 to 1")
     controller: str | None = _setting(
-        text,
+        _text,
         str,
         "none, hold (the pose at the start), raibert (hopping robots), or FILE.py:FUNCTION, "
         "a function (t, q, v) -> u of your own; that file runs as code: only if you trust it",
@@ -247,11 +224,11 @@ class Settings:
         springs, _TEXTS, "a spring and damper between motor and link; may be repeated", metavar="JOINT=K[,D[,INERTIA]]"
     )
     base: str | None = _setting(
-        one_of("free", "fixed"), str, "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
+        _one_of("free", "fixed"), str, "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
     )
-    xacro: bool = _setting(flag, bool, "expand a .xacro file, which runs it as a program: only if you trust it", False)
+    xacro: bool = _setting(_flag, bool, "expand a .xacro file, which runs it as a program: only if you trust it", False)
     height: float | None = _setting(
-        number(0), float, "of the lowest contact of a free robot above the ground at the start [m]"
+        _amount, float, "of the lowest contact of a free robot above the ground at the start [m]"
     )
     q: tuple[float, ...] | Mapping[str, float] | None = _setting(
         row, _TEXTS, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."
@@ -262,29 +239,29 @@ class Settings:
     push: tuple[Any, ...] = _setting(
         pushes, _TEXTS, "a force in the world's axes [N, s]; may be repeated", (), metavar="BODY=FX,FY,FZ[@T0[:T1]]"
     )
-    batch: int | None = _setting(whole(1), int, "number of robots, each from a slightly different pose")
+    batch: int | None = _setting(_whole(1), int, "number of robots, each from a slightly different pose")
     spread: float | None = _setting(
-        number(0), float, "standard deviation of these poses [rad, and a tenth of it in m] (default 0.05)"
+        _amount, float, "standard deviation of these poses [rad, and a tenth of it in m] (default 0.05)"
     )
-    seed: int = _setting(whole(0), int, "of the random poses (default 0)", 0)
-    threads: int = _setting(whole(1), int, "threads that share a batch (default 1)", 1)
-    precision: str = _setting(one_of("float64", "float32"), str, "float64 (default) or float32", "float64")
+    seed: int = _setting(_whole(0), int, "of the random poses (default 0)", 0)
+    threads: int = _setting(_whole(1), int, "threads that share a batch (default 1)", 1)
+    precision: str = _setting(_one_of("float64", "float32"), str, "float64 (default) or float32", "float64")
     integrator: str = _setting(
-        one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"),
+        _one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"),
         str,
         "semi-implicit (default), rk4, dormand-prince or midpoint",
         "semi-implicit",
     )
-    event_driven: bool = _setting(flag, bool, "simulate from event to event: one robot on rigid ground", False)
-    every: int | None = _setting(whole(1), int, "log every Nth period")
-    view: bool = _setting(flag, bool, "show the run in the browser afterwards, until Ctrl-C", False)
-    log: str | None = _setting(text, str, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
-    plot: str | None = _setting(text, str, "file for a plot: .png, .pdf, .svg")
-    video: str | None = _setting(text, str, "file for a video: .mp4")
-    html: str | None = _setting(text, str, "file for a replay that opens in any browser: .html")
-    report: str | None = _setting(text, str, "file for a page with summary, plots and replay: .html")
-    quiet: bool = _setting(flag, bool, "print nothing but errors", False)
-    json: bool = _setting(flag, bool, "print the summary as JSON and nothing else", False)
+    event_driven: bool = _setting(_flag, bool, "simulate from event to event: one robot on rigid ground", False)
+    every: int | None = _setting(_whole(1), int, "log every Nth period")
+    view: bool = _setting(_flag, bool, "show the run in the browser afterwards, until Ctrl-C", False)
+    log: str | None = _setting(_text, str, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
+    plot: str | None = _setting(_text, str, "file for a plot: .png, .pdf, .svg")
+    video: str | None = _setting(_text, str, "file for a video: .mp4")
+    html: str | None = _setting(_text, str, "file for a replay that opens in any browser: .html")
+    report: str | None = _setting(_text, str, "file for a page with summary, plots and replay: .html")
+    quiet: bool = _setting(_flag, bool, "print nothing but errors", False)
+    json: bool = _setting(_flag, bool, "print the summary as JSON and nothing else", False)
     places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False, repr=False)
 
     def wrong(self, name: str, takes: str) -> PliantError:

@@ -43,25 +43,25 @@ def read_file(path: Path) -> bytes:
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir() if p.suffix in (".urdf", ".xacro", ".xml"))
         hint = f"it holds {', '.join(inside[:10])}" if inside else "give the path of the file itself"
-        raise _wrong(f"{path} is a folder, not a robot file", path, hint)
+        raise _wrong("is a folder, not a robot file", path, hint)
     if not path.exists():
         raise RobotError("no such file", subject=str(path), field="path", cure=_near_files(path)).at(path)
     if not path.is_file():
-        raise _wrong(f"{path} is not a regular file", path, "save it as one first")
+        raise _wrong("is not a regular file", path, "save it as one first")
     try:
         if path.stat().st_size > MAX_BYTES:
             raise _too_large(path, MAX_BYTES)
         return path.read_bytes()
     except OSError as error:
-        raise _wrong(f"{path} cannot be read: {error.strerror}", path, "check its permissions") from error
+        raise _wrong(f"cannot be read: {error.strerror}", path, "check its permissions") from error
 
 
 def _wrong(problem: str, path: object, cure: str) -> RobotError:
-    return RobotError(problem, subject=str(path), field="path", cure=cure)
+    return RobotError(f"{path} {problem}", subject=str(path), field="path", cure=cure)
 
 
 def _too_large(path: object, most: int) -> RobotError:
-    return _wrong(f"{path} is larger than {most // 1_000_000} MB", path, "give a robot description")
+    return _wrong(f"is larger than {most // 1_000_000} MB", path, "give a robot description")
 
 
 def _near_files(path: Path) -> str:

@@ -110,7 +110,7 @@ def _robot_element(root: Element, journal: Journal) -> Element:
 def _robot_name(root: Element, path: Path, journal: Journal) -> str:
     given = root.attributes.get("name", "").strip()
     if not given:
-        journal.guessed("<robot>", f"it has no name: {path.stem!r}, from the file's", root.line)
+        journal.note("guessed", "<robot>", f"it has no name: {path.stem!r}, from the file's", root.line)
     return given or path.stem
 
 
@@ -156,12 +156,14 @@ class _Reader:
         if base == "fixed" and WORLD not in self._ends("child"):
             self.links.remove(world)
             for child in world.children:
-                self.journal.dropped(f"link {WORLD!r}", f"<{child.tag}>: the world has none", child.line)
+                self.journal.note("dropped", f"link {WORLD!r}", f"<{child.tag}>: the world has none", child.line)
             return
         taken = {link.attributes.get("name") for link in self.links}
         other = next(n for n in ("world_link", *(f"world_link_{k}" for k in range(len(taken)))) if n not in taken)
         self.renamed[WORLD] = other
-        self.journal.repaired(f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line)
+        self.journal.note(
+            "repaired", f"link {WORLD!r}", f"called {other!r}, since Pliant's world never moves", world.line
+        )
 
     def _settle_root_joint(self) -> None:
         """If the file has a joint of the name that the builder gives its own, attach the root by another."""
@@ -191,20 +193,14 @@ class _Reader:
             entries = self._part(inertial, "inertia")
             tensor = tuple(number(entries, key, journal) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
         if mass == 0 and any(tensor):
-            tensor = self._weightless(f"body {name!r}", tensor, link.line, repair)
+            message = "it has a moment of inertia but no mass" + ("; the moment is set to 0" if repair else "")
+            self.journal.note("repaired" if repair else "odd", f"body {name!r}", message, link.line)
+            tensor = (0.0,) * 6 if repair else tensor
         with self._place(link.line):
             self.builder.body(
                 name, mass, com, tensor, rpy, self.shapes.of(link, "visual"), self.shapes.of(link, "collision")
             )
         self.lines[f"body {name!r}"] = link.line
-
-    def _weightless(self, subject: str, tensor: tuple[float, ...], line: int, repair: bool) -> tuple[float, ...]:
-        fault = "it has a moment of inertia but no mass"
-        if repair:
-            self.journal.repaired(subject, f"{fault}; the moment is set to 0", line)
-            return (0.0,) * 6
-        self.journal.odd(subject, fault, line)
-        return tensor
 
     def _part(self, element: Element, tag: str) -> Element:
         part = element.first(tag)
@@ -229,11 +225,11 @@ class _Reader:
             leader, subject = required(wish, "joint", self.journal), f"joint {name!r}"
             if leader not in moving:
                 missing = unknown_name("moving joint", leader, moving)
-                self.journal.odd(subject, f"it mimics nothing ({missing}); it is a joint of its own", wish.line)
+                self.journal.note("odd", subject, f"it mimics nothing ({missing}); it is a joint of its own", wish.line)
             elif not couple:
                 self.journal.ignored("<mimic>", "not followed, a joint of its own (mimic=True couples it)", wish.line)
             elif name in _chain(leaders, leader):
-                self.journal.odd(subject, "it mimics itself in the end; it is a joint of its own", wish.line)
+                self.journal.note("odd", subject, "it mimics itself in the end; it is a joint of its own", wish.line)
             else:
                 multiplier = number(wish, "multiplier", self.journal, 1)
                 leaders[name] = Mimic(leader, multiplier, number(wish, "offset", self.journal, 0))
@@ -264,10 +260,11 @@ class _Reader:
     def _kind(self, joint: Element, name: str, type_: str) -> JointKind:
         if type_ in ("fixed", "floating"):
             return TYPES[type_]()
-        element = joint.first("axis")
-        x, y, z = numbers(element, "xyz", 3, self.journal, (1, 0, 0))
+        x, y, z = numbers(joint.first("axis"), "xyz", 3, self.journal, (1, 0, 0))
         if x == y == z == 0:
-            self.journal.guessed(f"joint {name!r}", "axis 0 0 0 is no direction: 1 0 0, URDF's default", joint.line)
+            self.journal.note(
+                "guessed", f"joint {name!r}", "axis 0 0 0 is no direction: 1 0 0, URDF's default", joint.line
+            )
             x = 1
         return TYPES[type_]((x, y, z))
 
@@ -275,7 +272,7 @@ class _Reader:
         limit = joint.first("limit")
         if limit is None:
             if type_ != "continuous":
-                self.journal.guessed(subject, "it has no <limit>: none", joint.line)
+                self.journal.note("guessed", subject, "it has no <limit>: none", joint.line)
             return Limits()
         self.journal.unread(limit, (), ("lower", "upper", "effort", "velocity"))
         effort, velocity = (self._bound(limit, key, subject) for key in ("effort", "velocity"))
@@ -283,16 +280,16 @@ class _Reader:
             return Limits(velocity=velocity, effort=effort)
         lower, upper = (number(limit, key, self.journal, 0, infinite=True) for key in ("lower", "upper"))
         if lower == upper:
-            self.journal.odd(subject, f"lower and upper limit are both {lower:g}: it cannot move", limit.line)
+            self.journal.note("odd", subject, f"lower and upper limit are both {lower:g}: it cannot move", limit.line)
         return Limits(lower, upper, velocity, effort)
 
     def _bound(self, limit: Element, key: str, subject: str) -> float:
         if key not in limit.attributes:
-            self.journal.guessed(subject, f"<limit> has no {key}: none", limit.line)
+            self.journal.note("guessed", subject, f"<limit> has no {key}: none", limit.line)
             return math.inf
         value = number(limit, key, self.journal, infinite=True)
         if value < 0:
-            self.journal.guessed(subject, f"{key} limit {value:g} is negative: {-value:g}", limit.line)
+            self.journal.note("guessed", subject, f"{key} limit {value:g} is negative: {-value:g}", limit.line)
         return abs(value)
 
     def _losses(self, joint: Element, subject: str) -> tuple[float, float]:
@@ -302,7 +299,9 @@ class _Reader:
         values = {key: number(dynamics, key, self.journal, 0) for key in ("damping", "friction")}
         for key, value in values.items():
             if value < 0:
-                self.journal.guessed(subject, f"{key} {value:g} is negative and would drive the joint: 0", joint.line)
+                self.journal.note(
+                    "guessed", subject, f"{key} {value:g} is negative and would drive the joint: 0", joint.line
+                )
         return max(values["damping"], 0), max(values["friction"], 0)
 
     @contextmanager
@@ -353,7 +352,7 @@ class _Shapes:
         shape = next((c for c in holder.children if c.tag in (*SIZES, "box", "mesh")), None) if holder else None
         if shape is None:
             valid = ", ".join(("box", *SIZES, "mesh"))
-            self.journal.refused(f"<{element.tag}>", f"it has no shape; known are {valid}", element.line)
+            self.journal.note("refused", f"<{element.tag}>", f"it has no shape; known are {valid}", element.line)
             return None
         position, rpy = origin(element, self.journal)
         X_BG = Transform(rotation_from_rpy(*rpy), Vector(*position))
@@ -367,7 +366,7 @@ class _Shapes:
             else tuple(number(shape, attribute, self.journal) for attribute in SIZES[shape.tag])
         )
         if min(size) <= 0:
-            self.journal.odd(f"<{shape.tag}>", f"size {size} is not positive", shape.line)
+            self.journal.note("odd", f"<{shape.tag}>", f"size {size} is not positive", shape.line)
         return Geometry(shape.tag, size, X_BG, name=name, color=color)  # type: ignore[arg-type]
 
     def _mesh(self, mesh: Element, X_BG: Transform, name: str, color: Color | None) -> Geometry | None:
@@ -376,7 +375,7 @@ class _Shapes:
         try:
             file = str(self.packages.resolve(reference))
         except EscapingPathError as problem:
-            self.journal.refused("<mesh>", str(problem), mesh.line)
+            self.journal.note("refused", "<mesh>", str(problem), mesh.line)
             return None
         except MissingFileError as problem:
             self.journal.ignored("<mesh>", f"{problem}: shape without a file", mesh.line)
@@ -391,7 +390,7 @@ class _Shapes:
         if not name or color is None:
             return
         if self.colors.setdefault(name, color) != color:
-            self.journal.odd(f"material {name!r}", "defined twice with different colours", material.line)
+            self.journal.note("odd", f"material {name!r}", "defined twice with different colours", material.line)
 
     def _own_color(self, material: Element) -> Color | None:
         color = material.first("color")
@@ -399,7 +398,7 @@ class _Shapes:
             return numbers(color, "rgba", 4, self.journal) if color is not None else None
         except RobotError:
             assert color is not None
-            self.journal.odd("<color>", "rgba is not four numbers: no colour", color.line)
+            self.journal.note("odd", "<color>", "rgba is not four numbers: no colour", color.line)
             return None
 
     def _color(self, material: Element | None) -> Color | None:
