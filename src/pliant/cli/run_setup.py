@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -181,8 +181,8 @@ def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, contro
 
 def _leaves_base(q: Any, robot: Robot) -> bool:
     """Whether joints are given by name, and the base is not."""
-    free = [j.name for j in robot.joints.values() if j.kind.name == "free"]
-    return isinstance(q, dict) and not any(name.startswith(f"{joint}.") for name in q for joint in free)
+    free = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
+    return isinstance(q, dict) and not any(name.startswith(free) for name in q)
 
 
 def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) -> np.ndarray:
@@ -198,7 +198,7 @@ def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) ->
     made = np.array(start, dtype=float)
     if given is None:
         return made
-    if not isinstance(given, Mapping):
+    if isinstance(given, tuple):
         if len(given) != len(names):
             takes = f"{len(names)} numbers ({', '.join(names)}), or some by name, {names[-1] if names else 'knee'}=0.5"
             raise settings.wrong(option, takes)
@@ -227,14 +227,6 @@ def _check_memory(robot: Robot, settings: Settings) -> None:
 # ---- ground and contact
 
 
-class _Word(NamedTuple):
-    """A word with numbers, "name=1,2": the fewest and most numbers, and the function that takes them."""
-
-    least: int
-    most: int
-    make: Callable[..., Any]
-
-
 def _slope(angle: float, direction: float = 0) -> Any:
     return contact.slope(math.radians(angle), direction=math.radians(direction) if direction else 0)
 
@@ -245,17 +237,19 @@ def _stairs(rise: float, run: float, steps: float | None = None) -> Any:
     return contact.stairs(rise, run, **({} if steps is None else {"steps": int(steps)}))
 
 
-_GROUNDS = {
-    "none": _Word(0, 0, lambda: None),
-    "flat": _Word(0, 1, contact.flat),
-    "slope": _Word(1, 2, _slope),
-    "stairs": _Word(2, 3, _stairs),
-    "waves": _Word(2, 2, contact.waves),
+# "name=1,2": the fewest and most numbers, and the function that takes them
+_Words = Mapping[str, tuple[int, int, Callable[..., Any]]]
+_GROUNDS: _Words = {
+    "none": (0, 0, lambda: None),
+    "flat": (0, 1, contact.flat),
+    "slope": (1, 2, _slope),
+    "stairs": (2, 3, _stairs),
+    "waves": (2, 2, contact.waves),
 }
-_CONTACTS = {
-    "rigid": _Word(0, 0, lambda **own: contact.RigidContact(**own)),
-    "compliant": _Word(0, 2, lambda k=5e4, d=500.0, **own: contact.CompliantContact(contact.SpringDamper(k, d, **own))),
-    "hunt-crossley": _Word(2, 3, lambda *n, **own: contact.CompliantContact(contact.HuntCrossley(*n, **own))),
+_CONTACTS: _Words = {
+    "rigid": (0, 0, contact.RigidContact),
+    "compliant": (0, 2, lambda k=5e4, d=500.0, **own: contact.CompliantContact(contact.SpringDamper(k, d, **own))),
+    "hunt-crossley": (2, 3, lambda *n, **own: contact.CompliantContact(contact.HuntCrossley(*n, **own))),
 }
 
 
@@ -274,7 +268,7 @@ def as_contact(settings: Settings) -> Any:
     return _made("contact", settings.contact, _CONTACTS, settings, **own)
 
 
-def _made(option: str, given: str, words: Mapping[str, _Word], settings: Settings, **own: Any) -> Any:
+def _made(option: str, given: str, words: _Words, settings: Settings, **own: Any) -> Any:
     """The object that "name=1,2" stands for; errors are at the place of the setting."""
     name, sign, rest = (part.strip() for part in given.partition("="))
     try:
@@ -302,19 +296,15 @@ def _forces(settings: Settings) -> list[Any]:
 def _time_stepping(settings: Settings, control: Control, ground: Any, q: Any, v: Any) -> "Simulation":
     from pliant.simulation import Simulation
 
+    same = ("dt", "substeps", "integrator", "batch", "threads", "precision")
     sim = Simulation(
         control.robot,
-        dt=settings.dt,
-        substeps=settings.substeps,
         ground=ground,
         contact=as_contact(settings),
         controller=control.compiled,
         forces=_forces(settings),
-        integrator=settings.integrator,
-        batch=settings.batch,
-        threads=settings.threads,
-        precision=settings.precision,
         progress=False if settings.quiet else None,
+        **{name: getattr(settings, name) for name in same},
     )
     sim.reset(q=q, v=v)
     return sim

@@ -23,13 +23,12 @@ _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attrib
 # ---- STL
 
 
-def stl_surfaces(data: bytes, source: str, content_of: Callable[[str], bytes]) -> Iterator[Surface]:
+def stl_surfaces(data: bytes, source: str) -> Iterator[Surface]:
     """The triangles of an STL file; their corners are not shared.
 
     Args:
         data: the file.
         source: its name, for messages.
-        content_of: not used: the file refers to no other.
     """
     points = _points(data, source)
     yield Surface(points, np.arange(len(points)).reshape(-1, 3))
