@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,17 +47,13 @@ def extent(robot: Robot, q: Any) -> tuple[list[float], list[float]]:
     A robot without contact shapes counts with its collision shapes, if they can be read.
     """
     poses = link_poses(robot.mechanism, list(q))
-    points, radii = [], []
+    points, radii = [], [0.0] * len(robot.bodies)
     for name in robot.bodies:
         i, X_LB = robot.mechanism.body(name)
         points.append(list(poses[i].transform_point(X_LB.p) if i >= 0 else X_LB.p))
-        radii.append(0.0)
     touching = robot
-    if not robot.contacts:
-        try:
-            touching = robot.with_collision_contacts()
-        except RobotError:  # a mesh that is missing: the origins have to do
-            touching = robot
+    with suppress(RobotError):  # a mesh that is missing: the origins have to do
+        touching = robot if robot.contacts else robot.with_collision_contacts()
     centers = contact_centers(touching, list(q))
     points += [centers[k : k + 3] for k in range(0, len(centers), 3)]
     radii += [point.radius for point in touching.contact_points]
@@ -119,10 +116,10 @@ def scattered(robot: Robot, q: Any, batch: int, spread: float, seed: int) -> np.
     rng = np.random.default_rng(seed)
     w = spread * rng.standard_normal((batch, robot.nv))
     w[0] = 0
-    for joint in robot.joints.values():
-        if joint.kind.name == "free" and joint.mimic is None:
-            w[:, robot.v_slice(joint.name).start : robot.v_slice(joint.name).start + 3] = 0
-        elif joint.kind.name == "prismatic" and joint.mimic is None:
+    for joint in (j for j in robot.joints.values() if j.mimic is None):
+        if joint.kind.name == "free":
+            w[:, robot.v_slice(joint.name)][:, :3] = 0
+        elif joint.kind.name == "prismatic":
             w[:, robot.v_slice(joint.name)] *= 0.1
     for name in robot.flexibilities:
         w[:, robot.v_slice(name)] = 0

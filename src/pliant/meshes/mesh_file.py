@@ -58,7 +58,7 @@ class MeshFile:
         key = path, *_state(path), tuple(map(str, packages))
         kept = _surfaces.get(self)
         if kept is None or kept[0] != key:
-            kept = _surfaces[self] = key, read_surfaces(path, lambda reference: allowed.beside(path, reference))
+            kept = _surfaces[self] = key, read_surfaces(path, lambda reference: allowed.resolve(reference, path))
         return kept[1]
 
     def _packages(self, more: Iterable[str | Path]) -> Packages:
