@@ -167,23 +167,18 @@ def _springs(robot: Robot, hip: Sequence[str], leg: str) -> list[str]:
             raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=f"it must be {kind}")
         motor = [m for m in robot.motors.values() if m.joint == name]
         if not motor or motor[0].control != "torque" or motor[0].law is not None:
-            raise RobotError(
-                f"joint {name!r} of {owner} has no motor under torque control",
-                subject=f"joint {name!r}",
-                field="motor",
-                cure="give it one with {call}",
-                call=Call("with_motor", name, {"control": "torque"}),
-            )
+            call = Call("with_motor", name, {"control": "torque"})
+            raise _missing(name, owner, "has no motor under torque control", "motor", call)
     springs = [f.name for f in robot.flexibilities.values() if f.joint == leg]
     if len(springs) != 1 or robot.joints[springs[0]].kind != robot.joints[leg].kind:
-        raise RobotError(
-            f"joint {leg!r} of {owner} needs one spring along it",
-            subject=f"joint {leg!r}",
-            field="flexibility",
-            cure="give it one with {call}",
-            call=Call("with_flexibility", leg, {"stiffness": "..."}),
-        )
+        call = Call("with_flexibility", leg, {"stiffness": "..."})
+        raise _missing(leg, owner, "needs one spring along it", "flexibility", call)
     return springs
+
+
+def _missing(joint: str, owner: str, what: str, field: str, call: Call) -> RobotError:
+    problem, cure = f"joint {joint!r} of {owner} {what}", "give it one with {call}"
+    return RobotError(problem, subject=f"joint {joint!r}", field=field, cure=cure, call=call)
 
 
 # ---- the controller

@@ -1,10 +1,4 @@
-"""Denavit-Hartenberg tables, and robots from them.
-
-    modified (Craig):  X_{i-1,i} = Rx(alpha) Tx(a) Rz(theta) Tz(d),   alpha_{i-1}, a_{i-1}, theta_i, d_i
-    standard:          X_{i-1,i} = Rz(theta) Tz(d) Tx(a) Rx(alpha),   theta_i, d_i, a_i, alpha_i
-
-In the modified convention the joint of row i moves about or along z_i, in the standard one z_{i-1}.
-"""
+"""Denavit-Hartenberg tables, and robots from them; `from_dh` has the two conventions."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -455,13 +449,12 @@ def _check_symbols(rows: Sequence[DHRow]) -> None:
             for symbol in sorted(getattr(value, "free_symbols", ()), key=str):
                 name = str(symbol)
                 if name in coordinates:
-                    raise RobotError(
-                        f"{what} of row {number} is {value}, but {name} is the coordinate of row {coordinates[name]}",
-                        subject=f"row {number}",
-                        field=what,
-                        cure="give the constant part only (the joint adds its coordinate), or rename the symbol or "
-                        "the row",
+                    owner = f"the coordinate of row {coordinates[name]}"
+                    problem = f"{what} of row {number} is {value}, but {name} is {owner}"
+                    cure = (
+                        "give the constant part only (the joint adds its coordinate), or rename the symbol or the row"
                     )
+                    raise RobotError(problem, subject=f"row {number}", field=what, cure=cure)
                 other, where = by_name.setdefault(name, (symbol, number))
                 if other != symbol:
                     problem = f"rows {where} and {number} have two symbols named {name}, with different assumptions"

@@ -165,16 +165,13 @@ def _left_out(robot: Robot, links: Sequence[Link], tool: str) -> list[Finding]:
         what += [f"motor {name!r}" for name in motors]
         if what:
             found.append(Finding("dropped", f"joint {joint.name!r}", f"a row has no {', '.join(what)}"))
-    for what in ("closures", "springs", "contacts", "flexibilities"):
-        if names := list(getattr(robot, what)):
-            found.append(Finding("dropped", f"robot {robot.name!r}", f"a table has no {what}: {', '.join(names)}"))
-    shaped = [body.name for body in robot.bodies.values() if body.visuals or body.collisions]
-    if shaped:
-        found.append(Finding("dropped", f"robot {robot.name!r}", f"a table has no shapes: {', '.join(shaped)}"))
     made = {TOOL, tool, *(link.body for link in links), *(f"frame{k}" for k in range(len(robot.joints) + 1))}
-    if frames := [name for name in robot.frames if name not in made]:
-        message = f"a table has no frames of other names: {', '.join(frames)}"
-        found.append(Finding("dropped", f"robot {robot.name!r}", message))
+    parts = {what: list(getattr(robot, what)) for what in ("closures", "springs", "contacts", "flexibilities")}
+    parts["shapes"] = [body.name for body in robot.bodies.values() if body.visuals or body.collisions]
+    parts["frames of other names"] = [name for name in robot.frames if name not in made]
+    for what, names in parts.items():
+        if names:
+            found.append(Finding("dropped", f"robot {robot.name!r}", f"a table has no {what}: {', '.join(names)}"))
     order = [robot.joints.index(m.joint) for m in robot.motors.values()]
     if order != sorted(order):
         message = "motors are in the order of joints here and were not: u is arranged otherwise"

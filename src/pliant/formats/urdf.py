@@ -206,9 +206,8 @@ class _Reader:
         part = element.first(tag)
         if part is None:
             subject = f"<{element.tag}>"
-            raise self.journal.error(
-                f"{subject} has no <{tag}>", element.line, subject=subject, field=tag, cure="add it"
-            )
+            problem = f"{subject} has no <{tag}>"
+            raise self.journal.error(problem, element.line, subject=subject, field=tag, cure="add it")
         return part
 
     # ---- joints
@@ -426,13 +425,9 @@ def _expanded_xacro(path: Path, packages: Iterable[str | Path], *, trusted: bool
     given = parse_xml(read_file(path), str(path)).attributes.get("name", "")
     name = given if given and "$" not in given else path.name.partition(".")[0]
     if not trusted:
-        raise RobotError(
-            f"{path} is xacro, a program: expanding it evaluates its Python expressions and reads the files that it "
-            "includes",
-            subject=str(path),
-            field="xacro",
-            cure="if you trust it, load it with xacro=True; or expand it elsewhere and load the URDF",
-        )
+        problem = "is xacro, a program: expanding it evaluates its Python expressions and reads the files it includes"
+        cure = "if you trust it, load it with xacro=True; or expand it elsewhere and load the URDF"
+        raise RobotError(f"{path} {problem}", subject=str(path), field="xacro", cure=cure)
     from xml.sax.saxutils import escape  # slow to import
 
     xacrodoc = needs("xacrodoc", "xacro", f"{path}: a xacro file")
