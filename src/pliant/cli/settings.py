@@ -174,12 +174,10 @@ def _number(name: str, whole: str, part: str, takes: str) -> float:
 
 # ---- all settings
 
-_TEXTS = list[str]
 
-
-def _setting(read: Reader, kind: Any, help: str, default: Any = None, **option: Any) -> Any:
-    """A setting: the reader of its value, and type, help and more of its option on the command line."""
-    return field(default=default, metadata={"read": read, "kind": kind, "option": {"help": help, **option}})
+def _setting(read: Reader, help: str, default: Any = None, **option: Any) -> Any:
+    """A setting: the reader of its value, and help and more of its option on the command line."""
+    return field(default=default, metadata={"read": read, "option": {"help": help, **option}})
 
 
 @dataclass(frozen=True)
@@ -193,75 +191,70 @@ class Settings:
         places: of the keys that came from a file, by the names of table and key.
     """
 
-    robot: str | None = _setting(_text, str, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
-    time: float = _setting(_positive, float, "duration to simulate [s] (default 5)", 5.0)
-    dt: float = _setting(_positive, float, "length of a step [s] (default 0.001)", 1e-3)
-    substeps: int = _setting(_whole(1), int, "steps in a control period (default 1)", 1)
+    robot: str | None = _setting(_text, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
+    time: float = _setting(_positive, "duration to simulate [s] (default 5)", 5.0)
+    dt: float = _setting(_positive, "length of a step [s] (default 0.001)", 1e-3)
+    substeps: int = _setting(_whole(1), "steps in a control period (default 1)", 1)
     ground: str | None = _setting(
         _text,
-        str,
         "none, flat, slope=DEGREES, stairs=RISE,RUN[,STEPS] or waves=HEIGHT,LENGTH "
         "(default flat under a free base, else none)",
     )
     contact: str = _setting(
-        _text, str, "rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION", "rigid"
+        _text, "rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION", "rigid"
     )
-    friction: float | None = _setting(_amount, float, "coefficient of friction")
-    restitution: float | None = _setting(_amount, float, "coefficient of restitution of rigid contacts, 0 to 1")
+    friction: float | None = _setting(_amount, "coefficient of friction")
+    restitution: float | None = _setting(_amount, "coefficient of restitution of rigid contacts, 0 to 1")
     controller: str | None = _setting(
         _text,
-        str,
         "none, hold (the pose at the start), raibert (hopping robots), or FILE.py:FUNCTION, "
         "a function (t, q, v) -> u of your own; that file runs as code: only if you trust it",
     )
     command: tuple[float, ...] | None = _setting(
-        numbers, str, "numbers for the controller; for raibert VX,VY,HEIGHT [m/s, m/s, m]"
+        numbers, "numbers for the controller; for raibert VX,VY,HEIGHT [m/s, m/s, m]"
     )
     gains: tuple[float, ...] | None = _setting(
-        numbers, str, "KP,KD of hold [N m/rad, N m s/rad] (default by weight and size)"
+        numbers, "KP,KD of hold [N m/rad, N m s/rad] (default by weight and size)"
     )
     flexible: Mapping[str, tuple[float, ...]] | None = _setting(
-        springs, _TEXTS, "a spring and damper between motor and link; may be repeated", metavar="JOINT=K[,D[,INERTIA]]"
+        springs, "a spring and damper between motor and link; may be repeated", metavar="JOINT=K[,D[,INERTIA]]"
     )
     base: str | None = _setting(
-        _one_of("free", "fixed"), str, "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
+        _one_of("free", "fixed"), "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
     )
-    xacro: bool = _setting(_flag, bool, "expand a .xacro file, which runs it as a program: only if you trust it", False)
-    height: float | None = _setting(
-        _amount, float, "of the lowest contact of a free robot above the ground at the start [m]"
-    )
+    xacro: bool = _setting(_flag, "expand a .xacro file, which runs it as a program: only if you trust it", False)
+    height: float | None = _setting(_amount, "of the lowest contact of a free robot above the ground at the start [m]")
     q: tuple[float, ...] | Mapping[str, float] | None = _setting(
-        row, _TEXTS, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."
+        row, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."
     )
     v: tuple[float, ...] | Mapping[str, float] | None = _setting(
-        row, _TEXTS, "velocities at the start, likewise", metavar="JOINT=VALUE,..."
+        row, "velocities at the start, likewise", metavar="JOINT=VALUE,..."
     )
     push: tuple[Any, ...] = _setting(
-        pushes, _TEXTS, "a force in the world's axes [N, s]; may be repeated", (), metavar="BODY=FX,FY,FZ[@T0[:T1]]"
+        pushes, "a force in the world's axes [N, s]; may be repeated", (), metavar="BODY=FX,FY,FZ[@T0[:T1]]"
     )
-    batch: int | None = _setting(_whole(1), int, "number of robots, each from a slightly different pose")
+    batch: int | None = _setting(_whole(1), "number of robots, each from a slightly different pose")
     spread: float | None = _setting(
-        _amount, float, "standard deviation of these poses [rad, and a tenth of it in m] (default 0.05)"
+        _amount, "standard deviation of these poses [rad, and a tenth of it in m] (default 0.05)"
     )
-    seed: int = _setting(_whole(0), int, "of the random poses (default 0)", 0)
-    threads: int = _setting(_whole(1), int, "threads that share a batch (default 1)", 1)
-    precision: str = _setting(_one_of("float64", "float32"), str, "float64 (default) or float32", "float64")
+    seed: int = _setting(_whole(0), "of the random poses (default 0)", 0)
+    threads: int = _setting(_whole(1), "threads that share a batch (default 1)", 1)
+    precision: str = _setting(_one_of("float64", "float32"), "float64 (default) or float32", "float64")
     integrator: str = _setting(
         _one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"),
-        str,
         "semi-implicit (default), rk4, dormand-prince or midpoint",
         "semi-implicit",
     )
-    event_driven: bool = _setting(_flag, bool, "simulate from event to event: one robot on rigid ground", False)
-    every: int | None = _setting(_whole(1), int, "log every Nth period")
-    view: bool = _setting(_flag, bool, "show the run in the browser afterwards, until Ctrl-C", False)
-    log: str | None = _setting(_text, str, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
-    plot: str | None = _setting(_text, str, "file for a plot: .png, .pdf, .svg")
-    video: str | None = _setting(_text, str, "file for a video: .mp4")
-    html: str | None = _setting(_text, str, "file for a replay that opens in any browser: .html")
-    report: str | None = _setting(_text, str, "file for a page with summary, plots and replay: .html")
-    quiet: bool = _setting(_flag, bool, "print nothing but errors", False)
-    json: bool = _setting(_flag, bool, "print the summary as JSON and nothing else", False)
+    event_driven: bool = _setting(_flag, "simulate from event to event: one robot on rigid ground", False)
+    every: int | None = _setting(_whole(1), "log every Nth period")
+    view: bool = _setting(_flag, "show the run in the browser afterwards, until Ctrl-C", False)
+    log: str | None = _setting(_text, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
+    plot: str | None = _setting(_text, "file for a plot: .png, .pdf, .svg")
+    video: str | None = _setting(_text, "file for a video: .mp4")
+    html: str | None = _setting(_text, "file for a replay that opens in any browser: .html")
+    report: str | None = _setting(_text, "file for a page with summary, plots and replay: .html")
+    quiet: bool = _setting(_flag, "print nothing but errors", False)
+    json: bool = _setting(_flag, "print the summary as JSON and nothing else", False)
     places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False, repr=False)
 
     def wrong(self, name: str, takes: str) -> PliantError:
@@ -286,7 +279,10 @@ def options() -> list[inspect.Parameter]:
     """Parameters of a command with an option for each setting; None for those that are not given."""
     found = []
     for setting in (f for f in fields(Settings) if "read" in f.metadata):
-        kind, more = setting.metadata["kind"], setting.metadata["option"]
+        more, is_numbers = setting.metadata["option"], setting.metadata["read"] is numbers
+        # values of several parts may be given part by part
+        kind = next((k for k in (bool, int, float, str) if setting.type in (k, k | None)), None)
+        kind = kind or (str if is_numbers else list[str])
         # a flag has no opposite: it is given or not
         words = [f"--{_option(setting.name)}"]
         option = typer.Argument(**more) if setting.name == "robot" else typer.Option(*words, **more)
