@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.analysis.energy_ledger import energy_ledger
 from pliant.errors import PliantError
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 from pliant.plots.curves import unit_of
 from pliant.plots.figures import styled, target_file
 from pliant.plots.time_plots import contact_spans

@@ -82,27 +82,27 @@ def test_errors_name_the_line(tmp_path: Path, text: str, line: int, field: str, 
 
 
 def test_joints_of_a_table_name_the_line(tmp_path: Path) -> None:
-    from pliant.cli.scene import scene
+    from pliant.cli.run_setup import run_setup
 
     file = tmp_path / "run.toml"
     for table, message in (("q", "no coordinate named 'hinj'"), ("flexible", "no joint named 'hinj'")):
         file.write_text(f'robot = "pendulum"\n[{table}]\nhinj = 0.5\n')
         with pytest.raises(PliantError) as error:
-            scene(gathered({}, str(file)))
+            run_setup(gathered({}, str(file)))
         assert str(error.value).startswith(f"{file}:3: {message}")
 
 
 def test_settings_that_do_not_fit_name_their_line(tmp_path: Path) -> None:
     """An error that shows only when the scene is built has its place, too; the command line wins over that, as well."""
-    from pliant.cli.scene import scene
+    from pliant.cli.run_setup import run_setup
 
     file = tmp_path / "run.toml"
     file.write_text('robot = "pendulum"\nground = "flatt"\n')
     with pytest.raises(PliantError) as error:
-        scene(gathered({}, str(file)))
+        run_setup(gathered({}, str(file)))
     assert error.value.place == (str(file), 2)
     with pytest.raises(PliantError) as error:
-        scene(gathered({"ground": "flta"}, str(file)))
+        run_setup(gathered({"ground": "flta"}, str(file)))
     assert error.value.place is None
     assert str(error.value).startswith("--ground: no ground named 'flta'")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pliant.cli.scene import Scene
+from pliant.cli.run_setup import RunSetup
 from pliant.cli.settings import PATHS, Settings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Run:
     steps: int
 
 
-def run_scene(scene: Scene, file: str | None = None) -> Run:
+def run_scene(scene: RunSetup, file: str | None = None) -> Run:
     """Run a scene to its end, or until Ctrl-C.
 
     Args:
@@ -88,7 +88,7 @@ class _Stopwatch:
         return end - begin, t - start, begin - self._began
 
 
-def _blocks(scene: Scene) -> Iterator["Log"]:
+def _blocks(scene: RunSetup) -> Iterator["Log"]:
     """The blocks of the run; the end of time stepping is when no robot moves any more."""
     settings, control = scene.settings, scene.control
     sim: Any = scene.sim
@@ -115,7 +115,7 @@ def _blocks(scene: Scene) -> Iterator["Log"]:
             return
 
 
-def _periods_apart(scene: Scene) -> int:
+def _periods_apart(scene: RunSetup) -> int:
     """Control periods from one entry to the next, such that the log stays small enough."""
     settings = scene.settings
     if settings.every:

@@ -2,7 +2,7 @@
 
 from pliant.formats.dh import from_dh
 from pliant.formats.dh_export import to_dh
-from pliant.formats.dh_rows import DHRow, DHTable
+from pliant.formats.dh import DHRow, DHTable
 from pliant.formats.pinocchio import from_pinocchio
 from pliant.formats.urdf import load_urdf
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import PliantError, needs
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 
 __all__ = [
     "COLORS", "GREY", "INK", "LINES", "figure", "label_axis", "legend", "look", "pale", "round_number", "styled",

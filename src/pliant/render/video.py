@@ -19,7 +19,7 @@ import numpy as np
 from pliant.checks import check, check_at_least, is_whole
 from pliant.contact.ground import as_ground
 from pliant.errors import PliantError, needs
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 from pliant.plots.figures import target_file
 from pliant.progress import Progress
 from pliant.recording.log import Log

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import SimulationWarning
-from pliant.files.whole import checked_folder
+from pliant.files.writing import checked_folder
 from pliant.recording.log import Log
 from pliant.recording.run import Keeper
 from pliant.storage.reading import load_log

@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pliant.files.disk import PlacedFile
+from pliant.files.writing import PlacedFile
 
 __all__ = ["Head", "RepairedFile", "head_of", "trim"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.checks import check, is_real
 from pliant.errors import PliantError, unknown_name
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import COLORS, round_number
 from pliant.recording.log import Log
