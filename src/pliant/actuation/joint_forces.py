@@ -18,7 +18,6 @@ from pliant.actuation.joint_springs import (
 )  # fmt: skip
 from pliant.actuation.motors import Drive, drives, viscous_torque
 from pliant.robot import Robot
-from pliant.robot.springs import has_backlash, has_spring
 
 __all__ = ["JointForces", "SpringBlock", "damping_powers", "dry_friction", "joint_forces", "joint_spring_energy"]
 
@@ -113,7 +112,7 @@ def joint_forces(
     rotors = {f.name: robot.v_slice(f.joint).start for f in robot.flexibilities.values() if f.joint is not None}
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
-        if has_backlash(joint):
+        if joint.has_backlash:
             if not has_rows or link.is_mimic:  # the solver has no constraint of a follower
                 d = link.dofs[0]
                 force, slope = spring_with_backlash(joint, link.position(q)[0], link.rate(v)[0], functions)
@@ -122,7 +121,7 @@ def joint_forces(
             continue
         for d, value in zip(link.dofs, link.damping, strict=True):
             damping[d] = damping[d] + value
-        if has_spring(joint):
+        if joint.has_spring:
             spring = spring_force(joint, link.position(q), functions)
             for d, force in zip(link.dofs, spring.f, strict=True):
                 f[d] = f[d] + link.ratio * force
@@ -151,7 +150,7 @@ def joint_spring_energy(robot: Robot, q: Sequence[Scalar]) -> Scalar:
     total: Scalar = 0
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
-        if has_spring(joint):
+        if joint.has_spring:
             total = total + spring_energy(joint, link.position(q))
     return total
 
@@ -174,11 +173,11 @@ def damping_powers(
         joints = joints + viscous_torque(motor, link.rate(v)[0]) * link.rate(mean)[0]
     for link in links.values():
         joint = robot.joints[link.name]
-        if has_backlash(joint) and has_rows and not link.is_mimic:
+        if joint.has_backlash and has_rows and not link.is_mimic:
             continue
         force = damper_force(joint, link.position(q), link.rate(v))
         power = sum((f * rate for f, rate in zip(force, link.rate(mean), strict=True)), 0)
-        if has_spring(joint):
+        if joint.has_spring:
             springs = springs + power
         else:
             joints = joints + power

@@ -9,7 +9,8 @@ from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, bad_value
 from pliant.formats.dh_rows import DHRow, DHTable, free_symbols, plain, read_rows
 from pliant.robot import Finding, Frame, Named, Report, Robot, RobotBuilder
-from pliant.robot.placement import ROUNDING, placement, snapped, vector
+from pliant.robot.joints import ROUNDING, snapped
+from pliant.robot.part_checks import placement, vector
 from pliant.scalar import Expr, cos, is_constant, sin
 from pliant.spatial import AxisRotation, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 

@@ -23,26 +23,22 @@ from pliant.checks import (
     check_finite,
     check_name,
     is_sequence,
+    is_zero,
     one_for_each,
     per_entry,
 )  # fmt: skip
-from pliant.errors import Call, RobotError, unknown_name
-from pliant.robot.joints import Continuous, Free, JointKind, Prismatic, Revolute, Spherical
-from pliant.robot.model import Body, Finding, Flexibility, Frame, Joint, Limits, Named, Report
-from pliant.robot.part_checks import check_joint, full_limits, impossible_inertia, normalised_axis
-from pliant.robot.placement import vector
-from pliant.robot.springs import has_spring
-from pliant.robot.tree import depth_first
+from pliant.errors import Call, RobotError, bad_value, unknown_name
+from pliant.robot.cutting import share_inertia, split_inertia
+from pliant.robot.joints import Continuous, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
+from pliant.robot.model import WORLD, Body, Finding, Flexibility, Frame, Joint, Limits, Named, Report, depth_first
+from pliant.robot.part_checks import check_joint, full_limits, impossible_inertia, normalised_axis, vector
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = [
-    "Spring", "at_fixed_joint", "at_joint", "check_flexibilities", "check_free_name", "check_sides", "spring_kind",
-    "with_backlash", "with_parts",
-]  # fmt: skip
+__all__ = ["Spring", "check_flexibilities", "with_backlash", "with_flexibility", "with_parts"]
 
 Scalar = Any
 
@@ -86,7 +82,7 @@ class Spring:
             name, kind, parent, name, placement, limits, friction=none, armature=none, law=law, backlash=backlash,
             **values,
         )  # fmt: skip
-        if not has_spring(made):
+        if not made.has_spring:
             raise RobotError(
                 f"{subject} has no spring: stiffness is zero",
                 subject=subject,
@@ -100,7 +96,7 @@ class Spring:
     @property
     def has_no_inertia(self) -> bool:
         """Whether no inertia was given for a body between spring and rotor."""
-        return _is_zero(as_scalar(self.inertia))
+        return is_zero(as_scalar(self.inertia))
 
     def body_inertia(self, subject: str, kind: JointKind) -> Inertia:
         """If, of the body between the spring and the motor's joint."""
@@ -108,7 +104,7 @@ class Spring:
         values = list(map(as_scalar, given if is_sequence(given) else [given]))
         for x in values:
             check_at_least("inertia", x, 0, subject=subject, error=RobotError)
-        if _is_zero(*values):
+        if is_zero(*values):
             return Inertia.zero()
         if isinstance(kind, Prismatic):
             count, mass, moments = 1, values[0], [0, 0, 0]
@@ -129,7 +125,7 @@ class Spring:
         return Inertia(mass, Vector.zero(), tensor)
 
 
-def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
+def _spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
     """The motion of a flexibility: as many axes as there are stiffnesses.
 
     Args:
@@ -172,13 +168,45 @@ def spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind:
 # ---- copies of a robot
 
 
-def at_joint(robot: "Robot", name: str, spring: Spring, own_name: str) -> "Robot":
+def with_flexibility(
+    robot: "Robot",
+    where: str,
+    spring: Spring,
+    name: str | None,
+    share: float | None,
+    normal: Sequence[Scalar] | None,
+    beyond: Iterable[str] | None,
+) -> "Robot":
+    """`Robot.with_flexibility`: before the joint of a motor, at a fixed joint, or at a frame where a link is cut."""
+    check_name("place", where, subject="a flexibility")
+    if name is not None:
+        check_name("name", name, subject=f"the flexibility at {where!r}")
+    own_name = name or f"{where}_flexibility"
+    if where in robot.joints:
+        subject = f"the flexibility at joint {where!r}"
+        unused = [n for n, x in (("share", share), ("normal", normal), ("beyond", beyond)) if x is not None]
+        if unused:
+            problem = f"{subject} takes no {unused[0]}, which is for a link that is cut at a frame"
+            raise RobotError(problem, subject=subject, field=unused[0], cure="leave it out")
+        if not isinstance(robot.joints[where].kind, Fixed):
+            return _at_joint(robot, where, spring, own_name)
+        if name is not None and name != where:
+            problem = f"the flexibility at the fixed joint {where!r} keeps its name"
+            raise RobotError(problem, subject=subject, field="name", cure="leave name= out")
+        return _at_fixed_joint(robot, where, spring)
+    if where not in robot.frames:
+        valid = [*robot.joints, *(n for n in robot.frames if n not in robot.bodies)]
+        raise RobotError(unknown_name("joint or frame", where, valid, robot.joints.owner))
+    return _cut_link(robot, where, spring, own_name, share, normal, beyond)
+
+
+def _at_joint(robot: "Robot", name: str, spring: Spring, own_name: str) -> "Robot":
     """A copy with a spring before the joint of a motor."""
     subject = f"the flexibility at joint {name!r}"
     joint = _motor_joint(robot, name, "flexibility")
-    kind = spring_kind(subject, spring, joint)
+    kind = _spring_kind(subject, spring, joint)
     before = spring.joint(subject, own_name, kind, joint.parent, joint.placement)
-    springless = [j.name for j in _before_motor(robot, name) if not has_spring(j)]
+    springless = [j.name for j in _before_motor(robot, name) if not j.has_spring]
     if springless:
         raise RobotError(
             f"joint {name!r} has backlash between joint limits already, {springless[0]!r}",
@@ -190,18 +218,18 @@ def at_joint(robot: "Robot", name: str, spring: Spring, own_name: str) -> "Robot
     return _inserted(robot, before, spring.body_inertia(subject, kind), name)
 
 
-def at_fixed_joint(robot: "Robot", name: str, spring: Spring) -> "Robot":
+def _at_fixed_joint(robot: "Robot", name: str, spring: Spring) -> "Robot":
     """A copy in which a fixed joint is flexible: the bodies on its two sides keep their inertias."""
     subject = f"the flexibility at the fixed joint {name!r}"
     fixed = robot.joints[name]
     if not spring.has_no_inertia:
         problem = f"{subject} has an inertia, but there is no body between the two that are joined"
         raise RobotError(problem, subject=subject, field="inertia", cure="leave it out")
-    kind = spring_kind(subject, spring, None)
+    kind = _spring_kind(subject, spring, None)
     joint = replace(spring.joint(subject, name, kind, fixed.parent, fixed.placement), child=fixed.child)
     kept = [joint if j.name == name else j for j in robot.joints.values()]
     made = with_parts(robot, robot.bodies.values(), kept, robot.frames.values())
-    check_sides(made, subject, joint, f"body {joint.child!r}")
+    _check_sides(made, subject, joint, f"body {joint.child!r}")
     return replace(made, flexibilities=robot.flexibilities.extended(Flexibility(name)))
 
 
@@ -218,10 +246,10 @@ def with_backlash(
     (width,) = per_entry("width", width, 1, subject=subject, least=0)
     restitution, inertia = as_scalar(restitution), as_scalar(inertia)
     springs = _before_motor(robot, joint)
-    elastic = [j.name for j in springs if has_spring(j)]
+    elastic = [j.name for j in springs if j.has_spring]
     if elastic:
         given = {"restitution": restitution, "inertia": inertia, "name": name or 0}
-        unused = [n for n, x in given.items() if not _is_zero(x)]
+        unused = [n for n, x in given.items() if not is_zero(x)]
         if unused:
             problem = f"{subject} is in the spring {elastic[-1]!r}, which takes no {unused[0]}"
             raise RobotError(problem, subject=subject, field=unused[0], cure="leave it out")
@@ -265,7 +293,7 @@ def with_parts(robot: "Robot", bodies: Iterable[Body], joints: Sequence[Joint], 
 def _inserted(robot: "Robot", before: Joint, inertia: Inertia, name: str) -> "Robot":
     """A copy with one more joint and its body before the joint of that name."""
     joint = robot.joints[name]
-    check_free_name(robot, before.name)
+    _check_free_name(robot, before.name)
     joints = []
     for j in robot.joints.values():
         joints += [before, replace(j, parent=before.child, placement=Transform.identity())] if j is joint else [j]
@@ -295,10 +323,112 @@ def _leads(robot: "Robot", name: str, joint: Joint) -> bool:
     return False
 
 
+# ---- a link cut in two
+
+
+def _cut_link(
+    robot: "Robot",
+    where: str,
+    spring: Spring,
+    name: str,
+    share: float | None,
+    normal: Sequence[Scalar] | None,
+    beyond: Iterable[str] | None,
+) -> "Robot":
+    """The robot with a link cut at a frame; arguments as in `Robot.with_flexibility`.
+
+    Joints, frames, shapes and points of contact go to the side of the plane on which they are.
+    """
+    subject = f"the flexibility at frame {where!r}"
+    at = robot.frames[where]
+    if at.body == WORLD:
+        problem = f"{subject} is in the world, which is rigid"
+        raise RobotError(problem, subject=subject, field="frame", cure="take a frame on a body")
+    body, X_BF = robot.bodies[at.body], at.placement
+    _check_free_name(robot, name)
+    if not spring.has_no_inertia:
+        problem = f"{subject} has an inertia, but the parts of the link have their own"
+        raise RobotError(problem, subject=subject, field="inertia", cure="leave it out")
+    chosen = None if beyond is None else _chosen(robot, subject, body.name, beyond)
+    direction = _normal(subject, X_BF.p, normal, spring.call(normal=(1, 0, 0)))
+    near, far = (
+        split_inertia(body.inertia, X_BF.p, direction, subject, spring.call(share=0.5))
+        if share is None
+        else share_inertia(body.inertia, share, subject)
+    )
+
+    def is_beyond(item: str, p: Vector) -> bool:
+        return item in chosen if chosen is not None else float(direction.dot(p - X_BF.p)) > 0
+
+    X_FB = X_BF.inverse()
+    joint = spring.joint(subject, name, _spring_kind(subject, spring, None), body.name, X_BF)
+    joints = [joint]
+    for j in robot.joints.values():
+        moves = j.parent == body.name and is_beyond(j.name, j.placement.p)
+        joints.append(replace(j, parent=name, placement=X_FB @ j.placement) if moves else j)
+    frames = [Frame(name, name, Transform.identity())]
+    for f in robot.frames.values():
+        moves = f.name == where or (f.body == body.name != f.name and is_beyond(f.name, f.placement.p))
+        frames.append(replace(f, body=name, placement=X_FB @ f.placement) if moves else f)
+    shapes = {
+        what: [(g, float(direction.dot(g.placement.p - X_BF.p)) > 0) for g in getattr(body, what)]
+        for what in ("visuals", "collisions")
+    }
+    kept = {what: tuple(g for g, far in found if not far) for what, found in shapes.items()}
+    moved = {
+        what: tuple(replace(g, placement=X_FB @ g.placement) for g, far in found if far)
+        for what, found in shapes.items()
+    }
+    bodies = [b for b in robot.bodies.values() if b is not body]
+    bodies += [Body(body.name, near, **kept), Body(name, far.transformed(X_FB), **moved)]
+    made = with_parts(robot, bodies, joints, frames)
+    _check_sides(made, subject, joint, f"the part of body {body.name!r} beyond it")
+    contacts = []
+    for shape in robot.contacts.values():
+        middle = sum(shape.centers, Vector.zero()) * (1 / len(shape.centers))
+        if shape.body == body.name and is_beyond(shape.name, middle):
+            shape = replace(shape, body=name, centers=tuple(X_FB.transform_point(c) for c in shape.centers))
+        contacts.append(shape)
+    return replace(
+        made,
+        contacts=Named("contact", contacts, robot.contacts.owner),
+        flexibilities=robot.flexibilities.extended(Flexibility(name)),
+    )
+
+
+def _normal(subject: str, p: Vector, normal: Sequence[Scalar] | None, call: Call) -> Vector:
+    direction = p if normal is None else vector("normal", normal, subject=subject)
+    if not all(is_constant(x) for x in (*p, *direction)):
+        problem = f"{subject}: a link is cut only where its numbers are known"
+        raise RobotError(problem, subject=subject, field="normal", cure="substitute the symbols first")
+    length = float(np.linalg.norm([float(x) for x in direction]))
+    if length == 0 and normal is not None:
+        raise RobotError(bad_value("normal", (0, 0, 0), "a direction, pointing to the side that is beyond", subject))
+    if length < 1e-9 and normal is None:
+        problem = f"{subject}: the frame is at the origin of its link, so the side that is beyond is not known"
+        cure = "give a normal that points there, as in {call}"
+        raise RobotError(problem, subject=subject, field="normal", cure=cure, call=call)
+    return direction * (1 / length)
+
+
+def _chosen(robot: "Robot", subject: str, body: str, beyond: Iterable[str]) -> set[str]:
+    names = [j.name for j in robot.joints.values() if j.parent == body]
+    names += [f.name for f in robot.frames.values() if f.body == body]
+    names += [c.name for c in robot.contacts.values() if c.body == body]
+    if isinstance(beyond, str) or not isinstance(beyond, Iterable):
+        shown = [beyond] if isinstance(beyond, str) else names[:1]
+        raise RobotError(bad_value("beyond", beyond, f"a list of names, as in beyond={shown!r}", subject))
+    found = list(beyond)
+    for name in found:
+        if name not in names:
+            raise RobotError(unknown_name("joint or frame", name, names, f"beyond, of {subject}"))
+    return set(found)
+
+
 # ---- checks
 
 
-def check_free_name(robot: "Robot", name: str) -> None:
+def _check_free_name(robot: "Robot", name: str) -> None:
     """Raise if a joint, body or frame has the name of a new flexibility."""
     if name in robot.joints or name in robot.bodies or name in robot.frames:
         problem = f"there is a joint, body or frame named {name!r} already"
@@ -311,7 +441,7 @@ def check_flexibilities(robot: "Robot") -> None:
         _check_inertias(robot, name)
 
 
-def check_sides(robot: "Robot", subject: str, spring: Joint, beyond: str) -> None:
+def _check_sides(robot: "Robot", subject: str, spring: Joint, beyond: str) -> None:
     """Raise if a body on one side of a spring within a link, and all that it carries, has no inertia.
 
     The side that the spring hangs on needs none if it does not move, or moves otherwise than the spring does.
@@ -327,7 +457,7 @@ def check_sides(robot: "Robot", subject: str, spring: Joint, beyond: str) -> Non
     if above is None or _carries_inertia(robot, spring.parent, without=spring.name):
         return
     rotors = [m.armature for m in robot.motors.values() if m.joint == above.name]
-    if _is_zero(*above.armature, *rotors) and _is_dependent([(above, spring.placement.inverse()), (spring, None)]):
+    if is_zero(*above.armature, *rotors) and _is_dependent([(above, spring.placement.inverse()), (spring, None)]):
         raise RobotError(
             f"{subject} hangs on body {spring.parent!r}, which has no mass, and joint {above.name!r} moves that as "
             "the spring does, so accelerations are not determined (M is singular)",
@@ -344,10 +474,10 @@ def _check_inertias(robot: "Robot", name: str) -> None:
     massless = [
         j
         for j in _before_motor(robot, name)
-        if not _has_inertia(robot.bodies[j.child].inertia) and _is_zero(*j.armature)
+        if not _has_inertia(robot.bodies[j.child].inertia) and is_zero(*j.armature)
     ]
     rotors = [m.armature for m in robot.motors.values() if m.joint == name]
-    dofs = [*massless, *([joint] if _is_zero(*joint.armature, *rotors) else [])]
+    dofs = [*massless, *([joint] if is_zero(*joint.armature, *rotors) else [])]
     if massless and _is_dependent([(j, Transform.identity()) for j in dofs]):
         other = f"the motor of {name!r} no rotor inertia" if joint in dofs else "neither have the bodies it carries"
         raise RobotError(
@@ -423,8 +553,4 @@ def _carries_inertia(robot: "Robot", body: str, without: str = "") -> bool:
 
 
 def _has_inertia(inertia: Inertia) -> bool:
-    return not _is_zero(inertia.mass, *inertia.J)
-
-
-def _is_zero(*numbers: Scalar) -> bool:
-    return all(is_constant(x) and x == 0 for x in numbers)
+    return not is_zero(inertia.mass, *inertia.J)

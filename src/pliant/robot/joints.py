@@ -32,11 +32,11 @@ from pliant.robot.exponential import (
     turn_exponential,
     turn_logarithm,
 )  # fmt: skip
-from pliant.robot.placement import coordinate_axis, turn_of_axis
-from pliant.scalar import cos, is_constant, sin
+from pliant.scalar import cos, is_constant, sin, sqrt
 from pliant.spatial import (
     AxisRotation,
     Force,
+    Matrix3,
     MatrixRotation,
     Motion,
     Rotation,
@@ -369,6 +369,41 @@ class Free(JointKind):
 KINDS: dict[str, type[JointKind]] = {
     kind.name: kind for kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Spherical, Planar, Free)
 }
+
+
+# ---- axes
+
+ROUNDING = 1e-15
+"""How far off structural zeros and ones may be: only plain numbers are touched, and none by more."""
+
+
+def snapped(x: Scalar, rounding: float = ROUNDING) -> Scalar:
+    """``x``, or the integer 0, 1 or -1 that it is but for rounding."""
+    if not is_constant(x):
+        return x
+    return next((n for n in (0, 1, -1) if abs(x - n) <= rounding), x)
+
+
+def coordinate_axis(axis: tuple[Scalar, ...]) -> tuple[int, int] | None:
+    """(k, sign) if the axis is plus or minus coordinate axis k, else None."""
+    if not all(is_constant(a) for a in axis):
+        return None
+    nonzero = [k for k in range(3) if axis[k] != 0]
+    if len(nonzero) != 1 or abs(axis[nonzero[0]]) != 1:
+        return None
+    return nonzero[0], int(axis[nonzero[0]])
+
+
+def turn_of_axis(axis: tuple[Scalar, ...]) -> Matrix3:
+    """A constant rotation R with R e_z = axis, with as many zeros as the axis allows.
+
+    Its first column is at right angles to the axis and to the coordinate direction least along it.
+    """
+    a = Vector(*axis)
+    least = min(range(3), key=lambda k: abs(axis[k])) if all(is_constant(e) for e in axis) else 0
+    first = Vector.unit(least).cross(a)
+    first = first * (1 / sqrt(first.dot(first)))
+    return Matrix3.from_columns(first, a.cross(first), a)
 
 
 def _turn(axis: Axis, angle: Scalar) -> Rotation:

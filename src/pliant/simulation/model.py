@@ -13,7 +13,6 @@ from pliant.contact.models import RigidContact
 from pliant.contact.solver import is_elastic
 from pliant.contact.touching import Group, contact_groups
 from pliant.robot import Robot
-from pliant.robot.springs import has_backlash
 from pliant.scalar import is_constant
 
 __all__ = ["StepModel"]
@@ -76,7 +75,7 @@ class StepModel:
             joint = robot.joints[link.name]
             if link.is_mimic:
                 continue
-            if has_backlash(joint):
+            if joint.has_backlash:
                 found.append(JointRow(link.dofs[0], joint.name, "backlash"))
             for k, d in enumerate(link.dofs):
                 if joint.is_locked:

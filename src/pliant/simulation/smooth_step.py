@@ -11,7 +11,6 @@ from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
-from pliant.robot.springs import is_nonlinear
 from pliant.scalar import equal, is_constant, maximum, select
 from pliant.simulation.divergence import divergence_code, steps_code
 from pliant.simulation.energy_and_power import motor_torques
@@ -94,7 +93,7 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
     if integrator == "midpoint":
         return midpoint_body(
             robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot,
-            precision=model.precision, is_linear=not any(is_nonlinear(j) for j in robot.joints.values()),
+            precision=model.precision, is_linear=not any(j.is_nonlinear for j in robot.joints.values()),
         )  # fmt: skip
     return explicit_body(robot, RK4, acceleration, reads=reads)
 

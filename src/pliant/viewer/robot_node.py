@@ -9,7 +9,7 @@ from pliant.recording.source import Source
 from pliant.render.robot_drawing import Drawing, homogeneous, inertia_box
 from pliant.render.shapes import Mesh, arrow, cone, joined, moved, sphere
 from pliant.robot import Robot
-from pliant.robot.tree import keepers
+from pliant.robot.mechanism import keepers
 
 __all__ = [
     "MARKS", "ContactMarks", "RobotNode", "center_of_mass", "directed", "exaggerated", "friction_of", "ground_normals",
