@@ -36,13 +36,18 @@ __all__ = [
     "check_closure", "check_joint", "check_motor", "check_spring", "crossed_limits", "edited_joint", "full_limits",
     "impossible_inertia", "law_and_slope", "law_text", "motor_values", "normalised_axis", "placement",
     "repaired_inertia", "second_moments", "tensor_of", "vector", "with_motors",
-    "with_values",
+    "with_values", "wrong",
 ]  # fmt: skip
 
 Scalar = Any
 
 # files print six digits or so: thin plates and rods miss the triangle inequality by that much
 TOLERANCE = 1e-6
+
+
+def wrong(subject: str, field: str, problem: str, cure: str, call: Call | None = None) -> RobotError:
+    """The error of a part of a robot; see `Fault`."""
+    return RobotError(problem, subject=subject, field=field, cure=cure, call=call)
 
 
 # ---- places and axes
@@ -182,9 +187,9 @@ def with_motors(motors: Named[Motor], joints: Named[Joint], names: Any, values: 
 # ---- joints, closures, springs
 
 
-def with_values(joint: Joint, *, limits: Any = None, law: Any = None, **values: Any) -> Joint:
+def with_values(joint: Joint, subject: str = "", *, limits: Any = None, law: Any = None, **values: Any) -> Joint:
     """A copy of a joint with other values, checked: one for all dofs or one for each; None leaves them."""
-    subject, nv = f"joint {joint.name!r}", joint.kind.nv
+    subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
     changes: dict[str, Any] = {
         key: per_entry(key, value, nv, subject=subject, least=0) if key in PER_DOF else as_scalar(value)
         for key, value in values.items()
@@ -195,7 +200,7 @@ def with_values(joint: Joint, *, limits: Any = None, law: Any = None, **values: 
     if limits is not None:
         changes["limits"] = full_limits(subject, limits, joint.kind)
     changed = replace(joint, **changes)
-    check_joint(changed)
+    check_joint(changed, subject)
     return changed
 
 
@@ -218,9 +223,9 @@ def edited_joint(joint: Joint, values: dict[str, Any]) -> Joint:
     return changed
 
 
-def check_joint(joint: Joint) -> None:
+def check_joint(joint: Joint, subject: str = "") -> None:
     """Raise if a value that needs one degree of freedom is on a joint with more, or a value is impossible."""
-    subject, nv = f"joint {joint.name!r}", joint.kind.nv
+    subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
 
     def fault(problem: str, field: str, cure: str) -> RobotError:
         return RobotError(f"{subject} {problem}", subject=subject, field=field, cure=cure)

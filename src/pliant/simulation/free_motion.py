@@ -16,7 +16,7 @@ two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is 
 axis by axis where a spring has several: one that is soft swings on beside one that is stiff.
 
 A = L^T D L; the result is w = L v+. Both velocities are in the axes of the start, in which bodies that float keep
-theirs (`pliant.robot.transport`).
+theirs (`pliant.robot.configurations`).
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from pliant.dynamics.composite_inertia import composite_inertia
 from pliant.dynamics.factor import Factor, factorized
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot.transport import held_acceleration
+from pliant.robot.configurations import held_acceleration
 from pliant.scalar import maximum
 from pliant.simulation.model import StepModel
 from pliant.spatial import Transform, Vector

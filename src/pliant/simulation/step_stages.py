@@ -17,7 +17,7 @@ from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
 from pliant.dynamics.factor import Factor
 from pliant.robot import Link
-from pliant.robot.transport import carried_velocity, straight_motion
+from pliant.robot.configurations import carried_velocity, straight_motion
 from pliant.scalar import abs, either, equal, maximum, minimum, negation, select
 from pliant.simulation.divergence import divergence_code
 from pliant.simulation.free_motion import free_motion
