@@ -10,7 +10,8 @@ import numpy as np
 from pliant.checks import check, check_finite, check_name, is_scalar
 from pliant.errors import RobotError, bad_value, unknown_name
 from pliant.robot import Finding, Frame, Limits, Named, Report, Robot, RobotBuilder
-from pliant.robot.placement import ROUNDING, placement, snapped, vector
+from pliant.robot.joints import ROUNDING, snapped
+from pliant.robot.part_checks import placement, vector
 from pliant.scalar import Expr, cos, is_constant, sin
 from pliant.spatial import AxisRotation, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 

@@ -22,7 +22,7 @@ two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is 
 axis by axis where a spring has several: one that is soft swings on beside one that is stiff.
 
 A = L^T D L; the result is w = L v+. Both velocities are in the axes of the start, in which bodies that float keep
-theirs (`pliant.robot.transport`).
+theirs (`pliant.robot.configurations`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, facto
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link
-from pliant.robot.transport import carried_velocity, held_acceleration, straight_motion
+from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters

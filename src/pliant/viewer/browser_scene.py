@@ -37,7 +37,7 @@ from pliant.render.shapes import (
     sphere,
 )  # fmt: skip
 from pliant.robot import Robot
-from pliant.robot.tree import keepers
+from pliant.robot.mechanism import keepers
 
 __all__ = [
     "BrowserScene", "ContactMarks", "RobotNode", "center_of_mass", "exaggerated", "friction_of", "ground_normals",
