@@ -294,7 +294,7 @@ def test_source_digest_covers_compiler_and_scalars(monkeypatch: pytest.MonkeyPat
         "compiler/llvm.py",
         "compiler/lanes.py",
         "scalar/ops.py",
-        "scalar/expr.py",
+        "scalar/graph.py",
     } <= names
     monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b"# changed")
     assert cache.source_digest.__wrapped__() != digest

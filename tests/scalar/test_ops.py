@@ -13,7 +13,7 @@ from pliant.compiler import kernel_from_function
 from pliant.compiler.elementary import FUNCTIONS, precision_of
 from pliant.compiler.llvm import _Writer
 from pliant.scalar import Graph
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 from pliant.scalar.ops import CONDITIONS, TABLE
 
 TRACED = [name for name, row in TABLE.items() if row.sympy is not None]

@@ -11,8 +11,7 @@ from pliant.actuation.flexibility import FlexibilityState, flexibility_names, fl
 from pliant.errors import PliantError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph
-from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret, tangents
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth import smooth_acceleration
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from pliant.compiler import native
 from pliant.errors import KernelError
-from pliant.scalar.interp import nodes_of
+from pliant.scalar.evaluation import nodes_of
 
 if TYPE_CHECKING:
     from pliant.compiler.kernel import Kernel

@@ -24,10 +24,9 @@ from pliant.checks import (
 )
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import Expr, Graph, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan
-from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.scalar.ops import CONDITIONS
-from pliant.scalar.table import MOST_ENTRIES
+from pliant.scalar.ops import MOST_ENTRIES
 from pliant.spatial import Vector
 
 __all__ = ["Ground", "as_ground", "flat", "height_map", "slope", "stairs", "waves"]

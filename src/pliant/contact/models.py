@@ -21,7 +21,7 @@ from pliant.contact.rows import tangents_of
 from pliant.contact.touching import Touch
 from pliant.errors import ContactError, SimulationError
 from pliant.scalar import Expr, maximum, select
-from pliant.scalar.grad import tangents
+from pliant.scalar.evaluation import tangents
 from pliant.spatial import Symmetric3, Vector
 
 __all__ = ["CompliantContact", "RigidContact", "check_contact"]

@@ -9,8 +9,7 @@ from pliant.dynamics.functions import RobotFunction, array_shapes
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph
-from pliant.scalar.grad import adjoints, tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import adjoints, interpret, tangents
 
 __all__ = ["jacobian", "tangent_directions"]
 

@@ -25,7 +25,7 @@ from pliant.dynamics.articulated_body import mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
-from pliant.scalar.grad import adjoints, tangents
+from pliant.scalar.evaluation import adjoints, tangents
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth import smooth_forces
 

@@ -9,8 +9,7 @@ import numpy as np
 from pliant.errors import PliantError, RobotError
 from pliant.robot.model import Joint, Law
 from pliant.scalar import Expr, Graph, is_constant
-from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of, tangents
 
 __all__ = ["check_law", "has_backlash", "has_spring", "is_nonlinear", "law_and_slope", "law_text"]
 
