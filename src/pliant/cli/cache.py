@@ -17,9 +17,9 @@ def cache(
     json: Json = False,
 ) -> None:
     """Print where compiled kernels are kept, how many and how large."""
-    from pliant.compiler import cache as kernels
+    from pliant.compiler.native import cache_folder
 
-    folder = kernels.folder()
+    folder = cache_folder()
     files = _entries(folder)
     total = sum(_size(file) for file in files)
     about: dict[str, Any] = {"folder": None if folder is None else str(folder), "kernels": len(files), "bytes": total}

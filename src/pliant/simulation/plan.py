@@ -1,7 +1,7 @@
 """The programs of a simulation: a control period, and a rollout of many."""
 
 from pliant.compiler.program import Program
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.errors import SimulationError, unknown_name
 from pliant.integrators.adaptive import StepControl
 from pliant.scalar import equal, select

@@ -6,7 +6,7 @@ An integrator brings a body of statements over the variables t, q, v and dt, and
 from typing import Any
 
 from pliant.actuation.joint_forces import joint_forces
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body

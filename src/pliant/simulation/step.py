@@ -5,7 +5,7 @@ hands values on and makes a program of it, which is compiled for one robot and r
 robot leaves one when it is done, or never enters.
 """
 
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from pliant.actuation.motors import Drive, drives
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.contact.joint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
