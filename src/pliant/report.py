@@ -16,7 +16,6 @@ from pliant.files.writing import whole_file
 from pliant.plots.curves import unit_of
 from pliant.plots.figures import styled, target_file
 from pliant.plots.time_plots import contact_spans
-
 from pliant.recording.log import Log
 from pliant.viewer.replay import replay_page
 

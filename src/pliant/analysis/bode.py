@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
 from pliant.actuation.joint_forces import motor_torque
+from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
 from pliant.checks import check, check_at_least
 from pliant.errors import PliantError, unknown_name
 from pliant.plots.curves import unit_of
 from pliant.plots.figures import COLORS, figure
 from pliant.robot import Motor, Robot
 from pliant.scalar import Expr, Graph, sin
-from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret, tangents
 from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_acceleration

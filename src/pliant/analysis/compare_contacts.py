@@ -19,17 +19,16 @@ from pliant.analysis.contact_comparison import ContactComparison, ContactRow
 from pliant.checks import check, is_real
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.ground import flat
-from pliant.contact.models import ContactLaw, HuntCrossley, SpringDamper
-from pliant.contact.models import CompliantContact, RigidContact
+from pliant.contact.models import CompliantContact, ContactLaw, HuntCrossley, RigidContact, SpringDamper
 from pliant.dynamics import frame_pose
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
 from pliant.simulation.model import Controller
-from pliant.simulation.state import divergence_text
 from pliant.simulation.programs import energies
 from pliant.simulation.simulation import Simulation
+from pliant.simulation.state import divergence_text
 
 __all__ = ["ContactComparison", "ContactRow", "compare_contacts", "impact_damping"]
 

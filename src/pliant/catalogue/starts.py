@@ -10,11 +10,11 @@ import numpy as np
 
 from pliant.checks import check
 from pliant.contact import Ground, flat
-from pliant.robot.collisions import with_default_contacts
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.files.xml import parse_xml, read_file
 from pliant.robot import Robot
+from pliant.robot.collisions import with_default_contacts
 
 __all__ = [
     "Stance", "contact_centers", "extent", "known_stance", "on_ground", "scattered", "stance", "swung", "within_limits",

@@ -10,8 +10,7 @@ import numpy as np
 
 from pliant.checks import check, per_entry
 from pliant.errors import RobotError, unknown_name
-from pliant.formats.dh import TOOL
-from pliant.formats.dh import COLUMNS, DHRow, DHTable
+from pliant.formats.dh import COLUMNS, TOOL, DHRow, DHTable
 from pliant.robot import Continuous, Finding, Joint, Link, Motor, Prismatic, Report, Revolute, Robot
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Transform, Vector

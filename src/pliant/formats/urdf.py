@@ -26,7 +26,6 @@ from pliant.robot import (
     Robot,
     RobotBuilder,
 )  # fmt: skip
-
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 
 __all__ = ["load_urdf"]

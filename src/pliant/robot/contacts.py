@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pliant.checks import check_at_least, check_friction, check_restitution, is_zero
 from pliant.errors import Call, RobotError
-from pliant.robot.model import WORLD, Named
 from pliant.robot.mechanism import keepers
+from pliant.robot.model import WORLD, Named
 from pliant.robot.part_checks import vector
 from pliant.spatial import Vector
 

@@ -25,8 +25,7 @@ from pliant.errors import Call, Fault, PliantError, RobotError, bad_value, unkno
 from pliant.robot.joints import JointKind, Scalars, snapped
 from pliant.robot.model import CONTROLS, PER_DOF, Closure, FrameSpring, Joint, Law, Limits, Motor, Named
 from pliant.scalar import Expr, Graph, is_constant
-from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
 
 if TYPE_CHECKING:

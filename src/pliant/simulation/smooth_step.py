@@ -8,7 +8,7 @@ from typing import Any
 
 from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import joint_forces, motor_torques
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.contact.touching import Touch
 from pliant.dynamics.articulated_body import accelerations
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin

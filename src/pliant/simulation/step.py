@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 from pliant.actuation.body_forces import frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import Drive, JointForces, SpringBlock, drives, joint_forces
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
@@ -44,8 +44,22 @@ from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negatio
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
+    Record,
+    StepProgram,
+    accelerate,
+    any_of,
+    check_convergence,
+    correct_positions,
+    do_without_friction,
+    factor_of,
+    find_contacts,
+    find_joint_rows,
+    parts_of,
+    sweep_closures,
+    sweep_contacts,
+    sweep_joints,
+    sweeps,
+    touches_of,
 )  # fmt: skip
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector
