@@ -89,7 +89,7 @@ def run(
     event_driven: Annotated[
         bool | None, typer.Option("--event-driven", help="simulate from event to event: one robot on rigid ground")
     ] = None,
-    every: Annotated[int | None, typer.Option(help="log every Nth period")] = None,
+    every: Annotated[float | None, typer.Option(help="time between entries of the log [s]")] = None,
     view: Annotated[
         bool | None, typer.Option("--view", help="show the run in the browser afterwards, until Ctrl-C")
     ] = None,

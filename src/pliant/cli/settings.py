@@ -51,7 +51,7 @@ class Settings:
     precision: str = _setting(one_of("float64", "float32"), "float64")
     integrator: str = _setting(one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"), "semi-implicit")
     event_driven: bool = _setting(flag, False)
-    every: int | None = _setting(whole(1))
+    every: float | None = _setting(number(0, is_above=True))
     view: bool = _setting(flag, False)
     log: str | None = _setting(text)
     plot: str | None = _setting(text)

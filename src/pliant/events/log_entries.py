@@ -10,11 +10,11 @@ import numpy as np
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.events.controls import Controls
 from pliant.integrators.dense import DenseSolution, Segment
-from pliant.recording.events import Event
+from pliant.recording.log import Event
 from pliant.recording.log import Log
-from pliant.recording.run import BLOCK
 from pliant.recording.source import Source, plain
 from pliant.simulation.energy_and_power import POWER_TERMS, energies, motor_torques, powers
+from pliant.simulation.running import BLOCK
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation

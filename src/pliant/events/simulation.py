@@ -26,16 +26,16 @@ from pliant.events.state import OPEN, EventState, Mode
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart
-from pliant.recording.events import Event
+from pliant.recording.log import Event
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
-from pliant.recording.run import Keeper, Memory, ProgressBar, record
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
 from pliant.simulation.controller import Controller
 from pliant.simulation.energy_and_power import motor_torques
 from pliant.simulation.model import StepModel
 from pliant.simulation.rollout import channel_names
+from pliant.simulation.running import record
 from pliant.simulation.state import configurations, velocities
 
 __all__ = ["EventSimulation"]
@@ -274,17 +274,11 @@ class EventSimulation:
             The log, which begins with the state at the start.
         """
         until = self.t + duration if is_real(duration) else self.t
-        keeper: Keeper = Memory()
-        if save is not None:
-            # files are not needed by most runs, and take time to import
-            from pliant.storage.sinks import FileSink
-
-            keeper = FileSink(save, until)
         blocks = self.blocks(
             duration, controller=controller, u=u, commands=commands, period=period, every=every, channels=channels,
             settings=settings, on_event=on_event, max_events=max_events,
         )  # fmt: skip
-        return record(blocks, keeper, ProgressBar(self.t, until, progress))
+        return record(blocks, (self.t, until), save=save, progress=progress)
 
     def blocks(
         self, duration: float, *, controller: Any = None, u: Any = None, commands: Any = None,
@@ -292,7 +286,7 @@ class EventSimulation:
         settings: Mapping[str, Any] | None = None, on_event: Callable[..., Any] | None = None,
         max_events: int = 100_000,
     ) -> Iterator[Log]:  # fmt: skip
-        """A run as blocks that follow one another, for `pliant.recording.record`; arguments as in `run`."""
+        """A run as blocks that follow one another, for `pliant.simulation.record`; arguments as in `run`."""
         every = 0.01 if every is None else every
         check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
         check("every", every, "a positive time in seconds", is_real(every) and every > 0)

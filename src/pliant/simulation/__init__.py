@@ -4,7 +4,8 @@ from pliant.simulation.controller import Controller
 from pliant.simulation.diagnostics import Diagnostics
 from pliant.simulation.divergence import Divergence
 from pliant.simulation.rollout import Rollout
+from pliant.simulation.running import record
 from pliant.simulation.simulation import Simulation
 from pliant.simulation.state import State, StateLayout
 
-__all__ = ["Controller", "Diagnostics", "Divergence", "Rollout", "Simulation", "State", "StateLayout"]
+__all__ = ["Controller", "Diagnostics", "Divergence", "Rollout", "Simulation", "State", "StateLayout", "record"]

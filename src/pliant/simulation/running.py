@@ -1,8 +1,14 @@
-"""A run of a `Simulation` as blocks: what to do in each control period, and the channels of the log."""
+"""Runs: a simulation yields blocks, logs that follow one another in time, and `record` makes one log of them.
 
+The blocks of a `Simulation` are made here, too: what to do in each control period, and the channels of the log.
+"""
+
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +17,11 @@ import numpy as np
 from pliant.actuation.flexibility import check_flexible, flexibility_names
 from pliant.checks import check, check_callable, is_real
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.errors import SimulationError
+from pliant.errors import SimulationError, SimulationWarning
+from pliant.files.whole import checked_folder
+from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
-from pliant.recording.run import BLOCK
 from pliant.recording.source import Source, plain
 from pliant.simulation.controller import Controller
 from pliant.simulation.rollout import channel_names, roll
@@ -23,13 +30,83 @@ from pliant.simulation.state import time_of
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
-__all__ = ["blocks_of", "source_of"]
+__all__ = ["BLOCK", "blocks_of", "record", "source_of"]
+
+BLOCK = 0.25
+"""Wall-clock time that a block takes, about [s]: so often a file grows and progress is shown."""
 
 _CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power")
 # numbers that a block keeps in memory at most
 _MEMORY = 2e7
 # control periods of the first block
 _FIRST = 64
+# numbers of a log that is read back whole from its file at the end
+_MOST = 5e7
+
+
+def record(
+    blocks: Iterable[Log],
+    span: tuple[float, float] = (0.0, 0.0),
+    *,
+    save: str | os.PathLike[str] | None = None,
+    progress: bool | None = False,
+) -> Log:
+    """Drive a run to its end, and return its log.
+
+    If an error or Ctrl-C ends it, the blocks until then are kept: on file, if there is one, and as the attribute
+    ``log`` of the error or `KeyboardInterrupt`, with ``log.is_complete`` False.
+
+    Args:
+        blocks: of the run, as the method `blocks` of a simulation gives them.
+        span: start and end of the run [s].
+        save, progress: as in `Simulation.run`.
+    """
+    path = None if save is None else checked_folder(save)
+    kept: list[Log] = []
+    writer: Any = None
+    try:
+        with Progress(*span, progress) as bar:
+            for block in blocks:
+                if path is None:
+                    kept.append(block)
+                elif writer is None:
+                    # files are not needed by most runs, and take time to import
+                    from pliant.storage.writing import LogWriter
+
+                    writer, kept = LogWriter(path, block, until=span[1]), [block]
+                else:
+                    writer.append(block)
+                    kept[1:] = [block]
+                bar.update(float(block.t[-1]))
+        if writer is not None:
+            writer.finish()
+    except BaseException as error:
+        if writer is not None:
+            writer.close()
+        with suppress(Exception):  # without any block there is no log
+            error.log = _joined(kept, writer, is_complete=False)  # type: ignore[attr-defined]
+        raise
+    return _joined(kept, writer, is_complete=True)
+
+
+def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
+    """The log of all blocks, or the one on file; if that is large, one of so many entries, with a warning."""
+    # counts, such as that of the steps, are those of the last block
+    first, metadata = kept[0], kept[-1].metadata
+    if writer is None:
+        return replace(Log.joined(kept), metadata=metadata, is_complete=is_complete)
+    from pliant.storage.reading import load_log
+
+    numbers = sum(array.size for array in first.channels.values()) / len(first.t) * writer.rows
+    stride = max(1, int(np.ceil(numbers / _MOST)))
+    if stride > 1:
+        message = f"the log of this run is large: {writer.path} has {writer.rows} entries, of which one in {stride} is "
+        message += "returned; pliant.load_log(path, start=, end=) reads others"
+        warnings.warn(message, SimulationWarning, stacklevel=4)
+    with warnings.catch_warnings():
+        # that the run did not end is known
+        warnings.simplefilter("ignore", SimulationWarning)
+        return replace(load_log(writer.path, stride=stride), source=first.source, metadata=metadata)
 
 
 def blocks_of(
