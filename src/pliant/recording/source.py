@@ -82,11 +82,7 @@ class Relief:
     def ground(self) -> Ground:
         """A ground to simulate on: the height map of these heights."""
         return height_map(
-            self.heights,
-            spacing=self.spacing,
-            origin=self.origin,
-            friction=self.friction,
-            restitution=self.restitution,
+            self.heights, spacing=self.spacing, origin=self.origin, friction=self.friction, restitution=self.restitution
         )
 
 
