@@ -13,7 +13,7 @@ from pliant.actuation.frame_springs import stretches
 from pliant.actuation.joint_forces import joint_forces, joint_spring_energy
 from pliant.actuation.motors import drives, motor_torque, torque_bounds
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
-from pliant.events.state_terms import TermsKernel
+from pliant.events.constraint_terms import TermsKernel
 from pliant.robot import Prismatic, Revolute, Robot, RobotBuilder
 from pliant.simulation.energy_and_power import ENERGY_TERMS, POWER_TERMS, energies, motor_torques, powers
 from pliant.simulation.free_motion import free_motion

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.events import log_entries
 from pliant.simulation import running
 from pliant.storage import LogWriter, writing
 from pliant.storage.superblock import trim
@@ -45,7 +44,7 @@ def test_same_as_in_memory(batch: int | None, controller, tmp_path: Path, monkey
 
 
 def test_event_driven_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_entries, "BLOCK", 1e-4)
+    monkeypatch.setattr(running, "BLOCK", 1e-4)
     logs = []
     for options in ({}, {"save": tmp_path / "run.h5"}):
         sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())

@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check, is_real
-from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.ground import flat
 from pliant.contact.laws import ContactLaw, HuntCrossley, SpringDamper
 from pliant.contact.models import CompliantContact, RigidContact
 from pliant.dynamics import frame_pose
 from pliant.errors import PliantError, SimulationError, SimulationWarning, needs, unknown_name
+from pliant.events.log_entries import channel_kernel
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
 from pliant.simulation.controller import Controller
 from pliant.simulation.divergence import divergence_text
-from pliant.simulation.energy_and_power import energies
 from pliant.simulation.simulation import Simulation
 
 __all__ = ["ContactComparison", "ContactRow", "compare_contacts", "impact_damping"]
@@ -419,12 +418,6 @@ class _Motion:
         found = frame_pose(self.sim.robot, np.ascontiguousarray(q), self.frame or self.body)[:, :3, 3]
         return found if self.frame is not None else found[:, 2:]
 
-    @cached_property
-    def _energies(self) -> Kernel:
-        model, robot = self.sim.model, self.sim.robot
-        shapes = {"q": (robot.nq,), "v": (robot.nv,)}
-        return kernel_from_function(lambda q, v: list(energies(model, q, v)), shapes, name="energy")
-
     def energy(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Kinetic, potential and elastic together, (n,)."""
-        return self._energies(np.ascontiguousarray(q), np.ascontiguousarray(v)).sum(axis=1)
+        return channel_kernel(self.sim, "energy")(np.ascontiguousarray(q), np.ascontiguousarray(v)).sum(axis=1)

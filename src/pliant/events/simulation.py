@@ -35,7 +35,7 @@ from pliant.simulation.controller import Controller
 from pliant.simulation.energy_and_power import motor_torques
 from pliant.simulation.model import StepModel
 from pliant.simulation.rollout import channel_names
-from pliant.simulation.running import record
+from pliant.simulation.running import in_blocks, record
 from pliant.simulation.state import configurations, velocities
 
 __all__ = ["EventSimulation"]
@@ -302,17 +302,8 @@ class EventSimulation:
         self._owner = controller
         self.stepper.taken = self.stepper.rejected = 0
         entries = LogEntries(self, names, float(every), controls, settings)
-        try:
-            for _ in self._going_on(controls, entries, self._t + float(duration), on_event, max_events):
-                if entries.is_due:
-                    yield entries.block()
-        except (Exception, KeyboardInterrupt):
-            # what there was until then is kept
-            if not entries.is_empty:
-                yield entries.block()
-            raise
-        if not entries.is_empty:
-            yield entries.block()
+        end = self._t + float(duration)
+        yield from in_blocks(self._going_on(controls, entries, end, on_event, max_events), entries)
 
     def _going_on(
         self, controls: Controls, entries: LogEntries, end: float, on_event: Any, max_events: int
