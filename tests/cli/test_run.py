@@ -304,7 +304,7 @@ def test_a_folder_that_refuses_on_writing(program, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("end", ["SIGINT", "SIGKILL"])
 def test_a_run_that_is_stopped_leaves_its_log(tmp_path: Path, end: str) -> None:
     """Ctrl-C is one line and 130; a program that is killed says nothing, and its log opens all the same."""
-    command = [sys.executable, "-m", "pliant", "run", "pendulum", "--time", "1e6", "--every", "100", "--log", "run.h5"]
+    command = [sys.executable, "-m", "pliant", "run", "pendulum", "--time", "1e6", "--every", "0.1", "--log", "run.h5"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
             wait_for(tmp_path / "run.h5")

@@ -26,11 +26,11 @@ def test_every_option_is_in_the_documentation() -> None:
 def test_the_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(
-        'robot = "hopper"\ntime = 2\nevent-driven = true\nevery = 5\ncommand = [0.5, 0, 0.2]\n'
+        'robot = "hopper"\ntime = 2\nevent-driven = true\nevery = 0.005\ncommand = [0.5, 0, 0.2]\n'
         'push = "body=1,0,0@1:2"\n[q]\nleg = 0.1\n[flexible]\nknee = [100, 1]\n'
     )
     given = {
-        "robot": "hopper", "time": 2.0, "event_driven": True, "every": 5, "command": "0.5,0,0.2",
+        "robot": "hopper", "time": 2.0, "event_driven": True, "every": 0.005, "command": "0.5,0,0.2",
         "push": ["body=1,0,0@1:2"], "q": ["leg=0.1"], "flexible": ["knee=100,1"], "dt": None,
     }  # fmt: skip
     assert gathered({}, str(file)) == gathered(given, None)

@@ -8,7 +8,7 @@ import sympy
 
 import pliant
 from pliant.recording.formulas import Formula
-from pliant.recording.portable import ground_of, ground_parts
+from pliant.recording.source import ground_of, ground_parts
 from pliant.robot.part_checks import law_text
 
 

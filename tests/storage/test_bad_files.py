@@ -70,7 +70,7 @@ def test_wrong_parts(path: Path) -> None:
     refused(path, r"robots is 7; it takes indices", robots=7)
     refused(path, r"robots is \[\]; it takes", robots=[])
     refused(path, r"start is 'now'; it takes a time in seconds", start="now")
-    refused(path, r"every is 0; it takes 1 or more", every=0)
+    refused(path, r"stride is 0; it takes 1 or more", stride=0)
     refused(path, r"start is nan; it takes a time in seconds", start=float("nan"))
     refused(path, r"there are no entries with start=5; its times are from 0 to 0.1 s", start=5)
     refused(path, r"there are no entries with start=0.05 and end=0.01", start=0.05, end=0.01)

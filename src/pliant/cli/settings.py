@@ -246,7 +246,7 @@ class Settings:
         "semi-implicit",
     )
     event_driven: bool = _setting(_flag, "simulate from event to event: one robot on rigid ground", False)
-    every: int | None = _setting(_whole(1), "log every Nth period")
+    every: float | None = _setting(_positive, "time between entries of the log [s]")
     view: bool = _setting(_flag, "show the run in the browser afterwards, until Ctrl-C", False)
     log: str | None = _setting(_text, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
     plot: str | None = _setting(_text, "file for a plot: .png, .pdf, .svg")

@@ -5,8 +5,9 @@ HDF5 ends the whole program when a disk is full, and other libraries fail in the
 
 import contextlib
 import errno
+import io
 import os
-from abc import ABC, abstractmethod
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,43 +109,45 @@ def _on_disk(path: Path) -> None:
 # ---- disks that fill up
 
 
-class PlacedFile(ABC):
-    """A file object with a position, which reading and writing advance."""
+class PlacedFile(io.RawIOBase):
+    """A file object with a size and a position, which reading and writing advance."""
 
     def __init__(self, size: int):
         self._at, self._size = 0, size
-
-    @abstractmethod
-    def read(self, size: int = -1) -> bytes:
-        """Bytes from this position on."""
-
-    def readinto(self, buffer: Any) -> int:
-        """As `read`, into a buffer."""
-        found = self.read(len(buffer))
-        memoryview(buffer).cast("B")[: len(found)] = found
-        return len(found)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a position."""
         self._at = offset + (0, self._at, self._size)[whence]
         return self._at
 
-    def tell(self) -> int:
-        """The position."""
-        return self._at
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer from this position on, up to the end of the file."""
+        view = memoryview(buffer).cast("B")
+        size = max(0, min(len(view), self._size - self._at))
+        view[:size] = self.bytes_at(self._at, size)
+        self._at += size
+        return size
+
+    def bytes_at(self, at: int, size: int) -> bytes:
+        """So many bytes from a place on."""
+        raise NotImplementedError
 
 
 class CarefulFile(PlacedFile):
     """A file for libraries that do not survive errors: it accepts all writes, and keeps the first error to itself.
 
     Attributes:
-        error: the first of the system, if there was one; all that was written after it is lost.
+        error: the first of the system, if there was one; all that was written after it is lost, and reads as zeros.
     """
 
     def __init__(self, handle: int):
         super().__init__(0)
         self._handle = handle
         self.error: OSError | None = None
+
+    def bytes_at(self, at: int, size: int) -> bytes:
+        """So many bytes from a place on."""
+        return os.pread(self._handle, size, at).ljust(size, b"\0")
 
     def write(self, data: Any) -> int:
         """Write all of the data at this position."""
@@ -159,13 +162,6 @@ class CarefulFile(PlacedFile):
         self._size = max(self._size, self._at)
         return len(view)
 
-    def read(self, size: int = -1) -> bytes:
-        """Bytes from this position on; zeros where they were lost."""
-        size = max(0, min(size if size >= 0 else self._size, self._size - self._at))
-        found = os.pread(self._handle, size, self._at)
-        self._at += size
-        return found.ljust(size, b"\0")
-
     def truncate(self, size: int | None = None) -> int:
         """Make the file this long."""
         self._size = self._at if size is None else size
@@ -175,9 +171,6 @@ class CarefulFile(PlacedFile):
             except OSError as error:
                 self.error = error
         return self._size
-
-    def flush(self) -> None:
-        """Do nothing: writes are not buffered."""
 
 
 @contextmanager
@@ -203,8 +196,6 @@ def reserve(path: Path, size: int, more: int = 0) -> None:
             return
     before = path.stat().st_size
     if not hasattr(os, "posix_fallocate"):
-        import shutil
-
         if shutil.disk_usage(path.parent).free < size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return

@@ -22,7 +22,10 @@ Spec = str | tuple[str, str | Sequence[str]]
 
 
 class LogExports:
-    """Writes, draws and shows a log; the base of `Log`."""
+    """Writes, draws and shows a log; the base of `Log`.
+
+    Methods that write a file write it whole or not at all, and return its path.
+    """
 
     @property
     def _log(self) -> "Log":
@@ -32,8 +35,6 @@ class LogExports:
 
     def save(self, path: PathLike, *, packed: bool = True) -> Path:
         """Write an HDF5 file with everything needed to replay the run; `pliant.load_log` reads it.
-
-        The file is written whole or not at all.
 
         Args:
             path: of the file, such as "run.h5"; an existing file is replaced.
@@ -205,9 +206,7 @@ class LogExports:
         """
         from pliant.analysis.energy_ledger import plot_energy
 
-        return plot_energy(
-            self._log, path=path, start=start, end=end, robot=robot, title=title, size=size, show=show
-        )  # fmt: skip
+        return plot_energy(self._log, path=path, start=start, end=end, robot=robot, title=title, size=size, show=show)
 
     # ---- pictures
 
@@ -339,7 +338,7 @@ class LogExports:
         """Write one page that replays it, without network and without a server: a file that opens from disk.
 
         Args:
-            path: of the file; it is written whole or not at all.
+            path: of the file, .html.
             plots: channels, or columns of them, as "q", "q.knee", "energy", "forces.foot"; of the first robot shown.
                 One with many columns has several charts: base position, joints 1-8, ...; forces have one for each
                 contact.
@@ -347,7 +346,7 @@ class LogExports:
             robots, layout, traces, show, follow, deflection: as in `view`.
             detail: the most triangles of all robots together; 40,000 are half a megabyte.
             title: of the page.
-            packages: more folders to search for meshes.
+            packages: as for `to_video`.
         """
         from pliant.viewer.replay import to_html
 
@@ -374,7 +373,7 @@ class LogExports:
             facts: more entries for the summary, by name.
             replay: whether to include the replay of `to_html`, with the same channels; without viser, the report says
                 that it is missing.
-            packages: more folders to search for meshes.
+            packages: as for `to_video`.
         """
         from pliant.report import to_report
 

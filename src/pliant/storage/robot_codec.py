@@ -10,7 +10,7 @@ import numpy as np
 from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.meshes.surfaces import Surface
 from pliant.recording.formulas import Formula
-from pliant.recording.portable import MOTOR_LAW, SPRING_LAW
+from pliant.recording.source import MOTOR_LAW, SPRING_LAW
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
