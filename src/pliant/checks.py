@@ -19,8 +19,8 @@ from pliant.scalar import Expr, Scalar, is_constant
 __all__ = [
     "as_scalar", "check", "check_at_least", "check_callable", "check_finite", "check_friction", "check_name",
     "check_one_of", "check_restitution", "check_scalars", "check_share", "chosen_robots", "entries", "finite_rows",
-    "function_name", "is_real", "is_scalar", "is_sequence", "is_whole", "numbers", "one_for_each", "per_entry",
-    "row_numbers",
+    "function_name", "is_real", "is_scalar", "is_sequence", "is_whole", "is_zero", "numbers", "one_for_each",
+    "per_entry", "row_numbers",
 ]  # fmt: skip
 
 Kind = type[PliantError]
@@ -45,6 +45,11 @@ def is_scalar(x: Any) -> bool:
         return True
     is_sympy = hasattr(x, "free_symbols") and not hasattr(x, "shape")
     return is_sympy and getattr(x, "is_extended_real", None) is not False
+
+
+def is_zero(*numbers: Any) -> bool:
+    """Whether all of them are the number 0; symbols are not."""
+    return all(is_constant(x) and x == 0 for x in numbers)
 
 
 def is_sequence(x: Any) -> bool:

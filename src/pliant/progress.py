@@ -37,7 +37,7 @@ class Progress:
     def __init__(self, start: float, end: float, show: bool | None = None, what: str = "simulating"):
         self.start, self.end, self.what = start, end, what
         self.is_shown = _is_shown(show)
-        self._is_forced = show is True
+        self._show = show
         self._began = self._drawn = time.perf_counter()
         self._first: tuple[float, float] | None = None
         self._bar: Any = None
@@ -57,19 +57,13 @@ class Progress:
         self._bar.update(self._bar.task_ids[0], completed=t - self.start, speed=speed, refresh=True)
 
     def _started(self) -> Any:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(None),
-            TextColumn("{task.completed:.2f} of {task.total:g} s  {task.fields[speed]}"),
-            TimeRemainingColumn(compact=True),
-        )
+        words = TextColumn("{task.description}", markup=False)
+        numbers = TextColumn("{task.completed:.2f} of {task.total:g} s  {task.fields[speed]}")
         # warnings appear above the bar; the output of a program stays on its own stream, unless that is a terminal
-        bar = Progress(
-            *columns, console=_console(self._is_forced), transient=True, auto_refresh=False,
-            redirect_stdout=_is_terminal(sys.stdout),
-        )  # fmt: skip
+        streams = {"redirect_stdout": _is_terminal(sys.stdout)}
+        bar = _line(words, BarColumn(None), numbers, TimeRemainingColumn(compact=True), show=self._show, **streams)
         bar.add_task(self.what, total=self.end - self.start, speed="")
         bar.start()
         return bar
@@ -89,11 +83,7 @@ class Progress:
 
 @contextmanager
 def working(
-    what: str,
-    *,
-    hint: str = "",
-    ended: Callable[[float, bool], str] | None = None,
-    show: bool | None = None,
+    what: str, *, hint: str = "", ended: Callable[[float, bool], str] | None = None, show: bool | None = None
 ) -> Iterator[Callable[[str], None]]:
     """A spinner for work without a known end, with the name of the work, its present part and the elapsed time.
 
@@ -125,19 +115,16 @@ def working(
     def watch() -> None:
         if done.wait(_PATIENCE):
             return
-        from rich.progress import Progress, SpinnerColumn, TextColumn
+        from rich.progress import SpinnerColumn, TextColumn
 
         def text() -> str:
             words = f"{what}: {part}" if part else what
             return f"{words}, {time.perf_counter() - start:.0f} s" + (f"; {hint}" if hint else "")
 
-        console = _console(show is True)
-        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False)
         # the streams stay as they are: the thread that works may write to them
-        line = Progress(
-            *columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-        )
-        with line:
+        streams = {"redirect_stdout": False, "redirect_stderr": False}
+        words = TextColumn("{task.description}", markup=False)
+        with _line(SpinnerColumn(), words, show=show, **streams) as line:
             task = line.add_task("", total=None)
             while True:
                 line.update(task, description=text(), refresh=True)
@@ -145,7 +132,7 @@ def working(
                     break
         if ended is not None:
             last = ended(time.perf_counter() - start, is_made)
-            console.print(last, markup=False, highlight=False, soft_wrap=True)
+            line.console.print(last, markup=False, highlight=False, soft_wrap=True)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -184,7 +171,9 @@ def _is_shown(show: bool | None) -> bool:
     return sys.stderr is not None and (_is_terminal(sys.stderr) if show is None else show)
 
 
-def _console(is_forced: bool) -> Any:
+def _line(*columns: Any, show: bool | None, **streams: Any) -> Any:
     from rich.console import Console
+    from rich.progress import Progress
 
-    return Console(file=sys.stderr, force_terminal=True if is_forced else None)
+    console = Console(file=sys.stderr, force_terminal=show or None)
+    return Progress(*columns, console=console, transient=True, auto_refresh=False, **streams)

@@ -18,7 +18,7 @@ from pliant.actuation.joint_springs import (
     spring_with_backlash,
 )
 from pliant.scalar import Expr, Graph, exp, select, sin, sqrt
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 from random_robots import State, close, gradient, rate
 
 LAWS = {

@@ -13,7 +13,7 @@ from pliant.actuation.body_forces import stretches
 from pliant.actuation.joint_forces import joint_forces, joint_spring_energy
 from pliant.actuation.joint_forces import drives, motor_torque, torque_bounds
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
-from pliant.events.state_terms import TermsKernel
+from pliant.events.constraint_terms import TermsKernel
 from pliant.robot import Prismatic, Revolute, Robot, RobotBuilder
 from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.actuation.joint_forces import motor_torques

@@ -89,7 +89,7 @@ def test_bad_calls_say_what_is_wrong() -> None:
         pliant.analysis.bode(pliant.load("pendulum"), q=[0.5])
     with pytest.raises(pliant.PliantError, match=r"motors .* name one with input="):
         pliant.analysis.bode(pliant.load("quadruped"))
-    with pytest.raises(pliant.PliantError, match="takes a Robot or a Simulation first"):
+    with pytest.raises(pliant.PliantError, match="it takes a Robot or a Simulation"):
         pliant.analysis.bode("knee")
     with pytest.raises(pliant.PliantError, match="a mode has no damping"):
         pliant.analysis.bode(undamped(), W, method="simulation")

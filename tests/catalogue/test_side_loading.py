@@ -101,8 +101,8 @@ def test_side_file_that_is_not_there(tmp_path: Path, toml: Write, arm: Robot) ->
 
 def test_paths_that_are_none(arm: Robot, toml: Write) -> None:
     for call, message in (
-        (lambda: pliant.load("two_link_arm", side=5), "side of pliant.load is 5; give the path of a .toml file"),  # type: ignore[arg-type]
-        (lambda: pliant.load(5), "the source of pliant.load is 5"),  # type: ignore[arg-type]
+        (lambda: pliant.load("two_link_arm", side=5), "side of pliant.load is 5; it takes the path of a .toml file"),  # type: ignore[arg-type]
+        (lambda: pliant.load(5), "source of pliant.load is 5"),  # type: ignore[arg-type]
         (lambda: pliant.catalogue.read_side_file(arm, None), "it takes the path of a .toml file"),  # type: ignore[arg-type]
         (lambda: pliant.catalogue.read_side_file("arm", toml("")), "it takes a Robot, see pliant.load"),  # type: ignore[arg-type]
     ):

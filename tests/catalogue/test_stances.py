@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.catalogue.stances import known_stance
+from pliant.catalogue.starts import known_stance
 from pliant.errors import RobotError
 from side_files import SHIPPED
 

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.cli import bench
-from pliant.cli.peers import OtherRobotError, mujoco_model, pinocchio_model
+from pliant.cli.bench import OtherRobotError, mujoco_model, pinocchio_model
 
 
 @pytest.fixture(autouse=True)

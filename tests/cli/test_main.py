@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import pliant
-from pliant.cli import robots
+from pliant.catalogue import library as catalogue
 
 COMMANDS = ("run", "view", "plot", "info", "robots", "equations", "bench", "cache")
 
@@ -54,7 +54,7 @@ def test_ctrl_c_is_one_line_and_130(program, monkeypatch: pytest.MonkeyPatch) ->
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(robots, "list_robots", interrupted)
+    monkeypatch.setattr(catalogue, "robots", interrupted)
     assert program("robots") == (130, "", "pliant: stopped\n")
 
 

@@ -27,7 +27,7 @@ def test_it_lies_beside_the_log(program, log_file: Path, tmp_path: Path) -> None
     (("LOG", "q", "--out", "plot.xyz"), "plot.xyz"),
     (("LOG", "q", "--out", "nowhere/plot.png"), "folder nowhere does not exist"),
     (("nothing.h5",), "there is no file nothing.h5"),
-    (("notes.txt",), "notes.txt is no log"),
+    (("notes.txt",), "notes.txt is not a log"),
 ])  # fmt: skip
 def test_errors_are_one_line(program, log_file: Path, arguments: tuple[str, ...], message: str) -> None:
     Path("notes.txt").write_text("hello")

@@ -10,13 +10,14 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pliant
 from pliant.render import video
-from pliant.report import report
+from pliant import report
 from pliant.storage import load_log
 
 
@@ -146,7 +147,7 @@ def test_settings_and_the_command_line_do_the_same(program, tmp_path: Path) -> N
 def test_what_is_left(program, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that was asked for; pictures and pages have tests of their own, so that slow ones are stand-ins here."""
 
-    def stand_in(log: pliant.Log, path: str, facts: Mapping[str, str] | None = None, **options: object) -> None:
+    def stand_in(log: pliant.Log, path: str, facts: Mapping[str, str] | None = None, **_options: Any) -> None:
         told.update(facts or {})
         Path(path).write_text(f"{len(log.t)} entries")
 
@@ -168,7 +169,7 @@ def test_what_is_left(program, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_that_fails_does_not_take_the_others_along(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(log: pliant.Log, path: str, **options: object) -> None:
+    def broken(log: pliant.Log, path: str, **_options: Any) -> None:
         raise pliant.PliantError("the disk is full")
 
     monkeypatch.setattr(video, "to_video", broken)
@@ -210,7 +211,7 @@ def test_divergence_has_code_1(program) -> None:
     (("pendulum", "--batch", "2", "--event-driven"), "leave out --batch"),
     (("pendulum", "--log", "nowhere/run.h5"), "folder nowhere does not exist"),
     (("pendulum", "--video", "nowhere/run.mp4"), "folder nowhere does not exist"),
-    (("pendulum", "--log", "run.xyz"), "no form of logs named '.xyz'"),
+    (("pendulum", "--log", "run.xyz"), "--log is 'run.xyz'; it takes a file that ends in .h5"),
     (("pendulum", "--log", "."), "is a folder"),
     (("pendulum", "--settings", "none.toml"), "the settings none.toml are not a file"),
     (("pendulum", "--dt", "10", "--time", "1"), "--time is 1.0; it takes at least one step, --dt 10"),
@@ -275,7 +276,7 @@ def test_an_unwritable_folder(program, tmp_path: Path, monkeypatch: pytest.Monke
     def as_its_owner(path: Path, mode: int) -> bool:
         return mode & ~(path.stat().st_mode >> 6) == 0
 
-    monkeypatch.setattr("pliant.files.whole.os.access", as_its_owner)
+    monkeypatch.setattr("pliant.files.writing.os.access", as_its_owner)
     done = program("run", "pendulum", "--log", "locked/run.h5")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
     assert "folder locked may not be written to" in done.err
@@ -293,7 +294,7 @@ def test_a_folder_that_refuses_on_writing(program, monkeypatch: pytest.MonkeyPat
             raise PermissionError(errno.EACCES, "Permission denied")
         replace(source, target)
 
-    monkeypatch.setattr("pliant.files.whole.os.replace", refused)
+    monkeypatch.setattr("pliant.files.writing.os.replace", refused)
     done = program("run", "pendulum", "--time", "0.01", "--log", "run.csv")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
     assert "cannot write run.csv: it may not be written to" in done.err
@@ -303,7 +304,7 @@ def test_a_folder_that_refuses_on_writing(program, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("end", ["SIGINT", "SIGKILL"])
 def test_a_run_that_is_stopped_leaves_its_log(tmp_path: Path, end: str) -> None:
     """Ctrl-C is one line and 130; a program that is killed says nothing, and its log opens all the same."""
-    command = [sys.executable, "-m", "pliant", "run", "pendulum", "--time", "1e6", "--every", "100", "--log", "run.h5"]
+    command = [sys.executable, "-m", "pliant", "run", "pendulum", "--time", "1e6", "--every", "0.1", "--log", "run.h5"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
             wait_for(tmp_path / "run.h5")

@@ -26,11 +26,11 @@ def test_every_option_is_in_the_documentation() -> None:
 def test_the_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text(
-        'robot = "hopper"\ntime = 2\nevent-driven = true\nevery = 5\ncommand = [0.5, 0, 0.2]\n'
+        'robot = "hopper"\ntime = 2\nevent-driven = true\nevery = 0.005\ncommand = [0.5, 0, 0.2]\n'
         'push = "body=1,0,0@1:2"\n[q]\nleg = 0.1\n[flexible]\nknee = [100, 1]\n'
     )
     given = {
-        "robot": "hopper", "time": 2.0, "event_driven": True, "every": 5, "command": "0.5,0,0.2",
+        "robot": "hopper", "time": 2.0, "event_driven": True, "every": 0.005, "command": "0.5,0,0.2",
         "push": ["body=1,0,0@1:2"], "q": ["leg=0.1"], "flexible": ["knee=100,1"], "dt": None,
     }  # fmt: skip
     assert gathered({}, str(file)) == gathered(given, None)
@@ -82,27 +82,27 @@ def test_errors_name_the_line(tmp_path: Path, text: str, line: int, field: str, 
 
 
 def test_joints_of_a_table_name_the_line(tmp_path: Path) -> None:
-    from pliant.cli.scene import scene
+    from pliant.cli.run_setup import run_setup
 
     file = tmp_path / "run.toml"
     for table, message in (("q", "no coordinate named 'hinj'"), ("flexible", "no joint named 'hinj'")):
         file.write_text(f'robot = "pendulum"\n[{table}]\nhinj = 0.5\n')
         with pytest.raises(PliantError) as error:
-            scene(gathered({}, str(file)))
+            run_setup(gathered({}, str(file)))
         assert str(error.value).startswith(f"{file}:3: {message}")
 
 
 def test_settings_that_do_not_fit_name_their_line(tmp_path: Path) -> None:
     """An error that shows only when the scene is built has its place, too; the command line wins over that, as well."""
-    from pliant.cli.scene import scene
+    from pliant.cli.run_setup import run_setup
 
     file = tmp_path / "run.toml"
     file.write_text('robot = "pendulum"\nground = "flatt"\n')
     with pytest.raises(PliantError) as error:
-        scene(gathered({}, str(file)))
+        run_setup(gathered({}, str(file)))
     assert error.value.place == (str(file), 2)
     with pytest.raises(PliantError) as error:
-        scene(gathered({"ground": "flta"}, str(file)))
+        run_setup(gathered({"ground": "flta"}, str(file)))
     assert error.value.place is None
     assert str(error.value).startswith("--ground: no ground named 'flta'")
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pliant.cli.words import Push, numbers, pushes, row, springs
+from pliant.cli.settings import Push, numbers, pushes, row, springs
 from pliant.errors import PliantError
 
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from pliant.compiler import Block, Kernel, Loop, Program, cache, doorway, kernel_from_function, native
+from pliant.compiler import Block, Kernel, Loop, Program, calls, kernel_from_function, native
 from pliant.compiler import kernel as kernel_module
 from pliant.scalar import sin
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    doorway.is_open()
+    calls.is_open()
     kernel_from_function(lambda x: x, {"x": ()})  # the doorway's own code is in memory, so not in the folder
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "objects"))
-    cache._warn_once.cache_clear()
+    native._warn_once.cache_clear()
     return tmp_path / "objects"
 
 
@@ -78,17 +78,17 @@ def test_entry_is_moved_into_place_whole(folder: Path, monkeypatch: pytest.Monke
 
 def sealed(body: bytes) -> bytes:
     """An entry with a checksum that is right."""
-    return cache._MAGIC + hashlib.sha256(body).digest() + body
+    return native._MAGIC + hashlib.sha256(body).digest() + body
 
 
 def damaged(data: bytes, how: str) -> bytes:
-    body = data[len(cache._MAGIC) + 32 :]
+    body = data[len(native._MAGIC) + 32 :]
     key, code = body.split(b"\n", 1)
     return {
         "a bit": data[:-100] + bytes([data[-100] ^ 4]) + data[-99:],
         "truncated": data[: len(data) // 2],
-        "only the head": data[: len(cache._MAGIC) + 32],
-        "only magic": data[: len(cache._MAGIC)],
+        "only the head": data[: len(native._MAGIC) + 32],
+        "only magic": data[: len(native._MAGIC)],
         "empty": b"",
         "no head": body,
         "text": b"hello\n" * 100,
@@ -97,7 +97,7 @@ def damaged(data: bytes, how: str) -> bytes:
         "nothing with a checksum": sealed(b""),
         "no key": sealed(code),
         "another key": sealed(key[::-1] + b"\n" + code),
-        "another version": b"pliant-object-0\n" + data[len(cache._MAGIC) :],
+        "another version": b"pliant-object-0\n" + data[len(native._MAGIC) :],
     }[how]
 
 
@@ -155,7 +155,7 @@ def test_folder_that_cannot_be_written(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "file" / "objects"))
-    cache._warn_once.cache_clear()
+    native._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, "pliant"):
         assert make()(0.0) == 0
         assert make(2.0)(0.0) == 0
@@ -183,9 +183,9 @@ def test_off(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PLIANT_CACHE_DIR", word)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert cache.folder() is None
-    assert cache.read("anything") is None
-    cache.write("anything", b"code")
+    assert native.cache_folder() is None
+    assert native.read_cached("anything") is None
+    native.write_cached("anything", b"code")
     assert make()(0.0) == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -211,7 +211,7 @@ def test_folder_of_the_platform(
     monkeypatch.setattr(sys, "platform", platform)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert cache.folder() == tmp_path / expected  # which is the second one if that is absolute
+    assert native.cache_folder() == tmp_path / expected  # which is the second one if that is absolute
 
 
 def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,7 @@ def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("PLIANT_CACHE_DIR")
     monkeypatch.setattr(Path, "home", homeless)
-    assert cache.folder() is None
+    assert native.cache_folder() is None
 
 
 def straight(write) -> Program:
@@ -266,7 +266,7 @@ def test_key_depends_on_everything_else(monkeypatch: pytest.MonkeyPatch) -> None
     kernel = make()
     keys = [kernel._key(), make(precision="float32")._key(), make(3.0000000000000004)._key()]
     for module, name, value in (
-        (cache, "source_digest", "another compiler"),
+        (native, "source_digest", "another compiler"),
         (native, "versions", "another LLVM"),
         (native, "machine", "another processor"),
     ):
@@ -287,17 +287,17 @@ def test_source_digest_covers_compiler_and_scalars(monkeypatch: pytest.MonkeyPat
         return read_bytes(path)
 
     monkeypatch.setattr(Path, "read_bytes", watched)
-    digest = cache.source_digest.__wrapped__()
+    digest = native.source_digest.__wrapped__()
     names = {f"{p.parent.name}/{p.name}" for p in read}
     assert {
         "compiler/elementary.py",
         "compiler/llvm.py",
-        "compiler/lanes.py",
+        "compiler/assembly.py",
         "scalar/ops.py",
-        "scalar/expr.py",
+        "scalar/graph.py",
     } <= names
     monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b"# changed")
-    assert cache.source_digest.__wrapped__() != digest
+    assert native.source_digest.__wrapped__() != digest
 
 
 def test_keys_are_the_same_in_every_process(folder: Path) -> None:

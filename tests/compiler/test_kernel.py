@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from native_code import same_bits
-from pliant.compiler import Kernel, doorway, kernel_from_function, native
+from pliant.compiler import Kernel, calls, kernel_from_function, native
 from pliant.errors import KernelError, TraceError
 from pliant.scalar import atan2, cos, exp, select, sin, sqrt
 
@@ -440,7 +440,7 @@ class TestDoorway:
     """The short way in: the same results, and everything else is left to the long way."""
 
     def test_is_open_here(self) -> None:
-        assert doorway.is_open()
+        assert calls.is_open()
 
     def test_gives_the_same_as_the_long_way(self, kernel: Kernel, precision: str) -> None:
         for batch in (1, 3, 17, 200):
@@ -482,7 +482,7 @@ class TestDoorway:
 
     def test_everything_works_when_it_is_closed(self, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
         opened = kernel_from_function(motion, SHAPES, precision=precision)
-        monkeypatch.setattr(doorway, "is_open", lambda: False)
+        monkeypatch.setattr(calls, "is_open", lambda: False)
         closed = kernel_from_function(motion, SHAPES, precision=precision)
         assert closed._enter is None
         arrays = states(30, precision)
@@ -495,9 +495,9 @@ class TestDoorway:
             closed(*arrays, out=np.empty((2, 3, 3), precision))
 
     def test_stays_closed_where_arrays_look_otherwise(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert doorway._headers_are_as_expected()
-        monkeypatch.setattr(doorway.ctypes, "sizeof", lambda kind: 4)
-        assert not doorway._headers_are_as_expected()
+        assert calls._headers_are_as_expected()
+        monkeypatch.setattr(calls.ctypes, "sizeof", lambda kind: 4)
+        assert not calls._headers_are_as_expected()
 
 
 class TestOverlap:
@@ -515,7 +515,7 @@ class TestOverlap:
     @pytest.mark.parametrize("is_open", [True, False])
     @pytest.mark.parametrize("source, target", [(slice(0, 10), slice(1, 11)), (slice(1, 11), slice(0, 10))])
     def test_shifted_rows_are_refused(self, monkeypatch, is_open: bool, source: slice, target: slice) -> None:
-        monkeypatch.setattr(doorway, "is_open", lambda: is_open)
+        monkeypatch.setattr(calls, "is_open", lambda: is_open)
         rows = np.zeros((11, 1))
         with pytest.raises(KernelError, match="out for result overlaps x in memory"):
             self.kernel()(rows[source], out=rows[target])

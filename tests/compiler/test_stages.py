@@ -6,7 +6,7 @@ import pytest
 from native_code import Native
 from pliant.compiler import Kernel
 from pliant.compiler.program import Program
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.errors import TraceError
 from pliant.scalar import Expr, select, sin
 

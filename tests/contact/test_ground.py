@@ -10,7 +10,7 @@ from pliant.compiler import kernel_from_function
 from pliant.contact import Ground, as_ground, flat, height_map, slope, stairs, waves
 from pliant.errors import ContactError, TraceError
 from pliant.scalar import Expr, Graph, cos, exp, floor, select, sin, sqrt
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of
 
 RNG = np.random.default_rng(11)
 MAP = RNG.normal(size=(5, 7))

@@ -13,8 +13,7 @@ from pliant.compiler import kernel_from_function
 from pliant.contact import HuntCrossley, SpringDamper, check_law, sliding_friction
 from pliant.errors import ContactError, TraceError
 from pliant.scalar import Graph, exp, maximum, select
-from pliant.scalar.grad import jacobian, tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret, jacobian, tangents
 
 LAWS = {
     "spring": SpringDamper(1e4, 50.0),

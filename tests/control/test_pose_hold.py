@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.catalogue.placement import extent
+from pliant.catalogue.starts import extent
 from pliant.control import hold, hold_gains
 from pliant.errors import RobotError
 

@@ -20,7 +20,7 @@ from pliant.dynamics.derivatives import _chain_rule
 from pliant.dynamics.functions import array_shapes
 from pliant.robot import Robot
 from pliant.scalar import Graph
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 from random_robots import close, gradient, robot_of, robots, seeds, state_of
 
 

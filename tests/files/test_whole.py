@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.files.whole import checked_folder, file_error, whole_file
+from pliant.files.writing import checked_folder, file_error, whole_file
 
 
 def test_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pliant
 from pliant.errors import RobotError
-from pliant.formats.dh_rows import COLUMNS
+from pliant.formats.dh import COLUMNS
 from pliant.robot import Mimic, Robot, RobotBuilder
 from random_robots import robot_of, seeds
 from real_robots import real_robot
@@ -291,7 +291,7 @@ def test_tolerances_that_are_none(tolerance: Any, message: str) -> None:
 
 
 def test_what_is_no_robot() -> None:
-    with pytest.raises(RobotError, match=r"to_dh takes a Robot first, not 'arm7'; see pliant.load"):
+    with pytest.raises(RobotError, match=r"robot of to_dh is 'arm7'; it takes a Robot, see pliant.load"):
         pliant.formats.to_dh("arm7")  # type: ignore[arg-type]
     with pytest.raises(RobotError, match=r"no frame named \['tool'\]"):
         pliant.formats.to_dh(pliant.load("arm7"), tool=["tool"])  # type: ignore[arg-type]

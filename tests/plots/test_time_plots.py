@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.plots.time_spans import contact_spans, mode_spans, spans_of
+from pliant.plots.time_plots import contact_spans, mode_spans, spans_of
 from pliant.plots.curves import panels_of, unit_of
 from view_logs import batch_log, bounce_log, hopper_log
 

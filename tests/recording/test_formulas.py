@@ -8,8 +8,8 @@ import sympy
 
 import pliant
 from pliant.recording.formulas import Formula
-from pliant.recording.portable import ground_of, ground_parts
-from pliant.robot.springs import law_text
+from pliant.recording.source import ground_of, ground_parts
+from pliant.robot.part_checks import law_text
 
 
 def law(x):

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.render.camera import Camera
-from pliant.render.camera import downhill_azimuth
+from pliant.render.shapes import downhill_azimuth
 from pliant.render.studio import Studio
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.render.studio import configurations_at
+from pliant.render.log_motion import LogMotion
 from pliant.recording.source import Source
 from view_logs import bounce_log, hopper_log
 
@@ -25,7 +25,7 @@ def turning() -> pliant.Log:
 
 
 def test_orientations_stay_orientations_and_take_the_short_way() -> None:
-    q, entries = configurations_at(turning(), np.array([0.0, 0.5, 1.25, 2.0]), "test")
+    q, entries = LogMotion(turning(), "test").at(np.array([0.0, 0.5, 1.25, 2.0]))
     assert entries.tolist() == [0, 1, 1, 2]
     np.testing.assert_allclose(np.linalg.norm(q[0, :, :4], axis=1), 1, rtol=1e-14)
     np.testing.assert_allclose(np.linalg.norm(q[0, :, 6:8], axis=1), 1, rtol=1e-14)
@@ -37,16 +37,16 @@ def test_orientations_stay_orientations_and_take_the_short_way() -> None:
 
 def test_entries_themselves_and_both_sides_of_an_event() -> None:
     log = hopper_log()
-    q, entries = configurations_at(log, log.t[::37], "test")
+    q, entries = LogMotion(log, "test").at(log.t[::37])
     np.testing.assert_allclose(q[0], log.q[::37], atol=1e-15)
     np.testing.assert_array_equal(entries, np.arange(0, len(log), 37))
     bounce = bounce_log()
     first = bounce.events[0].t
-    around = configurations_at(bounce, np.array([first - 1e-9, first, first + 1e-9]), "test")[0]
+    around = LogMotion(bounce, "test").at(np.array([first - 1e-9, first, first + 1e-9]))[0]
     assert np.ptp(around) < 1e-8
 
 
 def test_a_log_without_what_it_takes_says_so() -> None:
     log = hopper_log()
     with pytest.raises(pliant.PliantError, match="test needs channel 'q' of the log, which has v"):
-        configurations_at(pliant.Log(log.t, {"v": log.v}, source=log.source), log.t, "test")
+        LogMotion(pliant.Log(log.t, {"v": log.v}, source=log.source), "test")

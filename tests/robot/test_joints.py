@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pliant.robot import Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical
-from pliant.robot.placement import turn_of_axis
+from pliant.robot.joints import turn_of_axis
 from pliant.scalar import Expr, Graph
 from pliant.scalar.ops import TABLE
 from pliant.spatial import AxisRotation, Force, Transform, Vector

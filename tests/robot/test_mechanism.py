@@ -21,7 +21,8 @@ from pliant.robot import (
     RobotBuilder,
     Spherical,
 )  # fmt: skip
-from pliant.robot.placement import snapped, snapped_transform
+from pliant.robot.joints import snapped
+from pliant.robot.mechanism import snapped_transform
 from pliant.spatial import AxisRotation, Motion, Transform, Vector, rotation_from_rpy
 
 BALL = (0.1, 0, 0, 0.1, 0, 0.1)

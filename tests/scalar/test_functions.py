@@ -12,7 +12,7 @@ import sympy
 import pliant.scalar as scalar
 from pliant.errors import PliantError
 from pliant.scalar import Graph, both, either, equal, is_constant, negation, select
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 from pliant.scalar.ops import TABLE
 
 UNARY = {

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.recording import Log, SimulationProtocol, record
+from pliant.recording import Log, SimulationProtocol
 from pliant.recording.protocol import CHANNELS
-from pliant.recording.run import Memory
+from pliant.simulation import record
 from simulated_robots import CART_POLE, LEG_Q, LEG_V, PENDULUM
 from simulated_robots import LEG as RUBBING_LEG
 
@@ -205,7 +205,7 @@ def test_blocks_make_the_log(make: Make) -> None:
         sim = make(LEG, ground=0)
         sim.reset(LEG_Q, LEG_V)
         blocks = list(sim.blocks(0.2, u=[-0.3, 1], settings={"seed": 3}))
-        logs.append(record(blocks, Memory()))
+        logs.append(record(blocks))
         sim.reset(LEG_Q, LEG_V)
         assert sim.run(0.2, u=[-0.3, 1]) == logs[0] == Log.joined(blocks)
     assert logs[0].source.settings["seed"] == 3

@@ -70,7 +70,7 @@ def test_wrong_parts(path: Path) -> None:
     refused(path, r"robots is 7; it takes indices", robots=7)
     refused(path, r"robots is \[\]; it takes", robots=[])
     refused(path, r"start is 'now'; it takes a time in seconds", start="now")
-    refused(path, r"every is 0; it takes 1 or more", every=0)
+    refused(path, r"stride is 0; it takes 1 or more", stride=0)
     refused(path, r"start is nan; it takes a time in seconds", start=float("nan"))
     refused(path, r"there are no entries with start=5; its times are from 0 to 0.1 s", start=5)
     refused(path, r"there are no entries with start=0.05 and end=0.01", start=0.05, end=0.01)
@@ -120,7 +120,7 @@ def test_sizes_that_are_not_there(path: Path) -> None:
         (lambda r: r["bodies"][0]["inertia"].update(mass="heavy"), r"got `str` - at `\$\.bodies\[0\]\.inertia\.mass`"),
         (lambda r: r["bodies"][0]["inertia"].update(mass=1e9), "is not the one that was saved"),
         (lambda r: r["joints"].reverse(), "do not carry its bodies one by one"),
-        (lambda r: r["joints"][1].update(damping=[]), "has 0 entries of damping, and 1 dofs"),
+        (lambda r: r["joints"][1].update(damping=[0, 0]), "has 2 entries of damping, and 1 dofs"),
         (lambda r: r["joints"][1].update(armature=[1e308]), "it takes up to 1e"),
         (lambda r: r["joints"][1].update(is_locked=1), "Expected `bool`, got `int`"),
         (lambda r: r["motors"][0].update(module="os"), "unknown field `module`"),

@@ -84,7 +84,7 @@ def test_parts(batch: pliant.Log, tmp_path: Path) -> None:
     assert list(found.channels) == ["q", "v"] and found.batch is None
     part = batch.between(0.01, 0.02).robot(1)
     assert (found.t == part.t).all() and (found["q"] == part["q"]).all() and (found["v"] == part["v"]).all()
-    several = pliant.load_log(path, robots=[2, 0], every=4)
+    several = pliant.load_log(path, robots=[2, 0], stride=4)
     assert several.batch == 2 and (several["q"] == batch["q"][[2, 0], ::4]).all()
     assert pliant.load_log(path, "q", robots=slice(0, 2)).batch == 2
     with pytest.raises(pliant.PliantError, match="no entries with start=7"):

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.events import log_entries
 from pliant.simulation import running
-from pliant.storage import LogWriter, sinks, writing
+from pliant.storage import LogWriter, writing
 from pliant.storage.superblock import trim
 from simulated_robots import LEG, LEG_Q
 
@@ -45,7 +44,7 @@ def test_same_as_in_memory(batch: int | None, controller, tmp_path: Path, monkey
 
 
 def test_event_driven_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_entries, "BLOCK", 1e-4)
+    monkeypatch.setattr(running, "BLOCK", 1e-4)
     logs = []
     for options in ({}, {"save": tmp_path / "run.h5"}):
         sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
@@ -78,7 +77,7 @@ def test_run_that_fails_leaves_what_there_was(tmp_path: Path) -> None:
 
 def test_large_logs_come_back_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = started().run(0.1)
-    monkeypatch.setattr(sinks, "_MOST", sum(a.size for a in whole.channels.values()) / 2.5)
+    monkeypatch.setattr(running, "_MOST", sum(a.size for a in whole.channels.values()) / 2.5)
     with pytest.warns(pliant.SimulationWarning, match=r"has 101 entries, of which one in 3 is returned"):
         found = started().run(0.1, save=tmp_path / "run.h5")
     assert found == whole[::3] and pliant.load_log(tmp_path / "run.h5") == whole

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.viewer.playback import LogMotion
-from pliant.viewer.robot_node import exaggerated
+from pliant.render.log_motion import LogMotion
+from pliant.viewer.browser_scene import exaggerated
 
 
 def test_forces_are_those_of_the_contact_points(hop: pliant.Log) -> None:

@@ -5,7 +5,8 @@ import time
 import pytest
 
 import pliant
-from pliant.viewer.playback import LogMotion, Player
+from pliant.render.log_motion import LogMotion
+from pliant.viewer.viewer import Player
 
 
 @pytest.fixture

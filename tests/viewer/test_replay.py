@@ -11,8 +11,7 @@ import zstandard
 
 import pliant
 from pliant.render.robot_drawing import body_poses
-from pliant.viewer.charts import chart
-from pliant.viewer.replay import replay_page
+from pliant.viewer.replay import chart, replay_page
 
 
 def recorded(page: str) -> dict:

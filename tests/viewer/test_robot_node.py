@@ -7,8 +7,8 @@ import pytest
 import pliant
 from pliant.recording.source import Source
 from pliant.render.robot_drawing import body_poses
-from pliant.viewer.robot_node import directed, friction_of, ground_normals
-from pliant.viewer.robot_node import center_of_mass, quaternions
+from pliant.render.shapes import directed, quaternions
+from pliant.viewer.browser_scene import center_of_mass, friction_of, ground_normals
 
 
 def test_quaternions_are_those_of_pinocchio() -> None:
@@ -18,7 +18,7 @@ def test_quaternions_are_those_of_pinocchio() -> None:
     turns += [np.eye(3), np.diag([1.0, -1, -1]), np.diag([-1.0, 1, -1]), np.diag([-1.0, -1, 1])]
     for R, found in zip(turns, quaternions(np.array(turns)), strict=True):
         x, y, z, w = pin.Quaternion(R).coeffs()
-        assert abs(np.dot(found, (w, x, y, z))) == pytest.approx(1, abs=1e-12)
+        assert abs(np.dot(found, (x, y, z, w))) == pytest.approx(1, abs=1e-12)
 
 
 def test_center_of_mass_from_poses() -> None:

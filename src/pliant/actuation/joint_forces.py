@@ -16,11 +16,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pliant.actuation.joint_springs import (
-    PLAIN, SpringFunctions, damper_force, spring_energy, spring_force, spring_with_backlash,
+    PLAIN,
+    SpringFunctions,
+    damper_force,
+    spring_energy,
+    spring_force,
+    spring_with_backlash,
 )  # fmt: skip
 from pliant.errors import PliantError, TraceError
 from pliant.robot import Motor, Robot
-from pliant.robot.springs import has_backlash, has_spring
 from pliant.scalar import Scalar, Scalars, either, is_constant, maximum, minimum, select
 
 __all__ = [
@@ -268,7 +272,7 @@ def joint_forces(
     rotors = {f.name: robot.v_slice(f.joint).start for f in robot.flexibilities.values() if f.joint is not None}
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
-        if has_backlash(joint):
+        if joint.has_backlash:
             if not has_rows or link.is_mimic:  # the solver has no constraint of a follower
                 d = link.dofs[0]
                 force, slope = spring_with_backlash(joint, link.position(q)[0], link.rate(v)[0], functions)
@@ -277,7 +281,7 @@ def joint_forces(
             continue
         for d, value in zip(link.dofs, link.damping, strict=True):
             damping[d] = damping[d] + value
-        if has_spring(joint):
+        if joint.has_spring:
             spring = spring_force(joint, link.position(q), functions)
             for d, force in zip(link.dofs, spring.f, strict=True):
                 f[d] = f[d] + link.ratio * force
@@ -306,7 +310,7 @@ def joint_spring_energy(robot: Robot, q: Scalars) -> Scalar:
     total: Scalar = 0
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
-        if has_spring(joint):
+        if joint.has_spring:
             total = total + spring_energy(joint, link.position(q))
     return total
 
@@ -327,11 +331,11 @@ def damping_powers(robot: Robot, q: Scalars, v: Scalars, mean: Scalars, *, has_r
         joints = joints + viscous_torque(motor, link.rate(v)[0]) * link.rate(mean)[0]
     for link in links.values():
         joint = robot.joints[link.name]
-        if has_backlash(joint) and has_rows and not link.is_mimic:
+        if joint.has_backlash and has_rows and not link.is_mimic:
             continue
         force = damper_force(joint, link.position(q), link.rate(v))
         power = sum((f * rate for f, rate in zip(force, link.rate(mean), strict=True)), 0)
-        if has_spring(joint):
+        if joint.has_spring:
             springs = springs + power
         else:
             joints = joints + power

@@ -27,7 +27,7 @@ from pliant.robot.describe import entry_name
 from pliant.robot.exponential import pose_rate, turn_logarithm
 from pliant.robot.joints import Free, JointKind, Spherical
 from pliant.robot.model import Joint
-from pliant.robot.springs import has_backlash, has_spring, law_and_slope
+from pliant.robot.part_checks import law_and_slope
 from pliant.scalar import Scalar, Scalars, abs, is_constant, maximum, minimum, select
 from pliant.spatial import Vector, rotation_from_quaternion
 
@@ -133,7 +133,7 @@ def spring_force(joint: Joint, q: Scalars, functions: SpringFunctions = PLAIN) -
     pulls = [spring_pull(joint, k, s) for k, s in enumerate(_stretched(joint, x, functions))]
     g, slopes = [g for g, _ in pulls], [slope for _, slope in pulls]
     if nv == 1:
-        slope = select(abs(x[0]) > joint.backlash / 2, slopes[0], 0) if has_backlash(joint) else slopes[0]
+        slope = select(abs(x[0]) > joint.backlash / 2, slopes[0], 0) if joint.has_backlash else slopes[0]
         return SpringForce([-g[0]], [(slope, [1])])
     columns = [deflection_rate(joint.kind, q, x, [int(r == c) for c in range(nv)]) for r in range(nv)]
     f = [-sum((a * b for a, b in zip(column, g, strict=True)), 0) for column in columns]
@@ -143,7 +143,7 @@ def spring_force(joint: Joint, q: Scalars, functions: SpringFunctions = PLAIN) -
 
 def _stretched(joint: Joint, x: Scalars, functions: SpringFunctions = PLAIN) -> list[Scalar]:
     """s, the deflections less the backlash."""
-    return [functions.less_backlash(e, joint.backlash) for e in x] if has_backlash(joint) else list(x)
+    return [functions.less_backlash(e, joint.backlash) for e in x] if joint.has_backlash else list(x)
 
 
 def spring_with_backlash(
@@ -195,15 +195,15 @@ def backlash_sides(joint: Joint, q: Scalar) -> BacklashSides:
 
 def passive_force(joint: Joint, q: Scalars, v: Scalars, functions: SpringFunctions = PLAIN) -> list[Scalar]:
     """The force of spring and damper at the joint's own coordinates and velocities, nv [N m or N]."""
-    if has_backlash(joint):
+    if joint.has_backlash:
         return [spring_with_backlash(joint, q[0], v[0], functions)[0]]
-    pull = spring_force(joint, q, functions).f if has_spring(joint) else [0] * joint.kind.nv
+    pull = spring_force(joint, q, functions).f if joint.has_spring else [0] * joint.kind.nv
     return [f - d * rate for f, d, rate in zip(pull, joint.damping, v, strict=True)]
 
 
 def damper_force(joint: Joint, q: Scalars, v: Scalars) -> list[Scalar]:
     """The part of it that is not the spring's, and takes energy: -d v, or what is left of it with backlash."""
-    if has_backlash(joint):
+    if joint.has_backlash:
         return [passive_force(joint, q, v)[0] - spring_force(joint, q).f[0]]
     return [-d * rate for d, rate in zip(joint.damping, v, strict=True)]
 

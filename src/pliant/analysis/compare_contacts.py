@@ -15,21 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from pliant.analysis.contact_comparison import ContactComparison, ContactRow
 from pliant.checks import check, is_real
-from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.ground import flat
-from pliant.contact.models import ContactLaw, HuntCrossley, SpringDamper
-from pliant.contact.models import CompliantContact, RigidContact
+from pliant.contact.models import CompliantContact, ContactLaw, HuntCrossley, RigidContact, SpringDamper
 from pliant.dynamics import frame_pose
-from pliant.errors import SimulationError, SimulationWarning
+from pliant.errors import PliantError, SimulationError, SimulationWarning, needs, unknown_name
+from pliant.events.log_entries import channel_kernel
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
 from pliant.simulation.model import Controller
-from pliant.simulation.state import divergence_text
-from pliant.simulation.programs import energies
 from pliant.simulation.simulation import Simulation
+from pliant.simulation.state import divergence_text
 
 __all__ = ["ContactComparison", "ContactRow", "compare_contacts", "impact_damping"]
 
@@ -39,6 +36,110 @@ _DEAD = 0.01
 _SAMPLES = 1000
 # what is kept of a run
 _PARTS = ("q", "v", "solver", "trials", "divergence")
+_UNITS = {"event-driven": ("rtol", ""), "rigid": ("dt", " s")}
+_STYLES = {"rigid": "C0o-", "compliant": "C1s-", "compliant, adaptive": "C2^-"}
+
+
+@dataclass(frozen=True)
+class ContactRow:
+    """One way to compute the motion.
+
+    Attributes:
+        method: "event-driven", "rigid", "compliant" (in steps of one length) or "compliant, adaptive".
+        setting: of the method: tolerance, length of a step [s] or stiffness [N/m].
+        error: largest distance from the reference at any time [m]; NaN if the robot diverged.
+        error_at_end: distance at the end [m].
+        penetration: deepest at the end of a control period, or of a step if there is no period [m].
+        energy_error: kinetic, potential and elastic energy at the end, less that of the reference [J].
+        steps: that were taken.
+        seconds: of computation, without compilation.
+        divergence: why the robot was frozen, or "".
+    """
+
+    method: str
+    setting: float
+    error: float
+    error_at_end: float
+    penetration: float
+    energy_error: float
+    steps: int
+    seconds: float
+    divergence: str = ""
+
+    @property
+    def setting_text(self) -> str:
+        """The setting with its name and unit, as "dt 0.001 s"."""
+        name, unit = _UNITS.get(self.method, ("k", " N/m"))
+        return f"{name} {self.setting:.3g}{unit}" if self.method == "rigid" else f"{name} {self.setting:.0e}{unit}"
+
+
+@dataclass(frozen=True, repr=False)
+class ContactComparison:
+    """A motion in several ways; `print` shows it as a table.
+
+    Attributes:
+        robot: name of the robot.
+        what: the place that is compared, in words.
+        rows: the reference first.
+        reference: the log of the event-driven simulation.
+        notes: what was left out or differs, and why.
+    """
+
+    robot: str
+    what: str
+    rows: tuple[ContactRow, ...]
+    reference: Log
+    notes: tuple[str, ...] = ()
+
+    def of(self, method: str) -> list[ContactRow]:
+        """The rows of a method."""
+        methods = list(dict.fromkeys(row.method for row in self.rows))
+        if method not in methods:
+            raise PliantError(unknown_name("method", method, methods, "the comparison"))
+        return [row for row in self.rows if row.method == method]
+
+    def table(self) -> str:
+        """All of it as text."""
+        count = len(self.reference.events)
+        lines = [
+            f"{self.robot}: {self.what}, {self.reference.t[-1]:g} s, {count} event{'' if count == 1 else 's'}",
+            f"{'method':<20}{'setting':>14}{'error [m]':>12}{'at the end':>12}{'depth [m]':>11}{'energy [J]':>12}"
+            f"{'steps':>9}{'time [s]':>10}",
+        ]
+        for row in self.rows:
+            head, tail = f"{row.method:<20}{row.setting_text:>14}", f"{row.steps:>9}{row.seconds:>10.2g}"
+            shown = [f"{x:.1e}" for x in (row.error, row.error_at_end, row.energy_error)]
+            error, at_end, energy = ("reference", "", "") if row.method == "event-driven" else shown
+            numbers = f"{error:>12}{at_end:>12}{row.penetration:>11.1e}{energy:>12}"
+            lines.append(head + numbers + tail + (f"  {row.divergence}" if row.divergence else ""))
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = table
+
+    def plot(self, axes: Any = None) -> Any:
+        """Error against time of computation, a line for each method; the axes of matplotlib that it is drawn on.
+
+        Args:
+            axes: to draw on, new ones if None.
+        """
+        plt = needs("matplotlib.pyplot", "plots", "a plot of the comparison")
+        axes = plt.subplots(layout="constrained")[1] if axes is None else axes
+        for method, style in _STYLES.items():
+            rows = [row for row in self.rows if row.method == method and row.error > 0]
+            if not rows:
+                continue
+            axes.loglog([row.seconds for row in rows], [row.error for row in rows], style, label=method)
+            for row in (rows[0], rows[-1]):
+                axes.annotate(
+                    row.setting_text, (row.seconds, row.error), textcoords="offset points", xytext=(5, 4), fontsize=7
+                )
+        axes.axvline(self.rows[0].seconds, color="k", linestyle=":", label="event-driven, the reference")
+        axes.set_xlabel("time of computation [s]")
+        axes.set_ylabel(f"largest error of the {self.what} [m]")
+        axes.set_title(self.robot)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8)
+        return axes
 
 
 def compare_contacts(
@@ -138,7 +239,7 @@ def impact_damping(stiffness: float, mass: float, restitution: float) -> float:
         e = exp(-2),                                                                   z = 1
         e = r^(-(r + 1) / (r - 1)),                          r = (z + sqrt(z^2 - 1))^2,        z > 1
 
-    So critical damping gives 0.135 of the speed back, and no damping none of it.
+    So critical damping gives 0.135 of the speed back, and no damping all of it.
     """
     check("restitution", restitution, "a number above 0 and up to 1", is_real(restitution) and 0 < restitution <= 1)
     low, high = -20.0, 10.0  # logarithms of z
@@ -157,19 +258,6 @@ def _restitution(z: float) -> float:
         return math.exp(-z / s * (math.pi - math.atan2(2 * z * s, s * s - z * z)))
     r = (z + math.sqrt(z * z - 1)) ** 2
     return r ** (-(r + 1) / (r - 1))
-
-
-@dataclass(frozen=True)
-class _Run:
-    """A motion by one of the methods, after each control period."""
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    penetration: float
-    seconds: float
-    trials: int
-    divergence: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,9 +340,7 @@ class _Motion:
     def compliant(self, laws: Sequence[Any], **options: Any) -> Iterator[Simulation]:
         """A simulation for each of the laws; one that is compiled once, if they differ in numbers only."""
         numbers = [vars(law) if hasattr(law, "__dict__") else {} for law in laws]
-        is_kind = all(type(law) is type(laws[0]) for law in laws) and all(
-            is_real(x) for n in numbers for x in n.values()
-        )
+        is_kind = len({type(law) for law in laws}) == 1 and all(is_real(x) for n in numbers for x in n.values())
         if not is_kind or not numbers[0]:
             for law in laws:
                 yield self.simulation(contact=CompliantContact(law), **options)
@@ -268,33 +354,25 @@ class _Motion:
             yield sim
 
     def row(self, method: str, setting: float, sim: Simulation, dt: float | None) -> ContactRow:
-        """Run it, and compare it with the reference."""
-        run = self.run(sim)
-        steps = run.trials if dt is None else len(run.t) * sim.plan.substeps
-        row = ContactRow(
-            method, setting, math.nan, math.nan, run.penetration, math.nan, steps, run.seconds, run.divergence
-        )
-        if run.divergence:
-            return row
-        some = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), _SAMPLES)).round().astype(int))
-        q, v = self.reference.at(run.t[some])
-        errors = np.linalg.norm(self.places(run.q[some]) - self.places(q), axis=1)
-        gained = self.energy(run.q[-1:], run.v[-1:]) - self.energy(q[-1:], v[-1:])
-        return replace(row, error=float(errors.max()), error_at_end=float(errors[-1]), energy_error=float(gained[0]))
-
-    def run(self, sim: Simulation) -> _Run:
+        """Run a simulation, and compare it with the reference after each control period."""
         length = sim.dt * sim.plan.substeps
         count = math.floor(self.duration / length * (1 + 1e-12) + 1e-9)
         check("duration", self.duration, f"no less than a step or period of {length:g} s", count > 0)
-        t = length * np.arange(1, count + 1)
         sim.reset(self.q, self.v)
-        if self.controller is None or isinstance(self.controller, Controller):
-            found, seconds = self._rolled(sim, count, length)
-        else:
-            found, seconds = self._asked(sim, count, length)
+        is_compiled = self.controller is None or isinstance(self.controller, Controller)
+        found, seconds = (self._rolled if is_compiled else self._called)(sim, count, length)
         code = int(found["divergence"][-1, 0])
-        return _Run(t, found["q"], found["v"], max(0.0, float(found["solver"][:, 2].max())), seconds,
-                    int(found["trials"][:, :1].sum()), divergence_text(sim.robot, code) if code else "")  # fmt: skip
+        steps = int(found["trials"][:, :1].sum()) if dt is None else count * sim.plan.substeps
+        depth = max(0.0, float(found["solver"][:, 2].max()))
+        why = divergence_text(sim.robot, code) if code else ""
+        row = ContactRow(method, setting, math.nan, math.nan, depth, math.nan, steps, seconds, why)
+        if code:
+            return row
+        some = np.unique(np.linspace(0, count - 1, min(count, _SAMPLES)).round().astype(int))
+        q, v = self.reference.at(length * np.arange(1, count + 1)[some])
+        errors = np.linalg.norm(self.places(found["q"][some]) - self.places(q), axis=1)
+        gained = self.energy(found["q"][-1:], found["v"][-1:]) - self.energy(q[-1:], v[-1:])
+        return replace(row, error=float(errors.max()), error_at_end=float(errors[-1]), energy_error=float(gained[0]))
 
     def _rolled(self, sim: Simulation, count: int, length: float) -> tuple[dict[str, np.ndarray], float]:
         """Without Python in between."""
@@ -314,7 +392,7 @@ class _Motion:
             if len(taken) == 10 or sum(taken) > 0.1:
                 return {name: result[name] for name in _PARTS}, min(taken)
 
-    def _asked(self, sim: Simulation, count: int, length: float) -> tuple[dict[str, np.ndarray], float]:
+    def _called(self, sim: Simulation, count: int, length: float) -> tuple[dict[str, np.ndarray], float]:
         """With a controller in Python."""
         sim.step(self.controller(0.0, sim.q, sim.v))
         sim.reset(self.q, self.v)
@@ -339,12 +417,6 @@ class _Motion:
         found = frame_pose(self.sim.robot, np.ascontiguousarray(q), self.frame or self.body)[:, :3, 3]
         return found if self.frame is not None else found[:, 2:]
 
-    @cached_property
-    def _energies(self) -> Kernel:
-        model, robot = self.sim.model, self.sim.robot
-        shapes = {"q": (robot.nq,), "v": (robot.nv,)}
-        return kernel_from_function(lambda q, v: list(energies(model, q, v)), shapes, name="energy")
-
     def energy(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Kinetic, potential and elastic together, (n,)."""
-        return self._energies(np.ascontiguousarray(q), np.ascontiguousarray(v)).sum(axis=1)
+        return channel_kernel(self.sim, "energy")(np.ascontiguousarray(q), np.ascontiguousarray(v)).sum(axis=1)

@@ -1,6 +1,5 @@
 """The energy of a run: stored, supplied and lost; `energy_ledger`, `Log.plot_energy`."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from pliant.checks import chosen_robots
 from pliant.errors import PliantError
-from pliant.plots.figures import COLORS, GREY, INK, figure, finished, label_axis, legend, styled
+from pliant.plots.figures import COLORS, GREY, INK, figure, label_axis, legend, pale
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
@@ -129,10 +128,10 @@ def _integral(log: Log, name: str) -> np.ndarray:
     """Work since the start."""
     power, dt = np.asarray(log[f"power.{name}"], dtype=float), np.diff(log.t)
     about = log.metadata
-    step = about.get("dt", 0)
     is_whole = about.get("integrator") == "semi-implicit" and about.get("substeps") == 1
     # each entry of every step is the mean of its step
-    mean = power[1:] if is_whole and (dt < 1.5 * step).all() else (power[1:] + power[:-1]) / 2
+    is_mean = is_whole and (dt < 1.5 * about.get("dt", 0)).all()
+    mean = power[1:] if is_mean else (power[1:] + power[:-1]) / 2
     return np.concatenate([[0], np.cumsum(mean * dt)])
 
 
@@ -182,23 +181,13 @@ def _blows(log: Log, events: Any) -> np.ndarray:
     return found
 
 
-def plot_energy(
-    log: Log,
-    *,
-    path: str | os.PathLike[str] | None = None,
-    start: float | None = None,
-    end: float | None = None,
-    robot: int | None = None,
-    title: str = "",
-    size: tuple[float, float] | None = None,
-    show: bool = False,
-) -> Any:
-    """Draw the energy ledger of a log: `Log.plot_energy`."""
+def plot_energy(log: Log, *, path, start, end, robot, title, size, show) -> Any:
+    """Draw the energy ledger of a log: `Log.plot_energy`, which has the arguments."""
     ledger = _thinned(energy_ledger(cut(log, start, end), robot))
     error = ledger.error
-    with styled("log.plot_energy()"):
-        heights = [1.9] if error is None else [1.9, 2.2, 0.7]
-        made = figure(*(size or (7.0, sum(heights) + 0.7)))
+    heights = [1.9] if error is None else [1.9, 2.2, 0.7]
+    size = size or (7.0, sum(heights) + 0.7)
+    with figure("log.plot_energy()", size, path=path, title=title, show=show) as made:
         axes = made.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         _stack(axes[0], ledger.t, {name: x for name, x in ledger.stored.items() if x.any()})
         axes[0].plot(ledger.t, ledger.total, color=INK, linewidth=1.2, label="total")
@@ -213,15 +202,12 @@ def plot_energy(
             axes[2].axhline(0, color=GREY, linewidth=0.6)
             # rounding errors do not fill the axis
             least = 1e-6 * float(max(abs(ledger.total).max(), np.ptp(ledger.total)))
-            axes[2].set_ylim(
-                *(f(x, s * least) for f, x, s in zip((min, max), axes[2].get_ylim(), (-1, 1), strict=True))
-            )
+            low, high = axes[2].get_ylim()
+            axes[2].set_ylim(min(low, -least), max(high, least))
             label_axis(axes[2], "left over [J]")
         axes[-1].set_xlim(float(ledger.t[0]), max(float(ledger.t[-1]), float(ledger.t[0]) + 1e-9))
         made.align_ylabels(axes)
-        if title:
-            made.suptitle(title, fontsize=10)
-        return finished(made, path, show)
+    return made
 
 
 def _thinned(ledger: EnergyLedger) -> EnergyLedger:
@@ -231,16 +217,15 @@ def _thinned(ledger: EnergyLedger) -> EnergyLedger:
         return ledger
     jumps = np.flatnonzero(np.diff(ledger.t) <= 0)
     kept = np.unique(np.concatenate([np.linspace(0, n - 1, _DENSE).astype(int), jumps, jumps + 1]))
-    stored, work, lost = (
-        {name: x[kept] for name, x in part.items()} for part in (ledger.stored, ledger.work, ledger.lost)
-    )
-    return EnergyLedger(ledger.t[kept], stored, work, lost, ledger.is_balanced)
+    parts = ({name: x[kept] for name, x in part.items()} for part in (ledger.stored, ledger.work, ledger.lost))
+    return EnergyLedger(ledger.t[kept], *parts, is_balanced=ledger.is_balanced)
 
 
 def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
     """Draw stacked areas, or lines if a term is negative, as the potential energy can be."""
     if all((x >= -1e-9 * (1 + abs(x).max())).all() for x in parts.values()):
-        axis.stackplot(t, *parts.values(), labels=list(parts), colors=_tints(len(parts)), linewidth=0)
+        colors = [pale(color, 0.5) for color in COLORS[: len(parts)]]
+        axis.stackplot(t, *parts.values(), labels=list(parts), colors=colors, linewidth=0)
         return
     for k, (name, x) in enumerate(parts.items()):
         axis.plot(t, x, label=name, color=COLORS[k])
@@ -259,8 +244,3 @@ def _flows(axis: Any, ledger: EnergyLedger, gains: Mapping[str, np.ndarray], los
     axis.plot(ledger.t, ledger.total - ledger.total[0], color=INK, linewidth=1.2, label="change of total")
     axis.axhline(0, color=GREY, linewidth=0.6)
     legend(axis, [*gains, *losses, "change"])
-
-
-def _tints(count: int) -> list[tuple[float, ...]]:
-    parts = [[int(c[k : k + 2], 16) / 255 for k in (1, 3, 5)] for c in COLORS[:count]]
-    return [tuple(1 - 0.5 * (1 - x) for x in part) for part in parts]

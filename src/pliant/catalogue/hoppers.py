@@ -112,8 +112,10 @@ def hopper_flight(
         m2: mass of the foot [kg]; l2: length of the leg at d7 = 0 [m].
         symbols: whether values that are not given become SymPy symbols of their names, instead of numbers.
     """
-    from pliant.formats.dh import from_dh  # no other shipped robot is a table
-    from pliant.formats.dh_rows import DHRow
+    from pliant.formats.dh import (
+        DHRow,
+        from_dh,  # no other shipped robot is a table
+    )
 
     given = {"Ixx": Ixx, "Iyy": Iyy, "Izz": Izz, "m2": m2, "l2": l2}
     numbers: dict[str, Any] = dict(FLIGHT_NUMBERS)

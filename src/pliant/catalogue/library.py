@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pliant.catalogue import hoppers
-from pliant.errors import RobotError, unknown_name
+from pliant.checks import check
+from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot import Named, Robot
 
-__all__ = ["ELSEWHERE", "OURS", "KnownRobot", "find", "load", "robots"]
+__all__ = ["ELSEWHERE", "OURS", "KnownRobot", "find", "load", "read_side_file", "robots"]
 
 OURS, ELSEWHERE = "pliant", "example-robot-data"
 """Packages whose robots have names."""
@@ -87,12 +88,9 @@ def load(source: str | Path, *, side: str | Path | None = None, **options: Any) 
         options: those of the reader, `load_urdf`. A robot with a name has a ``base`` of its own, which the option
             replaces. A robot that a function makes, such as `hopper_flight`, takes those of the function instead.
     """
-    if not isinstance(source, str | Path):
-        cure = "give the name of a robot or the path of a file"
-        raise RobotError(f"the source of pliant.load is {source!r}", subject="pliant.load", field="source", cure=cure)
-    if side is not None and not isinstance(side, str | Path):
-        cure = "give the path of a .toml file"
-        raise RobotError(f"side of pliant.load is {side!r}", subject="pliant.load", field="side", cure=cure)
+    given: dict[str, Any] = {"subject": "pliant.load", "error": RobotError}
+    check("source", source, "the name of a robot or the path of a file", isinstance(source, str | Path), **given)
+    check("side", side, "the path of a .toml file", side is None or isinstance(side, str | Path), **given)
     if side is not None or Path(source).suffix.lower() == ".toml":
         from pliant.catalogue.side_file import SideFile  # few robots have one
 
@@ -105,6 +103,30 @@ def load(source: str | Path, *, side: str | Path | None = None, **options: Any) 
     from pliant.formats.urdf import load_urdf  # robots that a function makes do without
 
     return load_urdf(found.path, **{"base": found.base, **options})
+
+
+def read_side_file(robot: Robot, path: str | Path) -> Robot:
+    """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, backlash, contacts.
+
+    Tables and keys are those of ``with_frame``, ``with_joint``, ``with_motor``, ``with_flexibility``,
+    ``with_backlash`` and ``with_contact``, except for functions (``law``). They are applied in that order, after
+    gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later one wins, key
+    by key. The key ``robot`` of the file is for `load`.
+
+    Args:
+        path: of a ``.toml`` file.
+    """
+    given: dict[str, Any] = {"subject": "read_side_file", "error": RobotError}
+    check("robot", robot, "a Robot, see pliant.load", isinstance(robot, Robot), **given)
+    check("path", path, "the path of a .toml file", isinstance(path, str | Path), **given)
+    from pliant.catalogue.side_file import SideFile  # few robots have one
+
+    file = SideFile(path)
+    base, own = file.options.get("base"), "free" if robot.is_free else "fixed"
+    if base not in (None, own):
+        problem = f"base is {base!r}, but that of robot {robot.name!r} is {own!r}"
+        raise file.error(("base",), Fault(problem, f"robot {robot.name!r}", "base", f"load it with base={base!r}"))
+    return file.put_on(robot)
 
 
 def find(source: str | Path) -> KnownRobot:

@@ -25,7 +25,7 @@ from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
 from pliant.files.toml import Key, TomlFile
 from pliant.robot import Robot
 
-__all__ = ["SideFile", "read_side_file"]
+__all__ = ["SideFile"]
 
 _SETTINGS: dict[str, Kind] = {"robot": PATH, "base": BASE, "gravity": GRAVITY}
 _TABLES = {table.name: table for table in TABLES}
@@ -35,29 +35,6 @@ _SUFFIXES = (".urdf", ".xacro")
 _SINGLE = ("name", "joint")
 # fields of errors that a side file calls by another name
 _KEYS = {"lower limit": "limits", "upper limit": "limits", "is_locked": "locked"}
-
-
-def read_side_file(robot: Robot, path: str | Path) -> Robot:
-    """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, backlash, contacts.
-
-    Tables and keys are those of ``with_frame``, ``with_joint``, ``with_motor``, ``with_flexibility``,
-    ``with_backlash`` and ``with_contact``, except for functions (``law``). They are applied in that order, after
-    gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later one wins, key
-    by key. The key ``robot`` of the file is for `load`.
-
-    Args:
-        path: of a ``.toml`` file.
-    """
-    if not isinstance(robot, Robot):
-        raise RobotError(bad_value("robot", robot, "a Robot, see pliant.load", "read_side_file"))
-    if not isinstance(path, str | Path):
-        raise RobotError(bad_value("path", path, "the path of a .toml file", "read_side_file"))
-    file = SideFile(path)
-    base, own = file.options.get("base"), "free" if robot.is_free else "fixed"
-    if base not in (None, own):
-        problem = f"base is {base!r}, but that of robot {robot.name!r} is {own!r}"
-        raise file.error(("base",), Fault(problem, f"robot {robot.name!r}", "base", f"load it with base={base!r}"))
-    return file.put_on(robot)
 
 
 @dataclass
@@ -214,12 +191,12 @@ class SideFile:
         return settings
 
     def _changed(self, table: Table, robot: Robot, name: str, setting: _Setting) -> Robot:
-        for key in table.required:
-            if key not in setting.values:
-                cure = f"add {key} = {table.keys[key].example}"
-                raise self.error(setting.place, Fault(f"{key} is not given for {name!r}", name, key, cure))
+        key = table.required
+        if key and key not in setting.values:
+            cure = f"add {key} = {table.keys[key].example}"
+            raise self.error(setting.place, Fault(f"{key} is not given for {name!r}", name, key, cure))
         try:
-            return table.change(robot, name, setting.values)
+            return table.changed(robot, name, setting.values)
         except RobotError as error:
             fault = replace(error.fault, field=_KEYS.get(error.field, error.field))
             cures = _toml_cures(table, setting, fault)

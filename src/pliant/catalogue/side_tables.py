@@ -126,16 +126,20 @@ class Table:
         method: of `Robot` that it stands for.
         find: the meaning of a key: from the robot, the key, its values and the things that the table has named so far,
             the names of the things to change or add, each with values that follow from that.
-        change: the robot with the values of one of them.
-        required: keys that have no default.
+        required: the key that has no default, if there is one.
+        change: the robot with the values of one of them; by default, the method is called with these.
     """
 
     name: str
     keys: Mapping[str, Kind]
     method: str
     find: Callable[[Robot, str, Values, Mapping[str, Values]], dict[str, Values]]
-    change: Callable[[Robot, str, Values], Robot]
-    required: tuple[str, ...] = ()
+    required: str = ""
+    change: Callable[[Robot, str, Values], Robot] | None = None
+
+    def changed(self, robot: Robot, name: str, values: Values) -> Robot:
+        """The robot with the values of the thing of a name."""
+        return self.change(robot, name, values) if self.change else getattr(robot, self.method)(name, **values)
 
 
 def is_pattern(key: str) -> bool:
@@ -154,10 +158,10 @@ def _matching(key: str, what: str, names: Iterable[str]) -> dict[str, Values]:
     return {name: {} for name in found}
 
 
-# ---- frames
+# ---- frames, joints, backlash, contacts
 
 
-def _find_frame(_robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+def _find_frame(_robot: Robot, key: str, *_: Any) -> dict[str, Values]:
     if is_pattern(key):
         cure = "give each frame a table and a name of its own"
         raise RobotError(f"a new frame cannot be named {key!r}, a pattern", subject=key, cure=cure)
@@ -172,10 +176,7 @@ def _with_frame(robot: Robot, name: str, values: Values) -> Robot:
     return robot.with_frame(name, **values)
 
 
-# ---- joints
-
-
-def _find_joint(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+def _find_joint(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
     if is_pattern(key) and key not in robot.joints:
         # values that suit hinges are wrong for a floating base
         moving = [j.name for j in robot.joints.values() if j.kind.nv > 0 and j.kind.name != "free"]
@@ -191,6 +192,26 @@ def _with_joint(robot: Robot, name: str, values: Values) -> Robot:
     return robot.with_joint(name, **values)
 
 
+def _find_backlash(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
+    if is_pattern(key) and key not in robot.joints:
+        return _matching(key, f"joints of {robot.joints.owner} with a motor", _driven(robot))
+    return {robot.joints[key].name: {}}
+
+
+def _driven(robot: Robot) -> dict[str, Any]:
+    """The joints that have a motor."""
+    return dict.fromkeys(motor.joint for motor in robot.motors.values())
+
+
+def _find_contact(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
+    if is_pattern(key) and key not in robot.frames and key not in robot.joints:
+        # bodies between a spring and a rotor have no shape
+        between = {robot.joints[f.name].child for f in robot.flexibilities.values() if f.joint is not None}
+        return _matching(key, f"frames of {robot.frames.owner}", (name for name in robot.frames if name not in between))
+    robot.frame(key)
+    return {key: {}}
+
+
 # ---- motors
 
 
@@ -201,13 +222,11 @@ def _find_motor(robot: Robot, key: str, values: Values, named: Mapping[str, Valu
     if "joint" in values and (not is_pattern(key) or key in robot.motors):
         return {key: {"joint": robot.joints[values["joint"]].name}}
     if key in robot.joints:
-        own = [name for name, joint in joint_of.items() if joint == key]
+        own = [name for name, joint in joint_of.items() if joint == key] or [key]
         if len(own) > 1 and key not in own:
-            motors = ", ".join(repr(name) for name in own)
-            cure = f"name the motor, as in [motors.{own[0]}]"
-            raise RobotError(f"joint {key!r} has the motors {motors}", subject=f"joint {key!r}", cure=cure)
-        name = key if key in own or not own else own[0]
-        return {name: {"joint": key}}
+            problem, cure = f"joint {key!r} has the motors {', '.join(map(repr, own))}", "name the motor, as in "
+            raise RobotError(problem, subject=f"joint {key!r}", cure=f"{cure}[motors.{own[0]}]")
+        return {key if key in own else own[0]: {"joint": key}}
     if key in joint_of:
         return {key: {"joint": joint_of[key]}}
     if not is_pattern(key):
@@ -228,59 +247,26 @@ def _with_motor(robot: Robot, name: str, values: Values) -> Robot:
     return robot.with_motor(joint, name=name, **values)
 
 
-# ---- flexibilities and backlash
+# ---- flexibilities
 
 
-def _find_flexibility(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+def _find_flexibility(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
     frames = [name for name in robot.frames if name not in robot.bodies]
     if not is_pattern(key) or key in robot.joints or key in frames:
         return {key: {}}
     # a pattern means one kind of thing, or "*" would cut links, too
-    motors = dict.fromkeys(motor.joint for motor in robot.motors.values())
     fixed = [joint.name for joint in robot.joints.values() if joint.kind.name == "fixed"]
-    for names in (motors, fixed, frames):
-        if any(fnmatchcase(name, key) for name in names):
-            return _matching(key, "", names)
+    kinds = (_driven(robot), fixed, frames)
+    names = next((names for names in kinds if any(fnmatchcase(name, key) for name in names)), [])
     what = f"joints with a motor, fixed joints and frames of {robot.joints.owner}"
-    return _matching(key, what, [*motors, *fixed, *frames])
-
-
-def _with_flexibility(robot: Robot, name: str, values: Values) -> Robot:
-    return robot.with_flexibility(name, **values)
-
-
-def _find_backlash(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
-    if is_pattern(key) and key not in robot.joints:
-        motors = dict.fromkeys(motor.joint for motor in robot.motors.values())
-        return _matching(key, f"joints of {robot.joints.owner} with a motor", motors)
-    return {robot.joints[key].name: {}}
-
-
-def _with_backlash(robot: Robot, name: str, values: Values) -> Robot:
-    return robot.with_backlash(name, **values)
-
-
-# ---- contacts
-
-
-def _find_contact(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
-    if is_pattern(key) and key not in robot.frames and key not in robot.joints:
-        # bodies between a spring and a rotor have no shape
-        between = {robot.joints[f.name].child for f in robot.flexibilities.values() if f.joint is not None}
-        return _matching(key, f"frames of {robot.frames.owner}", (name for name in robot.frames if name not in between))
-    robot.frame(key)
-    return {key: {}}
-
-
-def _with_contact(robot: Robot, name: str, values: Values) -> Robot:
-    return robot.with_contact(name, **values)
+    return _matching(key, what, names or [name for names in kinds for name in names])
 
 
 TABLES = (
     Table(
         "frames",
         {"body": NAME.like('"shank"'), "position": TRIPLE.like("[0, 0, 0.1]"), "rpy": TRIPLE.like("[0, 0, 1.57]")},
-        "with_frame", _find_frame, _with_frame, ("body",),
+        "with_frame", _find_frame, "body", _with_frame,
     ),
     Table(
         "joints",
@@ -289,7 +275,7 @@ TABLES = (
             "stiffness": NUMBERS, "hardening": NUMBERS, "backlash": NUMBER.like("0.01"), "rest": NUMBER,
             "restitution": NUMBER.like("0.5"), "locked": FLAG,
         },
-        "with_joint", _find_joint, _with_joint,
+        "with_joint", _find_joint, change=_with_joint,
     ),
     Table(
         "motors",
@@ -299,7 +285,7 @@ TABLES = (
             "viscous_friction": NUMBER, "dry_friction": NUMBER, "no_load_speed": BOUND, "gyroscopic": FLAG,
             "rotor_axis": TRIPLE,
         },
-        "with_motor", _find_motor, _with_motor,
+        "with_motor", _find_motor, change=_with_motor,
     ),
     Table(
         "flexibilities",
@@ -308,7 +294,7 @@ TABLES = (
             "backlash": NUMBER.like("0.01"), "kind": NAME.like('"revolute"'), "axis": TRIPLE, "name": NAME,
             "share": NUMBER.like("0.5"), "normal": TRIPLE, "beyond": NAMES,
         },
-        "with_flexibility", _find_flexibility, _with_flexibility, ("stiffness",),
+        "with_flexibility", _find_flexibility, "stiffness",
     ),
     Table(
         "backlash",
@@ -316,7 +302,7 @@ TABLES = (
             "width": NUMBER.like("0.01"), "restitution": NUMBER.like("0.5"), "inertia": NUMBER.like("1e-4"),
             "name": NAME,
         },
-        "with_backlash", _find_backlash, _with_backlash, ("width",),
+        "with_backlash", _find_backlash, "width",
     ),
     Table(
         "contacts",
@@ -324,7 +310,7 @@ TABLES = (
             "radius": NUMBER.like("0.02"), "box": TRIPLE.like("[0.2, 0.1, 0.05]"), "points": POINTS, "length": NUMBER,
             "friction": NUMBER.like("0.8"), "restitution": NUMBER.like("0.5"), "name": NAME,
         },
-        "with_contact", _find_contact, _with_contact,
+        "with_contact", _find_contact,
     ),
 )  # fmt: skip
 """In the order in which they are put on a robot, whatever their order in the file."""

@@ -88,9 +88,8 @@ def _hold(robot: "Robot", q: Any, gains: Any) -> Control:
     if gains is not None and len(gains) != 2:
         raise PliantError(bad_value("--gains", gains, "two numbers, as 150,4 for kp and kd"))
     held, u = hold(robot, q, gains=gains)
-    kept = all(robot.motors[m].control == "position" for m in robot.motors) and gains is None
-    new = next((m for m in held.motors.values() if robot.motors[m.name].control != "position"), held.motors[0])
-    about = "own gains" if kept else f"kp {float(new.kp):.3g}, kd {float(new.kd):.3g}"
+    new = [m for m in held.motors.values() if gains is not None or robot.motors[m.name].control != "position"]
+    about = f"kp {float(new[0].kp):.3g}, kd {float(new[0].kd):.3g}" if new else "own gains"
     return Control(f"hold ({about})", held, u=u)
 
 

@@ -1,23 +1,21 @@
 """``pliant equations``: formulas on the terminal or as source code."""
 
 import shutil
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import Base, Robot, Xacro
-from pliant.cli.sources import load_robot
+from pliant.cli.sources import Base, RobotName, Xacro, load_robot
 from pliant.errors import PliantError, bad_value, unknown_name
 
-__all__ = ["FORMS", "equations", "printed_equations"]
+__all__ = ["FORMS", "equations"]
 
 FORMS = ("text", "latex", "markdown", "python", "c", "matlab")
 """What equations can be printed as."""
 
 
 def equations(
-    robot: Robot,
+    robot: RobotName,
     latex: Annotated[bool, typer.Option("--latex", help="as LaTeX")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="as Markdown with LaTeX in it")] = False,
     python: Annotated[bool, typer.Option("--python", help="as a Python function")] = False,
@@ -42,66 +40,23 @@ def equations(
     raw: Annotated[bool, typer.Option("--raw", help="formulas as the algorithm gives them: quick, but long")] = False,
 ) -> None:
     """Print the equations of motion of a robot."""
-    forms = {"latex": latex, "markdown": markdown, "python": python, "c": c, "matlab": matlab}
-    chosen = [form for form, is_chosen in forms.items() if is_chosen]
-    text = printed_equations(
-        robot,
-        chosen,
-        format,
-        method=method,
-        symbols=symbols,
-        names=names,
-        rotations=rotations,
-        base=base,
-        is_raw=raw,
-        xacro=xacro,
-    )
-    typer.echo(text)
-
-
-def printed_equations(
-    source: str,
-    forms: Sequence[str],
-    form: str | None = None,
-    *,
-    method: str,
-    symbols: str | None,
-    names: str | None,
-    rotations: str | None,
-    base: str | None,
-    is_raw: bool = False,
-    xacro: bool = False,
-) -> str:
-    """The equations of a robot in one of the forms, or as text that fits the terminal.
-
-    Args:
-        source: a robot's name or file.
-        forms: those of `FORMS` that are asked for by an option of their own, at most one.
-        form: the one that is asked for by name; both may name the same.
-        symbols, names: as the user writes them, with commas.
-        is_raw: whether formulas stay as the algorithm gives them, which is quick.
-        base, xacro: as in `load_robot`.
-    """
-    chosen = _form(forms, form)
+    if format is not None and format not in FORMS:
+        raise PliantError(unknown_name("form", format, FORMS)).within("--format")
+    flags = {"latex": latex, "markdown": markdown, "python": python, "c": c, "matlab": matlab}
+    asked = {f"--{form}": form for form, is_given in flags.items() if is_given and form != format}
+    asked |= {f"--format {format}": format} if format else {}
+    if len(asked) > 1:
+        one, other, *_ = asked
+        raise PliantError(f"{one} and {other} are two forms", field="format", cure="choose one")
+    form = next(iter(asked.values()), "text")
     from pliant.symbolic import equations as equations_of
 
-    robot = load_robot(source, base, xacro)
-    simplify = False if is_raw else None
     found = equations_of(
-        robot, method, parameters=_symbols(symbols), names=_names(names), rotations=rotations, simplify=simplify
+        load_robot(robot, base, xacro), method,
+        parameters=_symbols(symbols), names=_names(names), rotations=rotations, simplify=False if raw else None,
     )  # fmt: skip
-    if chosen != "text":
-        return getattr(found, chosen)()
-    return found.text(width=shutil.get_terminal_size((100, 24)).columns)
-
-
-def _form(forms: Sequence[str], form: str | None) -> str:
-    if form is not None and form not in FORMS:
-        raise PliantError(unknown_name("form", form, FORMS)).within("--format")
-    asked = [f"--{name}" for name in forms if name != form] + ([f"--format {form}"] if form else [])
-    if len(asked) > 1:
-        raise PliantError(f"{asked[0]} and {asked[1]} are two forms", field="format", cure="choose one")
-    return form or (forms[0] if forms else "text")
+    width = {"width": shutil.get_terminal_size((100, 24)).columns} if form == "text" else {}
+    typer.echo(getattr(found, form)(**width))
 
 
 def _symbols(given: str | None) -> Any:

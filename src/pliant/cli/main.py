@@ -3,22 +3,17 @@
 import logging
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from pliant.cli.bench import bench
-from pliant.cli.cache import cache
 from pliant.cli.equations import equations
-from pliant.cli.info import info
-from pliant.cli.plot import plot
-from pliant.cli.robots import robots
+from pliant.cli.info import cache, info, robots
+from pliant.cli.outputs import plot, view
 from pliant.cli.run import run
 from pliant.cli.terminal import STOPPED, complain
-from pliant.cli.view import view
 from pliant.errors import PliantError, SimulationWarning
 
 __all__ = ["app", "main"]
@@ -78,42 +73,27 @@ for _command in (run, view, plot, info, robots, equations, bench, cache):
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the program; an error that the user can fix is one line, without a traceback, and exit code 1."""
-    with warnings.catch_warnings(), _brief():
+    # readers of files log their findings; the program has them from the robot's report, see `pliant info`
+    findings = logging.getLogger("pliant.findings")
+    was_disabled, findings.disabled = findings.disabled, True
+    with warnings.catch_warnings():
         warnings.simplefilter("always", SimulationWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
         try:
-            app(args=arguments, prog_name="pliant")
-        except PliantError as error:
-            complain(str(error))
-            sys.exit(1)
+            return app(args=arguments, prog_name="pliant")
         except BrokenPipeError:
             # the reader, such as `head`, has seen enough; nothing is left to flush to it
             sys.stdout = None  # type: ignore[assignment]
             sys.exit(0)
-        except OSError as error:
+        except (PliantError, OSError) as error:
             complain(str(error))
-            sys.exit(1)
         except MemoryError as error:
             reason = "".join(f": {line}" for line in str(error).splitlines()[:1])
             complain(f"there is not enough memory{reason}; ask for fewer robots or a shorter run")
-            sys.exit(1)
         except ModuleNotFoundError as error:
             if error.name != "sympy":
                 raise
             complain("formulas need SymPy; install it with: pip install 'pliant[symbolic]'")
-            sys.exit(1)
-
-
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    complain(f"warning: {message}")
-
-
-@contextmanager
-def _brief() -> Iterator[None]:
-    """Readers of files log their findings; the program has them from the robot's report, see `pliant info`."""
-    logger = logging.getLogger("pliant.findings")
-    logger.disabled = True
-    try:
-        yield
-    finally:
-        logger.disabled = False
+        finally:
+            findings.disabled = was_disabled
+        sys.exit(1)

@@ -1,113 +1,37 @@
 """``pliant run``: simulate a robot, print a summary, and write the files that were asked for."""
 
+import inspect
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.options import Base
-from pliant.cli.terminal import STOPPED, complain, print_json
+from pliant.cli.outputs import check_outputs, is_streamed, write_log, write_outputs
+from pliant.cli.settings import Settings, gathered, options
+from pliant.cli.terminal import STOPPED, complain, number, print_json, print_pairs
 from pliant.errors import PliantError
 
 if TYPE_CHECKING:
-    from pliant.cli.settings import Settings
+    from pliant.cli.run_setup import RunSetup
+    from pliant.cli.running import Run
+    from pliant.recording.log import Log
 
 __all__ = ["run", "run_robot"]
 
 
-def run(
-    robot: Annotated[
-        str | None, typer.Argument(metavar="ROBOT|FILE", help="name of a robot, or a .urdf, .xacro or .toml file")
-    ] = None,
-    time: Annotated[float | None, typer.Option(help="duration to simulate [s] (default 5)")] = None,
-    dt: Annotated[float | None, typer.Option(help="length of a step [s] (default 0.001)")] = None,
-    substeps: Annotated[int | None, typer.Option(help="steps in a control period (default 1)")] = None,
-    ground: Annotated[
-        str | None,
-        typer.Option(
-            help="none, flat, slope=DEGREES, stairs=RISE,RUN[,STEPS] or waves=HEIGHT,LENGTH "
-            "(default flat under a free base, else none)"
-        ),
-    ] = None,
-    contact: Annotated[
-        str | None,
-        typer.Option(help="rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION"),
-    ] = None,
-    friction: Annotated[float | None, typer.Option(help="coefficient of friction")] = None,
-    restitution: Annotated[
-        float | None, typer.Option(help="coefficient of restitution of rigid contacts, 0 to 1")
-    ] = None,
-    controller: Annotated[
-        str | None,
-        typer.Option(
-            help="none, hold (the pose at the start), raibert (hopping robots), or FILE.py:FUNCTION, "
-            "a function (t, q, v) -> u of your own; that file runs as code: only if you trust it"
-        ),
-    ] = None,
-    command: Annotated[
-        str | None, typer.Option(help="numbers for the controller; for raibert VX,VY,HEIGHT [m/s, m/s, m]")
-    ] = None,
-    gains: Annotated[
-        str | None, typer.Option(help="KP,KD of hold [N m/rad, N m s/rad] (default by weight and size)")
-    ] = None,
-    flexible: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JOINT=K[,D[,INERTIA]]", help="a spring and damper between motor and link; may be repeated"
-        ),
-    ] = None,
-    base: Base = None,
-    xacro: Annotated[
-        bool | None,
-        typer.Option("--xacro", help="expand a .xacro file, which runs it as a program: only if you trust it"),
-    ] = None,
-    height: Annotated[
-        float | None, typer.Option(help="of the lowest contact of a free robot above the ground at the start [m]")
-    ] = None,
-    q: Annotated[
-        list[str] | None,
-        typer.Option("--q", metavar="JOINT=VALUE,...", help="configuration at the start, or all numbers in order"),
-    ] = None,
-    v: Annotated[
-        list[str] | None, typer.Option("--v", metavar="JOINT=VALUE,...", help="velocities at the start, likewise")
-    ] = None,
-    push: Annotated[
-        list[str] | None,
-        typer.Option(metavar="BODY=FX,FY,FZ[@T0[:T1]]", help="a force in the world's axes [N, s]; may be repeated"),
-    ] = None,
-    batch: Annotated[int | None, typer.Option(help="number of robots, each from a slightly different pose")] = None,
-    spread: Annotated[
-        float | None,
-        typer.Option(help="standard deviation of these poses [rad, and a tenth of it in m] (default 0.05)"),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="of the random poses (default 0)")] = None,
-    threads: Annotated[int | None, typer.Option(help="threads that share a batch (default 1)")] = None,
-    precision: Annotated[str | None, typer.Option(help="float64 (default) or float32")] = None,
-    integrator: Annotated[
-        str | None, typer.Option(help="semi-implicit (default), rk4, dormand-prince or midpoint")
-    ] = None,
-    event_driven: Annotated[
-        bool | None, typer.Option("--event-driven", help="simulate from event to event: one robot on rigid ground")
-    ] = None,
-    every: Annotated[int | None, typer.Option(help="log every Nth period")] = None,
-    view: Annotated[
-        bool | None, typer.Option("--view", help="show the run in the browser afterwards, until Ctrl-C")
-    ] = None,
-    log: Annotated[str | None, typer.Option(help="file for the log: .h5, or .csv, .npz, .parquet, .mcap")] = None,
-    plot: Annotated[str | None, typer.Option(help="file for a plot: .png, .pdf, .svg")] = None,
-    video: Annotated[str | None, typer.Option(help="file for a video: .mp4")] = None,
-    html: Annotated[str | None, typer.Option(help="file for a replay that opens in any browser: .html")] = None,
-    report: Annotated[str | None, typer.Option(help="file for a page with summary, plots and replay: .html")] = None,
-    settings: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.toml", help="file with the same options by the same names; the command line wins"),
-    ] = None,
-    quiet: Annotated[bool | None, typer.Option("--quiet", help="print nothing but errors")] = None,
-    json: Annotated[bool | None, typer.Option("--json", help="print the summary as JSON and nothing else")] = None,
-) -> None:
+def run(*, settings: str | None = None, **given: Any) -> None:
     """Simulate a robot; write log, plot, video, replay, report."""
-    given = {name: value for name, value in locals().items() if name != "settings"}
     raise typer.Exit(run_robot(given, settings))
+
+
+_File = Annotated[
+    str | None,
+    typer.Option(metavar="FILE.toml", help="file with the same options by the same names; the command line wins"),
+]
+run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [*options(), inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File)]
+)
 
 
 def run_robot(given: Mapping[str, Any], file: str | None) -> int:
@@ -120,27 +44,24 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
     Returns:
         The exit code: 1 if a robot diverged, 130 if Ctrl-C stopped the run, else 0.
     """
-    from pliant.cli.outputs import check_outputs, is_streamed, write_outputs
+    from pliant.cli.run_setup import run_setup
     from pliant.cli.running import run_scene
-    from pliant.cli.scene import scene
-    from pliant.cli.settings import gathered
-    from pliant.cli.summary import facts, print_summary, summary
 
     settings = gathered(given, file)
     check_outputs(settings)
-    ready = scene(settings)
+    ready = run_setup(settings)
     streamed = settings.log if is_streamed(settings) else None
     try:
         done = run_scene(ready, streamed)
     except PliantError as error:
         raise _with_log(error, settings, streamed is not None) from None
-    about = summary(ready, done)
-    files = write_outputs(done.log, settings, streamed is not None, facts(about))
+    about = _summary(ready, done)
+    files = write_outputs(done.log, settings, streamed is not None, _facts(about))
     about["files"] = files
     if settings.json:
         print_json(about)
     elif not settings.quiet:
-        print_summary(about)
+        _print_summary(about)
     if settings.view and not done.is_stopped:
         done.log.view(browser=True, block=True)
     if done.is_stopped:
@@ -150,10 +71,8 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
     return 1 if about["divergences"] or not about["is_finite"] else 0
 
 
-def _with_log(error: PliantError, settings: "Settings", is_streamed: bool) -> PliantError:
+def _with_log(error: PliantError, settings: Settings, is_streamed: bool) -> PliantError:
     """The error of a run, and until when its log was kept."""
-    from pliant.cli.outputs import write_log
-
     log = getattr(error, "log", None)
     if log is None or settings.log is None:
         return error
@@ -163,3 +82,119 @@ def _with_log(error: PliantError, settings: "Settings", is_streamed: bool) -> Pl
         except PliantError as other:
             return PliantError(f"{error}; nor could the log be kept: {other}")
     return PliantError(f"{error}; {settings.log} has the run until t = {log.t[-1]:.4g} s")
+
+
+# ---- the summary
+
+
+def _summary(setup: "RunSetup", run: "Run") -> dict[str, Any]:
+    """All of it in plain values, SI units; ``files`` is for the caller to fill."""
+    import numpy as np
+
+    settings, log, sim = setup.settings, run.log, setup.sim
+    robots = settings.batch or 1
+    return {
+        "robot": sim.robot.name,
+        "origin": setup.origin,
+        "base": "free" if sim.robot.is_free else "fixed",
+        "ground": setup.ground,
+        "controller": setup.control.name,
+        "simulated": float(log.t[-1]),
+        "is_stopped": run.is_stopped,
+        "is_event_driven": settings.event_driven,
+        "robots": robots,
+        "steps": run.steps,
+        "wall": run.wall,
+        "compiling": run.compiling,
+        "real_time_factor": run.measured / run.wall if run.wall > 0 else None,
+        "robot_steps_per_second": robots * run.measured / settings.dt / run.wall if run.wall > 0 else None,
+        "entries": len(log.t),
+        "energy": _energies(log),
+        "contacts": _contacts(log),
+        "events": dict(Counter(event.kind for event in log.events)),
+        "is_finite": all(bool(np.isfinite(log[name][..., -1, :]).all()) for name in ("q", "v")),
+        "divergences": [str(divergence) for divergence in getattr(sim, "divergences", ())],
+        "notes": setup.notes,
+        "files": {},
+    }
+
+
+def _energies(log: "Log") -> dict[str, Any]:
+    """At the start and at the end, the mean of a batch [J]."""
+    import numpy as np
+
+    parts = {name.removeprefix("energy."): log[name] for name in log.channels if name.startswith("energy.")}
+    if not parts:
+        return {}
+    total = sum(parts.values())
+    ends = {when: float(np.mean(np.asarray(total)[..., k])) for when, k in (("start", 0), ("end", -1))}
+    return ends | {name: float(np.mean(values[..., -1])) for name, values in parts.items()}
+
+
+def _contacts(log: "Log") -> dict[str, Any]:
+    """How many points touch at the end, and the largest force of one [N]; the mean of a batch for the former."""
+    import numpy as np
+
+    if "forces" not in log.channels or not log["forces"].size:
+        return {}
+    forces = log["forces"].reshape(*log["forces"].shape[:-1], -1, 3)
+    sizes = np.linalg.norm(forces, axis=-1)
+    touching = sizes > 0
+    return {
+        "points": sizes.shape[-1],
+        "touching": float(touching[..., -1, :].sum(axis=-1).mean()),
+        "touch_downs": int(np.count_nonzero(touching[..., 1:, :] & ~touching[..., :-1, :])),
+        "largest_force": float(np.nanmax(sizes)) if sizes.size else 0.0,
+    }
+
+
+def _print_summary(about: dict[str, Any]) -> None:
+    """The same as a table."""
+    pairs = [("robot", f"{about['robot']}, {about['base']} base ({about['origin']})")]
+    pairs += [("ground", about["ground"]), ("controller", about["controller"])]
+    pairs += [(what, note) for what, note in about["notes"]]
+    pairs += _pace(about)
+    energy = about["energy"]
+    if energy:
+        largest = max(abs(value) for value in energy.values())
+        shown = [
+            f"{number(value)} {part}"
+            for part, value in energy.items()
+            if part not in ("start", "end") and abs(value) > 1e-9 * largest
+        ]
+        told = f"{number(energy['start'])} J at the start, {number(energy['end'])} J at the end"
+        pairs.append(("energy", f"{told}: {', '.join(shown)}" if shown else told))
+    contacts = about["contacts"]
+    if contacts:
+        told = f"{number(contacts['touching'], 3)} of {contacts['points']} touch at the end"
+        if about["robots"] == 1:
+            told += f", {contacts['touch_downs']} touch-downs, up to {number(contacts['largest_force'])} N"
+        pairs.append(("contacts", told))
+    if about["events"]:
+        pairs.append(("events", ", ".join(f"{count} {kind}" for kind, count in about["events"].items())))
+    end = "finite" if about["is_finite"] else "NOT finite"
+    pairs.append(("final state", f"{end}, {len(about['divergences'])} diverged" if about["divergences"] else end))
+    pairs += [("divergence", text) for text in about["divergences"][:3]]
+    pairs += [(f"{kind} file" if kind == "log" else kind, path) for kind, path in about["files"].items()]
+    print_pairs("run", pairs)
+
+
+def _facts(about: dict[str, Any]) -> dict[str, str]:
+    """Facts for the report that are not in the log."""
+    return {"controller": about["controller"], **dict(_pace(about))}
+
+
+def _pace(about: dict[str, Any]) -> list[tuple[str, str]]:
+    stopped = ", stopped by you" if about["is_stopped"] else ""
+    compiled = f", after {about['compiling']:.2f} s of compiling" if about["compiling"] > 0.05 else ""
+    pairs = [("simulated", f"{number(about['simulated'])} s in {about['wall']:.2f} s{compiled}{stopped}")]
+    return pairs if about["real_time_factor"] is None else [*pairs, ("speed", _speed(about))]
+
+
+def _speed(about: dict[str, Any]) -> str:
+    per_second = about["robot_steps_per_second"]
+    if about["robots"] == 1:
+        steps = "" if about["is_event_driven"] else f", {number(per_second, 3)} steps a second"
+        return f"{number(about['real_time_factor'], 3)} x real time{steps}"
+    total = about["real_time_factor"] * about["robots"]
+    return f"{about['robots']} robots x steps: {number(per_second, 3)} a second, {number(total, 3)} x real time in all"

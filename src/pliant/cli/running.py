@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pliant.cli.scene import Scene
+from pliant.cli.run_setup import RunSetup
 from pliant.cli.settings import PATHS, Settings
 
 if TYPE_CHECKING:
@@ -42,53 +42,41 @@ class Run:
     steps: int
 
 
-def run_scene(scene: Scene, file: str | None = None) -> Run:
+def run_scene(scene: RunSetup, file: str | None = None) -> Run:
     """Run a scene to its end, or until Ctrl-C.
 
     Args:
         file: for the log, written meanwhile, so that it opens whatever happens.
     """
-    from pliant.recording.run import Memory, ProgressBar, record
-    from pliant.storage.sinks import FileSink
+    from pliant.simulation import record
 
     settings = scene.settings
-    keeper = Memory() if file is None else FileSink(file, settings.time)
-    progress = ProgressBar(0.0, settings.time, False if settings.quiet else None)
-    watch: Any = _Stopwatch()
     is_stopped = False
+    laps: list[tuple[float, float]] = []
+    began = time.perf_counter()
     try:
-        log = record(_blocks(scene), keeper, progress, watch)
+        log = record(
+            _timed(_blocks(scene), laps), (0.0, settings.time), save=file, progress=False if settings.quiet else None
+        )
     except KeyboardInterrupt as stop:
         log = getattr(stop, "log", None)
         if log is None:  # while the simulation was being compiled
             raise
         is_stopped = True
-    wall, measured, compiling = watch.times()
-    return Run(log, wall, measured, compiling, is_stopped, round(float(log.t[-1]) / settings.dt))
+    # the first block is the start alone, the second compiles the step
+    begin, start = laps[1] if len(laps) > 2 else (began, laps[0][1])
+    wall, t = time.perf_counter() - begin, float(log.t[-1])
+    return Run(log, wall, t - start, begin - began, is_stopped, round(t / settings.dt))
 
 
-class _Stopwatch:
-    """A sink that takes the time of the blocks; not a `Sink`, so that `pliant --help` need not import it."""
-
-    def __init__(self) -> None:
-        self._laps: list[tuple[float, float]] = []
-        self._began = time.perf_counter()
-
-    def put(self, block: "Log") -> None:
-        self._laps.append((time.perf_counter(), float(block.t[-1])))
-
-    def close(self, *, is_complete: bool) -> None:
-        pass
-
-    def times(self) -> tuple[float, float, float]:
-        """Wall-clock time without compiling, the simulated time in it, and the time of compiling [s]."""
-        # the first block is the start alone, the second compiles the step
-        begin, start = self._laps[1] if len(self._laps) > 2 else (self._began, self._laps[0][1])
-        end, t = self._laps[-1]
-        return end - begin, t - start, begin - self._began
+def _timed(blocks: Iterator["Log"], laps: list[tuple[float, float]]) -> Iterator["Log"]:
+    """The same blocks; ``laps`` gets when each was made, and the simulated time that it reaches [s]."""
+    for block in blocks:
+        laps.append((time.perf_counter(), float(block.t[-1])))
+        yield block
 
 
-def _blocks(scene: Scene) -> Iterator["Log"]:
+def _blocks(scene: RunSetup) -> Iterator["Log"]:
     """The blocks of the run; the end of time stepping is when no robot moves any more."""
     settings, control = scene.settings, scene.control
     sim: Any = scene.sim
@@ -99,7 +87,7 @@ def _blocks(scene: Scene) -> Iterator["Log"]:
     elif control.u is not None:
         options["u" if control.compiled is None else "commands"] = control.u
     if settings.event_driven:
-        every = (settings.every or 1) * settings.dt
+        every = settings.every or settings.dt
         if control.compiled is not None:
             options["controller"] = control.compiled
         if "controller" in options:
@@ -107,7 +95,7 @@ def _blocks(scene: Scene) -> Iterator["Log"]:
         yield from map(scene.stamped, sim.blocks(settings.time, channels=channels, every=every, **options))
         return
     channels += ("divergence", *(("flexibility",) if _is_flexible(sim.robot) else ()))
-    every = _periods_apart(scene) * settings.dt * settings.substeps
+    every = settings.every or _time_apart(scene)
     for block in sim.blocks(settings.time, channels=channels, every=every, **options):
         yield scene.stamped(block)
         if (block["divergence"][..., -1, :] != 0).all():
@@ -115,17 +103,16 @@ def _blocks(scene: Scene) -> Iterator["Log"]:
             return
 
 
-def _periods_apart(scene: Scene) -> int:
-    """Control periods from one entry to the next, such that the log stays small enough."""
+def _time_apart(scene: RunSetup) -> float:
+    """Time from one entry to the next [s], such that the log stays small enough."""
     settings = scene.settings
-    if settings.every:
-        return settings.every
     sim: Any = scene.sim
-    periods = max(1, round(settings.time / (settings.dt * settings.substeps)))
+    period = settings.dt * settings.substeps
+    periods = max(1, round(settings.time / period))
     robots = settings.batch or 1
     if robots > 1 and not _is_written(settings):
-        return max(1, periods // _GLANCE)  # only the summary reads the log
-    return math.ceil(periods * robots * sim.layout.size / _MOST)
+        return max(1, periods // _GLANCE) * period  # only the summary reads the log
+    return math.ceil(periods * robots * sim.layout.size / _MOST) * period
 
 
 def _is_written(settings: Settings) -> bool:

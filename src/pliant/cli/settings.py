@@ -1,18 +1,183 @@
-"""Settings of a run: one table for the options of the command line and the keys of a TOML file."""
+"""Settings of a run: one table for the options of the command line and the keys of a TOML file.
 
-from collections.abc import Mapping
+A reader takes the name of a setting as the user wrote it ("--time" or "time") and the value, and returns the value in
+the form that the program uses; a value that it does not take raises `PliantError` with that name as its field.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from pliant.cli.words import Reader, flag, number, numbers, one_of, pushes, row, springs, text, whole
+import typer
+
 from pliant.errors import Place, PliantError, bad_value, unknown_name
 
-__all__ = ["PATHS", "Settings", "gathered"]
+__all__ = ["PATHS", "Push", "Settings", "gathered", "numbers", "options", "pushes", "row", "springs"]
 
 
-def _setting(read: Reader, default: Any = None) -> Any:
-    return field(default=default, metadata={"read": read})
+Reader = Callable[[str, Any], Any]
+
+_NUMBERS = "numbers, separated by commas"
+_ROW = "all numbers in order, as 0,0.5,1, or some by name, as knee=0.5"
+_SPRING = "JOINT=STIFFNESS[,DAMPING[,INERTIA]], as knee=1e4,10"
+_PUSH = "BODY=FX,FY,FZ[@START[:END]], as base=100,0,0@1:1.2"
+
+
+class Push(NamedTuple):
+    """A force on a body.
+
+    Attributes:
+        force: [N], in the world's axes.
+        start, end: [s].
+    """
+
+    body: str
+    force: tuple[float, ...]
+    start: float
+    end: float
+
+
+# ---- one value
+
+
+def _value(takes: str, is_right: Callable[[Any], bool], form: Callable[[Any], Any] = lambda x: x) -> Reader:
+    """The reader of a value that is right or not."""
+    return lambda name, value: form(_checked(name, value, takes, is_right(value)))
+
+
+def _whole(least: int) -> Reader:
+    return _value(f"a whole number, {least} or more", lambda x: _is_number(x) and isinstance(x, int) and x >= least)
+
+
+def _one_of(*valid: str) -> Reader:
+    *most, last = map(repr, valid)
+    return _value(f"{', '.join(most)} or {last}", lambda x: isinstance(x, str) and x in valid)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
+
+
+_text = _value("text", lambda x: isinstance(x, str) and bool(x.strip()))
+_flag = _value("true or false", lambda x: isinstance(x, bool))
+_positive = _value("a number above 0", lambda x: _is_number(x) and x > 0, float)
+_amount = _value("a number, 0 or more", lambda x: _is_number(x) and x >= 0, float)
+
+
+# ---- several
+
+
+def numbers(name: str, value: Any) -> tuple[float, ...]:
+    """Numbers: a list of them, one, or text with commas."""
+    if isinstance(value, str):
+        return tuple(_number(name, value, part, _NUMBERS) for part in value.split(","))
+    several = value if isinstance(value, Sequence) else [value]
+    return tuple(float(x) for x in _checked(name, several, _NUMBERS, all(_is_number(x) for x in several)))
+
+
+def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
+    """Entries of q or v: all in order, or a mapping of some by name.
+
+    Args:
+        name: of the setting.
+        value: "0,0.5,1"; "knee=0.5" or several of that form; or a list or table of TOML.
+    """
+    if isinstance(value, Mapping):
+        _checked(name, dict(value), "a number for each name", all(_is_number(x) for x in value.values()))
+        return {str(key): float(x) for key, x in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str) and all(_is_number(x) for x in value):
+        return numbers(name, value)
+    parts = [part for word in _texts(name, value, _ROW) for part in word.split(",")]
+    if not any("=" in part for part in parts):
+        return tuple(_number(name, ",".join(parts), part, _ROW) for part in parts)
+    return {key: _number(name, f"{key}={x}", x, _ROW) for key, x in _pairs(name, parts, _ROW).items()}
+
+
+def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
+    """Stiffness of flexible joints by name, and damping and the motor's inertia if they are given.
+
+    Args:
+        name: of the setting.
+        value: "knee=1e4,10" or several of that form, or a table of TOML: {knee = [1e4, 10]}.
+    """
+    pairs = value if isinstance(value, Mapping) else _pairs(name, _texts(name, value, _SPRING), _SPRING)
+    found = {str(joint): numbers(f"{name} of {joint!r}", given) for joint, given in pairs.items()}
+    for joint, given in found.items():
+        _checked(f"{name} of {joint!r}", given, "one to three numbers: " + _SPRING, 1 <= len(given) <= 3)
+    return found
+
+
+def pushes(name: str, value: Any) -> tuple[Push, ...]:
+    """Forces on bodies: "base=100,0,0@1:1.2" or several of that form."""
+    return tuple(_push(name, word) for word in _texts(name, value, _PUSH))
+
+
+def _push(name: str, word: str) -> Push:
+    body, rest = _pair(name, word, _PUSH)
+    given, at, span = rest.partition("@")
+    force = tuple(_number(name, word, part, _PUSH) for part in given.split(","))
+    first, colon, last = span.partition(":")
+    start = _number(name, word, first, _PUSH) if at else 0.0
+    end = _number(name, word, last, _PUSH) if colon else math.inf
+    _checked(name, word, f"three numbers for a force: {_PUSH}", len(force) == 3)
+    _checked(name, word, f"an end after the start: {_PUSH}", end > start)
+    return Push(body, force, start, end)
+
+
+# ---- parts
+
+
+def _checked(name: str, value: Any, takes: str, is_right: bool) -> Any:
+    if not is_right:
+        raise PliantError(bad_value(name, value, takes))
+    return value
+
+
+def _texts(name: str, value: Any, takes: str) -> list[str]:
+    """One text or several."""
+    found = [value] if isinstance(value, str) else list(value) if isinstance(value, Sequence) else []
+    return _checked(name, found or value, takes, bool(found) and all(isinstance(x, str) for x in found))
+
+
+def _pairs(name: str, words: Sequence[str], takes: str) -> dict[str, str]:
+    """Values by name, each given once."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, value = _pair(name, word, takes)
+        if key in found:
+            problem = f"{name} has {key!r} twice, {key}={found[key]} and {key}={value}"
+            raise PliantError(problem, field=name, cure="leave one out")
+        found[key] = value
+    return found
+
+
+def _pair(name: str, word: str, takes: str) -> tuple[str, str]:
+    key, sign, value = (part.strip() for part in word.partition("="))
+    _checked(name, word, takes, bool(key and sign and value))
+    return key, value
+
+
+def _number(name: str, whole: str, part: str, takes: str) -> float:
+    """The number in a part of a text."""
+    try:
+        found = float(part)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        problem = f"{name} is {whole!r}, where {part.strip()!r} is not a number"
+        raise PliantError(problem, field=name, cure=f"it takes {takes}")
+    return found
+
+
+# ---- all settings
+
+
+def _setting(read: Reader, help: str, default: Any = None, **option: Any) -> Any:
+    """A setting: the reader of its value, and help and more of its option on the command line."""
+    return field(default=default, metadata={"read": read, "option": {"help": help, **option}})
 
 
 @dataclass(frozen=True)
@@ -26,40 +191,70 @@ class Settings:
         places: of the keys that came from a file, by the names of table and key.
     """
 
-    robot: str | None = _setting(text)
-    time: float = _setting(number(0, is_above=True), 5.0)
-    dt: float = _setting(number(0, is_above=True), 1e-3)
-    substeps: int = _setting(whole(1), 1)
-    ground: str | None = _setting(text)
-    contact: str = _setting(text, "rigid")
-    friction: float | None = _setting(number(0))
-    restitution: float | None = _setting(number(0))
-    controller: str | None = _setting(text)
-    command: tuple[float, ...] | None = _setting(numbers)
-    gains: tuple[float, ...] | None = _setting(numbers)
-    flexible: Mapping[str, tuple[float, ...]] | None = _setting(springs)
-    base: str | None = _setting(one_of("free", "fixed"))
-    xacro: bool = _setting(flag, False)
-    height: float | None = _setting(number(0))
-    q: tuple[float, ...] | Mapping[str, float] | None = _setting(row)
-    v: tuple[float, ...] | Mapping[str, float] | None = _setting(row)
-    push: tuple[Any, ...] = _setting(pushes, ())
-    batch: int | None = _setting(whole(1))
-    spread: float | None = _setting(number(0))
-    seed: int = _setting(whole(0), 0)
-    threads: int = _setting(whole(1), 1)
-    precision: str = _setting(one_of("float64", "float32"), "float64")
-    integrator: str = _setting(one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"), "semi-implicit")
-    event_driven: bool = _setting(flag, False)
-    every: int | None = _setting(whole(1))
-    view: bool = _setting(flag, False)
-    log: str | None = _setting(text)
-    plot: str | None = _setting(text)
-    video: str | None = _setting(text)
-    html: str | None = _setting(text)
-    report: str | None = _setting(text)
-    quiet: bool = _setting(flag, False)
-    json: bool = _setting(flag, False)
+    robot: str | None = _setting(_text, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
+    time: float = _setting(_positive, "duration to simulate [s] (default 5)", 5.0)
+    dt: float = _setting(_positive, "length of a step [s] (default 0.001)", 1e-3)
+    substeps: int = _setting(_whole(1), "steps in a control period (default 1)", 1)
+    ground: str | None = _setting(
+        _text,
+        "none, flat, slope=DEGREES, stairs=RISE,RUN[,STEPS] or waves=HEIGHT,LENGTH "
+        "(default flat under a free base, else none)",
+    )
+    contact: str = _setting(
+        _text, "rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION", "rigid"
+    )
+    friction: float | None = _setting(_amount, "coefficient of friction")
+    restitution: float | None = _setting(_amount, "coefficient of restitution of rigid contacts, 0 to 1")
+    controller: str | None = _setting(
+        _text,
+        "none, hold (the pose at the start), raibert (hopping robots), or FILE.py:FUNCTION, "
+        "a function (t, q, v) -> u of your own; that file runs as code: only if you trust it",
+    )
+    command: tuple[float, ...] | None = _setting(
+        numbers, "numbers for the controller; for raibert VX,VY,HEIGHT [m/s, m/s, m]"
+    )
+    gains: tuple[float, ...] | None = _setting(
+        numbers, "KP,KD of hold [N m/rad, N m s/rad] (default by weight and size)"
+    )
+    flexible: Mapping[str, tuple[float, ...]] | None = _setting(
+        springs, "a spring and damper between motor and link; may be repeated", metavar="JOINT=K[,D[,INERTIA]]"
+    )
+    base: str | None = _setting(
+        _one_of("free", "fixed"), "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
+    )
+    xacro: bool = _setting(_flag, "expand a .xacro file, which runs it as a program: only if you trust it", False)
+    height: float | None = _setting(_amount, "of the lowest contact of a free robot above the ground at the start [m]")
+    q: tuple[float, ...] | Mapping[str, float] | None = _setting(
+        row, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."
+    )
+    v: tuple[float, ...] | Mapping[str, float] | None = _setting(
+        row, "velocities at the start, likewise", metavar="JOINT=VALUE,..."
+    )
+    push: tuple[Any, ...] = _setting(
+        pushes, "a force in the world's axes [N, s]; may be repeated", (), metavar="BODY=FX,FY,FZ[@T0[:T1]]"
+    )
+    batch: int | None = _setting(_whole(1), "number of robots, each from a slightly different pose")
+    spread: float | None = _setting(
+        _amount, "standard deviation of these poses [rad, and a tenth of it in m] (default 0.05)"
+    )
+    seed: int = _setting(_whole(0), "of the random poses (default 0)", 0)
+    threads: int = _setting(_whole(1), "threads that share a batch (default 1)", 1)
+    precision: str = _setting(_one_of("float64", "float32"), "float64 (default) or float32", "float64")
+    integrator: str = _setting(
+        _one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"),
+        "semi-implicit (default), rk4, dormand-prince or midpoint",
+        "semi-implicit",
+    )
+    event_driven: bool = _setting(_flag, "simulate from event to event: one robot on rigid ground", False)
+    every: float | None = _setting(_positive, "time between entries of the log [s]")
+    view: bool = _setting(_flag, "show the run in the browser afterwards, until Ctrl-C", False)
+    log: str | None = _setting(_text, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
+    plot: str | None = _setting(_text, "file for a plot: .png, .pdf, .svg")
+    video: str | None = _setting(_text, "file for a video: .mp4")
+    html: str | None = _setting(_text, "file for a replay that opens in any browser: .html")
+    report: str | None = _setting(_text, "file for a page with summary, plots and replay: .html")
+    quiet: bool = _setting(_flag, "print nothing but errors", False)
+    json: bool = _setting(_flag, "print the summary as JSON and nothing else", False)
     places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False, repr=False)
 
     def wrong(self, name: str, takes: str) -> PliantError:
@@ -78,6 +273,25 @@ PATHS = ("log", "plot", "video", "html", "report")
 """Settings that name files to write."""
 
 _READERS: dict[str, Reader] = {f.name: f.metadata["read"] for f in fields(Settings) if "read" in f.metadata}
+
+
+def options() -> list[inspect.Parameter]:
+    """Parameters of a command with an option for each setting; None for those that are not given."""
+    found = []
+    for setting in (f for f in fields(Settings) if "read" in f.metadata):
+        more, is_numbers = setting.metadata["option"], setting.metadata["read"] is numbers
+        # values of several parts may be given part by part
+        kind = next((k for k in (bool, int, float, str) if setting.type in (k, k | None)), None)
+        kind = kind or (str if is_numbers else list[str])
+        # a flag has no opposite: it is given or not
+        words = [f"--{_option(setting.name)}"]
+        option = typer.Argument(**more) if setting.name == "robot" else typer.Option(*words, **more)
+        found.append(
+            inspect.Parameter(
+                setting.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+            )
+        )
+    return found
 
 
 def gathered(given: Mapping[str, Any], file: str | None) -> Settings:

@@ -1,7 +1,9 @@
 """Robots and logs by the words of the command line: names and files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from pliant.errors import PliantError, RobotError
 
@@ -9,8 +11,15 @@ if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.robot import Robot
 
-__all__ = ["is_log", "load_robot", "loose_base", "open_log", "origin"]
+__all__ = ["Base", "RobotName", "Xacro", "is_log", "load_robot", "loose_base", "open_log", "origin"]
 
+RobotName = Annotated[
+    str, typer.Argument(metavar="ROBOT|FILE", help="name of a robot (see `pliant robots`), or a .urdf, .xacro or .toml")
+]
+Base = Annotated[str | None, typer.Option(help="'fixed' or 'free' (default: the robot's own; of a file, fixed)")]
+Xacro = Annotated[
+    bool, typer.Option("--xacro", help="expand a .xacro file, which runs it as a program: only if you trust it")
+]
 _LOG_SUFFIXES = (".h5", ".hdf5")
 _LOG_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 

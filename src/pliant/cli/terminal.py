@@ -4,12 +4,27 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-__all__ = ["STOPPED", "complain", "number", "print_json", "print_pairs", "print_rich", "print_table", "say", "size"]
+import typer
+
+__all__ = [
+    "STOPPED",
+    "Json",
+    "complain",
+    "number",
+    "print_json",
+    "print_pairs",
+    "print_rich",
+    "print_table",
+    "say",
+    "size",
+]
 
 STOPPED = 130
 """Exit code after Ctrl-C."""
+Json = Annotated[bool, typer.Option("--json", help="print JSON and nothing else")]
+"""The option of commands that print JSON for scripts."""
 
 
 def say(text: str = "") -> None:

@@ -6,21 +6,22 @@ import hashlib
 import marshal
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from pliant.compiler import cache, doorway, native
-from pliant.compiler.arrays import Arrays, Layout
+from pliant.compiler import calls, native
 from pliant.compiler.assembly import Assembly, assemble
+from pliant.compiler.calls import Arrays, Doorway, Layout
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
 from pliant.compiler.program import Loop, Program
-from pliant.compiler.show import stages
 from pliant.compiler.tracing import program_from_function
 from pliant.errors import KernelError
+from pliant.scalar.evaluation import nodes_of
 
 __all__ = ["Kernel", "kernel_from_function"]
 
@@ -76,7 +77,7 @@ class Kernel:
         self._arrays = Arrays(name, *layouts, self._dtype, program.counts)
         self._package = package
         self._single = package is None and len(self.outputs) == 1
-        self._door: doorway.Doorway | None = None
+        self._door: Doorway | None = None
         self._code = native.loaded(self._key(), lambda: self.assembly.text)
         address = self._code.address("run")
         self._run = native.RUN(address)
@@ -85,11 +86,11 @@ class Kernel:
     def _doorway(self, run: int) -> Callable[..., bool] | None:
         """The short way in, for kernels whose arrays have no rows per round."""
         has_counts = self.program.rounds or self.program.counts
-        if has_counts or len(self.inputs) + len(self.outputs) > doorway.MOST_ARRAYS or not doorway.is_open():
+        if has_counts or len(self.inputs) + len(self.outputs) > calls.MOST_ARRAYS or not calls.is_open():
             return None
         shapes = list(self.inputs.values()), list(self.outputs.values())
         is_straight = self.program.depth == 0
-        self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, self._dtype, *shapes, is_straight))
+        self._door = Doorway(calls.spec_of(run, self.lanes, self._dtype, *shapes, is_straight))
         return self._door.enter
 
     @functools.cached_property
@@ -167,7 +168,7 @@ class Kernel:
         Args:
             lines: how many lines of a stage at most; None for all of them.
         """
-        print(stages(self, stage, lines))
+        print(_stages(self, stage, lines))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())
@@ -182,7 +183,7 @@ class Kernel:
     def _key(self) -> str:
         """All that the machine code depends on."""
         digest = hashlib.sha256()
-        digest.update(repr((self._vectors, native.machine(), native.versions(), cache.source_digest())).encode())
+        digest.update(repr((self._vectors, native.machine(), native.versions(), native.source_digest())).encode())
         digest.update(content(self.program))
         return digest.hexdigest()
 
@@ -254,3 +255,68 @@ def kernel_from_function(
     program, outputs, package = program_from_function(function, inputs)
     label = name or getattr(function, "__name__", "kernel")
     return Kernel(program, inputs, outputs, name=label, precision=precision, threads=threads, package=package)
+
+
+# ---- the stages of a compilation as text
+
+# the numbers of a table, past the first few
+_TABLE_DATA = re.compile(r'( c"[^"]{48})[^"]{48,}"')
+
+_STAGES = ("summary", "graph", "llvm", "assembly")
+
+
+def _stages(kernel: Kernel, stage: str, lines: int | None) -> str:
+    """One stage, or "all" of them, each cut to so many lines."""
+    if stage not in (*_STAGES, "all"):
+        problem, cure = f"no stage named {stage!r}", f"there are {', '.join(_STAGES)} and all"
+        raise KernelError(problem, subject=kernel.name, field="stage", cure=cure)
+    wanted = _STAGES if stage == "all" else (stage,)
+    return "\n\n".join(_cut(_MAKE[s](kernel), lines) for s in wanted)
+
+
+def _cut(text: str, lines: int | None) -> str:
+    rows = text.splitlines()
+    if lines is None or len(rows) <= lines:
+        return text
+    return "\n".join([*rows[:lines], f"... {len(rows) - lines} more lines (show(..., lines=None) prints them)"])
+
+
+def _summary(kernel: Kernel) -> str:
+    made = kernel.assembly
+    operations = kernel.operations()
+    nodes = sum(len(b.outputs[0][2].graph.nodes) for b in kernel.program.traced if b.outputs)
+    counted = ", ".join(f"{n} {op}" for op, n in operations.items())
+    return "\n".join(
+        [
+            repr(kernel),
+            f"  traced      {nodes} nodes, folded and interned",
+            f"  lowered     {sum(operations.values())} instructions: {counted}",
+            f"  cut         {made.pieces} functions, {made.slots} workspace slots of {kernel.lanes} lanes",
+            f"  processor   {native.machine().cpu}",
+        ]
+    )
+
+
+def _graph(kernel: Kernel) -> str:
+    rows = ["graph:"]
+    for k, block in enumerate(kernel.program.traced):
+        rows.append(f"  block {k}")
+        needed = nodes_of([node for _, _, node in block.outputs])
+        rows.extend(f"    {node!r}" for node in needed if node.args)
+        rows.extend(f"    {name}[{i}] <- {_reference(node)}" for name, i, node in block.outputs)
+    return "\n".join(rows)
+
+
+def _reference(node) -> str:
+    return f"%{node.index}" if node.args else repr(node)
+
+
+def _llvm(kernel: Kernel) -> str:
+    return "LLVM:\n" + _TABLE_DATA.sub(r'\1..."', kernel.assembly.text)
+
+
+def _assembly(kernel: Kernel) -> str:
+    return "assembly:\n" + native.disassembly(kernel.assembly.text)
+
+
+_MAKE = {"summary": _summary, "graph": _graph, "llvm": _llvm, "assembly": _assembly}

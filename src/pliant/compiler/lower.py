@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
 from pliant.scalar import Expr, Graph, Table
-from pliant.scalar.interp import nodes_of
+from pliant.scalar.evaluation import nodes_of
 
 __all__ = ["Instruction", "Piece", "Straight", "cut", "lower"]
 

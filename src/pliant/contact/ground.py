@@ -14,16 +14,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.checks import (
-    check, check_at_least, check_finite, check_friction, check_restitution, function_name, is_whole,
+    check,
+    check_at_least,
+    check_finite,
+    check_friction,
+    check_restitution,
+    function_name,
+    is_whole,
 )  # fmt: skip
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import (
-    Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan,
+    Expr,
+    Graph,
+    Scalar,
+    Scalars,
+    Table,
+    cos,
+    floor,
+    is_constant,
+    lookup,
+    maximum,
+    minimum,
+    sin,
+    sqrt,
+    tan,
 )  # fmt: skip
-from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret, nodes_of
-from pliant.scalar.ops import CONDITIONS
-from pliant.scalar.table import MOST_ENTRIES
+from pliant.scalar.evaluation import interpret, nodes_of, tangents
+from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
 from pliant.spatial import Vector
 
 __all__ = ["Ground", "as_ground", "flat", "height_map", "slope", "stairs", "waves"]

@@ -28,7 +28,7 @@ from pliant.contact.constraint_rows import tangents_of
 from pliant.contact.touching import Touch
 from pliant.errors import ContactError, SimulationError, TraceError, bad_value
 from pliant.scalar import Expr, Graph, Scalar, exp, is_constant, log, maximum, minimum, select, sqrt
-from pliant.scalar.grad import tangents
+from pliant.scalar.evaluation import tangents
 from pliant.scalar.ops import CONDITIONS
 from pliant.spatial import Symmetric3, Vector
 

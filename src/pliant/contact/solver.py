@@ -29,7 +29,15 @@ from functools import reduce
 from typing import Any
 
 from pliant.contact.constraint_rows import (
-    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
+    dot,
+    eliminated,
+    moved,
+    point_columns,
+    relative,
+    row_matrix,
+    scaled,
+    tangents_of,
+    turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, unless_sliding
 from pliant.contact.touching import Group, Touch

@@ -1,8 +1,7 @@
 """Controllers, and the small models that explain them."""
 
 from pliant.control.pose_hold import Hold, hold, hold_gains
-from pliant.control.machine import HopperMachine, Measured
-from pliant.control.raibert import Raibert, RaibertGains, RaibertMemory, raibert
+from pliant.control.raibert import HopperMachine, Measured, Raibert, RaibertGains, RaibertMemory, raibert
 from pliant.control.slip import Apex, Slip, SlipCycle, SlipError, Stride
 
 __all__ = [

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pliant.catalogue.placement import extent
+from pliant.catalogue.starts import extent
 from pliant.checks import check, check_at_least
 from pliant.errors import RobotError
 from pliant.robot import Robot

@@ -32,8 +32,7 @@ from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Link, Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars
-from pliant.scalar.grad import adjoints, tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import adjoints, interpret, tangents
 from pliant.spatial import Force, Motion, Steps, Vector
 
 __all__ = [

@@ -23,7 +23,7 @@ from pliant.dynamics.joint_space_inertia import composite_inertia, mass_matrix_i
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.scalar import Expr
-from pliant.scalar.grad import adjoints, tangents
+from pliant.scalar.evaluation import adjoints, tangents
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_forces
 

@@ -1,6 +1,5 @@
 """The entries of the log of an event-driven run: at regular times, and before and after events."""
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,21 +10,19 @@ from pliant.actuation.joint_forces import motor_torques
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.events.controls import Controls
 from pliant.integrators.dense import DenseSolution, Segment
-from pliant.recording.events import Event
+from pliant.recording.log import Event
 from pliant.recording.log import Log
-from pliant.recording.run import BLOCK
-from pliant.recording.source import Source, plain
-from pliant.simulation.programs import POWER_TERMS, energies, powers
+from pliant.recording.source import Source
+from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
+from pliant.simulation.running import columns_of, source_with
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
 
-__all__ = ["CHANNELS", "LogEntries"]
+__all__ = ["CHANNELS", "LogEntries", "channel_kernel"]
 
 CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "power")
 """Channels that an event-driven run can keep; "mode" it always has."""
-
-_ENERGIES = ("kinetic", "potential", "elastic")
 
 
 class LogEntries:
@@ -59,7 +56,6 @@ class LogEntries:
         self._last: tuple | None = None
         self._first = self._end = sim.t
         self._count = 1
-        self._begun = time.perf_counter()
 
     def step(self, segment: Segment, stop: float) -> None:
         """Entries within a step that ends at ``stop``, maybe before its own end."""
@@ -86,14 +82,8 @@ class LogEntries:
             self._last = row
         return u
 
-    @property
-    def is_due(self) -> bool:
-        """Whether there is enough for a block."""
-        return bool(self._rows) and time.perf_counter() - self._begun > BLOCK
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._rows
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def block(self) -> Log:
         """The log of what came after the block before."""
@@ -104,18 +94,13 @@ class LogEntries:
         channels: dict[str, np.ndarray] = {}
         for name in self.channels:
             channels |= {name: found[name]} if name in found else self._computed(name, t, **found)
-        names, motors = sim.contact_names, tuple(robot.motors)
-        forces_names = tuple(f"{name}.{axis}" for name in names for axis in "xyz")
-        columns = {"q": robot.coordinate_names, "v": robot.velocity_names, "u": motors, "tau": motors}
-        columns |= {"forces": forces_names}
         log = Log(
-            t, {**channels, "mode": mode}, {name: columns[name] for name in columns if name in channels},
+            t, {**channels, "mode": mode}, columns_of(sim, channels),
             metadata={"robot": robot.name, "steps": sim.stepper.taken, "rejected": sim.stepper.rejected},
             source=self._source, events=tuple(self.events[self._given :]), modes=tuple(self._modes),
             dense=self._dense(),
         )  # fmt: skip
         self._rows, self._segments, self._given = [], [], len(self.events)
-        self._begun = time.perf_counter()
         return log
 
     def _dense(self) -> DenseSolution | None:
@@ -131,44 +116,38 @@ class LogEntries:
         """
         if name == "tau" and not self.sim.robot.nu:
             return {"tau": found["u"]}
-        kernel = self.sim.kernels.get(name) or self.sim.kernels.setdefault(name, _kernel(self.sim, name))
+        kernel = channel_kernel(self.sim, name)
         arrays = {"t": t, **found}
         entries = kernel(*(np.ascontiguousarray(arrays[given], dtype=float) for given in kernel.inputs))
         if name == "tau":
             return {"tau": entries}
-        terms = _ENERGIES if name == "energy" else POWER_TERMS
+        terms = ENERGY_TERMS if name == "energy" else POWER_TERMS
         return {f"{name}.{term}": entries[:, k] for k, term in enumerate(terms)}
 
     @cached_property
     def _source(self) -> Source:
-        sim, model, steps = self.sim, self.sim.model, self.sim.step_control
-        settings = {
-            "simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces,
-            "limits": model.has_limits, "rtol": steps.rtol, "atol": steps.atol, "max_step": steps.largest,
-            "rest_speed": sim.rest_speed, "every": self.every, "period": self.controls.period, "when": sim.when,
-        }  # fmt: skip
-        return Source(sim.robot, model.ground, tuple(sim.contact_names), plain(settings | self.settings))
+        sim, steps = self.sim, self.sim.step_control
+        settings = {"rtol": steps.rtol, "atol": steps.atol, "max_step": steps.largest, "rest_speed": sim.rest_speed,
+                    "every": self.every, "period": self.controls.period, "when": sim.when}  # fmt: skip
+        return source_with(sim, sim.model, settings | self.settings)
 
 
-def _kernel(sim: "EventSimulation", name: str) -> Kernel:
-    """The kernel of channel "tau", "energy" or "power"."""
+def channel_kernel(sim: "EventSimulation", name: str) -> Kernel:
+    """The kernel of channel "tau", "energy" (of q and v) or "power", compiled once."""
+    if name in sim.kernels:
+        return sim.kernels[name]
     model, robot, names = sim.model, sim.robot, sim.contact_names
     order = [3 * names.index(contact) + axis for contact in model.contact_names for axis in range(3)]
-    shapes: dict[str, tuple[int, ...]] = {"t": (), "q": (robot.nq,), "v": (robot.nv,), "u": (robot.nu,)}
-
-    def tau(t: Any, q: Any, v: Any, u: Any) -> list[Any]:
-        return motor_torques(robot, q, v, u, t)
-
-    def energy(q: Any, v: Any) -> list[Any]:
-        return list(energies(model, q, v))
+    shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), "u": (robot.nu,), "forces": (3 * len(names),)}
 
     def power(t: Any, q: Any, v: Any, u: Any, forces: Any) -> list[Any]:
         return powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), [forces[k] for k in order], None)
 
-    functions = {
-        "tau": (tau, shapes),
-        "energy": (energy, {"q": shapes["q"], "v": shapes["v"]}),
-        "power": (power, shapes | {"forces": (3 * len(names),)}),
+    functions: dict[str, tuple[Any, str]] = {
+        "tau": (lambda t, q, v, u: motor_torques(robot, q, v, u, t), "t q v u"),
+        "energy": (lambda q, v: list(energies(model, q, v)), "q v"),
+        "power": (power, "t q v u forces"),
     }
-    function, own = functions[name]
-    return kernel_from_function(function, own, name=name)
+    function, takes = functions[name]
+    sim.kernels[name] = kernel_from_function(function, {given: shapes[given] for given in takes.split()}, name=name)
+    return sim.kernels[name]

@@ -27,14 +27,14 @@ from pliant.events.state import OPEN, EventState, Mode
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart
-from pliant.recording.events import Event
+from pliant.recording.log import Event
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
-from pliant.recording.run import Keeper, Memory, ProgressBar, record
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
 from pliant.simulation.model import Controller, StepModel
 from pliant.simulation.rollout import channel_names
+from pliant.simulation.running import in_blocks, record
 from pliant.simulation.state import configurations, velocities
 
 __all__ = ["EventSimulation"]
@@ -273,17 +273,11 @@ class EventSimulation:
             The log, which begins with the state at the start.
         """
         until = self.t + duration if is_real(duration) else self.t
-        keeper: Keeper = Memory()
-        if save is not None:
-            # files are not needed by most runs, and take time to import
-            from pliant.storage.sinks import FileSink
-
-            keeper = FileSink(save, until)
         blocks = self.blocks(
             duration, controller=controller, u=u, commands=commands, period=period, every=every, channels=channels,
             settings=settings, on_event=on_event, max_events=max_events,
         )  # fmt: skip
-        return record(blocks, keeper, ProgressBar(self.t, until, progress))
+        return record(blocks, (self.t, until), save=save, progress=progress)
 
     def blocks(
         self, duration: float, *, controller: Any = None, u: Any = None, commands: Any = None,
@@ -291,7 +285,7 @@ class EventSimulation:
         settings: Mapping[str, Any] | None = None, on_event: Callable[..., Any] | None = None,
         max_events: int = 100_000,
     ) -> Iterator[Log]:  # fmt: skip
-        """A run as blocks that follow one another, for `pliant.recording.record`; arguments as in `run`."""
+        """A run as blocks that follow one another, for `pliant.simulation.record`; arguments as in `run`."""
         every = 0.01 if every is None else every
         check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
         check("every", every, "a positive time in seconds", is_real(every) and every > 0)
@@ -307,17 +301,8 @@ class EventSimulation:
         self._owner = controller
         self.stepper.taken = self.stepper.rejected = 0
         entries = LogEntries(self, names, float(every), controls, settings)
-        try:
-            for _ in self._going_on(controls, entries, self._t + float(duration), on_event, max_events):
-                if entries.is_due:
-                    yield entries.block()
-        except (Exception, KeyboardInterrupt):
-            # what there was until then is kept
-            if not entries.is_empty:
-                yield entries.block()
-            raise
-        if not entries.is_empty:
-            yield entries.block()
+        end = self._t + float(duration)
+        yield from in_blocks(self._going_on(controls, entries, end, on_event, max_events), entries)
 
     def _going_on(
         self, controls: Controls, entries: LogEntries, end: float, on_event: Any, max_events: int

@@ -36,31 +36,23 @@ class Packages:
         own = next((a for a in lineage if (a / "package.xml").is_file()), None)
         self.roots = [self.folder, *([own] if own else []), *self.given]
 
-    def resolve(self, reference: str) -> Path:
+    def resolve(self, reference: str, beside: Path | None = None) -> Path:
         """The file that a reference names.
+
+        Args:
+            beside: a file found before, which the reference is in, and which a path is relative to.
 
         Raises:
             EscapingPathError: it leaves the allowed folders, or names a server.
             MissingFileError: there is no such file or package.
         """
         try:
-            return self._resolve(reference)
-        except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle
-            raise _unusable(reference, error) from None
-
-    def beside(self, file: Path, reference: str) -> Path:
-        """The file that a file found before names, by a path relative to itself; under the same rules."""
-        try:
-            if "://" in reference:
+            if beside is None or "://" in reference:
                 return self._resolve(reference)
-            return self._inside(file.parent / unquote(reference), [*self.roots, *self._home(file)], reference)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise _unusable(reference, error) from None
-
-    @staticmethod
-    def _home(file: Path) -> list[Path]:
-        """The package that a file lies in."""
-        return [a for a in file.parents if (a / "package.xml").is_file()][:1]
+            home = [a for a in beside.parents if (a / "package.xml").is_file()][:1]
+            return self._inside(beside.parent / unquote(reference), [*self.roots, *home], reference)
+        except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle
+            raise MissingFileError(f"{reference!r} is not a usable path: {error}", subject=reference) from None
 
     def _resolve(self, reference: str) -> Path:
         scheme, separator, rest = reference.partition("://")
@@ -74,9 +66,8 @@ class Packages:
             raise EscapingPathError(problem, subject=reference, cure=cure)
         name, _, inner = rest.lstrip("/").partition("/")
         if name in ("", ".", ".."):
-            raise EscapingPathError(
-                f"{reference!r} names no package", subject=reference, cure="write package://name/path"
-            )
+            cure = "write package://name/path"
+            raise EscapingPathError(f"{reference!r} names no package", subject=reference, cure=cure)
         home = self._package(name)
         return self._inside(home / inner, [home], reference)
 
@@ -117,7 +108,3 @@ def _existing_folder(folder: str | Path) -> Path:
         problem, cure = f"packages: {folder} is not a folder", "give folders that contain packages"
         raise RobotError(problem, subject=str(folder), field="packages", cure=cure)
     return path.resolve()
-
-
-def _unusable(reference: str, error: Exception) -> MissingFileError:
-    return MissingFileError(f"{reference!r} is no usable path: {error}", subject=reference)

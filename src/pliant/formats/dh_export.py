@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import per_entry
-from pliant.errors import RobotError, bad_value, unknown_name
-from pliant.formats.dh import TOOL
-from pliant.formats.dh_rows import COLUMNS, DHRow, DHTable
+from pliant.checks import check, per_entry
+from pliant.errors import RobotError, unknown_name
+from pliant.formats.dh import COLUMNS, TOOL, DHRow, DHTable
 from pliant.robot import Continuous, Finding, Joint, Link, Motor, Prismatic, Report, Revolute, Robot
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Transform, Vector
 
-__all__ = ["Axis", "FramePose", "link_frames", "parameters", "to_dh"]
+__all__ = ["Axis", "link_frames", "parameters", "to_dh"]
 
 Scalar = Any
 
@@ -34,26 +33,26 @@ def to_dh(
     robot: Robot, *, convention: str = "modified", tool: str | None = None, tolerance: float = PARALLEL
 ) -> DHTable:
     """The Denavit-Hartenberg table of a chain: `Robot.to_dh`."""
-    if not isinstance(robot, Robot):
-        problem = f"to_dh takes a Robot first, not {robot!r}"
-        raise RobotError(problem, subject="to_dh", field="robot", cure="see pliant.load")
+    check("robot", robot, "a Robot, see pliant.load", isinstance(robot, Robot), subject="to_dh", error=RobotError)
     if not isinstance(convention, str) or convention not in COLUMNS:
         raise RobotError(unknown_name("convention", convention, COLUMNS, "to_dh"))
     (tolerance,) = per_entry("tolerance", tolerance, 1, subject="to_dh", least=0)
-    if not is_constant(tolerance) or tolerance > LARGEST:
-        takes = f"an angle up to {LARGEST} rad, as in tolerance=1e-5"
-        raise RobotError(bad_value("tolerance", tolerance, takes, "to_dh"))
+    takes, is_right = f"an angle up to {LARGEST} rad, as in tolerance=1e-5", is_constant(tolerance)
+    check("tolerance", tolerance, takes, is_right and tolerance <= LARGEST, subject="to_dh", error=RobotError)
     links = _chain(robot)
     taken, others = _tool(robot, len(links) - 1, tool)
-    poses = _zero_poses(links)
+    X, poses = np.eye(4), []
+    for link in links:  # with all joints at zero
+        X = X @ _matrix(link.placement, f"joint {link.name!r}")
+        poses.append(X)
     axes = [
         Axis(X[:3, 3], X[:3, :3] @ np.array(link.kind.axis, dtype=float), link.name)  # type: ignore[attr-defined]
         for link, X in zip(links, poses, strict=True)
     ]
     X_WT = poses[-1] @ _matrix(robot.mechanism.frame(taken)[1], "the tool")
-    frames, used = link_frames(axes, FramePose.of(np.eye(4)), FramePose.of(X_WT), tolerance)
+    frames, used = link_frames(axes, np.eye(4), X_WT, tolerance)
     steps = [parameters(before, after, tolerance) for before, after in pairwise(frames)]
-    base, ends = frames[0].matrix(), [frame.matrix() for frame in frames[1:]]
+    base, *ends = frames
     X_tool = np.linalg.inv(ends[-1]) @ X_WT
     if convention == "standard":
         steps, base, ends = _standard(steps, base, ends)
@@ -112,15 +111,6 @@ def _chain(robot: Robot) -> list[Link]:
     return links
 
 
-def _zero_poses(links: Sequence[Link]) -> list[np.ndarray]:
-    """Poses of the links in the world with all joints at zero."""
-    X, poses = np.eye(4), []
-    for link in links:
-        X = X @ _matrix(link.placement, f"joint {link.name!r}")
-        poses.append(X)
-    return poses
-
-
 def _tool(robot: Robot, last: int, tool: str | None) -> tuple[str, list[str]]:
     """The frame that is the tool, and others that could be it as well, if that was for us to say."""
     if tool is None and TOOL in robot.frames and robot.mechanism.frame(TOOL)[0] == last:
@@ -174,16 +164,13 @@ def _left_out(robot: Robot, links: Sequence[Link], tool: str) -> list[Finding]:
         what += [f"motor {name!r}" for name in motors]
         if what:
             found.append(Finding("dropped", f"joint {joint.name!r}", f"a row has no {', '.join(what)}"))
-    for what in ("closures", "springs", "contacts", "flexibilities"):
-        if names := list(getattr(robot, what)):
-            found.append(Finding("dropped", f"robot {robot.name!r}", f"a table has no {what}: {', '.join(names)}"))
-    shaped = [body.name for body in robot.bodies.values() if body.visuals or body.collisions]
-    if shaped:
-        found.append(Finding("dropped", f"robot {robot.name!r}", f"a table has no shapes: {', '.join(shaped)}"))
     made = {TOOL, tool, *(link.body for link in links), *(f"frame{k}" for k in range(len(robot.joints) + 1))}
-    if frames := [name for name in robot.frames if name not in made]:
-        message = f"a table has no frames of other names: {', '.join(frames)}"
-        found.append(Finding("dropped", f"robot {robot.name!r}", message))
+    parts = {what: list(getattr(robot, what)) for what in ("closures", "springs", "contacts", "flexibilities")}
+    parts["shapes"] = [body.name for body in robot.bodies.values() if body.visuals or body.collisions]
+    parts["frames of other names"] = [name for name in robot.frames if name not in made]
+    for what, names in parts.items():
+        if names:
+            found.append(Finding("dropped", f"robot {robot.name!r}", f"a table has no {what}: {', '.join(names)}"))
     order = [robot.joints.index(m.joint) for m in robot.motors.values()]
     if order != sorted(order):
         message = "motors are in the order of joints here and were not: u is arranged otherwise"
@@ -231,30 +218,16 @@ class Axis:
     joint: str | None = None
 
 
-@dataclass(frozen=True)
-class FramePose:
-    """A frame by its origin [m], its x and its z."""
-
-    p: np.ndarray
-    x: np.ndarray
-    z: np.ndarray
-
-    @classmethod
-    def of(cls, X: np.ndarray) -> "FramePose":
-        """From a 4x4 matrix."""
-        return cls(X[:3, 3], X[:3, 0], X[:3, 2])
-
-    def matrix(self) -> np.ndarray:
-        """As a 4x4 matrix."""
-        X = np.eye(4)
-        X[:3, :3] = np.stack([self.x, np.cross(self.z, self.x), self.z], axis=1)
-        X[:3, 3] = self.p
-        return X
+def _frame(p: np.ndarray, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """A frame (4, 4) by its origin [m], its x and its z."""
+    X = np.eye(4)
+    X[:3] = np.stack([x, np.cross(z, x), z, p], axis=1)
+    return X
 
 
 def link_frames(
-    axes: Sequence[Axis], first: FramePose, last: FramePose, tolerance: float
-) -> tuple[list[FramePose], list[Axis]]:
+    axes: Sequence[Axis], first: np.ndarray, last: np.ndarray, tolerance: float
+) -> tuple[list[np.ndarray], list[Axis]]:
     """Frame 0 and one for each axis, as the modified convention has them, and the axes with those put between.
 
     Frame i has z along axis i, and x along the common normal to axis i+1 [Craig 2005, 3.4]. Where that leaves
@@ -266,15 +239,16 @@ def link_frames(
 
     Args:
         axes: with all joints at zero.
-        first, last: the world, and the tool with all joints at zero.
+        first, last: the world, and the tool with all joints at zero, (4, 4).
         tolerance: axes this close to parallel are parallel [rad].
     """
     scale = max([1.0, *(float(np.linalg.norm(axis.p)) for axis in axes)])
-    foot = _foot(axes[0], first.p)
-    meets = abs(first.x @ axes[0].z) <= ROUNDING and _off_line(foot, first) <= ROUNDING * scale
+    x, foot = first[:3, 0], _foot(axes[0], first[:3, 3])
+    off_x = foot - _foot(Axis(first[:3, 3], x), foot)
+    meets = abs(x @ axes[0].z) <= ROUNDING and np.linalg.norm(off_x) <= ROUNDING * scale
     # x and the place on its axis that the frame has unless a normal says otherwise
-    x, origin = (first.x, foot) if meets else (_across(axes[0].z), axes[0].p)
-    frames: list[FramePose] = []
+    x, origin = (x, foot) if meets else (_across(axes[0].z), axes[0].p)
+    frames: list[np.ndarray] = []
     used: list[Axis] = []
     waiting = list(reversed(axes))
     while len(waiting) > 1:
@@ -284,25 +258,25 @@ def link_frames(
             following = waiting[-1]
         x, origin, foot = _normal(axis, following, x, origin, scale, tolerance)
         used.append(axis)
-        frames.append(FramePose(origin, x, axis.z))
+        frames.append(_frame(origin, x, axis.z))
         origin = foot
     end = waiting.pop()
-    stands = np.linalg.norm(last.z - end.z) <= ROUNDING and np.linalg.norm(last.p - _foot(end, last.p)) <= (
-        ROUNDING * scale
-    )
-    frames.append(last if stands else FramePose(origin, _unit(x - (x @ end.z) * end.z), end.z))
+    p, z = last[:3, 3], last[:3, 2]
+    is_along = np.linalg.norm(z - end.z) <= ROUNDING
+    stands = is_along and np.linalg.norm(p - _foot(end, p)) <= ROUNDING * scale
+    frames.append(_frame(p, last[:3, 0], z) if stands else _frame(origin, _unit(x - (x @ end.z) * end.z), end.z))
     return [first if meets else frames[0], *frames], [*used, end]
 
 
-def parameters(before: FramePose, after: FramePose, tolerance: float) -> tuple[float, float, float, float]:
+def parameters(before: np.ndarray, after: np.ndarray, tolerance: float) -> tuple[float, float, float, float]:
     """alpha, a, theta and d of the step between two frames of `link_frames`.
 
     Lengths that are zero but for rounding are zero; angles within ``tolerance`` of right ones are right.
     """
-    x, z = before.x, after.z
-    alpha = math.atan2(np.cross(before.z, z) @ x, before.z @ z)
-    theta = math.atan2(np.cross(x, after.x) @ z, x @ after.x)
-    along = after.p - before.p
+    x, z = before[:3, 0], after[:3, 2]
+    alpha = math.atan2(np.cross(before[:3, 2], z) @ x, before[:3, 2] @ z)
+    theta = math.atan2(np.cross(x, after[:3, 0]) @ z, x @ after[:3, 0])
+    along = after[:3, 3] - before[:3, 3]
     lengths = along @ x, along @ z
     # alpha's turn leaves x where it is, so that a and d are at right angles
     scale = max(1.0, float(np.linalg.norm(along)))
@@ -357,12 +331,6 @@ def _sine(a: Axis, b: Axis) -> float:
 def _foot(axis: Axis, p: np.ndarray) -> np.ndarray:
     """The point of an axis nearest to p."""
     return axis.p + axis.z * (axis.z @ (p - axis.p))
-
-
-def _off_line(p: np.ndarray, frame: FramePose) -> float:
-    """How far p is from the x axis of a frame."""
-    away = p - frame.p
-    return float(np.linalg.norm(away - (away @ frame.x) * frame.x))
 
 
 def _across(z: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ __all__ = ["Journal", "number", "numbers", "origin", "required"]
 
 Triple = tuple[float, float, float]
 
-Kind = Literal["odd", "dropped", "guessed"]
+Kind = Literal["odd", "guessed", "refused", "dropped", "repaired"]
 
 _log = logging.getLogger("pliant.findings")
 
@@ -36,25 +36,18 @@ class Journal:
         """An error at a line of the file, to be raised; fields as in `Fault`."""
         return RobotError(problem, place=Place(self.source, line), **fields)
 
-    def odd(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that is probably a mistake, kept as it is."""
-        self._doubtful("odd", subject, message, line)
+    def note(self, kind: Kind, subject: str, message: str, line: int | None = None) -> None:
+        """A finding. When strict, one that is odd, guessed or refused is an error.
 
-    def guessed(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that the file does not say, or says wrongly, with the value taken instead."""
-        self._doubtful("guessed", subject, message, line)
-
-    def dropped(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that the file says and the robot does not have. Never an error."""
-        self.findings.append(Finding("dropped", subject, message, line))
-
-    def refused(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that the file asks for and may not have: dropped, or an error when strict."""
-        self._doubtful("dropped", subject, message, line)
-
-    def repaired(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something changed on purpose. Never an error."""
-        self.findings.append(Finding("repaired", subject, message, line))
+        Args:
+            kind: "odd" for what is probably a mistake, and kept; "guessed" for a value that the file does not say, or
+                says wrongly; "refused" for what the file asks for and may not have, which is dropped; "dropped" and
+                "repaired" as in `Finding`.
+        """
+        if self.strict and kind not in ("dropped", "repaired"):
+            cure = "strict=False loads the file all the same"
+            raise self.error(f"{subject}: {message}", line, subject=subject, cure=cure)
+        self.findings.append(Finding("dropped" if kind == "refused" else kind, subject, message, line))
 
     def ignored(self, subject: str, message: str, line: int) -> None:
         """Something dropped that may occur a hundred times: one finding with the count, at the first line."""
@@ -86,12 +79,6 @@ class Journal:
             where = f"{self.source}:{f.line}" if f.line else self.source
             _log.log(level, "%s: %s: %s: %s", where, f.kind, f.subject, f.message)
         return Report(findings)
-
-    def _doubtful(self, kind: Kind, subject: str, message: str, line: int | None) -> None:
-        if self.strict:
-            cure = "strict=False loads the file all the same"
-            raise self.error(f"{subject}: {message}", line, subject=subject, cure=cure)
-        self.findings.append(Finding(kind, subject, message, line))
 
 
 # ---- attributes

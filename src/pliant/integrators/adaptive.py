@@ -1,7 +1,7 @@
 """Dormand-Prince 5(4) with a step size for each robot: a trial step and the rule for the next one, on any scalar.
 
-`adaptive_body` makes pieces of a compiled program of them, `Stepper` takes one step after the other in Python, for
-motions that events interrupt.
+`adaptive_body` makes pieces of a compiled program of them, `DenseSolver` compiles motions with dense output, and
+`Stepper` takes one step after the other in Python, for motions that events interrupt.
 
 A trial step gives two results of different order from the same stages; their difference is the error
 of the less accurate one, and decides [Hairer, Norsett, Wanner 1993, II.4]. With the scales
@@ -18,22 +18,22 @@ joint that counts many turns, is computed as accurately as any other.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pliant.compiler import Block, Loop
+from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError, bad_value
-from pliant.integrators.dense import Chart, Segment
+from pliant.integrators.dense import Chart, DenseSolution, Segment
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Manifold, Stage, combination, explicit_step
 from pliant.robot import Robot
 from pliant.scalar import abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
 
 __all__ = [
-    "NO_STEP_SMALL_ENOUGH", "TOO_MANY_STEPS", "NoStepError", "StepControl", "Stepper", "Trial", "adaptive_body",
-    "adaptive_pieces", "trial_step",
+    "NO_STEP_SMALL_ENOUGH", "TOO_MANY_STEPS", "DenseSolver", "NoStepError", "StepControl", "Stepper", "Trial",
+    "adaptive_body", "adaptive_pieces", "trial_step",
 ]  # fmt: skip
 
 Scalar = Any
@@ -45,6 +45,8 @@ TOO_MANY_STEPS = 2
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 10, 0.04
 # what the first step of a period takes for the error before it
 ERROR_BEFORE = 1e-4
+_ROWS = ("step_t", "step_h", "step_q", "step_v", "step_stages", "step_taken")
+_REASONS = {0: "", NO_STEP_SMALL_ENOUGH: "no step is small enough for the tolerance", TOO_MANY_STEPS: "too many steps"}
 
 
 def _square(x: Scalar) -> Scalar:
@@ -144,12 +146,7 @@ def trial_step(
 
 
 def adaptive_pieces(
-    robot: Robot,
-    acceleration: Acceleration,
-    control: StepControl,
-    *,
-    reads: Sequence[str] = (),
-    records: bool = False,
+    robot: Robot, acceleration: Acceleration, control: StepControl, *, reads: Sequence[str] = (), records: bool = False
 ) -> tuple[dict[str, int], Block, Block]:
     """The block before the steps and the block of a trial step; see `adaptive_body`.
 
@@ -241,6 +238,89 @@ def adaptive_body(
 
     steps = Loop((step,), control.most_steps, "arrived")
     return variables, [first, steps, Block(finish, ("arrived", "trouble"), ("trouble",))]
+
+
+class DenseSolver:
+    """Computes motions with dense output; compiled once, called with one robot or many.
+
+    Args:
+        robot: the robot that moves.
+        acceleration: generic function ``acceleration(t, q, v, *values)``, nv.
+        control: tolerances and limits of the steps.
+        parameters: names and sizes of the values that the acceleration takes beyond t, q, v.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        acceleration: Acceleration,
+        control: StepControl | None = None,
+        *,
+        parameters: Mapping[str, int] | None = None,
+    ):
+        self.robot = robot
+        self.control = control or StepControl()
+        given = dict(parameters or {})
+        own, first, step = adaptive_pieces(robot, acceleration, self.control, reads=tuple(given), records=True)
+        sizes = {"t": 1, "q": robot.nq, "v": robot.nv, **own}
+        taken = sorted(given.keys() & sizes.keys())
+        if taken:
+            cure = "give it another name: the solver has a variable of this one"
+            problem = f"a parameter of the acceleration cannot be called {taken[0]!r}"
+            raise PliantError(problem, subject=f"parameter {taken[0]!r}", cure=cure)
+        sizes |= given
+        inputs = ("t", "q", "v", "h", "trouble", "t_end", *given)
+        outputs = (*_ROWS, "t", "q", "v", "h", "trouble", "accepted", "rejected", "arrived")
+        program = Program(sizes, inputs, outputs, (first, Loop((step,), "steps", "arrived", writes=_ROWS)))
+        scalars = {"t", "h", "trouble", "t_end", "accepted", "rejected", "arrived", "step_t", "step_h", "step_taken"}
+        shapes: dict[str, tuple[int, ...]] = {n: () if n in scalars else (size,) for n, size in sizes.items()}
+        shapes["step_stages"] = (len(DORMAND_PRINCE.b), 2, robot.nv)
+        self._kernel = Kernel(
+            program, {n: shapes[n] for n in inputs}, {n: shapes[n] for n in outputs}, name="dense_solver"
+        )
+
+    def __call__(
+        self, q: Any, v: Any, t_end: float, *, t: float = 0.0, threads: int | None = None, **parameters: Any
+    ) -> DenseSolution | list[DenseSolution]:
+        """The motion from q, v at t until t_end, or one for each robot if an argument has a batch axis."""
+        if not (np.all(np.isfinite([t, t_end])) and t_end > t):
+            raise PliantError(bad_value("t_end", t_end, f"a time after t = {t}: a motion goes forward in time"))
+        state: dict[str, Any] = {"t": t, "q": q, "v": v, "h": 0.0, "trouble": 0.0}
+        rounds = 64
+        chunks: list[dict[str, np.ndarray]] = []
+        total = 0
+        while True:
+            found = self._kernel(**state, **parameters, t_end=t_end, steps=rounds, threads=threads)
+            chunk = dict(zip(self._kernel.outputs, found, strict=True))
+            chunks.append(chunk)
+            total += rounds
+            if np.all(chunk["arrived"] > 0) or total >= self.control.most_steps:
+                break
+            state = {name: chunk[name] for name in state}
+            rounds = min(2 * rounds, 4096, self.control.most_steps)
+        if np.ndim(chunks[0]["arrived"]) == 0:
+            return self._solution(chunks)
+        batch = range(len(chunks[0]["arrived"]))
+        return [self._solution([{n: a[k] for n, a in chunk.items()} for chunk in chunks]) for k in batch]
+
+    def _solution(self, chunks: Sequence[Mapping[str, np.ndarray]]) -> DenseSolution:
+        """Puts the steps that one robot has taken in a row; those of a robot that has arrived are repeated."""
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in _ROWS}
+        for chunk in chunks:
+            rows = slice(int(chunk["accepted"] + chunk["rejected"]))
+            is_step = (chunk["step_taken"][rows] > 0) & (chunk["step_h"][rows] > 0)
+            for name in _ROWS:
+                parts[name].append(chunk[name][rows][is_step])
+        row = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+        last = chunks[-1]
+        trouble = int(last["trouble"]) if last["arrived"] > 0 else TOO_MANY_STEPS
+        if not len(row["step_t"]):
+            problem = f"robot {self.robot.name!r} cannot take a step from t = {float(last['t'])} s: {_REASONS[trouble]}"
+            cure = "look for NaN in q, v or the acceleration"
+            raise PliantError(problem, subject=f"robot {self.robot.name!r}", cure=cure)
+        t, q, v = (np.concatenate([row[f"step_{name}"], last[name][None]]) for name in ("t", "q", "v"))
+        rejected = int(sum(chunk["rejected"] for chunk in chunks))
+        return DenseSolution(self.robot, t, q, v, np.diff(t), row["step_stages"], rejected, _REASONS[trouble])
 
 
 # ---- in Python, a step at a time

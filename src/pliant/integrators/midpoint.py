@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.compiler import Block, Loop
-from pliant.dynamics.joint_space_inertia import composite_inertia
-from pliant.dynamics.joint_space_inertia import Factor, factorized
+from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Robot

@@ -4,8 +4,10 @@ Read as ROS tools and Pinocchio do: in metres by the file's unit, and with the s
 are, whatever <up_axis> says, since robot files place meshes by those axes. A texture becomes a few colours.
 """
 
+import io
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +16,6 @@ from pliant.errors import Place, RobotError
 from pliant.files.xml import Element, parse_xml
 from pliant.meshes.surfaces import Color, Surface, fans
 from pliant.meshes.text_numbers import indices, numbers
-from pliant.meshes.textures import Texture, read_texture
 
 __all__ = ["collada_surfaces"]
 
@@ -22,6 +23,9 @@ MAX_NODES = 20_000  # nodes may stand for others: a small file can describe a sc
 MAX_NUMBERS = 10_000_000  # points and triangles of the scene
 MAX_NESTING = 100
 FACES = ("triangles", "polylist", "polygons", "trifans", "tristrips")
+MAX_PIXELS = 40_000_000
+COLORS = 8  # of a texture: enough to know a robot by, at a colour for each face
+SIDE = 256  # pixels of the image that is kept: faces are larger
 SHADERS = ("phong", "lambert", "blinn", "constant")
 
 
@@ -60,10 +64,10 @@ def collada_surfaces(data: bytes, source: str, content_of: Callable[[str], bytes
             for group in groups:
                 faces = group.faces[:, ::-1] if is_mirrored else group.faces
                 look = materials.of(group.material, instance)
-                if isinstance(look, Texture) and group.spots is not None:
+                if isinstance(look, _Texture) and group.spots is not None:
                     yield from (Surface(placed, faces[chosen], color) for chosen, color in look.at(group.spots))
                 else:
-                    yield Surface(placed, faces, None if isinstance(look, Texture) else look)
+                    yield Surface(placed, faces, None if isinstance(look, _Texture) else look)
 
 
 # ---- nodes
@@ -79,8 +83,7 @@ class _Document:
 
     def unit(self) -> float:
         """Metres in the file's unit of length."""
-        asset = self.root.first("asset")
-        unit = asset.first("unit") if asset else None
+        unit = _inside(self.root, "asset", "unit")
         if unit is None or "meter" not in unit.attributes:
             return 1
         meter = self.numbers(unit, unit.attributes["meter"], 1)[0]
@@ -93,8 +96,7 @@ class _Document:
 
         If there is no scene, all geometries are placed, by none.
         """
-        scene = self.root.first("scene")
-        instance = scene.first("instance_visual_scene") if scene else None
+        instance = _inside(self.root, "scene", "instance_visual_scene")
         if instance is None:
             library = self.root.first("library_geometries")
             yield from ((geometry, np.eye(4), None) for geometry in (library.all("geometry") if library else []))
@@ -141,17 +143,18 @@ class _Document:
             X = X @ step
         return X
 
+    def array(self, entry: Element, width: int) -> tuple[Element | None, str]:
+        """The numbers that an <input> refers to, and how many belong together; ``width`` if it does not say."""
+        source = self.by_id.get(entry.attributes.get("source", "").removeprefix("#"))
+        accessor = _inside(source, "technique_common", "accessor")
+        stride = accessor.attributes.get("stride") if accessor else None
+        return _inside(source, "float_array"), stride or str(width)
+
     def triples(self, entry: Element) -> np.ndarray:
         """The points (n, 3) that an <input> refers to."""
-        reference = entry.attributes.get("source", "")
-        source = self.by_id.get(reference.removeprefix("#"))
-        values = source.first("float_array") if source else None
+        values, stride = self.array(entry, 3)
         if values is None:
-            raise self.error(entry, f"it refers to {reference!r}, which has no numbers", "")
-        assert source is not None
-        technique = source.first("technique_common")
-        accessor = technique.first("accessor") if technique else None
-        stride = accessor.attributes.get("stride", "3") if accessor else "3"
+            raise self.error(entry, f"it refers to {entry.attributes.get('source', '')!r}, which has no numbers", "")
         if stride != "3":
             raise self.error(values, f"points of {stride} numbers instead of 3", "")
         return self.numbers(values, values.text).reshape(-1, 3)
@@ -209,7 +212,7 @@ class _Group(NamedTuple):
 def _geometry(scene: _Document, geometry: Element) -> tuple[np.ndarray, list[_Group]]:
     """The points (n, 3) of a geometry and its triangles by material; without <p>, it has points only."""
     mesh = geometry.first("mesh")
-    vertices = mesh.first("vertices") if mesh else None
+    vertices = _inside(mesh, "vertices")
     inputs = vertices.all("input") if vertices else []
     found = [i for i in inputs if i.attributes.get("semantic") == "POSITION"]
     points = scene.triples(found[0]) if found else np.zeros((0, 3))
@@ -267,11 +270,7 @@ def _turns(scene: _Document, part: Element, count: int) -> np.ndarray:
 
 def _spots(scene: _Document, entry: Element, table: np.ndarray) -> np.ndarray | None:
     """Texture coordinates at the middle of each triangle (m, 2); None if the file has them wrong."""
-    source = scene.by_id.get(entry.attributes.get("source", "").removeprefix("#"))
-    values = source.first("float_array") if source else None
-    technique = source.first("technique_common") if source else None
-    accessor = technique.first("accessor") if technique else None
-    stride = accessor.attributes.get("stride", "2") if accessor else "2"
+    values, stride = scene.array(entry, 2)
     if values is None or stride not in ("2", "3"):
         return None
     coordinates_of = numbers(values.text)
@@ -284,6 +283,58 @@ def _spots(scene: _Document, entry: Element, table: np.ndarray) -> np.ndarray | 
     return coordinates[corners].mean(axis=1)
 
 
+# ---- textures
+
+
+@dataclass(frozen=True)
+class _Texture:
+    """An image of few colours.
+
+    Attributes:
+        indices: (height, width) of the colour of each pixel, the top row first.
+        palette: (colours, 3) in [0, 1].
+    """
+
+    indices: np.ndarray
+    palette: np.ndarray
+
+    def at(self, spots: np.ndarray) -> Iterator[tuple[np.ndarray, Color]]:
+        """For each colour, which of the spots (m, 2) have it; (0, 0) is the lower left corner, and it repeats."""
+        height, width = self.indices.shape
+        columns = np.floor(spots[:, 0] % 1 * width).astype(int).clip(0, width - 1)
+        rows = np.floor((1 - spots[:, 1] % 1) * height).astype(int).clip(0, height - 1)
+        found = self.indices[rows, columns]
+        # numpy.unique would import masked arrays, which takes longer than all of this
+        for k in np.flatnonzero(np.bincount(found)):
+            r, g, b = map(float, self.palette[k])
+            yield found == k, (r, g, b, 1.0)
+
+
+def _read_texture(data: bytes, source: str) -> _Texture | None:
+    """The image in a PNG or JPEG file; None if no library is installed that reads them.
+
+    Args:
+        data: the file.
+        source: its name, for messages.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        return None
+    try:
+        with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as image:
+            if image.width * image.height > MAX_PIXELS:
+                problem, cure = f"an image of more than {MAX_PIXELS} pixels", "make it smaller"
+                raise RobotError(problem, cure=cure, place=Place(source))
+            # a JPEG is not even decoded in full
+            image.draft("RGB", (SIDE, SIDE))
+            few = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BOX).quantize(COLORS)
+            palette = np.array(few.getpalette(), dtype=float).reshape(-1, 3) / 255
+            return _Texture(np.asarray(few), palette)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise RobotError(f"not a readable image: {error}", place=Place(source)) from None
+
+
 # ---- materials
 
 
@@ -292,9 +343,9 @@ class _Materials:
 
     def __init__(self, scene: _Document, content_of: Callable[[str], bytes]):
         self.scene, self.content_of = scene, content_of
-        self.looks: dict[str, Color | Texture | None] = {}
+        self.looks: dict[str, Color | _Texture | None] = {}
 
-    def of(self, symbol: str, instance: Element | None) -> Color | Texture | None:
+    def of(self, symbol: str, instance: Element | None) -> Color | _Texture | None:
         bound = _inside(instance, "bind_material", "technique_common")
         targets = {m.attributes.get("symbol"): m.attributes.get("target", "") for m in bound.all("instance_material")} \
             if bound else {}  # fmt: skip
@@ -303,9 +354,9 @@ class _Materials:
             self.looks[name] = self._look(name)
         return self.looks[name]
 
-    def _look(self, name: str) -> Color | Texture | None:
+    def _look(self, name: str) -> Color | _Texture | None:
         material = self.scene.by_id.get(name)
-        effect_of = material.first("instance_effect") if material else None
+        effect_of = _inside(material, "instance_effect")
         effect = self.scene.by_id.get(effect_of.attributes.get("url", "").removeprefix("#")) if effect_of else None
         profile = _inside(effect, "profile_COMMON")
         technique = _inside(profile, "technique")
@@ -323,7 +374,7 @@ class _Materials:
         # an opacity of zero is how some exporters say opaque
         return r, g, b, a or 1.0
 
-    def _texture(self, profile: Element, sampler: str) -> Texture | None:
+    def _texture(self, profile: Element, sampler: str) -> _Texture | None:
         parameters = {p.attributes.get("sid", ""): p for p in profile.all("newparam")}
         surface = _inside(parameters.get(sampler), "sampler2D", "source")
         image = _inside(parameters.get(surface.text.strip()) if surface else None, "surface", "init_from")
@@ -334,7 +385,7 @@ class _Materials:
             return None
         try:
             name = file.text.strip()
-            return read_texture(self.content_of(name), name)
+            return _read_texture(self.content_of(name), name)
         except RobotError:
             return None
 

@@ -6,18 +6,16 @@ names, and files that a mesh refers to (an OBJ's materials, a texture) are opene
 references may lead.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pliant.errors import Place, RobotError
 from pliant.files.packages import Packages
-from pliant.meshes.obj import obj_surfaces
-from pliant.meshes.stl import stl_surfaces
 
 if TYPE_CHECKING:
     from pliant.meshes.surfaces import Surface
@@ -60,7 +58,7 @@ class MeshFile:
         key = path, *_state(path), tuple(map(str, packages))
         kept = _surfaces.get(self)
         if kept is None or kept[0] != key:
-            kept = _surfaces[self] = key, read_surfaces(path, lambda reference: allowed.beside(path, reference))
+            kept = _surfaces[self] = key, read_surfaces(path, lambda reference: allowed.resolve(reference, path))
         return kept[1]
 
     def _packages(self, more: Iterable[str | Path]) -> Packages:
@@ -110,20 +108,22 @@ def read_surfaces(path: str | Path, resolve: Callable[[str], Path]) -> "tuple[Su
 
 
 def _read(path: Path, content_of: Callable[[str], bytes]) -> "list[Surface]":
-    """The surfaces of a file, unchecked."""
-    readers: dict[str, Callable[..., Iterator[Any]]] = {
-        ".stl": stl_surfaces, ".obj": obj_surfaces, ".dae": _collada_surfaces,
-    }  # fmt: skip
-    read = readers.get(path.suffix.lower())
-    if read is None:
-        raise _error(path, "no reader for meshes of this kind", f"there are {', '.join(readers)}; convert it")
-    return list(read(_content(path), str(path), content_of))
+    """The surfaces of a file, unchecked. Readers are imported here: most robots are simulated without meshes."""
+    data, source = _content(path), str(path)
+    match path.suffix.lower():
+        case ".stl":
+            from pliant.meshes.stl_obj import stl_surfaces
 
+            return list(stl_surfaces(data, source))
+        case ".obj":
+            from pliant.meshes.stl_obj import obj_surfaces
 
-def _collada_surfaces(data: bytes, source: str, content_of: Callable[[str], bytes]) -> "Iterator[Surface]":
-    from pliant.meshes.collada import collada_surfaces  # parses XML: slow to import
+            return list(obj_surfaces(data, source, content_of))
+        case ".dae":
+            from pliant.meshes.collada import collada_surfaces
 
-    return collada_surfaces(data, source, content_of, MAX_BYTES)
+            return list(collada_surfaces(data, source, content_of, MAX_BYTES))
+    raise _error(path, "no reader for meshes of this kind", "there are .stl, .obj, .dae; convert it")
 
 
 def _refuse(reference: str) -> bytes:
@@ -135,9 +135,8 @@ def _checked(points: np.ndarray, path: Path) -> np.ndarray:
     """The points of a file, if all of them can exist."""
     # NaN is not within either
     if not (np.abs(points) < FAR).all():
-        raise _error(
-            path, f"has a point that is infinite, not a number, or farther off than {FAR:g}", "export it again"
-        )
+        problem = f"has a point that is infinite, not a number, or farther off than {FAR:g}"
+        raise _error(path, problem, "export it again")
     return points
 
 

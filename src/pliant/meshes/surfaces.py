@@ -48,11 +48,11 @@ def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     if rows.dtype.kind != "f":
         key = _packed(rows)
-        return _ranked(rows) if key is None else _grouped(key)
+        return _compared(rows) if key is None else _grouped(key)
     # a hash finds the few rows that differ; only these are put in order
     first, inverse = _grouped(_hashed(rows))
     if not (rows[first][inverse] == rows).all():
-        return _ranked(rows)
+        return _compared(rows)
     order = np.lexsort(rows[first].T[::-1])
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -97,11 +97,7 @@ def _hashed(rows: np.ndarray) -> np.ndarray:
     return key
 
 
-def _ranked(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _compared(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """As `distinct_rows`, for any numbers: column by column."""
-    number = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        _, place = np.unique(column, return_inverse=True)
-        _, number = np.unique(number * (int(place.max(initial=0)) + 1) + place, return_inverse=True)
-    _, first = np.unique(number, return_index=True)
-    return first, number
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.recording.log import Log
 from pliant.robot import Robot
@@ -19,21 +20,13 @@ __all__ = [
 MOST = 8
 """Most columns of a group: as many as there are colors."""
 
-
 _FIXED_UNITS = {"forces": "N", "impulses": "N s", "energy": "J", "power": "W", "mode": "", "divergence": "", "t": "s"}
 # units along a joint: (rotation, translation)
 _POSITION, _RATE, _EFFORT = ("rad", "m"), ("rad/s", "m/s"), ("N m", "N")
 _JOINT_UNITS = {
-    "q": _POSITION,
-    "v": _RATE,
-    "tau": _EFFORT,
-    "motor_position": _POSITION,
-    "motor_velocity": _RATE,
-    "link_position": _POSITION,
-    "link_velocity": _RATE,
-    "deflection": _POSITION,
-    "deflection_rate": _RATE,
-    "spring_force": _EFFORT,
+    **dict.fromkeys(("q", "motor_position", "link_position", "deflection"), _POSITION),
+    **dict.fromkeys(("v", "motor_velocity", "link_velocity", "deflection_rate"), _RATE),
+    **dict.fromkeys(("tau", "spring_force"), _EFFORT),
 }
 _PLOTTED = ("q", "tau", "u", "forces", "energy")
 
@@ -72,7 +65,11 @@ class Panel:
 
 def default_channels(log: Log) -> list[str]:
     """The channels that `Log.plot` draws by default."""
-    found = [name for name in _PLOTTED if _is_there(log, name)]
+    found = [
+        name
+        for name in _PLOTTED
+        if (log[name].shape[-1:] != (0,) if name in log else any(other.startswith(f"{name}.") for other in log))
+    ]
     return found or list(log)[:4]
 
 
@@ -112,50 +109,39 @@ def _curves(log: Log, spec: Any) -> tuple[str, list[Curve]]:
     if isinstance(spec, tuple) and len(spec) == 2 and isinstance(spec[0], str):
         channel, columns = spec
         names = [columns] if isinstance(columns, str) else list(columns)
-        if not names:
-            problem = f"plot: ({channel!r}, ...) has no column"
-            raise PliantError(problem, subject=f"channel {channel!r}", cure="give one or several")
+        check("columns", columns, "one name or several", bool(names), subject=f"channel {channel!r}", error=PliantError)
         if len(names) == 1:
             return _curves(log, f"{channel}.{names[0]}")
         return channel, [curve for name in names for curve in _curves(log, f"{channel}.{name}")[1]]
     if not isinstance(spec, str):
-        raise PliantError(
-            bad_value("channels", spec, "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column")
-        )
-    robot = None if log.source is None else log.source.robot
+        takes = "names, 'q' for a channel, 'q.knee' or ('q', 'knee') for a column"
+        raise PliantError(bad_value("channels", spec, takes))
+    robot, lead = None if log.source is None else log.source.robot, 1 if log.batch is None else 2
+    found: dict[str, tuple[str, Curve]] = {}
+    for channel in [spec] if spec in log else log:
+        array = log[channel].reshape(*log[channel].shape[:lead], -1)
+        numbers = tuple(map(str, range(array.shape[-1])))
+        for k, column in enumerate(log.columns.get(channel) or (("",) if log[channel].ndim == lead else numbers)):
+            name = f"{channel}.{column}" if column else channel
+            if name == spec or name.startswith(f"{spec}."):
+                shown = column or name.removeprefix(f"{spec}.")
+                found[name] = channel, Curve(shown, array[..., k], unit_of(channel, column, robot))
+    if spec in found:
+        channel, curve = found[spec]
+        return channel, [curve]
+    if found:
+        (channel, _), *others = found.values()
+        return spec if others else channel, [curve for _, curve in found.values()]
     if spec in log:
-        return spec, _channel_curves(log, spec, robot)
-    # a group of channels
-    members = [name for name in log if name.startswith(f"{spec}.")]
-    if members:
-        return spec, [
-            Curve(name.removeprefix(f"{spec}."), log[name], unit_of(name, "", robot))
-            for name in members
-            if log[name].ndim == _lead(log)
-        ]
-    # columns of a channel
-    for channel in log:
-        if spec.startswith(f"{channel}.") and channel in log.columns:
+        raise PliantError(f"plot: channel {spec!r} of the log has no columns", subject=f"channel {spec!r}")
+    for channel, names in log.columns.items():
+        if spec.startswith(f"{channel}."):
+            starts = dict.fromkeys(n.rpartition(".")[0] for n in names if "." in n)
             wanted = spec.removeprefix(f"{channel}.")
-            names = log.columns[channel]
-            found = [n for n in names if n == wanted] or [n for n in names if n.startswith(f"{wanted}.")]
-            if not found:
-                starts = dict.fromkeys(n.rpartition(".")[0] for n in names if "." in n)
-                raise PliantError(unknown_name("column", wanted, [*names, *starts], f"channel {channel!r} of the log"))
-            curves = [Curve(n, log.column(channel, n), unit_of(channel, n, robot)) for n in found]
-            return spec if len(found) > 1 else channel, curves
-    raise PliantError(unknown_name("channel", spec, _names(log), "the log"))
-
-
-def _channel_curves(log: Log, channel: str, robot: Robot | None) -> list[Curve]:
-    array = log[channel]
-    if array.ndim == _lead(log):
-        return [Curve(channel, array, unit_of(channel, "", robot))]
-    flat = array.reshape(*array.shape[: _lead(log)], -1)
-    names = log.columns.get(channel) or [str(k) for k in range(flat.shape[-1])]
-    if not names:
-        raise PliantError(f"plot: channel {channel!r} of the log has no columns", subject=f"channel {channel!r}")
-    return [Curve(name, flat[..., k], unit_of(channel, name, robot)) for k, name in enumerate(names)]
+            raise PliantError(unknown_name("column", wanted, [*names, *starts], f"channel {channel!r} of the log"))
+    groups = dict.fromkeys(name.partition(".")[0] for name in log if "." in name)
+    columns = (f"{c}.{n}" for c, names in log.columns.items() for n in names)
+    raise PliantError(unknown_name("channel", spec, [*log, *groups, *columns], "the log"))
 
 
 def unit_of(channel: str, column: str, robot: Robot | None) -> str:
@@ -170,37 +156,12 @@ def unit_of(channel: str, column: str, robot: Robot | None) -> str:
         kinds = control.get(motor.control) if motor.law is None else None
     if kinds is None or robot is None:
         return ""
-    return kinds[_is_sliding(channel, column, robot)] if not _is_orientation(channel, column, robot) else ""
-
-
-def _is_sliding(channel: str, column: str, robot: Robot) -> bool:
-    if column in robot.motors:
-        column = robot.motors[column].joint
-    if column in robot.joints:
-        return isinstance(robot.joints[column].kind, Prismatic)
-    # an entry of a joint with several: x, y, z and vx, vy, vz
-    return column.rpartition(".")[2].lstrip("v") in ("x", "y", "z")
-
-
-def _is_orientation(channel: str, column: str, robot: Robot) -> bool:
-    """Whether it is an entry of a quaternion, or a cosine or sine."""
-    end = column.rpartition(".")[2]
-    return channel == "q" and column not in robot.joints and end in ("qx", "qy", "qz", "qw", "cos", "sin")
-
-
-def _lead(log: Log) -> int:
-    return 1 if log.batch is None else 2
-
-
-def _is_there(log: Log, name: str) -> bool:
-    if name in log:
-        return log[name].shape[-1:] != (0,)
-    return any(other.startswith(f"{name}.") for other in log)
-
-
-def _names(log: Log) -> list[str]:
-    groups = dict.fromkeys(name.partition(".")[0] for name in log if "." in name)
-    return [*log, *groups, *(f"{c}.{n}" for c, names in log.columns.items() for n in names)]
+    joint = robot.motors[column].joint if column in robot.motors else column
+    if joint in robot.joints:
+        return kinds[isinstance(robot.joints[joint].kind, Prismatic)]
+    # an entry of a joint with several
+    part = _PARTS.get(column.rpartition(".")[2], "")
+    return "" if channel == "q" and part == "orientation" else kinds[part in ("position", "velocity")]
 
 
 # ---- groups

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from pliant.errors import PliantError, needs
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 
 __all__ = [
-    "COLORS", "GREY", "INK", "LINES", "figure", "finished", "label_axis", "legend", "look", "round_number", "styled",
+    "COLORS", "GREY", "INK", "LINES", "figure", "label_axis", "legend", "look", "pale", "round_number", "styled",
     "target_file",
 ]  # fmt: skip
 
@@ -27,48 +27,29 @@ LINES = ("-", "--", ":", "-.")
 _FORMATS = (".svg", ".pdf", ".png")
 
 _SETTINGS: dict[str, Any] = {
-    "font.size": 9,
-    "font.family": "sans-serif",
-    "axes.titlesize": 9,
-    "axes.labelsize": 9,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
-    "legend.frameon": False,
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize"), 9),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 8),
+    **dict.fromkeys(("axes.labelcolor", "axes.titlecolor", "text.color", "xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.7),
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size"), 3),
+    **dict.fromkeys(("figure.facecolor", "savefig.facecolor"), "white"),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "axes.formatter.useoffset", "legend.frameon"), False),
+    **dict.fromkeys(("axes.grid", "axes.axisbelow", "path.simplify"), True),
     "legend.handlelength": 1.6,
     "legend.borderaxespad": 0.2,
-    "axes.linewidth": 0.7,
     "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
+    "axes.facecolor": "none",
     "axes.xmargin": 0.0,
     "axes.ymargin": 0.08,
-    "axes.formatter.useoffset": False,
     "axes.formatter.limits": (-4, 5),
-    "axes.unicode_minus": True,
     "grid.color": "#d8dce1",
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.2,
     "lines.solid_capstyle": "round",
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.major.size": 3,
-    "ytick.major.size": 3,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "figure.facecolor": "white",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "white",
     "savefig.dpi": 200,
     "svg.fonttype": "path",
     "svg.hashsalt": "pliant",
     "pdf.fonttype": 42,
-    "path.simplify": True,
     "path.simplify_threshold": 0.1,
     "agg.path.chunksize": 20000,
 }
@@ -84,34 +65,43 @@ def styled(what: str) -> Iterator[Any]:
         yield mpl
 
 
-def figure(width: float, height: float) -> Any:
-    """A figure of this size [inches] without a window; inside `styled`."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+@contextlib.contextmanager
+def figure(
+    what: str, size: tuple[float, float], *, path: str | os.PathLike[str] | None, title: str, show: bool
+) -> Iterator[Any]:
+    """A figure without a window, to draw on inside the ``with``; then it is written to a file and shown, if asked to.
 
-    made = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(made)
-    return made
+    Args:
+        what: the caller, for messages.
+        size: width and height [inches].
+        path: of a file to write, .svg, .pdf or .png; None for none.
+        title: above all axes.
+        show: whether to open a window.
+    """
+    target = None if path is None else target_file(path, _FORMATS, "a plot")
+    with styled(what):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
+        made = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(made)
+        if title:
+            made.suptitle(title, fontsize=10)
+        yield made
+        if target is not None:
+            with whole_file(target) as beside:
+                # without a date, the same plot is the same file
+                about = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
+                made.savefig(beside, metadata=about)
+        if show:
+            import matplotlib.pyplot as plt
 
-def finished(made: Any, path: str | os.PathLike[str] | None, show: bool) -> Any:
-    """The figure, after writing it to a file and showing it in a window if asked to; inside `styled`."""
-    if path is not None:
-        target = target_file(path, _FORMATS, "a plot")
-        with whole_file(target) as beside:
-            # without a date, the same plot is the same file
-            about = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
-            made.savefig(beside, metadata=about)
-    if show:
-        import matplotlib.pyplot as plt
-
-        # a window needs a figure that pyplot knows
-        manager = plt.figure().canvas.manager
-        if manager is not None:
-            manager.canvas.figure = made
-            made.set_canvas(manager.canvas)
-        plt.show()
-    return made
+            # a window needs a figure that pyplot knows
+            manager = plt.figure().canvas.manager
+            if manager is not None:
+                manager.canvas.figure = made
+                made.set_canvas(manager.canvas)
+            plt.show()
 
 
 def label_axis(axis: Any, label: str, *, is_last: bool = True, x: str = "time [s]") -> None:
@@ -126,19 +116,20 @@ def label_axis(axis: Any, label: str, *, is_last: bool = True, x: str = "time [s
 
 def look(k: int, count: int) -> dict[str, Any]:
     """Color and dash of curve k of ``count``."""
-    if count <= len(COLORS):
-        return {"color": COLORS[k]}
-    return {"color": COLORS[k % len(COLORS)], "linestyle": LINES[k // len(COLORS) % len(LINES)]}
+    more, own = divmod(k, len(COLORS))
+    return {"color": COLORS[own]} | ({"linestyle": LINES[more % len(LINES)]} if count > len(COLORS) else {})
 
 
 def legend(axis: Any, names: Sequence[str]) -> None:
     """A legend beside the axis, where it hides nothing."""
-    if not names:
-        return
-    ncols = -(-len(names) // 8)
-    size = 8 if len(names) <= 8 else 7
-    axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.05), ncols=ncols, fontsize=size, labelspacing=0.3,
-                columnspacing=1.0)  # fmt: skip
+    ncols, size = -(-len(names) // 8), 8 if len(names) <= 8 else 7
+    spacing = {"labelspacing": 0.3, "columnspacing": 1.0}
+    axis.legend(loc="upper left", bbox_to_anchor=(1.01, 1.05), ncols=ncols, fontsize=size, **spacing)
+
+
+def pale(color: str, share: float) -> Any:
+    """A color, "#rrggbb", mixed with white: ``share`` of it is left."""
+    return tuple(1 - share * (1 - int(color[k : k + 2], 16) / 255) for k in (1, 3, 5))
 
 
 def round_number(x: float) -> float:

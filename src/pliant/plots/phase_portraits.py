@@ -1,7 +1,5 @@
 """Phase portraits: velocity over position, `Log.plot_phase`."""
 
-import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,7 @@ import numpy as np
 from pliant.checks import chosen_robots
 from pliant.errors import PliantError, unknown_name
 from pliant.plots.curves import unit_of
-from pliant.plots.figures import COLORS, GREY, figure, finished, legend, look, styled
+from pliant.plots.figures import COLORS, GREY, figure, legend, look
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
@@ -19,19 +17,8 @@ _ARROWS = 6
 _MARKS = {"touch-down": "v", "lift-off": "^", "slip": "s", "stick": "o", "reversal": "d"}
 
 
-def plot_phase(
-    log: Log,
-    *names: str,
-    path: str | os.PathLike[str] | None = None,
-    start: float | None = None,
-    end: float | None = None,
-    robots: int | slice | Sequence[int] | None = None,
-    events: bool = True,
-    title: str = "",
-    size: tuple[float, float] | None = None,
-    show: bool = False,
-) -> Any:
-    """Draw the velocity of joints over their positions: `Log.plot_phase`."""
+def plot_phase(log: Log, *names, path, start, end, robots, events, title, size, show) -> Any:
+    """Draw the velocity of joints over their positions: `Log.plot_phase`, which has the arguments."""
     log = cut(log, start, end)
     for channel in ("q", "v"):
         if channel not in log:
@@ -41,10 +28,10 @@ def plot_phase(
     rates = {name: _rate(log, name, v_name) for name, v_name in pairs}
     chosen = chosen_robots(robots, log.batch, first=len(COLORS), least=1, error=PliantError).tolist()
     robot = None if log.source is None else log.source.robot
-    with styled("log.plot_phase()"):
-        wide = min(len(pairs), 3)
-        high = -(-len(pairs) // wide)
-        made = figure(*(size or (3.4 * wide + 0.4, 3.0 * high + 0.2)))
+    wide = min(len(pairs), 3)
+    high = -(-len(pairs) // wide)
+    size = size or (3.4 * wide + 0.4, 3.0 * high + 0.2)
+    with figure("log.plot_phase()", size, path=path, title=title, show=show) as made:
         axes = made.subplots(high, wide, squeeze=False).reshape(-1)
         for axis in axes[len(pairs) :]:
             axis.remove()
@@ -58,12 +45,10 @@ def plot_phase(
             axis.set_ylabel(f"velocity [{v_unit}]" if v_unit else "velocity")
             axis.margins(0.06)
         if events:
-            _explain(made, axes[0], log)
+            _explain(axes[0], log)
         if len(chosen) > 1:
             legend(axes[len(pairs) - 1], [str(r) for r in chosen])
-        if title:
-            made.suptitle(title, fontsize=10)
-        return finished(made, path, show)
+    return made
 
 
 def _draw(axis: Any, log: Log, q_name: str, y: np.ndarray, color: str, label: str, events: bool) -> None:
@@ -100,7 +85,7 @@ def _arrows(axis: Any, x: np.ndarray, y: np.ndarray, color: str) -> None:
         axis.annotate("", (x[after], y[after]), (x[k - 1], y[k - 1]), arrowprops=head)
 
 
-def _explain(made: Any, axis: Any, log: Log) -> None:
+def _explain(axis: Any, log: Log) -> None:
     from matplotlib.lines import Line2D
 
     kinds = dict.fromkeys(event.kind for event in log.events)
@@ -118,7 +103,7 @@ def _velocity(log: Log, name: Any) -> str:
     if name not in names:
         fitting = [n for n in names if _rate_name(n) in rates]
         raise PliantError(unknown_name("column", name, fitting, "channel 'q' of the log"))
-    rate = _rate_name(str(name))
+    rate = _rate_name(name)
     if rate not in rates:
         problem = f"plot_phase: {name!r} is a coordinate of an orientation, which has no velocity of its own"
         raise PliantError(problem, subject=f"column {name!r}", field="q", cure="draw it over time with log.plot('q')")
@@ -137,8 +122,8 @@ def _rate(log: Log, name: str, v_name: str) -> np.ndarray:
     names, rates = log.columns.get("q", ()), log.columns.get("v", ())
     k = ("x", "y", "z").index(tail)
     if f"{head}.qw" in names and f"{head}.vz" in rates:
-        u, w = _columns(log, "q", head, ("qx", "qy", "qz")), log.column("q", f"{head}.qw")[..., None]
-        v = _columns(log, "v", head, ("vx", "vy", "vz"))
+        u, v = (np.stack([log.column(c, f"{head}.{c}{axis}") for axis in "xyz"], axis=-1) for c in "qv")
+        w = log.column("q", f"{head}.qw")[..., None]
         n = (u * u).sum(axis=-1, keepdims=True) + w * w
         return (v + 2 * np.cross(u, w * v + np.cross(u, v)) / n)[..., k]
     if f"{head}.cos" in names:
@@ -149,19 +134,14 @@ def _rate(log: Log, name: str, v_name: str) -> np.ndarray:
     raise PliantError(problem, subject=f"column {name!r}", field="q")
 
 
-def _columns(log: Log, channel: str, head: str, ends: tuple[str, ...]) -> np.ndarray:
-    return np.stack([log.column(channel, f"{head}.{end}") for end in ends], axis=-1)
-
-
 def _rate_name(name: str) -> str:
     head, dot, tail = name.rpartition(".")
     return f"{head}.v{tail}" if dot and tail in ("x", "y", "z") else name
 
 
 def _first(log: Log) -> tuple[str, str]:
-    rates = log.columns.get("v", ())
-    for name in log.columns.get("q", ()):
-        if name in rates:
-            return name, name
+    both = [name for name in log.columns.get("q", ()) if name in log.columns.get("v", ())]
+    if both:
+        return both[0], both[0]
     problem, cure = "plot_phase: no joint has one coordinate", "name a column of 'q', such as 'root_joint.z'"
     raise PliantError(problem, subject="the log", field="q", cure=cure)

@@ -1,12 +1,7 @@
-"""Logs: named channels over time, with events and modes where there are any, and the run loop that records them."""
+"""Logs: named channels over time, with events and modes where there are any, and the source that made them."""
 
-from pliant.recording.events import Event
-from pliant.recording.log import Log
+from pliant.recording.log import Event, Log
 from pliant.recording.protocol import SimulationProtocol
-from pliant.recording.run import Keeper, Memory, Pace, ProgressBar, Sink, drive, record
 from pliant.recording.source import Relief, Source
 
-__all__ = [
-    "Event", "Keeper", "Log", "Memory", "Pace", "ProgressBar", "Relief", "SimulationProtocol", "Sink", "Source",
-    "drive", "record",
-]  # fmt: skip
+__all__ = ["Event", "Log", "Relief", "SimulationProtocol", "Source"]

@@ -22,7 +22,10 @@ Spec = str | tuple[str, str | Sequence[str]]
 
 
 class LogExports:
-    """Writes, draws and shows a log; the base of `Log`."""
+    """Writes, draws and shows a log; the base of `Log`.
+
+    Methods that write a file write it whole or not at all, and return its path.
+    """
 
     @property
     def _log(self) -> "Log":
@@ -33,14 +36,9 @@ class LogExports:
     def save(self, path: PathLike, *, packed: bool = True) -> Path:
         """Write an HDF5 file with everything needed to replay the run; `pliant.load_log` reads it.
 
-        The file is written whole or not at all.
-
         Args:
             path: of the file, such as "run.h5"; an existing file is replaced.
             packed: whether to compress the numbers, which takes longer and makes the file smaller.
-
-        Returns:
-            The path.
         """
         from pliant.storage.writing import save
 
@@ -51,9 +49,6 @@ class LogExports:
 
         Args:
             path: of the file, such as "run.csv".
-
-        Returns:
-            The path.
         """
         from pliant.storage.tables import to_csv
 
@@ -64,9 +59,6 @@ class LogExports:
 
         Args:
             path: of the file, such as "run.parquet".
-
-        Returns:
-            The path.
         """
         from pliant.storage.tables import to_parquet
 
@@ -77,9 +69,6 @@ class LogExports:
 
         Args:
             path: of the file, such as "run.npz".
-
-        Returns:
-            The path.
         """
         from pliant.storage.tables import to_npz
 
@@ -104,9 +93,6 @@ class LogExports:
             path: of the file, such as "run.mcap".
             newtons_per_metre: scale of the arrows.
             look: whether to include the robot's shapes.
-
-        Returns:
-            The path.
         """
         from pliant.viewer.foxglove import to_mcap
 
@@ -184,13 +170,9 @@ class LogExports:
 
         Args:
             names: columns of channel "q"; by default the first joint that moves along one coordinate.
-            path: of a file to write, .svg, .pdf or .png.
-            start, end: of the plot [s].
             robots: the robots of a batch to draw: an index, several, or a slice; None (default) for the first eight.
             events: whether to mark them.
-            title: above the plot.
-            size: width and height [inches].
-            show: whether to open a window.
+            path, start, end, title, size, show: as for `plot`.
 
         Returns:
             The Matplotlib figure.
@@ -216,21 +198,15 @@ class LogExports:
         """Draw the energy ledger (`pliant.analysis.energy_ledger`): energy stored, supplied and dissipated.
 
         Args:
-            path: of a file to write, .svg, .pdf or .png.
-            start, end: of the plot [s].
             robot: index of the robot of a batch (default 0).
-            title: above the plot.
-            size: width and height [inches].
-            show: whether to open a window.
+            path, start, end, title, size, show: as for `plot`.
 
         Returns:
             The Matplotlib figure.
         """
         from pliant.analysis.energy_ledger import plot_energy
 
-        return plot_energy(
-            self._log, path=path, start=start, end=end, robot=robot, title=title, size=size, show=show
-        )  # fmt: skip
+        return plot_energy(self._log, path=path, start=start, end=end, robot=robot, title=title, size=size, show=show)
 
     # ---- pictures
 
@@ -262,9 +238,6 @@ class LogExports:
             clock: whether to write the time into a corner.
             packages: more folders to search for meshes.
             progress: whether to show a bar if it takes long; None: on a terminal.
-
-        Returns:
-            The path.
         """
         from pliant.render.video import to_video
 
@@ -291,9 +264,6 @@ class LogExports:
             path: ends with .png, .jpg or .webp.
             t: time [s]; None is the end.
             size, camera, robots, forces, clock, packages: as for `to_video`.
-
-        Returns:
-            The path.
         """
         from pliant.render.video import to_image
 
@@ -368,7 +338,7 @@ class LogExports:
         """Write one page that replays it, without network and without a server: a file that opens from disk.
 
         Args:
-            path: of the file; it is written whole or not at all.
+            path: of the file, .html.
             plots: channels, or columns of them, as "q", "q.knee", "energy", "forces.foot"; of the first robot shown.
                 One with many columns has several charts: base position, joints 1-8, ...; forces have one for each
                 contact.
@@ -376,10 +346,7 @@ class LogExports:
             robots, layout, traces, show, follow, deflection: as in `view`.
             detail: the most triangles of all robots together; 40,000 are half a megabyte.
             title: of the page.
-            packages: more folders to search for meshes.
-
-        Returns:
-            The path.
+            packages: as for `to_video`.
         """
         from pliant.viewer.replay import to_html
 
@@ -406,11 +373,8 @@ class LogExports:
             facts: more entries for the summary, by name.
             replay: whether to include the replay of `to_html`, with the same channels; without viser, the report says
                 that it is missing.
-            packages: more folders to search for meshes.
-
-        Returns:
-            The path.
+            packages: as for `to_video`.
         """
-        from pliant.report.report import to_report
+        from pliant.report import to_report
 
         return to_report(self._log, path, *channels, title=title, facts=facts, replay=replay, packages=packages)

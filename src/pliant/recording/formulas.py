@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.errors import PliantError, TraceError
 from pliant.scalar import Expr, Graph, Table
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of
 from pliant.scalar.ops import TABLE
 
 __all__ = ["Formula"]

@@ -56,7 +56,7 @@ class SimulationProtocol(Protocol):
         ...
 
     def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
-        """A run as blocks that follow one another, for `pliant.recording.record`; options as in `run`."""
+        """A run as blocks that follow one another, for `pliant.simulation.record`; options as in `run`."""
         ...
 
     @property

@@ -1,10 +1,11 @@
 """The source of a log: the robot, the ground, the settings and the versions that made it."""
 
 import math
+import pickle
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -13,10 +14,16 @@ import numpy as np
 
 from pliant.contact.ground import Ground, height_map
 from pliant.errors import ContactError
-from pliant.recording.portable import ground_of, ground_parts, kept_robot
+from pliant.recording.formulas import Formula
 from pliant.robot import Robot
+from pliant.scalar import is_constant
 
-__all__ = ["Relief", "Source", "plain", "versions"]
+__all__ = [
+    "MOTOR_LAW", "SPRING_LAW", "Relief", "Source", "ground_of", "ground_parts", "plain", "versions",
+]  # fmt: skip
+
+SPRING_LAW = ("x",)
+MOTOR_LAW = ("u", "q", "v", "t")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +82,7 @@ class Relief:
     def ground(self) -> Ground:
         """A ground to simulate on: the height map of these heights."""
         return height_map(
-            self.heights,
-            spacing=self.spacing,
-            origin=self.origin,
-            friction=self.friction,
-            restitution=self.restitution,
+            self.heights, spacing=self.spacing, origin=self.origin, friction=self.friction, restitution=self.restitution
         )
 
 
@@ -118,7 +121,7 @@ class Source:
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         ground = ground_parts(self.ground) if isinstance(self.ground, Ground) else self.ground
         plain_ones = {"settings": dict(self.settings), "versions": dict(self.versions)}
-        return state | plain_ones | {"robot": kept_robot(self.robot), "ground": ground}
+        return state | plain_ones | {"robot": _kept_robot(self.robot), "ground": ground}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         ground = state["ground"]
@@ -161,3 +164,51 @@ def plain(value: Any) -> Any:
     if callable(value):
         return f"{getattr(value, '__module__', '?')}.{getattr(value, '__qualname__', type(value).__name__)}"
     return repr(value)
+
+
+# ---- robots and grounds that pickle: each function as the formula that it computes
+
+
+def _kept_robot(robot: Robot) -> Robot:
+    """The robot with formulas in place of functions that do not pickle."""
+    joints, motors = robot.joints, robot.motors
+    for joint in joints.values():
+        if any(law is not None and not _pickles(law) for law in joint.law):
+            formulas = tuple(law and Formula.of(law, SPRING_LAW) for law in joint.law)
+            joints = joints.replaced(replace(joint, law=formulas))
+    for motor in motors.values():
+        if motor.law is not None and not _pickles(motor.law):
+            motors = motors.replaced(replace(motor, law=Formula.of(motor.law, MOTOR_LAW)))
+    return robot if joints is robot.joints and motors is robot.motors else replace(robot, joints=joints, motors=motors)
+
+
+def _pickles(function: Any) -> bool:
+    try:
+        pickle.dumps(function)
+    except Exception:  # whatever a user's object does
+        return False
+    return True
+
+
+def ground_parts(ground: Ground) -> dict[str, Any]:
+    """A ground without Python code: its formula and its numbers.
+
+    Numbers that differ from robot to robot are left out; a ground whose shape does so has no formula.
+    """
+    numbers = [_number(p) for p in ground.parameters]
+    friction, restitution = (_number(x) for x in (ground.friction, ground.restitution))
+    formula = None
+    if None not in numbers:
+        formula = Formula.of(lambda x, y: ground.function(x, y, *ground.parameters), ("x", "y"))
+    return {
+        "formula": formula, "name": ground.name, "friction": friction, "restitution": restitution, "numbers": numbers
+    }  # fmt: skip
+
+
+def _number(x: Any) -> float | None:
+    return float(x) if is_constant(x) else None
+
+
+def ground_of(parts: dict[str, Any]) -> Ground:
+    """The ground of its parts."""
+    return Ground(parts["formula"], parts["name"], parts["friction"], parts["restitution"])

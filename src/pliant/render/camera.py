@@ -1,7 +1,7 @@
 """Cameras: where pictures are taken from."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from pliant.checks import check, is_real
 from pliant.errors import PliantError, bad_value, unknown_name
 
-__all__ = ["AZIMUTH", "Camera", "Eye", "as_camera", "downhill_azimuth"]
+__all__ = ["AZIMUTH", "Camera", "Eye", "as_camera"]
 
 _TINY = float(np.finfo(float).tiny)
 _RANGES = (
@@ -30,9 +30,6 @@ _NAMED: dict[str, dict[str, Any]] = {
 
 AZIMUTH = 40.0
 """The default direction of a camera [degrees]."""
-
-# a slope that makes the direction of the camera matter: three degrees
-_STEEP = 0.05
 
 
 @dataclass(frozen=True)
@@ -64,10 +61,10 @@ class Camera:
 
     def __post_init__(self) -> None:
         for name, low, high, takes in _RANGES:
-            if name in ("azimuth", "distance") and getattr(self, name) is None:
-                continue
-            value = getattr(self, name)
-            check(name, value, takes, is_real(value) and low <= value <= high, subject="the camera", error=PliantError)
+            value: Any = getattr(self, name)
+            can_be_free = name in ("azimuth", "distance")
+            is_right = can_be_free if value is None else is_real(value) and low <= value <= high
+            check(name, value, takes, is_right, subject="the camera", error=PliantError)
         if self.target is not None:
             target = np.asarray(self.target)
             is_point = target.shape == (3,) and target.dtype.kind in "fiu" and bool(np.isfinite(target).all())
@@ -123,6 +120,12 @@ class Eye:
         y = self.height / 2 - self.focal * (apart @ self.up) / z
         return np.stack([x, y, 1 / z], axis=-1)
 
+    def rays(self, points: np.ndarray) -> list[np.ndarray]:
+        """x, y and z of the directions through points of the picture (n, 2), with 1 along the camera's forward."""
+        x, y = (points[:, 0] - self.width / 2) / self.focal, (self.height / 2 - points[:, 1]) / self.focal
+        axes = zip(self.forward.tolist(), self.right.tolist(), self.up.tolist(), strict=True)
+        return [f + x * r + y * u for f, r, u in axes]
+
     def numbers(self) -> np.ndarray:
         """For `pliant.render.shading`: place, right, up, forward, focal length, half of width and height."""
         own = [self.focal, self.width / 2, self.height / 2]
@@ -131,10 +134,8 @@ class Eye:
 
 def as_camera(given: Any) -> Camera:
     """A camera from a `Camera`, a name such as "left", a mapping of its fields, or None for the default."""
-    if given is None:
-        return Camera()
-    if isinstance(given, Camera):
-        return given
+    if given is None or isinstance(given, Camera):
+        return given or Camera()
     if isinstance(given, str):
         if given not in _NAMED:
             raise PliantError(unknown_name("camera", given, _NAMED))
@@ -146,31 +147,3 @@ def as_camera(given: Any) -> Camera:
                 raise PliantError(unknown_name("field", name, valid, "Camera"))
         return Camera(**given)
     raise PliantError(bad_value("camera", given, f"a Camera, a mapping of its fields, or one of {', '.join(_NAMED)}"))
-
-
-def downhill_azimuth(ground: Any, low: Iterable[float], high: Iterable[float], azimuth: float) -> float:
-    """The direction from which to look at ground over a rectangle: from downhill, where stairs do not hide the robot.
-
-    The slope is that of the plane z = a + b x + c y that fits the ground best in the sense of least squares.
-
-    Args:
-        ground: with ``height(x, y)`` and ``is_flat``, or None.
-        low, high: corners, x and y [m].
-        azimuth: for level ground, about z from the x axis on [rad].
-
-    Returns:
-        The given azimuth where the ground is level, else one as far from downhill as the given one is from x, on the
-        side that is nearer to it.
-    """
-    if ground is None or ground.is_flat:
-        return azimuth
-    x, y = (a.reshape(-1) for a in np.meshgrid(*(np.linspace(a, b, 24) for a, b in zip(low, high, strict=True))))
-    z = np.broadcast_to(np.asarray(ground.height(x, y), dtype=float), x.shape)
-    if not np.isfinite(z).all():
-        return azimuth
-    slope = np.linalg.lstsq(np.stack([x - x.mean(), y - y.mean(), np.ones_like(x)], axis=1), z, rcond=None)[0][:2]
-    if np.hypot(*slope) < _STEEP:
-        return azimuth
-    downhill = math.atan2(-slope[1], -slope[0])
-    away = abs(math.remainder(azimuth, math.tau))
-    return min((downhill + away, downhill - away), key=lambda a: abs(math.remainder(a - azimuth, math.tau)))

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pliant.dynamics import robot_function
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, bad_value
 from pliant.meshes.surfaces import distinct_rows
@@ -114,29 +113,24 @@ def drawing(
     folders = (packages,) if isinstance(packages, str | Path) else tuple(packages)
     known = _known.setdefault(robot, {})
     key = (detail, tuple(map(str, folders)), collisions)
-    if key not in known:
-        parts, notes, size = _drawn(robot, detail, folders, collisions)
-        if notes:
-            # a missing file may be there the next time
-            return Drawing(robot, parts, notes, size)
-        known[key] = parts, size
-    parts, size = known[key]
-    return Drawing(robot, parts, (), size)
+    found = known.get(key) or _drawn(robot, detail, folders, collisions)
+    # a missing file may be there the next time
+    if not found[1]:
+        known[key] = found
+    return Drawing(robot, *found)
 
 
+_Drawn = tuple[tuple[Part, ...], tuple[str, ...], float]
 # without a reference to the robot itself, so that the entry goes when the robot does
-_known: WeakKeyDictionary[Robot, dict[tuple[int, tuple[str, ...], bool], tuple[tuple[Part, ...], float]]]
-_known = WeakKeyDictionary()
+_known: WeakKeyDictionary[Robot, dict[tuple[int, tuple[str, ...], bool], _Drawn]] = WeakKeyDictionary()
 
 
-def _drawn(
-    robot: Robot, detail: int, folders: Sequence[str | Path], collisions: bool
-) -> tuple[tuple[Part, ...], tuple[str, ...], float]:
+def _drawn(robot: Robot, detail: int, folders: Sequence[str | Path], collisions: bool) -> _Drawn:
     """Parts, notes and size of a drawing."""
     size = reach(robot)
     pieces: list[Piece] = []
     notes: list[str] = []
-    meshes = _Meshes(folders)
+    known: dict[Any, Any] = {}
     has_shapes = any(b.visuals or b.collisions for b in robot.bodies.values())
     for body in robot.bodies.values():
         first, second = (body.collisions, body.visuals) if collisions else (body.visuals, body.collisions)
@@ -144,47 +138,26 @@ def _drawn(
         for k, geometry in enumerate(first or second):
             label = f"{body.name}/{geometry.name or geometry.kind} {k}"
             try:
-                for mesh, color in _shapes(geometry, meshes):
-                    pieces.append((body.name, label, mesh, color))
+                pieces += [(body.name, label, *shape) for shape in _shapes(geometry, folders, known)]
             except PliantError as problem:
                 is_lost = True
                 notes.append(f"body {body.name!r}: {problem}; drawn from the tree instead")
         # bodies without shapes, such as frames of sensors, are not drawn if others have some
         if is_lost or not has_shapes:
-            for name, mesh, color in tree_shapes(robot, body.name, size):
-                pieces.append((body.name, f"{body.name}/{name}", mesh, color))
+            pieces += [(body.name, f"{body.name}/{n}", m, c) for n, m, c in tree_shapes(robot, body.name, size)]
     parts = _parts(_coarser(pieces, detail))
     low, high = _bounds(robot, parts, None)
     return parts, tuple(notes), float(np.linalg.norm(high - low)) or size
 
 
-class _Meshes:
-    """Mesh files, each read and placed once, since the legs of a robot often share them."""
+def _shapes(geometry: Geometry, folders: Sequence[str | Path], known: dict[Any, Any]) -> list[tuple[Mesh, Color]]:
+    """Meshes of a geometry in its body's frame, with their colors.
 
-    def __init__(self, packages: Sequence[str | Path]):
-        self.packages = packages
-        self.read: dict[Any, Sequence[Any]] = {}
-        self.placed: dict[tuple[Any, bytes], list[tuple[Mesh, Color | None]]] = {}
-
-    def __call__(self, source: Any, file: str | None, X: np.ndarray) -> list[tuple[Mesh, Color | None]]:
-        """The meshes of a file under a transform (4, 4), with their colors, if it has any."""
-        if source not in self.read:
-            surfaces = source.surfaces(self.packages)
-            if not surfaces:
-                raise RobotError(f"the mesh {file} has no faces", subject=f"mesh {file}")
-            self.read[source] = surfaces
-        key = source, X.tobytes()
-        if key not in self.placed:
-            surfaces = self.read[source]
-            placed = moved_together([Mesh(s.points, s.faces) for s in surfaces], X)
-            self.placed[key] = [(mesh, s.color) for mesh, s in zip(placed, surfaces, strict=True)]
-        return self.placed[key]
-
-
-def _shapes(geometry: Geometry, meshes: _Meshes) -> list[tuple[Mesh, Color]]:
-    """Meshes of a geometry in its body's frame, with their colors."""
+    Args:
+        known: files that were read, and their meshes that were placed, since the legs of a robot often share them.
+    """
     X_BG = homogeneous(geometry.placement)
-    own = None if geometry.color is None else _rgba(geometry.color)
+    own: Any = geometry.color and tuple(min(1.0, max(0.0, float(x))) for x in (*geometry.color, 1.0)[:4])
     if geometry.kind != "mesh":
         if not all(is_constant(s) and s > 0 for s in geometry.size):
             raise RobotError(bad_value("size", geometry.size, "numbers above 0", f"a {geometry.kind}"))
@@ -194,14 +167,16 @@ def _shapes(geometry: Geometry, meshes: _Meshes) -> list[tuple[Mesh, Color]]:
     if source is None or not hasattr(source, "surfaces"):
         cure = "give Geometry(..., mesh=pliant.meshes.MeshFile())"
         raise RobotError(f"no reader for the mesh {geometry.file}", subject=f"mesh {geometry.file}", cure=cure)
-    placed = meshes(source, geometry.file, X_BG @ np.diag([*map(float, geometry.scale), 1.0]))
+    if source not in known:
+        known[source] = source.surfaces(folders)
+    surfaces, X = known[source], X_BG @ np.diag([*map(float, geometry.scale), 1.0])
+    if not surfaces:
+        raise RobotError(f"the mesh {geometry.file} has no faces", subject=f"mesh {geometry.file}")
+    key = source, X.tobytes()
+    if key not in known:
+        known[key] = moved_together([Mesh(s.points, s.faces) for s in surfaces], X)
     # colors of a mesh's own parts come before the one color that a URDF gives to all of it
-    return [(mesh, color or own or DEFAULT_COLOR) for mesh, color in placed]
-
-
-def _rgba(color: Sequence[float]) -> Color:
-    r, g, b, a = (min(1.0, max(0.0, float(x))) for x in (*color, 1.0)[:4])
-    return r, g, b, a
+    return [(mesh, s.color or own or DEFAULT_COLOR) for mesh, s in zip(known[key], surfaces, strict=True)]
 
 
 def _coarser(pieces: list[Piece], most: int) -> list[Piece]:
@@ -257,19 +232,8 @@ def _bounds(robot: Robot, parts: Iterable[Part], q: Any) -> tuple[np.ndarray, np
     return found.min(axis=0), found.max(axis=0)
 
 
-@robot_function
-def _poses(robot: Robot, q: Sequence[Any]) -> list[list[list[Any]]]:
-    """X_WB of all bodies, (bodies, 4, 4)."""
-    links = link_poses(robot.mechanism, q)
-    found = []
-    for name in robot.bodies:
-        i, X_LB = robot.mechanism.frame(name)
-        found.append((links[i] @ X_LB if i >= 0 else X_LB).homogeneous())
-    return found
-
-
 def body_poses(robot: Robot, q: Any) -> np.ndarray:
-    """Poses X_WB of the bodies, in the order of ``robot.bodies``; compiled.
+    """Poses X_WB of the bodies, in the order of ``robot.bodies``.
 
     Args:
         q: (..., nq) [rad or m].
@@ -281,10 +245,18 @@ def body_poses(robot: Robot, q: Any) -> np.ndarray:
     if q.shape[-1:] != (robot.nq,):
         cure = f"its last axis takes the nq = {robot.nq} entries of {robot.name!r}"
         raise RobotError(f"q has shape {q.shape}", subject=f"robot {robot.name!r}", field="q", cure=cure)
-    if not len(robot.bodies):
-        return np.zeros((*q.shape[:-1], 0, 4, 4))
-    found = _poses(robot, np.ascontiguousarray(q.reshape(-1, robot.nq)))
-    return np.asarray(found, dtype=float).reshape(*q.shape[:-1], len(robot.bodies), 4, 4)
+    rows = q.reshape(-1, robot.nq)
+    # arrays take the place of scalars: all configurations at once, and nothing to compile for a picture
+    is_one = len(rows) == 1 and bool(np.isfinite(rows).all())
+    found = np.zeros((len(robot.bodies), 4, 4, len(rows)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        links = link_poses(robot.mechanism, rows[0].tolist() if is_one else list(rows.T))
+        for k, name in enumerate(robot.bodies):
+            i, X_LB = robot.mechanism.frame(name)
+            X = (links[i] @ X_LB if i >= 0 else X_LB).homogeneous()
+            for entry in np.ndindex(4, 4):
+                found[k][entry] = X[entry[0]][entry[1]]
+    return np.moveaxis(found, -1, 0).reshape(*q.shape[:-1], len(robot.bodies), 4, 4)
 
 
 def points_of_contacts(robot: Robot, q: Any, poses: np.ndarray | None = None) -> np.ndarray:
@@ -298,12 +270,9 @@ def points_of_contacts(robot: Robot, q: Any, poses: np.ndarray | None = None) ->
         (..., contacts, 3) [m].
     """
     poses = body_poses(robot, q) if poses is None else poses
-    index = {name: k for k, name in enumerate(robot.bodies)}
-    points = robot.contact_points
-    if not points:
-        return np.zeros((*poses.shape[:-3], 0, 3))
-    X = poses[..., [index[p.body] for p in points], :, :]
-    centers = np.array([homogeneous(Transform(Transform.identity().R, p.center))[:3, 3] for p in points])
+    names, points = list(robot.bodies), robot.contact_points
+    X = poses[..., [names.index(p.body) for p in points], :, :]
+    centers = np.array([_point(p.center) for p in points]).reshape(-1, 3)
     return np.einsum("...kij,kj->...ki", X[..., :3, :3], centers) + X[..., :3, 3]
 
 
@@ -319,9 +288,13 @@ def tree_shapes(robot: Robot, body: str, size: float) -> list[tuple[str, Mesh, C
     made = robot.bodies[body]
     thick = 0.035 * size
     carrier = next(j for j in robot.joints.values() if j.child == body)
-    ends = [_position(j.placement) for j in robot.joints.values() if j.parent == body]
-    ends += [_point(p.center) for p in robot.contact_points if p.body == body]
-    ends = [e for e in _apart(ends, 0.02 * size) if np.linalg.norm(e) > 0.02 * size]
+    far = [_point(j.placement.p) for j in robot.joints.values() if j.parent == body]
+    far += [_point(p.center) for p in robot.contact_points if p.body == body]
+    ends: list[np.ndarray] = []
+    for end in far:
+        # not at the origin, nor next to another one
+        if all(np.linalg.norm(end - other) > 0.02 * size for other in (0, *ends)):
+            ends.append(end)
     mass = _number(made.inertia.mass)
     center = _point(made.inertia.com()) if mass > 0 else np.zeros(3)
     if not ends and np.linalg.norm(center) > 0.02 * size:
@@ -344,7 +317,7 @@ def reach(robot: Robot) -> float:
     """Rough size of a robot: the longest path from its root along the tree [m]; 1 if it has no length."""
     far = {WORLD: 0.0}
     for joint in robot.joints.values():
-        step = 0.0 if joint.parent == WORLD else float(np.linalg.norm(_position(joint.placement)))
+        step = 0.0 if joint.parent == WORLD else float(np.linalg.norm(_point(joint.placement.p)))
         # a sliding joint counts up to its limit
         ends = [abs(x) for x in (joint.limits.lower, joint.limits.upper) for x in np.ravel(np.array(x, dtype=object))]
         slides = joint.kind.name == "prismatic"
@@ -371,8 +344,7 @@ def inertia_box(body: Body) -> tuple[np.ndarray, np.ndarray]:
     m = _number(body.inertia.mass)
     if not m > 0:
         return np.eye(4), np.zeros(3)
-    s = body.inertia.about_com()
-    xx, xy, xz, yy, yz, zz = (_number(x) for x in s)
+    xx, xy, xz, yy, yz, zz = map(_number, body.inertia.about_com())
     J = np.array([(xx, xy, xz), (xy, yy, yz), (xz, yz, zz)])
     second, axes = np.linalg.eigh(np.trace(J) / 2 * np.eye(3) - J)
     X = np.eye(4)
@@ -413,19 +385,6 @@ def _mass(body: Body, center: np.ndarray, mass: float, total: float, size: float
         return moved(box(sides), X)
     ball = sphere(0.09 * size * (mass / total) ** (1 / 3))
     return Mesh(ball.vertices + center, ball.faces)
-
-
-def _apart(points: list[np.ndarray], least: float) -> list[np.ndarray]:
-    """Without points next to an earlier one."""
-    kept: list[np.ndarray] = []
-    for p in points:
-        if all(np.linalg.norm(p - k) > least for k in kept):
-            kept.append(p)
-    return kept
-
-
-def _position(X: Transform) -> np.ndarray:
-    return _point(X.p)
 
 
 def _point(p: Vector) -> np.ndarray:

@@ -10,7 +10,7 @@ Like physics, these are functions of scalars that run compiled, with a pixel in 
 15 numbers: its place, right, up, forward, focal length and half its width and height [pixels].
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from pliant.compiler import Kernel, kernel_from_function
 from pliant.scalar import abs, exp, floor, maximum, minimum, select, sqrt
 from pliant.spatial import Vector
 
-__all__ = ["SUN", "behind_kernel", "floor_kernel", "linear", "screen", "surface_kernel"]
+__all__ = ["SUN", "behind_kernel", "linear", "screen", "surface_kernel"]
 
 Scalar = Any
 Scalars = Sequence[Any]
@@ -142,14 +142,6 @@ def _interpolated(corners: Scalars, values: Scalars) -> Vector:
 # ---- floor and sky
 
 
-def floor_place(eye: Scalars, z: Scalars, point: Scalars) -> list[Scalar]:
-    """Where a ray meets the floor at height z, and 0; or (0, 0, 1) if it does not."""
-    ray = _ray(eye, point[0], point[1])
-    meets = ray.z < -1e-6
-    s = (z[0] - eye[2]) / select(meets, ray.z, -1)
-    return [select(meets, eye[0] + s * ray.x, 0), select(meets, eye[1] + s * ray.y, 0), select(meets, 0, 1)]
-
-
 def behind_light(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) -> list[Scalar]:
     """The light of the floor, or of the sky above it.
 
@@ -170,11 +162,8 @@ def behind_light(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) ->
     place = Vector(*eye[:3]) + ray * s
     # extent of a pixel on the floor, in x and y
     right, raised, scale = Vector(*eye[3:6]), Vector(*eye[6:9]), s / eye[12]
-    covered = [
-        scale * (abs(right[k]) + abs(raised[k] - ray[k] * raised.z / fall)) for k in range(2)
-    ]  # fmt: skip
-    ground = _tiles(place, covered[0], covered[1], tile) * _shade(lit[0])
-    ground = _faded(ground, s * length, reach)
+    covered = [scale * (abs(right[k]) + abs(raised[k] - ray[k] * raised.z / fall)) for k in range(2)]
+    ground = _faded(_tiles(place, covered[0], covered[1], tile) * _shade(lit[0]), s * length, reach)
     return [select(meets, g, h) for g, h in zip(ground, sky, strict=True)]
 
 
@@ -203,31 +192,13 @@ def _triangle(x: Scalar) -> Scalar:
 # ---- compiled
 
 
-@cache
-def surface_kernel() -> Kernel:
-    """`surface_light`, a pixel a row."""
-    shapes = {
-        "eye": (15,),
-        "floor_": (2,),
-        "point": (4,),
-        "corners": (9,),
-        "normals": (9,),
-        "albedo": (3,),
-        "lit": (1,),
-    }
-    return kernel_from_function(surface_light, shapes, name="light of surfaces", precision="float32")
+def _compiled(function: Callable[..., Any], name: str, **sizes: int) -> Callable[[], Kernel]:
+    """A function of pixels, compiled when it is first asked for; arguments by their sizes, a pixel a row."""
+    shapes = {argument: (size,) for argument, size in sizes.items()}
+    return cache(lambda: kernel_from_function(function, shapes, name=name, precision="float32"))
 
 
-@cache
-def behind_kernel() -> Kernel:
-    """`behind_light`, a pixel a row."""
-    shapes = {"eye": (15,), "floor_": (4,), "point": (2,), "lit": (1,)}
-    return kernel_from_function(behind_light, shapes, name="light of floor and sky", precision="float32")
-
-
-@cache
-def floor_kernel() -> Kernel:
-    """`floor_place`, a pixel a row."""
-    return kernel_from_function(
-        floor_place, {"eye": (15,), "z": (1,), "point": (2,)}, name="places on the floor", precision="float32"
-    )
+surface_kernel = _compiled(
+    surface_light, "light of surfaces", eye=15, floor_=2, point=4, corners=9, normals=9, albedo=3, lit=1
+)
+behind_kernel = _compiled(behind_light, "light of floor and sky", eye=15, floor_=4, point=2, lit=1)

@@ -7,16 +7,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.meshes.surfaces import distinct_rows
+from pliant.spatial import Matrix3, quaternion_from_matrix
 
 __all__ = [
-    "Mesh", "along", "arrow", "box", "capsule", "clustered", "cone", "creased", "cylinder", "ground_mesh",
-    "ground_over", "joined", "moved", "moved_together", "normals", "sphere", "turned",
+    "Mesh", "along", "arrow", "box", "capsule", "clustered", "cone", "creased", "cylinder", "directed",
+    "downhill_azimuth", "ground_mesh", "ground_over", "joined", "moved", "moved_together", "normals", "quaternions",
+    "sphere", "turned",
 ]  # fmt: skip
 
 Points = Sequence[float] | np.ndarray
 
 CREASE = math.radians(35)
 """Corners whose face is turned by more than this against the mean of its neighbours are sharp [rad]."""
+
+# a slope that makes the direction of the camera matter: three degrees
+_STEEP = 0.05
 
 
 class Mesh(NamedTuple):
@@ -146,19 +151,63 @@ def ground_over(ground: Any, x_lines: np.ndarray, y_lines: np.ndarray) -> Mesh:
     return Mesh(np.stack([x, y, z], axis=-1).reshape(-1, 3), np.concatenate([lower, upper]))
 
 
+def downhill_azimuth(ground: Any, low: Iterable[float], high: Iterable[float], azimuth: float) -> float:
+    """The direction from which to look at ground over a rectangle: from downhill, where stairs do not hide the robot.
+
+    The slope is that of the plane z = a + b x + c y that fits the ground best in the sense of least squares.
+
+    Args:
+        ground: with ``height(x, y)`` and ``is_flat``, or None.
+        low, high: corners, x and y [m].
+        azimuth: for level ground, about z from the x axis on [rad].
+
+    Returns:
+        The given azimuth where the ground is level, else one as far from downhill as the given one is from x, on the
+        side that is nearer to it.
+    """
+    if ground is None or ground.is_flat:
+        return azimuth
+    x, y = (a.reshape(-1) for a in np.meshgrid(*(np.linspace(a, b, 24) for a, b in zip(low, high, strict=True))))
+    z = np.broadcast_to(np.asarray(ground.height(x, y), dtype=float), x.shape)
+    if not np.isfinite(z).all():
+        return azimuth
+    slope = np.linalg.lstsq(np.stack([x - x.mean(), y - y.mean(), np.ones_like(x)], axis=1), z, rcond=None)[0][:2]
+    if np.hypot(*slope) < _STEEP:
+        return azimuth
+    downhill = math.atan2(-slope[1], -slope[0])
+    away = abs(math.remainder(azimuth, math.tau))
+    return min((downhill + away, downhill - away), key=lambda a: abs(math.remainder(a - azimuth, math.tau)))
+
+
+# ---- directions
+
+
+def directed(directions: np.ndarray) -> np.ndarray:
+    """Rotations (n, 3, 3) that turn z to directions (n, 3); none where a direction is zero."""
+    length = np.linalg.norm(directions, axis=-1, keepdims=True)
+    up = np.zeros_like(directions, dtype=float)
+    up[:, 2] = 1
+    z = np.divide(directions, length, out=up, where=length > 1e-12)
+    helper = np.where(np.abs(z[:, :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    y = np.cross(z, helper)
+    y /= np.linalg.norm(y, axis=-1, keepdims=True)
+    return np.stack([np.cross(y, z), y, z], axis=-1)
+
+
 def along(start: Points, end: Points) -> np.ndarray:
     """The pose (4, 4) of a frame in the middle between two points, with z from one to the other."""
     p, q = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     X = np.eye(4)
-    X[:3, 3] = (p + q) / 2
-    length = np.linalg.norm(q - p)
-    if length > 0:
-        z = (q - p) / length
-        # any direction that is not along z
-        x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
-        x /= np.linalg.norm(x)
-        X[:3, :3] = np.stack([x, np.cross(z, x), z], axis=-1)
+    X[:3, :3], X[:3, 3] = directed((q - p)[None])[0], (p + q) / 2
     return X
+
+
+def quaternions(R: np.ndarray) -> np.ndarray:
+    """Unit quaternions (..., 4), x y z w, of rotation matrices (..., 3, 3)."""
+    return np.stack(quaternion_from_matrix(Matrix3(R[..., i, j] for i, j in np.ndindex(3, 3))), axis=-1)
+
+
+# ---- operations
 
 
 def moved(mesh: Mesh, X: np.ndarray) -> Mesh:

@@ -9,14 +9,14 @@ import ctypes
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pliant.render.camera import Eye
-from pliant.render.shading import SUN, behind_kernel, floor_kernel, screen, surface_kernel
+from pliant.render.shading import SUN, behind_kernel, screen, surface_kernel
 
 __all__ = ["Floor", "Surface", "joined_surfaces", "rasterised", "rendered"]
 
@@ -69,8 +69,7 @@ class Floor:
 
 def joined_surfaces(surfaces: list[Surface]) -> Surface:
     """Several surfaces as one."""
-    names = ("corners", "normals", "colors", "is_ground", "is_mark")
-    return Surface(*(np.concatenate([getattr(s, name) for s in surfaces]) for name in names))
+    return Surface(*(np.concatenate([getattr(s, f.name) for s in surfaces]) for f in fields(Surface)))
 
 
 def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
@@ -95,13 +94,27 @@ def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
     # in single precision, which is a thousandth of a pixel
     tables = [a.astype(np.float32).reshape(len(flat), -1) for a in (flat, surface.normals, surface.colors)]
 
+    numbers, about = fine.numbers().astype(np.float32), np.array([floor.tile, floor.reach], dtype=np.float32)
+
     def light(pixels: np.ndarray, k: np.ndarray, nearness: np.ndarray, right: float, down: float) -> np.ndarray:
+        """Light (n, 3) of pixels at which there are triangles k, off their middles by (right, down)."""
+        k, nearness = k[pixels], nearness[pixels]
         points = _points(eye, pixels) * np.float32(_FINER) + np.array([right, down], dtype=np.float32)
-        return _hit_light(surface, tables, k[pixels], points, nearness[pixels], fine, floor, shadow)
+        is_ground = surface.is_ground[k]
+        corners, normals, colors = (table.take(k, axis=0) for table in tables)
+        corners.reshape(-1, 3, 3)[..., :2] -= points[:, None]
+        given = np.column_stack([points, nearness, is_ground]).astype(np.float32)
+        lit = np.ones((len(k), 1), dtype=np.float32)
+        for is_some, share in ((~is_ground & ~surface.is_mark[k], shadow.on_bodies), (is_ground, shadow.on_ground)):
+            some = np.flatnonzero(is_some)
+            if len(some):
+                z, rays = 1 / nearness[some], fine.rays(points[some])
+                lit[some, 0] = share([e + z * ray for e, ray in zip(fine.place.tolist(), rays, strict=True)])
+        return surface_kernel()(numbers, about, given, corners, normals, colors, lit)
 
     whole = np.flatnonzero(is_whole)
     if len(whole):
-        total[whole] = light(whole, k, np.add.reduce(near) / len(near), 0, 0)
+        total[whole] = light(whole, k, np.mean(near, axis=0), 0, 0)
     for (i, j, k), n in zip(parts, near, strict=True):
         some = np.flatnonzero(~is_whole & (k >= 0))
         if len(some):
@@ -134,58 +147,19 @@ def _floor_nearness(eye: Eye, floor: Floor) -> np.ndarray:
     return np.where(nearness > 0, nearness * (1 - 1e-6), -np.inf)[:, None]
 
 
-def _hit_light(
-    surface: Surface,
-    tables: Sequence[np.ndarray],
-    k: np.ndarray,
-    points: np.ndarray,
-    nearness: np.ndarray,
-    eye: Eye,
-    floor: Floor,
-    shadow: "_Shadow",
-) -> np.ndarray:
-    """Light (n, 3) of points of the picture, (n, 2), at which there are triangles k.
-
-    Args:
-        tables: corners in the picture, normals and colors of all triangles, a row each.
-    """
-    is_ground = surface.is_ground[k]
-    corners, normals, colors = (table.take(k, axis=0) for table in tables)
-    corners.reshape(-1, 3, 3)[..., :2] -= points[:, None]
-    given = np.empty((len(k), 4), dtype=np.float32)
-    given[:, :2], given[:, 2], given[:, 3] = points, nearness, is_ground
-    lit = np.ones((len(k), 1), dtype=np.float32)
-    for some, share in (
-        (np.flatnonzero(~is_ground & ~surface.is_mark[k]), shadow.on_bodies),
-        (np.flatnonzero(is_ground), shadow.on_ground),
-    ):
-        if len(some):
-            z = 1 / nearness[some]
-            right, down = (
-                (points[some, a] - half) / eye.focal * z for a, half in enumerate((eye.width / 2, eye.height / 2))
-            )
-            lit[some, 0] = share([e + z * f + right * r - down * u for e, f, r, u in
-                                  zip(eye.place, eye.forward, eye.right, eye.up, strict=True)])  # fmt: skip
-    about = np.array([floor.tile, floor.reach], dtype=np.float32)
-    return surface_kernel()(eye.numbers().astype(np.float32), about, given, corners, normals, colors, lit)
-
-
 def _behind(eye: Eye, pixels: np.ndarray, floor: Floor, shadow: "_Shadow") -> np.ndarray:
     """Light (n, 3) of floor and sky."""
     numbers, points = eye.numbers().astype(np.float32), _points(eye, pixels)
     lit = np.ones((len(pixels), 1), dtype=np.float32)
     if floor.is_drawn and floor.z < eye.place[2]:
-        x, y, misses = floor_kernel()(numbers, np.array([floor.z], dtype=np.float32), points).T
-        meets = np.flatnonzero(misses == 0)
-        lit[meets, 0] = shadow.on_ground([x[meets], y[meets], np.full(len(meets), floor.z)])
+        rays = eye.rays(points)
+        meets = np.flatnonzero(rays[2] < -1e-6)
+        far = (floor.z - eye.place[2]) / rays[2][meets]
+        lit[meets, 0] = shadow.on_ground(
+            [e + far * ray[meets] for e, ray in zip(eye.place.tolist(), rays, strict=True)]
+        )
     about = np.array([floor.tile, floor.reach, floor.z, floor.is_drawn], dtype=np.float32)
     return behind_kernel()(numbers, about, points, lit)
-
-
-def _coarse(fine: np.ndarray) -> np.ndarray:
-    """Means of blocks of pixels."""
-    parts: list[np.ndarray] = [fine[i::_FINER, j::_FINER] for i in range(_FINER) for j in range(_FINER)]
-    return np.add.reduce(parts) * np.float32(1 / _FINER**2)
 
 
 class _Shadow:
@@ -202,7 +176,9 @@ class _Shadow:
         places[..., :2] = (places[..., :2] - self.low) * (_MAP / self.size)
         found, nearness = rasterised(places, _MAP, _MAP)
         self.nearness = nearness.astype(np.float32)
-        self.cover = _blurred(_coarse((found >= 0).astype(np.float32)), _MAP // 180)
+        # means of blocks of pixels
+        blocks = (found >= 0).astype(np.float32).reshape(_MAP // _FINER, _FINER, -1, _FINER)
+        self.cover = _blurred(blocks.mean(axis=(1, 3)), _MAP // 180)
 
     def on_ground(self, places: Sequence[np.ndarray]) -> np.ndarray:
         """The share of the sun that the ground gets, with soft edges; whatever casts shadows is above it."""
@@ -293,9 +269,8 @@ def _is_drawn(corners: np.ndarray, width: int, height: int) -> np.ndarray:
 def _machine_code() -> Callable[..., Any]:
     from pliant.compiler.native import loaded, machine, versions
 
-    text = f'target triple = "{machine().triple}"\n' + Path(__file__).with_name("rasteriser.ll").read_text(
-        encoding="utf-8"
-    )
+    code = Path(__file__).with_name("rasteriser.ll").read_text(encoding="utf-8")
+    text = f'target triple = "{machine().triple}"\n{code}'
     key = hashlib.sha256(f"{text} {versions()} {machine()}".encode()).hexdigest()
     code = loaded(key, lambda: text, ("rasterize",))
     pointer, integer = ctypes.c_void_p, ctypes.c_int64

@@ -10,20 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import chosen_robots
 from pliant.errors import PliantError
 from pliant.plots.figures import round_number
-from pliant.plots.time_spans import contact_columns
-from pliant.recording.log import Log
-from pliant.render.camera import AZIMUTH, Camera, Eye, as_camera, downhill_azimuth
+from pliant.render.camera import AZIMUTH, Camera, Eye, as_camera
+from pliant.render.log_motion import LogMotion, side_by_side
 from pliant.render.robot_drawing import body_poses, drawing, points_of_contacts
 from pliant.render.shading import linear
-from pliant.render.shapes import Mesh, along, arrow, creased, ground_over, normals
+from pliant.render.shapes import Mesh, along, arrow, creased, downhill_azimuth, ground_over, normals
 from pliant.render.software_renderer import Floor, Surface, joined_surfaces, rendered
 from pliant.robot import Robot
-from pliant.robot.joints import Free, Planar, Spherical
 
-__all__ = ["LogFrames", "RobotSurface", "Studio", "configurations_at"]
+__all__ = ["LogFrames", "RobotSurface", "Studio"]
 
 _FORCE_COLOR = (0.93, 0.30, 0.10)
 # tints of the robots of a batch, mixed with the colors of their parts
@@ -31,8 +28,6 @@ _TINTS = ((0.20, 0.44, 0.69), (0.87, 0.56, 0.02), (0.0, 0.62, 0.45), (0.80, 0.37
 
 # lines of a grid over uneven ground
 _CELLS = 100
-# robots of a batch that are shown by default
-_MOST = 16
 # time that a camera takes to follow [s]
 _LAG = 0.8
 
@@ -43,13 +38,11 @@ class RobotSurface:
     Attributes:
         robot: with its contacts.
         size: of the robot [m].
-        notes: files that could not be read, and what is drawn instead.
     """
 
     def __init__(self, robot: Robot, *, packages: Any = (), detail: int):
         self.robot = robot
         drawn = drawing(robot, packages=packages, detail=detail)
-        self.notes = drawn.notes
         places = {name: k for k, name in enumerate(robot.bodies)}
         parts = [(places[p.body], Mesh(p.vertices, p.faces), p.normals, p.color) for p in drawn.parts]
         empty = np.zeros((0, 3, 3))
@@ -150,11 +143,9 @@ class Studio:
         tile = round_number(radius / 2)
         apart = camera.distance if camera.distance is not None else 4 * radius / camera.zoom
         reach = 3 * apart + 4 * radius
-        if ground is None:
-            z = min(0.0, lowest)
+        if ground is None or ground.is_flat:
+            z = min(0.0, lowest) if ground is None else float(ground.height(0.0, 0.0))
             return cls(camera, Floor(z, tile, reach), None, radius)
-        if ground.is_flat:
-            return cls(camera, Floor(float(ground.height(0.0, 0.0)), tile, reach), None, radius)
         near = low.min(axis=0)[:2] - radius, high.max(axis=0)[:2] + radius
         if camera.azimuth is None:
             camera = replace(camera, azimuth=math.degrees(downhill_azimuth(ground, *near, math.radians(AZIMUTH))))
@@ -193,13 +184,8 @@ def _ground_mesh(ground: Any, low: np.ndarray, high: np.ndarray, reach: float) -
 
 def _painted(mesh: Mesh, color: Sequence[float], *, is_ground: bool = False, is_mark: bool = False) -> Surface:
     m = len(mesh.faces)
-    return Surface(
-        mesh.vertices[mesh.faces],
-        normals(mesh)[mesh.faces],
-        np.tile(linear(np.array(color)), (m, 1)),
-        np.full(m, is_ground),
-        np.full(m, is_mark),
-    )
+    colors, marks = np.tile(linear(np.array(color)), (m, 1)), (np.full(m, is_ground), np.full(m, is_mark))
+    return Surface(mesh.vertices[mesh.faces], normals(mesh)[mesh.faces], colors, *marks)
 
 
 # ---- logs
@@ -209,81 +195,45 @@ class LogFrames:
     """Pictures of a log at given times, with contact forces and a camera that follows.
 
     Args:
-        log: with its source.
+        motion: of the log.
         times: [s].
-        camera, robots, forces, packages: as for `pliant.render.video.to_video`.
+        camera, forces, packages: as for `Log.to_video`.
         fps: pictures a second, for a camera that follows.
         detail: most triangles of a robot.
-        what: the caller, for messages.
     """
 
     def __init__(
-        self,
-        log: Log,
-        times: np.ndarray,
-        *,
-        camera: Any,
-        robots: Any,
-        forces: bool,
-        packages: Any,
-        fps: float,
-        detail: int,
-        what: str,
+        self, motion: LogMotion, times: np.ndarray, *, camera: Any, forces: bool, packages: Any, fps: float, detail: int
     ):
-        source = log.needs_source(what)
-        robot = source.robot
-        self.times = times
-        self.chosen = chosen_robots(robots, log.batch, first=_MOST, least=1, error=PliantError).tolist()
-        every, entries = configurations_at(log, times, what)
+        robot, ground = motion.robot, motion.source.ground
+        q, steps = motion.at(times)
         self.surface = RobotSurface(robot, packages=packages, detail=detail)
-        poses = body_poses(robot, every[self.chosen])
+        self.poses = poses = body_poses(robot, q)
         if not np.isfinite(poses).all():
-            problem = f"{what}: the log has positions that are not finite"
-            raise PliantError(problem, subject="the log", field="q", cure="log.between() cuts them off")
-        apart = self._apart(len(self.chosen), source.ground)
-        poses[..., :3, 3] += apart[:, None, None]
-        self.poses = poses
-        self.points, self.forces = None, None
-        if forces and "forces" in log and contact_columns(log):
-            self._find_forces(log, every, entries, apart)
+            problem, cure = "the log has positions that are not finite", "log.between() cuts them off"
+            raise PliantError(problem, subject="the log", field="q", cure=cure)
+        if ground is None or ground.is_flat:
+            poses[..., :3, 3] += side_by_side(len(q), 1.1 * self.surface.size, 1.1 * self.surface.size)[:, None, None]
+        self.forces = None
+        if forces and motion.forces is not None:
+            self.forces = motion.forces[:, steps]
+            self.points = points_of_contacts(robot, q, poses)
+            self.points[..., 2] -= np.array([float(p.radius) for p in robot.contact_points])
+            self.scale = self.surface.arrow_scale(motion.forces)
         low, high = (x(b, axis=0) for x, b in zip((np.min, np.max), self.surface.boxes(poses), strict=True))
-        lowest = min(
-            self.surface.lowest(p) for p in poses[:, :: max(1, len(times) // 10)].reshape(-1, *poses.shape[2:])
-        )
-        self.studio = Studio.around(as_camera(camera), low, high, source.ground, lowest)
+        some = poses[:, :: max(1, len(times) // 10)].reshape(-1, *poses.shape[2:])
+        self.studio = Studio.around(as_camera(camera), low, high, ground, min(map(self.surface.lowest, some)))
         center = (low + high) / 2
         if not self.studio.camera.follow:
             center = np.broadcast_to((low.min(axis=0) + high.max(axis=0)) / 2, center.shape)
         self.centers = _smooth(center, max(1, round(_LAG * fps)))
 
-    def _apart(self, robots: int, ground: Any) -> np.ndarray:
-        """Offsets (robots, 3) that put robots side by side in rows, where the ground is flat."""
-        places = np.zeros((robots, 3))
-        if robots > 1 and (ground is None or ground.is_flat):
-            rows = int(np.ceil(np.sqrt(robots)))
-            places[:, 0], places[:, 1] = np.divmod(np.arange(robots), rows)
-            places[:, :2] *= 1.1 * self.surface.size
-        return places
-
-    def _find_forces(self, log: Log, q: np.ndarray, entries: np.ndarray, apart: np.ndarray) -> None:
-        robot = self.surface.robot
-        places = {point.name: k for k, point in enumerate(robot.contact_points)}
-        columns = [(first, places[name]) for first, name in contact_columns(log) if name in places]
-        if not columns:
-            return
-        points = points_of_contacts(robot, q[self.chosen])
-        points[..., 2] -= np.array([float(p.radius) for p in robot.contact_points])
-        self.points = points[:, :, [place for _, place in columns]] + apart[:, None, None]
-        forces = log["forces"] if log.batch is not None else log["forces"][None]
-        self.forces = np.stack([forces[:, entries, first : first + 3] for first, _ in columns], axis=2)[self.chosen]
-        self.scale = self.surface.arrow_scale(forces[self.chosen].reshape(-1, 3))
-
     def picture(self, k: int, width: int, height: int) -> np.ndarray:
         """Pixels at the k-th time."""
         surfaces: list[Surface | None] = []
-        for r in range(len(self.chosen)):
-            surfaces.append(self.surface.surface(self.poses[r, k], r if len(self.chosen) > 1 else None))
-            if self.points is not None and self.forces is not None:
+        for r, poses in enumerate(self.poses[:, k]):
+            surfaces.append(self.surface.surface(poses, r if len(self.poses) > 1 else None))
+            if self.forces is not None:
                 surfaces.append(self.surface.arrows(self.points[r, k], self.forces[r, k], self.scale))
         return self.studio.picture(surfaces, self.centers[k], width, height)
 
@@ -299,51 +249,3 @@ def _smooth(path: np.ndarray, width: int) -> np.ndarray:
     window = np.hanning(len(ahead) + len(behind) + 3)[1:-1]
     found = np.stack([np.convolve(longer[:, a], window / window.sum(), "valid") for a in range(3)], axis=1)
     return found[: len(path)]
-
-
-def configurations_at(log: Log, times: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Configurations of all robots at given times, interpolated, and the nearest entries of the log.
-
-    Quaternions, and pairs of cosine and sine, are scaled to length one.
-
-    Args:
-        times: [s], within the log.
-        what: the caller, for messages.
-
-    Returns:
-        q, (robots, times, nq), and indices of entries, (times,).
-    """
-    source = log.needs_source(what)
-    if "q" not in log:
-        problem = f"{what} needs channel 'q' of the log, which has {', '.join(log) or 'none'}"
-        raise PliantError(problem, subject="the log", field="q")
-    if not len(log):
-        raise PliantError(f"{what}: the log has no steps", subject="the log", field="t")
-    q = log["q"] if log.batch is not None else log["q"][None]
-    after = np.clip(np.searchsorted(log.t, times, "right"), 1, max(len(log) - 1, 1))
-    after = np.minimum(after, len(log) - 1)
-    before = np.maximum(after - 1, 0)
-    apart = log.t[after] - log.t[before]
-    share = np.divide(times - log.t[before], apart, out=np.ones(len(times)), where=apart > 0).clip(0, 1)
-    first, second = q[:, before], q[:, after]
-    found = first + share[:, None] * (second - first)
-    for span in _unit_parts(source.robot):
-        a, b = first[..., span], second[..., span]
-        # q and -q are one orientation: take the shorter way
-        b = np.where((a * b).sum(axis=-1, keepdims=True) < 0, -b, b)
-        mixed = a + share[:, None] * (b - a)
-        length = np.linalg.norm(mixed, axis=-1, keepdims=True)
-        found[..., span] = np.divide(mixed, length, out=np.array(a), where=length > 0)
-    return found, np.where(share < 0.5, before, after)
-
-
-def _unit_parts(robot: Robot) -> list[slice]:
-    """Slices of q with a quaternion, or a cosine and a sine."""
-    sizes = {Free: 4, Spherical: 4, Planar: 2}
-    found = []
-    for joint in robot.joints.values():
-        size = sizes.get(type(joint.kind))
-        if size is not None:
-            end = robot.q_slice(joint.name).stop
-            found.append(slice(end - size, end))
-    return found

@@ -11,26 +11,36 @@ from pliant.checks import (
     check_name,
     check_one_of,
     entries,
-    one_for_each,
-    per_entry,
+    is_zero,
 )  # fmt: skip
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
-from pliant.robot.model import WORLD, Body, Finding, Frame, Geometry, Joint, Limits, Mimic, Motor, Named, Report
-from pliant.robot.part_checks import (
-    check_joint,
-    check_motor,
-    check_motor_values,
-    crossed_limits,
-    full_limits,
-    impossible_inertia,
-    normalised_axis,
-    repaired_inertia,
+from pliant.robot.model import (
+    WORLD,
+    Body,
+    Finding,
+    Frame,
+    Geometry,
+    Joint,
+    Limits,
+    Mimic,
+    Motor,
+    Named,
+    Report,
+    depth_first,
 )  # fmt: skip
-from pliant.robot.placement import placement, vector
+from pliant.robot.part_checks import (
+    check_motor,
+    crossed_limits,
+    impossible_inertia,
+    motor_values,
+    normalised_axis,
+    placement,
+    repaired_inertia,
+    vector,
+    with_values,
+)  # fmt: skip
 from pliant.robot.robot import Robot
-from pliant.robot.tree import depth_first
-from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
 
 __all__ = ["ROOT_JOINT", "RobotBuilder"]
@@ -112,7 +122,7 @@ class RobotBuilder:
         check_finite("inertia", *inertia, subject=subject)
         tensor = Symmetric3(*inertia)
         angles = vector("inertia_rpy", inertia_rpy, subject=subject)
-        if not all(is_constant(a) and a == 0 for a in angles):
+        if not is_zero(*angles):
             tensor = rotation_from_rpy(*angles).conjugate_symmetric(tensor)
         centre = vector("centre of mass", com, subject=subject)
         self._bodies[name] = _BodyPlan(name, mass, centre, tensor, tuple(visuals), tuple(collisions))
@@ -162,24 +172,11 @@ class RobotBuilder:
             self.note("repaired", subject, remark)
         if mimic is not None:
             check_finite("mimic", mimic.multiplier, mimic.offset, subject=subject)
-        per_dof = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
-                   "hardening": hardening}  # fmt: skip
-        self._joints[name] = Joint(
-            name,
-            kind,
-            parent,
-            child,
-            placement(position, rpy, subject=subject),
-            full_limits(subject, limits, kind),
-            mimic=mimic,
-            law=tuple(one_for_each(f"law of {subject}", law, kind.nv)),
-            backlash=as_scalar(backlash),
-            rest=as_scalar(rest),
-            restitution=as_scalar(restitution),
-            is_locked=locked,
-            **{key: per_entry(key, value, kind.nv, subject=subject, least=0) for key, value in per_dof.items()},
-        )
-        check_joint(self._joints[name])
+        joint = Joint(name, kind, parent, child, placement(position, rpy, subject=subject), mimic=mimic)
+        self._joints[name] = with_values(
+            joint, limits=limits, damping=damping, friction=friction, armature=armature, stiffness=stiffness,
+            hardening=hardening, law=law, backlash=backlash, rest=rest, restitution=restitution, is_locked=locked,
+        )  # fmt: skip
         return self
 
     def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":
@@ -194,9 +191,8 @@ class RobotBuilder:
         """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
         name = joint if name is None else name
         check_name("name", name, subject="a motor")
-        check_motor_values(name, values)
         _check_new("motor", name, self._motors)
-        self._motors[name] = Motor(name, joint, **{key: as_scalar(value) for key, value in values.items()})
+        self._motors[name] = Motor(name, joint, **motor_values(name, values))
         return self
 
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
@@ -309,9 +305,7 @@ class RobotBuilder:
             return []
         _check_new("joint", ROOT_JOINT, self._joints)
         kind = Free() if base == "free" else Fixed()
-        none = (0,) * kind.nv
-        limits = full_limits(ROOT_JOINT, None, kind)
-        return [Joint(ROOT_JOINT, kind, WORLD, roots[0], Transform.identity(), limits, none, none, none)]
+        return [Joint(ROOT_JOINT, kind, WORLD, roots[0], Transform.identity())]
 
 
 class _Judge:
@@ -335,7 +329,7 @@ class _Judge:
         return Body(plan.name, inertia, plan.visuals, plan.collisions)
 
     def joint(self, joint: Joint) -> Joint:
-        fault = crossed_limits(f"joint {joint.name!r}", joint.limits)
+        fault = crossed_limits(joint)
         if not fault:
             return joint
         self._rule(fault)
@@ -360,18 +354,14 @@ class _Judge:
 
     def massless_ends(self, joints: Named[Joint], bodies: Named[Body]) -> None:
         """Report moving joints that carry no mass at all: they have no forward dynamics."""
-        carries = {name: not _is_zero(body.inertia) for name, body in bodies.items()}
+        carries = {name: not is_zero(body.inertia.mass, *body.inertia.J) for name, body in bodies.items()}
         for joint in reversed(list(joints.values())):
             carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
         for joint in joints.values():
-            bare = not carries[joint.child] and all(is_constant(a) and a == 0 for a in joint.armature)
+            bare = not carries[joint.child] and is_zero(*joint.armature)
             if bare and joint.kind.nv > 0:
                 message = f"moves no mass: body {joint.child!r} and all that it carries have none"
                 self.findings.append(Finding("odd", f"joint {joint.name!r}", message))
-
-
-def _is_zero(inertia: Inertia) -> bool:
-    return all(is_constant(e) and e == 0 for e in (inertia.mass, *inertia.J))
 
 
 def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind:

@@ -10,11 +10,11 @@ import numpy as np
 
 from pliant.checks import check, check_at_least, is_whole
 from pliant.errors import PliantError, RobotError
+from pliant.meshes.support_points import few_points, nearest_ball
 from pliant.robot.contacts import ROUND, ContactShape, corners, with_shapes
 from pliant.robot.joints import Fixed
+from pliant.robot.mechanism import keepers
 from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Report
-from pliant.meshes.support_points import few_points, nearest_ball
-from pliant.robot.tree import keepers
 from pliant.scalar import is_constant
 from pliant.spatial import Transform, Vector
 

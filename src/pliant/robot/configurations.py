@@ -7,12 +7,15 @@ import numpy as np
 
 from pliant.checks import check_scalars
 from pliant.errors import RobotError, bad_value
-from pliant.scalar import is_constant
+from pliant.robot.exponential import turn_exponential
+from pliant.robot.joints import Free, JointKind, Planar
+from pliant.scalar import cos, is_constant, sin
+from pliant.spatial import Vector, rotation_from_quaternion
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = ["carried_over", "joint_by_joint", "random"]
+__all__ = ["carried_over", "carried_velocity", "held_acceleration", "joint_by_joint", "random", "straight_motion"]
 
 Scalar = Any
 
@@ -96,3 +99,73 @@ def _checked(name: str, given: Any, names: Sequence[str]) -> np.ndarray:
         value, entry = array[tuple(bad[0])], names[bad[0][-1]]
         raise RobotError(bad_value(name, float(value), "a finite number", f"{entry!r}{row}"))
     return array
+
+
+# ---- straight motion: joints that float, moved as bodies that keep their velocity in space
+#
+# The velocity of a free (or planar) joint is in the axes of its child, which turn. A step that takes it as constant
+# there would send the body round a curve, and an explicit one would let it gain speed: one part in (w dt)^2 / 2 every
+# step. Here the velocity is constant in the axes that the child has at the start of the step.
+
+
+def held_acceleration(robot: "Robot", v: Sequence[Scalar]) -> list[Scalar]:
+    """The vd of joints whose child keeps its linear velocity in space: -w x v for those that float, else 0."""
+    return _each(robot, _held, v)
+
+
+def straight_motion(robot: "Robot", q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar) -> list[Scalar]:
+    """q after the time dt at a velocity in the axes of the start."""
+    found: list[Scalar] = []
+    for joint in robot.independent_joints:
+        w = [x * dt for x in v[robot.v_slice(joint.name)]]
+        found += _moved(joint.kind, q[robot.q_slice(joint.name)], w)
+    return found
+
+
+def carried_velocity(
+    robot: "Robot", v: Sequence[Scalar], dt: Scalar, motion: Sequence[Scalar] | None = None
+) -> list[Scalar]:
+    """The velocity in the axes that the children have after the time dt; they turn with ``motion``, or with v."""
+    if motion is None:
+        return _each(robot, lambda kind, v: _carried(kind, v, dt, v), v)
+    return _each(robot, lambda kind, v, motion: _carried(kind, v, dt, motion), v, motion)
+
+
+def _each(robot: "Robot", function: Callable[..., list], *rates: Sequence[Scalar]) -> list[Scalar]:
+    found: list[Scalar] = []
+    for joint in robot.independent_joints:
+        found += function(joint.kind, *(list(v[robot.v_slice(joint.name)]) for v in rates))
+    return found
+
+
+def _held(kind: JointKind, v: list[Scalar]) -> list[Scalar]:
+    if isinstance(kind, Free):
+        return [*-Vector(*v[3:]).cross(Vector(*v[:3])), 0, 0, 0]
+    if isinstance(kind, Planar):
+        x, y, w = v
+        return [w * y, -w * x, 0]
+    return [0] * kind.nv
+
+
+def _moved(kind: JointKind, q: Sequence[Scalar], w: list[Scalar]) -> list[Scalar]:
+    if isinstance(kind, Free):
+        place = kind.transform(q).transform_point(Vector(*w[:3]))
+        return [*place, *kind.integrate(q, [0, 0, 0, *w[3:]])[3:]]
+    if isinstance(kind, Planar):
+        x, y, c, s = q
+        turned = kind.integrate(q, [0, 0, w[2]])[2:]
+        return [x + c * w[0] - s * w[1], y + s * w[0] + c * w[1], *turned]
+    return kind.integrate(q, w)
+
+
+def _carried(kind: JointKind, v: list[Scalar], dt: Scalar, motion: list[Scalar]) -> list[Scalar]:
+    if isinstance(kind, Free):
+        turn = rotation_from_quaternion(*turn_exponential(Vector(*(x * dt for x in motion[3:]))))
+        # about itself a velocity does not turn
+        spin = v[3:] if motion is v else [*turn.rotate_back(Vector(*v[3:]))]
+        return [*turn.rotate_back(Vector(*v[:3])), *spin]
+    if isinstance(kind, Planar):
+        x, y, w = v
+        c, s = cos(motion[2] * dt), sin(motion[2] * dt)
+        return [c * x + s * y, c * y - s * x, w]
+    return v

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pliant.checks import check_at_least, check_friction, check_restitution
+from pliant.checks import check_at_least, check_friction, check_restitution, is_zero
 from pliant.errors import Call, RobotError
+from pliant.robot.mechanism import keepers
 from pliant.robot.model import WORLD, Named
-from pliant.robot.placement import vector
-from pliant.robot.tree import keepers
-from pliant.scalar import is_constant
+from pliant.robot.part_checks import vector
 from pliant.spatial import Vector
 
 if TYPE_CHECKING:
@@ -198,8 +197,3 @@ def check_pair(robot: "Robot", a: str, b: str) -> None:
         raise fault(f"bodies {bodies} are fixed to each other", "take shapes on bodies that move apart")
     if (a, b) in robot.contact_pairs or (b, a) in robot.contact_pairs:
         raise fault("it is declared already", "leave it out")
-
-
-def is_zero(x: Scalar) -> bool:
-    """Whether it is the number 0, not a symbol."""
-    return is_constant(x) and x == 0

@@ -1,4 +1,4 @@
-"""A link cut in two at a frame, with a spring between the parts, and the inertia of a body in two parts.
+"""The inertia of a body in two parts.
 
 Ten numbers do not determine a body's shape. For a cut, it is taken for the uniform box that has its mass, its
 centre and its principal moments of inertia: a rod is a box with two edges of no length, a plate has one.
@@ -8,26 +8,20 @@ in the cube, which keeps its volume however thin the box is, so that rods and pl
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.checks import check_finite
-from pliant.errors import Call, RobotError, bad_value, unknown_name
-from pliant.robot.flexibilities import Spring, check_free_name, check_sides, spring_kind, with_parts
-from pliant.robot.model import WORLD, Body, Flexibility, Frame, Named
-from pliant.robot.part_checks import impossible_inertia
-from pliant.robot.placement import ROUNDING, snapped_inertia, vector
+from pliant.errors import Call, RobotError, bad_value
+from pliant.robot.joints import ROUNDING
+from pliant.robot.mechanism import snapped_inertia
+from pliant.robot.part_checks import impossible_inertia, second_moments, tensor_of
 from pliant.scalar import is_constant
-from pliant.spatial import Inertia, Symmetric3, Transform, Vector
+from pliant.spatial import Inertia, Symmetric3, Vector
 
-if TYPE_CHECKING:
-    from pliant.robot.robot import Robot
-
-__all__ = ["cut_link", "share_inertia", "split_inertia"]
+__all__ = ["share_inertia", "split_inertia"]
 
 Scalar = Any
 
@@ -38,108 +32,6 @@ IN_PLANE = 1e-12  # distance, relative to all lengths involved, at which a flat 
 
 _CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) / 2
 _FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))
-
-
-def cut_link(
-    robot: "Robot",
-    where: str,
-    spring: Spring,
-    name: str,
-    share: float | None,
-    normal: Sequence[Scalar] | None,
-    beyond: Iterable[str] | None,
-) -> "Robot":
-    """The robot with a link cut at a frame; arguments as in `Robot.with_flexibility`.
-
-    Joints, frames, shapes and points of contact go to the side of the plane on which they are.
-    """
-    subject = f"the flexibility at frame {where!r}"
-    at = robot.frames[where]
-    if at.body == WORLD:
-        problem = f"{subject} is in the world, which is rigid"
-        raise RobotError(problem, subject=subject, field="frame", cure="take a frame on a body")
-    body, X_BF = robot.bodies[at.body], at.placement
-    check_free_name(robot, name)
-    if not spring.has_no_inertia:
-        problem = f"{subject} has an inertia, but the parts of the link have their own"
-        raise RobotError(problem, subject=subject, field="inertia", cure="leave it out")
-    chosen = None if beyond is None else _chosen(robot, subject, body.name, beyond)
-    direction = _normal(subject, X_BF.p, normal, spring.call(normal=(1, 0, 0)))
-    near, far = (
-        split_inertia(body.inertia, X_BF.p, direction, subject, spring.call(share=0.5))
-        if share is None
-        else share_inertia(body.inertia, share, subject)
-    )
-
-    def is_beyond(item: str, p: Vector) -> bool:
-        return item in chosen if chosen is not None else float(direction.dot(p - X_BF.p)) > 0
-
-    X_FB = X_BF.inverse()
-    joint = spring.joint(subject, name, spring_kind(subject, spring, None), body.name, X_BF)
-    joints = [joint]
-    for j in robot.joints.values():
-        moves = j.parent == body.name and is_beyond(j.name, j.placement.p)
-        joints.append(replace(j, parent=name, placement=X_FB @ j.placement) if moves else j)
-    frames = [Frame(name, name, Transform.identity())]
-    for f in robot.frames.values():
-        moves = f.name == where or (f.body == body.name != f.name and is_beyond(f.name, f.placement.p))
-        frames.append(replace(f, body=name, placement=X_FB @ f.placement) if moves else f)
-    shapes = {
-        what: [(g, float(direction.dot(g.placement.p - X_BF.p)) > 0) for g in getattr(body, what)]
-        for what in ("visuals", "collisions")
-    }
-    kept = {what: tuple(g for g, far in found if not far) for what, found in shapes.items()}
-    moved = {
-        what: tuple(replace(g, placement=X_FB @ g.placement) for g, far in found if far)
-        for what, found in shapes.items()
-    }
-    bodies = [b for b in robot.bodies.values() if b is not body]
-    bodies += [Body(body.name, near, **kept), Body(name, far.transformed(X_FB), **moved)]
-    made = with_parts(robot, bodies, joints, frames)
-    check_sides(made, subject, joint, f"the part of body {body.name!r} beyond it")
-    contacts = []
-    for shape in robot.contacts.values():
-        middle = sum(shape.centers, Vector.zero()) * (1 / len(shape.centers))
-        if shape.body == body.name and is_beyond(shape.name, middle):
-            shape = replace(shape, body=name, centers=tuple(X_FB.transform_point(c) for c in shape.centers))
-        contacts.append(shape)
-    return replace(
-        made,
-        contacts=Named("contact", contacts, robot.contacts.owner),
-        flexibilities=robot.flexibilities.extended(Flexibility(name)),
-    )
-
-
-def _normal(subject: str, p: Vector, normal: Sequence[Scalar] | None, call: Call) -> Vector:
-    direction = p if normal is None else vector("normal", normal, subject=subject)
-    if not all(is_constant(x) for x in (*p, *direction)):
-        problem = f"{subject}: a link is cut only where its numbers are known"
-        raise RobotError(problem, subject=subject, field="normal", cure="substitute the symbols first")
-    length = float(np.linalg.norm([float(x) for x in direction]))
-    if length == 0 and normal is not None:
-        raise RobotError(bad_value("normal", (0, 0, 0), "a direction, pointing to the side that is beyond", subject))
-    if length < 1e-9 and normal is None:
-        problem = f"{subject}: the frame is at the origin of its link, so the side that is beyond is not known"
-        cure = "give a normal that points there, as in {call}"
-        raise RobotError(problem, subject=subject, field="normal", cure=cure, call=call)
-    return direction * (1 / length)
-
-
-def _chosen(robot: "Robot", subject: str, body: str, beyond: Iterable[str]) -> set[str]:
-    names = [j.name for j in robot.joints.values() if j.parent == body]
-    names += [f.name for f in robot.frames.values() if f.body == body]
-    names += [c.name for c in robot.contacts.values() if c.body == body]
-    if isinstance(beyond, str) or not isinstance(beyond, Iterable):
-        shown = [beyond] if isinstance(beyond, str) else names[:1]
-        raise RobotError(bad_value("beyond", beyond, f"a list of names, as in beyond={shown!r}", subject))
-    found = list(beyond)
-    for name in found:
-        if name not in names:
-            raise RobotError(unknown_name("joint or frame", name, names, f"beyond, of {subject}"))
-    return set(found)
-
-
-# ---- inertias
 
 
 def share_inertia(inertia: Inertia, share: Scalar, subject: str = "the body") -> tuple[Inertia, Inertia]:
@@ -241,10 +133,9 @@ class _Box(NamedTuple):
 
 def _box(inertia: Inertia, normal: np.ndarray) -> tuple[_Box, str | None]:
     """The box that has the inertia: m a_k^2 / 12 is its second moment along the principal axis k; and why none has."""
-    tensor = np.array([*inertia.about_com().full()], float).reshape(3, 3)
-    second, axes = np.linalg.eigh(np.trace(tensor) / 2 * np.eye(3) - tensor)
+    second, axes = np.linalg.eigh(second_moments(inertia.about_com()))
     second[abs(second) <= NOISE * sum(inertia.J.entry(k, k) for k in range(3))] = 0
-    wrong = impossible_inertia(_tensor((axes * second) @ axes.T))
+    wrong = impossible_inertia(tensor_of((axes * second) @ axes.T))
     second = second.clip(0)
 
     # equal moments leave their axes open: the first is along the normal's part in their span
@@ -254,7 +145,7 @@ def _box(inertia: Inertia, normal: np.ndarray) -> tuple[_Box, str | None]:
         axes[:, group] = axes[:, group] @ turn
 
     com = inertia.com()
-    whole = Inertia.from_com(inertia.mass, com, _tensor((axes * second) @ axes.T))
+    whole = Inertia.from_com(inertia.mass, com, tensor_of((axes * second) @ axes.T))
     lengths = np.sqrt(12 * second / inertia.mass)
     return _Box(np.array([*com], float), (axes * lengths).T, Inertia(inertia.mass, inertia.h, whole.J)), wrong
 
@@ -291,13 +182,7 @@ def _cut_off(box: _Box, slope: np.ndarray, level: float) -> Inertia | None:
     mass, centre = box.whole.mass, apex + first / volume
     about_centre = second - np.outer(first, first) / volume
     com = Vector(*(float(x) for x in box.centre + centre @ box.edges))
-    return Inertia.from_com(mass * volume, com, _tensor(mass * box.edges.T @ about_centre @ box.edges))
-
-
-def _tensor(second: np.ndarray) -> Symmetric3:
-    """tr(S) 1 - S of the second moments S."""
-    J = np.trace(second) * np.eye(3) - second
-    return Symmetric3(*(float(J[r, c]) for r in range(3) for c in range(r, 3)))
+    return Inertia.from_com(mass * volume, com, tensor_of(mass * box.edges.T @ about_centre @ box.edges))
 
 
 def _scaled(inertia: Inertia, s: Scalar) -> Inertia:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
-from pliant.robot.springs import has_backlash, has_spring, law_text
+from pliant.robot.part_checks import law_text
 from pliant.scalar import is_constant
 from pliant.spatial import Transform
 
@@ -83,10 +83,10 @@ def _limits(joint: Joint) -> str:
 
 def _flexibility(joint: Joint) -> str:
     """A flexible joint, and how stiff it is, in the units of its motion."""
-    if not has_spring(joint):
+    if not joint.has_spring:
         return f"{joint.name} (backlash {_limits(joint)})"
     units = {"prismatic": "N/m", "free": "N/m, N m/rad"}.get(joint.kind.name, "N m/rad")
-    play = f", backlash {_number(joint.backlash)}" if has_backlash(joint) else ""
+    play = f", backlash {_number(joint.backlash)}" if joint.has_backlash else ""
     return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{play})"
 
 

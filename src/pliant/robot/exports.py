@@ -156,7 +156,7 @@ class RobotExports:
         Returns:
             q, nq [rad or m].
         """
-        from pliant.catalogue.stances import stance
+        from pliant.catalogue.starts import stance
 
         return stance(self._robot, state)
 
@@ -174,6 +174,6 @@ class RobotExports:
         Returns:
             Copies of q.
         """
-        from pliant.catalogue.placement import on_ground
+        from pliant.catalogue.starts import on_ground
 
         return on_ground(self._robot, q, ground, height=height)

@@ -32,11 +32,11 @@ from pliant.robot.exponential import (
     turn_exponential,
     turn_logarithm,
 )  # fmt: skip
-from pliant.robot.placement import coordinate_axis, turn_of_axis
-from pliant.scalar import cos, is_constant, sin
+from pliant.scalar import cos, is_constant, sin, sqrt
 from pliant.spatial import (
     AxisRotation,
     Force,
+    Matrix3,
     MatrixRotation,
     Motion,
     Rotation,
@@ -63,11 +63,13 @@ class JointKind(ABC):
     Attributes:
         name: of the kind, as in URDF where that has it.
         q_labels, v_labels: names of the entries of q and v, "" for a joint with just one.
+        reach: how far from zero random coordinates without limits are, at most [rad or m].
     """
 
     name: ClassVar[str]
     q_labels: ClassVar[tuple[str, ...]]
     v_labels: ClassVar[tuple[str, ...]]
+    reach: ClassVar[float] = math.pi
 
     @property
     def nq(self) -> int:
@@ -135,7 +137,6 @@ class JointKind(ABC):
         """The coordinates at which the child's frame is the joint's."""
         return [0] * self.nq
 
-    @abstractmethod
     def random(self, rng: np.random.Generator, lower: Scalars, upper: Scalars, size: int | None = None) -> list[Scalar]:
         """Uniform coordinates: within the limits where there are any, else up to pi [rad] or 1 [m].
 
@@ -144,6 +145,7 @@ class JointKind(ABC):
             lower, upper: limits of each coordinate, infinite for none; rotations heed none.
             size: how many samples in each scalar, or None for floats.
         """
+        return [_uniform(rng, low, high, self.reach, size) for low, high in zip(lower, upper, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -158,13 +160,10 @@ class Fixed(JointKind):
     def transform(self, q: Scalars) -> Transform:
         return Transform.identity()
 
-    def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return []
-
 
 @dataclass(frozen=True)
-class _Turning(JointKind):
-    """One angle about a unit axis."""
+class _OneAxis(JointKind):
+    """One coordinate of a unit axis: by default, an angle about it."""
 
     axis: Axis = (0, 0, 1)
 
@@ -178,26 +177,23 @@ class _Turning(JointKind):
     def transform(self, q: Scalars) -> Transform:
         return Transform(_turn(self.axis, q[0]), Vector.zero())
 
-    def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return [_uniform(rng, lower[0], upper[0], math.pi, size)]
-
 
 @dataclass(frozen=True)
-class Revolute(_Turning):
+class Revolute(_OneAxis):
     """A turn about an axis, within limits."""
 
     name: ClassVar[str] = "revolute"
 
 
 @dataclass(frozen=True)
-class Continuous(_Turning):
+class Continuous(_OneAxis):
     """A turn about an axis, without limits; one angle, that counts the full turns."""
 
     name: ClassVar[str] = "continuous"
 
 
 @dataclass(frozen=True)
-class Helical(_Turning):
+class Helical(_OneAxis):
     """A screw: a turn about an axis that advances along it by ``pitch`` [m/rad]."""
 
     pitch: Scalar = 0
@@ -213,14 +209,11 @@ class Helical(_Turning):
 
 
 @dataclass(frozen=True)
-class Prismatic(JointKind):
+class Prismatic(_OneAxis):
     """A slide along a unit axis."""
 
-    axis: Axis = (0, 0, 1)
-
     name: ClassVar[str] = "prismatic"
-    q_labels: ClassVar[tuple[str, ...]] = ("",)
-    v_labels: ClassVar[tuple[str, ...]] = ("",)
+    reach: ClassVar[float] = 1
 
     @cached_property
     def columns(self) -> tuple[Motion, ...]:  # type: ignore[override]
@@ -228,9 +221,6 @@ class Prismatic(JointKind):
 
     def transform(self, q: Scalars) -> Transform:
         return Transform(MatrixRotation.identity(), _along(self.axis, q[0]))
-
-    def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return [_uniform(rng, lower[0], upper[0], 1, size)]
 
 
 @dataclass(frozen=True)
@@ -261,7 +251,7 @@ class Spherical(JointKind):
 
 
 @dataclass(frozen=True)
-class Spin(_Turning):
+class Spin(_OneAxis):
     """A turn of a body that is round about its axis, in a frame that does not turn with it: of rotors."""
 
     name: ClassVar[str] = "spin"
@@ -291,13 +281,12 @@ class Planar(JointKind):
         return Motion(x, zero), Motion(y, zero), Motion(zero, z)
 
     @cached_property
-    def _directions(self) -> tuple[Vector, Vector, Vector]:
+    def _directions(self) -> tuple[Vector, ...]:
         match coordinate_axis(self.axis):
             case (k, 1):
-                return Vector.unit((k + 1) % 3), Vector.unit((k + 2) % 3), Vector.unit(k)
+                return tuple(Vector.unit((k + n) % 3) for n in (1, 2, 0))
             case _:
-                R = turn_of_axis(self.axis)
-                return R.column(0), R.column(1), R.column(2)
+                return tuple(turn_of_axis(self.axis).column(n) for n in range(3))
 
     def transform(self, q: Scalars) -> Transform:
         x, y, c, s = q
@@ -369,6 +358,41 @@ class Free(JointKind):
 KINDS: dict[str, type[JointKind]] = {
     kind.name: kind for kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Spherical, Planar, Free)
 }
+
+
+# ---- axes
+
+ROUNDING = 1e-15
+"""How far off structural zeros and ones may be: only plain numbers are touched, and none by more."""
+
+
+def snapped(x: Scalar, rounding: float = ROUNDING) -> Scalar:
+    """``x``, or the integer 0, 1 or -1 that it is but for rounding."""
+    if not is_constant(x):
+        return x
+    return next((n for n in (0, 1, -1) if abs(x - n) <= rounding), x)
+
+
+def coordinate_axis(axis: tuple[Scalar, ...]) -> tuple[int, int] | None:
+    """(k, sign) if the axis is plus or minus coordinate axis k, else None."""
+    if not all(is_constant(a) for a in axis):
+        return None
+    nonzero = [k for k in range(3) if axis[k] != 0]
+    if len(nonzero) != 1 or abs(axis[nonzero[0]]) != 1:
+        return None
+    return nonzero[0], int(axis[nonzero[0]])
+
+
+def turn_of_axis(axis: tuple[Scalar, ...]) -> Matrix3:
+    """A constant rotation R with R e_z = axis, with as many zeros as the axis allows.
+
+    Its first column is at right angles to the axis and to the coordinate direction least along it.
+    """
+    a = Vector(*axis)
+    least = min(range(3), key=lambda k: abs(axis[k])) if all(is_constant(e) for e in axis) else 0
+    first = Vector.unit(least).cross(a)
+    first = first * (1 / sqrt(first.dot(first)))
+    return Matrix3.from_columns(first, a.cross(first), a)
 
 
 def _turn(axis: Axis, angle: Scalar) -> Rotation:

@@ -4,20 +4,21 @@ All are frozen; numbers may be any scalar.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from pliant.checks import is_zero
 from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind
 from pliant.spatial import Inertia, Transform
 
 __all__ = [
-    "CONTROLS", "WORLD", "Body", "Closure", "Finding", "Flexibility", "Frame", "FrameSpring", "Geometry", "Joint",
-    "Law", "Limits", "MeshSource", "Mimic", "Motor", "Named", "Report",
+    "CONTROLS", "PER_DOF", "WORLD", "Body", "Closure", "Finding", "Flexibility", "Frame", "FrameSpring", "Geometry",
+    "Joint", "Law", "Limits", "MeshSource", "Mimic", "Motor", "Named", "Report", "depth_first",
 ]  # fmt: skip
 
 Scalar = Any
@@ -98,6 +99,10 @@ class Mimic:
     offset: Scalar = 0
 
 
+PER_DOF = ("damping", "friction", "armature", "stiffness", "hardening")
+"""The numbers of a joint of which each dof has its own."""
+
+
 @dataclass(frozen=True)
 class Joint:
     """A joint between two bodies.
@@ -110,7 +115,7 @@ class Joint:
         friction: Coulomb's, [N m or N], for each dof.
         armature: inertia of the rotor as felt at the joint [kg m^2 or kg], for each dof, motors apart.
         mimic: its leader, if it has no coordinate of its own.
-        stiffness: of a spring, for each dof [N m/rad or N/m]; see `pliant.robot.springs`.
+        stiffness: of a spring, for each dof [N m/rad or N/m]; see `pliant.actuation.joint_springs`.
         hardening: its part that grows with the cube of the deflection, for each dof [N m/rad^3 or N/m^3].
         law: generic functions of the deflection of a dof that give more of its pull [N m or N], for each dof, or None.
         backlash: the width of the dead zone in the middle, where spring and damping do nothing [rad or m]; of a joint
@@ -125,10 +130,10 @@ class Joint:
     parent: str
     child: str
     placement: Transform
-    limits: Limits
-    damping: tuple[Scalar, ...]
-    friction: tuple[Scalar, ...]
-    armature: tuple[Scalar, ...]
+    limits: Limits = field(default_factory=Limits)
+    damping: tuple[Scalar, ...] = ()
+    friction: tuple[Scalar, ...] = ()
+    armature: tuple[Scalar, ...] = ()
     mimic: Mimic | None = None
     stiffness: tuple[Scalar, ...] = ()
     hardening: tuple[Scalar, ...] = ()
@@ -139,10 +144,30 @@ class Joint:
     is_locked: bool = False
 
     def __post_init__(self) -> None:
-        # a joint without a spring need not say so for each dof
-        for what, nothing in (("stiffness", 0), ("hardening", 0), ("law", None)):
+        # a joint need not say for each dof what it does not have
+        nq, nv = self.kind.nq, self.kind.nv
+        for what in (*PER_DOF, "law"):
             if not getattr(self, what):
-                object.__setattr__(self, what, (nothing,) * self.kind.nv)
+                object.__setattr__(self, what, (None if what == "law" else 0,) * nv)
+        if not isinstance(self.limits.lower, tuple):
+            of = self.limits
+            full = Limits((of.lower,) * nq, (of.upper,) * nq, (of.velocity,) * nv, (of.effort,) * nv)
+            object.__setattr__(self, "limits", full)
+
+    @property
+    def has_spring(self) -> bool:
+        """Whether some dof has a spring."""
+        return any(law is not None for law in self.law) or not is_zero(*self.stiffness, *self.hardening)
+
+    @property
+    def has_backlash(self) -> bool:
+        """Whether its spring has a dead zone."""
+        return not is_zero(self.backlash)
+
+    @property
+    def is_nonlinear(self) -> bool:
+        """Whether the force of its spring is not proportional to the deflection."""
+        return self.has_backlash or any(law is not None for law in self.law) or not is_zero(*self.hardening)
 
 
 @dataclass(frozen=True)
@@ -288,14 +313,9 @@ class Named(Mapping[str, T], Generic[T]):
             raise RobotError(problem, subject=f"{kind} {twice!r}", field="name", cure="names must be unique")
 
     def __getitem__(self, key: str | int) -> T:
-        if isinstance(key, str):
-            found = self._by_name.get(key)
-            if found is None:
-                raise RobotError(unknown_name(self.kind, key, self._by_name, self.owner))
-            return found
         try:
-            return self._items[key]
-        except TypeError:
+            return self._by_name[key] if isinstance(key, str) else self._items[key]
+        except (KeyError, TypeError):
             raise RobotError(unknown_name(self.kind, key, self._by_name, self.owner)) from None
 
     def __contains__(self, name: object) -> bool:
@@ -325,6 +345,50 @@ class Named(Mapping[str, T], Generic[T]):
         return f"{len(self)} {plural}: {', '.join(self._by_name)}"
 
 
+def depth_first(joints: Sequence[Joint], bodies: Sequence[str]) -> list[Joint]:
+    """The joints from the world outward, each subtree before the next sibling, siblings as given.
+
+    Raises on a body carried by two joints and on a cycle.
+    """
+    if not bodies:
+        raise RobotError("the robot has no bodies", field="bodies", cure="add one")
+    carrier: dict[str, Joint] = {}
+    children: dict[str, list[Joint]] = {}
+    for joint in joints:
+        if joint.child == WORLD:
+            subject = f"joint {joint.name!r}"
+            raise RobotError(f"{subject} has the world as its child", subject=subject, cure="make it the parent")
+        if joint.child in carrier:
+            both = f"{carrier[joint.child].name!r} and {joint.name!r}"
+            problem, cure = f"body {joint.child!r} is the child of joints {both}", "a body has one parent: remove one"
+            raise RobotError(problem, subject=f"body {joint.child!r}", field="parent", cure=cure)
+        carrier[joint.child] = joint
+        children.setdefault(joint.parent, []).append(joint)
+
+    ordered: list[Joint] = []
+    stack = list(reversed(children.get(WORLD, [])))
+    while stack:
+        joint = stack.pop()
+        ordered.append(joint)
+        stack += reversed(children.get(joint.child, []))
+
+    if len(ordered) < len(bodies):
+        reached = {joint.child for joint in ordered}
+        lost = next(name for name in bodies if name not in reached)
+        loop = _cycle(carrier, lost)
+        problem = f"joints form a cycle: {' -> '.join(loop)}"
+        raise RobotError(problem, subject=f"body {loop[0]!r}", field="parent", cure="remove one of them")
+    return ordered
+
+
+def _cycle(carrier: dict[str, Joint], body: str) -> list[str]:
+    """The cycle of bodies that leads to a body, its first again at the end."""
+    path = [body]
+    while (body := carrier[body].parent) not in path:
+        path.append(body)
+    return [body, *reversed(path[path.index(body) :])]
+
+
 # ---- findings
 
 
@@ -349,22 +413,10 @@ class Finding:
         return f"{self.kind}: {self.subject}{where}: {self.message}"
 
 
-class Report:
+class Report(tuple[Finding, ...]):
     """An immutable list of findings, printed one a line."""
 
-    __slots__ = ("findings",)
-
-    def __init__(self, findings: Iterable[Finding] = ()):
-        self.findings = tuple(findings)
-
-    def __len__(self) -> int:
-        return len(self.findings)
-
-    def __iter__(self) -> Iterator[Finding]:
-        return iter(self.findings)
-
-    def __getitem__(self, k: int) -> Finding:
-        return self.findings[k]
+    __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join(str(f) for f in self.findings) or "nothing to report"
+        return "\n".join(map(str, self)) or "nothing to report"

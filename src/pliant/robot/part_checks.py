@@ -1,26 +1,41 @@
-"""Checks of the parts of a robot: limits, motors, joints, closures, springs and inertias. Symbols pass."""
+"""Values of the parts of a robot, as users give them: checked, and in the form that the code wants. Symbols pass."""
 
 import math
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.checks import check, check_at_least, check_finite, check_one_of, is_sequence, per_entry
-from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
-from pliant.robot.joints import JointKind, Scalars
-from pliant.robot.model import CONTROLS, Closure, FrameSpring, Joint, Limits, Motor, Named
-from pliant.robot.placement import snapped, vector
-from pliant.robot.springs import check_law, has_backlash, has_spring
-from pliant.scalar import is_constant
-from pliant.spatial import Inertia, Symmetric3
+from pliant.checks import (
+    as_scalar,
+    check,
+    check_at_least,
+    check_finite,
+    check_name,
+    check_one_of,
+    entries,
+    is_sequence,
+    is_zero,
+    one_for_each,
+    per_entry,
+)  # fmt: skip
+from pliant.errors import Call, Fault, PliantError, RobotError, bad_value, unknown_name
+from pliant.robot.joints import JointKind, Scalars, snapped
+from pliant.robot.model import CONTROLS, PER_DOF, Closure, FrameSpring, Joint, Law, Limits, Motor, Named
+from pliant.scalar import Expr, Graph, is_constant
+from pliant.scalar.evaluation import interpret, nodes_of, tangents
+from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
 __all__ = [
-    "check_closure", "check_joint", "check_limits", "check_motor", "check_motor_values", "check_rotor", "check_spring",
-    "crossed_limits", "full_limits", "impossible_inertia", "normalised_axis", "repaired_inertia",
+    "check_closure", "check_joint", "check_motor", "check_spring", "crossed_limits", "edited_joint", "full_limits",
+    "impossible_inertia", "law_and_slope", "law_text", "motor_values", "normalised_axis", "placement",
+    "repaired_inertia", "second_moments", "tensor_of", "vector", "with_motors",
+    "with_values", "wrong",
 ]  # fmt: skip
 
 Scalar = Any
@@ -28,8 +43,48 @@ Scalar = Any
 # files print six digits or so: thin plates and rods miss the triangle inequality by that much
 TOLERANCE = 1e-6
 
-# moments of inertia this small next to those about the joint are none
-NOTHING = 1e-9
+
+def wrong(subject: str, field: str, problem: str, cure: str, call: Call | None = None) -> RobotError:
+    """The error of a part of a robot; see `Fault`."""
+    return RobotError(problem, subject=subject, field=field, cure=cure, call=call)
+
+
+# ---- places and axes
+
+
+def vector(name: str, values: Sequence[Scalar] | np.ndarray, *, subject: str) -> Vector:
+    """Three finite numbers as a vector, exact zeros and ones as integers."""
+    found = entries(name, values, "three numbers", subject=subject)
+    if len(found) != 3:
+        problem = f"{name} of {subject} has {len(found)} entries"
+        raise RobotError(problem, subject=subject, field=name, cure="it takes three")
+    check_finite(name, *found, subject=subject)
+    return Vector(*(snapped(x, 0) for x in found))
+
+
+def placement(
+    position: Sequence[Scalar] | np.ndarray, rpy: Sequence[Scalar] | np.ndarray, *, subject: str
+) -> Transform:
+    """The pose at a position [m] with roll, pitch and yaw [rad]."""
+    p, angles = vector("position", position, subject=subject), vector("rpy", rpy, subject=subject)
+    if is_zero(*angles):
+        return Transform(MatrixRotation.identity(), p)
+    return Transform(rotation_from_rpy(*angles), p)
+
+
+def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | None]:
+    """The kind with an axis of unit length, and a remark if it was not."""
+    axis: Scalars | None = getattr(kind, "axis", None)
+    if axis is None:
+        return kind, None
+    vector("axis", axis, subject=subject)
+    if not all(map(is_constant, axis)):
+        return kind, None
+    length = math.hypot(*axis)
+    if length == 0:
+        raise RobotError(bad_value("axis", (0, 0, 0), "a direction", subject))
+    unit = replace(kind, axis=tuple(snapped(a / length) for a in axis))  # type: ignore[type-var]
+    return unit, f"axis of length {length:.6g} normalised" if abs(length - 1) > TOLERANCE else None
 
 
 # ---- limits
@@ -51,22 +106,25 @@ def full_limits(subject: str, limits: Any, kind: JointKind) -> Limits:
     )
 
 
-def crossed_limits(subject: str, limits: Limits) -> Fault | None:
+def crossed_limits(joint: Joint) -> Fault | None:
     """The fault of a lower limit that is above its upper one."""
-    for low, high in zip(limits.lower, limits.upper, strict=True):
+    for low, high in zip(joint.limits.lower, joint.limits.upper, strict=True):
         if is_constant(low) and is_constant(high) and low > high:
-            return Fault(f"the lower limit {low} is above the upper one {high}", subject, "limits", "swap them")
+            problem = f"the lower limit {low} is above the upper one {high}"
+            return Fault(problem, f"joint {joint.name!r}", "limits", "swap them")
     return None
 
 
-def check_limits(subject: str, limits: Limits) -> None:
-    """Raise if a lower limit is above its upper one."""
-    fault = crossed_limits(subject, limits)
-    if fault:
-        raise RobotError(fault).within(subject)
-
-
 # ---- motors
+
+
+def motor_values(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Values of a motor by the names of its attributes; raises on other names."""
+    known = [f.name for f in fields(Motor) if f.name not in ("name", "joint")]
+    for key in values:
+        if key not in known:
+            raise RobotError(unknown_name("attribute", key, known, f"motor {name!r}"))
+    return {key: as_scalar(value) for key, value in values.items()}
 
 
 def check_motor(motor: Motor, joints: Named[Joint]) -> None:
@@ -81,113 +139,120 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     if kind.nv != 1:
         cure = "motors drive joints with one degree of freedom"
         raise fault(f"{subject} cannot drive the {kind.name} joint {motor.joint!r}, of {kind.nv} dofs", "joint", cure)
-    for what in ("gear", "rotor_inertia", "kp", "kd", "viscous_friction", "dry_friction"):
-        check_finite(what, getattr(motor, what), subject=subject)
-    for what in (
-        "rotor_inertia", "effort_limit", "velocity_limit", "kp", "kd", "viscous_friction", "dry_friction",
-    ):  # fmt: skip
+    check_finite("gear", motor.gear, subject=subject)
+    for what in ("rotor_inertia", "kp", "kd", "viscous_friction", "dry_friction"):
+        check_at_least(what, getattr(motor, what), 0, subject=subject, error=RobotError)
+    for what in ("effort_limit", "velocity_limit"):
         per_entry(what, getattr(motor, what), 1, subject=subject, least=0)
-    if _is_zero(motor.gear):
+    if is_zero(motor.gear):
         problem = f"gear of {subject} is 0, so its rotor turns without the joint"
         raise fault(problem, "gear", "give its ratio, as in {call}", gear=9)
     per_entry("no_load_speed", motor.no_load_speed, 1, subject=subject)
     is_possible = not is_constant(motor.no_load_speed) or motor.no_load_speed > 0
     check("no_load_speed", motor.no_load_speed, "a number above 0", is_possible, subject=subject, error=RobotError)
     if motor.rotor_axis is not None:
-        _check_unit("rotor_axis", motor.rotor_axis, subject)
-    if motor.gyroscopic and motor.rotor_axis is None and kind.name == "prismatic":
+        axis = vector("rotor_axis", motor.rotor_axis, subject=subject)
+        if all(map(is_constant, axis)) and abs(math.hypot(*axis) - 1) > TOLERANCE:
+            problem = f"rotor_axis of {subject} has length {math.hypot(*axis):.6g}"
+            raise fault(problem, "rotor_axis", "give a unit vector")
+    elif motor.gyroscopic and kind.name == "prismatic":
         cure = "give the axis about which the rotor spins, {call}"
         raise fault(f"{subject} is gyroscopic on a prismatic joint", "rotor_axis", cure, rotor_axis="...")
     check_one_of("control", motor.control, CONTROLS, subject=subject, error=RobotError)
-    if motor.control == "position" and _is_zero(motor.kp):
+    if motor.control == "position" and is_zero(motor.kp):
         raise fault(f"{subject} has position control but kp = 0", "kp", "give it gains, as in {call}", kp=80, kd=2)
-    if motor.control == "velocity" and _is_zero(motor.kd):
+    if motor.control == "velocity" and is_zero(motor.kd):
         raise fault(f"{subject} has velocity control but kd = 0", "kd", "give it a gain, as in {call}", kd=2)
     is_law = motor.law is None or callable(motor.law)
     check("law", motor.law, "a function (u, q, v, t) -> torque", is_law, subject=subject, error=RobotError)
 
 
-def _check_unit(name: str, axis: Scalars, subject: str) -> None:
-    vector(name, axis, subject=subject)
-    if all(is_constant(a) for a in axis) and abs(math.hypot(*axis) - 1) > TOLERANCE:
-        problem = f"{name} of {subject} has length {math.hypot(*axis):.6g}"
-        raise RobotError(problem, subject=subject, field=name, cure="give a unit vector")
-
-
-def check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> None:
-    """Raise if a rotor has more inertia than the link that it is part of: the rest would be negative.
-
-    I - J a a^T has no negative eigenvalue if J a^T I^-1 a <= 1. Directions in which the link has no inertia, as rods
-    and points have none, are left out: there it has been idealised.
-
-    Args:
-        motor: a gyroscopic one.
-        body: of the link that carries it.
-        inertia: of that link, less other rotors.
-        axis: a, of the spin, in the link's frame.
-    """
-    numbers = (inertia.mass, *inertia.h, *inertia.J, motor.rotor_inertia, *axis)
-    if not all(is_constant(x) for x in numbers) or inertia.mass == 0:
-        return
-    moments, axes = np.linalg.eigh(np.array([*inertia.about_com().full()], dtype=float).reshape(3, 3))
-    along = axes.T @ np.array(axis, dtype=float)
-    has_some = moments > NOTHING * float(inertia.J.xx + inertia.J.yy + inertia.J.zz)
-    inverse = float((along[has_some] ** 2 / moments[has_some]).sum())
-    if motor.rotor_inertia * inverse > 1 + NOTHING:
-        raise RobotError(
-            f"the rotor of gyroscopic motor {motor.name!r} has {motor.rotor_inertia:.4g} kg m^2, more than the link it "
-            f"is part of, body {body!r} and bodies fixed to it: that has {1 / inverse:.4g} kg m^2 about the rotor's "
-            "axis, less other rotors",
-            subject=f"motor {motor.name!r}",
-            field="rotor_inertia",
-            cure="give the rotor_inertia before the gear, or the body more inertia",
-        )
-
-
-def check_motor_values(name: str, values: dict[str, Any]) -> None:
-    """Raise unless all these names are attributes of a motor."""
-    known = [f.name for f in fields(Motor) if f.name not in ("name", "joint")]
-    for key in values:
-        if key not in known:
-            raise RobotError(unknown_name("attribute", key, known, f"motor {name!r}"))
+def with_motors(motors: Named[Motor], joints: Named[Joint], names: Any, values: dict[str, Any]) -> Named[Motor]:
+    """The motors, of which some have other values; arguments as in `Robot.with_motors`."""
+    is_choice = names is None or isinstance(names, Iterable)
+    takes = "a name, a list of names, or None for all"
+    check("names", names, takes, is_choice, subject="the motors", error=RobotError)
+    chosen = list(motors) if names is None else [names] if isinstance(names, str) else list(names)
+    motor_values(chosen[0] if chosen else "", values)
+    columns = {key: one_for_each(f"{key} of the motors", value, len(chosen)) for key, value in values.items()}
+    for k, name in enumerate(chosen):
+        check_name("name", name, subject="a motor")
+        motor = replace(motors[name], **{key: column[k] for key, column in columns.items()})
+        check_motor(motor, joints)
+        motors = motors.replaced(motor)
+    return motors
 
 
 # ---- joints, closures, springs
 
 
-def check_joint(joint: Joint) -> None:
+def with_values(joint: Joint, subject: str = "", *, limits: Any = None, law: Any = None, **values: Any) -> Joint:
+    """A copy of a joint with other values, checked: one for all dofs or one for each; None leaves them."""
+    subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
+    changes: dict[str, Any] = {
+        key: per_entry(key, value, nv, subject=subject, least=0) if key in PER_DOF else as_scalar(value)
+        for key, value in values.items()
+        if value is not None
+    }
+    if law is not None:
+        changes["law"] = tuple(one_for_each(f"law of {subject}", law, nv))
+    if limits is not None:
+        changes["limits"] = full_limits(subject, limits, joint.kind)
+    changed = replace(joint, **changes)
+    check_joint(changed, subject)
+    return changed
+
+
+def edited_joint(joint: Joint, values: dict[str, Any]) -> Joint:
+    """A copy of a joint with other values, which must do something; see `Robot.with_joint`."""
+    subject = f"joint {joint.name!r}"
+    given = [key.removeprefix("is_") for key, value in values.items() if value is not None]
+    if given and joint.kind.nv == 0:
+        raise RobotError(
+            f"{given[0]} of {subject} would do nothing: it is fixed",
+            subject=subject,
+            field=given[0],
+            cure="leave it out, or make the joint flexible: {call}",
+            call=Call("with_flexibility", joint.name, {"stiffness": (10000, 10000, 10000)}),
+        )
+    changed = with_values(joint, **values)
+    fault = crossed_limits(changed)
+    if fault and "limits" in given:
+        raise RobotError(fault).within(subject)
+    return changed
+
+
+def check_joint(joint: Joint, subject: str = "") -> None:
     """Raise if a value that needs one degree of freedom is on a joint with more, or a value is impossible."""
-    subject, nv = f"joint {joint.name!r}", joint.kind.nv
+    subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
 
     def fault(problem: str, field: str, cure: str) -> RobotError:
         return RobotError(f"{subject} {problem}", subject=subject, field=field, cure=cure)
 
-    for what in ("stiffness", "hardening", "damping", "friction", "armature"):
+    for what in PER_DOF:
         per_entry(what, getattr(joint, what), nv, subject=subject, least=0)
         check_finite(what, *getattr(joint, what), subject=subject)
-    for what in ("rest", "restitution", "backlash"):
-        check_finite(what, getattr(joint, what), subject=subject)
-        per_entry(what, getattr(joint, what), 1, subject=subject, least=-math.inf if what == "rest" else 0)
+    check_finite("rest", joint.rest, subject=subject)
+    for what in ("restitution", "backlash"):
+        check_at_least(what, getattr(joint, what), 0, subject=subject, error=RobotError)
+    is_possible = not is_constant(joint.restitution) or joint.restitution <= 1
+    check("restitution", joint.restitution, "0 to 1", is_possible, subject=subject, error=RobotError)
+    is_flag = isinstance(joint.is_locked, bool | np.bool_)
+    check("locked", joint.is_locked, "True or False", is_flag, subject=subject, error=RobotError)
     for law in joint.law:
         if law is not None:
             takes = "a function of the deflection"
             check("law", law, takes, callable(law), subject=f"the spring of {subject}", error=RobotError)
-            check_law(subject, law)
-    is_possible = not is_constant(joint.restitution) or joint.restitution <= 1
-    check("restitution", joint.restitution, "0 to 1", is_possible, subject=subject, error=RobotError)
-    if has_spring(joint) and nv != 1 and joint.kind.name not in ("spherical", "free"):
+            _check_law(subject, law)
+    if joint.has_spring and nv != 1 and joint.kind.name not in ("spherical", "free"):
         cure = "springs are at joints with one degree of freedom, spherical and free ones"
         raise fault(f"is {joint.kind.name}", "stiffness", cure)
-    used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not _is_zero(getattr(joint, what))]
+    used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not is_zero(getattr(joint, what))]
     if used and nv != 1:
         field = used[0].removeprefix("is_")
         raise fault(f"is {joint.kind.name}", field, f"{field} takes a joint with one degree of freedom")
-    if has_backlash(joint) and not has_spring(joint):
+    if joint.has_backlash and not joint.has_spring:
         raise fault("has backlash but no spring", "stiffness", "give it stiffness, or limits for free travel")
-
-
-def _is_zero(x: Scalar) -> bool:
-    return is_constant(x) and x == 0
 
 
 def check_closure(closure: Closure, robot: "Robot") -> None:
@@ -218,22 +283,69 @@ def _check_ends(subject: str, a: str, b: str, robot: "Robot") -> None:
         raise RobotError(problem, subject=subject, field="frames", cure="take frames on two bodies")
 
 
-# ---- axes and inertias
+# ---- laws of springs
 
 
-def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | None]:
-    """The kind with an axis of unit length, and a remark if it was not."""
-    axis: Scalars | None = getattr(kind, "axis", None)
-    if axis is None:
-        return kind, None
-    vector("axis", axis, subject=subject)
-    if not all(is_constant(a) for a in axis):
-        return kind, None
-    length = math.hypot(*axis)
-    if length == 0:
-        raise RobotError(bad_value("axis", (0, 0, 0), "a direction", subject))
-    unit = replace(kind, axis=tuple(snapped(a / length) for a in axis))  # type: ignore[type-var]
-    return unit, f"axis of length {length:.6g} normalised" if abs(length - 1) > TOLERANCE else None
+def law_and_slope(law: Law, x: Scalar) -> tuple[Scalar, Scalar]:
+    """A law at a deflection x, and its derivative there, in the scalars of x."""
+    value, slope = _of(law)
+    nodes = [e for e in (value, slope) if isinstance(e, Expr)]
+    found = iter(interpret(nodes, {"x": x}))
+    value, slope = (next(found) if isinstance(e, Expr) else e for e in (value, slope))
+    return value, slope
+
+
+def _check_law(subject: str, law: Law) -> None:
+    """Raise unless a law can be traced and is finite, and so is its slope, where the spring is at rest."""
+    try:
+        _of(law)
+        at_rest: tuple[Any, ...] = law_and_slope(law, 0.0)
+        for what, x in zip(("it", "its slope"), at_rest, strict=True):
+            if not (is_constant(x) and np.isfinite(x)):
+                problem = f"law of a spring: {what} is {x} at rest, for a deflection of 0"
+                raise RobotError(problem, subject=subject, field="law", cure="make it finite there")
+    except PliantError as error:
+        raise error.within(subject) from None
+
+
+def law_text(law: Law) -> str:
+    """What a law computes, as text: equal for laws that compute alike, whatever they are called."""
+    value, _ = _of(law)
+    if not isinstance(value, Expr):
+        return repr(value)
+    nodes = nodes_of([value])
+    places = {node.index: k for k, node in enumerate(nodes)}
+    own = [getattr(node.value, "digest", node.value) for node in nodes]
+    return repr([(n.op, x, *(places[a.index] for a in n.args)) for n, x in zip(nodes, own, strict=True)])
+
+
+def _of(law: Law) -> tuple[Scalar, Scalar]:
+    return _kept(law) if isinstance(law, Hashable) else _traced(law)
+
+
+@cache
+def _kept(law: Law) -> tuple[Scalar, Scalar]:
+    return _traced(law)
+
+
+def _traced(law: Law) -> tuple[Scalar, Scalar]:
+    x = Graph().input("x")
+    takes = "it takes one deflection and returns one force"
+    try:
+        value = law(x)
+    except PliantError as error:
+        raise error.within("law of a spring") from None
+    except Exception as error:  # whatever a user's function does
+        cure = "make its force finite for every deflection" if isinstance(error, ArithmeticError) else takes
+        raise RobotError(f"law of a spring: {type(error).__name__}: {error}", field="law", cure=cure) from error
+    if isinstance(value, Expr):
+        return value, tangents([value], {x: 1})[0]
+    if not is_constant(value):
+        raise RobotError(f"law of a spring returned {value!r}", field="law", cure=takes)
+    return value, 0
+
+
+# ---- inertias
 
 
 def impossible_inertia(tensor: Symmetric3) -> str | None:
@@ -244,7 +356,7 @@ def impossible_inertia(tensor: Symmetric3) -> str | None:
     """
     if not all(is_constant(e) for e in tensor):
         return None
-    second, _ = np.linalg.eigh(_second_moment(tensor))
+    second, _ = np.linalg.eigh(second_moments(tensor))
     if second[0] >= -TOLERANCE * abs(second).max():
         return None
     moments = second.sum() - second[::-1]
@@ -255,12 +367,17 @@ def impossible_inertia(tensor: Symmetric3) -> str | None:
 
 def repaired_inertia(tensor: Symmetric3) -> Symmetric3:
     """The tensor of the nearest distribution of mass: negative second moments become zero."""
-    second, axes = np.linalg.eigh(_second_moment(tensor))
-    clipped = (axes * second.clip(0)) @ axes.T
-    repaired = np.trace(clipped) * np.eye(3) - clipped
-    return Symmetric3(*(float(repaired[r, c]) for r in range(3) for c in range(r, 3)))
+    second, axes = np.linalg.eigh(second_moments(tensor))
+    return tensor_of((axes * second.clip(0)) @ axes.T)
 
 
-def _second_moment(tensor: Symmetric3) -> np.ndarray:
+def tensor_of(second: np.ndarray) -> Symmetric3:
+    """tr(S) 1 - S, of the second moments S of mass."""
+    tensor = np.trace(second) * np.eye(3) - second
+    return Symmetric3(*(float(tensor[r, c]) for r in range(3) for c in range(r, 3)))
+
+
+def second_moments(tensor: Symmetric3) -> np.ndarray:
+    """1/2 tr(I) 1 - I, the second moments of mass of a tensor I, (3, 3)."""
     full = np.array(tuple(tensor.full()), dtype=float).reshape(3, 3)
     return np.trace(full) / 2 * np.eye(3) - full

@@ -1,15 +1,16 @@
 """The robot: frozen, named, and edited by making copies."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import collisions, configurations, contacts, describe, edits, flexibilities, tree
+from pliant.robot import collisions, configurations, contacts, describe, flexibilities, mechanism
 from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
@@ -25,6 +26,15 @@ from pliant.robot.model import (
     Motor,
     Named,
     Report,
+)  # fmt: skip
+from pliant.robot.part_checks import (
+    check_closure,
+    check_motor,
+    check_spring,
+    edited_joint,
+    motor_values,
+    placement,
+    with_motors,
 )  # fmt: skip
 from pliant.spatial import Transform, Vector
 
@@ -238,7 +248,14 @@ class Robot(RobotExports):
             joint: one with one degree of freedom.
             values: gear, rotor_inertia, effort_limit, control, kp, kd and the other attributes of `Motor`.
         """
-        return edits.with_motor(self, joint, name, values)
+        check_name("joint", joint, subject="a motor")
+        name = joint if name is None else name
+        check_name("name", name, subject="a motor")
+        if name in self.motors and self.motors[name].joint == joint:
+            return self.with_motors([name], **{key: [value] for key, value in values.items()})
+        motor = Motor(name, joint, **motor_values(name, values))
+        check_motor(motor, self.joints)
+        return replace(self, motors=self.motors.extended(motor))
 
     def with_motors(self, names: str | Iterable[str] | None = None, **values: Any) -> "Robot":
         """A copy in which motors have other values.
@@ -248,7 +265,7 @@ class Robot(RobotExports):
             values: attributes of `Motor`: one for all of them, or a sequence with one for each (a rotor_axis for all
                 is a sequence of sequences).
         """
-        return edits.with_motors(self, names, values)
+        return replace(self, motors=with_motors(self.motors, self.joints, names, values))
 
     def with_joint(
         self,
@@ -267,18 +284,28 @@ class Robot(RobotExports):
         locked: bool | None = None,
     ) -> "Robot":
         """A copy in which a joint has other values; None leaves them, see `Joint` and `Limits`."""
-        per_dof = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
-                   "hardening": hardening}  # fmt: skip
-        single = {"backlash": backlash, "rest": rest, "restitution": restitution, "is_locked": locked}
-        return edits.with_joint(self, name, per_dof, law, single, limits)
+        check_name("name", name, subject="a joint")
+        values = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
+                  "hardening": hardening, "law": law, "backlash": backlash, "rest": rest, "restitution": restitution,
+                  "is_locked": locked, "limits": limits}  # fmt: skip
+        return replace(self, joints=self.joints.replaced(edited_joint(self.joints[name], values)))
 
     def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
         """A copy with one more frame, placed on a body or another frame [m, rad]."""
-        return edits.with_frame(self, name, body, position, rpy)
+        subject = f"frame {name!r}"
+        check_name("name", name, subject="a frame")
+        if name == WORLD or name in self.joints:
+            meant = "the world" if name == WORLD else f"the child of joint {name!r}"
+            problem = f"a frame cannot be named {name!r}: as a frame, that means {meant}"
+            raise RobotError(problem, subject=subject, field="name", cure="take another name")
+        on = self.frame(body)
+        frame = Frame(name, on.body, on.placement @ placement(position, rpy, subject=subject))
+        return replace(self, frames=self.frames.extended(frame))
 
     def with_gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "Robot":
         """A copy under another gravity [m/s^2]."""
-        return edits.with_gravity(self, x, y, z)
+        check_finite("gravity", x, y, z)
+        return replace(self, gravity=Vector(x, y, z))
 
     def with_closure(self, kind: str, a: str, b: str, *, length: Scalar = 0, name: str | None = None) -> "Robot":
         """A copy in which two frames are held together; see `Closure`.
@@ -289,7 +316,9 @@ class Robot(RobotExports):
             length: for a distance [m].
             name: by default "a-b".
         """
-        return edits.with_closure(self, Closure(name or f"{a}-{b}", kind, a, b, length))  # type: ignore[arg-type]
+        closure = Closure(name or f"{a}-{b}", kind, a, b, length)  # type: ignore[arg-type]
+        check_closure(closure, self)
+        return replace(self, closures=self.closures.extended(closure))
 
     def with_spring(
         self,
@@ -309,11 +338,13 @@ class Robot(RobotExports):
             length: at rest [m].
             name: by default "a-b".
         """
-        return edits.with_spring(self, FrameSpring(name or f"{a}-{b}", a, b, stiffness, damping, length))
+        spring = FrameSpring(name or f"{a}-{b}", a, b, stiffness, damping, length)
+        check_spring(spring, self)
+        return replace(self, springs=self.springs.extended(spring))
 
     def lumped(self) -> "Robot":
         """A copy without fixed joints: bodies merged, frames kept; only the one that holds the base stays."""
-        return tree.lumped(self)
+        return mechanism.lumped(self)
 
     # ---- copies: contact shapes
 
@@ -441,7 +472,7 @@ class Robot(RobotExports):
             beyond: joints and frames of the link that are beyond the cut; by default those behind the plane.
         """
         spring = flexibilities.Spring(stiffness, damping, inertia, hardening, law, backlash, kind, axis, where)
-        return edits.with_flexibility(self, where, spring, name, share, normal, beyond)
+        return flexibilities.with_flexibility(self, where, spring, name, share, normal, beyond)
 
     def with_backlash(
         self,

@@ -1,6 +1,5 @@
 """The tower of numbers: traced scalars, and functions that work on every kind of scalar."""
 
-from pliant.scalar.expr import Expr
 from pliant.scalar.functions import (
     Scalar,
     Scalars,
@@ -26,8 +25,8 @@ from pliant.scalar.functions import (
     sqrt,
     tan,
 )  # fmt: skip
-from pliant.scalar.graph import Graph
-from pliant.scalar.table import Table
+from pliant.scalar.graph import Expr, Graph
+from pliant.scalar.ops import Table
 
 __all__ = [
     "Expr", "Graph", "Scalar", "Scalars", "Table", "abs", "acos", "as_sympy", "asin", "atan2", "both", "cos", "either",

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, TraceError, bad_value
-from pliant.scalar.expr import Expr
-from pliant.scalar.ops import TABLE
-from pliant.scalar.table import Table
+from pliant.scalar.graph import Expr
+from pliant.scalar.ops import TABLE, Table
 
 __all__ = [
     "Scalar", "Scalars", "abs", "acos", "as_sympy", "asin", "atan2", "both", "cos", "either", "equal", "evaluate",

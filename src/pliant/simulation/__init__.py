@@ -2,7 +2,8 @@
 
 from pliant.simulation.model import Controller
 from pliant.simulation.rollout import Rollout
+from pliant.simulation.running import record
 from pliant.simulation.simulation import Simulation
 from pliant.simulation.state import Diagnostics, Divergence, State, StateLayout
 
-__all__ = ["Controller", "Diagnostics", "Divergence", "Rollout", "Simulation", "State", "StateLayout"]
+__all__ = ["Controller", "Diagnostics", "Divergence", "Rollout", "Simulation", "State", "StateLayout", "record"]

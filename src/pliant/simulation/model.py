@@ -16,7 +16,6 @@ from pliant.contact.models import RigidContact
 from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError, bad_value
 from pliant.robot import Robot
-from pliant.robot.springs import has_backlash
 from pliant.scalar import Expr, Scalar, is_constant
 
 __all__ = ["Controller", "StepModel", "as_controller"]  # fmt: skip
@@ -73,7 +72,7 @@ class StepModel:
             joint = robot.joints[link.name]
             if link.is_mimic:
                 continue
-            if has_backlash(joint):
+            if joint.has_backlash:
                 found.append(JointRow(link.dofs[0], joint.name, "backlash"))
             for k, d in enumerate(link.dofs):
                 if joint.is_locked:

@@ -18,7 +18,7 @@ from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.compiler.program import Program
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.errors import SimulationError, unknown_name

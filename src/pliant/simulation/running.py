@@ -1,8 +1,15 @@
-"""A run of a `Simulation` as blocks: what to do in each control period, and the channels of the log."""
+"""Runs: a simulation yields blocks, logs that follow one another in time, and `record` makes one log of them.
 
+The blocks of a `Simulation` are made here, too: what to do in each control period, and the channels of the log.
+"""
+
+import math
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +18,97 @@ import numpy as np
 from pliant.actuation.joint_springs import check_flexible, flexibility_names
 from pliant.checks import check, check_callable, is_real
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.errors import SimulationError
+from pliant.errors import SimulationError, SimulationWarning
+from pliant.files.writing import checked_folder
+from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
-from pliant.recording.run import BLOCK
+from pliant.recording.protocol import SimulationProtocol
 from pliant.recording.source import Source, plain
-from pliant.simulation.model import Controller
+from pliant.simulation.model import Controller, StepModel
 from pliant.simulation.rollout import channel_names, roll
 from pliant.simulation.state import time_of
 
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
-__all__ = ["blocks_of", "source_of"]
+__all__ = ["BLOCK", "blocks_of", "columns_of", "in_blocks", "record", "source_of", "source_with"]
+
+BLOCK = 0.25
+"""Wall-clock time that a block takes, about [s]: so often a file grows and progress is shown."""
 
 _CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power")
 # numbers that a block keeps in memory at most
 _MEMORY = 2e7
 # control periods of the first block
 _FIRST = 64
+# numbers of a log that is read back whole from its file at the end
+_MOST = 5e7
+
+
+def record(
+    blocks: Iterable[Log],
+    span: tuple[float, float] = (0.0, 0.0),
+    *,
+    save: str | os.PathLike[str] | None = None,
+    progress: bool | None = False,
+) -> Log:
+    """Drive a run to its end, and return its log.
+
+    If an error or Ctrl-C ends it, the blocks until then are kept: on file, if there is one, and as the attribute
+    ``log`` of the error or `KeyboardInterrupt`, with ``log.is_complete`` False.
+
+    Args:
+        blocks: of the run, as the method `blocks` of a simulation gives them.
+        span: start and end of the run [s].
+        save, progress: as in `Simulation.run`.
+    """
+    path = None if save is None else checked_folder(save)
+    kept: list[Log] = []
+    writer: Any = None
+    try:
+        with Progress(*span, progress) as bar:
+            for block in blocks:
+                if path is None:
+                    kept.append(block)
+                elif writer is None:
+                    # files are not needed by most runs, and take time to import
+                    from pliant.storage.writing import LogWriter
+
+                    writer, kept = LogWriter(path, block, until=span[1]), [block]
+                else:
+                    writer.append(block)
+                    kept[1:] = [block]
+                bar.update(float(block.t[-1]))
+        if writer is not None:
+            writer.finish()
+    except BaseException as error:
+        if writer is not None:
+            writer.close()
+        with suppress(Exception):  # without any block there is no log
+            error.log = _joined(kept, writer, is_complete=False)  # type: ignore[attr-defined]
+        raise
+    return _joined(kept, writer, is_complete=True)
+
+
+def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
+    """The log of all blocks, or the one on file; if that is large, one of so many entries, with a warning."""
+    # counts, such as that of the steps, are those of the last block
+    first, metadata = kept[0], kept[-1].metadata
+    if writer is None:
+        return replace(Log.joined(kept), metadata=metadata, is_complete=is_complete)
+    from pliant.storage.reading import load_log
+
+    numbers = sum(array.size for array in first.channels.values()) / len(first.t) * writer.rows
+    stride = max(1, int(np.ceil(numbers / _MOST)))
+    if stride > 1:
+        message = f"the log of this run is large: {writer.path} has {writer.rows} entries, of which one in {stride} is "
+        message += "returned; pliant.load_log(path, start=, end=) reads others"
+        warnings.warn(message, SimulationWarning, stacklevel=4)
+    with warnings.catch_warnings():
+        # that the run did not end is known
+        warnings.simplefilter("ignore", SimulationWarning)
+        return replace(load_log(writer.path, stride=stride), source=first.source, metadata=metadata)
 
 
 def blocks_of(
@@ -52,11 +131,12 @@ def blocks_of(
     apart = _periods_apart(every, period)
     periods = round(float(duration) / period)
     first = sim.t
-    log = _Blocks(sim, names, source_of(sim, **dict(settings or {})), first, period)
+    log = _Entries(sim, names, source_of(sim, **dict(settings or {})), first, period)
     given = _inputs(sim, controller, u, commands)
     yield log.start()
     if callable(given):
-        yield from _called_blocks(sim, periods, given, apart, log)
+        most = max(1, int(_MEMORY / sim.data.size))
+        yield from in_blocks(_called_periods(sim, periods, given, apart, log), log, most)
     else:
         yield from _compiled_blocks(sim, periods, given, apart, log)
     sim.note_divergences()
@@ -105,64 +185,43 @@ def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, co
 # ---- going on
 
 
-def _called_blocks(
-    sim: "Simulation", periods: int, inputs: Callable[..., Any], apart: int, log: "_Blocks"
-) -> Iterator[Log]:
-    """With a call of Python in each period."""
-    found = _Rows(log)
-    most = max(1, int(_MEMORY / sim.data.size))
+def in_blocks(periods: Iterable[None], entries: Any, most: float = math.inf) -> Iterator[Log]:
+    """The blocks of a run whose entries come one by one, also those that there are when an error ends it.
+
+    Args:
+        periods: goes on with the run, a part each time.
+        entries: of the run; ``len(entries)`` are there, and ``entries.block()`` takes them out as a log.
+        most: entries of a block.
+    """
     begun = time.perf_counter()
     try:
-        for k in range(1, periods + 1):
-            given = inputs(log.first + (k - 1) * log.period, sim.q, sim.v)
-            before = sim.data
-            sim.step(given)
-            if k % apart == 0 or k == periods:
-                found.add(k, before, given)
-            if found.count and (found.count >= most or time.perf_counter() - begun > BLOCK):
-                yield found.block()
+        for _ in periods:
+            if len(entries) and (len(entries) >= most or time.perf_counter() - begun > BLOCK):
+                yield entries.block()
                 begun = time.perf_counter()
     except (Exception, KeyboardInterrupt):
-        # what there was until then is kept
-        if found.count:
-            yield found.block()
+        if len(entries):
+            yield entries.block()
         raise
-    if found.count:
-        yield found.block()
+    if len(entries):
+        yield entries.block()
 
 
-class _Rows:
-    """States of a block that come one by one."""
-
-    def __init__(self, log: "_Blocks"):
-        self.log = log
-        self._numbers: list[int] = []
-        self._rows: list[np.ndarray] = []
-        self._controls: list[np.ndarray] = []
-
-    @property
-    def count(self) -> int:
-        return len(self._numbers)
-
-    def add(self, k: int, before: np.ndarray, given: Any) -> None:
-        """The state after period k, from the one before it and the inputs."""
-        sim = self.log.sim
-        self._numbers.append(k)
-        self._rows.append(sim.data.copy())
-        if "u" in self.log.names:
-            zeros = np.zeros((*sim.data.shape[:-1], sim.plan.inputs))
-            self._controls.append(self.log.controls(before, zeros if given is None else sim.inputs(given)))
-
-    def block(self) -> Log:
-        axis = 0 if self.log.sim.batch is None else 1
-        u = np.stack(self._controls, axis=axis) if self._controls else None
-        found = self.log.block(self._numbers, np.stack(self._rows, axis=axis), u)
-        self._numbers, self._rows, self._controls = [], [], []
-        return found
+def _called_periods(
+    sim: "Simulation", periods: int, inputs: Callable[..., Any], apart: int, log: "_Entries"
+) -> Iterator[None]:
+    """With a call of Python in each period."""
+    for k in range(1, periods + 1):
+        given = inputs(log.first + (k - 1) * log.period, sim.q, sim.v)
+        before = sim.data
+        sim.step(given)
+        if k % apart == 0 or k == periods:
+            log.add(k, before, given)
+        yield
 
 
 def _compiled_blocks(
-    sim: "Simulation", periods: int, given: np.ndarray | None, apart: int, log: "_Blocks"
+    sim: "Simulation", periods: int, given: np.ndarray | None, apart: int, log: "_Entries"
 ) -> Iterator[Log]:
     """Without a call of Python in between, in parts that fit in memory."""
     names = tuple(sim.layout.sizes)
@@ -184,7 +243,7 @@ def _compiled_blocks(
                 lead = before.shape[:-1]
                 row = np.zeros(sim.plan.inputs) if given is None else given[..., None, :]
                 u = log.controls(before, np.broadcast_to(row, (*lead, sim.plan.inputs)))
-            yield log.block([done + k for k in kept], whole[..., [k - 1 for k in kept], :], u)
+            yield log.of([done + k for k in kept], whole[..., [k - 1 for k in kept], :], u)
         done += count
         faster = min(8.0, BLOCK / max(time.perf_counter() - begun, 1e-6))
         chunk = min(most, max(1, round(count * faster)))
@@ -194,7 +253,7 @@ def _compiled_blocks(
 
 
 @dataclass
-class _Blocks:
+class _Entries:
     """Makes logs of states.
 
     Attributes:
@@ -209,13 +268,32 @@ class _Blocks:
     first: float
     period: float
     _before: np.ndarray | None = None
+    _added: list[tuple[int, np.ndarray, np.ndarray | None]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self._added)
+
+    def add(self, k: int, before: np.ndarray, given: Any) -> None:
+        """Keep the state after period k, from the one before it and the inputs."""
+        u = None
+        if "u" in self.names:
+            zeros = np.zeros((*before.shape[:-1], self.sim.plan.inputs))
+            u = self.controls(before, zeros if given is None else self.sim.inputs(given))
+        self._added.append((k, self.sim.data.copy(), u))
+
+    def block(self) -> Log:
+        """The log of the states that were added."""
+        numbers, rows, u = zip(*self._added, strict=True)
+        self._added = []
+        axis = 0 if self.sim.batch is None else 1
+        return self.of(numbers, np.stack(rows, axis=axis), np.stack(u, axis=axis) if "u" in self.names else None)
 
     def start(self) -> Log:
         """The block of the state at the start; no controls have acted yet."""
         data = np.expand_dims(self.sim.data.copy(), 0 if self.sim.batch is None else 1)
-        return self.block([0], data, np.zeros((*data.shape[:-1], self.sim.robot.nu)))
+        return self.of([0], data, np.zeros((*data.shape[:-1], self.sim.robot.nu)))
 
-    def block(self, numbers: Sequence[int], data: np.ndarray, u: np.ndarray | None) -> Log:
+    def of(self, numbers: Sequence[int], data: np.ndarray, u: np.ndarray | None) -> Log:
         """The block of states (..., times, size) after periods of these numbers.
 
         Args:
@@ -243,19 +321,14 @@ class _Blocks:
                     columns[part] = tuple(robot.motors) if is_of_motor else flexibility_names(robot)
             elif name == "forces":
                 found["forces"] = sim.forces_of(data).reshape(*data.shape[:-1], 3 * len(sim.contact_names))
-                columns["forces"] = tuple(f"{c}.{axis}" for c in sim.contact_names for axis in "xyz")
-            elif name == "u":
-                assert u is not None
+            elif name == "u" and u is not None:
                 found["u"] = u
             else:
                 found[name] = data[..., sim.layout.span({"tau": "torques"}.get(name, name))]
-        motors = tuple(robot.motors)
-        known = {"q": robot.coordinate_names, "v": robot.velocity_names, "tau": motors, "u": motors}
-        columns |= {name: known[name] for name in known if name in found}
         about = {"robot": robot.name, "dt": sim.dt, "substeps": sim.plan.substeps,
                  "integrator": sim.plan.integrator, "precision": sim.precision}  # fmt: skip
         self._before = data[..., -1:, :]
-        return Log(t, found, columns, sim.batch, about, self.source)
+        return Log(t, found, columns_of(sim, found) | columns, sim.batch, about, self.source)
 
     def controls(self, before: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Controls of periods, from the states (..., size) before them and their inputs (..., n)."""
@@ -281,17 +354,31 @@ class _Blocks:
         return kernel_from_function(run, {"row": (sum(sizes),)}, name="controls")
 
 
+def columns_of(sim: SimulationProtocol, channels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Names of the columns of those channels that both simulations have."""
+    robot, motors = sim.robot, tuple(sim.robot.motors)
+    known = {"q": robot.coordinate_names, "v": robot.velocity_names, "tau": motors, "u": motors,
+             "forces": tuple(f"{contact}.{axis}" for contact in sim.contact_names for axis in "xyz")}  # fmt: skip
+    return {name: known[name] for name in channels if name in known}
+
+
+def source_with(sim: SimulationProtocol, model: StepModel, settings: Mapping[str, Any]) -> Source:
+    """The source of a log, from what both simulations have and the settings of one."""
+    own = {"simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces}
+    own |= {"limits": model.has_limits}
+    return Source(sim.robot, model.ground, tuple(sim.contact_names), plain(own | dict(settings)))
+
+
 def source_of(sim: "Simulation", **more: Any) -> Source:
-    """What a log of the simulation comes from.
+    """The source of a log of the simulation.
 
     Args:
         more: settings of the run.
     """
-    model, plan, varied = sim.model, sim.plan, sim.parameters
+    plan, varied = sim.plan, sim.parameters
     settings = {
-        "simulation": type(sim).__name__, "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator,
-        "contact": model.contact, "forces": model.forces, "limits": model.has_limits, "precision": sim.precision,
+        "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator, "precision": sim.precision,
         "batch": sim.batch, "threads": sim.threads, "rtol": plan.control.rtol, "atol": plan.control.atol,
         "controller": plan.controller, "parameters": {path: varied[path] for path in varied}, **more,
     }  # fmt: skip
-    return Source(sim.robot, model.ground, tuple(sim.contact_names), plain(settings))
+    return source_with(sim, sim.model, settings)

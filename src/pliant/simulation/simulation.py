@@ -19,16 +19,22 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
-from pliant.recording.run import Keeper, Memory, ProgressBar, record
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
 from pliant.simulation.model import StepModel, as_controller
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
-from pliant.simulation.running import blocks_of
+from pliant.simulation.running import blocks_of, record
 from pliant.simulation.state import (
-    Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
+    Diagnostics,
+    Divergence,
+    State,
+    configurations,
+    divergence_text,
+    level_of_caller,
+    set_clock,
+    velocities,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -366,19 +372,13 @@ class Simulation:
         """
         shown = self.progress if progress is None else progress
         until = self.t + duration if is_real(duration) else self.t
-        keeper: Keeper = Memory()
-        if save is not None:
-            # files are not needed by most runs, and take time to import
-            from pliant.storage.sinks import FileSink
-
-            keeper = FileSink(save, until)
         blocks = self.blocks(
             duration, controller=controller, u=u, commands=commands, every=every, channels=channels, settings=settings
         )
-        return record(blocks, keeper, ProgressBar(self.t, until, shown))
+        return record(blocks, (self.t, until), save=save, progress=shown)
 
     def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
-        """A run as blocks that follow one another, for `pliant.recording.record`; options as in `run`."""
+        """A run as blocks that follow one another, for `pliant.simulation.record`; options as in `run`."""
         return blocks_of(self, duration, **options)
 
     def rollout(

@@ -8,7 +8,7 @@ from typing import Any
 
 from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import joint_forces, motor_torques
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.contact.touching import Touch
 from pliant.dynamics.articulated_body import accelerations
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
@@ -16,7 +16,6 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
-from pliant.robot.springs import is_nonlinear
 from pliant.scalar import Scalar, Scalars, equal, is_constant, maximum, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -152,7 +151,7 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
     if integrator == "midpoint":
         return midpoint_body(
             robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot,
-            precision=model.precision, is_linear=not any(is_nonlinear(j) for j in robot.joints.values()),
+            precision=model.precision, is_linear=not any(j.is_nonlinear for j in robot.joints.values()),
         )  # fmt: skip
     return explicit_body(robot, RK4, acceleration, reads=reads)
 

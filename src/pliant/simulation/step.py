@@ -22,7 +22,7 @@ two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is 
 axis by axis where a spring has several: one that is soft swings on beside one that is stiff.
 
 A = L^T D L; the result is w = L v+. Both velocities are in the axes of the start, in which bodies that float keep
-theirs (`pliant.robot.transport`).
+theirs (`pliant.robot.configurations`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 from pliant.actuation.body_forces import frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import Drive, JointForces, SpringBlock, drives, joint_forces
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
@@ -39,13 +39,27 @@ from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, facto
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link
-from pliant.robot.transport import carried_velocity, held_acceleration, straight_motion
+from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
+    Record,
+    StepProgram,
+    accelerate,
+    any_of,
+    check_convergence,
+    correct_positions,
+    do_without_friction,
+    factor_of,
+    find_contacts,
+    find_joint_rows,
+    parts_of,
+    sweep_closures,
+    sweep_contacts,
+    sweep_joints,
+    sweeps,
+    touches_of,
 )  # fmt: skip
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector

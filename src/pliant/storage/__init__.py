@@ -4,7 +4,6 @@
 """
 
 from pliant.storage.reading import load_log
-from pliant.storage.sinks import FileSink
 from pliant.storage.writing import LogWriter
 
-__all__ = ["FileSink", "LogWriter", "load_log"]
+__all__ = ["LogWriter", "load_log"]

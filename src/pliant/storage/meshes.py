@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, RobotError
-from pliant.meshes.surfaces import distinct_rows
 from pliant.meshes.mesh_file import FAR
-from pliant.meshes.surfaces import Surface
+from pliant.meshes.surfaces import Surface, distinct_rows
 
 __all__ = ["StoredMesh", "checked_surface", "stored_surfaces"]
 

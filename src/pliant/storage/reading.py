@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import chosen_robots, is_whole
+from pliant.checks import check, chosen_robots, is_whole
 from pliant.errors import PliantError, SimulationWarning, bad_value, unknown_name
 from pliant.integrators.dense import DenseSolution
-from pliant.recording.events import Event
+from pliant.recording.log import Event
 from pliant.recording.log import Log
 from pliant.storage.forms import AboutLog, Note, checked, made
 from pliant.storage.hdf5 import damaged, dataset, from_json, group, has, opened, read_all, read_error, read_text
@@ -30,7 +30,7 @@ def load_log(
     end: float | None = None,
     robots: int | slice | Sequence[int] | None = None,
     *,
-    every: int = 1,
+    stride: int = 1,
 ) -> Log:
     """Read a log that `Log.save` or a run with ``save=`` wrote: the same arrays, bit for bit, and its source.
 
@@ -45,14 +45,14 @@ def load_log(
         start, end: only entries with start <= t <= end [s].
         robots: the robots of a batch: an index, for a log without a batch axis, several, or a slice; None (default)
             for all.
-        every: reads one of so many entries (default 1).
+        stride: reads one of so many entries (default 1).
 
     Returns:
         The log. ``log.source`` has the robot with its meshes, the ground and settings.
     """
     with opened(path) as file:
         try:
-            return _Reader(file, os.fspath(path)).log(channels, start, end, robots, every)
+            return _Reader(file, os.fspath(path)).log(channels, start, end, robots, stride)
         except PliantError as error:
             raise error.at(os.fspath(path)) from None
         except (*_UNREADABLE, ValueError, TypeError, AttributeError) as error:
@@ -83,11 +83,11 @@ class _Reader:
         self.torn = None if self.is_complete or not self.rows else self.rows - 1
         self.lost: dict[str, str] = {"t": f"{entries - self.rows} entries"} if self.rows < entries else {}
 
-    def log(self, channels: Any, start: Any, end: Any, robots: Any, every: Any) -> Log:
+    def log(self, channels: Any, start: Any, end: Any, robots: Any, stride: Any) -> Log:
         """The log, or the part of it that is asked for."""
         wanted = self._wanted(channels)
         t = self._times()
-        steps = _between(t, start, end, every)
+        steps = _between(t, start, end, stride)
         taken = self._robots(robots)
         arrays = {name: self._channel(name, place, steps, taken) for name, place in wanted.items()}
         found = {name: array for name, array in arrays.items() if array is not None}
@@ -274,13 +274,12 @@ def _unchecked(source: Any, steps: slice, taken: list[int] | None, has_batch: bo
     return _entries(block, inside, taken, has_batch)
 
 
-def _between(t: np.ndarray, start: float | None, end: float | None, every: int) -> slice:
+def _between(t: np.ndarray, start: float | None, end: float | None, stride: int) -> slice:
     """The entries from the first to the last within the times, as `Log.between` finds them."""
     for name, value in (("start", start), ("end", end)):
         if value is not None and (not isinstance(value, int | float | np.number) or np.isnan(value)):
             raise PliantError(bad_value(name, value, "a time in seconds"))
-    if not is_whole(every) or every < 1:
-        raise PliantError(bad_value("every", every, "1 or more"))
+    check("stride", stride, "1 or more", is_whole(stride) and stride >= 1, error=PliantError)
     slack = 1e-6 * abs(t[-1] - t[0]) / (len(t) - 1) if len(t) > 1 else 0
     low, high = -np.inf if start is None else start - slack, np.inf if end is None else end + slack
     inside = np.flatnonzero((t >= low) & (t <= high)) if start is not None or end is not None else np.arange(len(t))
@@ -288,4 +287,4 @@ def _between(t: np.ndarray, start: float | None, end: float | None, every: int) 
         bounds = " and ".join(f"{n}={x:g}" for n, x in (("start", start), ("end", end)) if x is not None)
         cure = f"its times are from {t[0]:g} to {t[-1]:g} s"
         raise PliantError(f"there are no entries with {bounds}", subject="log", field="t", cure=cure)
-    return slice(int(inside[0]), int(inside[-1]) + 1, int(every)) if len(inside) else slice(0, 0)
+    return slice(int(inside[0]), int(inside[-1]) + 1, int(stride)) if len(inside) else slice(0, 0)

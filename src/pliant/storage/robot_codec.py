@@ -10,11 +10,11 @@ import numpy as np
 from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.meshes.surfaces import Surface
 from pliant.recording.formulas import Formula
-from pliant.recording.portable import MOTOR_LAW, SPRING_LAW
+from pliant.recording.source import MOTOR_LAW, SPRING_LAW
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
-from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
+from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, LostLaw, checked, made, robot_form

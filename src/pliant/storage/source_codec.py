@@ -8,7 +8,7 @@ import numpy as np
 from pliant.contact.ground import Ground
 from pliant.recording.formulas import MAX_NODES, Formula
 from pliant.recording.log import Log
-from pliant.recording.portable import ground_of, ground_parts
+from pliant.recording.source import ground_of, ground_parts
 from pliant.recording.source import Relief, Source, plain, versions
 from pliant.storage.forms import AboutGround, AboutSource, checked
 from pliant.storage.hdf5 import damaged, dataset, group, has, put_text, read_all, read_text

@@ -9,9 +9,9 @@ import contextlib
 import os
 import struct
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pliant.files.disk import PlacedFile
+from pliant.files.writing import PlacedFile
 
 __all__ = ["Head", "RepairedFile", "head_of", "trim"]
 
@@ -72,34 +72,24 @@ class RepairedFile(PlacedFile):
         data[11] = 0  # the flags
         self._head = bytes(data) + struct.pack("<I", _lookup3(bytes(data)))
 
-    def read(self, size: int = -1) -> bytes:
-        """Bytes from this position on."""
-        size = max(0, min(size if size >= 0 else self._size, self._size - self._at))
-        self._file.seek(self._at)
+    def bytes_at(self, at: int, size: int) -> bytes:
+        """So many bytes from a place on; raises where the file is cut off, since zeros would pass for numbers."""
+        self._file.seek(at)
         found = bytearray(self._file.read(size))
         if len(found) < size:
-            # zeros would pass for numbers
-            raise OSError(f"the file ends before byte {self._at + size}")
-        if self._at < len(self._head):
-            part = self._head[self._at : self._at + size]
-            found[: len(part)] = part
-        self._at += size
+            raise OSError(f"the file ends before byte {at + size}")
+        part = self._head[at : at + size]
+        found[: len(part)] = part
         return bytes(found)
-
-    def write(self, data: Any) -> int:
-        """Do nothing: it is for reading."""
-        raise OSError("the file is for reading")
 
     def truncate(self, size: int | None = None) -> int:
         """Do nothing: it is for reading."""
         return self._size
 
-    def flush(self) -> None:
-        """Do nothing: it is for reading."""
-
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+        super().close()
 
 
 def _lookup3(data: bytes) -> int:

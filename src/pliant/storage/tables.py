@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, needs
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import plain
 

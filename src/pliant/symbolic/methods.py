@@ -24,8 +24,7 @@ from pliant.dynamics import (
 from pliant.errors import PliantError
 from pliant.robot import Named, Robot
 from pliant.scalar import Expr, Graph, as_sympy
-from pliant.scalar.grad import adjoints, tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import adjoints, interpret, tangents
 
 __all__ = [
     "METHODS", "Terms", "christoffel", "coriolis", "has_minimal_coordinates", "traced_terms",

@@ -17,7 +17,7 @@ from pliant.robot import (
     Robot,
     Spherical,
 )  # fmt: skip
-from pliant.robot.placement import coordinate_axis
+from pliant.robot.joints import coordinate_axis
 from pliant.scalar import is_constant
 from pliant.spatial import Inertia, Transform
 

@@ -1,21 +1,23 @@
-"""Controls beside the scene: playback, joint sliders, and switches for marks."""
+"""Controls and plots beside the scene: joint sliders, switches for marks, speed, and curves over time."""
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pliant.plots.figures import round_number
+from pliant.errors import PliantError, unknown_name
+from pliant.plots.curves import Group, log_groups, matching
+from pliant.plots.figures import COLORS, round_number
+from pliant.recording.log import Log
+from pliant.render.log_motion import spread
 from pliant.robot import Robot
 from pliant.scalar import is_constant
 from pliant.viewer.browser_scene import BrowserScene
-from pliant.viewer.playback import Player
 
-__all__ = ["joint_sliders", "playback_panel", "show_panel", "speed_choice"]
+__all__ = ["joint_sliders", "rolling_plot", "show_panel", "speed_choice", "time_plot"]
 
-SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
+POINTS = 400  # of a curve: more than the panel has pixels
 
 LABELS = {
     "frames": "frames of bodies", "inertias": "inertia ellipsoids", "mass": "centre of mass",
@@ -60,14 +62,11 @@ def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: 
     sliders: list[tuple[int, bool, Any]] = []  # index in q or v, whether in q, and the slider
 
     def configuration() -> np.ndarray:
-        v = np.zeros(robot.nv)
+        v, positions = np.zeros(robot.nv), {}
         for place, is_position, slider in sliders:
-            if not is_position:
-                v[place] = slider.value
+            (positions if is_position else v)[place] = slider.value
         found = np.asarray(robot.integrate(q, v))
-        for place, is_position, slider in sliders:
-            if is_position:
-                found[place] = slider.value
+        found[list(positions)] = list(positions.values())
         return found
 
     def place_all(wanted: np.ndarray) -> None:
@@ -111,53 +110,6 @@ def _range(joint: Any, size: float) -> tuple[float, float]:
     return (ends[0], ends[1]) if ends[1] - ends[0] > 1e-9 else (ends[0] - 1e-3, ends[0] + 1e-3)
 
 
-def playback_panel(server: Any, player: Player) -> None:
-    """Add controls of a player: play, pause, step, speed and a time slider."""
-    gui, motion = server.gui, player.motion
-    first, last = float(motion.t[0]), float(motion.t[-1])
-    with gui.add_folder("Playback"):
-        play = gui.add_button("Play", icon="player-play")
-        steps = gui.add_button_group("step", ("|<", "<", ">", ">|"))
-        span = max(last - first, 1e-6)
-        slider = gui.add_slider("t [s]", first, first + span, min(span, max(span / 2000, 1e-6)), first)
-        speed_choice(gui, player, SPEEDS)
-        loop = gui.add_checkbox("loop", player.loops)
-    shown = {"at": 0.0, "playing": False}
-
-    @play.on_click
-    def _(_: Any) -> None:
-        player.toggle()
-
-    @steps.on_click
-    def _(event: Any) -> None:
-        many = len(motion.t)
-        player.go_by({"|<": -many, "<": -1, ">": 1, ">|": many}[event.target.value])
-
-    @slider.on_update
-    def _(event: Any) -> None:
-        # without a client, the player itself has moved the slider
-        if event.client is not None:
-            player.is_playing = False
-            player.go(event.target.value)
-
-    @loop.on_update
-    def _(event: Any) -> None:
-        player.loops = event.target.value
-
-    def follow() -> None:
-        now = time.monotonic()
-        if player.is_playing != shown["playing"]:
-            shown["playing"] = player.is_playing
-            play.label = "Pause" if player.is_playing else "Play"
-            play.icon = "player-pause" if player.is_playing else "player-play"
-        elif player.is_playing and now - shown["at"] < 0.06:
-            return  # the slider does not follow every picture
-        shown["at"] = now
-        slider.value = player.t
-
-    player.on_change(follow)
-
-
 def speed_choice(gui: Any, clock: Any, speeds: Sequence[float]) -> None:
     """Add a list of speeds for something with an attribute ``speed``, whose present value is listed and chosen."""
     options = tuple(f"{speed:g}x" for speed in sorted({*speeds, clock.speed}))
@@ -166,3 +118,121 @@ def speed_choice(gui: Any, clock: Any, speeds: Sequence[float]) -> None:
     @choice.on_update
     def _(event: Any) -> None:
         clock.speed = float(event.target.value.removesuffix("x"))
+
+
+# ---- plots
+
+
+def time_plot(server: Any, log: Log, channel: str | None = None) -> Callable[[float], None]:
+    """Add a plot of a channel or a part of it, to be chosen from a list, with a line at the present time.
+
+    Args:
+        log: of one robot.
+        channel: chosen at first, such as "q" or "q.knee".
+
+    Returns:
+        A function that moves the line to a time [s].
+    """
+    flat = {name: np.asarray(a, dtype=float) for name, a in log.to_dict().items() if name != "t"}
+    every = log_groups(log)
+    if channel is not None and not matching(every, channel):
+        valid = [*dict.fromkeys(g.channel for g in every), *(g.label for g in every), *flat]
+        raise PliantError(unknown_name("channel", channel, valid, "the log"))
+    groups = {g.label: g for g in every if np.isfinite([flat[g.flat_name(c)] for c in g.columns]).any()}
+    if not groups or len(log.t) < 2:
+        return lambda t: None
+    steps = spread(len(log), POINTS)
+    t = np.asarray(log.t, dtype=float)[steps]
+    wanted = matching(groups.values(), channel or "") or list(groups.values())
+    # a contact that never touches is not shown first
+    first = next((g for g in wanted if any(flat[g.flat_name(c)].any() for c in g.columns)), wanted[0])
+    now = float(t[0])
+
+    def curves(group: Group) -> tuple[np.ndarray, ...]:
+        at = int(np.searchsorted(t, now, side="right"))
+        ys = [flat[group.flat_name(c)][steps] for c in group.columns]
+        # the line is a spike at the present, on a scale of its own from 0 to 1; its ends are outside
+        x = np.insert(t, at, [now] * 3)
+        line = np.full(len(x), -1.0)
+        line[at + 1] = 1.0
+        return x, *(np.insert(y, at, [np.interp(now, t, y)] * 3) for y in ys), line
+
+    line = {"label": "now", "scale": "now", "stroke": "#202020", "width": 1, "points": {"show": False}}
+    draw = _plot(server.gui, groups, first, curves, line)
+
+    def move(t: float) -> None:
+        nonlocal now
+        now = float(t)
+        draw()
+
+    return move
+
+
+def rolling_plot(
+    server: Any, groups: Sequence[Group], now: Callable[[str], tuple[float, np.ndarray]]
+) -> Callable[[], None]:
+    """Add a plot of the latest values of a channel or a part of it, to be chosen from a list.
+
+    Args:
+        groups: of columns.
+        now: returns the present time [s] and the present values of a channel.
+
+    Returns:
+        A function that adds the present values.
+    """
+    if not groups:
+        return lambda: None
+    kept: list[tuple[float, np.ndarray]] = []
+    shown = groups[0]
+
+    def curves(group: Group) -> tuple[np.ndarray, ...]:
+        nonlocal shown
+        t, values = now(group.channel)
+        if kept and (t <= kept[-1][0] or group is not shown):
+            kept.clear()
+        shown = group
+        kept.append((t, values[list(group.entries)]))
+        del kept[:-POINTS]
+        times, rows = zip(*kept, strict=True)
+        return np.array(times), *np.array(rows, dtype=float).T
+
+    return _plot(server.gui, {group.label: group for group in groups}, shown, curves)
+
+
+def _plot(
+    gui: Any, groups: Mapping[str, Group], shown: Group, curves: Callable[[Group], tuple[np.ndarray, ...]], *more: Any
+) -> Callable[[], None]:
+    """Add a plot of one of several groups, chosen from a list; the function that is returned draws its curves anew.
+
+    Args:
+        more: series beyond those of the group's columns.
+    """
+
+    def look() -> dict[str, Any]:
+        small = {"labelSize": 16, "labelGap": 0, "labelFont": "11px sans-serif"}
+        own = [
+            {"label": name or shown.channel, "stroke": color, "width": 1.5, "points": {"show": False}}
+            for name, color in zip(shown.columns, COLORS, strict=False)
+        ]
+        axes = {"label": "time [s]", **small}, {"label": shown.title, **small}
+        return {"series": ({"label": "t [s]"}, *own, *more), "axes": axes}
+
+    def draw() -> None:
+        plot.data = curves(shown)
+
+    with gui.add_folder("Plot"):
+        choice = gui.add_dropdown("channel", tuple(groups), initial_value=shown.label)
+        plot = gui.add_uplot(
+            curves(shown), **look(), scales={"x": {"time": False}, "now": {"auto": False, "range": (0.0, 1.0)}},
+            height=250, legend={"show": True, "live": False},
+            cursor={"show": True, "drag": {"x": False, "y": False, "setScale": False}},
+        )  # fmt: skip
+
+    @choice.on_update
+    def _(event: Any) -> None:
+        nonlocal shown
+        shown = groups[event.target.value]
+        new = look()
+        plot.axes, plot.series, plot.data = new["axes"], new["series"], curves(shown)
+
+    return draw

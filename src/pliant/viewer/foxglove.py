@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, needs
-from pliant.files.disk import careful
-from pliant.files.whole import whole_file
+from pliant.files.writing import careful, whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain
 from pliant.render import body_poses, drawing, points_of_contacts
+from pliant.render.shapes import directed, quaternions
 from pliant.robot import Robot
 from pliant.robot.model import WORLD
 
@@ -73,10 +73,9 @@ class _Writer:
         self.has_motion = "q" in log and log["q"].shape[-1] == self.robot.nq
         if self.has_motion:
             self.poses = body_poses(self.robot, log["q"])
-            self.turns = _quaternions(self.poses[..., :3, :3])
-            self.points = dict(zip((p.name for p in self.robot.contact_points),
-                                   np.moveaxis(points_of_contacts(self.robot, log["q"], self.poses), -2, 0),
-                                   strict=True))  # fmt: skip
+            self.turns = quaternions(self.poses[..., :3, :3])
+            points = np.moveaxis(points_of_contacts(self.robot, log["q"], self.poses), -2, 0)
+            self.points = {p.name: path for p, path in zip(self.robot.contact_points, points, strict=True)}
             self.tf = channels.FrameTransformsChannel(f"{topic}/tf", context=context)
             self.joints = _joints(self.robot)
             self.joint_states = channels.JointStatesChannel(f"{topic}/joint_states", context=context)
@@ -98,9 +97,8 @@ class _Writer:
                 self.arrows.log(self._arrows(k, stamp), log_time=nanoseconds)
         if self.contacts:
             forces = self.log["forces"][k].reshape(-1, 3)
-            told = {name: dict(zip("xyz", map(_number, f), strict=True)) for name, f in
-                    zip(self.contacts, forces, strict=True)}  # fmt: skip
-            self.forces.log(told, log_time=nanoseconds)
+            named = {name: _named("xyz", map(_number, f)) for name, f in zip(self.contacts, forces, strict=True)}
+            self.forces.log(named, log_time=nanoseconds)
         self.all.log(self._channels(k), log_time=nanoseconds)
 
     def put_look(self, t: float) -> None:
@@ -110,14 +108,12 @@ class _Writer:
         m = self.messages
         entities = []
         for part in drawing(self.robot, detail=_DETAIL).parts:
-            points = [m.Point3(x=x, y=y, z=z) for x, y, z in part.vertices.tolist()]
-            triangles = m.TriangleListPrimitive(
-                pose=_pose(m, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)), points=points, color=_color(m, part.color),
-                indices=part.faces.reshape(-1).tolist(),
-            )  # fmt: skip
-            entities.append(
-                m.SceneEntity(frame_id=self.frame + part.body, id=part.name, frame_locked=True, triangles=[triangles])
-            )
+            points = [m.Point3(**_named("xyz", place)) for place in part.vertices.tolist()]
+            pose = _pose(m, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+            look = {"color": m.Color(**_named("rgba", part.color)), "indices": part.faces.reshape(-1).tolist()}
+            triangles = [m.TriangleListPrimitive(pose=pose, points=points, **look)]
+            frame = {"frame_id": self.frame + part.body, "frame_locked": True}
+            entities.append(m.SceneEntity(id=part.name, triangles=triangles, **frame))
         self.look.log(m.SceneUpdate(entities=entities), log_time=round(float(t) * 1e9))
 
     def _transforms(self, k: int, stamp: Any) -> Any:
@@ -125,13 +121,9 @@ class _Writer:
         found = []
         places, turns = self.poses[k, :, :3, 3].tolist(), self.turns[k].tolist()
         for body, place, turn in zip(self.robot.bodies, places, turns, strict=True):
-            found.append(
-                m.FrameTransform(
-                    timestamp=stamp, parent_frame_id=WORLD, child_frame_id=self.frame + body,
-                    translation=m.Vector3(x=place[0], y=place[1], z=place[2]),
-                    rotation=m.Quaternion(x=turn[0], y=turn[1], z=turn[2], w=turn[3]),
-                )
-            )  # fmt: skip
+            names = {"parent_frame_id": WORLD, "child_frame_id": self.frame + body}
+            moved = {"translation": m.Vector3(**_named("xyz", place)), "rotation": m.Quaternion(**_named("xyzw", turn))}
+            found.append(m.FrameTransform(timestamp=stamp, **names, **moved))
         return m.FrameTransforms(transforms=found)
 
     def _joint_states(self, k: int, stamp: Any) -> Any:
@@ -156,10 +148,12 @@ class _Writer:
             if name not in self.points or not size > 0 or not np.isfinite(size):
                 continue
             length = size / self.scale
-            pose = _pose(m, self.points[name][k].tolist(), _turn_to(f / size))
+            # arrows point along their x
+            turn = quaternions(np.roll(directed(f[None]), 1, axis=-1))[0]
+            pose = _pose(m, self.points[name][k].tolist(), turn.tolist())
             sizes = {"shaft_length": 0.8 * length, "head_length": 0.2 * length}
             widths = {"shaft_diameter": 0.01, "head_diameter": 0.03}
-            arrows.append(m.ArrowPrimitive(pose=pose, color=_color(m, _ARROW), **sizes, **widths))
+            arrows.append(m.ArrowPrimitive(pose=pose, color=m.Color(**_named("rgba", _ARROW)), **sizes, **widths))
         entity = m.SceneEntity(timestamp=stamp, frame_id=WORLD, id="contacts", arrows=arrows)
         return m.SceneUpdate(entities=[entity])
 
@@ -194,39 +188,8 @@ def _number(x: Any) -> Any:
 
 
 def _pose(m: Any, p: Any, q: Any) -> Any:
-    place = m.Vector3(x=p[0], y=p[1], z=p[2])
-    return m.Pose(position=place, orientation=m.Quaternion(x=q[0], y=q[1], z=q[2], w=q[3]))
+    return m.Pose(position=m.Vector3(**_named("xyz", p)), orientation=m.Quaternion(**_named("xyzw", q)))
 
 
-def _color(m: Any, rgba: Any) -> Any:
-    return m.Color(r=rgba[0], g=rgba[1], b=rgba[2], a=rgba[3])
-
-
-def _turn_to(direction: np.ndarray) -> tuple[float, float, float, float]:
-    """The quaternion (x, y, z, w) that turns x, along which arrows point, to a unit vector."""
-    x, y, z = direction.tolist()
-    if x < -1 + 1e-12:
-        return 0.0, 0.0, 1.0, 0.0
-    # half way between both: (e_x cross d, 1 + e_x dot d), made a unit
-    w = 1 + x
-    size = float(np.sqrt(w * w + y * y + z * z))
-    return 0.0, -z / size, y / size, w / size
-
-
-def _quaternions(R: np.ndarray) -> np.ndarray:
-    """Quaternions (..., 4), x y z w, of rotations (..., 3, 3), by the largest of the four, w not negative.
-
-    K = 4 q q^T is linear in R [Bar-Itzhack 2000]: its row of the largest diagonal entry is q but for its size.
-    """
-    xx, yy, zz = (R[..., k, k] for k in range(3))
-    K = np.empty((*R.shape[:-2], 4, 4))
-    K[..., 0, 0], K[..., 1, 1], K[..., 2, 2] = 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz
-    K[..., 3, 3] = 1 + xx + yy + zz
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        K[..., i, j] = K[..., j, i] = R[..., i, j] + R[..., j, i]
-    for i, (j, k) in enumerate(((1, 2), (2, 0), (0, 1))):
-        K[..., i, 3] = K[..., 3, i] = R[..., k, j] - R[..., j, k]
-    largest = np.argmax(np.diagonal(K, axis1=-2, axis2=-1), axis=-1)
-    q = np.take_along_axis(K, largest[..., None, None], axis=-2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    return np.where(q[..., 3:] < 0, -q, q)
+def _named(letters: str, numbers: Any) -> dict[str, float]:
+    return dict(zip(letters, numbers, strict=True))

@@ -8,24 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, chosen_robots, is_real
-from pliant.errors import SimulationError, bad_value
-from pliant.events.simulation import EventSimulation
+from pliant.checks import check, check_at_least, chosen_robots
+from pliant.errors import SimulationError
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import round_number
+from pliant.render.log_motion import forces_at_points
 from pliant.render.robot_drawing import DETAIL
 from pliant.simulation import Simulation
 from pliant.simulation.running import source_of
-from pliant.viewer.browser_scene import BrowserScene, check_marks
-from pliant.viewer.charts import rolling_plot
-from pliant.viewer.controls import show_panel, speed_choice
-from pliant.viewer.playback import MOST
+from pliant.viewer.browser_scene import BrowserScene
+from pliant.viewer.controls import rolling_plot, show_panel, speed_choice
 from pliant.viewer.runner import Runner
-from pliant.viewer.server import Viewer, closing_on_error, opened, served
+from pliant.viewer.server import Viewer, opened
 
 __all__ = ["live"]
 
 DIRECTIONS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0), "+z": (0, 0, 1), "-z": (0, 0, -1)}
+MOST = 9  # robots of a batch that are shown by default
 SPEEDS = (0.1, 0.25, 0.5, 1, 2)
 
 
@@ -48,38 +47,34 @@ def live(
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
     """Run a simulation in real time in the browser: `Simulation.view`, which has the arguments."""
-    if isinstance(sim, EventSimulation):
-        problem = "live: an EventSimulation goes from event to event and cannot be pushed in between"
-        cure = "use a pliant.Simulation with RigidContact, or run it first and view the log: sim.run(2.0).view()"
-        raise SimulationError(problem, subject="live", field="sim", cure=cure)
     if not isinstance(sim, Simulation):
         problem = f"live takes a Simulation first, not {type(sim).__name__}"
-        raise SimulationError(problem, subject="live", field="sim", cure="see pliant.Simulation")
+        cure = "an EventSimulation goes from event to event and cannot be pushed; view its log: sim.run(2.0).view()"
+        raise SimulationError(problem, subject="live", field="sim", cure=cure)
     is_function = controller is None or callable(controller)
     check("controller", controller, "a function (t, q, v) -> u", is_function, subject="live")
-    check("speed", speed, "a number above 0", is_real(speed) and speed > 0, subject="live")
+    check_at_least("speed", speed, 0, strict=True, subject="live", error=SimulationError)
     ranges = {name: _range(name, value) for name, value in (gains or {}).items()}
     if ranges and controller is None:
         cure = "give a controller that takes them by name"
         raise SimulationError("live: gains need a controller", subject="live", field="gains", cure=cure)
     indices = chosen_robots(robots, sim.batch, first=MOST, least=1)
-    marks = check_marks(show)
-    viewer = served("live", port=port, host=host, label=f"Pliant: {sim.robot.name}, live")
-    with closing_on_error(viewer):
-        q = _rows(sim, np.asarray(sim.q, dtype=float), indices)[:, None]
-        scene = BrowserScene(
-            viewer.server, source_of(sim), q, layout=layout, show=marks, follow=follow, detail=detail, packages=packages
-        )
-        names = sim.contact_names
-        wanted = [names.index(p.name) if p.name in names else -1 for p in sim.robot.contact_points]
+
+    def shown(values: Any) -> np.ndarray:
+        """The rows of the robots that are shown."""
+        array = np.asarray(values, dtype=float)
+        return array[None] if sim.batch is None else array[indices]
+
+    page = {"port": port, "host": host, "block": block, "browser": browser}
+    with opened("live", f"Pliant: {sim.robot.name}, live", **page) as viewer:
+        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
+        scene = BrowserScene(viewer.server, source_of(sim), shown(sim.q)[:, None], **options)
 
         def draw(sim: Simulation) -> None:
-            forces = None
-            if wanted:
-                found = _rows(sim, np.asarray(sim.contact_forces, dtype=float), indices)
-                empty = np.zeros((*found.shape[:-2], 1, 3))
-                forces = np.concatenate([found, empty], axis=-2)[..., wanted, :]
-            scene.draw(_rows(sim, np.asarray(sim.q, dtype=float), indices), forces)
+            has_contacts = bool(sim.robot.contact_points)
+            forces = shown(sim.contact_forces) if has_contacts else None
+            at_points = None if forces is None else forces_at_points(sim.robot, sim.contact_names, forces)
+            scene.draw(shown(sim.q), at_points)
 
         runner = viewer.player = Runner(sim, controller, {n: first for n, (_, _, first) in ranges.items()}, draw)
         runner.is_playing, runner.speed = bool(play), float(speed)
@@ -91,11 +86,7 @@ def live(
         viewer.at_end(runner.stop)
         draw(sim)
         runner.start()
-    return opened(viewer, port, block, browser)
-
-
-def _rows(sim: Simulation, array: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    return array[None] if sim.batch is None else array[indices]
+    return viewer
 
 
 def _range(name: str, value: Any) -> tuple[float, float, float]:
@@ -105,8 +96,8 @@ def _range(name: str, value: Any) -> tuple[float, float, float]:
         numbers = []
     if len(numbers) == 1 and math.isfinite(numbers[0]):
         return _around(numbers[0])
-    if len(numbers) != 3 or not numbers[0] <= numbers[2] <= numbers[1] or numbers[0] == numbers[1]:
-        raise SimulationError(bad_value(f"gain {name!r}", value, "a number, or (lowest, highest, initial)", "live"))
+    is_right = len(numbers) == 3 and numbers[0] <= numbers[2] <= numbers[1] and numbers[0] != numbers[1]
+    check(f"gain {name!r}", value, "a number, or (lowest, highest, initial)", is_right, subject="live")
     low, high, first = numbers
     return low, high, first
 

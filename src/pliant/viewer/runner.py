@@ -3,24 +3,25 @@
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.checks import check
 from pliant.dynamics import frame_jacobian, mass_matrix
 from pliant.errors import SimulationError
-from pliant.recording.log import Log
-from pliant.recording.run import Pace, Sink, drive
 from pliant.simulation import Simulation
 
 __all__ = ["Push", "Runner", "pushed"]
 
 RATE = 50.0
 """Pictures a second, at most."""
+# how far a run may fall behind real time before the rest is forgotten [s]
+_LATEST = 0.1
 
 
-class Push:
+class Push(NamedTuple):
     """A force on a body for a while.
 
     Attributes:
@@ -29,8 +30,9 @@ class Push:
         until: time of the simulation at which it ends [s].
     """
 
-    def __init__(self, body: str, force: Any, until: float):
-        self.body, self.force, self.until = body, np.asarray(force, dtype=float), float(until)
+    body: str
+    force: np.ndarray
+    until: float
 
 
 class Runner:
@@ -44,6 +46,8 @@ class Runner:
 
     Attributes:
         is_playing: may be set at any time.
+        speed: factor of real time to run at; may be set at any time.
+        pace: simulated over real time, lately; a run that falls behind does not catch up.
         error: the exception that stopped it, or None; ``text`` has its traceback.
     """
 
@@ -55,30 +59,15 @@ class Runner:
         draw: Callable[[Simulation], None],
     ):
         self.sim, self.controller, self.gains, self.draw = sim, controller, dict(gains), draw
-        self.is_playing = True
+        self.is_playing, self.speed, self.pace = True, 1.0, 0.0
         self.error: BaseException | None = None
         self.text = ""
         self.pushes: list[Push] = []
         self._start = sim.state
         self._lock = threading.RLock()
         self._end = threading.Event()
-        self._pace = Pace(pause=1 / RATE, wait=self._end.wait)
         self._listeners: list[Callable[[], None]] = []
         self._thread = threading.Thread(target=self._run, name="pliant live", daemon=True)
-
-    @property
-    def speed(self) -> float:
-        """Factor of real time to run at; may be set at any time."""
-        return self._pace.speed
-
-    @speed.setter
-    def speed(self, speed: float) -> None:
-        self._pace.speed = speed
-
-    @property
-    def pace(self) -> float:
-        """Simulated over real time, lately."""
-        return self._pace.factor
 
     def start(self) -> None:
         self._thread.start()
@@ -96,10 +85,8 @@ class Runner:
         """Push a body with a force in the world's axes, 3 [N], for a while [s]."""
         self.sim.robot.frame(body)
         array = np.asarray(force, dtype=float)
-        if array.shape != (3,) or not np.isfinite(array).all() or not duration > 0:
-            problem = f"push: force is {force!r} for {duration!r} s"
-            cure = "it takes three numbers [N] and a time above zero [s]"
-            raise SimulationError(problem, subject="push", field="force", cure=cure)
+        is_right = array.shape == (3,) and np.isfinite(array).all() and duration > 0
+        check("force", force, "three numbers [N], for a time above zero [s]", bool(is_right), subject="push")
         with self._lock:
             self.pushes.append(Push(body, array, self.sim.t + duration))
 
@@ -133,19 +120,24 @@ class Runner:
             raise SimulationError(f"{sim.divergences[0]}; reset it")
 
     def _run(self) -> None:
-        drive(self._blocks(), self._pace, _Pictures(self))
-
-    def _blocks(self) -> Iterator[Log]:
-        """One for each picture, until the end: only the time of the simulation is recorded."""
+        """Until the end: a part of a second of motion, the wait for real time, and a picture."""
+        due = before = time.monotonic()
         while not self._end.is_set():
-            began = time.monotonic()
-            period = self.sim.dt * self.sim.plan.substeps
-            for _ in range(max(1, round(self.speed / RATE / period))):
+            began, start = time.monotonic(), self.sim.t
+            for _ in range(max(1, round(self.speed / RATE / (self.sim.dt * self.sim.plan.substeps)))):
                 # a slow robot is shown after part of the time
                 if not self.is_playing or self.error is not None or time.monotonic() - began > 2 / RATE:
                     break
                 self.advance()
-            yield Log(np.array([self.sim.t]), {})
+            passed = max(0.0, self.sim.t - start)
+            due += passed / self.speed if passed else 1 / RATE
+            self._end.wait(max(0.0, due - time.monotonic()))
+            now = time.monotonic()
+            due = max(due, now - _LATEST)
+            if passed:
+                self.pace = 0.9 * self.pace + 0.1 * passed / max(now - before, 1e-6)
+            before = now
+            self.changed()
 
     def changed(self) -> None:
         """Draw the simulation, and call the listeners."""
@@ -153,16 +145,6 @@ class Runner:
             self.draw(self.sim)
         for listener in self._listeners:
             listener()
-
-
-class _Pictures(Sink):
-    """Draws after each block."""
-
-    def __init__(self, runner: Runner):
-        self._runner = runner
-
-    def put(self, block: Log) -> None:
-        self._runner.changed()
 
 
 def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:

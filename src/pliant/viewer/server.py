@@ -11,7 +11,7 @@ from typing import Any
 from pliant.checks import check, is_whole
 from pliant.errors import PliantError, needs
 
-__all__ = ["Viewer", "closing_on_error", "opened", "served"]
+__all__ = ["Viewer", "opened", "served"]
 
 
 class Viewer:
@@ -22,7 +22,7 @@ class Viewer:
 
     Attributes:
         server: viser's, to add to the scene.
-        player: the `pliant.viewer.playback.Player` of a log, or the `pliant.viewer.runner.Runner` of a live simulation.
+        player: the `pliant.viewer.viewer.Player` of a log, or the `pliant.viewer.runner.Runner` of a live simulation.
         error: the exception that stopped a live simulation, or None.
     """
 
@@ -62,7 +62,7 @@ class Viewer:
         self._closed.set()
         for ending in reversed(self._endings):
             ending()
-        with _quiet():
+        with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
 
     def wait(self) -> None:
@@ -96,7 +96,8 @@ def served(what: str, *, port: int = 8080, host: str = "127.0.0.1", label: str =
     check("port", port, takes, is_whole(port) and 0 <= port < 65536, subject=what, error=PliantError)
     viser = needs("viser", "view", what)
     try:
-        with _quiet():
+        # viser prints its own message; all threads share the terminal, so this is for a moment only
+        with contextlib.redirect_stdout(io.StringIO()):
             server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     except Exception as error:
         problem = f"{what}: no server on {host}, port {port}: {error}"
@@ -111,14 +112,21 @@ def served(what: str, *, port: int = 8080, host: str = "127.0.0.1", label: str =
     return Viewer(server, host)
 
 
-def opened(viewer: Viewer, port: int, block: bool | None, browser: bool) -> Viewer:
-    """The viewer, after printing its address, and after it was closed if it blocks.
+@contextlib.contextmanager
+def opened(what: str, label: str, *, port: int, host: str, block: bool | None, browser: bool) -> Iterator[Viewer]:
+    """A viewer to set up inside the ``with``, closed if that fails; then its address is printed.
 
     Args:
-        port: the one asked for.
-        block: whether to wait here; None: in a script, but not in a shell or notebook.
+        what, label, port, host: as for `served`.
+        block: whether to wait until it is closed; None: in a script, but not in a shell or notebook.
         browser: whether to open a browser window.
     """
+    viewer = served(what, port=port, host=host, label=label)
+    try:
+        yield viewer
+    except BaseException:
+        viewer.close()
+        raise
     other = f" (port {port} is in use)" if port not in (0, viewer.port) else ""
     print(f"viewer at {viewer.url}{other}", flush=True)
     if browser:
@@ -127,21 +135,3 @@ def opened(viewer: Viewer, port: int, block: bool | None, browser: bool) -> View
     if block or (block is None and not is_shell):
         print("Ctrl-C closes it", flush=True)
         viewer.wait()
-    return viewer
-
-
-@contextlib.contextmanager
-def closing_on_error(viewer: Viewer) -> Iterator[None]:
-    """Close the viewer if setting it up fails."""
-    try:
-        yield
-    except BaseException:
-        viewer.close()
-        raise
-
-
-@contextlib.contextmanager
-def _quiet() -> Any:
-    """viser prints its own message; all threads share the terminal, so this is for a moment only."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield

@@ -1,106 +1,67 @@
 """Robots and logs in the browser: `view_robot`, with sliders to pose it, and `view_log`, which plays."""
 
+import threading
 import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, is_real
+from pliant.checks import check, check_at_least
 from pliant.contact.ground import as_ground
-from pliant.errors import PliantError, RobotError, bad_value
+from pliant.errors import PliantError, RobotError
 from pliant.recording.log import Log
 from pliant.recording.source import Source
-from pliant.render.robot_drawing import DETAIL
+from pliant.render.log_motion import LogMotion
 from pliant.robot import Robot
-from pliant.viewer.browser_scene import BrowserScene, check_marks
-from pliant.viewer.charts import time_plot
-from pliant.viewer.controls import joint_sliders, playback_panel, show_panel
-from pliant.viewer.playback import LogMotion, Player
-from pliant.viewer.server import Viewer, closing_on_error, opened, served
+from pliant.viewer.browser_scene import BrowserScene, log_scene
+from pliant.viewer.controls import joint_sliders, show_panel, speed_choice, time_plot
+from pliant.viewer.server import Viewer, opened
 
-__all__ = ["Viewer", "view_log", "view_robot"]
+__all__ = ["Player", "view_log", "view_robot"]
+
+RATE = 60.0  # most pictures a second
+SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
 
 
-def view_robot(
-    robot: Robot,
-    q: Any = None,
-    *,
-    ground: Any = None,
-    show: str | Iterable[str] = (),
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    block: bool | None = None,
-    browser: bool = False,
-    detail: int = DETAIL,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> Viewer:
-    """Show a robot in the browser: `Robot.view`."""
-    marks = check_marks(show)
+def view_robot(robot: Robot, q, *, ground, show, port, host, block, browser, detail, packages) -> Viewer:
+    """Show a robot in the browser: `Robot.view`, which has the arguments."""
+    name = f"robot {robot.name!r}"
     q = robot.neutral() if q is None else np.asarray(q, dtype=float)
     if q.shape != (robot.nq,):
         problem, cure = f"q has shape {q.shape}", f"{robot.name!r} takes ({robot.nq},)"
-        raise RobotError(problem, subject=f"robot {robot.name!r}", field="q", cure=cure)
-    if not np.isfinite(q).all():
-        raise RobotError(bad_value("q", q, "finite numbers", f"robot {robot.name!r}"))
-    viewer = served("the viewer", port=port, host=host, label=f"Pliant: {robot.name}")
-    with closing_on_error(viewer):
+        raise RobotError(problem, subject=name, field="q", cure=cure)
+    check("q", q, "finite numbers", bool(np.isfinite(q).all()), subject=name, error=RobotError)
+    page = {"port": port, "host": host, "block": block, "browser": browser}
+    with opened("the viewer", f"Pliant: {robot.name}", **page) as viewer:
         source = Source(robot, None if ground is None else as_ground(ground))
         # an arm fits into the picture wherever its sliders take it
-        poses = [q] if robot.is_free else [q, *robot.random(0, batch=30)]
+        poses = np.array([q] if robot.is_free else [q, *robot.random(0, batch=30)])
         scene = BrowserScene(
-            viewer.server, source, np.array(poses)[None], follow=False, show=marks, detail=detail, packages=packages
+            viewer.server, source, poses[None], follow=False, show=show, detail=detail, packages=packages
         )
         scene.draw(q[None])
-        viewer.server.gui.add_markdown(_about(robot, scene.drawing.notes))
+        about = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {float(robot.mass):.4g} kg"
+        viewer.server.gui.add_markdown("\n\n".join([about, *_notes(scene)]))
         joint_sliders(viewer.server, robot, q, scene.size, lambda new: scene.draw(new[None]))
         show_panel(viewer.server, scene, has_forces=False)
-    return opened(viewer, port, block, browser)
+    return viewer
 
 
 def view_log(
-    log: Log,
-    *,
-    robots: int | slice | Sequence[int] | None = None,
-    layout: str = "grid",
-    traces: Sequence[str] = (),
-    plot: str | None = None,
-    show: str | Iterable[str] = (),
-    follow: bool | None = None,
-    deflection: float = 1.0,
-    play: bool = True,
-    speed: float = 1.0,
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    block: bool | None = None,
-    browser: bool = False,
-    detail: int = DETAIL,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> Viewer:
-    """Play a log in the browser: `Log.view`."""
+    log: Log, *, robots, layout, traces, plot, show, follow, deflection, play, speed, port, host, block, browser,
+    detail, packages,
+) -> Viewer:  # fmt: skip
+    """Play a log in the browser: `Log.view`, which has the arguments."""
     motion = LogMotion(log, "the viewer", robots)
-    check("deflection", deflection, "a finite number", is_real(deflection), subject="the viewer", error=PliantError)
-    is_speed = is_real(speed) and speed > 0
-    check("speed", speed, "a finite number above 0", is_speed, subject="the viewer", error=PliantError)
-    marks = check_marks(show)
-    frames = [None if t == "mass" else motion.robot.frame(t).name for t in traces]
-    viewer = served("the viewer", port=port, host=host, label=f"Pliant: {motion.robot.name}")
-    with closing_on_error(viewer):
-        scene = BrowserScene(
-            viewer.server, motion.source, motion.q, layout=layout, show=marks, follow=follow, detail=detail,
-            packages=packages,
-        )  # fmt: skip
-        scene.factor = float(deflection)
-        for name, frame in zip(traces, frames, strict=True):
-            scene.trace(name, [motion.path(frame, k) for k in range(len(motion.indices))])
-
-        def draw(step: int) -> None:
-            scene.draw(motion.q[:, step], None if motion.forces is None else motion.forces[:, step])
-
+    check_at_least("speed", speed, 0, strict=True, subject="the viewer", error=PliantError)
+    page = {"port": port, "host": host, "block": block, "browser": browser}
+    with opened("the viewer", f"Pliant: {motion.robot.name}", **page) as viewer:
+        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
+        scene, draw = log_scene(viewer.server, motion, traces, deflection, **options)
         player = viewer.player = Player(motion, draw)
         player.speed = float(speed)
-        playback_panel(viewer.server, player)
+        _playback_panel(viewer.server, player)
         one = log if log.batch is None else log.robot(int(motion.indices[0]))
         move = time_plot(viewer.server, one, plot)
         plotted = {"at": 0.0}
@@ -113,21 +74,144 @@ def view_log(
 
         player.on_change(move_plot)
         show_panel(viewer.server, scene, has_forces=motion.forces is not None)
-        notes = _notes(scene.drawing.notes)
-        if notes:
+        for notes in _notes(scene):
             viewer.server.gui.add_markdown(notes)
         viewer.at_end(player.stop)
         player.start()
         if play and len(motion.t) > 1:
             player.toggle()
-    return opened(viewer, port, block, browser)
+    return viewer
 
 
-def _about(robot: Robot, notes: Sequence[str]) -> str:
-    text = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {float(robot.mass):.4g} kg"
-    return text + ("\n\n" + _notes(notes) if notes else "")
+def _notes(scene: BrowserScene) -> list[str]:
+    """The first few notes of a drawing as a list in Markdown; nothing if there are none."""
+    notes = scene.drawing.notes
+    more = [f"and {len(notes) - 5} more"] if len(notes) > 5 else []
+    return ["\n".join(f"- {note}" for note in (*notes[:5], *more))] if notes else []
 
 
-def _notes(notes: Sequence[str]) -> str:
-    shown = [f"- {note}" for note in notes[:5]] + ([f"- and {len(notes) - 5} more"] if len(notes) > 5 else [])
-    return "\n".join(shown)
+# ---- playback
+
+
+class Player:
+    """A clock that plays the motion of a log, in a thread of its own.
+
+    Attributes:
+        is_playing: whether the clock runs.
+        speed: factor of real time.
+        loops: whether it starts again at the end.
+        t: its time [s].
+    """
+
+    def __init__(self, motion: LogMotion, draw: Callable[[int], None]):
+        self.motion, self.draw = motion, draw
+        self.is_playing, self.speed, self.loops = False, 1.0, True
+        self.t = float(motion.t[0])
+        self.step = -1
+        self._listeners: list[Callable[[], None]] = []
+        self._lock = threading.RLock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pliant player", daemon=True)
+
+    def start(self) -> None:
+        self.go(self.t)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._end.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout=2)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call a function after each picture, and when the clock starts or stops."""
+        self._listeners.append(listener)
+
+    def go(self, t: float) -> None:
+        """Show the time t [s]."""
+        with self._lock:
+            first, last = float(self.motion.t[0]), float(self.motion.t[-1])
+            self.t = min(max(float(t), first), last)
+            step = self.motion.step_at(self.t)
+            if step != self.step:
+                self.step = step
+                self.draw(step)
+        self._notify()
+
+    def go_by(self, steps: int) -> None:
+        """Pause, and go forward by steps of the log; back if negative."""
+        self.is_playing = False
+        step = min(max(self.step + steps, 0), len(self.motion.t) - 1)
+        self.go(float(self.motion.t[step]))
+
+    def toggle(self) -> None:
+        """Play or pause; at the end, play from the start."""
+        if not self.is_playing and self.t >= self.motion.t[-1]:
+            self.go(float(self.motion.t[0]))
+        self.is_playing = not self.is_playing
+        self._notify()
+
+    def _notify(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def _run(self) -> None:
+        before = time.monotonic()
+        while not self._end.wait(1 / RATE):
+            now = time.monotonic()
+            passed, before = now - before, now
+            if not self.is_playing:
+                continue
+            t = self.t + passed * self.speed
+            if t >= self.motion.t[-1]:
+                if self.loops:
+                    t = float(self.motion.t[0])
+                else:
+                    self.is_playing = False
+            self.go(t)
+
+
+def _playback_panel(server: Any, player: Player) -> None:
+    """Add controls of a player: play, pause, step, speed and a time slider."""
+    gui, motion = server.gui, player.motion
+    first, last = float(motion.t[0]), float(motion.t[-1])
+    with gui.add_folder("Playback"):
+        play = gui.add_button("Play", icon="player-play")
+        steps = gui.add_button_group("step", ("|<", "<", ">", ">|"))
+        span = max(last - first, 1e-6)
+        slider = gui.add_slider("t [s]", first, first + span, min(span, max(span / 2000, 1e-6)), first)
+        speed_choice(gui, player, SPEEDS)
+        loop = gui.add_checkbox("loop", player.loops)
+    shown = {"at": 0.0, "playing": False}
+
+    @play.on_click
+    def _(_: Any) -> None:
+        player.toggle()
+
+    @steps.on_click
+    def _(event: Any) -> None:
+        many = len(motion.t)
+        player.go_by({"|<": -many, "<": -1, ">": 1, ">|": many}[event.target.value])
+
+    @slider.on_update
+    def _(event: Any) -> None:
+        # without a client, the player itself has moved the slider
+        if event.client is not None:
+            player.is_playing = False
+            player.go(event.target.value)
+
+    @loop.on_update
+    def _(event: Any) -> None:
+        player.loops = event.target.value
+
+    def follow() -> None:
+        now = time.monotonic()
+        if player.is_playing != shown["playing"]:
+            shown["playing"] = player.is_playing
+            play.label = "Pause" if player.is_playing else "Play"
+            play.icon = "player-pause" if player.is_playing else "player-play"
+        elif player.is_playing and now - shown["at"] < 0.06:
+            return  # the slider does not follow every picture
+        shown["at"] = now
+        slider.value = player.t
+
+    player.on_change(follow)

@@ -81,7 +81,7 @@ def test_a_batch_and_bad_calls(tmp_path: Path) -> None:
 
 
 def test_without_viser_there_is_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.report.report.find_spec", lambda name: None)
+    monkeypatch.setattr("pliant.report.find_spec", lambda name: None)
     path = hopper_log()[:20].to_report(tmp_path / "run.html", ("q", ["hip_pitch", "root_joint.z"]))
     found = outline(path)
     assert not found.frames and "Replay" in found.headings

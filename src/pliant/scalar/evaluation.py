@@ -1,14 +1,62 @@
-"""Derivatives of a graph, from the table of operations: they are nodes of the same graph."""
+"""What a graph gives: its values in Python, which are the meaning of a kernel, and its derivatives.
+
+Derivatives follow from the table of operations, and are nodes of the same graph.
+"""
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from pliant.errors import TraceError
-from pliant.scalar.expr import Expr
-from pliant.scalar.functions import Scalar
-from pliant.scalar.interp import nodes_of
+from pliant.scalar.functions import Scalar, evaluate, is_constant, lookup
+from pliant.scalar.graph import Expr
 from pliant.scalar.ops import TABLE
 
-__all__ = ["adjoints", "jacobian", "tangents"]
+__all__ = ["adjoints", "interpret", "jacobian", "nodes_of", "tangents"]
+
+
+def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Scalar]:
+    """The outputs for given inputs.
+
+    Args:
+        outputs: nodes of one graph.
+        values: a scalar for each input, by name: floats, NumPy arrays, SymPy expressions, or scalars of
+            another trace, which puts this graph into that one.
+    """
+    found: dict[int, Scalar] = {}
+    is_numeric = all(is_constant(v) or (isinstance(v, np.ndarray) and v.dtype != object) for v in values.values())
+    for node in nodes_of(outputs):
+        if node.op == "const":
+            found[node.index] = node.value if is_numeric else _as_integer(node.value)
+        elif node.op == "input":
+            if node.value not in values:
+                raise TraceError(f"the graph's input {node.value!r} has no value; given: {sorted(values)}")
+            found[node.index] = values[node.value]
+        elif node.op == "lookup":
+            found[node.index] = lookup(node.value, found[node.args[0].index])
+        else:
+            found[node.index] = evaluate(node.op, *(found[a.index] for a in node.args))
+    return [found[node.index] for node in outputs]
+
+
+def _as_integer(value: float) -> float | int:
+    """An integer if it is one: formulas have 2 x, not 2.0 x."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def nodes_of(outputs: Sequence[Expr]) -> list[Expr]:
+    """The nodes that the outputs need, each after those it uses."""
+    seen: dict[int, Expr] = {}
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node.index not in seen:
+            seen[node.index] = node
+            stack.extend(node.args)
+    return [seen[k] for k in sorted(seen)]
+
+
+# ---- derivatives
 
 
 def tangents(outputs: Sequence[Expr], seeds: Mapping[Expr, Scalar]) -> list[Scalar]:

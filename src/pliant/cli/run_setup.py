@@ -4,27 +4,25 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant import contact
-from pliant.catalogue.placement import scattered, swung, within_limits
-from pliant.catalogue.stances import known_stance
+from pliant.catalogue.starts import known_stance, scattered, swung, within_limits
 from pliant.cli.controllers import Control, chosen_controller, default_controller
-from pliant.cli.settings import PATHS, Settings
+from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import load_robot, loose_base, origin
-from pliant.cli.words import numbers
-from pliant.robot.collisions import with_default_contacts
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
 from pliant.robot import Robot
+from pliant.robot.collisions import with_default_contacts
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
     from pliant.recording.log import Log
     from pliant.simulation import Simulation
 
-__all__ = ["Scene", "as_contact", "as_ground", "as_row", "scene"]
+__all__ = ["RunSetup", "as_contact", "as_ground", "as_row", "run_setup"]
 
 # how far hopping robots begin above the ground [m]
 _DROP = 0.1
@@ -36,7 +34,7 @@ Notes = list[tuple[str, str]]
 
 
 @dataclass
-class Scene:
+class RunSetup:
     """A simulation at its start.
 
     Attributes:
@@ -67,7 +65,7 @@ class Scene:
         return log
 
 
-def scene(settings: Settings) -> Scene:
+def run_setup(settings: Settings) -> RunSetup:
     """The simulation that the settings ask for."""
     notes = _time_notes(settings)
     robot = _flexible(_robot(settings), settings, notes)
@@ -81,7 +79,7 @@ def scene(settings: Settings) -> Scene:
     v = as_row(settings, "v", robot.velocity_names, np.zeros(robot.nv))
     make = _event_driven if settings.event_driven else _time_stepping
     sim = make(settings, control, ground, q, v)
-    return Scene(settings, origin(str(settings.robot)), sim, control, ground_name, notes)
+    return RunSetup(settings, origin(str(settings.robot)), sim, control, ground_name, notes)
 
 
 # ---- time
@@ -182,8 +180,8 @@ def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, contro
 
 def _leaves_base(q: Any, robot: Robot) -> bool:
     """Whether joints are given by name, and the base is not."""
-    free = [j.name for j in robot.joints.values() if j.kind.name == "free"]
-    return isinstance(q, dict) and not any(name.startswith(f"{joint}.") for name in q for joint in free)
+    free = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
+    return isinstance(q, dict) and not any(name.startswith(free) for name in q)
 
 
 def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) -> np.ndarray:
@@ -199,7 +197,7 @@ def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) ->
     made = np.array(start, dtype=float)
     if given is None:
         return made
-    if not isinstance(given, Mapping):
+    if isinstance(given, tuple):
         if len(given) != len(names):
             takes = f"{len(names)} numbers ({', '.join(names)}), or some by name, {names[-1] if names else 'knee'}=0.5"
             raise settings.wrong(option, takes)
@@ -228,14 +226,6 @@ def _check_memory(robot: Robot, settings: Settings) -> None:
 # ---- ground and contact
 
 
-class _Word(NamedTuple):
-    """A word with numbers, "name=1,2": the fewest and most numbers, and the function that takes them."""
-
-    least: int
-    most: int
-    make: Callable[..., Any]
-
-
 def _slope(angle: float, direction: float = 0) -> Any:
     return contact.slope(math.radians(angle), direction=math.radians(direction) if direction else 0)
 
@@ -246,17 +236,19 @@ def _stairs(rise: float, run: float, steps: float | None = None) -> Any:
     return contact.stairs(rise, run, **({} if steps is None else {"steps": int(steps)}))
 
 
-_GROUNDS = {
-    "none": _Word(0, 0, lambda: None),
-    "flat": _Word(0, 1, contact.flat),
-    "slope": _Word(1, 2, _slope),
-    "stairs": _Word(2, 3, _stairs),
-    "waves": _Word(2, 2, contact.waves),
+# "name=1,2": the fewest and most numbers, and the function that takes them
+_Words = Mapping[str, tuple[int, int, Callable[..., Any]]]
+_GROUNDS: _Words = {
+    "none": (0, 0, lambda: None),
+    "flat": (0, 1, contact.flat),
+    "slope": (1, 2, _slope),
+    "stairs": (2, 3, _stairs),
+    "waves": (2, 2, contact.waves),
 }
-_CONTACTS = {
-    "rigid": _Word(0, 0, lambda **own: contact.RigidContact(**own)),
-    "compliant": _Word(0, 2, lambda k=5e4, d=500.0, **own: contact.CompliantContact(contact.SpringDamper(k, d, **own))),
-    "hunt-crossley": _Word(2, 3, lambda *n, **own: contact.CompliantContact(contact.HuntCrossley(*n, **own))),
+_CONTACTS: _Words = {
+    "rigid": (0, 0, contact.RigidContact),
+    "compliant": (0, 2, lambda k=5e4, d=500.0, **own: contact.CompliantContact(contact.SpringDamper(k, d, **own))),
+    "hunt-crossley": (2, 3, lambda *n, **own: contact.CompliantContact(contact.HuntCrossley(*n, **own))),
 }
 
 
@@ -275,7 +267,7 @@ def as_contact(settings: Settings) -> Any:
     return _made("contact", settings.contact, _CONTACTS, settings, **own)
 
 
-def _made(option: str, given: str, words: Mapping[str, _Word], settings: Settings, **own: Any) -> Any:
+def _made(option: str, given: str, words: _Words, settings: Settings, **own: Any) -> Any:
     """The object that "name=1,2" stands for; errors are at the place of the setting."""
     name, sign, rest = (part.strip() for part in given.partition("="))
     try:
@@ -303,19 +295,15 @@ def _forces(settings: Settings) -> list[Any]:
 def _time_stepping(settings: Settings, control: Control, ground: Any, q: Any, v: Any) -> "Simulation":
     from pliant.simulation import Simulation
 
+    same = ("dt", "substeps", "integrator", "batch", "threads", "precision")
     sim = Simulation(
         control.robot,
-        dt=settings.dt,
-        substeps=settings.substeps,
         ground=ground,
         contact=as_contact(settings),
         controller=control.compiled,
         forces=_forces(settings),
-        integrator=settings.integrator,
-        batch=settings.batch,
-        threads=settings.threads,
-        precision=settings.precision,
         progress=False if settings.quiet else None,
+        **{name: getattr(settings, name) for name in same},
     )
     sim.reset(q=q, v=v)
     return sim

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, atan2, exp, select, sin, sqrt
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of
 from random_graphs import RandomGraph, graphs
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import RobotError
-from pliant.meshes.obj import read_obj
+from pliant.meshes.stl_obj import read_obj
 from pliant.meshes.surfaces import fans
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.cli.scene import as_contact, as_ground, as_row
+from pliant.cli.run_setup import as_contact, as_ground, as_row
 from pliant.cli.settings import Settings
 from pliant.errors import PliantError
 

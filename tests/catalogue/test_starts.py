@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.catalogue.placement import contact_centers, extent, scattered, swung, within_limits
+from pliant.catalogue.starts import contact_centers, extent, scattered, swung, within_limits
 from pliant.errors import RobotError
 
 HOPPER = pliant.load("hopper")

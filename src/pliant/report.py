@@ -2,22 +2,20 @@
 
 import html
 import io
-import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pliant.analysis.energy_ledger import EnergyLedger, energy_ledger, plot_energy
+from pliant.analysis.energy_ledger import energy_ledger
 from pliant.errors import PliantError
-from pliant.files.whole import whole_file
-from pliant.plots.curves import Spec, unit_of
+from pliant.files.writing import whole_file
+from pliant.plots.curves import unit_of
 from pliant.plots.figures import styled, target_file
-from pliant.plots.time_plots import plot
-from pliant.plots.time_spans import contact_spans
+from pliant.plots.time_plots import contact_spans
 from pliant.recording.log import Log
 from pliant.viewer.replay import replay_page
 
@@ -27,56 +25,39 @@ __all__ = ["to_report"]
 _MOST = 200
 
 
-def to_report(
-    log: Log,
-    path: str | os.PathLike[str],
-    *channels: Spec,
-    title: str | None = None,
-    facts: Mapping[str, str] | None = None,
-    replay: bool = True,
-    packages: Any = (),
-) -> Path:
-    """Write a page about a run: `Log.to_report`."""
+def to_report(log: Log, path, *channels, title, facts, replay, packages) -> Path:
+    """Write a page about a run: `Log.to_report`, which has the arguments."""
     source = log.needs_source("log.to_report()")
     if not len(log):
         raise PliantError("to_report: the log has no steps", subject="the log", field="t")
     target = target_file(path, (".html", ".htm"), "a report")
     name = title or source.robot.name
-    energy = _ledger(log)
-    sections = [_section("Summary", _pairs({**_summary(log), **(facts or {})}, "facts"))]
+    sections = {"Summary": _pairs({**_summary(log), **(facts or {})}, "facts")}
     if replay and find_spec("viser") is None:
-        sections.append(
-            _section("Replay", "<p class=\"note\">Left out: it needs viser, pip install 'pliant[view]'.</p>")
-        )
+        sections["Replay"] = "<p class=\"note\">Left out: it needs viser, pip install 'pliant[view]'.</p>"
     elif replay:
         page = replay_page(log, plots=_replayed(channels), packages=packages, title=name)
-        sections.append(_section("Replay", f'<iframe title="replay" srcdoc="{html.escape(page)}"></iframe>'))
-    sections.append(_section("Plots", _picture(lambda: plot(log, *channels))))
-    if energy is not None:
-        drawn = _picture(lambda: plot_energy(log))
-        sections.append(_section("Energy", f"{drawn}<pre>{html.escape(str(energy))}</pre>"))
-    for heading, body in (("Events", _events(log)), ("Contacts", _contacts(log)), ("Settings", _settings(log))):
-        if body:
-            sections.append(_section(heading, body))
+        sections["Replay"] = f'<iframe title="replay" srcdoc="{html.escape(page)}"></iframe>'
+    sections["Plots"] = _picture(log.plot(*channels))
+    if "energy.kinetic" in log:
+        sections["Energy"] = f"{_picture(log.plot_energy())}<pre>{html.escape(str(energy_ledger(log)))}</pre>"
+    sections |= {"Events": _events(log), "Contacts": _contacts(log), "Settings": _settings(log)}
+    body = "\n".join(f"<section><h2>{name}</h2>\n{text}\n</section>" for name, text in sections.items() if text)
     notes = "" if log.is_complete else '<p class="note">The run ended early; this is the part that was saved.</p>'
     made = f"{source.created[:19].replace('T', ' ')}, pliant {source.versions.get('pliant', '?')}"
-    text = _PAGE.format(
-        title=html.escape(name), made=html.escape(made), notes=notes, body="\n".join(sections), style=_STYLE
-    )
+    text = _PAGE.format(title=html.escape(name), made=html.escape(made), notes=notes, body=body, style=_STYLE)
     with whole_file(target) as beside:
         beside.write_text(text, encoding="utf-8")
     return target
 
 
-def _replayed(channels: Sequence[Spec]) -> list[str]:
+def _replayed(channels: Sequence[Any]) -> list[str]:
     """The channels under the names of `Log.to_html`."""
     found: list[str] = []
     for spec in channels:
-        if isinstance(spec, str):
-            found.append(spec)
-        else:
-            channel, columns = spec
-            found += [f"{channel}.{c}" for c in ([columns] if isinstance(columns, str) else columns)]
+        channel, columns = (spec, None) if isinstance(spec, str) else spec
+        several = [columns] if columns is None or isinstance(columns, str) else columns
+        found += [channel if column is None else f"{channel}.{column}" for column in several]
     return found or ["q"]
 
 
@@ -128,17 +109,10 @@ def _efforts(log: Log) -> dict[str, str]:
     return found
 
 
-def _ledger(log: Log) -> EnergyLedger | None:
-    return energy_ledger(log) if "energy.kinetic" in log else None
-
-
 def _events(log: Log) -> str:
-    events = list(log.events)
-    if not events:
-        return ""
     rows = [
         (f"{e.t:.6f}", e.kind, ", ".join(e.names), f"{e.energy_lost:.4g}" if e.energy_lost else "", e.before, e.after)
-        for e in events
+        for e in log.events
     ]
     return _table(("t [s]", "event", "of", "energy lost [J]", "before", "after"), rows)
 
@@ -148,7 +122,7 @@ def _contacts(log: Log) -> str:
         return ""
     spans = sorted((start, end, name) for name, own in contact_spans(log).items() for start, end in own)
     rows = [(f"{start:.4f}", f"{end:.4f}", f"{end - start:.4f}", name) for start, end, name in spans]
-    return _table(("from [s]", "to [s]", "for [s]", "contact"), rows) if rows else ""
+    return _table(("from [s]", "to [s]", "for [s]", "contact"), rows)
 
 
 def _settings(log: Log) -> str:
@@ -178,18 +152,13 @@ def _shown(value: Any) -> str:
 # ---- HTML
 
 
-def _picture(draw: Callable[[], Any]) -> str:
+def _picture(made: Any) -> str:
     """A figure as SVG, for a page of any color."""
-    made = draw()
     buffer = io.StringIO()
     with styled("log.to_report()"):
         made.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     text = buffer.getvalue()
     return f'<div class="plot">{text[text.index("<svg") :]}</div>'
-
-
-def _section(heading: str, body: str) -> str:
-    return f"<section><h2>{html.escape(heading)}</h2>\n{body}\n</section>"
 
 
 def _pairs(pairs: Mapping[str, str], kind: str) -> str:
@@ -198,6 +167,8 @@ def _pairs(pairs: Mapping[str, str], kind: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
     top = "".join(f"<th>{html.escape(h)}</th>" for h in head)
     shown = "".join("<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>" for row in rows[:_MOST])
     more = f'<p class="note">{len(rows) - _MOST} more rows are not shown.</p>' if len(rows) > _MOST else ""

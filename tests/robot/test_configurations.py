@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import pliant
 from moving_robots import OFF_CENTRE, PLANAR, SPHERICAL_PENDULUM, TURNING
 from pliant.robot import Robot
-from pliant.robot.transport import carried_velocity, held_acceleration, straight_motion
+from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from random_robots import ALL, robot_of, state_of
 
 seeds = st.integers(0, 2**32 - 1)
