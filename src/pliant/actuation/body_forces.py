@@ -93,8 +93,6 @@ class ExternalForce:
         return force, torque
 
 
-
-
 class LinkForces(dict[int, Force]):
     """Forces on some links of a mechanism, each about the link's origin and in its frame."""
 

@@ -27,14 +27,7 @@ from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import blocks_of, record
 from pliant.simulation.state import (
-    Diagnostics,
-    Divergence,
-    State,
-    configurations,
-    divergence_text,
-    level_of_caller,
-    set_clock,
-    velocities,
+    Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
 )  # fmt: skip
 
 if TYPE_CHECKING:
