@@ -207,6 +207,7 @@ OTHERS = {
     "contact/laws.py": "laws of compliant ground",
     "contact/joint_rows.py": "lines of `backlash_sides`, taken at the end of a step",
     "simulation/free_motion.py": "lines of `JointForces`, taken at the end of a step",
+    "control/machine.py": "models that controllers are made from",
     "control/raibert.py": "models that controllers are made from",
     "control/slip.py": "models that controllers are made from",
 }

@@ -60,7 +60,7 @@ def load_urdf(
     The meaning is that of Pinocchio's ``buildModelFromUrdf``: siblings in the order of their joints'
     names, a link without <inertial> weighs nothing. Three differences: a continuous joint is one
     angle, a planar joint moves across its <axis> as URDF says (Pinocchio takes the x-y plane), and a
-    missing <limit> is not an error.
+    missing <limit> is no error.
 
     Every joint with one degree of freedom that is not coupled to another gets a motor of its name
     with the effort and velocity limits of the joint, unless that effort is 0: such a joint is passive.
@@ -262,7 +262,7 @@ class _Reader:
         x, y, z = numbers(joint.first("axis"), "xyz", 3, self.journal, (1, 0, 0))
         if x == y == z == 0:
             self.journal.note(
-                "guessed", f"joint {name!r}", "axis 0 0 0 is not a direction: 1 0 0, the default", joint.line
+                "guessed", f"joint {name!r}", "axis 0 0 0 is no direction: 1 0 0, URDF's default", joint.line
             )
             x = 1
         return TYPES[type_]((x, y, z))

@@ -1,7 +1,7 @@
 """A few points that stand for many: those that keep the outline of a convex body best.
 
-A convex body K makes contact as its support function says, h(d) = max over p in K of d.p: how far K reaches
-along the direction d. Ground that is flat below the body sees nothing else, and a body can turn, so
+What a convex body K can touch with is told by its support function, h(d) = max over p in K of d.p: how far K
+reaches along the direction d. Ground that is flat below the body sees nothing else, and a body can turn, so
 all directions count alike. Points S of K reach at most as far; the largest shortfall over unit directions,
 max_d h(d) - h_S(d), is the Hausdorff distance between K and the convex hull of S [Schneider, Convex Bodies,
 1.8]. It is measured over a fixed set of directions, which needs no hull: only vertices that are extreme along
