@@ -179,18 +179,14 @@ class BrowserScene:
         for node in self.robots:
             node.show(mark, is_shown)
 
-    def trace(self, name: str, paths: Sequence[np.ndarray]) -> list[Any]:
-        """Lines along paths (n, 3) [m], one for each robot."""
+    def trace(self, name: str, paths: Sequence[np.ndarray]) -> None:
+        """Add lines along paths (n, 3) [m], one for each robot."""
         color = TRACE_COLORS[sum(map(ord, name)) % len(TRACE_COLORS)]
-        made = []
-        for robot, path in zip(self.robots, paths, strict=False):
-            if len(path) < 2:
-                continue
+        style = {"thickness": 2.5, "thickness_units": "screen"}
+        for robot, path in zip(self.robots, paths, strict=True):
             lines = np.stack([path[:-1], path[1:]], axis=1).astype(np.float32)
-            node = f"/world/{robot.name}/trace {name.replace('/', ' ')}"
-            style = {"thickness": 2.5, "thickness_units": "screen"}
-            made.append(self.server.scene.add_line_segments(node, lines, color, **style))
-        return made
+            if len(lines):
+                self.server.scene.add_line_segments(f"/world/{robot.name}/trace {_plain(name)}", lines, color, **style)
 
 
 def log_scene(

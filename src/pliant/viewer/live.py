@@ -159,9 +159,8 @@ def _push_panel(server: Any, runner: Runner, size: float) -> None:
     with gui.add_folder("Push"):
         body = gui.add_dropdown("body", bodies, initial_value=heavy)
         direction = gui.add_dropdown("direction", tuple(DIRECTIONS), initial_value="+y")
-        force = gui.add_slider(
-            "force [N]", 0.0, round_number(6 * weight), round_number(weight / 100), round_number(weight)
-        )
+        most, step, first = (round_number(share * weight) for share in (6, 0.01, 1))
+        force = gui.add_slider("force [N]", 0.0, most, step, first)
         duration = gui.add_slider("for [s]", 0.02, 1.0, 0.02, 0.1)
         button = gui.add_button("Push")
 
