@@ -69,10 +69,6 @@ def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: 
         found[list(positions)] = list(positions.values())
         return found
 
-    def place_all(wanted: np.ndarray) -> None:
-        for place, is_position, slider in sliders:
-            slider.value = float(np.clip(wanted[place], slider.min, slider.max)) if is_position else 0.0
-
     with gui.add_folder("Pose"):
         buttons = gui.add_button_group("", ("start", "zero", "random"))
         for joint in robot.joints.values():
@@ -96,8 +92,9 @@ def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: 
 
         @buttons.on_click
         def _(event: Any) -> None:
-            chosen = event.target.value
-            place_all({"start": q, "zero": robot.neutral()}.get(chosen, robot.random()))
+            wanted = {"start": q, "zero": robot.neutral()}.get(event.target.value, robot.random())
+            for place, is_position, slider in sliders:
+                slider.value = float(np.clip(wanted[place], slider.min, slider.max)) if is_position else 0.0
             moved(configuration())
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,8 @@ def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float 
         foxglove.open_mcap(raw, context=context) as file,
     ):
         file.write_metadata("pliant", _about(log, source))
-        robots = [("", "", log)] if log.batch is None else _each(log)
+        batch = range(log.batch or 0)
+        robots = [(f"/robot_{k}", f"robot_{k}/", log.robot(k)) for k in batch] or [("", "", log)]
         writers = [_Writer(context, *robot, source, newtons_per_metre) for robot in robots]
         for k, t in enumerate(log.t):
             for writer in writers:
@@ -49,11 +49,6 @@ def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float 
             if raw.error is not None:  # the disk is full, say
                 break
     return Path(path)
-
-
-def _each(log: Log) -> Iterator[tuple[str, str, Log]]:
-    for k in range(log.batch or 0):
-        yield f"/robot_{k}", f"robot_{k}/", log.robot(k)
 
 
 def _about(log: Log, source: Source) -> dict[str, str]:

@@ -76,7 +76,6 @@ def view_log(
         show_panel(viewer.server, scene, has_forces=motion.forces is not None)
         for notes in _notes(scene):
             viewer.server.gui.add_markdown(notes)
-        viewer.at_end(player.stop)
         player.start()
         if play and len(motion.t) > 1:
             player.toggle()
