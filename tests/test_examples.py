@@ -78,7 +78,7 @@ PROMISES = {
         r"Simulation of one robot 'quadruped': .* 4 contacts",
         r"0\.1 +0\.3505 +-?0\.00 +0\.0000 +0\.00  falls",
         r"2\.9 +0\.29\d\d +-?\d\.\d\d +(1\.00|0\.99)\d\d +\d\.\d\d  stands",
-        r"residual \d\.\d\de-(09|1\d) m/s after \d+ sweeps",
+        r"residual \d\.\d\de-(09|1\d) m/s after \d+ iterations",
         r"one robot, step by step from Python: \S+ us a step, \d+ x real time",
     ],
     "06_batch_of_robots.py": [

@@ -99,7 +99,7 @@ def scaled(Y: Scalars, support: Sequence[int], D_inverse: Scalars) -> list[Scala
 
 
 def dot(Y: Scalars, support: Sequence[int], w: Scalars) -> Scalar:
-    """Y . w, the velocity along the row; as a few sums side by side, since visits wait for one another."""
+    """Y . w, the velocity along the constraint; as a few sums side by side, since visits wait for one another."""
     sums: list[Scalar] = [0] * _SUMS
     for k, (d, y) in enumerate(zip(support, Y, strict=True)):
         sums[k % _SUMS] = sums[k % _SUMS] + y * w[d]
@@ -109,7 +109,7 @@ def dot(Y: Scalars, support: Sequence[int], w: Scalars) -> Scalar:
 
 
 def moved(w: Scalars, support: Sequence[int], DY: Sequence[Scalars], impulse: Scalars) -> list[Scalar]:
-    """w after impulses along rows: w + D^-1 Y p."""
+    """w after impulses along constraints: w + D^-1 Y p."""
     out = list(w)
     for k, d in enumerate(support):
         for row, p in zip(DY, impulse, strict=True):
@@ -125,7 +125,7 @@ def row_vectors(factor: Record, support: Sequence[int], columns: Columns, direct
 
 
 def row_matrix(Y: Sequence[Scalars], DY: Sequence[Scalars]) -> Symmetric3:
-    """G = Y D^-1 Y^T of three rows: how their velocities answer to their impulses."""
+    """G = Y D^-1 Y^T of three constraints: how their velocities answer to their impulses."""
     entries = [sum((a * b for a, b in zip(Y[r], DY[c], strict=True)), 0) for r in range(3) for c in range(r, 3)]
     return Symmetric3(*entries)
 
@@ -182,7 +182,7 @@ def closure_group(robot: Robot, closure: Closure) -> ClosureRows:
 def closure_rows(
     mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], origin: Vector, factor: Record, dt: Scalar
 ) -> list[Record]:
-    """The rows, with how far the loop is open along each, as a velocity that would close it in one step."""
+    """The constraints, with how far the loop is open along each, as a velocity that would close it in one step."""
     world = Transform(Transform.identity().R, -origin)
     X_A, X_B = ((poses[i] if i >= 0 else world) @ X for i, X in ((group.a, group.X_a), (group.b, group.X_b)))
     apart = X_A.p - X_B.p
@@ -212,7 +212,7 @@ def closure_rows(
 def sweep_closure(
     group: ClosureRows, rows: Sequence[Record], w: Scalars, impulse: Scalars, error: Scalar
 ) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """One visit to each row: w, the impulses, and the largest change of a velocity so far."""
+    """One visit to each constraint: w, the impulses, and the largest change of a velocity so far."""
     out, impulses = list(w), []
     for row, p in zip(rows, impulse, strict=True):
         change = -dot(row["Y"], group.support, out) * row["rate"]
@@ -223,7 +223,7 @@ def sweep_closure(
 
 
 def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Scalars) -> list[Scalar]:
-    """One visit to each row to close what is open, as a displacement that changes no velocity."""
+    """One visit to each constraint to close what is open, as a displacement that changes no velocity."""
     out = list(shift)
     for row in rows:
         wanted = minimum(maximum(-row["open"], -_CORRECTION_SPEED), _CORRECTION_SPEED)
@@ -375,14 +375,14 @@ def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
 
 
 def joint_row_vectors(mechanism: Mechanism, row: JointRow, factor: Record) -> Record:
-    """Y, D^-1 Y and G of a joint's row."""
+    """Y, D^-1 Y and G of a joint's constraint."""
     x = Vector.unit(0)
     vectors = row_vectors(factor, row_support(mechanism, row), {row.dof: x}, x)
     return {**vectors, "rate": 1 / vectors["G"]}
 
 
 def row_support(mechanism: Mechanism, row: JointRow) -> tuple[int, ...]:
-    """The dofs of a joint's row, the last one first."""
+    """The dofs of a joint's constraint, the last one first."""
     link = next(k for k in mechanism.links if row.dof in k.dofs)
     return tuple(d for d in support_of(mechanism, [link.index]) if d <= row.dof)
 

@@ -195,9 +195,14 @@ def as_ground(value: Any) -> Ground:
     )
 
 
+def _check_finite(ground: str, **values: Scalar) -> None:
+    for name, value in values.items():
+        check_finite(name, value, subject=ground, error=ContactError)
+
+
 def flat(height: Scalar = 0, *, friction: Scalar | None = None, restitution: Scalar | None = None) -> Ground:
     """Level ground at a height [m]."""
-    check_finite("height", height, subject="flat", error=ContactError)
+    _check_finite("flat", height=height)
     return Ground(lambda x, y, h: h, "flat", friction, restitution, (height,))
 
 
@@ -210,8 +215,7 @@ def slope(
         angle: how steep it is, less than pi/2 either way [rad].
         direction: where it rises to, from x towards y [rad].
     """
-    check_finite("angle", angle, subject="slope", error=ContactError)
-    check_finite("direction", direction, subject="slope", error=ContactError)
+    _check_finite("slope", angle=angle, direction=direction)
     if is_constant(angle) and abs(angle) >= math.pi / 2:
         raise ContactError(bad_value("angle", angle, "less than pi/2 either way: that would be a wall", "slope"))
     return Ground(lambda x, y, a, d: tan(a) * _along(x, y, d), "slope", friction, restitution, (angle, direction))
@@ -236,10 +240,9 @@ def stairs(
         riser: width of a riser, less than ``run`` [m]; None for a hundredth of ``run``.
     """
     riser = run / 100 if riser is None else riser
-    for name, value in (("rise", rise), ("start", start), ("direction", direction)):
-        check_finite(name, value, subject="stairs", error=ContactError)
-    check_at_least("run", run, 0, strict=True, subject="stairs")
-    check_at_least("riser", riser, 0, strict=True, subject="stairs")
+    _check_finite("stairs", rise=rise, start=start, direction=direction)
+    for name, value in (("run", run), ("riser", riser)):
+        check_at_least(name, value, 0, strict=True, subject="stairs")
     if is_constant(run) and is_constant(riser) and riser >= run:
         raise ContactError(bad_value("riser", riser, f"less than the run, {run} m, which leaves a tread", "stairs"))
     is_count = steps is None or (is_whole(steps) and steps > 0)
@@ -266,10 +269,9 @@ def waves(
         length: from crest to crest [m].
         direction: of s = x cos(direction) + y sin(direction), for waves in one direction [rad]; None for both.
     """
-    check_finite("amplitude", amplitude, subject="waves", error=ContactError)
+    _check_finite("waves", amplitude=amplitude, direction=0 if direction is None else direction)
     check_at_least("length", length, 0, strict=True, subject="waves")
     if direction is not None:
-        check_finite("direction", direction, subject="waves", error=ContactError)
 
         def ridges(x, y, a, length, d):
             return a * sin(2 * math.pi / length * _along(x, y, d))

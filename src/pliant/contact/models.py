@@ -172,7 +172,7 @@ def check_law(law: Any) -> Any:
     if any(isinstance(x, Expr) or hasattr(x, "free_symbols") for x in getattr(law, "__dict__", {}).values()):
         return law  # its parameters belong to another trace, or are symbols: it is seen when it is called
     try:
-        result = law(depth, rate, (slip_x, slip_y))
+        result: Any = law(depth, rate, (slip_x, slip_y))
     except TraceError as error:
         raise error.within(label) from error
     except (AttributeError, TypeError) as error:

@@ -70,7 +70,7 @@ def group_rows(
     mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch], factor: Record,
     dt: Scalar, precision: str,
 ) -> Record:  # fmt: skip
-    """All that sweeps need: the rows, and of each contact its axes, its matrix G and the velocity it must keep."""
+    """All that iterations need: the constraints, and of each contact its axes, its matrix G and the velocity it must keep."""
     axes = [(*tangents_of(t.normal), t.normal) for t in touches]
     p0 = touches[0].p
     points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))

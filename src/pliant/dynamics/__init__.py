@@ -1,8 +1,9 @@
 """Rigid-body dynamics of a robot: algorithms over any scalar, compiled for numbers.
 
-Functions take the robot first, then q, v, vd or tau. Given NumPy arrays or floats, (n,) for one robot
-or (batch, n) for many, they run as kernels compiled for that robot; given SymPy or traced scalars,
-the algorithm itself runs on them.
+Functions take the robot first, then arrays, in this order: the configuration q, nq [rad or m]; the velocity v, nv
+[rad/s or m/s]; the acceleration vd, nv [rad/s^2 or m/s^2], or joint forces tau, nv [N m or N]. Given NumPy arrays or
+floats, (n,) for one robot or (batch, n) for many, they run as kernels compiled for that robot; given SymPy or traced
+scalars, the algorithm itself runs on them.
 """
 
 from pliant.dynamics.articulated_body import forward_dynamics, mass_matrix_solution

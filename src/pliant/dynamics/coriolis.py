@@ -68,9 +68,6 @@ def coriolis_matrix(robot: Robot, q: Scalars, v: Scalars) -> list[list[Scalar]]:
     symbols, C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) v_k. By composite bodies
     [Echeandia and Wensing 2021, "Numerical methods to compute the Coriolis matrix and Christoffel
     symbols for rigid-body systems"], in the frames of the links.
-
-    Args:
-        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     mechanism = robot.mechanism
     links = mechanism.links

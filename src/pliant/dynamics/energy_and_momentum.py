@@ -18,11 +18,7 @@ __all__ = [
 
 @robot_function
 def center_of_mass(robot: Robot, q: Scalars) -> list[Scalar]:
-    """The centre of mass in the world, 3 [m].
-
-    Args:
-        q: configuration, nq [rad or m].
-    """
+    """The centre of mass in the world, 3 [m]."""
     mass = _mass(robot)
     return [h / mass for h in mass_moments(robot.mechanism, q).total]
 
@@ -33,9 +29,6 @@ def center_of_mass_velocity(robot: Robot, q: Scalars, v: Scalars) -> list[Scalar
 
     The rate of the first moments of mass, inward: what hangs on link B moves its first moment h in B
     at rate hdot, and the joint carries both: hdot + w x h + m v, in the parent's axes.
-
-    Args:
-        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     mechanism, mass = robot.mechanism, _mass(robot)
     moments = mass_moments(mechanism, q)
@@ -58,9 +51,6 @@ def center_of_mass_jacobian(robot: Robot, q: Scalars) -> list[list[Scalar]]:
     """The Jacobian of the centre of mass, 3 x nv, with J v = `center_of_mass_velocity`.
 
     A dof moves the mass m and first moment h of all that hangs on it, by R_WB (m S_v + S_w x h).
-
-    Args:
-        q: configuration, nq [rad or m].
     """
     mechanism, mass = robot.mechanism, _mass(robot)
     moments = mass_moments(mechanism, q)
@@ -79,10 +69,7 @@ def centroidal_momentum(robot: Robot, q: Scalars, v: Scalars) -> list[Scalar]:
     """The robot's momentum about its centre of mass, 6: linear, angular; world axes [N s, N m s].
 
     The momenta I_i V_i of the links, summed towards the root [Orin, Goswami and Lee 2013]. Rotors
-    are no part of it.
-
-    Args:
-        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
+    are not part of it.
     """
     velocities = link_velocities(robot.mechanism, q, v)
     momenta = [link.inertia @ V for link, V in zip(robot.mechanism.links, velocities, strict=True)]
@@ -94,10 +81,6 @@ def centroidal_momentum_rate(robot: Robot, q: Scalars, v: Scalars, vd: Scalars) 
     """The rate of `centroidal_momentum`, 6 [N, N m]: the sum of all external forces about the centre of mass.
 
     The forces that the links' accelerations ask for, as in Newton-Euler, summed towards the root.
-
-    Args:
-        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
-        vd: acceleration, nv [rad/s^2 or m/s^2].
     """
     mechanism = robot.mechanism
     motions = link_motions(mechanism, q, v, vd, Vector.zero())
@@ -111,9 +94,6 @@ def centroidal_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
 
     Column d is the momentum of all that hangs on dof d as it moves at unit rate, X_GB I S: I of the
     composite body, G at the centre of mass with the world's axes [Orin, Goswami and Lee 2013].
-
-    Args:
-        q: configuration, nq [rad or m].
     """
     mechanism, mass = robot.mechanism, _mass(robot)
     I = [link.inertia for link in mechanism.links]
@@ -206,11 +186,7 @@ class Energy(NamedTuple):
 
 @robot_function
 def energy(robot: Robot, q: Scalars, v: Scalars) -> Energy:
-    """Kinetic and potential energy [J], as by `kinetic_energy` and `potential_energy`.
-
-    Args:
-        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
-    """
+    """Kinetic and potential energy [J], as by `kinetic_energy` and `potential_energy`."""
     return Energy(kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q))
 
 
@@ -219,9 +195,6 @@ def kinetic_energy(robot: Robot, q: Scalars, v: Scalars) -> Scalar:
     """T = 1/2 v^T M v = 1/2 sum_i V_i^T I_i V_i + 1/2 sum_d armature_d v_d^2 [J].
 
     V_i is the velocity of link i in its own frame, where V^T I V = v . (m v + 2 w x h) + w . J w.
-
-    Args:
-        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     mechanism = robot.mechanism
     twice = sum(arm * rate * rate for arm, rate in zip(mechanism.armature, v, strict=True))
@@ -237,8 +210,5 @@ def potential_energy(robot: Robot, q: Scalars) -> Scalar:
 
     It is zero where the centre of mass is level with the world's origin. Bodies that cannot move do
     not count.
-
-    Args:
-        q: configuration, nq [rad or m].
     """
     return -robot.gravity.dot(mass_moments(robot.mechanism, q).total)

@@ -24,13 +24,8 @@ __all__ = ["ARRAYS", "RobotFunction", "array_shapes", "compile", "robot_function
 # Arguments that are arrays, by name, and their shape for one robot. Any other is an option, fixed
 # when the function is compiled.
 ARRAYS: dict[str, Callable[[Robot], tuple[int, ...]]] = {
-    "q": lambda robot: (robot.nq,),
-    "q0": lambda robot: (robot.nq,),
-    "q1": lambda robot: (robot.nq,),
-    "v": lambda robot: (robot.nv,),
-    "vd": lambda robot: (robot.nv,),
-    "tau": lambda robot: (robot.nv,),
-    "force": lambda robot: (robot.nv,),
+    **dict.fromkeys(("q", "q0", "q1"), lambda robot: (robot.nq,)),
+    **dict.fromkeys(("v", "vd", "tau", "force"), lambda robot: (robot.nv,)),
     "u": lambda robot: (robot.nu,),
     "t": lambda robot: (),
     "external": lambda robot: (len(robot.bodies), 6),

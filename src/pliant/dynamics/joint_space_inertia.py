@@ -27,9 +27,6 @@ def mass_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:
 
     Composite rigid bodies [Walker and Orin 1982; Featherstone 2008, 6.2]: column d of M is the force
     felt along the path to the root when dof d alone accelerates all that hangs on it.
-
-    Args:
-        q: configuration, nq [rad or m].
     """
     M = composite_inertia(robot, q)
     n = robot.nv
@@ -42,9 +39,6 @@ def mass_matrix_inverse(robot: Robot, q: Scalars) -> list[list[Scalar]]:
 
     Columns M^-1 e_d by the factor M = L^T D L, which keeps the zeros of the tree's branches. Only the
     half above the diagonal is taken: row r of a column needs just the rows above it.
-
-    Args:
-        q: configuration, nq [rad or m].
     """
     n = robot.nv
     factor = mass_factor(robot, q)

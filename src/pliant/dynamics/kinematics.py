@@ -14,6 +14,7 @@ with a + U p. It serves the link's own mass and the origins of its children, whi
 recursion known [Balafoutis and Patel 1991, ch. 5].
 """
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from pliant.checks import check_one_of
@@ -176,12 +177,7 @@ def frame_acceleration(
 
 def link_poses(mechanism: Mechanism, q: Scalars, *, about_root: bool = False) -> list[Transform]:
     """X_WB of every link; with ``about_root``, X_AB as in `path_poses` (if all hang on one link)."""
-    about_root = about_root and len(mechanism.roots) == 1
-    poses: list[Transform] = []
-    for link in mechanism.links:
-        X = link.transform(q)
-        poses.append(X.onto(poses[link.parent]) if link.parent >= 0 else _root_pose(X, about_root))
-    return poses
+    return path_poses(mechanism.links, q, about_root=about_root and len(mechanism.roots) == 1)
 
 
 def root_origin(mechanism: Mechanism, q: Scalars) -> Vector:
@@ -208,23 +204,22 @@ def path_to(mechanism: Mechanism, i: int) -> list[Link]:
     return [mechanism.links[k] for k in (*reversed(mechanism.ancestors(i)), i)] if i >= 0 else []
 
 
-def path_poses(path: list[Link], q: Scalars, *, about_root: bool = False) -> list[Transform]:
-    """X_WB of the links of a path from the world.
+def path_poses(path: Sequence[Link], q: Scalars, *, about_root: bool = False) -> list[Transform]:
+    """X_WB of the links of a path from the world, or of a tree.
 
     With ``about_root``, they are X_AB, where A has the world's axes and the origin of the first link. For
     what depends on differences of places only, that of a floating base is then out of the formulas, and
     of their rounding when the robot has walked far.
     """
-    poses: list[Transform] = []
+    poses: dict[int, Transform] = {}
     for link in path:
         X = link.transform(q)
-        poses.append(X.onto(poses[-1]) if poses else _root_pose(X, about_root))
-    return poses
-
-
-def _root_pose(X: Steps, about_root: bool) -> Transform:
-    X_WB = X.first @ X.then
-    return Transform(X_WB.R, Vector.zero()) if about_root else X_WB
+        if link.parent >= 0:
+            poses[link.index] = X.onto(poses[link.parent])
+        else:
+            X_WB = X.first @ X.then
+            poses[link.index] = Transform(X_WB.R, Vector.zero()) if about_root else X_WB
+    return list(poses.values())
 
 
 def _frame_in_world(poses: list[Transform], X_BF: Transform) -> Transform:

@@ -45,11 +45,7 @@ def bias_forces(robot: Robot, q: Scalars, v: Scalars, *, external: Any = None) -
 
 @robot_function
 def gravity_forces(robot: Robot, q: Scalars) -> list[Scalar]:
-    """Joint forces that hold the robot at rest against gravity: g(q), nv [N m or N].
-
-    Args:
-        q: configuration, nq [rad or m].
-    """
+    """Joint forces that hold the robot at rest against gravity: g(q), nv [N m or N]."""
     zero = [0] * robot.nv
     return newton_euler(robot, q, zero, zero)
 

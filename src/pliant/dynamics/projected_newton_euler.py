@@ -37,9 +37,6 @@ def projected_newton_euler(robot: Robot, q: Scalars, v: Scalars) -> ProjectedEqu
         g = -sum_i J_S^T m gravity.
 
     It takes more operations than `mass_matrix` and `bias_forces`, and shares none with them.
-
-    Args:
-        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     mechanism, nv = robot.mechanism, robot.nv
     M: list[list[Scalar]] = [[0] * nv for _ in range(nv)]

@@ -40,18 +40,14 @@ class StepModel:
     precision: str = "float64"
     has_limits: bool = True
 
-    def with_values(self, **changes: Any) -> "StepModel":
-        """A copy with other values."""
-        return replace(self, **changes)
-
     @property
     def is_rigid(self) -> bool:
-        """Whether contacts are rows of the solver."""
+        """Whether contacts are constraints of the solver."""
         return isinstance(self.contact, RigidContact)
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Contacts that the solver treats as rows, in groups."""
+        """Contacts that the solver treats as constraints, in groups."""
         friction, restitution = (self.contact.friction, self.contact.restitution) if self.is_rigid else (0, 0)
         groups = contact_groups(self.robot, self.ground, friction, restitution)
         # a compliant law has friction and losses of its own
@@ -89,7 +85,7 @@ class StepModel:
 
     @property
     def steady_rows(self) -> list[JointRow]:
-        """Those of the joint rows that act all the time: they come first."""
+        """Those of the joint constraints that act all the time: they come first."""
         return [row for row in self.joint_rows if row.is_steady]
 
     @property

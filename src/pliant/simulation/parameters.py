@@ -201,10 +201,10 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
     """The numbers that a path names; a star names those of all bodies, joints, motors or springs that have them."""
     parts = path.split(".")
     if parts == ["gravity"]:
-        put = lambda m, x: m.with_values(robot=replace(m.robot, gravity=Vector(*x)))  # noqa: E731
+        put = lambda m, x: replace(m, robot=replace(m.robot, gravity=Vector(*x)))  # noqa: E731
         return [Entry(path, _numbers(path, tuple(model.robot.gravity)), put)]
     if path in _CONTACT_NUMBERS and hasattr(model.contact, path):
-        put = lambda m, x: m.with_values(contact=replace(m.contact, **{path: x[0]}))  # noqa: E731
+        put = lambda m, x: replace(m, contact=replace(m.contact, **{path: x[0]}))  # noqa: E731
         return [Entry(path, _numbers(path, (getattr(model.contact, path),)), put)]
     if path in (f.name for f in fields(model.contact)):
         kind = type(model.contact).__name__
@@ -240,7 +240,7 @@ def _law_entry(model: StepModel, path: str, what: str) -> Entry:
         raise SimulationError(unknown_name("attribute", what, names, f"the contact law {law!r}"))
 
     def put(m: StepModel, x: Scalars) -> StepModel:
-        return m.with_values(contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
+        return replace(m, contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
 
     return Entry(path, _numbers(path, (getattr(law, what),)), put)
 
@@ -263,7 +263,7 @@ def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Ent
     def put(m: StepModel, x: Scalars) -> StepModel:
         collection = getattr(m.robot, tree)
         changed = replace(collection[name], **{what: tuple(x) if several else x[0]})
-        return m.with_values(robot=replace(m.robot, **{tree: collection.replaced(changed)}))
+        return replace(m, robot=replace(m.robot, **{tree: collection.replaced(changed)}))
 
     return Entry(own, _numbers(own, value if several else (value,)), put)
 
@@ -284,7 +284,7 @@ def _with_body(model: StepModel, name: str, what: str, x: Scalars) -> StepModel:
     else:
         tensor = Symmetric3(*x)
     bodies = model.robot.bodies.replaced(replace(body, inertia=Inertia.from_com(mass, com, tensor)))
-    return model.with_values(robot=replace(model.robot, bodies=bodies))
+    return replace(model, robot=replace(model.robot, bodies=bodies))
 
 
 def _numbers(path: str, values: Scalars) -> tuple[float, ...]:

@@ -335,12 +335,12 @@ class Diagnostics:
             worst = int(np.argmax(self.residual))
             return (
                 f"Diagnostics of {count} robots: residual up to {self.residual[worst]:.2e} m/s (robot {worst}), "
-                f"sweeps up to {int(self.sweeps.max())}, {int((~self.is_converged).sum())} not converged, "
+                f"iterations up to {int(self.sweeps.max())}, {int((~self.is_converged).sum())} not converged, "
                 f"penetration up to {self.penetration.max():.2e} m, {self.is_active.sum(axis=-1).mean():.2f} contacts "
                 "active on average"
             )
         lines = [
-            f"residual {self.residual:.2e} m/s after {int(self.sweeps)} sweeps"
+            f"residual {self.residual:.2e} m/s after {int(self.sweeps)} iterations"
             + ("" if self.is_converged else " (not converged)"),
             f"penetration {self.penetration:.2e} m",
             "energy: " + ", ".join(f"{name} {value:.6g} J" for name, value in self.energy.items()),

@@ -245,7 +245,7 @@ def free_motion(
     on_links = outside_forces(robot, model.forces, poses, t, dt)
     if robot.springs:
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
-    h = newton_euler(robot, q, v, held_acceleration(robot, v), on_links=on_links.listed(len(mechanism.links)))
+    h = newton_euler(robot, q, v, held_acceleration(robot, list(v)), on_links=on_links.listed(len(mechanism.links)))
 
     # inertia, and stiffness and damping taken implicitly
     A = composite_inertia(robot, q)
