@@ -9,7 +9,7 @@ from pliant.errors import Call, RobotError
 from pliant.robot.model import WORLD, Named
 from pliant.robot.mechanism import keepers
 from pliant.robot.part_checks import vector, wrong
-from pliant.spatial import Vector
+from pliant.spatial import Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
@@ -45,6 +45,10 @@ class ContactShape:
     kind: Literal["points", "sphere", "capsule", "box"] = "points"
     friction: Scalar | None = None
     restitution: Scalar | None = None
+
+    def moved(self, body: str, X: Transform) -> "ContactShape":
+        """The shape on another body, in whose frame that of its own has the pose X."""
+        return replace(self, body=body, centers=tuple(X.transform_point(c) for c in self.centers))
 
 
 @dataclass(frozen=True)
