@@ -57,9 +57,8 @@ def plot(log: Log, *channels, path, start, end, robots, most, bands, events, tit
         for k, (axis, panel) in enumerate(zip(drawn, panels, strict=True)):
             _draw(axis, log, panel, chosen)
             label_axis(axis, panel.label, is_last=k == len(panels) - 1)
-        handles = _draw_bands(
-            drawn, modes or {f"{name} touches": own for name, own in touching.items() if len(touching) == 1}
-        )
+        touches = {} if strip else {f"{name} touches": own for name, own in touching.items()}
+        handles = _draw_bands(drawn, modes or touches)
         if events:
             more, note = _draw_events(drawn, log)
             handles += more

@@ -124,9 +124,8 @@ class BrowserScene:
             RobotNode(server.scene, self.drawing, f"robot {k}", offset, 1.0 if k == 0 else faint)
             for k, offset in enumerate(self.offsets)
         ]
-        self.contacts: list[ContactMarks] = []
-        if self.robot.contact_points:
-            self.contacts = [ContactMarks(server.scene, node.name, source, self.size) for node in self.robots]
+        touching = self.robots if self.robot.contact_points else []
+        self.contacts = [ContactMarks(server.scene, node.name, source, self.size) for node in touching]
         self.shown = dict.fromkeys(SHOWN, False) | {"forces": True}
         for mark in marks:
             self.show(mark, True)

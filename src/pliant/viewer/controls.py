@@ -30,9 +30,8 @@ def show_panel(server: Any, scene: BrowserScene, *, has_forces: bool = True) -> 
     gui = server.gui
     with gui.add_folder("Show"):
         for mark, label in LABELS.items():
-            if mark in ("contacts", "forces", "cones") and not scene.robot.contact_points:
-                continue
-            if mark in ("forces", "cones") and not has_forces:
+            is_of_contacts = mark in ("contacts", "forces", "cones")
+            if is_of_contacts and not (scene.robot.contact_points and (has_forces or mark == "contacts")):
                 continue
             box = gui.add_checkbox(label, scene.shown[mark])
             box.on_update(lambda event, mark=mark: scene.show(mark, event.target.value))

@@ -22,6 +22,7 @@ _NEED = "export", "log.to_mcap()"
 # triangles of a robot, and the colour of forces
 _DETAIL = 30_000
 _ARROW = (0.1, 0.7, 0.3, 1.0)
+_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": True}
 
 
 def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float = 200.0, look: bool = True) -> Path:
@@ -159,9 +160,6 @@ class _Writer:
             values = plain(np.vectorize(_number, otypes=[object])(entry)) if entry.ndim else _number(entry)
             found[name] = dict(zip(names, values, strict=True)) if names else values
         return found
-
-
-_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": True}
 
 
 def _joints(robot: Robot) -> list[tuple[str, int, int, str | None]]:

@@ -128,8 +128,7 @@ class Player:
     def go(self, t: float) -> None:
         """Show the time t [s]."""
         with self._lock:
-            first, last = float(self.motion.t[0]), float(self.motion.t[-1])
-            self.t = min(max(float(t), first), last)
+            self.t = float(np.clip(t, self.motion.t[0], self.motion.t[-1]))
             step = self.motion.step_at(self.t)
             if step != self.step:
                 self.step = step
