@@ -6,18 +6,18 @@ With s the distance of the origins of frames a and b and e the unit vector from 
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pliant.checks import check_one_of
-from pliant.errors import PliantError, SimulationError, bad_value
+from pliant.errors import PliantError, bad_value
 from pliant.robot import FrameSpring, Robot
 from pliant.scalar import Scalar, Scalars, both, is_constant, select, sqrt
 from pliant.spatial import Force, Motion, Transform, Vector
 
 __all__ = [
-    "GUARD", "ExternalForce", "LinkForces", "Stretch", "as_forces", "frame_spring_forces", "outside_forces",
+    "GUARD", "ExternalForce", "LinkForces", "Stretch", "frame_spring_forces", "outside_forces",
     "stretches",
 ]  # fmt: skip
 
@@ -91,18 +91,6 @@ class ExternalForce:
             now = both(soon >= self.start, soon < self.start + dt)
             force = force + Vector(*(select(now, x / dt, 0) for x in self.impulse))
         return force, torque
-
-
-def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
-    """The forces on bodies of a robot, from any iterable; raises if one of them is not a force on a body it has."""
-    is_several = isinstance(forces, Iterable) and not isinstance(forces, str)
-    found: tuple[Any, ...] = tuple(forces) if is_several else (forces,)
-    wrong = [f for f in found if not isinstance(f, ExternalForce)]
-    if wrong or not is_several:
-        raise SimulationError(bad_value("forces", forces, "a list of pliant.ExternalForce"))
-    for force in found:
-        robot.frame(force.body)
-    return found
 
 
 class LinkForces(dict[int, Force]):

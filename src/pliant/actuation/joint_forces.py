@@ -16,12 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pliant.actuation.joint_springs import (
-    PLAIN,
-    SpringFunctions,
-    damper_force,
-    spring_energy,
-    spring_force,
-    spring_with_backlash,
+    PLAIN, SpringFunctions, damper_force, spring_energy, spring_force, spring_with_backlash,
 )  # fmt: skip
 from pliant.errors import PliantError, TraceError
 from pliant.robot import Motor, Robot

@@ -10,13 +10,7 @@ import numpy as np
 
 from pliant.checks import check_at_least, check_friction
 from pliant.constrained.constraints import (
-    Constraint,
-    Contacts,
-    check_axes,
-    constraints_of,
-    contact_bias,
-    contact_jacobian,
-    row_count,
+    Constraint, Contacts, check_axes, constraints_of, contact_bias, contact_jacobian, row_count,
 )  # fmt: skip
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.joint_space_inertia import mass_matrix

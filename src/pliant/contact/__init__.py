@@ -2,13 +2,7 @@
 
 from pliant.contact.ground import Ground, as_ground, flat, height_map, slope, stairs, waves
 from pliant.contact.models import (
-    CompliantContact,
-    ContactLaw,
-    HuntCrossley,
-    RigidContact,
-    SpringDamper,
-    check_law,
-    sliding_friction,
+    CompliantContact, ContactLaw, HuntCrossley, RigidContact, SpringDamper, check_law, sliding_friction,
 )  # fmt: skip
 
 __all__ = [

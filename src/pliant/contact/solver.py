@@ -29,15 +29,7 @@ from functools import reduce
 from typing import Any
 
 from pliant.contact.constraint_rows import (
-    dot,
-    eliminated,
-    moved,
-    point_columns,
-    relative,
-    row_matrix,
-    scaled,
-    tangents_of,
-    turn_columns,
+    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, unless_sliding
 from pliant.contact.touching import Group, Touch
@@ -70,7 +62,7 @@ def group_rows(
     mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch], factor: Record,
     dt: Scalar, precision: str,
 ) -> Record:  # fmt: skip
-    """All that iterations need: the constraints, and of each contact its axes, its matrix G and the velocity it must keep."""
+    """All that iterations need: the constraints, and for each contact its axes, matrix G and the velocity it keeps."""
     axes = [(*tangents_of(t.normal), t.normal) for t in touches]
     p0 = touches[0].p
     points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))

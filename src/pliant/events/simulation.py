@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.actuation.body_forces import ExternalForce, as_forces
+from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import motor_torques
 from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.compiler import Kernel
@@ -32,7 +32,7 @@ from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
-from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.model import Controller, StepModel, as_forces
 from pliant.simulation.rollout import channel_names
 from pliant.simulation.running import in_blocks, record
 from pliant.simulation.state import configurations, velocities

@@ -1,6 +1,6 @@
 """The model of a step: robot, ground, contact, forces, the numbers that vary; and controllers compiled into it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from pliant.errors import SimulationError, TraceError, bad_value
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
 
-__all__ = ["Controller", "StepModel", "as_controller"]  # fmt: skip
+__all__ = ["Controller", "StepModel", "as_controller", "as_forces"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +209,15 @@ def as_controller(value: Any) -> Controller | None:
     extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
     check_callable("controller", value.function, "t", "q", "v", *extra)
     return value
+
+
+def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
+    """The forces on bodies of a robot, from any iterable; raises if one of them is not a force on a body it has."""
+    is_several = isinstance(forces, Iterable) and not isinstance(forces, str)
+    found: tuple[Any, ...] = tuple(forces) if is_several else (forces,)
+    wrong = [f for f in found if not isinstance(f, ExternalForce)]
+    if wrong or not is_several:
+        raise SimulationError(bad_value("forces", forces, "a list of pliant.ExternalForce"))
+    for force in found:
+        robot.frame(force.body)
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuation.body_forces import ExternalForce, as_forces
+from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
 from pliant.compiler import Kernel
@@ -21,20 +21,13 @@ from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
-from pliant.simulation.model import StepModel, as_controller
+from pliant.simulation.model import StepModel, as_controller, as_forces
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import blocks_of, record
 from pliant.simulation.state import (
-    Diagnostics,
-    Divergence,
-    State,
-    configurations,
-    divergence_text,
-    level_of_caller,
-    set_clock,
-    velocities,
+    Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
 )  # fmt: skip
 
 if TYPE_CHECKING:

@@ -7,31 +7,12 @@ from typing import Any
 
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import (
-    beyond_limits,
-    closure_rows,
-    correct_closure,
-    held_bounds,
-    joint_row_vectors,
-    limit_corrections,
-    moved,
-    row_support,
-    sweep_closure,
-    sweep_joint,
+    beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
+    sweep_closure, sweep_joint,
 )  # fmt: skip
 from pliant.contact.solver import (
-    MOST_STICKING,
-    SLOP,
-    Visit,
-    bounce_speed,
-    correct,
-    group_rows,
-    impulses_on_rows,
-    is_sliding,
-    sticking_factor,
-    sweep,
-    sweep_frictionless,
-    sweep_sticking,
-    warm_start,
+    MOST_STICKING, SLOP, Visit, bounce_speed, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
+    sweep_frictionless, sweep_sticking, warm_start,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor

@@ -44,22 +44,8 @@ from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negatio
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record,
-    StepProgram,
-    accelerate,
-    any_of,
-    check_convergence,
-    correct_positions,
-    do_without_friction,
-    factor_of,
-    find_contacts,
-    find_joint_rows,
-    parts_of,
-    sweep_closures,
-    sweep_contacts,
-    sweep_joints,
-    sweeps,
-    touches_of,
+    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
+    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
 )  # fmt: skip
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector
