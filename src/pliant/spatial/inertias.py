@@ -43,8 +43,7 @@ class Inertia:
     def about_com(self) -> Symmetric3:
         """The tensor about the centre of mass, axes along the frame's."""
         p = self.com()
-        shift = _spread(p, p * (self.mass / 2))
-        return Symmetric3(*(a - b for a, b in zip(self.J, shift, strict=True)))
+        return self.J - _spread(p, p * (self.mass / 2))
 
     def __add__(self, other: "Inertia") -> "Inertia":
         return Inertia(self.mass + other.mass, self.h + other.h, self.J + other.J)
@@ -127,11 +126,10 @@ class ArticulatedInertia:
     @classmethod
     def from_entries(cls, entry: Any) -> "ArticulatedInertia":
         """From a function of row and column, asked for the upper triangle only."""
-        upper = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
         return cls(
-            Symmetric3(*(entry(r, c) for r, c in upper)),
+            Symmetric3(*(entry(r, c) for r, c in _UPPER)),
             Matrix3(entry(r, c) for r in range(3) for c in range(3, 6)),
-            Symmetric3(*(entry(r + 3, c + 3) for r, c in upper)),
+            Symmetric3(*(entry(r + 3, c + 3) for r, c in _UPPER)),
         )
 
     def released(self, U: Force, D_inverse: Scalar, row: int | None) -> "ArticulatedInertia":
@@ -162,7 +160,8 @@ class ArticulatedInertia:
         # shift of the origin: H' = H - M p~, J' = J + p~ H + (p~ H')^T, with p~ = skew(p)
         p = skew(X.p)
         shifted = H - M.full().times(p)
-        first, second = p.times(H), p.times(shifted)
-        e, g = first.entry, second.entry
-        upper = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
-        return ArticulatedInertia(M, shifted, Symmetric3(*(J.entry(r, c) + e(r, c) + g(c, r) for r, c in upper)))
+        e, g = p.times(H).entry, p.times(shifted).entry
+        return ArticulatedInertia(M, shifted, Symmetric3(*(J.entry(r, c) + e(r, c) + g(c, r) for r, c in _UPPER)))
+
+
+_UPPER = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]

@@ -119,25 +119,18 @@ class AxisRotation:
         c, s = self.c, self.s
         k, i, j = _CYCLE[self.axis]
         e = a.entry
-        out: dict[tuple[int, int], Scalar] = {}
         u = s * (e(i, i) - e(j, j)) + 2 * c * e(i, j)
-        out[i, i] = e(i, i) - s * u
-        out[j, j] = e(j, j) + s * u
-        out[_ordered(i, j)] = c * u - e(i, j)
-        out[_ordered(i, k)] = c * e(i, k) - s * e(j, k)
-        out[_ordered(j, k)] = s * e(i, k) + c * e(j, k)
-        out[k, k] = e(k, k)
-        return Symmetric3(*(out[r, col] for r in range(3) for col in range(r, 3)))
+        out = {(i, i): e(i, i) - s * u, (j, j): e(j, j) + s * u, (i, j): c * u - e(i, j)}
+        out |= {(i, k): c * e(i, k) - s * e(j, k), (j, k): s * e(i, k) + c * e(j, k), (k, k): e(k, k)}
+        return Symmetric3(*(out[r, n] if (r, n) in out else out[n, r] for r in range(3) for n in range(r, 3)))
 
     def after(self, left: Matrix3) -> Matrix3:
         """The product left R."""
-        k, i, j = _CYCLE[self.axis]
+        _, i, j = _CYCLE[self.axis]
         columns = [left.column(n) for n in range(3)]
-        out = list(columns)
-        out[i] = columns[i] * self.c + columns[j] * self.s
-        out[j] = columns[j] * self.c - columns[i] * self.s
-        out[k] = columns[k]
-        return Matrix3.from_columns(*out)
+        a, b = columns[i], columns[j]
+        columns[i], columns[j] = a * self.c + b * self.s, b * self.c - a * self.s
+        return Matrix3.from_columns(*columns)
 
     def inverse(self) -> "AxisRotation":
         return AxisRotation(self.axis, self.c, -self.s)
@@ -149,24 +142,17 @@ Rotation = MatrixRotation | AxisRotation
 _CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 
-def _ordered(a: int, b: int) -> tuple[int, int]:
-    return (a, b) if a < b else (b, a)
-
-
 def rotation_about(axis: Vector, angle: Scalar) -> MatrixRotation:
     """The turn by ``angle`` about a unit ``axis`` (Rodrigues)."""
     c, s = cos(angle), sin(angle)
     x, y, z = axis
     t = 1 - c
-    return MatrixRotation(
-        Matrix3(
-            (
-                c + t * x * x, t * x * y - s * z, t * x * z + s * y,
-                t * x * y + s * z, c + t * y * y, t * y * z - s * x,
-                t * x * z - s * y, t * y * z + s * x, c + t * z * z,
-            )
-        )
+    entries = (
+        c + t * x * x, t * x * y - s * z, t * x * z + s * y,
+        t * x * y + s * z, c + t * y * y, t * y * z - s * x,
+        t * x * z - s * y, t * y * z + s * x, c + t * z * z,
     )  # fmt: skip
+    return MatrixRotation(Matrix3(entries))
 
 
 def rotation_from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> MatrixRotation:
@@ -181,15 +167,12 @@ def rotation_from_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Matr
     xx, yy, zz = x * x2, y * y2, z * z2
     xy, xz, yz = x * y2, x * z2, y * z2
     wx, wy, wz = w * x2, w * y2, w * z2
-    return MatrixRotation(
-        Matrix3(
-            (
-                1 - (yy + zz), xy - wz, xz + wy,
-                xy + wz, 1 - (xx + zz), yz - wx,
-                xz - wy, yz + wx, 1 - (xx + yy),
-            )
-        )
+    entries = (
+        1 - (yy + zz), xy - wz, xz + wy,
+        xy + wz, 1 - (xx + zz), yz - wx,
+        xz - wy, yz + wx, 1 - (xx + yy),
     )  # fmt: skip
+    return MatrixRotation(Matrix3(entries))
 
 
 def quaternion_product(a: tuple[Scalar, ...], b: tuple[Scalar, ...]) -> tuple[Scalar, ...]:

@@ -5,7 +5,8 @@ takes what is expressed in B to A (`act`), and `act_back` takes it from A to B, 
 (`Vector` stays a direction; use `transform_point`), `Motion` and `Force` alike.
 """
 
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Self, TypeVar
 
 from pliant.scalar import Scalar
 from pliant.spatial.rotations import MatrixRotation, Rotation
@@ -14,8 +15,8 @@ from pliant.spatial.vectors import Vector
 __all__ = ["Force", "Motion", "Steps", "Transform"]
 
 
-class Motion:
-    """A spatial velocity or acceleration at the origin of its frame."""
+class _Pair:
+    """A linear and an angular part, with the arithmetic of both."""
 
     __slots__ = ("angular", "linear")
 
@@ -24,26 +25,35 @@ class Motion:
         self.angular = angular
 
     @classmethod
-    def zero(cls) -> "Motion":
+    def zero(cls) -> Self:
         return cls(Vector.zero(), Vector.zero())
 
-    def __add__(self, other: "Motion") -> "Motion":
-        return Motion(self.linear + other.linear, self.angular + other.angular)
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.linear + other.linear, self.angular + other.angular)
 
-    def __sub__(self, other: "Motion") -> "Motion":
-        return Motion(self.linear - other.linear, self.angular - other.angular)
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(self.linear - other.linear, self.angular - other.angular)
 
-    def __neg__(self) -> "Motion":
-        return Motion(-self.linear, -self.angular)
+    def __neg__(self) -> Self:
+        return type(self)(-self.linear, -self.angular)
 
-    def __mul__(self, s: Scalar) -> "Motion":
-        return Motion(self.linear * s, self.angular * s)
+    def __mul__(self, s: Scalar) -> Self:
+        return type(self)(self.linear * s, self.angular * s)
 
     __rmul__ = __mul__
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Scalar]:
         yield from self.linear
         yield from self.angular
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(linear={self.linear}, angular={self.angular})"
+
+
+class Motion(_Pair):
+    """A spatial velocity or acceleration at the origin of its frame."""
+
+    __slots__ = ()
 
     def cross(self, other: "Motion") -> "Motion":
         """The rate of ``other`` as it is carried along by this velocity: v x m."""
@@ -59,43 +69,11 @@ class Motion:
         """The power of force ``f`` in this motion."""
         return self.linear.dot(f.linear) + self.angular.dot(f.angular)
 
-    def __repr__(self) -> str:
-        return f"Motion(linear={self.linear}, angular={self.angular})"
 
-
-class Force:
+class Force(_Pair):
     """A spatial force or momentum about the origin of its frame."""
 
-    __slots__ = ("angular", "linear")
-
-    def __init__(self, linear: Vector, angular: Vector):
-        self.linear = linear
-        self.angular = angular
-
-    @classmethod
-    def zero(cls) -> "Force":
-        return cls(Vector.zero(), Vector.zero())
-
-    def __add__(self, other: "Force") -> "Force":
-        return Force(self.linear + other.linear, self.angular + other.angular)
-
-    def __sub__(self, other: "Force") -> "Force":
-        return Force(self.linear - other.linear, self.angular - other.angular)
-
-    def __neg__(self) -> "Force":
-        return Force(-self.linear, -self.angular)
-
-    def __mul__(self, s: Scalar) -> "Force":
-        return Force(self.linear * s, self.angular * s)
-
-    __rmul__ = __mul__
-
-    def __iter__(self):
-        yield from self.linear
-        yield from self.angular
-
-    def __repr__(self) -> str:
-        return f"Force(linear={self.linear}, angular={self.angular})"
+    __slots__ = ()
 
 
 Spatial = TypeVar("Spatial", Motion, Force)
