@@ -1,6 +1,7 @@
 """A log that is saved and loaded is the same one, with the robot that it is of."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -11,9 +12,9 @@ from hypothesis import given, settings
 import pliant
 import random_robots
 import real_robots
-from pliant.recording.source import Relief, Source
-from pliant.storage.meshes import StoredMesh
-from pliant.storage.robot_codec import robot_from_plain, robot_to_plain
+from pliant.recording.source import Source
+from pliant.storage import source_codec
+from pliant.storage.robot_codec import StoredMesh, robot_from_plain, robot_to_plain
 from simulated_robots import LEG, LEG_Q
 
 
@@ -134,17 +135,20 @@ def test_source_is_kept(batch: pliant.Log) -> None:
     assert again.source.ground.height(0.3, 0.4) == batch.source.ground.height(0.3, 0.4)
 
 
-def test_relief_of_a_ground_without_a_formula(batch: pliant.Log, tmp_path: Path) -> None:
-    heights = np.random.default_rng(2).uniform(size=(4, 5))
-    relief = Relief(heights, (-1, 2), (0.5, 0.25), "field", 0.6, None)
-    exact = relief.ground()
-    x, y = np.random.default_rng(3).uniform(-2, 4, (2, 200))
-    # both are bilinear; the sums may be in another order
-    assert np.allclose(relief.height(x, y), exact.height(x, y), rtol=0, atol=1e-14)
-    log = pliant.Log(batch.t, dict(batch.channels), {}, 3, {}, Source(LEG, relief))
-    found = pliant.load_log(log.save(tmp_path / "run.h5")).source.ground
-    assert isinstance(found, Relief) and (found.heights == heights).all()
-    assert (found.origin, found.spacing, found.name, found.friction) == ((-1, 2), (0.5, 0.25), "field", 0.6)
+@pytest.mark.parametrize("ground", [pliant.height_map([[0, 1], [2, 4]], spacing=(0.5, 0.25)), pliant.flat(0.3)])
+def test_a_ground_without_a_formula_is_known_by_its_heights(
+    ground: pliant.Ground, batch: pliant.Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = replace(ground, name="field", friction=0.6)
+    log = pliant.Log(batch.t, {}, {}, 3, {}, Source(LEG, ground))
+    monkeypatch.setattr(source_codec, "MAX_NODES", 0)
+    found = pliant.load_log(log.save(tmp_path / "ground.h5")).source.ground
+    assert (found.name, found.friction, found.restitution, found.is_flat) == ("field", 0.6, None, ground.is_flat)
+    x, y = np.random.default_rng(2).uniform(-3, 3, (2, 100))
+    assert np.allclose(found.height(x, y), ground.height(x, y), rtol=0, atol=0.1)
+    # the grid reaches two metres from the origin, with 128 cells
+    nodes = np.linspace(-2, 2, 129)[[0, 60, 70, 128]]
+    assert np.allclose(found.height(nodes, nodes[::-1]), ground.height(nodes, nodes[::-1]), rtol=0, atol=1e-13)
 
 
 # ---- robots

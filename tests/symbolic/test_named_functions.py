@@ -9,7 +9,7 @@ import sympy
 import pliant
 import symbolic_robots as small
 from pliant.actuation.joint_springs import spring_force, spring_with_backlash
-from pliant.symbolic.named_functions import play, push, turn_pull, written_out
+from pliant.symbolic.forces import play, push, turn_pull, written_out
 
 x, p = sympy.symbols("x p", real=True)
 w = sympy.Symbol("w", positive=True)

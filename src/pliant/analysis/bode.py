@@ -324,14 +324,10 @@ def _units(robot: Robot, names: Sequence[str], motor: Motor) -> dict[str, str]:
 
 def _motor(robot: Robot, name: str | None) -> Motor:
     motors = robot.motors
-    if name is None and len(motors) == 1:
-        return next(iter(motors.values()))
-    if name is None:
+    if name is None and len(motors) != 1:
         problem = f"bode: robot {robot.name!r} has {len(motors)} motors ({', '.join(motors) or 'none'})"
         raise PliantError(problem, subject="bode", field="input", cure="name one with input=")
-    if name not in motors:
-        raise PliantError(unknown_name("motor", name, motors, f"robot {robot.name!r}"))
-    return motors[name]
+    return motors[next(iter(motors)) if name is None else name]
 
 
 def _outputs(robot: Robot, given: str | Sequence[str] | None, motor: Motor) -> list[str]:

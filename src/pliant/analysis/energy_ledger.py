@@ -81,9 +81,8 @@ class EnergyLedger:
         biggest = max((float(abs(x).max()) for x in (*self.stored.values(), *self.work.values())), default=0.0)
         for name, x in self.lost.items():
             if len(x) and x.min() < -1e-6 * max(biggest, 1e-12):
-                lines.append(
-                    f"{name} is below zero at times, which is impossible: the entries of the log are too far apart"
-                )
+                why = "the entries of the log are too far apart"
+                lines.append(f"{name} is below zero at times, which is impossible: {why}")
         if self.error is None:
             lines.append("where it went is not in the log; sim.run(..., channels=(..., 'power')) keeps that")
         return "\n".join(lines)

@@ -16,14 +16,13 @@ from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact
 from pliant.errors import SimulationError, bad_value
 from pliant.events import tolerances as tol
-from pliant.events.constraint_terms import TermsKernel
+from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.roots import first_root, first_time
 from pliant.events.smooth_motion import SmoothMotion
-from pliant.events.starting_state import check_outside, lifted_out, passing_at
-from pliant.events.state import OPEN, EventState, Mode
+from pliant.events.state import OPEN, EventState, Mode, check_outside, lifted_out, passing_at
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart
@@ -365,11 +364,14 @@ class EventSimulation:
         # forces that begin or end with the step count as they are within it
         last = until - 2e-6 * _PUSH if until in self._jumps else math.inf
 
+        def terms(t: float, q: np.ndarray, v: np.ndarray) -> Terms:
+            return self.terms(min(t, last), q, v, controls(t, q, v))
+
         def acceleration(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return motion.motion(self.terms(min(t, last), q, v, controls(t, q, v)), v)
+            return motion.motion(terms(t, q, v), v)
 
         if len(motion.slide):
-            motion.follow(self.terms(self._t, self._q, self._v, controls(self._t, self._q, self._v)), self._v)
+            motion.follow(terms(self._t, self._q, self._v), self._v)
         try:
             segment = self.stepper.step(acceleration, self._t, self._q, self._v, until)
         except NoStepError:
@@ -378,7 +380,7 @@ class EventSimulation:
         @cache
         def margins(t: float) -> np.ndarray:
             q, v = segment(t)
-            found = motion.margins(self.terms(min(t, last), q, v, controls(t, q, v)), v)
+            found = motion.margins(terms(t, q, v), v)
             if is_quiet:
                 found[len(found) // 2 :] = 1
             return found
@@ -386,8 +388,7 @@ class EventSimulation:
         def margin(t: float, i: int) -> float:
             # a gap needs no forces
             if i < len(self.constraints) and self.mode.states[i] == OPEN:
-                q, v = segment(t)
-                return motion.gap(self.terms(min(t, last), q, v, controls(t, q, v)), i)
+                return motion.gap(terms(t, *segment(t)), i)
             return float(margins(t)[i])
 
         armed, least = self.mode.armed, motion.least
@@ -397,7 +398,7 @@ class EventSimulation:
 
         def is_over_edge_at(t: float) -> bool:
             q, v = segment(t)
-            return motion.is_over_edge(self.terms(min(t, last), q, v, controls(t, q, v)), v)
+            return motion.is_over_edge(terms(t, q, v), v)
 
         is_over_edge = len(motion.slide) > 0 and is_over_edge_at(stop)
         if is_over_edge:

@@ -218,7 +218,7 @@ def _built(table: DHTable, strict: bool, repair: bool) -> Robot:
         parent, X = body, after
     frames.append(Frame(TOOL, parent, _exact(X @ table.tool)))
     robot = builder.build(strict=strict, repair=repair)
-    # the builder takes roll, pitch and yaw, which are no good for symbols
+    # the builder takes roll, pitch and yaw, which symbols have no formula for
     joints = [replace(j, placement=placements[j.name]) for j in robot.joints.values()]
     kept = [f for f in frames if f.name not in robot.bodies]
     taken = [

@@ -116,7 +116,7 @@ def _tool(robot: Robot, last: int, tool: str | None) -> tuple[str, list[str]]:
     if tool is None and TOOL in robot.frames and robot.mechanism.frame(TOOL)[0] == last:
         return TOOL, []
     if tool is None:
-        # the first is the body that the joint carries, which is no end if anything is fixed to it
+        # the first is the body that the joint carries, which is not the end if anything is fixed to it
         bodies = [name for name, (link, _) in robot.mechanism.poses.items() if link == last]
         own = [frame.name for frame in robot.frames.values() if frame.body in bodies and frame.name not in bodies]
         return bodies[-1], [*bodies[1:-1], *own]

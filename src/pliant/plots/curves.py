@@ -65,12 +65,8 @@ class Panel:
 
 def default_channels(log: Log) -> list[str]:
     """The channels that `Log.plot` draws by default."""
-    found = [
-        name
-        for name in _PLOTTED
-        if (log[name].shape[-1:] != (0,) if name in log else any(other.startswith(f"{name}.") for other in log))
-    ]
-    return found or list(log)[:4]
+    filled = {name.partition(".")[0] for name in log if log[name].shape[-1:] != (0,)}
+    return [name for name in _PLOTTED if name in filled] or list(log)[:4]
 
 
 def panels_of(log: Log, specs: Iterable[Any], most: int) -> list[Panel]:

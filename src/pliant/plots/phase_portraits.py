@@ -24,7 +24,7 @@ def plot_phase(log: Log, *names, path, start, end, robots, events, title, size, 
         if channel not in log:
             problem = f"plot_phase needs channels 'q' and 'v' of the log, which has {', '.join(log) or 'none'}"
             raise PliantError(problem, subject="the log", field=channel)
-    pairs = [(name, _velocity(log, name)) for name in names] or [_first(log)]
+    pairs = [(name, _velocity(log, name)) for name in names or [_first(log)]]
     rates = {name: _rate(log, name, v_name) for name, v_name in pairs}
     chosen = chosen_robots(robots, log.batch, first=len(COLORS), least=1, error=PliantError).tolist()
     robot = None if log.source is None else log.source.robot
@@ -32,6 +32,8 @@ def plot_phase(log: Log, *names, path, start, end, robots, events, title, size, 
     high = -(-len(pairs) // wide)
     size = size or (3.4 * wide + 0.4, 3.0 * high + 0.2)
     with figure("log.plot_phase()", size, path=path, title=title, show=show) as made:
+        from matplotlib.lines import Line2D
+
         axes = made.subplots(high, wide, squeeze=False).reshape(-1)
         for axis in axes[len(pairs) :]:
             axis.remove()
@@ -44,8 +46,11 @@ def plot_phase(log: Log, *names, path, start, end, robots, events, title, size, 
             axis.set_xlabel(f"{q_name} [{q_unit}]" if q_unit else q_name)
             axis.set_ylabel(f"velocity [{v_unit}]" if v_unit else "velocity")
             axis.margins(0.06)
-        if events:
-            _explain(axes[0], log)
+        if events and log.events:
+            kinds = dict.fromkeys(event.kind for event in log.events)
+            mark = {"color": "white", "markeredgecolor": GREY, "markersize": 4}
+            handles = [Line2D([], [], marker=_MARKS.get(kind, "x"), label=kind, **mark) for kind in kinds]
+            axes[0].legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(handles))
         if len(chosen) > 1:
             legend(axes[len(pairs) - 1], [str(r) for r in chosen])
     return made
@@ -83,18 +88,6 @@ def _arrows(axis: Any, x: np.ndarray, y: np.ndarray, color: str) -> None:
             continue
         head = {"arrowstyle": "-|>", "color": color, "linewidth": 0, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
         axis.annotate("", (x[after], y[after]), (x[k - 1], y[k - 1]), arrowprops=head)
-
-
-def _explain(axis: Any, log: Log) -> None:
-    from matplotlib.lines import Line2D
-
-    kinds = dict.fromkeys(event.kind for event in log.events)
-    handles = [
-        Line2D([], [], marker=_MARKS.get(k, "x"), color="white", markeredgecolor=GREY, markersize=4, label=k)
-        for k in kinds
-    ]
-    if handles:
-        axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(handles))
 
 
 def _velocity(log: Log, name: Any) -> str:
@@ -139,9 +132,9 @@ def _rate_name(name: str) -> str:
     return f"{head}.v{tail}" if dot and tail in ("x", "y", "z") else name
 
 
-def _first(log: Log) -> tuple[str, str]:
+def _first(log: Log) -> str:
     both = [name for name in log.columns.get("q", ()) if name in log.columns.get("v", ())]
     if both:
-        return both[0], both[0]
+        return both[0]
     problem, cure = "plot_phase: no joint has one coordinate", "name a column of 'q', such as 'root_joint.z'"
     raise PliantError(problem, subject="the log", field="q", cure=cure)

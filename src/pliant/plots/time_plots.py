@@ -14,7 +14,7 @@ from pliant.plots.curves import Panel, default_channels, panels_of
 from pliant.plots.figures import COLORS, GREY, LINES, figure, label_axis, legend, look, pale
 from pliant.recording.log import Log
 
-__all__ = ["contact_columns", "contact_spans", "cut", "mode_spans", "plot", "spans_of"]
+__all__ = ["contact_spans", "cut", "mode_spans", "plot", "spans_of"]
 
 # entries of a curve beyond which only the least and the greatest of each part are drawn
 _DENSE = 6000
@@ -57,9 +57,8 @@ def plot(log: Log, *channels, path, start, end, robots, most, bands, events, tit
         for k, (axis, panel) in enumerate(zip(drawn, panels, strict=True)):
             _draw(axis, log, panel, chosen)
             label_axis(axis, panel.label, is_last=k == len(panels) - 1)
-        handles = _draw_bands(
-            drawn, modes or {f"{name} touches": own for name, own in touching.items() if len(touching) == 1}
-        )
+        touches = {} if strip else {f"{name} touches": own for name, own in touching.items()}
+        handles = _draw_bands(drawn, modes or touches)
         if events:
             more, note = _draw_events(drawn, log)
             handles += more
@@ -183,7 +182,10 @@ def contact_spans(log: Log, robot: int | None = None) -> dict[str, Spans]:
         return {}
     forces = log["forces"] if log.batch is None else log["forces"][robot or 0]
     touching: dict[str, np.ndarray] = {}
-    for first, name in contact_columns(log):
+    for first, column in enumerate(log.columns.get("forces", ())):
+        name, _, axis = column.rpartition(".")
+        if axis != "x":
+            continue
         head, _, tail = name.rpartition(".")
         shape = head if head and tail.isdigit() else name
         holds = (forces[:, first : first + 3] != 0).any(axis=1)
@@ -237,9 +239,3 @@ def _draw_events(axes: Sequence[Any], log: Log) -> tuple[list[Any], str]:
             axis.axvline(event.t, color=color, linestyle=dashes, linewidth=0.6, alpha=0.8, zorder=1)
         found.setdefault(event.kind, Line2D([], [], color=color, linestyle=dashes, linewidth=0.9, label=event.kind))
     return list(found.values()), note
-
-
-def contact_columns(log: Log) -> list[tuple[int, str]]:
-    """The first column of each contact in channel "forces", and the name of the contact."""
-    names = log.columns.get("forces", ())
-    return [(k, name.removesuffix(".x")) for k, name in enumerate(names) if name.endswith(".x")]

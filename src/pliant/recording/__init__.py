@@ -2,6 +2,6 @@
 
 from pliant.recording.log import Event, Log
 from pliant.recording.protocol import SimulationProtocol
-from pliant.recording.source import Relief, Source
+from pliant.recording.source import Source
 
-__all__ = ["Event", "Log", "Relief", "SimulationProtocol", "Source"]
+__all__ = ["Event", "Log", "SimulationProtocol", "Source"]

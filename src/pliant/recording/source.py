@@ -1,6 +1,5 @@
 """The source of a log: the robot, the ground, the settings and the versions that made it."""
 
-import math
 import pickle
 import platform
 import sys
@@ -12,78 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from pliant.contact.ground import Ground, height_map
-from pliant.errors import ContactError
+from pliant.contact.ground import Ground
 from pliant.recording.formulas import Formula
 from pliant.robot import Robot
 from pliant.scalar import is_constant
 
 __all__ = [
-    "MOTOR_LAW", "SPRING_LAW", "Relief", "Source", "ground_of", "ground_parts", "plain", "versions",
+    "MOTOR_LAW", "SPRING_LAW", "Source", "ground_of", "ground_parts", "plain", "versions",
 ]  # fmt: skip
 
 SPRING_LAW = ("x",)
 MOTOR_LAW = ("u", "q", "v", "t")
-
-
-@dataclass(frozen=True, eq=False)
-class Relief:
-    """A sampled ground: heights on a grid, bilinear between its points and constant beyond its edges.
-
-    It can be drawn; to simulate on it, use `ground`.
-
-    Attributes:
-        heights: x first, at least 2 x 2 [m].
-        origin: where ``heights[0, 0]`` is, x and y [m].
-        spacing: between neighbours in x and y [m].
-        name: of the ground that it was sampled from.
-        friction, restitution: of that ground, None where it had none.
-    """
-
-    heights: np.ndarray
-    origin: tuple[float, float] = (0.0, 0.0)
-    spacing: tuple[float, float] = (1.0, 1.0)
-    name: str = "ground"
-    friction: float | None = None
-    restitution: float | None = None
-
-    def __post_init__(self) -> None:
-        heights = np.array(self.heights, dtype=float)
-        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
-            raise self._wrong("heights", f"heights of shape {heights.shape}", "a grid of finite numbers, 2 x 2 or more")
-        numbers = (*self.origin, *self.spacing)
-        if len(numbers) != 4 or not all(map(math.isfinite, numbers)) or min(self.spacing) <= 0:
-            given = f"origin {self.origin} and spacing {self.spacing}"
-            raise self._wrong("spacing", given, "two finite numbers each, with a positive spacing")
-        heights.flags.writeable = False
-        object.__setattr__(self, "heights", heights)
-
-    def _wrong(self, field: str, given: str, takes: str) -> ContactError:
-        subject = f"relief {self.name!r}"
-        return ContactError(f"{subject} has {given}", subject=subject, field=field, cure=f"it takes {takes}")
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether all heights are the same."""
-        return bool((self.heights == self.heights.flat[0]).all())
-
-    def height(self, x: Any, y: Any) -> Any:
-        """Height [m] at x and y [m], numbers or arrays."""
-        cells = []
-        for c, start, step, n in zip((x, y), self.origin, self.spacing, self.heights.shape, strict=True):
-            u = np.clip((np.asarray(c, dtype=float) - start) / step, 0, n - 1)
-            low = np.minimum(np.floor(u), n - 2).astype(int)
-            cells.append((low, u - low))
-        (i, f), (j, g) = cells
-        h = self.heights
-        found = (1 - f) * ((1 - g) * h[i, j] + g * h[i, j + 1]) + f * ((1 - g) * h[i + 1, j] + g * h[i + 1, j + 1])
-        return float(found) if np.ndim(found) == 0 else found
-
-    def ground(self) -> Ground:
-        """A ground to simulate on: the height map of these heights."""
-        return height_map(
-            self.heights, spacing=self.spacing, origin=self.origin, friction=self.friction, restitution=self.restitution
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +30,7 @@ class Source:
 
     Attributes:
         robot: with the contacts that it had in the simulation.
-        ground: of the simulation; a `Relief` where a file keeps only its heights; None for none.
+        ground: of the simulation; a `height_map` where a file keeps only its heights; None for none.
         contacts: names of the contact points in channel "forces", in its order.
         settings: of the simulation, plain values: dt, integrator, contact, seed, ...
         versions: of Pliant and the libraries that made it, by name.
@@ -100,7 +38,7 @@ class Source:
     """
 
     robot: Robot
-    ground: Ground | Relief | None = None
+    ground: Ground | None = None
     contacts: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
@@ -119,14 +57,12 @@ class Source:
     def __getstate__(self) -> dict[str, Any]:
         # neither views of mappings nor functions made on the way pickle
         state = {f.name: getattr(self, f.name) for f in fields(self)}
-        ground = ground_parts(self.ground) if isinstance(self.ground, Ground) else self.ground
+        ground = self.ground and ground_parts(self.ground)
         plain_ones = {"settings": dict(self.settings), "versions": dict(self.versions)}
         return state | plain_ones | {"robot": _kept_robot(self.robot), "ground": ground}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        ground = state["ground"]
-        made = ground_of(ground) if isinstance(ground, dict) else ground
-        for name, value in (state | {"ground": made}).items():
+        for name, value in (state | {"ground": state["ground"] and ground_of(state["ground"])}).items():
             object.__setattr__(self, name, value)
         self.__post_init__()
 
@@ -195,18 +131,11 @@ def ground_parts(ground: Ground) -> dict[str, Any]:
 
     Numbers that differ from robot to robot are left out; a ground whose shape does so has no formula.
     """
-    numbers = [_number(p) for p in ground.parameters]
-    friction, restitution = (_number(x) for x in (ground.friction, ground.restitution))
+    friction, restitution = (float(x) if is_constant(x) else None for x in (ground.friction, ground.restitution))
     formula = None
-    if None not in numbers:
+    if all(map(is_constant, ground.parameters)):
         formula = Formula.of(lambda x, y: ground.function(x, y, *ground.parameters), ("x", "y"))
-    return {
-        "formula": formula, "name": ground.name, "friction": friction, "restitution": restitution, "numbers": numbers
-    }  # fmt: skip
-
-
-def _number(x: Any) -> float | None:
-    return float(x) if is_constant(x) else None
+    return {"formula": formula, "name": ground.name, "friction": friction, "restitution": restitution}
 
 
 def ground_of(parts: dict[str, Any]) -> Ground:

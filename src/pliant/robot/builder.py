@@ -1,6 +1,6 @@
 """The builder: collects the parts of a robot, checks them, and makes it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -26,6 +26,7 @@ from pliant.robot.model import (
     Mimic,
     Motor,
     Named,
+    Outcome,
     Report,
     depth_first,
 )  # fmt: skip
@@ -39,6 +40,7 @@ from pliant.robot.part_checks import (
     repaired_inertia,
     vector,
     with_values,
+    wrong,
 )  # fmt: skip
 from pliant.robot.robot import Robot
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
@@ -110,7 +112,7 @@ class RobotBuilder:
         check_name("name", name, subject="a body")
         if name == WORLD:
             problem = f"body {WORLD!r} is always there and has no inertia"
-            raise RobotError(problem, subject=subject, field="name", cure="rename yours, or attach joints to it")
+            raise wrong(subject, "name", problem, "rename yours, or attach joints to it")
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
         mass = as_scalar(mass)
@@ -118,7 +120,7 @@ class RobotBuilder:
         inertia = entries("inertia", inertia, subject=subject)
         if len(inertia) != 6:
             problem = f"inertia of {subject} has {len(inertia)} entries"
-            raise RobotError(problem, subject=subject, field="inertia", cure="give ixx, ixy, ixz, iyy, iyz, izz")
+            raise wrong(subject, "inertia", problem, "give ixx, ixy, ixz, iyy, iyz, izz")
         check_finite("inertia", *inertia, subject=subject)
         tensor = Symmetric3(*inertia)
         angles = vector("inertia_rpy", inertia_rpy, subject=subject)
@@ -200,13 +202,7 @@ class RobotBuilder:
         self._gravity = vector("gravity", (x, y, z), subject=f"robot {self.name!r}")
         return self
 
-    def note(
-        self,
-        kind: Literal["odd", "dropped", "guessed", "repaired"],
-        subject: str,
-        message: str,
-        line: int | None = None,
-    ) -> "RobotBuilder":
+    def note(self, kind: Outcome, subject: str, message: str, line: int | None = None) -> "RobotBuilder":
         """Add a finding to the robot's report."""
         self._findings.append(Finding(kind, subject, message, line))
         return self
@@ -227,11 +223,18 @@ class RobotBuilder:
         self._check_references()
         ordered = depth_first([*self._root_joint(base), *self._joints.values()], list(self._bodies))
 
-        judge = _Judge(list(self._findings), strict and not repair, repair)
-        joints = Named("joint", [judge.joint(j) for j in ordered], owner)
-        bodies = Named("body", [judge.body(self._bodies[j.child]) for j in ordered], owner)
-        judge.massless_ends(joints, bodies)
-        judge.shared_names(joints, bodies)
+        findings = list(self._findings)
+
+        def rule(fault: Fault) -> None:
+            """An error, a finding, or a repair and a finding."""
+            if strict and not repair:
+                cure = f"{fault.cure}, or build with repair=True or strict=False"
+                raise RobotError(replace(fault, cure=cure)).within(fault.subject)
+            findings.append(Finding("repaired" if repair else "odd", fault.subject, str(fault)))
+
+        joints = Named("joint", [_possible_joint(j, rule, repair) for j in ordered], owner)
+        bodies = Named("body", [_possible_body(self._bodies[j.child], rule, repair) for j in ordered], owner)
+        findings += [*_massless_ends(joints, bodies), *_shared_names(joints, bodies)]
         for motor in self._motors.values():
             check_motor(motor, joints)
         frames = [Frame(name, name, Transform.identity()) for name in bodies]
@@ -243,42 +246,40 @@ class RobotBuilder:
             Named("frame", frames, owner),
             Named("motor", self._motors.values(), owner),
             self._gravity,
-            Report(judge.findings),
+            Report(findings),
         )
 
     def _check_references(self) -> None:
         bodies = [WORLD, *self._bodies]
         for joint in self._joints.values():
+            subject = f"joint {joint.name!r}"
             for role, body in (("parent", joint.parent), ("child", joint.child)):
                 if body not in bodies:
-                    subject = f"joint {joint.name!r}"
                     fault = unknown_name("body", body, bodies, f"{role} of {subject}")
                     raise RobotError(replace(fault, subject=subject, field=role))
             if joint.mimic is not None:
-                self._check_mimic(joint, joint.mimic)
+                self._check_mimic(subject, joint)
         for name, (body, _) in self._frames.items():
             if body not in bodies:
                 fault = unknown_name("body", body, bodies, f"frame {name!r}")
                 raise RobotError(replace(fault, subject=f"frame {name!r}"))
             if name in self._joints:
                 problem = f"a frame and a joint are named {name!r}, which as a frame means the body the joint carries"
-                raise RobotError(problem, subject=f"frame {name!r}", field="name", cure="rename the frame")
+                raise wrong(f"frame {name!r}", "name", problem, "rename the frame")
 
-    def _check_mimic(self, joint: Joint, mimic: Mimic) -> None:
-        subject, seen = f"joint {joint.name!r}", [joint.name]
-        leader: Mimic | None = mimic
+    def _check_mimic(self, subject: str, joint: Joint) -> None:
+        seen, leader = [joint.name], joint.mimic
         while leader is not None:
             if leader.joint not in self._joints:
                 fault = unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}")
                 raise RobotError(replace(fault, subject=subject, field="mimic"))
             if leader.joint in seen:
                 problem = f"{subject} mimics itself: {' -> '.join([*seen, leader.joint])}"
-                raise RobotError(problem, subject=subject, field="mimic", cure="let one of them lead")
+                raise wrong(subject, "mimic", problem, "let one of them lead")
             seen.append(leader.joint)
             leader = self._joints[leader.joint].mimic
         if any(self._joints[name].kind.nq != 1 for name in seen):
-            problem, cure = f"{subject} cannot mimic {mimic.joint!r}", "both need exactly one coordinate"
-            raise RobotError(problem, subject=subject, field="mimic", cure=cure)
+            raise wrong(subject, "mimic", f"{subject} cannot mimic {seen[1]!r}", "both need exactly one coordinate")
 
     def _root_joint(self, base: str) -> list[Joint]:
         """The joint between the world and the body that has none."""
@@ -287,81 +288,63 @@ class RobotBuilder:
         carried = {joint.child for joint in self._joints.values()}
         roots = [name for name in self._bodies if name not in carried]
         if len(roots) > 1:
-            names = ", ".join(repr(r) for r in roots)
-            problem = f"{subject} has {len(roots)} roots, {names}"
-            raise RobotError(problem, subject=f"body {roots[0]!r}", field="joint", cure="join all but one to a body")
+            problem = f"{subject} has {len(roots)} roots, {', '.join(map(repr, roots))}"
+            raise wrong(f"body {roots[0]!r}", "joint", problem, "join all but one to a body")
         held = [j.name for j in self._joints.values() if j.parent == WORLD]
         if roots and held and len(carried) == len(self._joints):  # a body with two parents is reported later
-            raise RobotError(
-                f"{subject} has two roots: joint {held[0]!r} stands on the world, no joint carries body {roots[0]!r}",
-                subject=f"joint {held[0]!r}",
-                field="parent",
-                cure="join it to a body or to the world",
+            problem = (
+                f"{subject} has two roots: joint {held[0]!r} stands on the world, no joint carries body {roots[0]!r}"
             )
+            raise wrong(f"joint {held[0]!r}", "parent", problem, "join it to a body or to the world")
+        if not roots and base == "free" and held:
+            problem = f"the base cannot be free: joint {held[0]!r} attaches it to the world"
+            raise wrong(f"joint {held[0]!r}", "base", problem, "leave base= out")
         if not roots:
-            if base == "free" and held:
-                problem = f"the base cannot be free: joint {held[0]!r} attaches it to the world"
-                raise RobotError(problem, subject=f"joint {held[0]!r}", field="base", cure="leave base= out")
             return []
         _check_new("joint", ROOT_JOINT, self._joints)
         kind = Free() if base == "free" else Fixed()
         return [Joint(ROOT_JOINT, kind, WORLD, roots[0], Transform.identity())]
 
 
-class _Judge:
-    """Decides on impossible parts: an error, a finding, or a repair and a finding."""
+def _possible_body(plan: _BodyPlan, rule: Callable[[Fault], None], repair: bool) -> Body:
+    tensor = plan.tensor
+    problem = impossible_inertia(tensor)
+    if problem:
+        repaired = repaired_inertia(tensor)
+        nearest = ", ".join(f"{e:.4g}" for e in repaired)
+        rule(Fault(problem, f"body {plan.name!r}", "inertia", f"the nearest possible tensor is ({nearest})"))
+        tensor = repaired if repair else tensor
+    return Body(plan.name, Inertia.from_com(plan.mass, plan.com, tensor), plan.visuals, plan.collisions)
 
-    def __init__(self, findings: list[Finding], strict: bool, repair: bool):
-        self.findings = findings
-        self.strict = strict
-        self.repair = repair
 
-    def body(self, plan: _BodyPlan) -> Body:
-        tensor = plan.tensor
-        problem = impossible_inertia(tensor)
-        if problem:
-            repaired = repaired_inertia(tensor)
-            nearest = ", ".join(f"{e:.4g}" for e in repaired)
-            cure = f"the nearest possible tensor is ({nearest})"
-            self._rule(Fault(problem, f"body {plan.name!r}", "inertia", cure))
-            tensor = repaired if self.repair else tensor
-        inertia = Inertia.from_com(plan.mass, plan.com, tensor)
-        return Body(plan.name, inertia, plan.visuals, plan.collisions)
+def _possible_joint(joint: Joint, rule: Callable[[Fault], None], repair: bool) -> Joint:
+    fault = crossed_limits(joint)
+    if fault:
+        rule(fault)
+    if not (fault and repair):
+        return joint
+    pairs = [sorted(pair) for pair in zip(joint.limits.lower, joint.limits.upper, strict=True)]
+    lower, upper = zip(*pairs, strict=True)
+    return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))
 
-    def joint(self, joint: Joint) -> Joint:
-        fault = crossed_limits(joint)
-        if not fault:
-            return joint
-        self._rule(fault)
-        if not self.repair:
-            return joint
-        pairs = [sorted(pair) for pair in zip(joint.limits.lower, joint.limits.upper, strict=True)]
-        lower, upper = zip(*pairs, strict=True)
-        return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))
 
-    def _rule(self, fault: Fault) -> None:
-        if self.strict:
-            cure = f"{fault.cure}, or build with repair=True or strict=False"
-            raise RobotError(replace(fault, cure=cure)).within(fault.subject)
-        self.findings.append(Finding("repaired" if self.repair else "odd", fault.subject, str(fault)))
+def _shared_names(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
+    """Where a name is given as a frame, bodies come before joints."""
+    for joint in joints.values():
+        if joint.name in bodies and joint.child != joint.name:
+            message = f"another body has its name, which as a frame means that body, not {joint.child!r}"
+            yield Finding("dropped", f"joint {joint.name!r}", message)
 
-    def shared_names(self, joints: Named[Joint], bodies: Named[Body]) -> None:
-        """Where a name is given as a frame, bodies come before joints."""
-        for joint in joints.values():
-            if joint.name in bodies and joint.child != joint.name:
-                message = f"another body has its name, which as a frame means that body, not {joint.child!r}"
-                self.findings.append(Finding("dropped", f"joint {joint.name!r}", message))
 
-    def massless_ends(self, joints: Named[Joint], bodies: Named[Body]) -> None:
-        """Report moving joints that carry no mass at all: they have no forward dynamics."""
-        carries = {name: not is_zero(body.inertia.mass, *body.inertia.J) for name, body in bodies.items()}
-        for joint in reversed(list(joints.values())):
-            carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
-        for joint in joints.values():
-            bare = not carries[joint.child] and is_zero(*joint.armature)
-            if bare and joint.kind.nv > 0:
-                message = f"moves no mass: body {joint.child!r} and all that it carries have none"
-                self.findings.append(Finding("odd", f"joint {joint.name!r}", message))
+def _massless_ends(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
+    """Moving joints that carry no mass at all: they have no forward dynamics."""
+    carries = {name: not is_zero(body.inertia.mass, *body.inertia.J) for name, body in bodies.items()}
+    for joint in reversed(list(joints.values())):
+        carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
+    for joint in joints.values():
+        if joint.kind.nv > 0 and not carries[joint.child] and is_zero(*joint.armature):
+            message = f"moves no mass: body {joint.child!r} and all that it carries have none"
+            yield Finding("odd", f"joint {joint.name!r}", message)
 
 
 def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind:
@@ -374,11 +357,10 @@ def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind
         return made(tuple(vector("axis", axis, subject=subject)))
     if axis is not None:
         cure = f"the axis belongs in the kind, as in {type(kind).__name__}(axis)"
-        raise RobotError(f"{subject} has a kind and an axis", subject=subject, field="axis", cure=cure)
+        raise wrong(subject, "axis", f"{subject} has a kind and an axis", cure)
     return kind
 
 
 def _check_new(kind: str, name: str, taken: dict[str, Any]) -> None:
     if name in taken:
-        problem = f"there is a {kind} named {name!r} already"
-        raise RobotError(problem, subject=f"{kind} {name!r}", field="name", cure="names must be unique")
+        raise wrong(f"{kind} {name!r}", "name", f"there is a {kind} named {name!r} already", "names must be unique")

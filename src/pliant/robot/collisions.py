@@ -14,6 +14,7 @@ from pliant.meshes.support_points import few_points, nearest_ball
 from pliant.robot.contacts import ROUND, ContactShape, corners, with_shapes
 from pliant.robot.joints import Fixed
 from pliant.robot.mechanism import keepers
+from pliant.robot.part_checks import wrong
 from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Report
 from pliant.scalar import is_constant
 from pliant.spatial import Transform, Vector
@@ -42,7 +43,14 @@ def with_collision_contacts(
     """`Robot.with_collision_contacts`."""
     chosen = list(robot.bodies) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
     folders = [packages] if isinstance(packages, (str, Path)) else list(packages)
-    _check_options(points, merge, limit, folders)
+    check("points", points, "a whole number, at least 4", is_whole(points) and points >= 4, error=RobotError)
+    is_limit = limit is None or (is_whole(limit) and limit >= 4)
+    check("limit", limit, "a whole number of points, at least 4, or None for all", is_limit, error=RobotError)
+    check_at_least("merge", merge, 0, error=RobotError)
+    for folder in folders:
+        if not Path(folder).is_dir():
+            problem, cure = f"packages: {folder} is not a folder", "give folders that contain packages"
+            raise wrong(str(folder), "packages", problem, cure)
     reader = _Reader(points, folders)
     rigid = keepers(robot)
 
@@ -63,25 +71,16 @@ def with_collision_contacts(
     kept_points = _Kept(merge)
     for shape in robot.contacts.values():
         kept_points.add(*rigid[shape.body], shape.centers, shape.radius)
-    trimmed = []
+    trimmed: list[_Made] = []
     for one in made:
         others = [other for other in made if other is not one and other.keeper == one.keeper]
         trimmed += _trimmed(one, kept_points, others)
     if limit is not None:
-        trimmed = [one for part in _parts(trimmed) for one in _limited(part, limit, reader)]
+        keepers_of = dict.fromkeys(one.keeper for one in trimmed)
+        parts = [[one for one in trimmed if one.keeper == keeper] for keeper in keepers_of]
+        trimmed = [one for part in parts for one in _limited(part, limit, reader)]
     made_robot = with_shapes(robot, _named(trimmed, robot))
     return replace(made_robot, report=Report([*robot.report, *reader.findings]))
-
-
-def _check_options(points: int, merge: float, limit: int | None, packages: Iterable[str | Path]) -> None:
-    check("points", points, "a whole number, at least 4", is_whole(points) and points >= 4, error=RobotError)
-    is_limit = limit is None or (is_whole(limit) and limit >= 4)
-    check("limit", limit, "a whole number of points, at least 4, or None for all", is_limit, error=RobotError)
-    check_at_least("merge", merge, 0, error=RobotError)
-    for folder in packages:
-        if not Path(folder).is_dir():
-            cure = "give folders that contain packages"
-            raise RobotError(f"packages: {folder} is not a folder", subject=str(folder), field="packages", cure=cure)
 
 
 class _Reader:
@@ -135,26 +134,23 @@ class _Reader:
         """Points with a radius, and how far they are off: one ball if that is much better, as for a ball's mesh."""
         if g.mesh is None:
             cure = "give Geometry(..., mesh=pliant.meshes.MeshFile(path))"
-            raise RobotError("no reader for its file", subject="mesh", field="mesh", cure=cure)
+            raise wrong("mesh", "mesh", "no reader for its file", cure)
         key = g.mesh, tuple(g.scale)
         if key not in self._meshes:
             vertices = g.mesh.points(self.packages) * np.array(g.scale, dtype=float)
             chosen, error = few_points(vertices, self.points)
             center, radius, ball_error = nearest_ball(vertices)
             # twice as good at least: eight points stand firmly, a ball rolls
-            if radius > 0 and ball_error < error / 2:
-                self._meshes[key] = center[None], radius, ball_error
-            else:
-                self._meshes[key] = vertices[chosen], 0, error
+            is_ball = radius > 0 and ball_error < error / 2
+            self._meshes[key] = (center[None], radius, ball_error) if is_ball else (vertices[chosen], 0, error)
         return self._meshes[key]
 
 
 def _rims(radius: Scalar, length: Scalar, count: int) -> tuple[Vector, ...]:
     """Points on the two rims of a cylinder along z, ``count`` each: inscribed, so that none touches too early."""
     angles = [2 * math.pi * (k + 0.5) / count for k in range(count)]
-    return tuple(
-        Vector(radius * math.cos(a), radius * math.sin(a), z) for z in (-length / 2, length / 2) for a in angles
-    )
+    ends = (-length / 2, length / 2)
+    return tuple(Vector(radius * math.cos(a), radius * math.sin(a), z) for z in ends for a in angles)
 
 
 def _remark(kind: str, count: int, error: Scalar) -> str:
@@ -192,11 +188,11 @@ class _Kept:
         self._points.setdefault(keeper, []).extend(_numbers(X_KB, centers, radius))
 
     def has(self, keeper: str, X_KB: Transform, center: Vector, radius: Scalar) -> bool:
-        for *p, r in _numbers(X_KB, [center], radius):
-            for *other, s in self._points.get(keeper, []):
-                if math.dist(p, other) <= self.merge and abs(r - s) <= self.merge:
-                    return True
-        return False
+        return any(
+            math.dist(p, other) <= self.merge and abs(r - s) <= self.merge
+            for *p, r in _numbers(X_KB, [center], radius)
+            for *other, s in self._points.get(keeper, [])
+        )
 
 
 def _numbers(X: Transform, centers: Iterable[Vector], radius: Scalar) -> Iterator[tuple[float, ...]]:
@@ -219,14 +215,6 @@ def _trimmed(one: _Made, kept: _Kept, others: list[_Made]) -> list[_Made]:
     if centers and one.kind in ROUND:
         kept.add(one.keeper, one.X_KB, one.centers, one.radius)
     return one.with_centers(centers)
-
-
-def _parts(shapes: list[_Made]) -> list[list[_Made]]:
-    """The shapes by rigid part, in order."""
-    parts: dict[str, list[_Made]] = {}
-    for one in shapes:
-        parts.setdefault(one.keeper, []).append(one)
-    return list(parts.values())
 
 
 def _limited(part: list[_Made], limit: int, reader: _Reader) -> list[_Made]:
@@ -299,13 +287,11 @@ def with_default_contacts(robot: "Robot", *, has_ground: bool) -> "Robot":
     touching = robot.with_collision_contacts(chosen, limit=_DEFAULT_LIMIT)
     if not touching.contacts:
         return touching
-    note = Finding(
-        "guessed",
-        "contacts",
+    message = (
         f"the robot has none of its own, so it touches the ground with the collision geometry of {', '.join(chosen)}; "
-        "choose others with robot.with_collision_contacts(bodies) or robot.with_contact(frame)",
+        "choose others with robot.with_collision_contacts(bodies) or robot.with_contact(frame)"
     )
-    return replace(touching, report=Report([*touching.report, note]))
+    return replace(touching, report=Report([*touching.report, Finding("guessed", "contacts", message)]))
 
 
 def _ends_and_root(robot: "Robot") -> list[str]:

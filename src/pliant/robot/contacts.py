@@ -8,15 +8,15 @@ from pliant.checks import check_at_least, check_friction, check_restitution, is_
 from pliant.errors import Call, RobotError
 from pliant.robot.mechanism import keepers
 from pliant.robot.model import WORLD, Named
-from pliant.robot.part_checks import vector
-from pliant.spatial import Vector
+from pliant.robot.part_checks import vector, wrong
+from pliant.spatial import Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
 __all__ = [
     "ROUND", "ContactPoint", "ContactShape", "check_pair", "check_shape", "corners", "points_of", "shape_at",
-    "with_contact_pair", "with_shapes", "without_contacts",
+    "with_shapes",
 ]  # fmt: skip
 
 Scalar = Any
@@ -45,6 +45,10 @@ class ContactShape:
     kind: Literal["points", "sphere", "capsule", "box"] = "points"
     friction: Scalar | None = None
     restitution: Scalar | None = None
+
+    def moved(self, body: str, X: Transform) -> "ContactShape":
+        """The shape on another body, in whose frame that of its own has the pose X."""
+        return replace(self, body=body, centers=tuple(X.transform_point(c) for c in self.centers))
 
 
 @dataclass(frozen=True)
@@ -78,38 +82,33 @@ def points_of(shapes: Iterable[ContactShape]) -> tuple[ContactPoint, ...]:
 
 
 def shape_at(
-    robot: "Robot",
-    frame: str,
-    *,
-    radius: Scalar = 0,
-    points: Sequence[Sequence[Scalar]] | None = None,
-    box: Sequence[Scalar] | None = None,
-    length: Scalar | None = None,
-    name: str | None = None,
-    friction: Scalar | None = None,
-    restitution: Scalar | None = None,
+    robot: "Robot", frame: str, name: str, radius: Scalar, points: Any, box: Any, length: Any, **own: Any
 ) -> ContactShape:
-    """The shape that `Robot.with_contact` adds."""
+    """The shape that `Robot.with_contact` adds; ``own`` are friction and restitution."""
     on = robot.frame(frame)
-    name = name or frame
     subject = f"contact {name!r}"
     if sum(option is not None for option in (points, box, length)) > 1:
-        raise RobotError(f"{subject} has more than one of points, box and length", subject=subject, cure="give one")
+        raise wrong(subject, "", f"{subject} has more than one of points, box and length", "give one")
     check_at_least("radius", radius, 0, subject=subject, error=RobotError)
     if box is not None:
         centers, kind = corners(subject, box), "box"
         if not is_zero(radius):
             problem = f"{subject} is a box with radius {radius}, but boxes are sharp"
-            raise RobotError(problem, subject=subject, field="radius", cure="leave the radius out")
+            raise wrong(subject, "radius", problem, "leave the radius out")
     elif points is not None:
         centers = tuple(vector(f"point {k}", tuple(p), subject=subject) for k, p in enumerate(points))
         kind = "points"
     elif length is not None:
-        centers, kind = _segment(name, subject, radius, length), "capsule"
+        check_at_least("length", length, 0, strict=True, subject=subject, error=RobotError)
+        if is_zero(radius):
+            call = Call("with_contact", name, {"radius": 0.02, "length": 0.1})
+            problem, cure = f"{subject} has a length but no radius", "a capsule needs both, as in {call}"
+            raise wrong(subject, "radius", problem, cure, call)
+        centers, kind = (Vector(0, 0, -length / 2), Vector(0, 0, length / 2)), "capsule"
     else:
         centers, kind = (Vector.zero(),), "points" if is_zero(radius) else "sphere"
     centers = tuple(on.placement.transform_point(c) for c in centers)
-    return ContactShape(name, on.body, centers, radius, kind, friction, restitution)
+    return ContactShape(name, on.body, centers, radius, kind, **own)
 
 
 def corners(subject: str, box: Sequence[Scalar]) -> tuple[Vector, ...]:
@@ -119,18 +118,6 @@ def corners(subject: str, box: Sequence[Scalar]) -> tuple[Vector, ...]:
         check_at_least("box", entry, 0, strict=True, subject=subject, error=RobotError)
     signs = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
     return tuple(Vector(*(s * entry / 2 for s, entry in zip(sign, size, strict=True))) for sign in signs)
-
-
-def _segment(name: str, subject: str, radius: Scalar, length: Scalar) -> tuple[Vector, ...]:
-    check_at_least("length", length, 0, strict=True, subject=subject, error=RobotError)
-    if is_zero(radius):
-        problem, cure = f"{subject} has a length but no radius", "a capsule needs both, as in {call}"
-        call = Call("with_contact", name, {"radius": 0.02, "length": 0.1})
-        raise RobotError(problem, subject=subject, field="radius", cure=cure, call=call)
-    return Vector(0, 0, -length / 2), Vector(0, 0, length / 2)
-
-
-# ---- copies of a robot
 
 
 def with_shapes(robot: "Robot", shapes: Sequence[ContactShape]) -> "Robot":
@@ -144,22 +131,8 @@ def with_shapes(robot: "Robot", shapes: Sequence[ContactShape]) -> "Robot":
         other = shape_of.setdefault(point.name, point.shape)
         if other != point.shape:
             problem = f"contacts {other!r} and {point.shape!r} both have a point {point.name!r}"
-            raise RobotError(problem, subject=f"contact {point.shape!r}", field="name", cure="rename one")
+            raise wrong(f"contact {point.shape!r}", "name", problem, "rename one")
     return replace(robot, contacts=together)
-
-
-def without_contacts(robot: "Robot", names: Sequence[str]) -> "Robot":
-    """`Robot.without_contacts`."""
-    leaving = {robot.contacts[name].name for name in names or robot.contacts}
-    kept = [shape for shape in robot.contacts.values() if shape.name not in leaving]
-    pairs = tuple(pair for pair in robot.contact_pairs if not leaving & set(pair))
-    return replace(robot, contacts=Named("contact", kept, robot.bodies.owner), contact_pairs=pairs)
-
-
-def with_contact_pair(robot: "Robot", a: str, b: str) -> "Robot":
-    """`Robot.with_contact_pair`."""
-    check_pair(robot, a, b)
-    return replace(robot, contact_pairs=(*robot.contact_pairs, (a, b)))
 
 
 # ---- checks
@@ -169,10 +142,9 @@ def check_shape(shape: ContactShape) -> None:
     """Raise if the shape has no points, is on the world, or has an impossible number."""
     subject = f"contact {shape.name!r}"
     if shape.body == WORLD:
-        problem = f"{subject} is on the world, which is the ground itself"
-        raise RobotError(problem, subject=subject, field="body", cure="put it on a body")
+        raise wrong(subject, "body", f"{subject} is on the world, which is the ground itself", "put it on a body")
     if not shape.centers:
-        raise RobotError(f"{subject} has no points", subject=subject, field="points", cure="give at least one")
+        raise wrong(subject, "points", f"{subject} has no points", "give at least one")
     check_at_least("radius", shape.radius, 0, subject=subject, error=RobotError)
     check_friction(subject, shape.friction, error=RobotError)
     check_restitution(subject, shape.restitution, error=RobotError)
@@ -184,7 +156,7 @@ def check_pair(robot: "Robot", a: str, b: str) -> None:
     subject = f"contact pair {a!r}, {b!r}"
 
     def fault(problem: str, cure: str) -> RobotError:
-        return RobotError(f"{subject}: {problem}", subject=subject, cure=cure)
+        return wrong(subject, "", f"{subject}: {problem}", cure)
 
     for shape in shapes:
         if shape.kind not in ROUND:

@@ -36,18 +36,14 @@ def table(robot: "Robot") -> str:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "-" * max(len(line) for line in lines))
-    if robot.motors:
-        lines.append("motors: " + ", ".join(robot.motors))
-    own = [name for name in robot.frames if name not in robot.bodies]
-    if own:
-        lines.append("frames: " + ", ".join(own))
-    if robot.flexibilities:
-        giving = (_flexibility(robot.joints[f.name]) for f in robot.flexibilities.values())
-        lines.append("flexibilities: " + ", ".join(giving))
-    if robot.contacts:
-        lines.append("contacts: " + ", ".join(_contact(shape) for shape in robot.contacts.values()))
-    if robot.contact_pairs:
-        lines.append("contact pairs: " + ", ".join(f"{a} with {b}" for a, b in robot.contact_pairs))
+    more = {
+        "motors": robot.motors,
+        "frames": [name for name in robot.frames if name not in robot.bodies],
+        "flexibilities": [_flexibility(robot.joints[f.name]) for f in robot.flexibilities.values()],
+        "contacts": [_contact(shape) for shape in robot.contacts.values()],
+        "contact pairs": [f"{a} with {b}" for a, b in robot.contact_pairs],
+    }
+    lines += [f"{what}: {', '.join(shown)}" for what, shown in more.items() if shown]
     if len(robot.report):
         lines.append(f"report: {len(robot.report)} remarks, see robot.report")
     return "\n".join([head, *lines])

@@ -329,7 +329,7 @@ def _cut_link(
     for shape in robot.contacts.values():
         middle = sum(shape.centers, Vector.zero()) * (1 / len(shape.centers))
         if shape.body == body.name and is_beyond(shape.name, middle):
-            shape = replace(shape, body=name, centers=tuple(X_FB.transform_point(c) for c in shape.centers))
+            shape = shape.moved(name, X_FB)
         contacts.append(shape)
     return replace(
         made,

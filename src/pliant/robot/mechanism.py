@@ -167,15 +167,13 @@ class Mechanism:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The links that hang on each link."""
-        return tuple(self._hanging_on(i) for i in range(len(self.links)))
+        hanging = [[link.index for link in self.links if link.parent == i] for i in range(len(self.links))]
+        return tuple(map(tuple, hanging))
 
     @cached_property
     def roots(self) -> tuple[int, ...]:
         """The links that hang on the world."""
-        return self._hanging_on(-1)
-
-    def _hanging_on(self, parent: int) -> tuple[int, ...]:
-        return tuple(link.index for link in self.links if link.parent == parent)
+        return tuple(link.index for link in self.links if link.parent < 0)
 
     def ancestors(self, i: int) -> tuple[int, ...]:
         """The links between link i and the world, the nearest first, i not among them."""
@@ -233,29 +231,16 @@ class Mechanism:
 def _link(
     robot: "Robot", joint: Joint, index: int, parent: int, kind: JointKind, placement: Transform, turn: Transform
 ) -> Link:
-    q, v = robot.q_slice(joint.name), robot.v_slice(joint.name)
+    v = robot.v_slice(joint.name)
     ratio, offset = _lead(robot, joint)
     motors = sum(m.armature for m in robot.motors.values() if m.joint == joint.name and not has_rotor(robot, m))
     is_mimic = joint.mimic is not None
     felt = ratio * ratio if is_mimic else 1
     return Link(
-        index=index,
-        parent=parent,
-        name=joint.name,
-        body=joint.child,
-        kind=kind,
-        placement=placement,
-        inertia=Inertia.zero(),
-        q=q,
-        v=v,
-        dofs=tuple(range(v.start, v.stop)),
-        armature=tuple(felt * (a + motors) for a in joint.armature),
-        damping=tuple(felt * d for d in joint.damping),
-        ratio=ratio,
-        offset=offset,
-        is_mimic=is_mimic,
-        frame_turn=turn,
-    )
+        index, parent, joint.name, joint.child, kind, placement, Inertia.zero(), robot.q_slice(joint.name), v,
+        dofs=tuple(range(v.start, v.stop)), armature=tuple(felt * (a + motors) for a in joint.armature),
+        damping=tuple(felt * d for d in joint.damping), ratio=ratio, offset=offset, is_mimic=is_mimic, frame_turn=turn,
+    )  # fmt: skip
 
 
 def has_rotor(robot: "Robot", motor: Motor) -> bool:
@@ -276,26 +261,14 @@ def _rotor(
     i, X_BL = poses[base.parent]
     axis = Vector(*(motor.rotor_axis or robot.joints[motor.joint].kind.axis))  # type: ignore[attr-defined]
     unit = snapped_transform(X_BL @ base.placement).R.rotate(axis)
-    kind = Spin(tuple(unit))
     leader = next(link for link in links if link.name == motor.joint)
     moments = [motor.rotor_inertia * a * b for a, b in itertools.combinations_with_replacement(unit, 2)]
+    name, still = f"{motor.name}.rotor", Transform.identity()
     return replace(
-        leader,
-        index=index,
-        parent=i,
-        name=f"{motor.name}.rotor",
-        body=f"{motor.name}.rotor",
-        kind=kind,
-        placement=Transform.identity(),
-        inertia=Inertia(0, Vector.zero(), Symmetric3(*moments)),
-        armature=(0,),
-        damping=(0,),
-        ratio=motor.gear * leader.ratio,
-        offset=0,
-        is_mimic=True,
-        frame_turn=Transform.identity(),
-        is_rotor=True,
-    )
+        leader, index=index, parent=i, name=name, body=name, kind=Spin(tuple(unit)), placement=still, frame_turn=still,
+        inertia=Inertia(0, Vector.zero(), Symmetric3(*moments)), armature=(0,), damping=(0,),
+        ratio=motor.gear * leader.ratio, offset=0, is_mimic=True, is_rotor=True,
+    )  # fmt: skip
 
 
 def _lead(robot: "Robot", joint: Joint) -> tuple[Scalar, Scalar]:
@@ -311,14 +284,10 @@ def _lead(robot: "Robot", joint: Joint) -> tuple[Scalar, Scalar]:
 def _aligned(kind: JointKind) -> tuple[JointKind, Transform]:
     """The kind about +x, +y or +z, and the turn X_JA to the frame in which it is."""
     axis = getattr(kind, "axis", None)
-    if axis is None or not all(is_constant(a) for a in axis):
+    if axis is None or not all(map(is_constant, axis)) or coordinate_axis(axis) in ((0, 1), (1, 1), (2, 1)):
         return kind, Transform.identity()
-    match coordinate_axis(axis):
-        case (_, 1):
-            return kind, Transform.identity()
-        case _:
-            turn = Transform(MatrixRotation(turn_of_axis(axis)), Vector.zero())
-            return replace(kind, axis=(0, 0, 1)), snapped_transform(turn)  # type: ignore[type-var]
+    turn = Transform(MatrixRotation(turn_of_axis(axis)), Vector.zero())
+    return replace(kind, axis=(0, 0, 1)), snapped_transform(turn)  # type: ignore[type-var]
 
 
 def _check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> None:
@@ -334,7 +303,7 @@ def _check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> No
         axis: a, of the spin, in the link's frame.
     """
     numbers = (inertia.mass, *inertia.h, *inertia.J, motor.rotor_inertia, *axis)
-    if not all(is_constant(x) for x in numbers) or inertia.mass == 0:
+    if not all(map(is_constant, numbers)) or inertia.mass == 0:
         return
     moments, axes = np.linalg.eigh(np.array([*inertia.about_com().full()], dtype=float).reshape(3, 3))
     along = axes.T @ np.array(axis, dtype=float)
@@ -373,9 +342,8 @@ def lumped(robot: "Robot") -> "Robot":
     A body fixed to the world stays, since the world carries no shapes. Contact shapes move along.
     """
     bodies: dict[str, Body] = {}
-    joints = []
+    joints, joint_frames = [], []
     keeper = keepers(robot)
-    joint_frames = []
     for joint in robot.joints.values():
         body = robot.bodies[joint.child]
         kept, X_KP = keeper[joint.parent]
@@ -392,16 +360,12 @@ def lumped(robot: "Robot") -> "Robot":
     for frame in robot.frames.values():
         kept, X_KB = keeper[frame.body]
         frames.append(replace(frame, body=kept, placement=X_KB @ frame.placement))
-    contacts = []
-    for shape in robot.contacts.values():
-        kept, X_KB = keeper[shape.body]
-        contacts.append(replace(shape, body=kept, centers=tuple(X_KB.transform_point(c) for c in shape.centers)))
     return replace(
         robot,
         bodies=Named("body", bodies.values(), robot.bodies.owner),
         joints=Named("joint", joints, robot.joints.owner),
         frames=Named("frame", [*frames, *joint_frames], robot.frames.owner),
-        contacts=Named("contact", contacts, robot.contacts.owner),
+        contacts=Named("contact", [s.moved(*keeper[s.body]) for s in robot.contacts.values()], robot.contacts.owner),
     )
 
 

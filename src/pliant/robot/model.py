@@ -18,7 +18,7 @@ from pliant.spatial import Inertia, Transform
 
 __all__ = [
     "CONTROLS", "PER_DOF", "WORLD", "Body", "Closure", "Finding", "Flexibility", "Frame", "FrameSpring", "Geometry",
-    "Joint", "Law", "Limits", "MeshSource", "Mimic", "Motor", "Named", "Report", "depth_first",
+    "Joint", "Law", "Limits", "MeshSource", "Mimic", "Motor", "Named", "Outcome", "Report", "depth_first",
 ]  # fmt: skip
 
 Scalar = Any
@@ -392,6 +392,10 @@ def _cycle(carrier: dict[str, Joint], body: str) -> list[str]:
 # ---- findings
 
 
+Outcome = Literal["odd", "dropped", "guessed", "repaired"]
+"""What happened to a part of a robot on the way here."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One remark on the robot or its file.
@@ -403,7 +407,7 @@ class Finding:
         line: of the file it came from, if known.
     """
 
-    kind: Literal["odd", "dropped", "guessed", "repaired"]
+    kind: Outcome
     subject: str
     message: str
     line: int | None = None

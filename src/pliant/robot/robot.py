@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -374,10 +374,8 @@ class Robot(RobotExports):
             name: of the shape, by default the frame's.
             friction, restitution: its own; None for those of the ground and the contact model.
         """
-        shape = contacts.shape_at(
-            self, frame, radius=radius, points=points, box=box, length=length, name=name, friction=friction,
-            restitution=restitution,
-        )  # fmt: skip
+        own = {"friction": friction, "restitution": restitution}
+        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length, **own)
         return contacts.with_shapes(self, [shape])
 
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":
@@ -389,15 +387,19 @@ class Robot(RobotExports):
         if not frames:
             carrying = {joint.parent for joint in self.joints.values()}
             frames = tuple(body for body in self.bodies if body not in carrying)
-        return contacts.with_shapes(self, [contacts.shape_at(self, frame, **options) for frame in frames])
+        return reduce(lambda robot, frame: robot.with_contact(frame, **options), frames, self)
 
     def without_contacts(self, *names: str) -> "Robot":
         """A copy without these contact shapes and their pairs; without all of them if no name is given."""
-        return contacts.without_contacts(self, names)
+        leaving = {self.contacts[name].name for name in names or self.contacts}
+        kept = [shape for shape in self.contacts.values() if shape.name not in leaving]
+        pairs = tuple(pair for pair in self.contact_pairs if not leaving & set(pair))
+        return replace(self, contacts=Named("contact", kept, self.bodies.owner), contact_pairs=pairs)
 
     def with_contact_pair(self, a: str, b: str) -> "Robot":
         """A copy in which two spheres or capsules, on bodies that move relative to each other, make contact, too."""
-        return contacts.with_contact_pair(self, a, b)
+        contacts.check_pair(self, a, b)
+        return replace(self, contact_pairs=(*self.contact_pairs, (a, b)))
 
     def with_collision_contacts(
         self,

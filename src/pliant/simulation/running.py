@@ -23,7 +23,6 @@ from pliant.files.writing import checked_folder
 from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
-from pliant.recording.protocol import SimulationProtocol
 from pliant.recording.source import Source, plain
 from pliant.simulation.model import Controller, StepModel
 from pliant.simulation.rollout import channel_names, roll
@@ -354,7 +353,7 @@ class _Entries:
         return kernel_from_function(run, {"row": (sum(sizes),)}, name="controls")
 
 
-def columns_of(sim: SimulationProtocol, channels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def columns_of(sim: Any, channels: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Names of the columns of those channels that both simulations have."""
     robot, motors = sim.robot, tuple(sim.robot.motors)
     known = {"q": robot.coordinate_names, "v": robot.velocity_names, "tau": motors, "u": motors,
@@ -362,7 +361,7 @@ def columns_of(sim: SimulationProtocol, channels: Iterable[str]) -> dict[str, tu
     return {name: known[name] for name in channels if name in known}
 
 
-def source_with(sim: SimulationProtocol, model: StepModel, settings: Mapping[str, Any]) -> Source:
+def source_with(sim: Any, model: StepModel, settings: Mapping[str, Any]) -> Source:
     """The source of a log, from what both simulations have and the settings of one."""
     own = {"simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces}
     own |= {"limits": model.has_limits}

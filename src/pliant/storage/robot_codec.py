@@ -1,14 +1,16 @@
-"""A robot as plain data, all of it, and back: what a log keeps so that it can be replayed alone."""
+"""A robot as plain data and triangles, all of it, and back: what a log keeps so that it can be replayed alone."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import PliantError, RobotError, unknown_name
-from pliant.meshes.surfaces import Surface
+from pliant.meshes.mesh_file import FAR
+from pliant.meshes.surfaces import Surface, distinct_rows
 from pliant.recording.formulas import Formula
 from pliant.recording.source import MOTOR_LAW, SPRING_LAW
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
@@ -18,9 +20,69 @@ from pliant.robot.part_checks import check_closure, check_joint, check_motor, ch
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, LostLaw, checked, made, robot_form
-from pliant.storage.meshes import StoredMesh, stored_surfaces
 
-__all__ = ["robot_from_plain", "robot_to_plain"]
+__all__ = ["StoredMesh", "checked_surface", "robot_from_plain", "robot_to_plain"]
+
+
+# ---- meshes
+
+
+class StoredMesh:
+    """A mesh that came with a log; a `MeshSource` as `pliant.meshes.MeshFile` is one.
+
+    Attributes:
+        parts: triangles by colour.
+    """
+
+    def __init__(self, parts: Iterable[Surface]):
+        self.parts = tuple(parts)
+
+    def points(self, packages: Iterable[str | Path] = ()) -> np.ndarray:
+        """Its points (n, 3), before scaling [m]."""
+        return np.concatenate([part.points for part in self.parts])
+
+    def surfaces(self, packages: Iterable[str | Path] = ()) -> tuple[Surface, ...]:
+        """Its faces by colour."""
+        return self.parts
+
+    def __repr__(self) -> str:
+        return f"StoredMesh of {sum(len(part.faces) for part in self.parts)} triangles"
+
+
+def stored_surfaces(mesh: Any) -> tuple[Surface, ...]:
+    """The triangles of a mesh with each point once, in single precision where that is exact."""
+    if not hasattr(mesh, "surfaces"):
+        raise RobotError(f"{mesh!r} has points only", subject="mesh", cure="it takes one with faces")
+    found = mesh.surfaces()
+    if not found:
+        raise RobotError(f"{mesh!r} has no faces", subject="mesh")
+    return tuple(_compact(surface) for surface in found)
+
+
+def _compact(surface: Surface) -> Surface:
+    used, faces = np.unique(np.asarray(surface.faces), return_inverse=True)
+    points = np.asarray(surface.points, dtype=float)[used]
+    first, inverse = distinct_rows(points)
+    points = points[first]
+    single = points.astype(np.float32)
+    kept = single if (single == points).all() else points
+    return Surface(kept, inverse[faces.reshape(surface.faces.shape)].astype(np.uint32), surface.color)
+
+
+def checked_surface(points: np.ndarray, faces: np.ndarray, color: Any, where: str) -> Surface:
+    """A surface of arrays from an untrusted file."""
+    for name, array, kinds in (("points", points, "f"), ("faces", faces, "ui")):
+        if array.ndim != 2 or array.shape[1:] != (3,) or array.dtype.kind not in kinds or not len(points):
+            raise PliantError(f"{where}: {name} of shape {array.shape} are not (n, 3)", subject=where, field=name)
+    # NaN is not within either
+    if not (np.abs(points) < FAR).all() or (len(faces) and not 0 <= faces.min() <= faces.max() < len(points)):
+        problem = f"{where}: a point is not finite or too far away, or a face has a corner that does not exist"
+        raise PliantError(problem, subject=where, field="points")
+    rgba = None
+    if color is not None:
+        r, g, b, a = (min(1.0, max(0.0, float(x))) for x in color)
+        rgba = (r, g, b, a)
+    return Surface(points.astype(float), faces.astype(np.int64), rgba)
 
 
 # ---- writing

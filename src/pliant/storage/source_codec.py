@@ -1,26 +1,27 @@
 """The source of a log in its file: the robot with its meshes, the ground, the settings."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from pliant.contact.ground import Ground
+from pliant.contact.ground import Ground, flat, height_map
+from pliant.errors import ContactError
 from pliant.recording.formulas import MAX_NODES, Formula
 from pliant.recording.log import Log
 from pliant.recording.source import ground_of, ground_parts
-from pliant.recording.source import Relief, Source, plain, versions
+from pliant.recording.source import Source, plain, versions
 from pliant.storage.forms import AboutGround, AboutSource, checked
 from pliant.storage.hdf5 import damaged, dataset, group, has, put_text, read_all, read_text
-from pliant.storage.meshes import StoredMesh, checked_surface
-from pliant.storage.robot_codec import robot_from_plain, robot_to_plain
+from pliant.storage.robot_codec import StoredMesh, checked_surface, robot_from_plain, robot_to_plain
 
-__all__ = ["put_source", "relief_of", "source_of"]
+__all__ = ["put_source", "source_of"]
 
 MAX_PARTS = 10_000
 MAX_TABLES = 4_000_000
 _TIGHT = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
-# heights of a relief along each axis, and how far it goes beyond the robots [m]
+# heights of a ground along each axis, and how far it goes beyond the robots [m]
 _POINTS = 129
 _MARGIN = 2.0
 
@@ -49,40 +50,29 @@ def put_source(file: Any, log: Log) -> None:
             part.attrs["color"] = np.array(surface.color or [], dtype=float)
     if source.ground is not None:
         _put_ground(folder, source.ground)
-    relief = relief_of(log)
-    if relief is not None:
-        heights = folder.create_dataset("heights", data=relief.heights, fletcher32=True, **_TIGHT)
-        heights.attrs["origin"], heights.attrs["spacing"] = np.array(relief.origin), np.array(relief.spacing)
+        _put_heights(folder, source.ground, log)
 
 
-def _put_ground(file: Any, ground: Ground | Relief) -> None:
+def _put_ground(file: Any, ground: Ground) -> None:
     """The formula of the ground; one that has none, or one too large, is known by its heights."""
-    if isinstance(ground, Relief):
-        numbers = {"friction": ground.friction, "restitution": ground.restitution}
-        put_text(file, "ground", {"name": ground.name, "formula": None} | numbers)
-        return
-    parts = ground_parts(ground)
-    formula = parts["formula"]
-    about = parts | {"formula": None}
-    if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MAX_TABLES:
-        about["formula"] = formula.to_plain() | {"tables": len(formula.tables)}
-        for k, table in enumerate(formula.tables):
-            packing = _TIGHT if len(table) > 500 else {}
-            file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **packing)
-    put_text(file, "ground", about)
+    about = ground_parts(ground)
+    formula = about.pop("formula")
+    is_kept = formula is not None and len(formula.nodes) <= MAX_NODES
+    is_kept = is_kept and sum(map(len, formula.tables)) <= MAX_TABLES
+    for k, table in enumerate(formula.tables if is_kept else ()):
+        packing = _TIGHT if len(table) > 500 else {}
+        file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **packing)
+    put_text(
+        file, "ground", about | {"formula": formula.to_plain() | {"tables": len(formula.tables)} if is_kept else None}
+    )
 
 
-def relief_of(log: Log) -> Relief | None:
-    """Heights of the ground of a log, over the region that the robots travelled and two metres around it.
+def _put_heights(file: Any, ground: Ground, log: Log) -> None:
+    """Heights of the ground, over the region that the robots travelled and two metres around it.
 
     Robots that are fixed to the world are at the origin.
     """
-    ground: Any = None if log.source is None else log.source.ground
-    if ground is None or log.source is None:
-        return None
-    if isinstance(ground, Relief):
-        return ground
-    robot = log.source.robot
+    robot = log.needs_source("log.save()").robot
     low = high = np.zeros(2)
     first = next(iter(robot.joints.values()), None)
     if first is not None and first.kind.name == "free" and "q" in log and len(log.t):
@@ -93,14 +83,9 @@ def relief_of(log: Log) -> Relief | None:
     low, high = low - _MARGIN, high + _MARGIN
     x, y = (np.linspace(a, b, _POINTS) for a, b in zip(low, high, strict=True))
     heights = np.asarray(ground.height(*np.meshgrid(x, y, indexing="ij")), dtype=float)
-    if not np.isfinite(heights).all():
-        return None
-    numbers = {
-        what: float(value) if isinstance(value := getattr(ground, what), int | float) else None
-        for what in ("friction", "restitution")
-    }
-    spacing = tuple(float(s) for s in (high - low) / (_POINTS - 1))
-    return Relief(heights, (float(low[0]), float(low[1])), (spacing[0], spacing[1]), ground.name, **numbers)
+    if np.isfinite(heights).all():
+        stored = file.create_dataset("heights", data=heights, fletcher32=True, **_TIGHT)
+        stored.attrs["origin"], stored.attrs["spacing"] = low, (high - low) / (_POINTS - 1)
 
 
 # ---- reading
@@ -142,21 +127,23 @@ def _mesh(file: Any, k: int) -> StoredMesh:
     return StoredMesh(parts)
 
 
-def _ground(file: Any) -> Ground | Relief | None:
+def _ground(file: Any) -> Ground | None:
     if not has(file, "ground"):
         return None
     about = checked(read_text(file, "ground"), AboutGround, "the ground")
-    numbers = {"name": about.name, "friction": about.friction, "restitution": about.restitution}
-    if about.formula is None:
-        return _relief(file, numbers) if has(file, "heights") else None
-    tables = [read_all(dataset(group(file, "tables"), str(k))) for k in range(about.formula.tables)]
-    return ground_of({"formula": Formula.from_plain(msgspec.structs.asdict(about.formula), tables), **numbers})
-
-
-def _relief(file: Any, numbers: dict[str, Any]) -> Relief:
-    heights = dataset(file, "heights")
-    pairs = [np.asarray(heights.attrs.get(what, ()), dtype=float).reshape(-1) for what in ("origin", "spacing")]
-    if any(pair.shape != (2,) for pair in pairs):
-        raise damaged("the heights of the ground cannot be read", "heights")
-    (x, y), (dx, dy) = (pair.tolist() for pair in pairs)
-    return Relief(read_all(heights), (x, y), (dx, dy), **numbers)
+    numbers = {"friction": about.friction, "restitution": about.restitution}
+    if about.formula is not None:
+        tables = [read_all(dataset(group(file, "tables"), str(k))) for k in range(about.formula.tables)]
+        formula = Formula.from_plain(msgspec.structs.asdict(about.formula), tables)
+        return ground_of({"formula": formula, "name": about.name, **numbers})
+    if not has(file, "heights"):
+        return None
+    stored = dataset(file, "heights")
+    heights = read_all(stored)
+    if heights.size and (heights == heights.flat[0]).all():
+        return replace(flat(float(heights.flat[0]), **numbers), name=about.name)
+    try:
+        origin, spacing = (tuple(np.asarray(stored.attrs.get(what, ()), dtype=float)) for what in ("origin", "spacing"))
+        return replace(height_map(heights, spacing=spacing, origin=origin, **numbers), name=about.name)
+    except ContactError as error:
+        raise damaged(f"the heights of the ground cannot be read: {error.fault.problem}", "heights") from None

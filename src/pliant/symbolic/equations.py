@@ -9,13 +9,11 @@ from pliant.dynamics import frame_jacobian, kinetic_energy, potential_energy
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.progress import working
 from pliant.robot import Robot
-from pliant.symbolic.applied import applied_forces
 from pliant.symbolic.code import c_source, matlab_source, python_source
 from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
 from pliant.symbolic.methods import METHODS, Terms, christoffel, coriolis, has_minimal_coordinates, traced_terms
-from pliant.symbolic.robots import WHAT, symbolic_robot
-from pliant.symbolic.rotations import with_single_joints
+from pliant.symbolic.robots import WHAT, symbolic_robot, with_single_joints
 from pliant.symbolic.tidying import Tidy, is_longer, symbols_of
 
 __all__ = ["Equations", "equations"]
@@ -196,6 +194,8 @@ def equations(
             which is the quickest. Work that takes longer shows its progress on the terminal.
     """
     check_sympy()
+    from pliant.symbolic.forces import applied_forces
+
     if method not in METHODS:
         raise PliantError(unknown_name("method", method, METHODS))
     if not isinstance(robot, Robot):

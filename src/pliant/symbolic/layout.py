@@ -80,7 +80,7 @@ def _matrix_parts(M: Any) -> list[tuple[list[tuple[str, str]], Any]]:
 
 
 def _sprung(eq: "Equations") -> set[str]:
-    from pliant.symbolic.named_functions import turn_pull
+    from pliant.symbolic.forces import turn_pull
 
     return {call.joint for call in eq.Q.atoms(turn_pull)}
 

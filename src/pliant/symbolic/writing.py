@@ -221,7 +221,7 @@ class Writer:
     def _other(self, e: Any) -> str:
         import sympy
 
-        from pliant.symbolic.named_functions import turn_pull
+        from pliant.symbolic.forces import turn_pull
 
         if isinstance(e, sympy.Abs):
             return f"|{self.line(e.args[0])}|"

@@ -124,9 +124,8 @@ class BrowserScene:
             RobotNode(server.scene, self.drawing, f"robot {k}", offset, 1.0 if k == 0 else faint)
             for k, offset in enumerate(self.offsets)
         ]
-        self.contacts: list[ContactMarks] = []
-        if self.robot.contact_points:
-            self.contacts = [ContactMarks(server.scene, node.name, source, self.size) for node in self.robots]
+        touching = self.robots if self.robot.contact_points else []
+        self.contacts = [ContactMarks(server.scene, node.name, source, self.size) for node in touching]
         self.shown = dict.fromkeys(SHOWN, False) | {"forces": True}
         for mark in marks:
             self.show(mark, True)
@@ -179,18 +178,14 @@ class BrowserScene:
         for node in self.robots:
             node.show(mark, is_shown)
 
-    def trace(self, name: str, paths: Sequence[np.ndarray]) -> list[Any]:
-        """Lines along paths (n, 3) [m], one for each robot."""
+    def trace(self, name: str, paths: Sequence[np.ndarray]) -> None:
+        """Add lines along paths (n, 3) [m], one for each robot."""
         color = TRACE_COLORS[sum(map(ord, name)) % len(TRACE_COLORS)]
-        made = []
-        for robot, path in zip(self.robots, paths, strict=False):
-            if len(path) < 2:
-                continue
+        style = {"thickness": 2.5, "thickness_units": "screen"}
+        for robot, path in zip(self.robots, paths, strict=True):
             lines = np.stack([path[:-1], path[1:]], axis=1).astype(np.float32)
-            node = f"/world/{robot.name}/trace {name.replace('/', ' ')}"
-            style = {"thickness": 2.5, "thickness_units": "screen"}
-            made.append(self.server.scene.add_line_segments(node, lines, color, **style))
-        return made
+            if len(lines):
+                self.server.scene.add_line_segments(f"/world/{robot.name}/trace {_plain(name)}", lines, color, **style)
 
 
 def log_scene(
@@ -225,19 +220,11 @@ def _add_ground(server: Any, ground: Any, low: np.ndarray, high: np.ndarray, siz
     center = (low + high) / 2
     if ground is None or ground.is_flat:
         z = float(low[2]) if ground is None else float(np.ravel(ground.height(np.zeros(1), np.zeros(1)))[0])
-        server.scene.add_grid(
-            "/world/ground",
-            infinite_grid=True,
-            cell_size=cell,
-            section_size=5 * cell,
-            cell_color=(205, 208, 212),
-            section_color=(160, 166, 174),
-            plane_color=(236, 238, 240),
-            plane_opacity=0.0 if ground is None else 1.0,
-            shadow_opacity=0.05 if ground is None else 0.25,
-            fade_distance=12 * size,
-            position=(0.0, 0.0, z),
-        )
+        colors = {"cell": (205, 208, 212), "section": (160, 166, 174), "plane": (236, 238, 240)}
+        look: dict[str, Any] = {f"{part}_color": color for part, color in colors.items()}
+        look |= {"shadow_opacity": 0.05} if ground is None else {"plane_opacity": 1.0, "shadow_opacity": 0.25}
+        sizes = {"cell_size": cell, "section_size": 5 * cell, "fade_distance": 12 * size}
+        server.scene.add_grid("/world/ground", infinite_grid=True, position=(0.0, 0.0, z), **sizes, **look)
         return
     reach = max(float((high - low)[:2].max()) / 2 + size, 2 * size)
     span = [math.floor(c / cell) * cell for c in center[:2] - reach]
@@ -393,7 +380,7 @@ class ContactMarks:
 
     def update(self, centers: np.ndarray, forces: np.ndarray) -> None:
         """Show forces (contacts, 3) [N] at contact points with centres (contacts, 3) [m]."""
-        normals = ground_normals(self.ground, centers, 1e-3 * self.size)
+        normals = ground_normals(self.ground, centers)
         feet = centers - self.radii[:, None] * normals
         # the arrow of an impact would leave the picture
         lengths = np.minimum(np.linalg.norm(forces, axis=-1) * self.per_newton, LONGEST * self.size)
@@ -412,17 +399,12 @@ class ContactMarks:
         handle.batched_scales = np.maximum(scales, 1e-6).astype(np.float32)
 
 
-def ground_normals(ground: Any, points: np.ndarray, step: float) -> np.ndarray:
-    """Unit normals of the ground below points (n, 3), from differences of its height over a small step [m]."""
-    up = np.zeros_like(points)
-    up[:, 2] = 1
-    if ground is None or ground.is_flat or not len(points):
-        return up
-    x, y = points[:, 0], points[:, 1]
-    for axis, (dx, dy) in enumerate(((step, 0), (0, step))):
-        rise = np.asarray(ground.height(x + dx, y + dy)) - np.asarray(ground.height(x - dx, y - dy))
-        up[:, axis] = -rise / (2 * step)
-    return up / np.linalg.norm(up, axis=-1, keepdims=True)
+def ground_normals(ground: Any, points: np.ndarray) -> np.ndarray:
+    """Unit normals (n, 3) of the ground below points (n, 3)."""
+    if ground is None or not len(points):
+        return np.tile([0.0, 0.0, 1.0], (len(points), 1))
+    x, y, z = ground.surface(points[:, 0], points[:, 1])[1]
+    return np.stack(np.broadcast_arrays(x, y, z), axis=-1)
 
 
 def friction_of(source: Source) -> np.ndarray:

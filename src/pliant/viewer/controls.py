@@ -30,9 +30,8 @@ def show_panel(server: Any, scene: BrowserScene, *, has_forces: bool = True) -> 
     gui = server.gui
     with gui.add_folder("Show"):
         for mark, label in LABELS.items():
-            if mark in ("contacts", "forces", "cones") and not scene.robot.contact_points:
-                continue
-            if mark in ("forces", "cones") and not has_forces:
+            is_of_contacts = mark in ("contacts", "forces", "cones")
+            if is_of_contacts and not (scene.robot.contact_points and (has_forces or mark == "contacts")):
                 continue
             box = gui.add_checkbox(label, scene.shown[mark])
             box.on_update(lambda event, mark=mark: scene.show(mark, event.target.value))
@@ -69,10 +68,6 @@ def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: 
         found[list(positions)] = list(positions.values())
         return found
 
-    def place_all(wanted: np.ndarray) -> None:
-        for place, is_position, slider in sliders:
-            slider.value = float(np.clip(wanted[place], slider.min, slider.max)) if is_position else 0.0
-
     with gui.add_folder("Pose"):
         buttons = gui.add_button_group("", ("start", "zero", "random"))
         for joint in robot.joints.values():
@@ -96,8 +91,9 @@ def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: 
 
         @buttons.on_click
         def _(event: Any) -> None:
-            chosen = event.target.value
-            place_all({"start": q, "zero": robot.neutral()}.get(chosen, robot.random()))
+            wanted = {"start": q, "zero": robot.neutral()}.get(event.target.value, robot.random())
+            for place, is_position, slider in sliders:
+                slider.value = float(np.clip(wanted[place], slider.min, slider.max)) if is_position else 0.0
             moved(configuration())
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ _NEED = "export", "log.to_mcap()"
 # triangles of a robot, and the colour of forces
 _DETAIL = 30_000
 _ARROW = (0.1, 0.7, 0.3, 1.0)
+_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": True}
 
 
 def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float = 200.0, look: bool = True) -> Path:
@@ -39,7 +39,8 @@ def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float 
         foxglove.open_mcap(raw, context=context) as file,
     ):
         file.write_metadata("pliant", _about(log, source))
-        robots = [("", "", log)] if log.batch is None else _each(log)
+        batch = range(log.batch or 0)
+        robots = [(f"/robot_{k}", f"robot_{k}/", log.robot(k)) for k in batch] or [("", "", log)]
         writers = [_Writer(context, *robot, source, newtons_per_metre) for robot in robots]
         for k, t in enumerate(log.t):
             for writer in writers:
@@ -49,11 +50,6 @@ def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float 
             if raw.error is not None:  # the disk is full, say
                 break
     return Path(path)
-
-
-def _each(log: Log) -> Iterator[tuple[str, str, Log]]:
-    for k in range(log.batch or 0):
-        yield f"/robot_{k}", f"robot_{k}/", log.robot(k)
 
 
 def _about(log: Log, source: Source) -> dict[str, str]:
@@ -164,9 +160,6 @@ class _Writer:
             values = plain(np.vectorize(_number, otypes=[object])(entry)) if entry.ndim else _number(entry)
             found[name] = dict(zip(names, values, strict=True)) if names else values
         return found
-
-
-_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": True}
 
 
 def _joints(robot: Robot) -> list[tuple[str, int, int, str | None]]:

@@ -71,10 +71,10 @@ def live(
         scene = BrowserScene(viewer.server, source_of(sim), shown(sim.q)[:, None], **options)
 
         def draw(sim: Simulation) -> None:
-            has_contacts = bool(sim.robot.contact_points)
-            forces = shown(sim.contact_forces) if has_contacts else None
-            at_points = None if forces is None else forces_at_points(sim.robot, sim.contact_names, forces)
-            scene.draw(shown(sim.q), at_points)
+            forces = None
+            if sim.robot.contact_points:
+                forces = forces_at_points(sim.robot, sim.contact_names, shown(sim.contact_forces))
+            scene.draw(shown(sim.q), forces)
 
         runner = viewer.player = Runner(sim, controller, {n: first for n, (_, _, first) in ranges.items()}, draw)
         runner.is_playing, runner.speed = bool(play), float(speed)
@@ -83,7 +83,6 @@ def live(
         _gain_panel(viewer.server, runner, ranges)
         _plot_panel(viewer.server, runner, int(indices[0]))
         show_panel(viewer.server, scene)
-        viewer.at_end(runner.stop)
         draw(sim)
         runner.start()
     return viewer
@@ -160,9 +159,8 @@ def _push_panel(server: Any, runner: Runner, size: float) -> None:
     with gui.add_folder("Push"):
         body = gui.add_dropdown("body", bodies, initial_value=heavy)
         direction = gui.add_dropdown("direction", tuple(DIRECTIONS), initial_value="+y")
-        force = gui.add_slider(
-            "force [N]", 0.0, round_number(6 * weight), round_number(weight / 100), round_number(weight)
-        )
+        most, step, first = (round_number(share * weight) for share in (6, 0.01, 1))
+        force = gui.add_slider("force [N]", 0.0, most, step, first)
         duration = gui.add_slider("for [s]", 0.02, 1.0, 0.02, 0.1)
         button = gui.add_button("Push")
 

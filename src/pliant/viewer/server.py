@@ -5,7 +5,7 @@ import io
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pliant.checks import check, is_whole
@@ -31,7 +31,6 @@ class Viewer:
         self.player: Any = None
         self._host = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1") else host
         self._closed = threading.Event()
-        self._endings: list[Callable[[], None]] = []
 
     @property
     def port(self) -> int:
@@ -51,17 +50,13 @@ class Viewer:
     def error(self) -> BaseException | None:
         return getattr(self.player, "error", None)
 
-    def at_end(self, ending: Callable[[], None]) -> None:
-        """Call a function on closing, before the server stops."""
-        self._endings.append(ending)
-
     def close(self) -> None:
-        """Stop the server; a second call does nothing."""
+        """Stop the player and the server; a second call does nothing."""
         if self._closed.is_set():
             return
         self._closed.set()
-        for ending in reversed(self._endings):
-            ending()
+        if self.player is not None:
+            self.player.stop()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
 

@@ -76,7 +76,6 @@ def view_log(
         show_panel(viewer.server, scene, has_forces=motion.forces is not None)
         for notes in _notes(scene):
             viewer.server.gui.add_markdown(notes)
-        viewer.at_end(player.stop)
         player.start()
         if play and len(motion.t) > 1:
             player.toggle()
@@ -129,8 +128,7 @@ class Player:
     def go(self, t: float) -> None:
         """Show the time t [s]."""
         with self._lock:
-            first, last = float(self.motion.t[0]), float(self.motion.t[-1])
-            self.t = min(max(float(t), first), last)
+            self.t = float(np.clip(t, self.motion.t[0], self.motion.t[-1]))
             step = self.motion.step_at(self.t)
             if step != self.step:
                 self.step = step

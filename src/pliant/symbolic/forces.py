@@ -1,7 +1,8 @@
-"""Functions that formulas of springs call by name, where writing them out would bury the rest.
+"""Forces on the right side of the equations of motion: motors, springs, dampers, friction.
 
-They are SymPy's functions: numbers put in give a number, and `doit`, or `written_out` for many formulas, puts
-their definitions in their place. This module imports SymPy, and is imported where formulas are made.
+Formulas of springs call functions by name, where writing them out would bury the rest. They are SymPy's functions:
+numbers put in give a number, and `doit`, or `written_out` for many formulas, puts their definitions in their place.
+This module imports SymPy, and is imported where formulas are made.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,14 +11,57 @@ from typing import Any
 import sympy
 from sympy.core.symbol import Str
 
+from pliant.actuation.body_forces import Stretch, stretches
+from pliant.actuation.joint_forces import dry_friction, joint_forces
 from pliant.actuation.joint_springs import SpringFunctions, less_backlash, outward, spring_force
-from pliant.robot import Free, Joint, Limits, Spherical
+from pliant.dynamics import frame_jacobian
+from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.robot import Free, Joint, Limits, Robot, Spherical
 from pliant.scalar import as_sympy
-from pliant.spatial import Transform
+from pliant.spatial import Transform, Vector
 
-__all__ = ["NAMED", "play", "push", "turn_pull", "written_out"]
+__all__ = ["NAMED", "applied_forces", "play", "push", "turn_pull", "written_out"]
 
 Scalar = Any
+Scalars = Sequence[Scalar]
+
+
+def applied_forces(robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar) -> list[Scalar]:
+    """Q(q, v, u, t): the forces of motors, springs, dampers and friction at the dofs, nv [N m or N].
+
+    At a joint, with x its position: u - k (x - rest) - d x' - friction sign(x'), with u replaced by what the motor's
+    control makes of it, see `Motor`. Limits of motors and joints are left out. A spring between two frames a and b,
+    s apart, adds -(k (s - s0) + d s') ds/dq, which has no value where the frames coincide. Springs with backlash, and
+    those that are compliant in all directions, are functions below.
+    """
+    Q = joint_forces(robot, q, v, u, t, has_limits=False, functions=NAMED).at(v)
+    Q = [a + b for a, b in zip(Q, _dry_friction(robot, v), strict=True)]
+    if robot.springs:
+        mechanism = robot.mechanism
+        poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+        velocities = link_velocities(mechanism, q, v)
+        for stretch in stretches(robot, poses, origin, guard=0):
+            pull = stretch.pull(stretch.rate(velocities))
+            Q = [a - pull * slope for a, slope in zip(Q, _slope(robot, stretch, q), strict=True)]
+    return Q
+
+
+def _dry_friction(robot: Robot, v: Scalars) -> list[Scalar]:
+    """Coulomb's friction of joints and motors."""
+    Q: list[Scalar] = [0] * robot.nv
+    for link in robot.mechanism.joint_links:
+        for k, (d, rate) in enumerate(zip(link.dofs, link.rate(v), strict=True)):
+            Q[d] = Q[d] - link.ratio * dry_friction(robot, link.name, k) * sympy.sign(rate)
+    return Q
+
+
+def _slope(robot: Robot, stretch: Stretch, q: Scalars) -> list[Scalar]:
+    """ds/dq, nv."""
+    J_a, J_b = (frame_jacobian.algorithm(robot, q, frame) for frame in (stretch.spring.a, stretch.spring.b))
+    return [stretch.along.dot(Vector(*(J_b[k][d] - J_a[k][d] for k in range(3)))) for d in range(robot.nv)]
+
+
+# ---- functions that formulas call
 
 
 class _Named(sympy.Function):
@@ -66,26 +110,11 @@ class turn_pull(_Named):  # noqa: N801
         q, own = _parts(joint.name, numbers)
         return as_sympy(-spring_force(own, q).f[int(axis)])
 
-    @property
-    def joint(self) -> str:
-        return self.args[0].name  # type: ignore[union-attr]
-
-    @property
-    def axis(self) -> int:
-        """Which entry of the joint's force it is, from 0 on."""
-        return int(self.args[1])  # type: ignore[arg-type]
-
-    @property
-    def q(self) -> Sequence[Any]:
-        return _parts(self.joint, self.args[2:])[0]
-
-    @property
-    def stiffness(self) -> Sequence[Any]:
-        return _parts(self.joint, self.args[2:])[1].stiffness
-
-    @property
-    def hardening(self) -> Sequence[Any]:
-        return _parts(self.joint, self.args[2:])[1].hardening
+    joint = property(lambda self: self.args[0].name)
+    axis = property(lambda self: int(self.args[1]), doc="Which entry of the joint's force it is, from 0 on.")
+    q = property(lambda self: _parts(self.joint, self.args[2:])[0])
+    stiffness = property(lambda self: _parts(self.joint, self.args[2:])[1].stiffness)
+    hardening = property(lambda self: _parts(self.joint, self.args[2:])[1].hardening)
 
 
 def _parts(name: str, numbers: Sequence[Scalar]) -> tuple[Sequence[Scalar], Joint]:
