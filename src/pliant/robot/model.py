@@ -288,12 +288,7 @@ class Flexibility:
 # ---- collections
 
 
-class _HasName(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-T = TypeVar("T", bound=_HasName)
+T = TypeVar("T", bound=Any)  # whatever has a name
 
 
 class Named(Mapping[str, T], Generic[T]):
