@@ -338,7 +338,7 @@ def _shared_names(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding
 
 def _massless_ends(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
     """Moving joints that carry no mass at all: they have no forward dynamics."""
-    carries = {name: not is_zero(body.inertia.mass, *body.inertia.J) for name, body in bodies.items()}
+    carries = {name: body.has_inertia for name, body in bodies.items()}
     for joint in reversed(list(joints.values())):
         carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
     for joint in joints.values():

@@ -33,12 +33,7 @@ _INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on
 
 
 def with_collision_contacts(
-    robot: "Robot",
-    bodies: str | Iterable[str] | None,
-    points: int,
-    merge: float,
-    limit: int | None,
-    packages: str | Path | Iterable[str | Path],
+    robot: "Robot", bodies: Any, points: int, merge: float, limit: int | None, packages: Any
 ) -> "Robot":
     """`Robot.with_collision_contacts`."""
     chosen = list(robot.bodies) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)

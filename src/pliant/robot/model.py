@@ -73,6 +73,11 @@ class Body:
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
 
+    @property
+    def has_inertia(self) -> bool:
+        """Whether it has mass, or a moment of inertia."""
+        return not is_zero(self.inertia.mass, *self.inertia.J)
+
 
 @dataclass(frozen=True)
 class Limits:

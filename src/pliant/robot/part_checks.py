@@ -134,8 +134,7 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     subject = f"motor {motor.name!r}"
 
     def fault(problem: str, field: str, cure: str, **example: Any) -> RobotError:
-        call = Call("with_motor", motor.joint, example) if example else None
-        return RobotError(problem, subject=subject, field=field, cure=cure, call=call)
+        return wrong(subject, field, problem, cure, Call("with_motor", motor.joint, example) if example else None)
 
     if kind.nv != 1:
         cure = "motors drive joints with one degree of freedom"
@@ -209,13 +208,9 @@ def edited_joint(joint: Joint, values: dict[str, Any]) -> Joint:
     subject = f"joint {joint.name!r}"
     given = [key.removeprefix("is_") for key, value in values.items() if value is not None]
     if given and joint.kind.nv == 0:
-        raise RobotError(
-            f"{given[0]} of {subject} would do nothing: it is fixed",
-            subject=subject,
-            field=given[0],
-            cure="leave it out, or make the joint flexible: {call}",
-            call=Call("with_flexibility", joint.name, {"stiffness": (10000, 10000, 10000)}),
-        )
+        call = Call("with_flexibility", joint.name, {"stiffness": (10000, 10000, 10000)})
+        cure = "leave it out, or make the joint flexible: {call}"
+        raise wrong(subject, given[0], f"{given[0]} of {subject} would do nothing: it is fixed", cure, call)
     changed = with_values(joint, **values)
     fault = crossed_limits(changed)
     if fault and "limits" in given:
@@ -226,10 +221,6 @@ def edited_joint(joint: Joint, values: dict[str, Any]) -> Joint:
 def check_joint(joint: Joint, subject: str = "") -> None:
     """Raise if a value that needs one degree of freedom is on a joint with more, or a value is impossible."""
     subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
-
-    def fault(problem: str, field: str, cure: str) -> RobotError:
-        return RobotError(f"{subject} {problem}", subject=subject, field=field, cure=cure)
-
     for what in PER_DOF:
         per_entry(what, getattr(joint, what), nv, subject=subject, least=0)
         check_finite(what, *getattr(joint, what), subject=subject)
@@ -247,13 +238,15 @@ def check_joint(joint: Joint, subject: str = "") -> None:
             _check_law(subject, law)
     if joint.has_spring and nv != 1 and joint.kind.name not in ("spherical", "free"):
         cure = "springs are at joints with one degree of freedom, spherical and free ones"
-        raise fault(f"is {joint.kind.name}", "stiffness", cure)
+        raise wrong(subject, "stiffness", f"{subject} is {joint.kind.name}", cure)
     used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not is_zero(getattr(joint, what))]
     if used and nv != 1:
         field = used[0].removeprefix("is_")
-        raise fault(f"is {joint.kind.name}", field, f"{field} takes a joint with one degree of freedom")
+        cure = f"{field} takes a joint with one degree of freedom"
+        raise wrong(subject, field, f"{subject} is {joint.kind.name}", cure)
     if joint.has_backlash and not joint.has_spring:
-        raise fault("has backlash but no spring", "stiffness", "give it stiffness, or limits for free travel")
+        cure = "give it stiffness, or limits for free travel"
+        raise wrong(subject, "stiffness", f"{subject} has backlash but no spring", cure)
 
 
 def check_closure(closure: Closure, robot: "Robot") -> None:
@@ -321,14 +314,10 @@ def law_text(law: Law) -> str:
 
 
 def _of(law: Law) -> tuple[Scalar, Scalar]:
-    return _kept(law) if isinstance(law, Hashable) else _traced(law)
+    return _traced(law) if isinstance(law, Hashable) else _traced.__wrapped__(law)
 
 
 @cache
-def _kept(law: Law) -> tuple[Scalar, Scalar]:
-    return _traced(law)
-
-
 def _traced(law: Law) -> tuple[Scalar, Scalar]:
     x = Graph().input("x")
     takes = "it takes one deflection and returns one force"
