@@ -1,7 +1,7 @@
 """Values of the parts of a robot, as users give them: checked, and in the form that the code wants. Symbols pass."""
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_closure", "check_joint", "check_motor", "check_spring", "crossed_limits", "edited_joint", "full_limits",
     "impossible_inertia", "law_and_slope", "law_text", "motor_values", "normalised_axis", "placement",
-    "repaired_inertia", "second_moments", "tensor_of", "vector", "with_motors",
-    "with_values", "wrong",
+    "repaired_inertia", "second_moments", "tensor_of", "vector", "with_motors", "with_values", "wrong",
 ]  # fmt: skip
 
 Scalar = Any
@@ -53,19 +52,16 @@ def wrong(subject: str, field: str, problem: str, cure: str, call: Call | None =
 # ---- places and axes
 
 
-def vector(name: str, values: Sequence[Scalar] | np.ndarray, *, subject: str) -> Vector:
+def vector(name: str, values: Scalars, *, subject: str) -> Vector:
     """Three finite numbers as a vector, exact zeros and ones as integers."""
     found = entries(name, values, "three numbers", subject=subject)
     if len(found) != 3:
-        problem = f"{name} of {subject} has {len(found)} entries"
-        raise RobotError(problem, subject=subject, field=name, cure="it takes three")
+        raise wrong(subject, name, f"{name} of {subject} has {len(found)} entries", "it takes three")
     check_finite(name, *found, subject=subject)
     return Vector(*(snapped(x, 0) for x in found))
 
 
-def placement(
-    position: Sequence[Scalar] | np.ndarray, rpy: Sequence[Scalar] | np.ndarray, *, subject: str
-) -> Transform:
+def placement(position: Scalars, rpy: Scalars, *, subject: str) -> Transform:
     """The pose at a position [m] with roll, pitch and yaw [rad]."""
     p, angles = vector("position", position, subject=subject), vector("rpy", rpy, subject=subject)
     if is_zero(*angles):
@@ -92,19 +88,14 @@ def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | Non
 
 
 def full_limits(subject: str, limits: Any, kind: JointKind) -> Limits:
-    """`Limits` with a number for each entry, from `Limits`, a pair (lower, upper) or None."""
-    if limits is None:
-        limits = Limits()
-    elif not isinstance(limits, Limits):
-        if not is_sequence(limits) or len(limits) != 2:
-            raise RobotError(bad_value("limits", limits, "a pair (lower, upper), or Limits(...)", subject))
+    """`Limits` with a number for each entry, from `Limits` or a pair (lower, upper)."""
+    if not isinstance(limits, Limits):
+        is_pair = is_sequence(limits) and len(limits) == 2
+        check("limits", limits, "a pair (lower, upper), or Limits(...)", is_pair, subject=subject, error=RobotError)
         limits = Limits(*limits)
-    return Limits(
-        per_entry("lower limit", limits.lower, kind.nq, subject=subject),
-        per_entry("upper limit", limits.upper, kind.nq, subject=subject),
-        per_entry("velocity limit", limits.velocity, kind.nv, subject=subject),
-        per_entry("effort limit", limits.effort, kind.nv, subject=subject),
-    )
+    sizes = {"lower": kind.nq, "upper": kind.nq, "velocity": kind.nv, "effort": kind.nv}
+    full = {key: per_entry(f"{key} limit", getattr(limits, key), n, subject=subject) for key, n in sizes.items()}
+    return Limits(**full)
 
 
 def crossed_limits(joint: Joint) -> Fault | None:
@@ -274,7 +265,7 @@ def check_spring(spring: FrameSpring, robot: "Robot") -> None:
 def _check_ends(subject: str, a: str, b: str, robot: "Robot") -> None:
     if robot.frame(a).body == robot.frame(b).body:
         problem = f"both ends of {subject}, {a!r} and {b!r}, are on body {robot.frame(a).body!r}"
-        raise RobotError(problem, subject=subject, field="frames", cure="take frames on two bodies")
+        raise wrong(subject, "frames", problem, "take frames on two bodies")
 
 
 # ---- laws of springs
