@@ -243,6 +243,6 @@ def test_backlash_again_is_another_width():
 
 @pytest.mark.parametrize("values", [{"restitution": 0.5}, {"inertia": 1e-3}, {"name": "play"}])
 def test_backlash_in_a_spring_takes_no_more_than_its_width(values):
-    message = f"is in the spring 'axle_flexibility', which takes no {next(iter(values))}"
+    message = f"in the spring 'axle_flexibility', which takes no {next(iter(values))}"
     with pytest.raises(RobotError, match=message):
         geared().with_flexibility("axle", stiffness=10).with_backlash("axle", 0.02, **values)

@@ -48,7 +48,6 @@ from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from
 __all__ = ["ROOT_JOINT", "RobotBuilder"]
 
 Scalar = Any
-Triple = Scalars
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that `RobotBuilder.build` puts between the world and the root."""
@@ -93,9 +92,9 @@ class RobotBuilder:
         self,
         name: str,
         mass: Scalar = 0,
-        com: Triple = (0, 0, 0),
+        com: Scalars = (0, 0, 0),
         inertia: Scalars = (0, 0, 0, 0, 0, 0),
-        inertia_rpy: Triple = (0, 0, 0),
+        inertia_rpy: Scalars = (0, 0, 0),
         visuals: Iterable[Geometry] = (),
         collisions: Iterable[Geometry] = (),
     ) -> "RobotBuilder":
@@ -136,10 +135,10 @@ class RobotBuilder:
         kind: JointKind | str,
         parent: str,
         child: str,
-        position: Triple = (0, 0, 0),
-        rpy: Triple = (0, 0, 0),
+        position: Scalars = (0, 0, 0),
+        rpy: Scalars = (0, 0, 0),
         *,
-        axis: Triple | None = None,
+        axis: Scalars | None = None,
         limits: Limits | tuple[Any, Any] | None = None,
         damping: Any = 0,
         friction: Any = 0,
@@ -181,7 +180,7 @@ class RobotBuilder:
         )  # fmt: skip
         return self
 
-    def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":
+    def frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
         check_name("name", name, subject="a frame")
         _check_new("body", name, self._bodies)
@@ -338,7 +337,7 @@ def _shared_names(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding
 
 def _massless_ends(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
     """Moving joints that carry no mass at all: they have no forward dynamics."""
-    carries = {name: not is_zero(body.inertia.mass, *body.inertia.J) for name, body in bodies.items()}
+    carries = {name: body.has_inertia for name, body in bodies.items()}
     for joint in reversed(list(joints.values())):
         carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
     for joint in joints.values():
@@ -347,7 +346,7 @@ def _massless_ends(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Findin
             yield Finding("odd", f"joint {joint.name!r}", message)
 
 
-def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind:
+def _kind(subject: str, kind: JointKind | str, axis: Scalars | None) -> JointKind:
     if isinstance(kind, str):
         if kind not in KINDS:
             raise RobotError(unknown_name("kind of joint", kind, KINDS, subject))

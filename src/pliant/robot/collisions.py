@@ -33,12 +33,7 @@ _INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on
 
 
 def with_collision_contacts(
-    robot: "Robot",
-    bodies: str | Iterable[str] | None,
-    points: int,
-    merge: float,
-    limit: int | None,
-    packages: str | Path | Iterable[str | Path],
+    robot: "Robot", bodies: Any, points: int, merge: float, limit: int | None, packages: Any
 ) -> "Robot":
     """`Robot.with_collision_contacts`."""
     chosen = list(robot.bodies) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
@@ -68,13 +63,15 @@ def with_collision_contacts(
             if outline is not None:
                 made.append(_Made(name, kept, X_KB, geometry, *outline))
 
-    kept_points = _Kept(merge)
+    # points that are there already, by the body that keeps them
+    taken: dict[str, list[tuple[float, ...]]] = {keeper: [] for keeper, _ in rigid.values()}
     for shape in robot.contacts.values():
-        kept_points.add(*rigid[shape.body], shape.centers, shape.radius)
+        keeper, X_KB = rigid[shape.body]
+        taken[keeper] += _numbers(X_KB, shape.centers, shape.radius)
     trimmed: list[_Made] = []
     for one in made:
         others = [other for other in made if other is not one and other.keeper == one.keeper]
-        trimmed += _trimmed(one, kept_points, others)
+        trimmed += _trimmed(one, taken[one.keeper], merge, others)
     if limit is not None:
         keepers_of = dict.fromkeys(one.keeper for one in trimmed)
         parts = [[one for one in trimmed if one.keeper == keeper] for keeper in keepers_of]
@@ -177,43 +174,28 @@ class _Made:
         return [replace(self, centers=tuple(centers), kind="points")]
 
 
-class _Kept:
-    """Points that are there already, by the body that keeps them; only plain numbers are compared."""
-
-    def __init__(self, merge: float):
-        self.merge = merge
-        self._points: dict[str, list[tuple[float, ...]]] = {}
-
-    def add(self, keeper: str, X_KB: Transform, centers: Iterable[Vector], radius: Scalar) -> None:
-        self._points.setdefault(keeper, []).extend(_numbers(X_KB, centers, radius))
-
-    def has(self, keeper: str, X_KB: Transform, center: Vector, radius: Scalar) -> bool:
-        return any(
-            math.dist(p, other) <= self.merge and abs(r - s) <= self.merge
-            for *p, r in _numbers(X_KB, [center], radius)
-            for *other, s in self._points.get(keeper, [])
-        )
-
-
 def _numbers(X: Transform, centers: Iterable[Vector], radius: Scalar) -> Iterator[tuple[float, ...]]:
+    """Centers in another frame, with the radius; only those in plain numbers, which can be compared."""
     for center in centers:
         values = (*X.transform_point(center), radius)
         if all(is_constant(x) for x in values):
             yield values
 
 
-def _trimmed(one: _Made, kept: _Kept, others: list[_Made]) -> list[_Made]:
+def _trimmed(one: _Made, taken: list[tuple[float, ...]], merge: float, others: list[_Made]) -> list[_Made]:
     """The shape without the points that are inside of another, or there already; nothing if none is left."""
     centers = []
     for center in one.centers:
         p_K = one.X_KB.transform_point(center)
+        own = list(_numbers(one.X_KB, [center], one.radius))
         inside = any(_depth(other, p_K) > one.radius + _INSIDE for other in others if is_constant(one.radius))
-        if not inside and not kept.has(one.keeper, one.X_KB, center, one.radius):
+        again = any(math.dist(p, o) <= merge and abs(r - s) <= merge for *p, r in own for *o, s in taken)
+        if not inside and not again:
             centers.append(center)
             if one.kind not in ROUND:  # coinciding points of one shape are one, too
-                kept.add(one.keeper, one.X_KB, [center], one.radius)
+                taken += own
     if centers and one.kind in ROUND:
-        kept.add(one.keeper, one.X_KB, one.centers, one.radius)
+        taken += _numbers(one.X_KB, one.centers, one.radius)
     return one.with_centers(centers)
 
 

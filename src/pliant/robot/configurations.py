@@ -1,6 +1,6 @@
 """Configurations and velocities of a robot, joint by joint: drawn, moved, compared, and handed from robot to robot."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,15 +36,21 @@ def joint_by_joint(robot: "Robot", function: Callable[..., list], **arguments: A
         arguments: by name; those that begin with "q" are configurations, others velocities.
     """
     columns = {name: _columns(robot, name, value) for name, value in arguments.items()}
-    results: list[Scalar] = []
-    for joint in robot.independent_joints:
-        q, v = robot.q_slice(joint.name), robot.v_slice(joint.name)
-        results += function(joint.kind, *(c[q if name[0] == "q" else v] for name, c in columns.items()))
+    results = _each(robot, function, **columns)
     if not all(is_constant(x) or isinstance(x, np.ndarray) for c in columns.values() for x in c):
         return np.array(results, dtype=object)
     if not results:
         return np.zeros((*np.shape(next(iter(arguments.values())))[:-1], 0))
     return np.stack(np.broadcast_arrays(*results), axis=-1).astype(float)
+
+
+def _each(robot: "Robot", function: Callable[..., Iterable], **arguments: Any) -> list[Scalar]:
+    """The results of a function of kind and coordinates, joint by joint; arguments as in `joint_by_joint`."""
+    found: list[Scalar] = []
+    for joint in robot.independent_joints:
+        q, v = robot.q_slice(joint.name), robot.v_slice(joint.name)
+        found.extend(function(joint.kind, *(x[q if name[0] == "q" else v] for name, x in arguments.items())))
+    return found
 
 
 def _columns(robot: "Robot", name: str, value: Any) -> list[Scalar]:
@@ -110,16 +116,12 @@ def _checked(name: str, given: Any, names: Sequence[str]) -> np.ndarray:
 
 def held_acceleration(robot: "Robot", v: Sequence[Scalar]) -> list[Scalar]:
     """The vd of joints whose child keeps its linear velocity in space: -w x v for those that float, else 0."""
-    return _each(robot, _held, v)
+    return _each(robot, _held, v=v)
 
 
 def straight_motion(robot: "Robot", q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar) -> list[Scalar]:
     """q after the time dt at a velocity in the axes of the start."""
-    found: list[Scalar] = []
-    for joint in robot.independent_joints:
-        w = [x * dt for x in v[robot.v_slice(joint.name)]]
-        found += _moved(joint.kind, q[robot.q_slice(joint.name)], w)
-    return found
+    return _each(robot, lambda kind, q, v: _moved(kind, q, [x * dt for x in v]), q=q, v=v)
 
 
 def carried_velocity(
@@ -127,18 +129,11 @@ def carried_velocity(
 ) -> list[Scalar]:
     """The velocity in the axes that the children have after the time dt; they turn with ``motion``, or with v."""
     if motion is None:
-        return _each(robot, lambda kind, v: _carried(kind, v, dt, v), v)
-    return _each(robot, lambda kind, v, motion: _carried(kind, v, dt, motion), v, motion)
+        return _each(robot, lambda kind, v: _carried(kind, v, dt, v), v=v)
+    return _each(robot, lambda kind, v, motion: _carried(kind, v, dt, motion), v=v, motion=motion)
 
 
-def _each(robot: "Robot", function: Callable[..., list], *rates: Sequence[Scalar]) -> list[Scalar]:
-    found: list[Scalar] = []
-    for joint in robot.independent_joints:
-        found += function(joint.kind, *(list(v[robot.v_slice(joint.name)]) for v in rates))
-    return found
-
-
-def _held(kind: JointKind, v: list[Scalar]) -> list[Scalar]:
+def _held(kind: JointKind, v: Sequence[Scalar]) -> list[Scalar]:
     if isinstance(kind, Free):
         return [*-Vector(*v[3:]).cross(Vector(*v[:3])), 0, 0, 0]
     if isinstance(kind, Planar):
@@ -158,7 +153,7 @@ def _moved(kind: JointKind, q: Sequence[Scalar], w: list[Scalar]) -> list[Scalar
     return kind.integrate(q, w)
 
 
-def _carried(kind: JointKind, v: list[Scalar], dt: Scalar, motion: list[Scalar]) -> list[Scalar]:
+def _carried(kind: JointKind, v: Sequence[Scalar], dt: Scalar, motion: Sequence[Scalar]) -> Sequence[Scalar]:
     if isinstance(kind, Free):
         turn = rotation_from_quaternion(*turn_exponential(Vector(*(x * dt for x in motion[3:]))))
         # about itself a velocity does not turn

@@ -81,10 +81,8 @@ def points_of(shapes: Iterable[ContactShape]) -> tuple[ContactPoint, ...]:
     return tuple(points)
 
 
-def shape_at(
-    robot: "Robot", frame: str, name: str, radius: Scalar, points: Any, box: Any, length: Any, **own: Any
-) -> ContactShape:
-    """The shape that `Robot.with_contact` adds; ``own`` are friction and restitution."""
+def shape_at(robot: "Robot", frame: str, name: str, radius: Scalar, points: Any, box: Any, length: Any) -> ContactShape:
+    """The shape that `Robot.with_contact` adds, but for its friction and restitution."""
     on = robot.frame(frame)
     subject = f"contact {name!r}"
     if sum(option is not None for option in (points, box, length)) > 1:
@@ -108,7 +106,7 @@ def shape_at(
     else:
         centers, kind = (Vector.zero(),), "points" if is_zero(radius) else "sphere"
     centers = tuple(on.placement.transform_point(c) for c in centers)
-    return ContactShape(name, on.body, centers, radius, kind, **own)
+    return ContactShape(name, on.body, centers, radius, kind)
 
 
 def corners(subject: str, box: Sequence[Scalar]) -> tuple[Vector, ...]:

@@ -82,8 +82,8 @@ def _flexibility(joint: Joint) -> str:
     if not joint.has_spring:
         return f"{joint.name} (backlash {_limits(joint)})"
     units = {"prismatic": "N/m", "free": "N/m, N m/rad"}.get(joint.kind.name, "N m/rad")
-    play = f", backlash {_number(joint.backlash)}" if joint.has_backlash else ""
-    return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{play})"
+    dead_zone = f", backlash {_number(joint.backlash)}" if joint.has_backlash else ""
+    return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{dead_zone})"
 
 
 def _contact(shape: ContactShape) -> str:

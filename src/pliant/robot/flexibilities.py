@@ -143,13 +143,7 @@ def _spring_kind(subject: str, spring: Spring, joint: Joint | None) -> JointKind
 
 
 def with_flexibility(
-    robot: "Robot",
-    where: str,
-    spring: Spring,
-    name: str | None,
-    share: float | None,
-    normal: Sequence[Scalar] | None,
-    beyond: Iterable[str] | None,
+    robot: "Robot", where: str, spring: Spring, name: str | None, share: Any, normal: Any, beyond: Any
 ) -> "Robot":
     """`Robot.with_flexibility`: before the joint of a motor, at a fixed joint, or at a frame where a link is cut."""
     check_name("place", where, subject="a flexibility")
@@ -270,15 +264,7 @@ def _inserted(robot: "Robot", before: Joint, inertia: Inertia, name: str) -> "Ro
 # ---- a link cut in two
 
 
-def _cut_link(
-    robot: "Robot",
-    where: str,
-    spring: Spring,
-    name: str,
-    share: float | None,
-    normal: Sequence[Scalar] | None,
-    beyond: Iterable[str] | None,
-) -> "Robot":
+def _cut_link(robot: "Robot", where: str, spring: Spring, name: str, share: Any, normal: Any, beyond: Any) -> "Robot":
     """The robot with a link cut at a frame; arguments as in `Robot.with_flexibility`.
 
     Joints, frames, shapes and points of contact go to the side of the plane on which they are.
@@ -412,7 +398,7 @@ def _check_inertias(robot: "Robot", name: str) -> None:
     """Raise if neither the rotor of a joint's motor nor the bodies before it have inertia: M would be singular."""
     joint = robot.joints[name]
     springs = _before_motor(robot, name)
-    massless = [j for j in springs if not _has_inertia(robot, j.child) and is_zero(*j.armature)]
+    massless = [j for j in springs if not robot.bodies[j.child].has_inertia and is_zero(*j.armature)]
     rotors = [m.armature for m in robot.motors.values() if m.joint == name]
     dofs = [*massless, *([joint] if is_zero(*joint.armature, *rotors) else [])]
     if massless and _is_dependent([(j, Transform.identity()) for j in dofs]):
@@ -475,9 +461,4 @@ def _carries_inertia(robot: "Robot", body: str, without: str = "") -> bool:
     for joint in robot.joints.values():
         if joint.parent in found and joint.name != without:
             found.append(joint.child)
-    return any(_has_inertia(robot, name) for name in found)
-
-
-def _has_inertia(robot: "Robot", body: str) -> bool:
-    inertia = robot.bodies[body].inertia
-    return not is_zero(inertia.mass, *inertia.J)
+    return any(robot.bodies[name].has_inertia for name in found)

@@ -56,6 +56,9 @@ Scalar = Any
 Scalars = Sequence[Scalar] | np.ndarray
 Axis = tuple[Scalar, Scalar, Scalar]
 
+# slides along x, y, z and turns about them
+_UNITS = tuple(Motion(*(Vector.unit(k), Vector.zero())[::step]) for step in (1, -1) for k in range(3))
+
 
 class JointKind(ABC):
     """The interface of every kind of joint. S, the motion subspace, is constant in the child's frame.
@@ -230,9 +233,7 @@ class Spherical(JointKind):
     name: ClassVar[str] = "spherical"
     q_labels: ClassVar[tuple[str, ...]] = ("qx", "qy", "qz", "qw")
     v_labels: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
-    columns: ClassVar[tuple[Motion, ...]] = tuple(  # type: ignore[assignment]
-        Motion(Vector.zero(), Vector.unit(k)) for k in range(3)
-    )
+    columns: ClassVar[tuple[Motion, ...]] = _UNITS[3:]  # type: ignore[assignment]
 
     def transform(self, q: Scalars) -> Transform:
         return Transform(rotation_from_quaternion(*q), Vector.zero())
@@ -328,10 +329,7 @@ class Free(JointKind):
     name: ClassVar[str] = "free"
     q_labels: ClassVar[tuple[str, ...]] = ("x", "y", "z", "qx", "qy", "qz", "qw")
     v_labels: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz", "wx", "wy", "wz")
-    columns: ClassVar[tuple[Motion, ...]] = tuple(  # type: ignore[assignment]
-        [Motion(Vector.unit(k), Vector.zero()) for k in range(3)]
-        + [Motion(Vector.zero(), Vector.unit(k)) for k in range(3)]
-    )
+    columns: ClassVar[tuple[Motion, ...]] = _UNITS  # type: ignore[assignment]
 
     def transform(self, q: Scalars) -> Transform:
         return Transform(rotation_from_quaternion(*q[3:]), Vector(*q[:3]))

@@ -310,14 +310,13 @@ def _check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> No
     has_some = moments > NOTHING * float(inertia.J.xx + inertia.J.yy + inertia.J.zz)
     inverse = float((along[has_some] ** 2 / moments[has_some]).sum())
     if motor.rotor_inertia * inverse > 1 + NOTHING:
-        raise RobotError(
+        problem = (
             f"the rotor of gyroscopic motor {motor.name!r} has {motor.rotor_inertia:.4g} kg m^2, more than the link it "
             f"is part of, body {body!r} and bodies fixed to it: that has {1 / inverse:.4g} kg m^2 about the rotor's "
-            "axis, less other rotors",
-            subject=f"motor {motor.name!r}",
-            field="rotor_inertia",
-            cure="give the rotor_inertia before the gear, or the body more inertia",
+            "axis, less other rotors"
         )
+        cure = "give the rotor_inertia before the gear, or the body more inertia"
+        raise RobotError(problem, subject=f"motor {motor.name!r}", field="rotor_inertia", cure=cure)
 
 
 # ---- fixed joints

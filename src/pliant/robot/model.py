@@ -73,6 +73,11 @@ class Body:
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
 
+    @property
+    def has_inertia(self) -> bool:
+        """Whether it has mass, or a moment of inertia."""
+        return not is_zero(self.inertia.mass, *self.inertia.J)
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -288,12 +293,7 @@ class Flexibility:
 # ---- collections
 
 
-class _HasName(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-T = TypeVar("T", bound=_HasName)
+T = TypeVar("T", bound=Any)  # whatever has a name
 
 
 class Named(Mapping[str, T], Generic[T]):

@@ -1,7 +1,7 @@
 """Values of the parts of a robot, as users give them: checked, and in the form that the code wants. Symbols pass."""
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_closure", "check_joint", "check_motor", "check_spring", "crossed_limits", "edited_joint", "full_limits",
     "impossible_inertia", "law_and_slope", "law_text", "motor_values", "normalised_axis", "placement",
-    "repaired_inertia", "second_moments", "tensor_of", "vector", "with_motors",
-    "with_values", "wrong",
+    "repaired_inertia", "second_moments", "tensor_of", "vector", "with_motors", "with_values", "wrong",
 ]  # fmt: skip
 
 Scalar = Any
@@ -52,19 +51,16 @@ def wrong(subject: str, field: str, problem: str, cure: str, call: Call | None =
 # ---- places and axes
 
 
-def vector(name: str, values: Sequence[Scalar] | np.ndarray, *, subject: str) -> Vector:
+def vector(name: str, values: Scalars, *, subject: str) -> Vector:
     """Three finite numbers as a vector, exact zeros and ones as integers."""
     found = entries(name, values, "three numbers", subject=subject)
     if len(found) != 3:
-        problem = f"{name} of {subject} has {len(found)} entries"
-        raise RobotError(problem, subject=subject, field=name, cure="it takes three")
+        raise wrong(subject, name, f"{name} of {subject} has {len(found)} entries", "it takes three")
     check_finite(name, *found, subject=subject)
     return Vector(*(snapped(x, 0) for x in found))
 
 
-def placement(
-    position: Sequence[Scalar] | np.ndarray, rpy: Sequence[Scalar] | np.ndarray, *, subject: str
-) -> Transform:
+def placement(position: Scalars, rpy: Scalars, *, subject: str) -> Transform:
     """The pose at a position [m] with roll, pitch and yaw [rad]."""
     p, angles = vector("position", position, subject=subject), vector("rpy", rpy, subject=subject)
     if is_zero(*angles):
@@ -91,19 +87,14 @@ def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | Non
 
 
 def full_limits(subject: str, limits: Any, kind: JointKind) -> Limits:
-    """`Limits` with a number for each entry, from `Limits`, a pair (lower, upper) or None."""
-    if limits is None:
-        limits = Limits()
-    elif not isinstance(limits, Limits):
-        if not is_sequence(limits) or len(limits) != 2:
-            raise RobotError(bad_value("limits", limits, "a pair (lower, upper), or Limits(...)", subject))
+    """`Limits` with a number for each entry, from `Limits` or a pair (lower, upper)."""
+    if not isinstance(limits, Limits):
+        is_pair = is_sequence(limits) and len(limits) == 2
+        check("limits", limits, "a pair (lower, upper), or Limits(...)", is_pair, subject=subject, error=RobotError)
         limits = Limits(*limits)
-    return Limits(
-        per_entry("lower limit", limits.lower, kind.nq, subject=subject),
-        per_entry("upper limit", limits.upper, kind.nq, subject=subject),
-        per_entry("velocity limit", limits.velocity, kind.nv, subject=subject),
-        per_entry("effort limit", limits.effort, kind.nv, subject=subject),
-    )
+    sizes = {"lower": kind.nq, "upper": kind.nq, "velocity": kind.nv, "effort": kind.nv}
+    full = {key: per_entry(f"{key} limit", getattr(limits, key), n, subject=subject) for key, n in sizes.items()}
+    return Limits(**full)
 
 
 def crossed_limits(joint: Joint) -> Fault | None:
@@ -133,8 +124,7 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     subject = f"motor {motor.name!r}"
 
     def fault(problem: str, field: str, cure: str, **example: Any) -> RobotError:
-        call = Call("with_motor", motor.joint, example) if example else None
-        return RobotError(problem, subject=subject, field=field, cure=cure, call=call)
+        return wrong(subject, field, problem, cure, Call("with_motor", motor.joint, example) if example else None)
 
     if kind.nv != 1:
         cure = "motors drive joints with one degree of freedom"
@@ -208,13 +198,9 @@ def edited_joint(joint: Joint, values: dict[str, Any]) -> Joint:
     subject = f"joint {joint.name!r}"
     given = [key.removeprefix("is_") for key, value in values.items() if value is not None]
     if given and joint.kind.nv == 0:
-        raise RobotError(
-            f"{given[0]} of {subject} would do nothing: it is fixed",
-            subject=subject,
-            field=given[0],
-            cure="leave it out, or make the joint flexible: {call}",
-            call=Call("with_flexibility", joint.name, {"stiffness": (10000, 10000, 10000)}),
-        )
+        call = Call("with_flexibility", joint.name, {"stiffness": (10000, 10000, 10000)})
+        cure = "leave it out, or make the joint flexible: {call}"
+        raise wrong(subject, given[0], f"{given[0]} of {subject} would do nothing: it is fixed", cure, call)
     changed = with_values(joint, **values)
     fault = crossed_limits(changed)
     if fault and "limits" in given:
@@ -225,10 +211,6 @@ def edited_joint(joint: Joint, values: dict[str, Any]) -> Joint:
 def check_joint(joint: Joint, subject: str = "") -> None:
     """Raise if a value that needs one degree of freedom is on a joint with more, or a value is impossible."""
     subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
-
-    def fault(problem: str, field: str, cure: str) -> RobotError:
-        return RobotError(f"{subject} {problem}", subject=subject, field=field, cure=cure)
-
     for what in PER_DOF:
         per_entry(what, getattr(joint, what), nv, subject=subject, least=0)
         check_finite(what, *getattr(joint, what), subject=subject)
@@ -246,13 +228,15 @@ def check_joint(joint: Joint, subject: str = "") -> None:
             _check_law(subject, law)
     if joint.has_spring and nv != 1 and joint.kind.name not in ("spherical", "free"):
         cure = "springs are at joints with one degree of freedom, spherical and free ones"
-        raise fault(f"is {joint.kind.name}", "stiffness", cure)
+        raise wrong(subject, "stiffness", f"{subject} is {joint.kind.name}", cure)
     used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not is_zero(getattr(joint, what))]
     if used and nv != 1:
         field = used[0].removeprefix("is_")
-        raise fault(f"is {joint.kind.name}", field, f"{field} takes a joint with one degree of freedom")
+        cure = f"{field} takes a joint with one degree of freedom"
+        raise wrong(subject, field, f"{subject} is {joint.kind.name}", cure)
     if joint.has_backlash and not joint.has_spring:
-        raise fault("has backlash but no spring", "stiffness", "give it stiffness, or limits for free travel")
+        cure = "give it stiffness, or limits for free travel"
+        raise wrong(subject, "stiffness", f"{subject} has backlash but no spring", cure)
 
 
 def check_closure(closure: Closure, robot: "Robot") -> None:
@@ -280,7 +264,7 @@ def check_spring(spring: FrameSpring, robot: "Robot") -> None:
 def _check_ends(subject: str, a: str, b: str, robot: "Robot") -> None:
     if robot.frame(a).body == robot.frame(b).body:
         problem = f"both ends of {subject}, {a!r} and {b!r}, are on body {robot.frame(a).body!r}"
-        raise RobotError(problem, subject=subject, field="frames", cure="take frames on two bodies")
+        raise wrong(subject, "frames", problem, "take frames on two bodies")
 
 
 # ---- laws of springs
@@ -320,14 +304,10 @@ def law_text(law: Law) -> str:
 
 
 def _of(law: Law) -> tuple[Scalar, Scalar]:
-    return _kept(law) if isinstance(law, Hashable) else _traced(law)
+    return _traced(law) if isinstance(law, Hashable) else _traced.__wrapped__(law)
 
 
 @cache
-def _kept(law: Law) -> tuple[Scalar, Scalar]:
-    return _traced(law)
-
-
 def _traced(law: Law) -> tuple[Scalar, Scalar]:
     x = Graph().input("x")
     takes = "it takes one deflection and returns one force"

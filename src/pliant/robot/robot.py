@@ -311,9 +311,7 @@ class Robot(RobotExports):
         """A copy in which two frames are held together; see `Closure`.
 
         Args:
-            kind: "point", "weld" or "distance".
             a, b: names of frames, bodies or joints, or "world".
-            length: for a distance [m].
             name: by default "a-b".
         """
         closure = Closure(name or f"{a}-{b}", kind, a, b, length)  # type: ignore[arg-type]
@@ -321,21 +319,12 @@ class Robot(RobotExports):
         return replace(self, closures=self.closures.extended(closure))
 
     def with_spring(
-        self,
-        a: str,
-        b: str,
-        *,
-        stiffness: Scalar,
-        damping: Scalar = 0,
-        length: Scalar = 0,
-        name: str | None = None,
+        self, a: str, b: str, *, stiffness: Scalar, damping: Scalar = 0, length: Scalar = 0, name: str | None = None
     ) -> "Robot":
         """A copy with a spring and damper between two frames; see `FrameSpring`.
 
         Args:
             a, b: names of frames, bodies or joints, or "world".
-            stiffness, damping: [N/m, N s/m].
-            length: at rest [m].
             name: by default "a-b".
         """
         spring = FrameSpring(name or f"{a}-{b}", a, b, stiffness, damping, length)
@@ -374,9 +363,8 @@ class Robot(RobotExports):
             name: of the shape, by default the frame's.
             friction, restitution: its own; None for those of the ground and the contact model.
         """
-        own = {"friction": friction, "restitution": restitution}
-        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length, **own)
-        return contacts.with_shapes(self, [shape])
+        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length)
+        return contacts.with_shapes(self, [replace(shape, friction=friction, restitution=restitution)])
 
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":
         """A copy with the same contact shape at several frames; options as in `with_contact`, except ``name``.
@@ -477,13 +465,7 @@ class Robot(RobotExports):
         return flexibilities.with_flexibility(self, where, spring, name, share, normal, beyond)
 
     def with_backlash(
-        self,
-        joint: str,
-        width: Scalar,
-        *,
-        restitution: Scalar = 0,
-        inertia: Scalar = 0,
-        name: str | None = None,
+        self, joint: str, width: Scalar, *, restitution: Scalar = 0, inertia: Scalar = 0, name: str | None = None
     ) -> "Robot":
         """A copy with backlash between a motor and its link, or in the spring that is there.
 

@@ -1,4 +1,4 @@
-"""Copies with a change: motors, joints, closures, springs, and what is refused."""
+"""Values of parts: motors, joints, closures and springs of copies with a change, and what is refused."""
 
 import math
 from collections.abc import Callable
