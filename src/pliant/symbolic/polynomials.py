@@ -13,7 +13,7 @@ from typing import Any
 from pliant.errors import PliantError
 from pliant.scalar import as_sympy
 
-__all__ = ["Factors", "Number", "Polynomial", "Polynomials", "TooLongError", "total"]
+__all__ = ["Factors", "Number", "Polynomial", "Polynomials", "TooLongError", "add_term", "total"]
 
 Number = int | float | Fraction
 Factors = tuple[tuple[int, int], ...]
@@ -114,7 +114,7 @@ class Polynomials:
             for r, y in b.items():
                 number = x * y
                 for factors, sign in self._times(p, r):
-                    _add(found, factors, number * sign)
+                    add_term(found, factors, number * sign)
         return found
 
     def _times(self, a: Factors, b: Factors) -> list[tuple[Factors, int]]:
@@ -199,20 +199,17 @@ def total(polynomials: Iterable[Polynomial]) -> Polynomial:
     found: Polynomial = {}
     for polynomial in polynomials:
         for factors, number in polynomial.items():
-            _add(found, factors, number)
+            add_term(found, factors, number)
     return found
 
 
-def _add(polynomial: Polynomial, factors: Factors, number: Number) -> None:
-    before = polynomial.get(factors)
-    if before is None:
-        if number != 0:
-            polynomial[factors] = number
-        return
+def add_term(polynomial: dict[Any, Number], factors: Any, number: Number, rounding: float = _ROUNDING) -> None:
+    """Add a term; it goes if what is left of it is nothing but rounding."""
+    before = polynomial.get(factors, 0)
     after = before + number
-    is_rest = isinstance(after, float) and abs(after) <= _ROUNDING * max(abs(before), abs(number))
+    is_rest = isinstance(after, float) and before != 0 and abs(after) <= rounding * max(abs(before), abs(number))
     if after == 0 or is_rest:
-        del polynomial[factors]
+        polynomial.pop(factors, None)
     else:
         polynomial[factors] = after
 

@@ -6,12 +6,13 @@ they are one product: 1/2 + 1/2 cos(2 q1) = cos(q1)^2, cos(2 q1 + q2) + cos(q2) 
 """
 
 from collections.abc import Iterable
+from functools import partial
 from fractions import Fraction
 from itertools import combinations
 from math import isclose
 from typing import Any, NamedTuple
 
-from pliant.symbolic.polynomials import Number
+from pliant.symbolic.polynomials import Number, add_term
 
 __all__ = ["Turn", "Wave", "shortest"]
 
@@ -23,6 +24,7 @@ _NO_TURN: Turn = ()
 _MOST = 7
 # numbers that are equal but for rounding
 _ALIKE = 1e-12
+_add = partial(add_term, rounding=_ALIKE)
 
 
 class Wave(NamedTuple):
@@ -189,12 +191,3 @@ def _sum(a: Turn, b: Turn, sign: int) -> Turn:
 
 def _halved(turn: Turn) -> Turn | None:
     return tuple((angle, k // 2) for angle, k in turn) if all(k % 2 == 0 for _, k in turn) else None
-
-
-def _add(polynomial: dict[Product, Number], product: Product, number: Number) -> None:
-    before = polynomial.get(product, 0)
-    after = before + number
-    if after == 0 or (isinstance(after, float) and abs(after) <= _ALIKE * abs(before)):
-        polynomial.pop(product, None)
-    else:
-        polynomial[product] = after
