@@ -128,17 +128,15 @@ class Layout:
         return f"{one} or ({', '.join(['batch', *dims])})" if dims else "a number or (batch,)"
 
 
+@dataclass(frozen=True)
 class Arrays:
-    """The inputs and outputs of a kernel."""
+    """The inputs and outputs of a kernel, and the names of its counts."""
 
-    def __init__(
-        self, kernel: str, inputs: list[Layout], outputs: list[Layout], dtype: np.dtype, counts: Sequence[str] = ()
-    ):
-        self.kernel = kernel
-        self.counts = counts
-        self.input_layouts = inputs
-        self.output_layouts = outputs
-        self.dtype = dtype
+    kernel: str
+    input_layouts: list[Layout]
+    output_layouts: list[Layout]
+    dtype: np.dtype
+    counts: Sequence[str] = ()
 
     def inputs(self, args: tuple, named: dict[str, Any]) -> list[np.ndarray]:
         """The inputs in order, as packed arrays of the kernel's type."""

@@ -257,16 +257,13 @@ def kernel_from_function(
 # the numbers of a table, past the first few
 _TABLE_DATA = re.compile(r'( c"[^"]{48})[^"]{48,}"')
 
-_STAGES = ("summary", "graph", "llvm", "assembly")
-
 
 def _stages(kernel: Kernel, stage: str, lines: int | None) -> str:
     """One stage, or "all" of them, each cut to so many lines."""
     if stage not in (*_STAGES, "all"):
         problem, cure = f"no stage named {stage!r}", f"there are {', '.join(_STAGES)} and all"
         raise KernelError(problem, subject=kernel.name, field="stage", cure=cure)
-    wanted = _STAGES if stage == "all" else (stage,)
-    return "\n\n".join(_cut(_MAKE[s](kernel), lines) for s in wanted)
+    return "\n\n".join(_cut(make(kernel), lines) for name, make in _STAGES.items() if stage in (name, "all"))
 
 
 def _cut(text: str, lines: int | None) -> str:
@@ -314,4 +311,4 @@ def _assembly(kernel: Kernel) -> str:
     return "assembly:\n" + native.disassembly(kernel.assembly.text)
 
 
-_MAKE = {"summary": _summary, "graph": _graph, "llvm": _llvm, "assembly": _assembly}
+_STAGES = {"summary": _summary, "graph": _graph, "llvm": _llvm, "assembly": _assembly}

@@ -82,7 +82,7 @@ class Polynomials:
             return self._power(e.base, int(e.exp))
         if isinstance(e, sympy.cos | sympy.sin):
             return self._turned(e.args[0])[isinstance(e, sympy.sin)]
-        return self._atom(e)
+        return {((self._number_of(e), 1),): 1}
 
     def expression(self, polynomial: Polynomial) -> Any:
         """The polynomial as a SymPy expression; cosines and sines are functions that nothing is known about."""
@@ -139,15 +139,12 @@ class Polynomials:
         return done
 
     def _power(self, base: Any, exponent: int) -> Polynomial:
-        if exponent < 0 and not base.is_Symbol:
-            polynomial = self.read(base)
-            if len(polynomial) == 1:
-                ((factors, number),) = polynomial.items()
-                if not any(atom in self.angles for atom, _ in factors):
-                    inverse = Fraction(1) / number if not isinstance(number, float) else 1 / number
-                    return {tuple((a, p * exponent) for a, p in factors): inverse**-exponent}
-            return {((self._number_of(base), exponent),): 1}
-        if base.is_Symbol:
+        if exponent < 0 and not base.is_Symbol and len(self.read(base)) == 1:
+            ((factors, number),) = self.read(base).items()
+            if not any(atom in self.angles for atom, _ in factors):
+                inverse = Fraction(1) / number if not isinstance(number, float) else 1 / number
+                return {tuple((a, p * exponent) for a, p in factors): inverse**-exponent}
+        if exponent < 0 or base.is_Symbol:
             return {((self._number_of(base), exponent),): 1}
         power: Polynomial = {(): 1}
         factor = self.read(base)
@@ -183,9 +180,6 @@ class Polynomials:
             self.angles[c] = self.angles[s] = angle
             self._sines.add(s)
         return {((c, 1),): 1}, {((c + 1, 1),): 1}
-
-    def _atom(self, e: Any) -> Polynomial:
-        return {((self._number_of(e), 1),): 1}
 
     def _number_of(self, e: Any) -> int:
         if e not in self._numbers:

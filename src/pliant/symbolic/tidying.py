@@ -10,9 +10,12 @@ and so on within each sum, waves against motion. Parts that occur several times 
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from math import gcd, isclose
+from operator import and_
 from typing import Any, TypeVar
 
 from pliant.scalar import as_sympy
@@ -191,19 +194,11 @@ class _Gatherer:
 
     def _waves(self, row: Row) -> Any:
         """A sum of products of waves; common factors are written before it."""
-        shared = list(next(iter(row)))
-        for waves in row:
-            left = list(waves)
-            shared = [wave for wave in shared if wave in left and not left.remove(wave)]
+        shared = reduce(and_, map(Counter, row))
         if len(row) < 2 or not shared:
             return self._sum(row, self._product_of_waves)
-        rest: Row = {}
-        for waves, number in row.items():
-            left = list(waves)
-            for wave in shared:
-                left.remove(wave)
-            rest[tuple(left)] = number
-        return self._product_of_waves(shared) * self._sum(rest, self._product_of_waves)
+        rest = {tuple((Counter(waves) - shared).elements()): number for waves, number in row.items()}
+        return self._product_of_waves(shared.elements()) * self._sum(rest, self._product_of_waves)
 
     def _product_of_waves(self, waves: Iterable[Wave]) -> Any:
         import sympy
@@ -232,9 +227,7 @@ class _Gatherer:
         if common:
             rest = {_divided(key, common): number for key, number in row.items()}
             return self._atoms(common) * self._parameters(rest)
-        counts: dict[int, int] = {}
-        for atom in (atom for key in row for atom, power in key if power > 0):
-            counts[atom] = counts.get(atom, 0) + 1
+        counts = Counter(atom for key in row for atom, power in key if power > 0)
         most = max(counts, key=lambda atom: counts[atom], default=None)
         if most is None or counts[most] < 2:
             return self._sum(row, self._atoms)
@@ -311,10 +304,7 @@ def _number(number: Number) -> Any:
 
 def _common(products: list[Factors]) -> Factors:
     """The common factor of all products, of atoms with powers above zero."""
-    shared = dict(products[0])
-    for product in products[1:]:
-        powers = dict(product)
-        shared = {atom: min(power, powers.get(atom, 0)) for atom, power in shared.items()}
+    shared = reduce(and_, (Counter(dict(product)) for product in products))
     return tuple((atom, power) for atom, power in shared.items() if power > 0)
 
 
