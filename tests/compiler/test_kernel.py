@@ -495,9 +495,9 @@ class TestDoorway:
             closed(*arrays, out=np.empty((2, 3, 3), precision))
 
     def test_stays_closed_where_arrays_look_otherwise(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert calls._headers_are_as_expected()
+        assert calls.is_open.__wrapped__()
         monkeypatch.setattr(calls.ctypes, "sizeof", lambda kind: 4)
-        assert not calls._headers_are_as_expected()
+        assert not calls.is_open.__wrapped__()
 
 
 class TestOverlap:

@@ -12,7 +12,7 @@ table, the ``spec``: the address of `run`, the width, the addresses of the array
 the item size, the number of inputs and of outputs, the number of groups up to which the interpreter's
 lock is kept, then for each array its number of dimensions and its dimensions. The layout of an array's
 header is part of NumPy's public binary interface; if an interpreter differs
-(`_headers_are_as_expected` checks), everything goes the long way.
+(`is_open` checks), everything goes the long way.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ import numpy as np
 from pliant.compiler import native
 from pliant.errors import KernelError, unknown_name
 
-__all__ = ["MOST_ARRAYS", "Arrays", "Doorway", "Layout", "is_open", "spec_of"]
+__all__ = ["MOST_ARRAYS", "Arrays", "Doorway", "Layout", "is_open"]
 
 MOST_ARRAYS = 64
 _MOST_HELD = 4  # groups of straight code: a few microseconds, for which letting others run does not pay
@@ -52,12 +52,24 @@ class _Method(ctypes.Structure):
 class Doorway:
     """The compiled way into one kernel: ``doorway.enter(*inputs, *outputs)`` is True if it ran."""
 
-    def __init__(self, spec: Any):
-        self._spec = spec
-        method = _method()
+    def __init__(
+        self,
+        run: int,
+        width: int,
+        dtype: np.dtype,
+        inputs: Sequence[tuple[int, ...]],
+        outputs: Sequence[tuple[int, ...]],
+        is_straight: bool = True,
+    ):
+        """The way to the function at address ``run``; one that is not straight may take long in one group."""
+        most_held = _MOST_HELD if is_straight else 0
+        spec = [run, width, id(np.ndarray), id(dtype), dtype.itemsize, len(inputs), len(outputs), most_held]
+        for shape in (*inputs, *outputs):
+            spec += [len(shape), *shape]
+        self._spec = (ctypes.c_int64 * len(spec))(*spec)
         new = ctypes.pythonapi.PyCFunction_NewEx
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        self.enter = new(ctypes.addressof(method), ctypes.addressof(spec), None)
+        self.enter = new(ctypes.addressof(_method()), ctypes.addressof(self._spec), None)
 
 
 @functools.cache
@@ -77,12 +89,7 @@ _keep: list[native.Loaded] = []
 
 @functools.cache
 def is_open() -> bool:
-    """Whether this interpreter lays out arrays as the compiled code expects."""
-    return _headers_are_as_expected()
-
-
-def _headers_are_as_expected() -> bool:
-    """Whether an array's header is where the compiled code looks for it."""
+    """Whether this interpreter has the header of an array where the compiled code looks for it."""
     if object.__basicsize__ != 16 or ctypes.sizeof(ctypes.c_void_p) != 8 or np.ndarray.__basicsize__ < 68:
         return False
     base = np.zeros((5, 7))
@@ -96,22 +103,6 @@ def _headers_are_as_expected() -> bool:
     flags = [ctypes.c_int32.from_address(id(a) + 64).value & 0x500 for a in (array, base)]
     same_dtype = words[6] == id(array.dtype) == id(np.dtype("float64"))
     return (*dimensions,) == (3, 5) and (*strides,) == array.strides and same_dtype and flags == [0x100, 0x500]
-
-
-def spec_of(
-    run: int,
-    width: int,
-    dtype: np.dtype,
-    inputs: Sequence[tuple[int, ...]],
-    outputs: Sequence[tuple[int, ...]],
-    is_straight: bool = True,
-) -> Any:
-    """The table that `enter` compares arrays with; a program that is not straight may take long in one group."""
-    most_held = _MOST_HELD if is_straight else 0
-    numbers = [run, width, id(np.ndarray), id(dtype), dtype.itemsize, len(inputs), len(outputs), most_held]
-    for shape in (*inputs, *outputs):
-        numbers += [len(shape), *shape]
-    return (ctypes.c_int64 * len(numbers))(*numbers)
 
 
 # ---- the long way
@@ -137,17 +128,15 @@ class Layout:
         return f"{one} or ({', '.join(['batch', *dims])})" if dims else "a number or (batch,)"
 
 
+@dataclass(frozen=True)
 class Arrays:
-    """The inputs and outputs of a kernel."""
+    """The inputs and outputs of a kernel, and the names of its counts."""
 
-    def __init__(
-        self, kernel: str, inputs: list[Layout], outputs: list[Layout], dtype: np.dtype, counts: Sequence[str] = ()
-    ):
-        self.kernel = kernel
-        self.counts = counts
-        self.input_layouts = inputs
-        self.output_layouts = outputs
-        self.dtype = dtype
+    kernel: str
+    input_layouts: list[Layout]
+    output_layouts: list[Layout]
+    dtype: np.dtype
+    counts: Sequence[str] = ()
 
     def inputs(self, args: tuple, named: dict[str, Any]) -> list[np.ndarray]:
         """The inputs in order, as packed arrays of the kernel's type."""

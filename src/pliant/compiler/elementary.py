@@ -217,12 +217,5 @@ def _log(p: Precision, x: Expr) -> Expr:
 
 
 FUNCTIONS: dict[str, Callable[..., Expr]] = {
-    "sin": _sin,
-    "cos": _cos,
-    "tan": _tan,
-    "asin": _asin,
-    "acos": _acos,
-    "atan2": _atan2,
-    "exp": _exp,
-    "log": _log,
-}
+    "sin": _sin, "cos": _cos, "tan": _tan, "asin": _asin, "acos": _acos, "atan2": _atan2, "exp": _exp, "log": _log,
+}  # fmt: skip

@@ -7,6 +7,7 @@ import marshal
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -90,7 +91,7 @@ class Kernel:
             return None
         shapes = list(self.inputs.values()), list(self.outputs.values())
         is_straight = self.program.depth == 0
-        self._door = Doorway(calls.spec_of(run, self.lanes, self._dtype, *shapes, is_straight))
+        self._door = Doorway(run, self.lanes, self._dtype, *shapes, is_straight)
         return self._door.enter
 
     @functools.cached_property
@@ -156,11 +157,7 @@ class Kernel:
 
     def operations(self) -> dict[str, int]:
         """How many instructions of each kind one group of robots takes, loops counted once."""
-        total: dict[str, int] = {}
-        for block in self.assembly.blocks:
-            for op, n in block.count().items():
-                total[op] = total.get(op, 0) + n
-        return dict(sorted(total.items(), key=lambda item: -item[1]))
+        return dict(sum((block.count() for block in self.assembly.blocks), Counter()).most_common())
 
     def show(self, stage: str = "summary", *, lines: int | None = 60) -> None:
         """Print a stage of the compilation: "summary", "graph", "llvm", "assembly" or "all".
@@ -177,8 +174,7 @@ class Kernel:
 
     def __reduce__(self):
         problem = f"{self.name}: a kernel is machine code of this process and cannot be pickled or copied"
-        cure = "make it again where you need it, which the cache on disk makes fast"
-        raise KernelError(problem, subject=self.name, cure=cure)
+        raise KernelError(problem, subject=self.name, cure="make it again where you need it: the cache makes that fast")
 
     def _key(self) -> str:
         """All that the machine code depends on."""
@@ -208,9 +204,8 @@ def content(program: Program) -> bytes:
 
 def _check_threads(kernel: str, threads: Any) -> None:
     if not isinstance(threads, int) or threads < 1:
-        raise KernelError(
-            f"{kernel}: threads is {threads!r}", subject=kernel, field="threads", cure="it takes 1 or more"
-        )
+        problem, cure = f"{kernel}: threads is {threads!r}", "it takes 1 or more"
+        raise KernelError(problem, subject=kernel, field="threads", cure=cure)
 
 
 def _check_shapes(
@@ -262,16 +257,13 @@ def kernel_from_function(
 # the numbers of a table, past the first few
 _TABLE_DATA = re.compile(r'( c"[^"]{48})[^"]{48,}"')
 
-_STAGES = ("summary", "graph", "llvm", "assembly")
-
 
 def _stages(kernel: Kernel, stage: str, lines: int | None) -> str:
     """One stage, or "all" of them, each cut to so many lines."""
     if stage not in (*_STAGES, "all"):
         problem, cure = f"no stage named {stage!r}", f"there are {', '.join(_STAGES)} and all"
         raise KernelError(problem, subject=kernel.name, field="stage", cure=cure)
-    wanted = _STAGES if stage == "all" else (stage,)
-    return "\n\n".join(_cut(_MAKE[s](kernel), lines) for s in wanted)
+    return "\n\n".join(_cut(make(kernel), lines) for name, make in _STAGES.items() if stage in (name, "all"))
 
 
 def _cut(text: str, lines: int | None) -> str:
@@ -319,4 +311,4 @@ def _assembly(kernel: Kernel) -> str:
     return "assembly:\n" + native.disassembly(kernel.assembly.text)
 
 
-_MAKE = {"summary": _summary, "graph": _graph, "llvm": _llvm, "assembly": _assembly}
+_STAGES = {"summary": _summary, "graph": _graph, "llvm": _llvm, "assembly": _assembly}

@@ -6,6 +6,7 @@ after the next block go through slots of a workspace, which are used again when 
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -52,13 +53,9 @@ class Straight:
     results: list[int]
     tables: dict[str, str] = field(default_factory=dict)
 
-    def count(self) -> dict[str, int]:
+    def count(self) -> Counter[str]:
         """How many of each operation, constants and inputs left out."""
-        counts: dict[str, int] = {}
-        for i in self.instructions:
-            if i.op not in ("const", "input"):
-                counts[i.op] = counts.get(i.op, 0) + 1
-        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+        return Counter(i.op for i in self.instructions if i.op not in ("const", "input"))
 
 
 @dataclass
@@ -122,24 +119,16 @@ def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple
     A product is taken in only if every use of it is, so that it need not be computed at all.
     """
     depth: dict[int, int] = {}
-    uses: dict[int, int] = {}
-    sums: dict[int, int] = {}
     for node in nodes:
         depth[node.index] = 1 + max((depth[a.index] for a in node.args), default=0)
-        is_sum = node.op in ("add", "sub")
-        for a in node.args:
-            uses[a.index] = uses.get(a.index, 0) + 1
-            if is_sum:
-                sums[a.index] = sums.get(a.index, 0) + 1
-    for r in results:
-        uses[r.index] = uses.get(r.index, 0) + 1
+    all_sums = [node for node in nodes if node.op in ("add", "sub")]
+    uses = Counter([a.index for node in nodes for a in node.args] + [r.index for r in results])
+    sums = Counter(a.index for node in all_sums for a in node.args)
     fused: dict[int, tuple[str, tuple[Expr, ...]]] = {}
-    for node in nodes:
-        if node.op not in ("add", "sub"):
-            continue
+    for node in all_sums:
         a, b = node.args
-        can_a = a.op == "mul" and uses[a.index] == sums.get(a.index)
-        can_b = b.op == "mul" and uses[b.index] == sums.get(b.index)
+        can_a = a.op == "mul" and uses[a.index] == sums[a.index]
+        can_b = b.op == "mul" and uses[b.index] == sums[b.index]
         if not (can_a or can_b):
             continue
         # with two products, the one that is ready later goes into the fused operation

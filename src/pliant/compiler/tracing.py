@@ -121,6 +121,7 @@ class Stages:
     def __init__(self, **variables: int):
         self.variables: dict[str, int] = dict(variables)
         self._records: dict[str, Any] = {}
+        self._sizes: dict[str, int] = {}
         self._body: list[Block | Loop] = []
 
     def variable(self, name: str, size: int) -> str:
@@ -179,22 +180,17 @@ class Stages:
 
     def program(self, inputs: Sequence[str], outputs: Sequence[str], scratch: Sequence[str] = ()) -> Program:
         """The program; records are scratch, and so are the variables named."""
-        records = {name: self._sizes[name] for name in self._records}
-        variables = {**self.variables, **records}
-        return Program(variables, tuple(inputs), tuple(outputs), tuple(self._body), (*records, *scratch))
+        variables = {**self.variables, **self._sizes}
+        return Program(variables, tuple(inputs), tuple(outputs), tuple(self._body), (*self._sizes, *scratch))
 
     # ---- values between stages
-
-    @property
-    def _sizes(self) -> dict[str, int]:
-        return {name: 1 + max(_places(shape), default=-1) for name, shape in self._records.items()}
 
     def _value(self, name: str, node: Callable[[str, int], Expr]) -> Any:
         if name in self.variables:
             return np.array([node(name, k) for k in range(self.variables[name])] + [None], dtype=object)[:-1]
         if name not in self._records:
             raise TraceError(f"a stage reads {name!r}, which is neither a variable nor written by an earlier stage")
-        return _mapped(self._records[name], lambda leaf: node(name, leaf.k) if isinstance(leaf, _Slot) else leaf)
+        return _mapped(self._records[name], lambda leaf: node(name, int(leaf)) if isinstance(leaf, _Slot) else leaf)
 
     def _to_variable(self, name: str, value: Any, graph: Graph) -> list[tuple[str, int, Expr]]:
         scalars = flattened(value)[0]
@@ -215,20 +211,16 @@ class Stages:
                 return int(number) if number in (0, 1) else number
             if made.index not in slots:
                 slots[made.index] = _Slot(len(slots))
-                outputs.append((name, slots[made.index].k, made))
+                outputs.append((name, len(slots) - 1, made))
             return slots[made.index]
 
         self._records[name] = _mapped(value, slot)
+        self._sizes[name] = len(slots)
         return outputs
 
 
-class _Slot:
+class _Slot(int):
     """The place of a scalar in its record."""
-
-    __slots__ = ("k",)
-
-    def __init__(self, k: int):
-        self.k = k
 
 
 def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
@@ -238,13 +230,3 @@ def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         return [_mapped(v, function) for v in value]
     return value if value is None else function(value)
-
-
-def _places(shape: Any) -> Iterator[int]:
-    if isinstance(shape, dict):
-        shape = list(shape.values())
-    if isinstance(shape, list):
-        for part in shape:
-            yield from _places(part)
-    elif isinstance(shape, _Slot):
-        yield shape.k

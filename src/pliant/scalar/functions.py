@@ -46,7 +46,10 @@ def evaluate(op: str, *args: Scalar) -> Scalar:
     for a in special:
         if isinstance(a, Expr):
             return a.graph.apply(op, *args)
-    return _sympy(op, args)
+    rule, symbols = TABLE[op].sympy, [as_sympy(a, subject=op) for a in args]
+    import sympy
+
+    return getattr(sympy, rule)(*symbols) if isinstance(rule, str) else rule(sympy, *symbols)  # type: ignore[misc]
 
 
 def as_sympy(x: Scalar, name: str = "argument", subject: str = "") -> Any:
@@ -65,14 +68,6 @@ def as_sympy(x: Scalar, name: str = "argument", subject: str = "") -> Any:
     raise PliantError(
         bad_value(name, x, "a real number, an array of them, a SymPy expression or a traced scalar", subject)
     )
-
-
-def _sympy(op: str, args: tuple) -> Scalar:
-    args = tuple(as_sympy(a, subject=op) for a in args)
-    import sympy
-
-    rule = TABLE[op].sympy
-    return getattr(sympy, rule)(*args) if isinstance(rule, str) else rule(sympy, *args)  # type: ignore[misc]
 
 
 def sin(x: Scalar) -> Scalar:

@@ -192,9 +192,7 @@ class Graph:
     def constant(self, value: float) -> Expr:
         """The node of a number."""
         value = float(value) + 0.0  # no negative zero
-        key = ("const", value if value == value else "nan")
-        node = self._interned.get(key)
-        return self._intern(key, "const", (), value) if node is None else node
+        return self._intern(("const", value if value == value else "nan"), "const", (), value)
 
     def lift(self, x: Any) -> Expr:
         """``x`` as a node of this graph."""
@@ -222,20 +220,15 @@ class Graph:
         )
 
     def _intern(self, key: tuple, op: str, args: tuple, value: Any = None) -> Expr:
-        node = Expr(self, op, args, value, len(self.nodes))
-        self.nodes.append(node)
-        self._interned[key] = node
+        """The node of that key; a new one if there is none."""
+        node = self._interned.get(key)
+        if node is None:
+            node = self._interned[key] = Expr(self, op, args, value, len(self.nodes))
+            self.nodes.append(node)
         return node
 
-    def _unary(self, op: str, a: Expr) -> Expr:
-        key = (op, a.index)
-        node = self._interned.get(key)
-        return self._intern(key, op, (a,)) if node is None else node
-
     def _binary(self, op: str, a: Expr, b: Expr) -> Expr:
-        key = (op, a.index, b.index)
-        node = self._interned.get(key)
-        return self._intern(key, op, (a, b)) if node is None else node
+        return self._intern((op, a.index, b.index), op, (a, b))
 
     # The four operations and their folding. They are hot: a robot's step makes 1e5 calls.
 
@@ -337,7 +330,7 @@ class Graph:
             return self._binary("sub", a.args[1], a.args[0])
         if a.op == "mul" and a.args[0].op == "const":
             return self.mul(-a.args[0].value, a.args[1])
-        return self._unary("neg", a)
+        return self._intern(("neg", a.index), "neg", (a,))
 
     def power(self, a, exponent) -> Expr:
         """``a`` to an integer or half-integer power, by squaring; any other by exp and log."""
@@ -360,9 +353,7 @@ class Graph:
         index = self.lift(index)
         if index.op == "const":
             return self.constant(table.at(index.value))
-        key = ("lookup", table.digest, index.index)
-        node = self._interned.get(key)
-        return self._intern(key, "lookup", (index,), table) if node is None else node
+        return self._intern(("lookup", table.digest, index.index), "lookup", (index,), table)
 
     def apply(self, op: str, *args) -> Expr:
         """The node of any operation of the table, folded."""
@@ -394,9 +385,7 @@ class Graph:
                 nodes = nodes[1], nodes[0]
         elif (op == "not" and nodes[0].op == "not") or (op == "abs" and nodes[0].op == "neg"):
             return nodes[0].args[0] if op == "not" else self.apply("abs", nodes[0].args[0])
-        key = (op, *[n.index for n in nodes])
-        node = self._interned.get(key)
-        return self._intern(key, op, nodes) if node is None else node
+        return self._intern((op, *[n.index for n in nodes]), op, nodes)
 
     _arithmetic: ClassVar[dict[str, Callable[..., Expr]]] = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg}
 

@@ -1,15 +1,16 @@
 """Symbols for the motion of a robot: coordinates, velocities, accelerations, controls."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from pliant.errors import PliantError, bad_value, unknown_name
-from pliant.robot import Joint, Robot
+from pliant.robot import Robot
 
 __all__ = [
-    "Coordinates", "check_name", "check_parameters", "check_sympy", "coordinates_of", "identifier", "robot_symbols",
+    "Coordinates", "check_name", "check_parameters", "check_sympy", "coordinates_of", "identifier", "parts_of",
+    "robot_symbols",
 ]  # fmt: skip
 
 # functions that formulas call
@@ -82,30 +83,28 @@ def coordinates_of(robot: Robot, names: Mapping[str, str] | str | None = None) -
 
 
 def _chosen(robot: Robot, names: Mapping[str, str] | str | None) -> dict[str, str]:
-    own: list[Joint] = [j for j in robot.joints.values() if j.mimic is None and j.kind.nq]
+    own = [j.name for j in robot.joints.values() if j.mimic is None and j.kind.nq]
     if names is None:
         return {}
-    if isinstance(names, str):
-        if names != "joints":
-            raise PliantError(bad_value("names", names, _NAMES))
-        return {j.name: f"q_{identifier(j.name)}" for j in own}
+    if names == "joints":
+        return {joint: f"q_{identifier(joint)}" for joint in own}
     if not isinstance(names, Mapping):
         raise PliantError(bad_value("names", names, _NAMES))
     for joint, name in names.items():
-        if joint not in [j.name for j in own]:
-            raise PliantError(unknown_name("joint with coordinates", joint, [j.name for j in own], robot.joints.owner))
+        if joint not in own:
+            raise PliantError(unknown_name("joint with coordinates", joint, own, robot.joints.owner))
         check_name(f"the coordinate of joint {joint!r}", name)
     return dict(names)
 
 
 def check_name(subject: str, name: object) -> None:
     """Raise if a symbol cannot have this name: no word of letters, digits and _, or the name of a function."""
-    if not isinstance(name, str) or not name.isidentifier():
-        cure = "use letters, digits and _, a letter first"
-        raise PliantError(f"{subject} cannot be named {name!r}", subject=subject, field="name", cure=cure)
+    problem, cure = f"{subject} cannot be named {name!r}", "use letters, digits and _, a letter first"
     if name in _FUNCTIONS:
-        problem = f"{subject} cannot be named {name!r}, which is a function in formulas"
-        raise PliantError(problem, subject=subject, field="name", cure="take another name")
+        problem, cure = f"{problem}, which is a function in formulas", "take another name"
+    elif isinstance(name, str) and name.isidentifier():
+        return
+    raise PliantError(problem, subject=subject, field="name", cure=cure)
 
 
 def _symbol(letter: str, name: str | None, label: str, index: int, count: int) -> Any:
@@ -171,13 +170,12 @@ def _symbols(part: Any) -> Iterator[Any]:
     if hasattr(part, "free_symbols"):
         yield from part.free_symbols
     else:
-        for inner in _parts(part):
+        for inner in part if isinstance(part, list | tuple) else parts_of(part).values():
             yield from _symbols(inner)
 
 
-def _parts(part: Any) -> Iterable[Any]:
-    if isinstance(part, list | tuple):
-        return part
+def parts_of(part: Any) -> dict[str, Any]:
+    """The values that a part of a robot is made of, by name."""
     if is_dataclass(part):
-        return [getattr(part, f.name) for f in fields(part)]
-    return [getattr(part, slot) for slot in getattr(type(part), "__slots__", ()) if hasattr(part, slot)]
+        return {f.name: getattr(part, f.name) for f in fields(part) if f.init}
+    return {slot: getattr(part, slot) for slot in getattr(type(part), "__slots__", ()) if hasattr(part, slot)}

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pliant.dynamics import frame_jacobian, kinetic_energy, potential_energy
+from pliant.dynamics import coriolis_matrix, frame_jacobian, kinetic_energy, potential_energy
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.progress import working
 from pliant.robot import Robot
 from pliant.symbolic.code import c_source, matlab_source, python_source
 from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
-from pliant.symbolic.methods import METHODS, Terms, christoffel, coriolis, has_minimal_coordinates, traced_terms
+from pliant.symbolic.methods import METHODS, Terms, christoffel, has_minimal_coordinates, traced_terms
 from pliant.symbolic.robots import WHAT, symbolic_robot, with_single_joints
 from pliant.symbolic.tidying import Tidy, is_longer, symbols_of
 
@@ -96,7 +96,7 @@ class Equations:
         q, v = list(self.coordinates.q), list(self.coordinates.v)
         if has_minimal_coordinates(self.robot) and not is_longer(self.M, _LONG):
             return self._tidy.matrix(christoffel(self.M, q, v))
-        return self._tidy.matrix(coriolis(self.robot, q, v))
+        return self._tidy.matrix(coriolis_matrix.algorithm(self.robot, q, v))
 
     @cached_property
     def kinetic(self) -> Any:

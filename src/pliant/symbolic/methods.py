@@ -11,11 +11,10 @@ become floats on the way, 1/2 is 0.5.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
 from pliant.dynamics import (
-    coriolis_matrix,
     inverse_dynamics,
     kinetic_energy,
     potential_energy,
@@ -25,9 +24,10 @@ from pliant.errors import PliantError
 from pliant.robot import Named, Robot
 from pliant.scalar import Expr, Graph, as_sympy
 from pliant.scalar.evaluation import adjoints, interpret, tangents
+from pliant.symbolic.coordinates import parts_of
 
 __all__ = [
-    "METHODS", "Terms", "christoffel", "coriolis", "has_minimal_coordinates", "traced_terms",
+    "METHODS", "Terms", "christoffel", "has_minimal_coordinates", "traced_terms",
 ]  # fmt: skip
 
 Scalar = Any
@@ -66,19 +66,34 @@ def _projected(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
 
 
 def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
-    """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq."""
     import sympy
 
+    def gradient(e: Scalar, by: Sequence[Scalar]) -> list[Scalar]:
+        return [sympy.diff(as_sympy(e), x) for x in by]
+
+    def along(formulas: Sequence[Scalar], rates: dict[Scalar, Scalar]) -> list[Scalar]:
+        return [sympy.Add(*(sympy.diff(e, x) * rate for x, rate in rates.items())) for e in formulas]
+
+    return _by_energies(robot, q, v, gradient, along)
+
+
+def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any) -> Terms:
+    """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq.
+
+    Args:
+        gradient: of a formula by symbols.
+        along: the changes of formulas when symbols change at given rates.
+    """
     check_minimal_coordinates(robot)
-    T = as_sympy(kinetic_energy.algorithm(robot, q, v))
-    U = as_sympy(potential_energy.algorithm(robot, q))
-    momenta = [sympy.diff(T, rate) for rate in v]
+    T, U = kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q)
+    momenta = gradient(T, v)
     # d/dt dT/dv = M vd + sum_k d(dT/dv)/dq_k v_k
-    drift = [sympy.Add(*(sympy.diff(p, x) * rate for x, rate in zip(q, v, strict=True))) for p in momenta]
+    drift = along(momenta, dict(zip(q, v, strict=True)))
+    columns = [along(momenta, {rate: 1}) for rate in v]
     return Terms(
-        [[sympy.diff(p, rate) for rate in v] for p in momenta],
-        [d - sympy.diff(T, x) for d, x in zip(drift, q, strict=True)],
-        [sympy.diff(U, x) for x in q],
+        [[column[i] for column in columns] for i in range(robot.nv)],
+        [a - b for a, b in zip(drift, gradient(T, q), strict=True)],
+        gradient(U, q),
     )
 
 
@@ -100,11 +115,6 @@ def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[S
         return sympy.Add(*((dM[i][j][k] + dM[i][k][j] - dM[k][j][i]) * v[k] for k in range(n))) / 2
 
     return [[entry(i, j) for j in range(n)] for i in range(n)]
-
-
-def coriolis(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The Coriolis matrix without derivatives, for any coordinates."""
-    return coriolis_matrix.algorithm(robot, q, v)
 
 
 def _several_coordinates(robot: Robot) -> list[str]:
@@ -146,27 +156,16 @@ def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) 
 
     x, rates = [traced(s) for s in q], [traced(s) for s in v]
     own = _traced_robot(robot, traced)
-    terms = _traced_lagrange(graph, own, x, rates) if method == "lagrange" else METHODS[method](own, x, rates)
+
+    def gradient(e: Scalar, by: Sequence[Expr]) -> list[Expr]:
+        return [graph.lift(slope) for slope in adjoints([graph.lift(e)], [1], by)]
+
+    is_lagrange = method == "lagrange"
+    terms = _by_energies(own, x, rates, gradient, tangents) if is_lagrange else METHODS[method](own, x, rates)
     flat = [*(e for row in terms.M for e in row), *terms.b, *terms.g]
     made = iter(interpret([graph.lift(e) for e in flat], {node.value: e for e, node in inputs.items()}))
     n = robot.nv
     return Terms([[next(made) for _ in range(n)] for _ in range(n)], [next(made) for _ in range(n)], list(made))
-
-
-def _traced_lagrange(graph: Graph, robot: Robot, q: Sequence[Expr], v: Sequence[Expr]) -> Terms:
-    """As `_lagrange`, with derivatives of the graph."""
-    check_minimal_coordinates(robot)
-    T, U = (graph.lift(e) for e in (kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q)))
-    momenta = [graph.lift(p) for p in adjoints([T], [1], v)]
-    # d/dt dT/dv at vd = 0, along q' = v
-    drift = tangents(momenta, dict(zip(q, v, strict=True)))
-    columns = [tangents(momenta, {rate: 1}) for rate in v]
-    slopes = adjoints([T], [1], q)
-    return Terms(
-        [[column[i] for column in columns] for i in range(robot.nv)],
-        [a - b for a, b in zip(drift, slopes, strict=True)],
-        adjoints([U], [1], q),
-    )
 
 
 def _traced_robot(robot: Robot, traced: Callable[[Any], Expr]) -> Robot:
@@ -188,17 +187,14 @@ def _changed(part: Any, traced: Callable[[Any], Expr]) -> Any:
     if isinstance(part, tuple):
         new = [_changed(x, traced) for x in part]
         return part if _is_same(new, part) else tuple(new)
-    if is_dataclass(part):
-        old = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
-        new = {name: _changed(x, traced) for name, x in old.items()}
-        return part if _is_same(new.values(), old.values()) else replace(part, **new)  # type: ignore[type-var]
-    slots = [slot for slot in getattr(type(part), "__slots__", ()) if hasattr(part, slot)]
-    values = [getattr(part, slot) for slot in slots]
-    new = [_changed(x, traced) for x in values]
-    if _is_same(new, values):
+    old = parts_of(part)
+    new = {name: _changed(x, traced) for name, x in old.items()}
+    if _is_same(new.values(), old.values()):
         return part
+    if is_dataclass(part):
+        return replace(part, **new)  # type: ignore[type-var]
     made = object.__new__(type(part))
-    for slot, x in zip(slots, new, strict=True):
+    for slot, x in new.items():
         object.__setattr__(made, slot, x)
     return made
 

@@ -13,7 +13,7 @@ from typing import Any
 from pliant.errors import PliantError
 from pliant.scalar import as_sympy
 
-__all__ = ["Factors", "Number", "Polynomial", "Polynomials", "TooLongError", "total"]
+__all__ = ["Factors", "Number", "Polynomial", "Polynomials", "TooLongError", "add_term", "total"]
 
 Number = int | float | Fraction
 Factors = tuple[tuple[int, int], ...]
@@ -82,7 +82,7 @@ class Polynomials:
             return self._power(e.base, int(e.exp))
         if isinstance(e, sympy.cos | sympy.sin):
             return self._turned(e.args[0])[isinstance(e, sympy.sin)]
-        return self._atom(e)
+        return {((self._number_of(e), 1),): 1}
 
     def expression(self, polynomial: Polynomial) -> Any:
         """The polynomial as a SymPy expression; cosines and sines are functions that nothing is known about."""
@@ -114,7 +114,7 @@ class Polynomials:
             for r, y in b.items():
                 number = x * y
                 for factors, sign in self._times(p, r):
-                    _add(found, factors, number * sign)
+                    add_term(found, factors, number * sign)
         return found
 
     def _times(self, a: Factors, b: Factors) -> list[tuple[Factors, int]]:
@@ -139,15 +139,12 @@ class Polynomials:
         return done
 
     def _power(self, base: Any, exponent: int) -> Polynomial:
-        if exponent < 0 and not base.is_Symbol:
-            polynomial = self.read(base)
-            if len(polynomial) == 1:
-                ((factors, number),) = polynomial.items()
-                if not any(atom in self.angles for atom, _ in factors):
-                    inverse = Fraction(1) / number if not isinstance(number, float) else 1 / number
-                    return {tuple((a, p * exponent) for a, p in factors): inverse**-exponent}
-            return {((self._number_of(base), exponent),): 1}
-        if base.is_Symbol:
+        if exponent < 0 and not base.is_Symbol and len(self.read(base)) == 1:
+            ((factors, number),) = self.read(base).items()
+            if not any(atom in self.angles for atom, _ in factors):
+                inverse = Fraction(1) / number if not isinstance(number, float) else 1 / number
+                return {tuple((a, p * exponent) for a, p in factors): inverse**-exponent}
+        if exponent < 0 or base.is_Symbol:
             return {((self._number_of(base), exponent),): 1}
         power: Polynomial = {(): 1}
         factor = self.read(base)
@@ -184,9 +181,6 @@ class Polynomials:
             self._sines.add(s)
         return {((c, 1),): 1}, {((c + 1, 1),): 1}
 
-    def _atom(self, e: Any) -> Polynomial:
-        return {((self._number_of(e), 1),): 1}
-
     def _number_of(self, e: Any) -> int:
         if e not in self._numbers:
             self._numbers[e] = len(self.atoms)
@@ -199,20 +193,17 @@ def total(polynomials: Iterable[Polynomial]) -> Polynomial:
     found: Polynomial = {}
     for polynomial in polynomials:
         for factors, number in polynomial.items():
-            _add(found, factors, number)
+            add_term(found, factors, number)
     return found
 
 
-def _add(polynomial: Polynomial, factors: Factors, number: Number) -> None:
-    before = polynomial.get(factors)
-    if before is None:
-        if number != 0:
-            polynomial[factors] = number
-        return
+def add_term(polynomial: dict[Any, Number], factors: Any, number: Number, rounding: float = _ROUNDING) -> None:
+    """Add a term; it goes if what is left of it is nothing but rounding."""
+    before = polynomial.get(factors, 0)
     after = before + number
-    is_rest = isinstance(after, float) and abs(after) <= _ROUNDING * max(abs(before), abs(number))
+    is_rest = isinstance(after, float) and before != 0 and abs(after) <= rounding * max(abs(before), abs(number))
     if after == 0 or is_rest:
-        del polynomial[factors]
+        polynomial.pop(factors, None)
     else:
         polynomial[factors] = after
 

@@ -22,6 +22,11 @@ WHAT = ("masses", "centers", "inertias", "lengths", "gravity", "armatures", "dam
 """The kinds of numbers that can become symbols."""
 
 _AXES = "xyz"
+# numbers of the dofs of a joint: the field, their kind, and the letter of the symbols
+_PER_DOF = (
+    ("armature", "armatures", "J"), ("damping", "damping", "d"), ("stiffness", "stiffness", "k"),
+    ("hardening", "stiffness", "h"), ("friction", "friction", "f"),
+)  # fmt: skip
 _MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
@@ -104,7 +109,7 @@ class _Symbols:
 
     def each(self, kind: str, letter: str, owner: str, values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         """Numbers of the dofs of one joint."""
-        name = f"{letter}_{identifier(owner)}"
+        name = f"{letter}_{owner}"
         labels = [name if len(values) == 1 else f"{name}_{k + 1}" for k in range(len(values))]
         return tuple(self.scalar(kind, label, x) for label, x in zip(labels, values, strict=True))
 
@@ -133,42 +138,29 @@ class _Symbols:
         moments = _rounded(tuple(own.J if is_massless else own.about_com()), tuple(own.J))
         mass = self.scalar("masses", f"m_{name}", own.mass)
         place = self.vector("centers", f"c_{name}", center)
-        tensor = Symmetric3(
-            *(
-                self.scalar("inertias", f"I_{name}_{axes}", x, is_signed=axes[0] != axes[1])
-                for axes, x in zip(_MOMENTS, moments, strict=True)
-            )
-        )
-        numbers = (mass, *place, *tensor)
-        if all(is_constant(a) for a in numbers):
+        entries = [
+            self.scalar("inertias", f"I_{name}_{axes}", x, is_signed=axes[0] != axes[1])
+            for axes, x in zip(_MOMENTS, moments, strict=True)
+        ]
+        if all(is_constant(a) for a in (mass, *place, *entries)):
             return body
-        return replace(body, inertia=Inertia.from_com(mass, place, tensor))
+        return replace(body, inertia=Inertia.from_com(mass, place, Symmetric3(*entries)))
 
     def joint(self, joint: Joint) -> Joint:
-        p = self.vector("lengths", f"l_{identifier(joint.name)}", joint.placement.p)
-        rest = self.scalar("stiffness", f"r_{identifier(joint.name)}", joint.rest, is_signed=True)
-        return replace(
-            joint,
-            placement=Transform(joint.placement.R, p),
-            armature=self.each("armatures", "J", joint.name, joint.armature),
-            damping=self.each("damping", "d", joint.name, joint.damping),
-            stiffness=self.each("stiffness", "k", joint.name, joint.stiffness),
-            hardening=self.each("stiffness", "h", joint.name, joint.hardening),
-            friction=self.each("friction", "f", joint.name, joint.friction),
-            rest=rest,
-            backlash=self.scalar("stiffness", f"w_{identifier(joint.name)}", joint.backlash),
-        )
+        name = identifier(joint.name)
+        p = self.vector("lengths", f"l_{name}", joint.placement.p)
+        rest = self.scalar("stiffness", f"r_{name}", joint.rest, is_signed=True)
+        changes = {field: self.each(kind, letter, name, getattr(joint, field)) for field, kind, letter in _PER_DOF}
+        backlash = self.scalar("stiffness", f"w_{name}", joint.backlash)
+        return replace(joint, placement=Transform(joint.placement.R, p), rest=rest, backlash=backlash, **changes)
 
     def motor(self, motor: Motor) -> Motor:
         name = identifier(motor.name)
         felt = motor.rotor_inertia if motor.gyroscopic else motor.armature
         inertia = self.scalar("armatures", f"J_{name}", felt)
-        changes: dict[str, Any] = {}
-        if not is_constant(inertia) and motor.gyroscopic:
-            changes = {"rotor_inertia": inertia}
-        elif not is_constant(inertia):
-            # nothing else sees the gear
-            changes = {"gear": 1, "rotor_inertia": inertia}
+        changes: dict[str, Any] = {} if is_constant(inertia) else {"rotor_inertia": inertia}
+        if changes and not motor.gyroscopic:
+            changes["gear"] = 1  # nothing else sees it
         return replace(
             motor,
             viscous_friction=self.scalar("damping", f"d_{name}", motor.viscous_friction),

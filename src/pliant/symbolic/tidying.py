@@ -10,16 +10,19 @@ and so on within each sum, waves against motion. Parts that occur several times 
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from fractions import Fraction
+from functools import reduce
 from math import gcd, isclose
+from operator import and_
 from typing import Any, TypeVar
 
 from pliant.scalar import as_sympy
 from pliant.symbolic.polynomials import Factors, Number, Polynomials, TooLongError
 from pliant.symbolic.trigonometry import Wave, shortest
 
-__all__ = ["Tidy", "folded", "gathered", "is_longer", "named_parts", "symbols_of"]
+__all__ = ["Tidy", "folded", "is_longer", "named_parts", "symbols_of"]
 
 Key = TypeVar("Key", bound=Hashable)
 Row = dict[Any, Number]
@@ -54,7 +57,11 @@ class Tidy:
         self._polynomials = Polynomials(0)
 
     def __call__(self, expression: Any, *, is_shared: bool = True) -> Any:
-        """The expression, tidied; ``is_shared`` as for `gathered`."""
+        """The expression, tidied.
+
+        Args:
+            is_shared: whether a parameter that is in every term is written before all of them.
+        """
         expression = as_sympy(expression, "formula")
         if self.simplify is False or self._left <= 0 or expression.is_Atom:
             return expression
@@ -66,8 +73,7 @@ class Tidy:
                 return expression
             if polynomials.divides_by_sum(polynomial):
                 expression = _cancelled(expression, polynomials)
-            is_position = self.positions.__contains__
-            return gathered(expression, polynomials, self._is_motion, is_position=is_position, is_shared=is_shared)
+            return self._gathered(expression, is_shared)
         except TooLongError:
             return expression
         finally:
@@ -79,8 +85,21 @@ class Tidy:
 
         return sympy.ImmutableMatrix(rows).applyfunc(self)
 
-    def _is_motion(self, atom: Any) -> bool:
-        return not self.motion.isdisjoint(atom.free_symbols)
+    def _gathered(self, expression: Any, is_shared: bool) -> Any:
+        """The normal form in a readable one.
+
+        Positions that slide are lengths, too, and are written among the parameters if that is shorter:
+        m (l + q)^2 cos(q1).
+        """
+        import sympy
+
+        polynomials = self._polynomials
+        found = _Gatherer(polynomials, self.motion).gathered(expression, is_shared)
+        used = {atom for factors in polynomials.read(expression) for atom, _ in factors}
+        if not any(polynomials.atoms[a] in self.positions for a in used if a not in polynomials.angles):
+            return found
+        by_length = _Gatherer(polynomials, self.motion, self.positions).gathered(expression, is_shared)
+        return min(found, by_length, key=sympy.count_ops)
 
 
 def _cancelled(expression: Any, polynomials: Polynomials) -> Any:
@@ -96,43 +115,12 @@ def _cancelled(expression: Any, polynomials: Polynomials) -> Any:
 # ---- sums of products put back together
 
 
-def gathered(
-    expression: Any,
-    polynomials: Polynomials,
-    is_motion: Callable[[Any], bool],
-    *,
-    is_position: Callable[[Any], bool] = lambda atom: False,
-    is_shared: bool = True,
-) -> Any:
-    """The expression in its normal form, and that in a readable one.
-
-    Args:
-        polynomials: reads the expression; raises `TooLongError`.
-        is_motion: whether an atom is motion and not a parameter.
-        is_position: whether an atom of motion is a position. Positions that slide are lengths, too, and are written
-            among the parameters if that is shorter: m (l + q)^2 cos(q1).
-        is_shared: whether a parameter that is in every term is written before all of them.
-    """
-    import sympy
-
-    found = _Gatherer(polynomials, is_motion).gathered(expression, is_shared)
-    if not any(is_position(atom) for atom in _outside_waves(expression, polynomials)):
-        return found
-    by_length = _Gatherer(polynomials, lambda atom: is_motion(atom) and not is_position(atom), is_factored=True)
-    other = by_length.gathered(expression, is_shared)
-    return min(found, other, key=sympy.count_ops)
-
-
-def _outside_waves(expression: Any, polynomials: Polynomials) -> set[Any]:
-    used = {atom for factors in polynomials.read(expression) for atom, _ in factors}
-    return {polynomials.atoms[atom] for atom in used if atom not in polynomials.angles}
-
-
 class _Gatherer:
-    def __init__(self, polynomials: Polynomials, is_motion: Callable[[Any], bool], *, is_factored: bool = False):
+    def __init__(self, polynomials: Polynomials, motion: frozenset[Any], lengths: frozenset[Any] = frozenset()):
+        """Symbols of ``motion`` are no parameters, but for ``lengths``, which are factored with them."""
         self.polynomials = polynomials
-        self.is_motion = is_motion
-        self.is_factored = is_factored
+        self.motion = motion
+        self.lengths = lengths
 
     def gathered(self, expression: Any, is_shared: bool) -> Any:
         import sympy
@@ -142,11 +130,9 @@ class _Gatherer:
             return sympy.Integer(0)
         common = _common([parameters for parameters, _, _ in terms]) if is_shared else ()
         table = {(_divided(p, common), (waves, motion)): number for (p, waves, motion), number in terms.items()}
-        parts = []
-        for rows, columns in _products(table):
-            first, second = _content(rows), _content(columns)
-            factors = self._parameters(_scaled(rows, first)), self._rest(_scaled(columns, second))
-            parts.append((_number(first * second), *factors))
+        parts = [
+            (number, self._parameters(rows), self._rest(columns)) for number, rows, columns in _products(table)
+        ]  # fmt: skip
         if len(parts) == 1:
             # all at once: SymPy multiplies a number into a sum that stands alone with it
             return sympy.Mul(*parts[0], self._atoms(common))
@@ -154,6 +140,9 @@ class _Gatherer:
         return sympy.Mul(
             sign, self._atoms(common), sympy.Add(*(sympy.Mul(sign * number, *rest) for number, *rest in parts))
         )
+
+    def _is_motion(self, atom: Any) -> bool:
+        return atom not in self.lengths and not self.motion.isdisjoint(atom.free_symbols)
 
     def _terms(self, expression: Any) -> dict[Parts, Number]:
         """Parameters, waves and motion of every term, with its number; the waves in their shortest form."""
@@ -167,7 +156,7 @@ class _Gatherer:
                     is_sine = self.polynomials.is_sine(atom)
                     waves += [Wave(is_sine, ((atom - is_sine, 1),))] * power
                 else:
-                    (motion if self.is_motion(atoms[atom]) else parameters).append((atom, power))
+                    (motion if self._is_motion(atoms[atom]) else parameters).append((atom, power))
             row = by_rest.setdefault((tuple(parameters), tuple(motion)), {})
             row[tuple(sorted(waves))] = number
         found: dict[Parts, Number] = {}
@@ -188,12 +177,9 @@ class _Gatherer:
     def _sides(self, table: dict[tuple[Any, Any], Number], rows: Callable[[Any], Any], columns: Callable[[Any], Any]):
         import sympy
 
-        parts = []
-        for left, right in _products(table):
-            first, second = _content(left), _content(right)
-            factors = rows(_scaled(left, first)), columns(_scaled(right, second))
-            parts.append(sympy.Mul(_number(first * second), *factors))
-        return sympy.Add(*parts)
+        return sympy.Add(
+            *(sympy.Mul(number, rows(left), columns(right)) for number, left, right in _products(table))
+        )  # fmt: skip
 
     def _sum(self, row: Row, write: Callable[[Any], Any]) -> Any:
         import sympy
@@ -208,19 +194,11 @@ class _Gatherer:
 
     def _waves(self, row: Row) -> Any:
         """A sum of products of waves; common factors are written before it."""
-        shared = list(next(iter(row)))
-        for waves in row:
-            left = list(waves)
-            shared = [wave for wave in shared if wave in left and not left.remove(wave)]
+        shared = reduce(and_, map(Counter, row))
         if len(row) < 2 or not shared:
             return self._sum(row, self._product_of_waves)
-        rest: Row = {}
-        for waves, number in row.items():
-            left = list(waves)
-            for wave in shared:
-                left.remove(wave)
-            rest[tuple(left)] = number
-        return self._product_of_waves(shared) * self._sum(rest, self._product_of_waves)
+        rest = {tuple((Counter(waves) - shared).elements()): number for waves, number in row.items()}
+        return self._product_of_waves(shared.elements()) * self._sum(rest, self._product_of_waves)
 
     def _product_of_waves(self, waves: Iterable[Wave]) -> Any:
         import sympy
@@ -240,7 +218,7 @@ class _Gatherer:
         """A sum of products of parameters; factors that several share are written once."""
         import sympy
 
-        if self.is_factored and len(row) > 1:
+        if self.lengths and len(row) > 1:
             plain = self._sum(row, self._atoms)
             factored = sympy.factor(plain) if not plain.has(sympy.Float) else plain
             if factored.is_Mul or factored.is_Pow:
@@ -249,9 +227,7 @@ class _Gatherer:
         if common:
             rest = {_divided(key, common): number for key, number in row.items()}
             return self._atoms(common) * self._parameters(rest)
-        counts: dict[int, int] = {}
-        for atom in (atom for key in row for atom, power in key if power > 0):
-            counts[atom] = counts.get(atom, 0) + 1
+        counts = Counter(atom for key in row for atom, power in key if power > 0)
         most = max(counts, key=lambda atom: counts[atom], default=None)
         if most is None or counts[most] < 2:
             return self._sum(row, self._atoms)
@@ -260,8 +236,8 @@ class _Gatherer:
         return sympy.Add(self._parameters(having), self._parameters(others))
 
 
-def _products(table: dict[tuple[Key, Any], Number]) -> list[tuple[dict[Key, Number], Row]]:
-    """A table as a sum of products (sum over rows) times (sum over columns): rows that are multiples are one."""
+def _products(table: dict[tuple[Key, Any], Number]) -> Iterator[tuple[Any, dict[Key, Number], Row]]:
+    """A table as a sum of numbers times (sum over rows) times (sum over columns): rows that are multiples are one."""
     rows: dict[Key, Row] = {}
     for (key, column), number in table.items():
         rows.setdefault(key, {})[column] = number
@@ -275,7 +251,9 @@ def _products(table: dict[tuple[Key, Any], Number]) -> list[tuple[dict[Key, Numb
         else:
             content = _content(row)
             found.append(({key: content}, _scaled(row, content)))
-    return found
+    for left, right in found:
+        first, second = _content(left), _content(right)
+        yield _number(first * second), _scaled(left, first), _scaled(right, second)
 
 
 def _multiple(row: Row, known: Row) -> Number | None:
@@ -326,10 +304,7 @@ def _number(number: Number) -> Any:
 
 def _common(products: list[Factors]) -> Factors:
     """The common factor of all products, of atoms with powers above zero."""
-    shared = dict(products[0])
-    for product in products[1:]:
-        powers = dict(product)
-        shared = {atom: min(power, powers.get(atom, 0)) for atom, power in shared.items()}
+    shared = reduce(and_, (Counter(dict(product)) for product in products))
     return tuple((atom, power) for atom, power in shared.items() if power > 0)
 
 
