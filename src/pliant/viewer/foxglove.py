@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, needs
-from pliant.files.disk import careful
+from pliant.files.whole import careful
 from pliant.files.whole import whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import Source, plain

@@ -4,7 +4,7 @@ import os
 import resource
 from pathlib import Path
 
-from pliant.files.disk import CarefulFile
+from pliant.files.whole import CarefulFile
 
 
 def test_file_that_bears_errors(tmp_path: Path) -> None:
