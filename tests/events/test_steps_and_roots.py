@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pliant.events.roots import first_root
+from pliant.integrators.dense import first_root
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart
 from simulated_robots import BALL, PENDULUM

@@ -13,7 +13,7 @@ import pytest
 import pliant
 from pliant.simulation import running
 from pliant.storage import LogWriter, writing
-from pliant.storage.superblock import trim
+from pliant.storage.hdf5 import trim
 from simulated_robots import LEG, LEG_Q
 
 SOURCE = Path(__file__).parents[2] / "src"

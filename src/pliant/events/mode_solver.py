@@ -112,7 +112,10 @@ def solved(
             d[i] = slide
     found = next((x for x in _attempts(problem, guess, d) if x is not None), None)
     if found is None:
-        _check_jams(problem)
+        # at an impact nothing slides already: there the laws have a solution
+        for i, slide in enumerate(problem.slides):
+            if slide is not None and problem.friction[i] > 0 and _own(problem, i) <= 0:
+                raise _painleve(problem, i)
         text = "no combination of open, sticking and sliding contacts fits the laws of contact"
         raise InconsistentContactError(text, subject="contacts", field=", ".join(problem.names))
     found = _at_rest(problem, found, set(leaving))
@@ -143,24 +146,12 @@ def _enumerated(problem: Problem, iterated: Solution) -> Solution | None:
         (OPEN, SLIDE) if problem.slides[i] is not None or problem.friction[i] == 0 else (OPEN, STICK, SLIDE)
         for i in range(len(problem.c))
     ]
-    nearest: list[tuple[int, ...]] = []
-    for changes in range(len(choices) + 1):
-        for who in itertools.combinations(range(len(choices)), changes):
-            others = [[m for m in choices[i] if m != iterated.modes[i]] for i in who]
-            for chosen in itertools.product(*others):
-                modes = list(iterated.modes)
-                for i, mode in zip(who, chosen, strict=True):
-                    modes[i] = mode
-                nearest.append(tuple(modes))
-        if len(nearest) > _COMBINATIONS:
-            break
-    for modes in nearest[:_COMBINATIONS]:
-        for sign in (1, -1):
+    for modes in itertools.islice(_nearest(iterated.modes, choices), _COMBINATIONS):
+        for ways in (iterated.y, problem.c):
             d = iterated.directions.copy()
             for i, slide in enumerate(problem.slides):
                 if slide is None:
-                    way = iterated.y[i, 1:] if sign > 0 else problem.c[i, 1:]
-                    d[i] = way / max(float(np.hypot(*way)), 1e-300)
+                    d[i] = ways[i, 1:] / max(float(np.hypot(*ways[i, 1:])), 1e-300)
             found = _aligned(problem, modes, d)
             if _worst_violation(problem, found) is not None:
                 found = _bearable(problem, found)
@@ -169,6 +160,15 @@ def _enumerated(problem: Problem, iterated: Solution) -> Solution | None:
             if SLIDE not in modes:
                 break
     return None
+
+
+def _nearest(modes: Sequence[int], choices: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """All combinations of modes, those first that differ in fewer places."""
+    for changes in range(len(choices) + 1):
+        for who in itertools.combinations(range(len(choices)), changes):
+            for chosen in itertools.product(*([m for m in choices[i] if m != modes[i]] for i in who)):
+                changed = dict(zip(who, chosen, strict=True))
+                yield tuple(changed.get(i, mode) for i, mode in enumerate(modes))
 
 
 def _at_rest(problem: Problem, found: Solution, leaving: set[int]) -> Solution:
@@ -296,28 +296,27 @@ def _worst_violation(
     """The candidate whose condition is violated most, what it should do instead, and the direction."""
     answer = None
     inertia = np.maximum(np.diag(problem.W).reshape(-1, 3)[:, 0], 1e-300)
-    tolerance = problem.scale / inertia  # of forces
     for i, mode in enumerate(found.modes):
         f, y, mu, d = found.f[i], found.y[i], problem.friction[i], found.directions[i]
         is_sliding = problem.slides[i] is not None
+        tolerance = problem.scale / inertia[i]  # of forces
+        pull, slip = max(float(np.hypot(f[1], f[2])), 1e-300), max(float(np.hypot(y[1], y[2])), 1e-300)
+        # by how much each condition is violated; if it is, the mode and the direction instead
+        conditions: list[tuple[float, int, np.ndarray | None]] = [(-f[0] / tolerance, OPEN, None)]
         if mode == OPEN:
-            if -y[0] / problem.scale > worst:
-                worst, answer = -y[0] / problem.scale, (i, SLIDE if is_sliding or mu == 0 else STICK, None)
-        elif -f[0] / tolerance[i] > worst:
-            worst, answer = -f[0] / tolerance[i], (i, OPEN, None)
+            conditions = [(-y[0] / problem.scale, SLIDE if is_sliding or mu == 0 else STICK, None)]
         elif mode == STICK:
-            pull, slip = float(np.hypot(f[1], f[2])), float(np.hypot(y[1], y[2]))
-            excess = (pull - mu * f[0]) / tolerance[i]
-            if excess > worst:
-                worst, answer = excess, (i, SLIDE, -f[1:] / pull)
-            elif slip / problem.scale > worst:  # no force holds it, as at both ends of a straight chain that folds
-                worst, answer = slip / problem.scale, (i, SLIDE, y[1:] / slip)
+            conditions.append(((pull - mu * f[0]) / tolerance, SLIDE, -f[1:] / pull))
+            # no force holds it, as at both ends of a straight chain that folds
+            conditions.append((slip / problem.scale, SLIDE, y[1:] / slip))
         elif not is_sliding and mu > 0:
-            along, across = y[1:] @ d, abs(y[2] * d[0] - y[1] * d[1])
-            if -along / problem.scale > worst:
-                worst, answer = -along / problem.scale, (i, STICK, None)
-            elif across / problem.scale > worst:  # no direction was found in which it slides
-                worst, answer = across / problem.scale, (i, STICK, None)
+            # it slides backward, or no direction was found in which it slides
+            conditions.append((-(y[1:] @ d) / problem.scale, STICK, None))
+            conditions.append((abs(y[2] * d[0] - y[1] * d[1]) / problem.scale, STICK, None))
+        for amount, instead, direction in conditions:
+            if amount > worst:
+                worst, answer = amount, (i, instead, direction)
+                break
     return answer
 
 
@@ -364,16 +363,6 @@ def _block(W: np.ndarray) -> Symmetric3:
     """A candidate's own part, tangents first, as `impulse_at` has it."""
     n, x, y = W.tolist()
     return Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0])
-
-
-def _check_jams(problem: Problem) -> None:
-    """Blame a contact that its own friction pushes into the ground, where no motion was found.
-
-    At an impact nothing slides already: there the laws have a solution.
-    """
-    for i, slide in enumerate(problem.slides):
-        if slide is not None and problem.friction[i] > 0 and _own(problem, i) <= 0:
-            raise _painleve(problem, i)
 
 
 def _own(problem: Problem, i: int) -> float:

@@ -20,12 +20,11 @@ from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
-from pliant.events.roots import first_root, first_time
 from pliant.events.smooth_motion import SmoothMotion
 from pliant.events.state import OPEN, EventState, Mode, check_outside, lifted_out, passing_at
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
-from pliant.integrators.dense import Chart
+from pliant.integrators.dense import Chart, first_root, first_time
 from pliant.recording.log import Event
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS

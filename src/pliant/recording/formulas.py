@@ -105,7 +105,8 @@ class Formula:
 
     def to_plain(self) -> dict[str, Any]:
         """All of it but the tables, in the types of JSON."""
-        nodes = [[op, _hex(rest[0])] if op == "const" else [op, *rest] for op, *rest in self.nodes]
+        # hexadecimal is exact, and has numbers that JSON does not have
+        nodes = [[op, float(rest[0]).hex()] if op == "const" else [op, *rest] for op, *rest in self.nodes]
         return {"inputs": list(self.inputs), "nodes": nodes, "output": self.output, "name": self.name}
 
     @classmethod
@@ -150,8 +151,3 @@ def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
     if len(rest) != len(limits) or not all(0 <= i < most for i, most in zip(rest, limits, strict=True)):
         raise ValueError(f"node {k} is {node}")
     return (op, *rest)
-
-
-def _hex(number: float) -> str:
-    """Exact, and also for numbers that JSON does not have."""
-    return float(number).hex()

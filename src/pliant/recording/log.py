@@ -123,11 +123,12 @@ class Log(LogExports):
                 problem = f"channel {name!r} has entries of shape {found}, but its columns are {list(names)}"
                 raise _wrong("columns", problem, "it takes as many different names as there are entries")
         modes, mode = tuple(self.modes), channels.get("mode")
-        if modes and mode is not None and mode.size and not _are_indices(mode, len(modes)):
-            raise _wrong("modes", "channel 'mode' has numbers that are not indices of modes", f"modes: {modes}")
+        if modes and mode is not None and mode.size:
+            is_index = mode.dtype.kind in "iu" and np.isin(mode, range(len(modes))).all()
+            if not is_index:
+                raise _wrong("modes", "channel 'mode' has numbers that are not indices of modes", f"modes: {modes}")
         checked = {"t": t, "channels": MappingProxyType(channels), "columns": MappingProxyType(columns), "modes": modes}
-        checked |= {"metadata": MappingProxyType(dict(self.metadata))}
-        checked |= {"events": tuple(self.events)}
+        checked |= {"metadata": MappingProxyType(dict(self.metadata)), "events": tuple(self.events)}
         for attribute, value in checked.items():
             object.__setattr__(self, attribute, value)
 
@@ -322,10 +323,13 @@ class Log(LogExports):
 
         NaN equals NaN. Metadata, source and dense output do not count.
         """
-        if not isinstance(other, Log) or any(own(self) != own(other) for own in (_names, _happenings)):
+        if not isinstance(other, Log) or self._exact() != other._exact():
             return False
         pairs = [(self.t, other.t), *((self.channels[n], other.channels[n]) for n in self.channels)]
         return all(a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in pairs)
+
+    def _exact(self) -> tuple[Any, ...]:
+        return list(self.channels), dict(self.columns), self.batch, self.modes, self.events
 
     def __eq__(self, other: object) -> bool:
         return self.identical(other) if isinstance(other, Log) else NotImplemented
@@ -373,18 +377,6 @@ def _unpickled(state: dict[str, Any]) -> Log:
 
 def _wrong(field: str, problem: str, cure: str) -> PliantError:
     return PliantError(f"log: {problem}", subject="log", field=field, cure=cure)
-
-
-def _names(log: Log) -> tuple[Any, ...]:
-    return list(log.channels), dict(log.columns), log.batch
-
-
-def _happenings(log: Log) -> tuple[Any, ...]:
-    return log.modes, log.events
-
-
-def _are_indices(array: np.ndarray, n: int) -> bool:
-    return array.dtype.kind in "iu" and 0 <= array.min() <= array.max() < n
 
 
 def _channel(part: Log, name: str, modes: tuple[str, ...]) -> np.ndarray:

@@ -131,7 +131,8 @@ def ground_parts(ground: Ground) -> dict[str, Any]:
 
     Numbers that differ from robot to robot are left out; a ground whose shape does so has no formula.
     """
-    friction, restitution = (float(x) if is_constant(x) else None for x in (ground.friction, ground.restitution))
+    numbers: tuple[Any, Any] = ground.friction, ground.restitution
+    friction, restitution = (float(x) if is_constant(x) else None for x in numbers)
     formula = None
     if all(map(is_constant, ground.parameters)):
         formula = Formula.of(lambda x, y: ground.function(x, y, *ground.parameters), ("x", "y"))

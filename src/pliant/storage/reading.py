@@ -120,10 +120,7 @@ class _Reader:
             return None
         if self.about.batch is None:
             raise PliantError("the log is of one robot; robots= is for a batch", subject="log", field="robots")
-        taken = chosen_robots(robots, self.about.batch, error=PliantError).tolist()
-        if not taken:
-            raise PliantError(bad_value("robots", robots, "at least one robot"))
-        return taken
+        return chosen_robots(robots, self.about.batch, least=1, error=PliantError).tolist()
 
     # ---- parts
 
@@ -200,18 +197,16 @@ class _Reader:
         """The log with its events, modes and dense output, where they can be read."""
         try:
             events, modes, until = self._notes()
-            arrays = {}
+            dense = None
             if has(self.file, "steps") and log.source is not None and self.steps and until is not None:
                 steps = group(self.file, "steps")
                 arrays = {name: dataset(steps, name)[: self.steps] for name in ("t", "h", "q", "v", "stages")}
+                dense = DenseSolution.from_steps(log.source.robot, arrays, until)
         except _UNREADABLE:
             self.lost["events"] = "all of it"
             return replace(log, is_complete=False)
         low, high = -np.inf if start is None else start, np.inf if end is None else end
         events = tuple(event for event in events if low <= event.t <= high)
-        dense = None
-        if arrays and log.source is not None and until is not None:
-            dense = DenseSolution.from_steps(log.source.robot, arrays, until)
         return replace(log, events=events, modes=modes, dense=dense)
 
     def _notes(self) -> tuple[list[Event], tuple[str, ...], float | None]:

@@ -14,14 +14,17 @@ from pliant.meshes.surfaces import Surface, distinct_rows
 from pliant.recording.formulas import Formula
 from pliant.recording.source import MOTOR_LAW, SPRING_LAW
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
+from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring, full_limits
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
-from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, LostLaw, checked, made, robot_form
 
 __all__ = ["StoredMesh", "checked_surface", "robot_from_plain", "robot_to_plain"]
+
+# stands for a law that is lost, where all else is checked
+_SPRING = Formula(SPRING_LAW, (("input", 0),), 0)
 
 
 # ---- meshes
@@ -235,31 +238,22 @@ def _check_tree(bodies: Named[Body], joints: Named[Joint], frames: Named[Frame])
         if joint.parent not in seen:
             raise _wrong(joint, "parent", f"stands on {joint.parent!r}, which is not before it")
         seen.add(joint.child)
-        _check_sizes(joint)
+        full_limits(f"joint {joint.name!r} in the log", joint.limits, joint.kind)
+        if len(joint.law) != joint.kind.nv:
+            raise _wrong(joint, "law", f"has {len(joint.law)} laws, and {joint.kind.nv} degrees of freedom")
+        if hasattr(joint.kind, "axis") and abs(math.hypot(*joint.kind.axis) - 1) > 1e-6:  # type: ignore[attr-defined]
+            raise _wrong(joint, "axis", "has an axis that is not a unit vector")
         _check_mimic(joint, joints)
         for law in joint.law:
             _check_law(joint, law, SPRING_LAW)
-        if not any(isinstance(law, LostLaw) for law in joint.law):
-            check_joint(joint)
+        # all but the laws that are lost
+        check_joint(replace(joint, law=tuple(_SPRING if isinstance(law, LostLaw) else law for law in joint.law)))
     for name in bodies:
         if name not in frames or frames[name].body != name:
             raise RobotError(f"body {name!r} of the robot in the log has no frame", subject=f"body {name!r}")
     for frame in frames.values():
         if frame.body not in seen:
             raise RobotError(unknown_name("body", frame.body, bodies, f"frame {frame.name!r} in the log"))
-
-
-def _check_sizes(joint: Joint) -> None:
-    nq, nv = joint.kind.nq, joint.kind.nv
-    for what in ("damping", "friction", "armature", "stiffness", "hardening", "law"):
-        if len(getattr(joint, what)) != nv:
-            raise _wrong(joint, what, f"has {len(getattr(joint, what))} entries of {what}, and {nv} dofs")
-    for what, count in (("lower", nq), ("upper", nq), ("velocity", nv), ("effort", nv)):
-        values = getattr(joint.limits, what)
-        if isinstance(values, tuple) and len(values) != count:
-            raise _wrong(joint, what, f"has {len(values)} entries of the limit {what}; it takes {count}")
-    if hasattr(joint.kind, "axis") and abs(math.hypot(*joint.kind.axis) - 1) > 1e-6:  # type: ignore[attr-defined]
-        raise _wrong(joint, "axis", "has an axis that is not a unit vector")
 
 
 def _check_mimic(joint: Joint, joints: Named[Joint]) -> None:

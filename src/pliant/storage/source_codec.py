@@ -56,15 +56,14 @@ def put_source(file: Any, log: Log) -> None:
 def _put_ground(file: Any, ground: Ground) -> None:
     """The formula of the ground; one that has none, or one too large, is known by its heights."""
     about = ground_parts(ground)
-    formula = about.pop("formula")
-    is_kept = formula is not None and len(formula.nodes) <= MAX_NODES
-    is_kept = is_kept and sum(map(len, formula.tables)) <= MAX_TABLES
-    for k, table in enumerate(formula.tables if is_kept else ()):
-        packing = _TIGHT if len(table) > 500 else {}
-        file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **packing)
-    put_text(
-        file, "ground", about | {"formula": formula.to_plain() | {"tables": len(formula.tables)} if is_kept else None}
-    )
+    formula: Formula | None = about.pop("formula")
+    kept = None
+    if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MAX_TABLES:
+        kept = formula.to_plain() | {"tables": len(formula.tables)}
+        for k, table in enumerate(formula.tables):
+            packing = _TIGHT if len(table) > 500 else {}
+            file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **packing)
+    put_text(file, "ground", about | {"formula": kept})
 
 
 def _put_heights(file: Any, ground: Ground, log: Log) -> None:

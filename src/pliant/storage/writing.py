@@ -18,9 +18,8 @@ from pliant.errors import PliantError, needs
 from pliant.files.writing import careful, checked_folder, file_error, reserve, whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import plain
-from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json
+from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json, trim
 from pliant.storage.source_codec import put_source
-from pliant.storage.superblock import trim
 
 __all__ = ["LogWriter", "dataset_name", "needed_bytes", "save"]
 
