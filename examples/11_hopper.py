@@ -85,7 +85,9 @@ def many(robot: pliant.Robot) -> None:
     up = 1 - 2 * (sim.q[:, 3] ** 2 + sim.q[:, 4] ** 2)
     standing = int((up > 0.9).sum())
     error = np.linalg.norm(speed - command[:, :2], axis=1)
-    print(f"after 6 s {standing} of {BATCH} hop, {len(sim.divergences)} diverged, error of speed {error.mean():.3f} m/s")
+    print(
+        f"after 6 s {standing} of {BATCH} hop, {len(sim.divergences)} diverged, error of speed {error.mean():.3f} m/s"
+    )
     print(
         f"{BATCH * 3950 / elapsed:,.0f} steps a second on one thread, {BATCH * 3.95 / elapsed:,.0f} times real time, "
         f"controllers included"

@@ -241,9 +241,9 @@ def cache(
     json: Json = False,
 ) -> None:
     """Print where compiled kernels are kept, how many and how large."""
-    from pliant.compiler import cache as kernels
+    from pliant.compiler.native import cache_folder
 
-    folder, sizes = kernels.folder(), {}
+    folder, sizes = cache_folder(), {}
     try:
         # object files, and parts of them that a killed process left behind
         for file in [] if folder is None else [*folder.glob("*.o"), *folder.glob(".writing-*")]:

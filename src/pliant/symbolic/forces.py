@@ -17,7 +17,7 @@ from pliant.actuation.joint_springs import SpringFunctions, less_backlash, outwa
 from pliant.dynamics import frame_jacobian
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.robot import Free, Joint, Limits, Robot, Spherical
-from pliant.scalar import as_sympy
+from pliant.scalar import Scalars, as_sympy
 from pliant.spatial import Transform, Vector
 
 __all__ = ["NAMED", "applied_forces", "play", "push", "turn_pull", "written_out"]
@@ -129,7 +129,7 @@ def _parts(name: str, numbers: Sequence[Scalar]) -> tuple[Sequence[Scalar], Join
     return numbers[: kind.nq], joint
 
 
-def _coupled(joint: Joint, q: Sequence[Any]) -> list[Any]:
+def _coupled(joint: Joint, q: Scalars) -> Scalars:
     """`turn_pull` of every dof of a spherical or free joint whose spring has no law of its own."""
     numbers = [as_sympy(x) for x in (*q, *joint.stiffness, *joint.hardening)]
     return [turn_pull(Str(joint.name), sympy.Integer(axis), *numbers) for axis in range(joint.kind.nv)]
