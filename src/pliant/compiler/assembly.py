@@ -214,7 +214,10 @@ class _Assembler:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
         if loop.until:
-            self._copy(loop.until, own)
+            m, v = self._label(), self.v
+            origin, goal = self._variable(loop.until), self._variable(own)
+            out.append(f"  %y{m} = load {v.type}, ptr {origin}, align {v.bytes}")
+            out.append(f"  store {v.type} %y{m}, ptr {goal}, align {v.bytes}")
         if loop.until and not (loop.reads or loop.writes):
             done = self._all_done([*outer, own])
             out.append(f"  br i1 {done}, label %after{n}, label %next{n}")
@@ -255,12 +258,6 @@ class _Assembler:
             self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %old{m}, {v.type} {value}")
             value = f"%u{m}"
         self.lines.append(f"  store {v.type} {value}, ptr {where}, align {v.bytes}")
-
-    def _copy(self, source: str, target: str) -> None:
-        m, v = self._label(), self.v
-        origin, goal = self._variable(source), self._variable(target)
-        self.lines.append(f"  %y{m} = load {v.type}, ptr {origin}, align {v.bytes}")
-        self.lines.append(f"  store {v.type} %y{m}, ptr {goal}, align {v.bytes}")
 
     def _left(self, flags: list[str]) -> str:
         """Which lanes have left one of the loops with these flags."""

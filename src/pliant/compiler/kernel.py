@@ -295,20 +295,14 @@ def _graph(kernel: Kernel) -> str:
         rows.append(f"  block {k}")
         needed = nodes_of([node for _, _, node in block.outputs])
         rows.extend(f"    {node!r}" for node in needed if node.args)
-        rows.extend(f"    {name}[{i}] <- {_reference(node)}" for name, i, node in block.outputs)
+        for name, i, node in block.outputs:
+            rows.append(f"    {name}[{i}] <- {f'%{node.index}' if node.args else repr(node)}")
     return "\n".join(rows)
 
 
-def _reference(node) -> str:
-    return f"%{node.index}" if node.args else repr(node)
-
-
-def _llvm(kernel: Kernel) -> str:
-    return "LLVM:\n" + _TABLE_DATA.sub(r'\1..."', kernel.assembly.text)
-
-
-def _assembly(kernel: Kernel) -> str:
-    return "assembly:\n" + native.disassembly(kernel.assembly.text)
-
-
-_STAGES = {"summary": _summary, "graph": _graph, "llvm": _llvm, "assembly": _assembly}
+_STAGES: dict[str, Callable[[Kernel], str]] = {
+    "summary": _summary,
+    "graph": _graph,
+    "llvm": lambda kernel: "LLVM:\n" + _TABLE_DATA.sub(r'\1..."', kernel.assembly.text),
+    "assembly": lambda kernel: "assembly:\n" + native.disassembly(kernel.assembly.text),
+}

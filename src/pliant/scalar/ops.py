@@ -45,14 +45,6 @@ def _fma(a: float, b: float, c: float) -> float:
     return float(exact)
 
 
-def _exponent(x: float) -> float:
-    return float(math.frexp(x)[1] - 1)
-
-
-def _mantissa(x: float) -> float:
-    return 2 * math.frexp(x)[0]
-
-
 def _low_bits(t: float) -> int:
     return struct.unpack("<q", struct.pack("<d", t))[0]
 
@@ -159,8 +151,8 @@ _ROWS = [
     Op("odd", 1, lambda t: bool(_low_bits(t) & 1), None, None),
     Op("half_odd", 1, lambda t: bool(_low_bits(t) & 2), None, None),
     Op("power_of_two", 1, lambda k: math.ldexp(1, int(k)) if math.isfinite(k) else math.nan, None, None),
-    Op("exponent", 1, _exponent, None, None),
-    Op("mantissa", 1, _mantissa, None, None),
+    Op("exponent", 1, lambda x: float(math.frexp(x)[1] - 1), None, None),
+    Op("mantissa", 1, lambda x: 2 * math.frexp(x)[0], None, None),
 ]
 
 TABLE: dict[str, Op] = {row.name: row for row in _ROWS}

@@ -61,10 +61,6 @@ def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Ter
     )
 
 
-def _projected(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
-    return Terms(*projected_newton_euler.algorithm(robot, q, v))
-
-
 def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
     import sympy
 
@@ -99,7 +95,7 @@ def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradien
 
 METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], Terms]] = {
     "newton-euler": _newton_euler,
-    "projected": _projected,
+    "projected": lambda robot, q, v: Terms(*projected_newton_euler.algorithm(robot, q, v)),
     "lagrange": _lagrange,
 }
 
