@@ -23,7 +23,6 @@ from pliant.spatial import Transform, Vector
 __all__ = ["NAMED", "applied_forces", "play", "push", "turn_pull", "written_out"]
 
 Scalar = Any
-Scalars = Sequence[Scalar]
 
 
 def applied_forces(robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar) -> list[Scalar]:
