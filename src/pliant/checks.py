@@ -16,13 +16,6 @@ import numpy as np
 from pliant.errors import ContactError, PliantError, RobotError, SimulationError, bad_value
 from pliant.scalar import Expr, Scalar, is_constant
 
-__all__ = [
-    "as_scalar", "check", "check_at_least", "check_callable", "check_finite", "check_friction", "check_name",
-    "check_one_of", "check_restitution", "check_scalars", "check_share", "chosen_robots", "entries", "finite_rows",
-    "function_name", "is_real", "is_scalar", "is_sequence", "is_whole", "is_zero", "numbers", "one_for_each",
-    "per_entry", "row_numbers",
-]  # fmt: skip
-
 Kind = type[PliantError]
 
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Progress", "compiling", "working"]
-
 # work that takes no longer shows nothing [s]
 _PATIENCE = 1.0
 # time between two drawings [s]

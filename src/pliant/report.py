@@ -19,8 +19,6 @@ from pliant.plots.time_plots import contact_spans
 from pliant.recording.log import Log
 from pliant.viewer.replay import replay_page
 
-__all__ = ["to_report"]
-
 # rows of a table of events
 _MOST = 200
 

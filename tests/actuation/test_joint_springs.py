@@ -11,12 +11,8 @@ from scipy.integrate import quad
 from pliant.errors import PliantError, RobotError, TraceError
 from pliant.robot import Free, Helical, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical
 from pliant.actuation.joint_springs import (
-    deflection,
-    deflection_rate,
-    spring_energy,
-    spring_force,
-    spring_with_backlash,
-)
+    deflection, deflection_rate, spring_energy, spring_force, spring_with_backlash,
+)  # fmt: skip
 from pliant.scalar import Expr, Graph, exp, select, sin, sqrt
 from pliant.scalar.evaluation import interpret
 from random_robots import State, close, gradient, rate

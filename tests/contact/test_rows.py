@@ -7,16 +7,7 @@ import pytest
 
 import pliant
 from pliant.contact.constraint_rows import (
-    dot,
-    eliminated,
-    moved,
-    point_columns,
-    relative,
-    row_matrix,
-    scaled,
-    support_of,
-    tangents_of,
-    turn_columns,
+    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, support_of, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.solver import factor_record
 from pliant.dynamics.joint_space_inertia import composite_inertia

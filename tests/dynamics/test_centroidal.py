@@ -5,15 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 from pliant.dynamics import (
-    center_of_mass,
-    center_of_mass_jacobian,
-    center_of_mass_velocity,
-    centroidal_matrix,
-    centroidal_momentum,
-    centroidal_momentum_rate,
-    forward_dynamics,
-    frame_pose,
-    frame_velocity,
+    center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
+    centroidal_momentum_rate, forward_dynamics, frame_pose, frame_velocity,
 )  # fmt: skip
 from pliant.errors import RobotError
 from pliant.robot import RobotBuilder

@@ -7,12 +7,7 @@ from hypothesis import given, settings
 
 from pliant.catalogue.library import load
 from pliant.dynamics import (
-    forward_dynamics,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    jacobian,
-    mass_matrix,
-    mass_matrix_inverse,
+    forward_dynamics, inverse_dynamics, inverse_dynamics_derivatives, jacobian, mass_matrix, mass_matrix_inverse,
 )  # fmt: skip
 from pliant.robot import Robot
 from random_robots import State, close, gradient, robots, seeds, state_of, turns

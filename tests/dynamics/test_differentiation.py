@@ -6,14 +6,7 @@ from hypothesis import given, settings
 
 import pliant
 from pliant.dynamics import (
-    energy,
-    forward_dynamics,
-    frame_jacobian,
-    frame_pose,
-    gravity_forces,
-    inverse_dynamics,
-    jacobian,
-    mass_matrix,
+    energy, forward_dynamics, frame_jacobian, frame_pose, gravity_forces, inverse_dynamics, jacobian, mass_matrix,
     potential_energy,
 )  # fmt: skip
 from pliant.dynamics.derivatives import _chain_rule

@@ -6,20 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.render.shapes import (
-    Mesh,
-    along,
-    arrow,
-    box,
-    capsule,
-    clustered,
-    cone,
-    creased,
-    cylinder,
-    joined,
-    moved,
-    normals,
-    sphere,
-    turned,
+    Mesh, along, arrow, box, capsule, clustered, cone, creased, cylinder, joined, moved, normals, sphere, turned,
 )  # fmt: skip
 
 N = 24  # corners around

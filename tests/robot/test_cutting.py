@@ -13,14 +13,7 @@ from pliant.errors import RobotError
 from pliant.robot.part_checks import impossible_inertia
 from pliant.robot.cutting import share_inertia, split_inertia
 from pliant.scalar import Graph
-from pliant.spatial import (
-    Inertia,
-    Symmetric3,
-    Transform,
-    Vector,
-    rotation_from_quaternion,
-    rotation_from_rpy,
-)  # fmt: skip
+from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_quaternion, rotation_from_rpy
 
 X, Y, Z = (Vector.unit(k) for k in range(3))
 ORIGIN = Vector.zero()

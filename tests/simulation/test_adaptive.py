@@ -9,13 +9,7 @@ import pliant
 from moving_robots import CASES, DOUBLE_PENDULUM, TOP, TURNING, distance, free, kernel, state
 from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError
-from pliant.integrators.adaptive import (
-    NO_STEP_SMALL_ENOUGH,
-    TOO_MANY_STEPS,
-    StepControl,
-    adaptive_body,
-    trial_step,
-)  # fmt: skip
+from pliant.integrators.adaptive import NO_STEP_SMALL_ENOUGH, TOO_MANY_STEPS, StepControl, adaptive_body, trial_step
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, explicit_body
 from pliant.robot import Robot, RobotBuilder
 from pliant.scalar import select

@@ -7,14 +7,7 @@ import pytest
 
 import pliant
 from pliant import (
-    CompliantContact,
-    ContactError,
-    ExternalForce,
-    PliantError,
-    RigidContact,
-    RobotError,
-    Simulation,
-    SimulationError,
+    CompliantContact, ContactError, ExternalForce, PliantError, RigidContact, RobotError, Simulation, SimulationError,
     TraceError,
 )  # fmt: skip
 from simulated_robots import BALL, CART_POLE, PENDULUM, leg

@@ -16,11 +16,6 @@ from pliant.robot import FrameSpring, Robot
 from pliant.scalar import Scalar, Scalars, both, is_constant, select, sqrt
 from pliant.spatial import Force, Motion, Transform, Vector
 
-__all__ = [
-    "GUARD", "ExternalForce", "LinkForces", "Stretch", "frame_spring_forces", "outside_forces",
-    "stretches",
-]  # fmt: skip
-
 Triple = Scalars | Callable[[Scalar], Scalars]
 
 

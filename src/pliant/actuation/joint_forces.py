@@ -22,12 +22,6 @@ from pliant.errors import PliantError, TraceError
 from pliant.robot import Motor, Robot
 from pliant.scalar import Scalar, Scalars, either, is_constant, maximum, minimum, select
 
-__all__ = [
-    "Drive", "JointForces", "Line", "SpringBlock", "damping_powers", "drives", "dry_friction", "is_saturable",
-    "joint_forces", "joint_spring_energy", "motor_torque", "motor_torques", "torque_bounds", "torque_line",
-    "viscous_torque",
-]  # fmt: skip
-
 _INFINITE = float("inf")
 
 

@@ -31,12 +31,6 @@ from pliant.robot.part_checks import law_and_slope
 from pliant.scalar import Scalar, Scalars, abs, is_constant, maximum, minimum, select
 from pliant.spatial import Vector, rotation_from_quaternion
 
-__all__ = [
-    "PLAIN", "BacklashSides", "FlexibilityState", "SpringForce", "SpringFunctions", "backlash_sides", "check_flexible",
-    "damper_force", "deflection", "deflection_rate", "flexibility_names", "flexibility_state", "less_backlash",
-    "outward", "passive_force", "spring_energy", "spring_force", "spring_pull", "spring_with_backlash",
-]  # fmt: skip
-
 # of the quadrature that makes an energy of a law: exact for polynomials up to degree 31
 _NODES = 16
 

@@ -21,8 +21,6 @@ from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_acceleration
 
-__all__ = ["Bode", "bode"]
-
 METHODS = ("linearization", "simulation")
 
 # samples in a period of the highest frequency, and measured periods of the lowest

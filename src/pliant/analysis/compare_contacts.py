@@ -28,8 +28,6 @@ from pliant.simulation.model import Controller
 from pliant.simulation.simulation import Simulation
 from pliant.simulation.state import divergence_text
 
-__all__ = ["ContactComparison", "ContactRow", "compare_contacts", "impact_damping"]
-
 # speed at which the default law lets go of what hits it, however fast that comes in [m/s]
 _DEAD = 0.01
 # at most so many times of each motion are compared with the reference

@@ -12,8 +12,6 @@ from pliant.plots.figures import COLORS, GREY, INK, figure, label_axis, legend, 
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
-__all__ = ["EnergyLedger", "energy_ledger", "plot_energy"]
-
 # entries of a curve in a plot
 _DENSE = 400
 

@@ -6,11 +6,8 @@ from typing import Any
 from pliant.checks import check_at_least
 from pliant.errors import RobotError
 from pliant.robot import Geometry, Robot, RobotBuilder
+from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
-
-__all__ = ["hopper", "hopper_flight"]
-
-Scalar = Any
 
 LEG_LENGTH = 0.6
 """Of `hopper`: from the hip to the centre of the foot, at rest [m]."""

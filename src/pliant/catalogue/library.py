@@ -11,8 +11,6 @@ from pliant.checks import check
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot import Named, Robot
 
-__all__ = ["ELSEWHERE", "OURS", "KnownRobot", "find", "load", "read_side_file", "robots"]
-
 OURS, ELSEWHERE = "pliant", "example-robot-data"
 """Packages whose robots have names."""
 

@@ -25,8 +25,6 @@ from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
 from pliant.files.toml import Key, TomlFile
 from pliant.robot import Robot
 
-__all__ = ["SideFile"]
-
 _SETTINGS: dict[str, Kind] = {"robot": PATH, "base": BASE, "gravity": GRAVITY}
 _TABLES = {table.name: table for table in TABLES}
 _BY_METHOD = {table.method: table for table in TABLES}

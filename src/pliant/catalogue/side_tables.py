@@ -13,8 +13,6 @@ from typing import Any
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot import Robot
 
-__all__ = ["BASE", "GRAVITY", "PATH", "TABLES", "Kind", "Table", "is_pattern", "plain"]
-
 Values = dict[str, Any]
 
 # up to here whole numbers are exact as floats

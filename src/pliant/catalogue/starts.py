@@ -15,12 +15,7 @@ from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.files.xml import parse_xml, read_file
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
-
-__all__ = [
-    "Stance", "contact_centers", "extent", "known_stance", "on_ground", "scattered", "stance", "swung", "within_limits",
-]  # fmt: skip
-
-Scalar = Any
+from pliant.scalar import Scalar
 
 # radii are divided by the vertical part of the normal, which a wall has none of
 _LEAST_RISE = 1e-3

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pliant.cli.run_setup import RunSetup
     from pliant.robot import Link, Robot
 
-__all__ = ["OtherRobotError", "bench", "mujoco_model", "pinocchio_model"]
-
 _HINGES = ("revolute", "continuous")
 _SAME = 1e-6
 

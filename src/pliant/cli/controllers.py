@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pliant.robot import Robot
     from pliant.simulation import Controller
 
-__all__ = ["NAMES", "Control", "chosen_controller", "default_controller", "in_file"]
-
 NAMES = ("none", "hold", "raibert")
 """Controllers that come with the program."""
 

@@ -8,8 +8,6 @@ import typer
 from pliant.cli.sources import Base, RobotName, Xacro, load_robot
 from pliant.errors import PliantError, bad_value, unknown_name
 
-__all__ = ["FORMS", "equations"]
-
 FORMS = ("text", "latex", "markdown", "python", "c", "matlab")
 """What equations can be printed as."""
 

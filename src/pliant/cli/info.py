@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.robot import Joint, Robot
 
-__all__ = ["about_robot", "cache", "info", "robots"]
-
 # findings of one kind on one matter that are shown one by one
 _SHOWN = 4
 

@@ -16,8 +16,6 @@ from pliant.cli.run import run
 from pliant.cli.terminal import STOPPED, complain
 from pliant.errors import PliantError, SimulationWarning
 
-__all__ = ["app", "main"]
-
 
 class _Program(TyperGroup):
     """The group of commands; Ctrl-C is one line and exit code 130."""

@@ -14,9 +14,6 @@ from pliant.errors import PliantError, bad_value, needs
 if TYPE_CHECKING:
     from pliant.recording.log import Log
 
-__all__ = ["check_outputs", "is_streamed", "plot", "view", "write_log", "write_outputs"]
-
-
 # the files by setting and suffix: libraries that write them, with the extras that bring these
 _FORMS: dict[str, dict[str, dict[str, str]]] = {
     "log": {

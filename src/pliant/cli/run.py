@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pliant.cli.running import Run
     from pliant.recording.log import Log
 
-__all__ = ["run", "run_robot"]
-
 
 def run(*, settings: str | None = None, **given: Any) -> None:
     """Simulate a robot; write log, plot, video, replay, report."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.simulation import Simulation
 
-__all__ = ["RunSetup", "as_contact", "as_ground", "as_row", "run_setup"]
-
 # how far hopping robots begin above the ground [m]
 _DROP = 0.1
 _SPREAD = 0.05

@@ -12,8 +12,6 @@ from pliant.cli.settings import PATHS, Settings
 if TYPE_CHECKING:
     from pliant.recording.log import Log
 
-__all__ = ["Run", "run_scene"]
-
 # numbers that a log keeps at most, unless --every says how often
 _MOST = 2e7
 # entries that a summary needs

@@ -15,9 +15,6 @@ import typer
 
 from pliant.errors import Place, PliantError, bad_value, unknown_name
 
-__all__ = ["PATHS", "Push", "Settings", "gathered", "numbers", "options", "pushes", "row", "springs"]
-
-
 Reader = Callable[[str, Any], Any]
 
 _NUMBERS = "numbers, separated by commas"

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.robot import Robot
 
-__all__ = ["Base", "RobotName", "Xacro", "is_log", "load_robot", "loose_base", "open_log", "origin"]
-
 RobotName = Annotated[
     str, typer.Argument(metavar="ROBOT|FILE", help="name of a robot (see `pliant robots`), or a .urdf, .xacro or .toml")
 ]

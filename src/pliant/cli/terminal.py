@@ -8,19 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "STOPPED",
-    "Json",
-    "complain",
-    "number",
-    "print_json",
-    "print_pairs",
-    "print_rich",
-    "print_table",
-    "say",
-    "size",
-]
-
 STOPPED = 130
 """Exit code after Ctrl-C."""
 Json = Annotated[bool, typer.Option("--json", help="print JSON and nothing else")]

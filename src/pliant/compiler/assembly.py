@@ -16,8 +16,6 @@ from pliant.compiler.program import Block, Loop, Program, TracedBlock, left
 from pliant.errors import KernelError
 from pliant.scalar import Expr
 
-__all__ = ["Assembly", "assemble", "transfer_function"]
-
 # the workspace is on the stack, of which a thread has 8 MB, or less
 _MOST_WORKSPACE = 4 << 20
 

@@ -29,8 +29,6 @@ import numpy as np
 from pliant.compiler import native
 from pliant.errors import KernelError, unknown_name
 
-__all__ = ["MOST_ARRAYS", "Arrays", "Doorway", "Layout", "is_open"]
-
 MOST_ARRAYS = 64
 _MOST_HELD = 4  # groups of straight code: a few microseconds, for which letting others run does not pay
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pliant.errors import KernelError
 from pliant.scalar import Expr, Graph
 
-__all__ = ["FUNCTIONS", "Precision", "precision_of", "spell_out"]
-
 
 @dataclass(frozen=True)
 class Precision:

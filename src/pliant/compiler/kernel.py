@@ -24,8 +24,6 @@ from pliant.compiler.tracing import program_from_function
 from pliant.errors import KernelError
 from pliant.scalar.evaluation import nodes_of
 
-__all__ = ["Kernel", "kernel_from_function"]
-
 _SEVERAL = (tuple, list)  # made once: the call is short
 
 

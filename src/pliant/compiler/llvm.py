@@ -15,8 +15,6 @@ from pliant.compiler.lower import Instruction, Piece, Straight
 from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, TABLE
 
-__all__ = ["Machine", "Vectors", "declarations", "piece_function"]
-
 # how many arguments, from the first, are conditions; all other arguments are numbers
 _CONDITIONS_TAKEN = {"and": 2, "or": 2, "not": 1, "select": 1}
 

@@ -14,8 +14,6 @@ from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
 from pliant.scalar import Expr, Graph, Table
 from pliant.scalar.evaluation import nodes_of
 
-__all__ = ["Instruction", "Piece", "Straight", "cut", "lower"]
-
 PIECE_SIZE = 2000
 
 # LLVM selects and schedules instructions one basic block at a time. Short blocks keep it near the order

@@ -25,11 +25,6 @@ from typing import Any
 from pliant.compiler.llvm import Machine
 from pliant.errors import KernelError, bad_value
 
-__all__ = [
-    "RUN", "Loaded", "add_symbol", "cache_folder", "disassembly", "loaded", "machine", "object_code", "read_cached",
-    "source_digest", "versions", "write_cached",
-]  # fmt: skip
-
 # Instruction selection, scheduling and register allocation, without the passes that search for
 # structure in loops: the folding at birth has done what they could do.
 _CODEGEN_LEVEL = 1

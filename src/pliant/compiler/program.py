@@ -30,8 +30,6 @@ from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, either, equal, negation, select
 from pliant.scalar.ops import CONDITIONS
 
-__all__ = ["Block", "Loop", "Program", "TracedBlock", "as_number", "left"]
-
 
 @dataclass(frozen=True)
 class Block:

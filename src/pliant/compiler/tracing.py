@@ -24,8 +24,6 @@ from pliant.compiler.program import Block, Loop, Program, TracedBlock, as_number
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph
 
-__all__ = ["Stages", "flattened", "no_collection", "program_from_function", "shaped"]
-
 
 def shaped(scalars: list, shape: tuple[int, ...]) -> Any:
     """A scalar, or an array of scalars, on which arithmetic is that of NumPy."""

@@ -19,12 +19,6 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars
 
-__all__ = [
-    "NOTHING", "ConsistentDynamics", "ConstrainedDynamics", "ContactSpace", "Impact", "Row", "TorqueSplit", "combined",
-    "consistent_inverse", "constrained_dynamics", "contact_consistent_dynamics", "contact_inertia", "contact_rank",
-    "force_projector", "impact_dynamics", "impact_impulse", "impact_map", "impact_velocity", "product", "torque_split",
-]  # fmt: skip
-
 Row = dict[int, Scalar]
 
 NOTHING = 1e-13

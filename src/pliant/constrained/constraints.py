@@ -19,11 +19,6 @@ from pliant.robot import Closure, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars, sqrt
 from pliant.spatial import Transform, Vector
 
-__all__ = [
-    "AXES", "Constraint", "Contacts", "Held", "bias_rows", "check_axes", "constraints_of", "contact_bias",
-    "contact_jacobian", "held_constraints", "jacobian_rows", "no_contacts", "row_count", "row_names",
-]  # fmt: skip
-
 Contacts = str | Sequence[str | tuple[str, str | Sequence[str]]]
 
 AXES = ("world", "local")

@@ -16,8 +16,6 @@ from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, is_constant, sqrt
 from pliant.spatial import Vector
 
-__all__ = ["center_of_pressure", "contact_wrench", "friction_margins"]
-
 _UP = (0, 0, 1)
 
 

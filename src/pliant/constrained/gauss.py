@@ -17,8 +17,6 @@ from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import ContactError, needs
 from pliant.robot import Robot
 
-__all__ = ["GaussAcceleration", "UnilateralImpact", "gauss_acceleration", "least_motion", "unilateral_impact"]
-
 # rows of which the robot moves less than this share, next to the row that it moves most, are redundant
 _REDUNDANT = 1e-9
 _EQUALITY = 5

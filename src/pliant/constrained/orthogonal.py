@@ -16,10 +16,6 @@ from pliant.errors import ContactError
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, abs, maximum, select
 
-__all__ = [
-    "HeldSpace", "SupportTorques", "aghili_acceleration", "constraint_inertia", "contact_inverse_dynamics",
-    "orthogonal_projector", "static_torques",
-]  # fmt: skip
 Matrix = list[list[Scalar]]
 
 # residual of forces, next to the largest of them, if all are balanced

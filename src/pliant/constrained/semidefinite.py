@@ -17,7 +17,6 @@ from functools import cached_property
 from pliant.checks import check_share
 from pliant.scalar import Scalar, Scalars, maximum, select
 
-__all__ = ["TOLERANCE", "PlainFactor", "SemidefiniteFactor", "Tolerance"]
 Matrix = list[list[Scalar]]
 
 Tolerance = float | None

@@ -27,13 +27,6 @@ from pliant.robot import Closure, Joint, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars, abs, either, is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Motion, Symmetric3, Transform, Vector
 
-__all__ = [
-    "ClosureRows", "JointRow", "beyond_limits", "bounds_of", "closure_group", "closure_rows", "correct_closure", "dot",
-    "eliminated", "has_limits", "held_bounds", "is_limit", "joint_row_vectors", "limit_corrections", "moved",
-    "needs_row", "point_columns", "relative", "row_matrix", "row_support", "scaled", "support_of",
-    "sweep_closure", "sweep_joint", "tangents_of", "turn_columns", "violated_limit",
-]  # fmt: skip
-
 Columns = dict[int, Vector]
 Record = dict[str, Any]
 

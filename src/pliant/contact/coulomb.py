@@ -11,8 +11,6 @@ solves this for one contact while all others stand still; the solver goes round 
 from pliant.scalar import Scalar, abs, both, is_constant, maximum, minimum, negation, select, sqrt
 from pliant.spatial import Symmetric3, Vector
 
-__all__ = ["impulse_at", "inverse_of", "natural_residual", "unless_sliding"]
-
 # relative to the trace of G: directions in which the robot cannot move at all. What is added there
 # changes only the path to the solution, which still is where u = 0
 _SINGULAR = {"float64": 1e-12, "float32": 1e-6}

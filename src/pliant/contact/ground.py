@@ -24,8 +24,6 @@ from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
 from pliant.spatial import Vector
 
-__all__ = ["Ground", "as_ground", "flat", "height_map", "slope", "stairs", "waves"]
-
 
 class _Traced(NamedTuple):
     """The ground as a graph over x, y and the parameters that are not numbers."""

@@ -32,11 +32,6 @@ from pliant.scalar.evaluation import tangents
 from pliant.scalar.ops import CONDITIONS
 from pliant.spatial import Symmetric3, Vector
 
-__all__ = [
-    "CompliantContact", "ContactLaw", "HuntCrossley", "RigidContact", "SpringDamper", "check_contact", "check_law",
-    "sliding_friction",
-]  # fmt: skip
-
 ContactLaw = Callable[[Scalar, Scalar, tuple[Scalar, Scalar]], tuple[Scalar, tuple[Scalar, Scalar]]]
 
 

@@ -37,12 +37,6 @@ from pliant.robot import Mechanism
 from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, minimum, select, sqrt
 from pliant.spatial import Symmetric3, Transform, Vector
 
-__all__ = [
-    "MOST_STICKING", "SLOP", "Visit", "bounce_speed", "correct", "factor_record", "group_rows", "impulses_in_world",
-    "impulses_on_rows", "is_sliding", "stick_together", "sticking_factor", "sweep", "sweep_frictionless",
-    "sweep_sticking", "warm_start",
-]  # fmt: skip
-
 Record = dict[str, Any]
 Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
 Visited = tuple[list[Scalar], list[Scalar], Scalar]

@@ -16,8 +16,6 @@ from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.scalar import Scalar, is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Motion, Transform, Vector
 
-__all__ = ["GroundGroup", "Group", "PairGroup", "Touch", "contact_groups"]
-
 
 @dataclass(frozen=True)
 class Touch:

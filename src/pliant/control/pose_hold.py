@@ -8,8 +8,6 @@ from pliant.checks import check, check_at_least
 from pliant.errors import RobotError
 from pliant.robot import Robot
 
-__all__ = ["Hold", "hold", "hold_gains"]
-
 # the pose gives way by this much under the torque of all the weight at the length of the robot [rad]
 _YIELD = 0.2
 # time constant of the damping, kd / kp [s]

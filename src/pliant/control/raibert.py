@@ -9,18 +9,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pliant.dynamics import frame_pose
 from pliant.errors import Call, RobotError, unknown_name
 from pliant.robot import Prismatic, Revolute, Robot
-from pliant.scalar import atan2, both, cos, either, maximum, minimum, negation, select, sin, sqrt
+from pliant.scalar import Scalar, atan2, both, cos, either, maximum, minimum, negation, select, sin, sqrt
 from pliant.simulation import Controller
 from pliant.spatial import MatrixRotation, Vector, rotation_from_quaternion
 
-__all__ = ["HopperMachine", "Measured", "Raibert", "RaibertGains", "RaibertMemory", "raibert"]
-
-Scalar = Any
 Pair = tuple[Scalar, Scalar]
 
 FLIGHT, LOADING, THRUST = 0, 1, 2

@@ -14,8 +14,6 @@ from pliant.checks import check_at_least
 from pliant.errors import PliantError
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, combination
 
-__all__ = ["Apex", "Slip", "SlipCycle", "SlipError", "Stride"]
-
 State = list[float]
 """x and y of the mass from the foot [m], and their rates [m/s]."""
 SCAN = 60  # places at which a change of sign is looked for

@@ -9,8 +9,6 @@ from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, is_constant
 from pliant.spatial import ArticulatedInertia, Force, Motion
 
-__all__ = ["accelerations", "forward_dynamics", "mass_matrix_solution"]
-
 
 @robot_function
 def forward_dynamics(robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, external: Any = None) -> list[Scalar]:

@@ -6,8 +6,6 @@ from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Force, Inertia, Matrix3, Motion, Steps, Transform, Vector
 
-__all__ = ["SwayInertia", "coriolis_matrix"]  # fmt: skip
-
 
 class SwayInertia:
     """The force that a moving body's mass asks for when its velocity u is turned: r -> w x u(r).

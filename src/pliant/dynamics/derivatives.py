@@ -35,10 +35,6 @@ from pliant.scalar import Expr, Graph, Scalar, Scalars
 from pliant.scalar.evaluation import adjoints, interpret, tangents
 from pliant.spatial import Force, Motion, Steps, Vector
 
-__all__ = [
-    "InverseDerivatives", "inverse_dynamics_derivatives", "jacobian", "tangent_directions",
-]  # fmt: skip
-
 Matrix = list[list[Scalar]]
 
 

@@ -9,12 +9,6 @@ from pliant.robot import Mechanism, Robot
 from pliant.scalar import Scalar, Scalars, is_constant
 from pliant.spatial import Force, Transform, Vector
 
-__all__ = [
-    "Energy", "MassMoments", "center_of_mass", "center_of_mass_jacobian", "center_of_mass_velocity",
-    "centroidal_matrix", "centroidal_momentum", "centroidal_momentum_rate", "energy", "kinetic_energy", "mass_moments",
-    "potential_energy",
-]  # fmt: skip
-
 
 @robot_function
 def center_of_mass(robot: Robot, q: Scalars) -> list[Scalar]:

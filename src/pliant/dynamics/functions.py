@@ -19,8 +19,6 @@ from pliant.errors import KernelError, PliantError
 from pliant.robot import Robot
 from pliant.scalar import Expr
 
-__all__ = ["ARRAYS", "RobotFunction", "array_shapes", "compile", "robot_function", "robot_function_of"]
-
 # Arguments that are arrays, by name, and their shape for one robot. Any other is an option, fixed
 # when the function is compiled.
 ARRAYS: dict[str, Callable[[Robot], tuple[int, ...]]] = {

@@ -15,11 +15,6 @@ from pliant.robot import Link, Mechanism, Robot
 from pliant.robot.flexibilities import check_flexibilities
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
 
-__all__ = [
-    "Factor", "check_regular", "composite_inertia", "factorized", "inverse_inertia", "mass_factor", "mass_matrix",
-    "mass_matrix_inverse",
-]  # fmt: skip
-
 
 @robot_function
 def mass_matrix(robot: Robot, q: Scalars) -> list[list[Scalar]]:

@@ -23,12 +23,6 @@ from pliant.robot import Link, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Force, Matrix3, Motion, Steps, Transform, Vector
 
-__all__ = [
-    "REFERENCES", "LinkMotion", "force_of_motion", "frame_acceleration", "frame_jacobian",
-    "frame_jacobian_rate", "frame_pose", "frame_velocity", "link_motions", "link_poses", "link_velocities",
-    "path_poses", "path_to", "root_origin",
-]  # fmt: skip
-
 
 class LinkMotion:
     """Motion of one link, in its own frame.

@@ -9,8 +9,6 @@ from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Force, Vector
 
-__all__ = ["bias_forces", "external_forces", "gravity_forces", "inverse_dynamics", "newton_euler"]
-
 
 @robot_function
 def inverse_dynamics(robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, external: Any = None) -> list[Scalar]:

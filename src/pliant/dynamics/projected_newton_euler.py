@@ -8,8 +8,6 @@ from pliant.robot import Link, Robot
 from pliant.scalar import Scalar, Scalars, is_constant
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector
 
-__all__ = ["ProjectedEquations", "projected_newton_euler"]
-
 
 class ProjectedEquations(NamedTuple):
     """M vd + b + g = tau.

@@ -22,14 +22,10 @@ from pliant.dynamics.derivatives import tangent_directions
 from pliant.dynamics.joint_space_inertia import composite_inertia, mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.scalar import Expr
+from pliant.scalar import Expr, Scalar
 from pliant.scalar.evaluation import adjoints, tangents
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_forces
-
-__all__ = ["Constraint", "Terms", "TermsKernel", "constraints_of"]
-
-Scalar = Any
 
 
 @dataclass(frozen=True)

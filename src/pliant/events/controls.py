@@ -10,8 +10,6 @@ from pliant.errors import SimulationError
 from pliant.robot import Robot
 from pliant.simulation.model import Controller, as_controller
 
-__all__ = ["Controls"]
-
 
 class Controls:
     """The controls as a function of time and state, sampled or not.

@@ -10,16 +10,13 @@ from pliant.actuation.joint_forces import motor_torques
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.events.controls import Controls
 from pliant.integrators.dense import DenseSolution, Segment
-from pliant.recording.log import Event
-from pliant.recording.log import Log
+from pliant.recording.log import Event, Log
 from pliant.recording.source import Source
 from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.running import columns_of, source_with
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
-
-__all__ = ["CHANNELS", "LogEntries", "channel_kernel"]
 
 CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "power")
 """Channels that an event-driven run can keep; "mode" it always has."""

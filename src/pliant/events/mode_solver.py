@@ -37,8 +37,6 @@ from pliant.events.redundant_forces import cancelling, is_jammed, least_solution
 from pliant.events.state import OPEN, SLIDE, STICK
 from pliant.spatial import Symmetric3, Vector
 
-__all__ = ["InconsistentContactError", "Problem", "Solution", "solved"]
-
 # changes of mode in an active set, iterations of Gauss-Seidel, and combinations of modes, at most
 _CHANGES, _CHANGES_AFTER_ITERATIONS, _CHANGES_AT_REST = 60, 5, 2
 _ITERATIONS = 2000

@@ -13,8 +13,6 @@ import numpy as np
 
 from pliant.events import tolerances as tol
 
-__all__ = ["cancelling", "is_jammed", "least_solution", "spread"]
-
 # of the barrier method, as shares of the largest force: accuracy of the margin, and a margin that is clear
 _ACCURATE, _CLEAR = 1e-11, 1e-6
 _SHRINK = 0.15

@@ -25,8 +25,7 @@ from pliant.events.state import OPEN, EventState, Mode, check_outside, lifted_ou
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart, first_root, first_time
-from pliant.recording.log import Event
-from pliant.recording.log import Log
+from pliant.recording.log import Event, Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.robot import Robot
 from pliant.robot.collisions import with_default_contacts
@@ -34,8 +33,6 @@ from pliant.simulation.model import Controller, StepModel, as_forces
 from pliant.simulation.rollout import channel_names
 from pliant.simulation.running import in_blocks, record
 from pliant.simulation.state import configurations, velocities
-
-__all__ = ["EventSimulation"]
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9

@@ -13,8 +13,6 @@ from pliant.events.state import OPEN, SLIDE, STICK, Mode
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
 
-__all__ = ["SmoothMotion", "taken_back"]
-
 
 class SmoothMotion:
     """The motion under the constraints of a mode, as long as it lasts."""

@@ -16,8 +16,6 @@ from pliant.events.constraint_terms import Constraint
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
 
-__all__ = ["OPEN", "SLIDE", "STICK", "EventState", "Mode", "check_outside", "lifted_out", "passing_at"]
-
 OPEN, STICK, SLIDE = 0, 1, 2
 
 _WORDS = {STICK: "sticks", SLIDE: "slides"}

@@ -4,13 +4,6 @@ Numbers are found to about 1e-12 (times by bisection, gaps by projection), and f
 lies between the error of the number that it is compared with and the smallest value that means something.
 """
 
-__all__ = [
-    "ACCELERATION", "AHEAD", "ALIGNED", "ANGLE", "APPROACHING", "CONE_EDGE", "CREEPING", "DEEPEST", "DIVERGED", "EDGE",
-    "ENERGY", "FARTHEST", "IDLE", "IMMOBILE", "IMPACT", "INSIDE", "ITERATED", "JAMMED", "LEAST_FORCE", "LEAST_GAP",
-    "LEAST_SLIP", "LOOSE", "LOWEST_BOUNCE", "PROJECTED", "RANK", "RANK_OF_PLACES", "REGULAR", "SAME_TIME",
-    "SETTLED_ANGLE", "SINGULAR", "STILL", "TOUCHING",
-]  # fmt: skip
-
 # ---- constraints: when one touches, approaches, slides or leaves
 
 TOUCHING = 1e-8

@@ -13,8 +13,6 @@ from pliant.events.smooth_motion import SmoothMotion, taken_back
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
 from pliant.recording import Event
 
-__all__ = ["held", "resolved"]
-
 ControlLaw = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 # impacts at one instant before the run is given up

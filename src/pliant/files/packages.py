@@ -10,8 +10,6 @@ from urllib.parse import unquote
 
 from pliant.errors import RobotError
 
-__all__ = ["EscapingPathError", "MissingFileError", "Packages"]
-
 
 class EscapingPathError(RobotError):
     """A file reference that leaves the folders the robot file may use."""

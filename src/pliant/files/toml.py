@@ -10,8 +10,6 @@ from typing import Any
 from pliant.errors import Place, PliantError
 from pliant.files.xml import read_file
 
-__all__ = ["Key", "TomlFile", "key_lines"]
-
 Key = tuple[str, ...]
 """A key and the tables that it is in, from the outside inward."""
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from pliant.errors import PliantError, bad_value
 
-__all__ = ["CarefulFile", "PlacedFile", "careful", "checked_folder", "file_error", "reserve", "whole_file"]
-
 _ELSEWHERE = "free some space, or give a path on another disk"
 _OWN = "give a path in a folder that is yours"
 # what the system's errors mean, and what to do

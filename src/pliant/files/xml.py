@@ -12,8 +12,6 @@ from xml.parsers import expat
 
 from pliant.errors import RobotError
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "parse_xml", "read_file"]
-
 MAX_BYTES = 16_000_000  # the largest of the 69 robots of example-robot-data has 0.3 MB
 MAX_ELEMENTS = 500_000
 MAX_DEPTH = 100

@@ -12,12 +12,9 @@ from pliant.errors import RobotError, bad_value, unknown_name
 from pliant.robot import Finding, Frame, Limits, Named, Report, Robot, RobotBuilder
 from pliant.robot.joints import ROUNDING, snapped
 from pliant.robot.part_checks import placement, vector
-from pliant.scalar import Expr, cos, is_constant, sin
+from pliant.scalar import Expr, Scalar, cos, is_constant, sin
 from pliant.spatial import AxisRotation, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
-__all__ = ["COLUMNS", "TOOL", "DHRow", "DHTable", "from_dh", "row_steps"]
-
-Scalar = Any
 Pose = Transform | tuple[Sequence[Scalar], Sequence[Scalar]]
 
 WORLD = "world"

@@ -15,10 +15,6 @@ from pliant.robot import Continuous, Finding, Joint, Link, Motor, Prismatic, Rep
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Transform, Vector
 
-__all__ = ["Axis", "link_frames", "parameters", "to_dh"]
-
-Scalar = Any
-
 PARALLEL = 1e-13
 LARGEST = 0.1
 """Tolerances above this, an angle, would take robots for others [rad]."""

@@ -9,8 +9,6 @@ from pliant.errors import Fault, Place, RobotError
 from pliant.files.xml import Element
 from pliant.robot import Finding, Report
 
-__all__ = ["Journal", "number", "numbers", "origin", "required"]
-
 Triple = tuple[float, float, float]
 
 Kind = Literal["odd", "guessed", "refused", "dropped", "repaired"]

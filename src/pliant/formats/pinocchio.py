@@ -6,23 +6,10 @@ from typing import Any
 
 from pliant.errors import RobotError
 from pliant.robot import (
-    Continuous,
-    Finding,
-    Free,
-    Helical,
-    JointKind,
-    Limits,
-    Planar,
-    Prismatic,
-    Report,
-    Revolute,
-    Robot,
-    RobotBuilder,
+    Continuous, Finding, Free, Helical, JointKind, Limits, Planar, Prismatic, Report, Revolute, Robot, RobotBuilder,
     Spherical,
 )  # fmt: skip
 from pliant.spatial import Matrix3, rpy_from_matrix
-
-__all__ = ["from_pinocchio"]
 
 Model = Any  # pinocchio.Model, which has no types
 WORLD = "world"

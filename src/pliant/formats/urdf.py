@@ -13,22 +13,9 @@ from pliant.files.xml import Element, parse_xml, read_file
 from pliant.formats.journal import Journal, number, numbers, origin, required
 from pliant.meshes import MeshFile
 from pliant.robot import (
-    Continuous,
-    Fixed,
-    Free,
-    Geometry,
-    JointKind,
-    Limits,
-    Mimic,
-    Planar,
-    Prismatic,
-    Revolute,
-    Robot,
-    RobotBuilder,
+    Continuous, Fixed, Free, Geometry, JointKind, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder,
 )  # fmt: skip
 from pliant.spatial import Transform, Vector, rotation_from_rpy
-
-__all__ = ["load_urdf"]
 
 Color = tuple[float, ...]
 

@@ -29,14 +29,7 @@ from pliant.errors import PliantError, bad_value
 from pliant.integrators.dense import Chart, DenseSolution, Segment
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Manifold, Stage, combination, explicit_step
 from pliant.robot import Robot
-from pliant.scalar import abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
-
-__all__ = [
-    "NO_STEP_SMALL_ENOUGH", "TOO_MANY_STEPS", "DenseSolver", "NoStepError", "StepControl", "Stepper", "Trial",
-    "adaptive_body", "adaptive_pieces", "trial_step",
-]  # fmt: skip
-
-Scalar = Any
+from pliant.scalar import Scalar, abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
 
 # values of the variable "trouble"
 NO_STEP_SMALL_ENOUGH = 1

@@ -20,8 +20,6 @@ from pliant.errors import PliantError
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, Manifold
 from pliant.robot import Robot
 
-__all__ = ["Chart", "DenseSolution", "Segment", "first_root", "first_time"]
-
 _STEP = ("t", "h", "q", "v", "stages")
 
 

@@ -16,12 +16,8 @@ from typing import Any, Protocol
 from pliant.compiler import Block, Loop
 from pliant.errors import PliantError
 from pliant.robot import Robot
+from pliant.scalar import Scalar
 
-__all__ = [
-    "DORMAND_PRINCE", "HEUN", "RK4", "Manifold", "Stage", "Tableau", "combination", "explicit_body", "explicit_step",
-]  # fmt: skip
-
-Scalar = Any
 Acceleration = Callable[..., Sequence[Scalar]]
 Stage = tuple[list[Scalar], list[Scalar]]
 

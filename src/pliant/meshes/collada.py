@@ -17,8 +17,6 @@ from pliant.files.xml import Element, parse_xml
 from pliant.meshes.surfaces import Color, Surface, fans
 from pliant.meshes.text_numbers import indices, numbers
 
-__all__ = ["collada_surfaces"]
-
 MAX_NODES = 20_000  # nodes may stand for others: a small file can describe a scene without end
 MAX_NUMBERS = 10_000_000  # points and triangles of the scene
 MAX_NESTING = 100

@@ -20,8 +20,6 @@ from pliant.files.packages import Packages
 if TYPE_CHECKING:
     from pliant.meshes.surfaces import Surface
 
-__all__ = ["FAR", "MAX_BYTES", "MeshFile", "read_mesh", "read_surfaces"]
-
 MAX_BYTES = 64_000_000  # the largest mesh of example-robot-data has 29 MB
 FAR = 1e9  # no robot is that large, in whatever unit
 

@@ -12,8 +12,6 @@ from pliant.errors import Place, RobotError
 from pliant.meshes.surfaces import Color, Surface, fans
 from pliant.meshes.text_numbers import IS_SPACE, MAX_LINE, Rows, indices, points_of_rows, rows_of
 
-__all__ = ["ObjFile", "obj_surfaces", "read_obj", "stl_surfaces"]
-
 _INTEGER = re.compile(rb"[+-]?[0-9]{1,15}")
 _INTEGERS = b"0123456789+- \t\n\r\v\f"
 # normal, three corners and an attribute, in 50 bytes

@@ -15,8 +15,6 @@ import math
 
 import numpy as np
 
-__all__ = ["DIRECTIONS", "extreme_points", "few_points", "nearest_ball"]
-
 _CHUNK = 256  # vertices at a time: 1 MB of products, however large the mesh; ten times slower by 512
 _FLAT = 0.005  # how uneven a flat side may be, as a share of the largest extent
 _SIDE = 0.25  # how large it must be, as a share of the rectangle around the whole

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Color", "Surface", "distinct_rows", "fans"]
-
 Color = tuple[float, float, float, float]
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from pliant.errors import Place, RobotError
 
-__all__ = ["IS_SPACE", "MAX_LINE", "Rows", "indices", "numbers", "points_of_rows", "rows_of"]
-
 MAX_LINE = 10_000
 PIECE = 1_000_000
 

@@ -12,11 +12,6 @@ from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.robot.joints import Prismatic
 
-__all__ = [
-    "MOST", "Curve", "Group", "Panel", "Spec", "column_groups", "default_channels", "log_groups", "matching",
-    "panels_of", "unit_of",
-]  # fmt: skip
-
 MOST = 8
 """Most columns of a group: as many as there are colors."""
 

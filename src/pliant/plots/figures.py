@@ -13,11 +13,6 @@ from typing import Any
 from pliant.errors import PliantError, needs
 from pliant.files.writing import whole_file
 
-__all__ = [
-    "COLORS", "GREY", "INK", "LINES", "figure", "label_axis", "legend", "look", "pale", "round_number", "styled",
-    "target_file",
-]  # fmt: skip
-
 # Okabe and Ito's, in an order whose neighbours differ in lightness, too
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6d1f", "#5e4b9a")
 INK, GREY = "#1f2328", "#8a919a"

@@ -11,8 +11,6 @@ from pliant.plots.figures import COLORS, GREY, figure, legend, look
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
-__all__ = ["plot_phase"]
-
 _ARROWS = 6
 _MARKS = {"touch-down": "v", "lift-off": "^", "slip": "s", "stick": "o", "reversal": "d"}
 

@@ -14,8 +14,6 @@ from pliant.plots.curves import Panel, default_channels, panels_of
 from pliant.plots.figures import COLORS, GREY, LINES, figure, label_axis, legend, look, pale
 from pliant.recording.log import Log
 
-__all__ = ["contact_spans", "cut", "mode_spans", "plot", "spans_of"]
-
 # entries of a curve beyond which only the least and the greatest of each part are drawn
 _DENSE = 6000
 # curves that are named at their ends, not in a legend

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pliant.render.camera import Camera
     from pliant.viewer.server import Viewer
 
-__all__ = ["LogExports"]
-
 PathLike = str | os.PathLike[str]
 Folders = str | Path | Iterable[str | Path]
 Robots = int | slice | Sequence[int] | None

@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, TraceError
-from pliant.scalar import Expr, Graph, Table
+from pliant.scalar import Expr, Graph, Scalar, Table
 from pliant.scalar.evaluation import interpret, nodes_of
 from pliant.scalar.ops import TABLE
-
-__all__ = ["Formula"]
-
-Scalar = Any
 
 # what readers accept: a ground of stairs has some dozen nodes, a law measured at a thousand points some thousand
 MAX_NODES = 100_000

@@ -14,8 +14,6 @@ from pliant.integrators.dense import DenseSolution
 from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
 
-__all__ = ["KINDS", "Event", "Log"]
-
 KINDS = ("touch-down", "lift-off", "slip", "stick", "reversal")
 """Kinds of events."""
 

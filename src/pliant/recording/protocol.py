@@ -9,8 +9,6 @@ import numpy as np
 from pliant.recording.log import Log
 from pliant.robot import Robot
 
-__all__ = ["CHANNELS", "SimulationProtocol"]
-
 CHANNELS = ("q", "v", "tau", "forces", "energy")
 """Channels that a run keeps by default."""
 

@@ -16,10 +16,6 @@ from pliant.recording.formulas import Formula
 from pliant.robot import Robot
 from pliant.scalar import is_constant
 
-__all__ = [
-    "MOTOR_LAW", "SPRING_LAW", "Source", "ground_of", "ground_parts", "plain", "versions",
-]  # fmt: skip
-
 SPRING_LAW = ("x",)
 MOTOR_LAW = ("u", "q", "v", "t")
 

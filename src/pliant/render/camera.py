@@ -10,8 +10,6 @@ import numpy as np
 from pliant.checks import check, is_real
 from pliant.errors import PliantError, bad_value, unknown_name
 
-__all__ = ["AZIMUTH", "Camera", "Eye", "as_camera"]
-
 _TINY = float(np.finfo(float).tiny)
 _RANGES = (
     ("azimuth", -math.inf, math.inf, "a number [degrees]"), ("elevation", -89.9, 89.9, "-89.9 to 89.9 degrees"),

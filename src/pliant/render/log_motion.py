@@ -11,8 +11,6 @@ from pliant.recording.log import Log
 from pliant.robot import Robot
 from pliant.robot.joints import Free, Planar, Spherical
 
-__all__ = ["LogMotion", "forces_at_points", "side_by_side", "spread"]
-
 
 class LogMotion:
     """The motion of the robots of a log that are shown.

@@ -16,28 +16,12 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, bad_value
 from pliant.meshes.surfaces import distinct_rows
 from pliant.render.shapes import (
-    Mesh,
-    along,
-    box,
-    capsule,
-    clustered,
-    creased,
-    cylinder,
-    joined,
-    moved,
-    moved_together,
-    normals,
-    sphere,
+    Mesh, along, box, capsule, clustered, creased, cylinder, joined, moved, moved_together, normals, sphere,
 )  # fmt: skip
 from pliant.robot import Body, Geometry, Robot
 from pliant.robot.model import WORLD, Joint
 from pliant.scalar import is_constant
 from pliant.spatial import Transform, Vector
-
-__all__ = [
-    "DEFAULT_COLOR", "DETAIL", "Drawing", "Part", "body_poses", "drawing", "homogeneous", "inertia_box",
-    "points_of_contacts", "reach", "tree_shapes",
-]  # fmt: skip
 
 Color = tuple[float, float, float, float]
 Piece = tuple[str, str, Mesh, Color]  # name of the body, name of the shape, ...

@@ -10,20 +10,15 @@ Like physics, these are functions of scalars that run compiled, with a pixel in 
 15 numbers: its place, right, up, forward, focal length and half its width and height [pixels].
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.scalar import abs, exp, floor, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, abs, exp, floor, maximum, minimum, select, sqrt
 from pliant.spatial import Vector
-
-__all__ = ["SUN", "behind_kernel", "linear", "screen", "surface_kernel"]
-
-Scalar = Any
-Scalars = Sequence[Any]
 
 _SUN = Vector(0.35, 0.45, 1.0)
 SUN = _SUN * (1 / float(np.linalg.norm(list(_SUN))))

@@ -9,12 +9,6 @@ import numpy as np
 from pliant.meshes.surfaces import distinct_rows
 from pliant.spatial import Matrix3, quaternion_from_matrix
 
-__all__ = [
-    "Mesh", "along", "arrow", "box", "capsule", "clustered", "cone", "creased", "cylinder", "directed",
-    "downhill_azimuth", "ground_mesh", "ground_over", "joined", "moved", "moved_together", "normals", "quaternions",
-    "sphere", "turned",
-]  # fmt: skip
-
 Points = Sequence[float] | np.ndarray
 
 CREASE = math.radians(35)

@@ -18,8 +18,6 @@ import numpy as np
 from pliant.render.camera import Eye
 from pliant.render.shading import SUN, behind_kernel, screen, surface_kernel
 
-__all__ = ["Floor", "Surface", "joined_surfaces", "rasterised", "rendered"]
-
 _FINER = 2
 _MAP = 1024
 _IN_FRONT = 1e3

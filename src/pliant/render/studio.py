@@ -20,8 +20,6 @@ from pliant.render.shapes import Mesh, along, arrow, creased, downhill_azimuth, 
 from pliant.render.software_renderer import Floor, Surface, joined_surfaces, rendered
 from pliant.robot import Robot
 
-__all__ = ["LogFrames", "RobotSurface", "Studio"]
-
 _FORCE_COLOR = (0.93, 0.30, 0.10)
 # tints of the robots of a batch, mixed with the colors of their parts
 _TINTS = ((0.20, 0.44, 0.69), (0.87, 0.56, 0.02), (0.0, 0.62, 0.45), (0.80, 0.37, 0.0), (0.80, 0.47, 0.65))

@@ -29,8 +29,6 @@ from pliant.render.robot_drawing import body_poses
 from pliant.render.studio import LogFrames, RobotSurface, Studio
 from pliant.robot import Robot
 
-__all__ = ["robot_image", "to_image", "to_video"]
-
 Size = tuple[int, int]
 
 _STILLS = (".png", ".jpg", ".jpeg", ".webp")

@@ -2,32 +2,10 @@
 
 from pliant.robot.builder import RobotBuilder
 from pliant.robot.contacts import ContactPoint, ContactShape
-from pliant.robot.joints import (
-    Continuous,
-    Fixed,
-    Free,
-    Helical,
-    JointKind,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-)  # fmt: skip
+from pliant.robot.joints import Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical
 from pliant.robot.mechanism import Link, Mechanism
 from pliant.robot.model import (
-    Body,
-    Closure,
-    Finding,
-    Flexibility,
-    Frame,
-    FrameSpring,
-    Geometry,
-    Joint,
-    Limits,
-    MeshSource,
-    Mimic,
-    Motor,
-    Named,
+    Body, Closure, Finding, Flexibility, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor, Named,
     Report,
 )  # fmt: skip
 from pliant.robot.robot import Robot

@@ -4,50 +4,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pliant.checks import (
-    as_scalar,
-    check_at_least,
-    check_finite,
-    check_name,
-    check_one_of,
-    entries,
-    is_zero,
-)  # fmt: skip
+from pliant.checks import as_scalar, check_at_least, check_finite, check_name, check_one_of, entries, is_zero
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
 from pliant.robot.model import (
-    WORLD,
-    Body,
-    Finding,
-    Frame,
-    Geometry,
-    Joint,
-    Limits,
-    Mimic,
-    Motor,
-    Named,
-    Outcome,
-    Report,
-    depth_first,
+    WORLD, Body, Finding, Frame, Geometry, Joint, Limits, Mimic, Motor, Named, Outcome, Report, depth_first,
 )  # fmt: skip
 from pliant.robot.part_checks import (
-    check_motor,
-    crossed_limits,
-    impossible_inertia,
-    motor_values,
-    normalised_axis,
-    placement,
-    repaired_inertia,
-    vector,
-    with_values,
-    wrong,
+    check_motor, crossed_limits, impossible_inertia, motor_values, normalised_axis, placement, repaired_inertia, vector,
+    with_values, wrong,
 )  # fmt: skip
 from pliant.robot.robot import Robot
+from pliant.scalar import Scalar
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
-
-__all__ = ["ROOT_JOINT", "RobotBuilder"]
-
-Scalar = Any
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that `RobotBuilder.build` puts between the world and the root."""

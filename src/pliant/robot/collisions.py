@@ -14,17 +14,14 @@ from pliant.meshes.support_points import few_points, nearest_ball
 from pliant.robot.contacts import ROUND, ContactShape, corners, with_shapes
 from pliant.robot.joints import Fixed
 from pliant.robot.mechanism import keepers
-from pliant.robot.part_checks import wrong
 from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Report
-from pliant.scalar import is_constant
+from pliant.robot.part_checks import wrong
+from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = ["MERGE", "with_collision_contacts", "with_default_contacts"]
-
-Scalar = Any
 
 MERGE = 1e-3
 """How far apart points of one rigid part are that count as one [m]."""

@@ -9,15 +9,11 @@ from pliant.checks import check_scalars
 from pliant.errors import RobotError, bad_value
 from pliant.robot.exponential import turn_exponential
 from pliant.robot.joints import Free, JointKind, Planar
-from pliant.scalar import cos, is_constant, sin
+from pliant.scalar import Scalar, cos, is_constant, sin
 from pliant.spatial import Vector, rotation_from_quaternion
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
-
-__all__ = ["carried_over", "carried_velocity", "held_acceleration", "joint_by_joint", "random", "straight_motion"]
-
-Scalar = Any
 
 
 def random(robot: "Robot", rng: np.random.Generator, batch: int | None) -> np.ndarray:

@@ -9,17 +9,12 @@ from pliant.errors import Call, RobotError
 from pliant.robot.mechanism import keepers
 from pliant.robot.model import WORLD, Named
 from pliant.robot.part_checks import vector, wrong
+from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = [
-    "ROUND", "ContactPoint", "ContactShape", "check_pair", "check_shape", "corners", "points_of", "shape_at",
-    "with_shapes",
-]  # fmt: skip
-
-Scalar = Any
 
 ROUND = ("sphere", "capsule")
 """Kinds of shapes that can touch each other, in addition to the ground."""

@@ -9,7 +9,7 @@ in the cube, which keeps its volume however thin the box is, so that rods and pl
 
 import math
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,8 @@ from pliant.errors import Call, RobotError, bad_value
 from pliant.robot.joints import ROUNDING
 from pliant.robot.mechanism import snapped_inertia
 from pliant.robot.part_checks import impossible_inertia, second_moments, tensor_of
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Inertia, Symmetric3, Vector
-
-__all__ = ["share_inertia", "split_inertia"]
-
-Scalar = Any
 
 NOISE = 10 * ROUNDING  # second moments about the centre are differences of those about the origin
 EQUAL = 1e-9  # second moments this close, relative to the largest, are equal

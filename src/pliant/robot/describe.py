@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
 from pliant.robot.part_checks import law_text
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Transform
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
-
-__all__ = ["digest", "entry_name", "table", "tree"]
-
-Scalar = Any
 
 
 def entry_name(joint: str, label: str) -> str:

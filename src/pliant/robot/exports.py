@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pliant.symbolic.robots import SymbolicRobot
     from pliant.viewer.server import Viewer
 
-__all__ = ["RobotExports"]
-
 
 class RobotExports:
     """Converts, draws and shows a robot; a base of `Robot`."""

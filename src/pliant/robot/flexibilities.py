@@ -16,29 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.checks import (
-    as_scalar,
-    check_at_least,
-    check_finite,
-    check_name,
-    is_sequence,
-    is_zero,
-    per_entry,
-)  # fmt: skip
+from pliant.checks import as_scalar, check_at_least, check_finite, check_name, is_sequence, is_zero, per_entry
 from pliant.errors import Call, RobotError, bad_value, unknown_name
 from pliant.robot.cutting import share_inertia, split_inertia
 from pliant.robot.joints import Continuous, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from pliant.robot.model import WORLD, Body, Finding, Flexibility, Frame, Geometry, Joint, Named, Report, depth_first
 from pliant.robot.part_checks import impossible_inertia, normalised_axis, vector, with_values, wrong
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
-
-__all__ = ["Spring", "check_flexibilities", "with_backlash", "with_flexibility", "with_parts"]
-
-Scalar = Any
 
 
 @dataclass(frozen=True)

@@ -19,40 +19,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pliant.robot.exponential import (
-    planar_exponential,
-    planar_logarithm,
-    pose_exponential,
-    pose_logarithm,
-    pose_rate,
-    turn_exponential,
-    turn_logarithm,
+    planar_exponential, planar_logarithm, pose_exponential, pose_logarithm, pose_rate, turn_exponential, turn_logarithm,
 )  # fmt: skip
-from pliant.scalar import cos, is_constant, sin, sqrt
+from pliant.scalar import Scalar, cos, is_constant, sin, sqrt
 from pliant.spatial import (
-    AxisRotation,
-    Force,
-    Matrix3,
-    MatrixRotation,
-    Motion,
-    Rotation,
-    Transform,
-    Vector,
-    quaternion_product,
-    rotation_about,
-    rotation_from_quaternion,
+    AxisRotation, Force, Matrix3, MatrixRotation, Motion, Rotation, Transform, Vector, quaternion_product,
+    rotation_about, rotation_from_quaternion,
 )  # fmt: skip
 
-__all__ = [
-    "KINDS", "Continuous", "Fixed", "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute",
-    "Scalars", "Spherical", "Spin",
-]  # fmt: skip
-
-Scalar = Any
 Scalars = Sequence[Scalar] | np.ndarray
 Axis = tuple[Scalar, Scalar, Scalar]
 

@@ -12,32 +12,21 @@ Link i is in its own frame, B in formulas, and its parent's is P; -1 is the worl
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.errors import RobotError
 from pliant.robot.joints import ROUNDING, Fixed, JointKind, Scalars, Spin, coordinate_axis, snapped, turn_of_axis
 from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Motor, Named
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, is_constant
 from pliant.spatial import (
-    AxisRotation,
-    Inertia,
-    Matrix3,
-    MatrixRotation,
-    Rotation,
-    Steps,
-    Symmetric3,
-    Transform,
-    Vector,
+    AxisRotation, Inertia, Matrix3, MatrixRotation, Rotation, Steps, Symmetric3, Transform, Vector,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = ["Link", "Mechanism", "has_rotor", "keepers", "lumped", "snapped_inertia", "snapped_transform"]
-
-Scalar = Any
 
 # moments of inertia this small next to those about the joint are none
 NOTHING = 1e-9

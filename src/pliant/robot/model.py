@@ -14,14 +14,9 @@ import numpy as np
 from pliant.checks import is_zero
 from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind
+from pliant.scalar import Scalar
 from pliant.spatial import Inertia, Transform
 
-__all__ = [
-    "CONTROLS", "PER_DOF", "WORLD", "Body", "Closure", "Finding", "Flexibility", "Frame", "FrameSpring", "Geometry",
-    "Joint", "Law", "Limits", "MeshSource", "Mimic", "Motor", "Named", "Outcome", "Report", "depth_first",
-]  # fmt: skip
-
-Scalar = Any
 Law = Callable[[Scalar], Scalar]
 
 WORLD = "world"

@@ -9,35 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.checks import (
-    as_scalar,
-    check,
-    check_at_least,
-    check_finite,
-    check_name,
-    check_one_of,
-    entries,
-    is_sequence,
-    is_zero,
-    one_for_each,
-    per_entry,
+    as_scalar, check, check_at_least, check_finite, check_name, check_one_of, entries, is_sequence, is_zero,
+    one_for_each, per_entry,
 )  # fmt: skip
 from pliant.errors import Call, Fault, PliantError, RobotError, bad_value, unknown_name
 from pliant.robot.joints import JointKind, Scalars, snapped
 from pliant.robot.model import CONTROLS, PER_DOF, Closure, FrameSpring, Joint, Law, Limits, Motor, Named
-from pliant.scalar import Expr, Graph, is_constant
+from pliant.scalar import Expr, Graph, Scalar, is_constant
 from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = [
-    "check_closure", "check_joint", "check_motor", "check_spring", "crossed_limits", "edited_joint", "full_limits",
-    "impossible_inertia", "law_and_slope", "law_text", "motor_values", "normalised_axis", "placement",
-    "repaired_inertia", "second_moments", "tensor_of", "vector", "with_motors", "with_values", "wrong",
-]  # fmt: skip
-
-Scalar = Any
 
 # files print six digits or so: thin plates and rods miss the triangle inequality by that much
 TOLERANCE = 1e-6

@@ -15,32 +15,12 @@ from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
 from pliant.robot.mechanism import Mechanism
-from pliant.robot.model import (
-    WORLD,
-    Body,
-    Closure,
-    Flexibility,
-    Frame,
-    FrameSpring,
-    Joint,
-    Motor,
-    Named,
-    Report,
-)  # fmt: skip
+from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSpring, Joint, Motor, Named, Report
 from pliant.robot.part_checks import (
-    check_closure,
-    check_motor,
-    check_spring,
-    edited_joint,
-    motor_values,
-    placement,
-    with_motors,
+    check_closure, check_motor, check_spring, edited_joint, motor_values, placement, with_motors,
 )  # fmt: skip
+from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
-
-__all__ = ["Robot"]
-
-Scalar = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)

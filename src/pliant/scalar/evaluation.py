@@ -12,8 +12,6 @@ from pliant.scalar.functions import Scalar, evaluate, is_constant, lookup
 from pliant.scalar.graph import Expr
 from pliant.scalar.ops import TABLE
 
-__all__ = ["adjoints", "interpret", "jacobian", "nodes_of", "tangents"]
-
 
 def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Scalar]:
     """The outputs for given inputs.

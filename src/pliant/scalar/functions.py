@@ -15,11 +15,6 @@ from pliant.errors import PliantError, TraceError, bad_value
 from pliant.scalar.graph import Expr
 from pliant.scalar.ops import TABLE, Table
 
-__all__ = [
-    "Scalar", "Scalars", "abs", "acos", "as_sympy", "asin", "atan2", "both", "cos", "either", "equal", "evaluate",
-    "exp", "floor", "is_constant", "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
-]  # fmt: skip
-
 Scalar = Any
 """A number of any kind. A type checker cannot follow them: generic code is checked by running it on every kind."""
 

@@ -20,8 +20,6 @@ from numpy import empty, frompyfunc, ndarray
 from pliant.errors import TraceError
 from pliant.scalar.ops import TABLE, Table
 
-__all__ = ["Expr", "Graph"]
-
 
 def _condition(op: str, *, is_swapped: bool = False) -> Callable[[Any, Any], Any]:
     """The method of an operator that gives a condition; an array is NumPy's, element by element."""

@@ -24,8 +24,6 @@ import numpy as np
 
 from pliant.errors import TraceError
 
-__all__ = ["CONDITIONS", "MOST_ENTRIES", "TABLE", "Op", "Table"]
-
 
 @dataclass(frozen=True, slots=True)
 class Op:

@@ -18,8 +18,6 @@ from pliant.errors import SimulationError, TraceError, bad_value
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
 
-__all__ = ["Controller", "StepModel", "as_controller", "as_forces"]
-
 
 @dataclass(frozen=True, eq=False)
 class StepModel:

@@ -32,8 +32,6 @@ from pliant.simulation.model import StepModel
 from pliant.simulation.state import spans
 from pliant.spatial import Inertia, Symmetric3, Vector
 
-__all__ = ["ParameterArrays", "Parameters"]
-
 _TREES = ("bodies", "joints", "motors", "springs")
 _JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
 _CONTACT_NUMBERS = ("friction", "restitution")

@@ -32,10 +32,6 @@ from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of
 from pliant.simulation.step import add_step
 from pliant.spatial import Vector
 
-__all__ = [
-    "ENERGY_TERMS", "INTEGRATORS", "POWER_TERMS", "Kernels", "Plan", "energies", "powers",
-]  # fmt: skip
-
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 
 # parts of the state that a diverged robot keeps as they were when it stopped

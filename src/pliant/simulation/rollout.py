@@ -14,8 +14,6 @@ from pliant.simulation.state import State
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
-__all__ = ["Rollout", "channel_names", "roll", "rollout"]
-
 
 @dataclass(frozen=True)
 class Rollout:

@@ -31,8 +31,6 @@ from pliant.simulation.state import time_of
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
-__all__ = ["BLOCK", "blocks_of", "columns_of", "in_blocks", "record", "source_of", "source_with"]
-
 BLOCK = 0.25
 """Wall-clock time that a block takes, about [s]: so often a file grows and progress is shown."""
 

@@ -33,8 +33,6 @@ from pliant.simulation.state import (
 if TYPE_CHECKING:
     from pliant.viewer.server import Viewer
 
-__all__ = ["Simulation"]
-
 
 class Simulation:
     """A robot, or a batch of them, moving in time.

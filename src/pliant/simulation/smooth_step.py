@@ -22,8 +22,6 @@ from pliant.simulation.parameters import Parameters
 from pliant.simulation.state import divergence_code, steps_code, ticked, time_of
 from pliant.spatial import Force, Motion, Transform, Vector
 
-__all__ = ["add_smooth_step", "contact_forces", "smooth_acceleration", "smooth_forces"]  # fmt: skip
-
 
 def smooth_acceleration(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:
     """vd of M vd + h = f, with all forces at the time t."""

@@ -21,12 +21,6 @@ from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
-__all__ = [
-    "Record", "StepProgram", "accelerate", "any_of", "check_convergence", "correct_positions", "do_without_friction",
-    "factor_of", "find_contacts", "find_joint_rows", "parts_of", "poses_of", "sweep_closures", "sweep_contacts",
-    "sweep_joints", "sweeps", "touches_of",
-]  # fmt: skip
-
 Record = dict[str, Any]
 
 # names that every group of contacts has, and every loop, with its number

@@ -18,12 +18,6 @@ from pliant.robot import Planar, Robot
 from pliant.scalar import Scalar, Scalars, abs, both, select
 from pliant.simulation.model import StepModel
 
-__all__ = [
-    "Diagnostics", "Divergence", "State", "StateLayout", "clock_size", "configurations", "divergence_code",
-    "divergence_text", "level_of_caller", "set_clock", "spans", "steps_code", "steps_of", "ticked", "time_of",
-    "velocities",
-]  # fmt: skip
-
 # lengths of quaternions that are off by more than this are mistakes, not rounding
 _UNIT = 1e-3
 

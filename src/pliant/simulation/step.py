@@ -50,8 +50,6 @@ from pliant.simulation.solver_stages import (
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector
 
-__all__ = ["add_step", "free_motion"]
-
 # inertia of a joint that is held at its limit, relative to its own
 _HOLDING = 1000
 

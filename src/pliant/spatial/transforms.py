@@ -10,8 +10,6 @@ from typing import Any, Self, TypeVar
 from pliant.scalar import Scalar
 from pliant.spatial.vectors import Matrix3, MatrixRotation, Rotation, Symmetric3, Vector, skew
 
-__all__ = ["ArticulatedInertia", "Force", "Inertia", "Motion", "Steps", "Transform"]  # fmt: skip
-
 
 class _Pair:
     """A linear and an angular part, which add and scale together."""

@@ -12,11 +12,6 @@ from collections.abc import Iterable, Iterator
 
 from pliant.scalar import Scalar, atan2, cos, select, sin, sqrt
 
-__all__ = [
-    "AxisRotation", "Matrix3", "MatrixRotation", "Rotation", "Symmetric3", "Vector", "quaternion_from_matrix",
-    "quaternion_product", "rotation_about", "rotation_from_quaternion", "rotation_from_rpy", "rpy_from_matrix", "skew",
-]  # fmt: skip
-
 
 class Vector:
     """Three scalars: a point, a direction, a force or a velocity."""

@@ -15,15 +15,11 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pliant.errors import PliantError, RobotError
-from pliant.recording.log import Event
 from pliant.recording.formulas import Formula
+from pliant.recording.log import Event
 from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, Named, Report, Robot
 from pliant.robot.joints import KINDS, JointKind
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
-
-__all__ = [
-    "LEFT_OUT", "AboutGround", "AboutLog", "AboutSource", "LostLaw", "Note", "checked", "made", "robot_form",
-]  # fmt: skip
 
 Text = Annotated[str, Meta(max_length=100_000)]
 # integers that are exact by structure stay integers

@@ -22,11 +22,6 @@ import numpy as np
 from pliant.errors import PliantError, bad_value, needs
 from pliant.files.writing import PlacedFile
 
-__all__ = [
-    "FORMAT", "VERSION", "damaged", "dataset", "from_json", "group", "has", "opened", "put_text", "read_all",
-    "read_error", "read_text", "to_json", "trim",
-]  # fmt: skip
-
 FORMAT = "pliant log"
 VERSION = 1
 

@@ -11,13 +11,10 @@ import numpy as np
 from pliant.checks import check, chosen_robots, is_whole
 from pliant.errors import PliantError, SimulationWarning, bad_value, unknown_name
 from pliant.integrators.dense import DenseSolution
-from pliant.recording.log import Event
-from pliant.recording.log import Log
+from pliant.recording.log import Event, Log
 from pliant.storage.forms import AboutLog, Note, checked, made
 from pliant.storage.hdf5 import damaged, dataset, from_json, group, has, opened, read_all, read_error, read_text
 from pliant.storage.source_codec import source_of
-
-__all__ = ["load_log"]
 
 _CHECKSUM = 3  # number of the filter
 _UNREADABLE = (OSError, RuntimeError, KeyError)

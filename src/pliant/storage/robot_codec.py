@@ -14,14 +14,12 @@ from pliant.meshes.surfaces import Surface, distinct_rows
 from pliant.recording.formulas import Formula
 from pliant.recording.source import MOTOR_LAW, SPRING_LAW
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
-from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring, full_limits
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
+from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring, full_limits
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, LostLaw, checked, made, robot_form
-
-__all__ = ["StoredMesh", "checked_surface", "robot_from_plain", "robot_to_plain"]
 
 # stands for a law that is lost, where all else is checked
 _SPRING = Formula(SPRING_LAW, (("input", 0),), 0)

@@ -10,13 +10,10 @@ from pliant.contact.ground import Ground, flat, height_map
 from pliant.errors import ContactError
 from pliant.recording.formulas import MAX_NODES, Formula
 from pliant.recording.log import Log
-from pliant.recording.source import ground_of, ground_parts
-from pliant.recording.source import Source, plain, versions
+from pliant.recording.source import Source, ground_of, ground_parts, plain, versions
 from pliant.storage.forms import AboutGround, AboutSource, checked
 from pliant.storage.hdf5 import damaged, dataset, group, has, put_text, read_all, read_text
 from pliant.storage.robot_codec import StoredMesh, checked_surface, robot_from_plain, robot_to_plain
-
-__all__ = ["put_source", "source_of"]
 
 MAX_PARTS = 10_000
 MAX_TABLES = 4_000_000

@@ -18,8 +18,6 @@ from pliant.files.writing import whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import plain
 
-__all__ = ["to_csv", "to_npz", "to_parquet"]
-
 # rows that are turned into text at a time
 _ROWS = 4096
 

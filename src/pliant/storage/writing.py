@@ -21,8 +21,6 @@ from pliant.recording.source import plain
 from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json, trim
 from pliant.storage.source_codec import put_source
 
-__all__ = ["LogWriter", "dataset_name", "needed_bytes", "save"]
-
 # readers of HDF5 from 1.10 on (2016), the first that reads while another program writes
 _LIBRARY = ("v110", "v110")
 # bytes of the disk to reserve at a time, if it has them

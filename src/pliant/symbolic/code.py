@@ -11,8 +11,6 @@ from pliant.symbolic.tidying import named_parts, symbols_of
 if TYPE_CHECKING:
     from pliant.symbolic.equations import Equations
 
-__all__ = ["c_source", "matlab_source", "python_source"]
-
 # of the languages and of the functions themselves
 _RESERVED = {
     "q", "v", "u", "p", "t", "auto", "break", "case", "char", "const", "continue", "default", "do",

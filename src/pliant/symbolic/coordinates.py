@@ -8,11 +8,6 @@ from typing import Any
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Robot
 
-__all__ = [
-    "Coordinates", "check_name", "check_parameters", "check_sympy", "coordinates_of", "identifier", "parts_of",
-    "robot_symbols",
-]  # fmt: skip
-
 # functions that formulas call
 _FUNCTIONS = {
     "Jlog", "abs", "acos", "asin", "atan", "atan2", "cos", "diag", "exp", "floor", "log", "max", "min", "play", "push",

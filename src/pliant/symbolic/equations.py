@@ -16,8 +16,6 @@ from pliant.symbolic.methods import METHODS, Terms, christoffel, has_minimal_coo
 from pliant.symbolic.robots import WHAT, symbolic_robot, with_single_joints
 from pliant.symbolic.tidying import Tidy, is_longer, symbols_of
 
-__all__ = ["Equations", "equations"]
-
 # robots in numbers are traced from so many dofs on; with fewer, SymPy alone is quick, and keeps fractions
 _MANY = 6
 # formulas of more parts than this are not derived, and not rendered by themselves in a notebook

@@ -17,12 +17,8 @@ from pliant.actuation.joint_springs import SpringFunctions, less_backlash, outwa
 from pliant.dynamics import frame_jacobian
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.robot import Free, Joint, Limits, Robot, Spherical
-from pliant.scalar import Scalars, as_sympy
+from pliant.scalar import Scalar, Scalars, as_sympy
 from pliant.spatial import Transform, Vector
-
-__all__ = ["NAMED", "applied_forces", "play", "push", "turn_pull", "written_out"]
-
-Scalar = Any
 
 
 def applied_forces(robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar) -> list[Scalar]:

@@ -13,8 +13,6 @@ from pliant.symbolic.writing import Writer, broken, printed_width
 if TYPE_CHECKING:
     from pliant.symbolic.equations import Equations
 
-__all__ = ["latex_of", "markdown_of", "text_of", "written"]
-
 # equations of more parts than this are shown by their entries, with names for what occurs in several
 _LONG = 2000
 

@@ -14,23 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
-from pliant.dynamics import (
-    inverse_dynamics,
-    kinetic_energy,
-    potential_energy,
-    projected_newton_euler,
-)  # fmt: skip
+from pliant.dynamics import inverse_dynamics, kinetic_energy, potential_energy, projected_newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Named, Robot
-from pliant.scalar import Expr, Graph, as_sympy
+from pliant.scalar import Expr, Graph, Scalar, as_sympy
 from pliant.scalar.evaluation import adjoints, interpret, tangents
 from pliant.symbolic.coordinates import parts_of
-
-__all__ = [
-    "METHODS", "Terms", "christoffel", "has_minimal_coordinates", "traced_terms",
-]  # fmt: skip
-
-Scalar = Any
 
 
 class Terms(NamedTuple):

@@ -13,8 +13,6 @@ from typing import Any
 from pliant.errors import PliantError
 from pliant.scalar import as_sympy
 
-__all__ = ["Factors", "Number", "Polynomial", "Polynomials", "TooLongError", "add_term", "total"]
-
 Number = int | float | Fraction
 Factors = tuple[tuple[int, int], ...]
 """A product: pairs of an atom's number and its power, sorted."""

@@ -10,13 +10,9 @@ from pliant.robot import (
     Spherical,
 )  # fmt: skip
 from pliant.robot.joints import coordinate_axis
-from pliant.scalar import as_sympy, is_constant
+from pliant.scalar import Scalar, as_sympy, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
 from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols
-
-__all__ = ["WHAT", "SymbolicRobot", "symbolic_robot", "with_single_joints"]
-
-Scalar = Any
 
 WHAT = ("masses", "centers", "inertias", "lengths", "gravity", "armatures", "damping", "stiffness", "friction")
 """The kinds of numbers that can become symbols."""

@@ -22,8 +22,6 @@ from pliant.scalar import as_sympy
 from pliant.symbolic.polynomials import Factors, Number, Polynomials, TooLongError
 from pliant.symbolic.trigonometry import Wave, shortest
 
-__all__ = ["Tidy", "folded", "is_longer", "named_parts", "symbols_of"]
-
 Key = TypeVar("Key", bound=Hashable)
 Row = dict[Any, Number]
 Parts = tuple[Factors, tuple[Wave, ...], Factors]

@@ -7,15 +7,13 @@ they are one product: 1/2 + 1/2 cos(2 q1) = cos(q1)^2, cos(2 q1 + q2) + cos(q2) 
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import partial
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import isclose
 from typing import Any, NamedTuple
 
 from pliant.symbolic.polynomials import Number, add_term
-
-__all__ = ["Turn", "Wave", "shortest"]
 
 Turn = tuple[tuple[Any, int], ...]
 """A sum of angles: pairs of an angle's number and how often it is in the sum, sorted; the first is positive."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from pliant.symbolic.coordinates import Coordinates, identifier
 
-__all__ = ["Writer", "broken", "printed_width"]
-
 _NUMBERED = re.compile(r"q([1-9])$")
 _SHORT = re.compile(r"[cs]\d+$")
 # parameters in the order in which they are said: masses, inertias, gravity, lengths and the rest

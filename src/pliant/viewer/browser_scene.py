@@ -16,33 +16,13 @@ from pliant.plots.figures import round_number
 from pliant.recording.source import Source
 from pliant.render.log_motion import LogMotion, side_by_side, spread
 from pliant.render.robot_drawing import (
-    DETAIL,
-    Drawing,
-    body_poses,
-    drawing,
-    homogeneous,
-    inertia_box,
-    points_of_contacts,
+    DETAIL, Drawing, body_poses, drawing, homogeneous, inertia_box, points_of_contacts,
 )  # fmt: skip
 from pliant.render.shapes import (
-    Mesh,
-    arrow,
-    cone,
-    directed,
-    downhill_azimuth,
-    ground_mesh,
-    joined,
-    moved,
-    quaternions,
-    sphere,
+    Mesh, arrow, cone, directed, downhill_azimuth, ground_mesh, joined, moved, quaternions, sphere,
 )  # fmt: skip
 from pliant.robot import Robot
 from pliant.robot.mechanism import keepers
-
-__all__ = [
-    "BrowserScene", "ContactMarks", "RobotNode", "center_of_mass", "exaggerated", "friction_of", "ground_normals",
-    "log_scene",
-]  # fmt: skip
 
 LAYOUTS = ("grid", "overlay")
 """Several robots are side by side, or all in one place with all but the first faint."""

@@ -15,8 +15,6 @@ from pliant.robot import Robot
 from pliant.scalar import is_constant
 from pliant.viewer.browser_scene import BrowserScene
 
-__all__ = ["joint_sliders", "rolling_plot", "show_panel", "speed_choice", "time_plot"]
-
 POINTS = 400  # of a curve: more than the panel has pixels
 
 LABELS = {

@@ -16,8 +16,6 @@ from pliant.render.shapes import directed, quaternions
 from pliant.robot import Robot
 from pliant.robot.model import WORLD
 
-__all__ = ["to_mcap"]
-
 _NEED = "export", "log.to_mcap()"
 # triangles of a robot, and the colour of forces
 _DETAIL = 30_000

@@ -21,8 +21,6 @@ from pliant.viewer.controls import rolling_plot, show_panel, speed_choice
 from pliant.viewer.runner import Runner
 from pliant.viewer.server import Viewer, opened
 
-__all__ = ["live"]
-
 DIRECTIONS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0), "+z": (0, 0, 1), "-z": (0, 0, -1)}
 MOST = 9  # robots of a batch that are shown by default
 SPEEDS = (0.1, 0.25, 0.5, 1, 2)

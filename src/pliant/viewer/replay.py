@@ -19,8 +19,6 @@ from pliant.render.log_motion import LogMotion, spread
 from pliant.viewer.browser_scene import log_scene
 from pliant.viewer.server import served
 
-__all__ = ["chart", "replay_page", "to_html"]
-
 POINTS = 400  # of a curve: more than the panel has pixels
 LEFT, RIGHT, TOP, BOTTOM = 46, 8, 20, 18  # margins of a chart [pixels]
 

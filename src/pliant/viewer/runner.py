@@ -13,8 +13,6 @@ from pliant.dynamics import frame_jacobian, mass_matrix
 from pliant.errors import SimulationError
 from pliant.simulation import Simulation
 
-__all__ = ["Push", "Runner", "pushed"]
-
 RATE = 50.0
 """Pictures a second, at most."""
 # how far a run may fall behind real time before the rest is forgotten [s]

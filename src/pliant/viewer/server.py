@@ -11,8 +11,6 @@ from typing import Any
 from pliant.checks import check, is_whole
 from pliant.errors import PliantError, needs
 
-__all__ = ["Viewer", "opened", "served"]
-
 
 class Viewer:
     """A viewer that runs until it is closed.

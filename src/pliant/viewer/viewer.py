@@ -18,8 +18,6 @@ from pliant.viewer.browser_scene import BrowserScene, log_scene
 from pliant.viewer.controls import joint_sliders, show_panel, speed_choice, time_plot
 from pliant.viewer.server import Viewer, opened
 
-__all__ = ["Player", "view_log", "view_robot"]
-
 RATE = 60.0  # most pictures a second
 SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
 
