@@ -120,4 +120,4 @@ def _existing_folder(folder: str | Path) -> Path:
 
 
 def _unusable(reference: str, error: Exception) -> MissingFileError:
-    return MissingFileError(f"{reference!r} is no usable path: {error}", subject=reference)
+    return MissingFileError(f"{reference!r} is not a usable path: {error}", subject=reference)

@@ -17,7 +17,7 @@ from pliant.recording.source import Source
 __all__ = ["KINDS", "Event", "Log"]
 
 KINDS = ("touch-down", "lift-off", "slip", "stick", "reversal")
-"""Kinds of events."""
+"""Kinds of events, the most important first."""
 
 
 @dataclass(frozen=True, eq=False)
