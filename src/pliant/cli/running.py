@@ -92,7 +92,8 @@ def _blocks(scene: RunSetup) -> Iterator["Log"]:
             options["period"] = settings.dt
         yield from map(scene.stamped, sim.blocks(settings.time, channels=channels, every=every, **options))
         return
-    channels += ("divergence", *(("flexibility",) if _is_flexible(sim.robot) else ()))
+    is_flexible = any(f.joint is not None for f in sim.robot.flexibilities.values())
+    channels += ("divergence", *(("flexibility",) if is_flexible else ()))
     every = settings.every or _time_apart(scene)
     for block in sim.blocks(settings.time, channels=channels, every=every, **options):
         yield scene.stamped(block)
@@ -116,7 +117,3 @@ def _time_apart(scene: RunSetup) -> float:
 def _is_written(settings: Settings) -> bool:
     """Whether the log is going to a file or to the viewer."""
     return settings.view or any(getattr(settings, name) for name in PATHS)
-
-
-def _is_flexible(robot: Any) -> bool:
-    return any(f.joint is not None for f in robot.flexibilities.values())

@@ -367,7 +367,7 @@ class EventSimulation:
             return motion.motion(terms(t, q, v), v)
 
         if len(motion.slide):
-            motion.follow(terms(self._t, self._q, self._v), self._v)
+            motion.follow(self.terms(self._t, self._q, self._v, controls(self._t, self._q, self._v)), self._v)
         try:
             segment = self.stepper.step(acceleration, self._t, self._q, self._v, until)
         except NoStepError:

@@ -11,7 +11,7 @@ from pliant.events.constraint_terms import Terms
 from pliant.events.mode_solver import Problem, Solution, solved
 from pliant.events.smooth_motion import SmoothMotion, taken_back
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
-from pliant.recording import Event
+from pliant.recording.log import KINDS, Event
 
 ControlLaw = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
@@ -44,7 +44,7 @@ def resolved(
         # it is apart again
         motion.mode.passing[cause] = False
         return None, v, motion.mode.begun()
-    impulse, lost, landed = np.zeros((len(motion.constraints), 3)), 0.0, set()
+    impulse, lost, landed = np.zeros((n, 3)), 0.0, set()
     terms = motion.sim.terms(t, q, v, control(t, q, v))
     _check_depth(motion, terms, t)
     _let_pass(motion, terms, t, q, v)
@@ -279,19 +279,15 @@ def held(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.nda
 
 def _change(motion: SmoothMotion, mode: Mode, cause: int | None, rates: np.ndarray) -> tuple[str | None, list[int]]:
     """What is new in a mode without an impact, and whose."""
-    changes: dict[str, list[int]] = {}
+    changes: dict[str | None, list[int]] = {}
     for i, (old, new) in enumerate(zip(motion.mode.states, mode.states, strict=True)):
         if old == new:
             # it may also have turned, fast
-            if new == SLIDE and cause == i + len(motion.constraints) and np.hypot(*rates[i, 1:]) <= tol.CREEPING:
-                changes.setdefault("reversal", []).append(i)
-        elif new == OPEN:
-            changes.setdefault("lift-off", []).append(i)
-        elif old == OPEN:
-            changes.setdefault("touch-down", []).append(i)
+            is_slow = new == SLIDE and cause == i + len(motion.constraints) and np.hypot(*rates[i, 1:]) <= tol.CREEPING
+            kind = "reversal" if is_slow else None
+        elif OPEN in (old, new):
+            kind = "lift-off" if new == OPEN else "touch-down"
         else:
-            changes.setdefault("slip" if new == SLIDE else "stick", []).append(i)
-    for kind in ("touch-down", "lift-off", "slip", "stick", "reversal"):
-        if kind in changes:
-            return kind, changes[kind]
-    return None, []
+            kind = "slip" if new == SLIDE else "stick"
+        changes.setdefault(kind, []).append(i)
+    return next(((kind, changes[kind]) for kind in KINDS if kind in changes), (None, []))

@@ -15,7 +15,7 @@ from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
 
 KINDS = ("touch-down", "lift-off", "slip", "stick", "reversal")
-"""Kinds of events."""
+"""Kinds of events, the most important first."""
 
 
 @dataclass(frozen=True, eq=False)
