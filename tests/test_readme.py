@@ -151,9 +151,11 @@ def test_reference_has_every_public_name() -> None:
     # a page shows the names in __all__ of its package; one that is also the name of a module needs a line of its own
     pages = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md")}
     for name, page in pages.items():
-        assert re.findall(r"^::: (\S+)$", page, re.M)[0] == f"pliant.{name}"
+        assert re.findall(r"^::: (pliant\.[a-z]+)", page, re.M)[0] == f"pliant.{name}"
     for name, home in pliant._homes().items():
-        package = home.removeprefix("pliant.") if home != "pliant" else name
+        package, _, module = home.removeprefix("pliant.").partition(".") if home != "pliant" else (name, "", "")
         assert package in pages, f"docs/api has no page of pliant.{package}, where {name} is"
-        if home != "pliant" and (ROOT / "src" / "pliant" / package / f"{name}.py").exists():
-            assert f"::: {home}.{name}\n" in pages[package], f"docs/api/{package}.md does not show {name}"
+        is_module = home != "pliant" and (ROOT / "src" / "pliant" / package / f"{name}.py").exists()
+        if module or is_module:
+            shown = f"::: {home}" if module else f"::: {home}.{name}"
+            assert f"{shown}\n" in pages[package], f"docs/api/{package}.md does not show {name}"

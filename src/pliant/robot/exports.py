@@ -28,7 +28,7 @@ class RobotExports:
     def to_dh(self, *, convention: str = "modified", tool: str | None = None, tolerance: float = 1e-13) -> "DHTable":
         """The Denavit-Hartenberg table of a chain of revolute and prismatic joints; `pliant.from_dh` reads it.
 
-        A row for each joint that moves, along common normals of their axes, see `pliant.formats.dh_axes`; coordinates
+        A row for each joint that moves, along common normals of their axes, see `pliant.formats.dh_export`; coordinates
         are the robot's own. Whatever is fixed to a body is part of it. The table's base and tool take the rest of
         the geometry. Axes that are nearly but not quite parallel (within a thousandth) get a fixed row between them.
         Numbers that place the joints are floats; masses and inertias may be symbols.
