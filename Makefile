@@ -4,22 +4,32 @@
 PYTHON ?= python3
 JOBS   ?= 2
 RUN    := .venv/bin/python
+QUIET  := --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test processors lint bench docs wheel clean
 
 help:
 	@echo "make demo    what Pliant does, in half a minute; leaves a run of a hopping robot in out/"
-	@echo "make test    lint, types and all tests"
+	@echo "make test    lint, types and all tests; gets the browser that some of them need"
+	@echo "make processors    all tests, as on processors with other vectors and rounding"
 	@echo "make lint    ruff and basedpyright only"
 	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy"
 	@echo "make docs    documentation as a site, in site/"
+	@echo "make wheel   the package, installed into an empty environment and tried there"
 	@echo "make clean   remove what was built (not .venv)"
 
 demo: .venv/.installed-logs,plots,symbolic,video,view
 	$(RUN) examples/00_demo.py
 
 test: lint
+	$(RUN) tests/browser.py
 	$(RUN) -m pytest -n $(JOBS)
+
+# kernels and OpenBLAS as on processors with 2, 4 and 8 lanes, the first without fused multiply-add (x86-64 only)
+processors: .venv/.installed-dev
+	OPENBLAS_CORETYPE=Prescott PLIANT_PROCESSOR=x86-64    $(RUN) -m pytest -n $(JOBS)
+	OPENBLAS_CORETYPE=Haswell  PLIANT_PROCESSOR=x86-64-v3 $(RUN) -m pytest -n $(JOBS)
+	OPENBLAS_CORETYPE=SkylakeX PLIANT_PROCESSOR=x86-64-v4 $(RUN) -m pytest -n $(JOBS)
 
 lint: .venv/.installed-dev
 	$(RUN) -m ruff check
@@ -29,11 +39,18 @@ lint: .venv/.installed-dev
 bench: .venv/.installed-dev
 	$(RUN) -m bench.dynamics
 	$(RUN) -m bench.flexible
-	$(RUN) -m bench.laboratory
+	$(RUN) -m bench.constrained
 	$(RUN) -m bench.contact
 
 docs: .venv/.installed-docs
-	$(RUN) -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
+
+wheel: .venv/bin/python
+	rm -rf build/wheel
+	$(RUN) -m pip wheel $(QUIET) --no-deps --wheel-dir build/wheel .
+	$(RUN) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install $(QUIET) build/wheel/*.whl
+	cd build/wheel && venv/bin/python -I ../../tests/installed.py
 
 clean:
 	rm -rf build dist out site .pytest_cache .ruff_cache .hypothesis
@@ -42,7 +59,7 @@ clean:
 # one stamp for each set of extras; a new pyproject.toml installs again
 .venv/.installed-%: pyproject.toml | .venv/bin/python
 	@echo "installing pliant[$*] into .venv (once)"
-	@$(RUN) -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@$(RUN) -m pip install $(QUIET) -e '.[$*]'
 	@touch $@
 
 .venv/bin/python:

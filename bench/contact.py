@@ -25,12 +25,12 @@ from bench import jiminy_peer
 from bench.mujoco_model import HARD, VARIANTS, Variant
 from bench.mujoco_peer import MujocoPeer
 from bench.pliant_side import PliantSide
-from bench.scenes import SCENES, Scene, Standing, scene
+from bench.scenes import SCENES, ContactScene, Standing, scene
 from bench.tables import table
 from bench.timing import best_times
 
 THRASH_STEPS = 100
-"""Steps of a call when robots are thrown about: long enough to land and leave again."""
+"""Steps per call under random targets: long enough to land and leave again."""
 
 
 def main() -> None:
@@ -58,7 +58,7 @@ def main() -> None:
         print(json.dumps(results, indent=1))
 
 
-def fastest(subject: Scene, *, batch: int = 256, steps: int = 25) -> tuple[Variant, dict[str, float]]:
+def fastest(subject: ContactScene, *, batch: int = 256, steps: int = 25) -> tuple[Variant, dict[str, float]]:
     """The settings with which MuJoCo takes least time for the scene and still stands, and all their times [us]."""
     calls, variants = {}, {}
     for variant in VARIANTS:
@@ -71,7 +71,7 @@ def fastest(subject: Scene, *, batch: int = 256, steps: int = 25) -> tuple[Varia
     return variants[min(times, key=times.__getitem__)], times
 
 
-def measured(subject: Scene, variant: Variant, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def measured(subject: ContactScene, variant: Variant, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A row for each simulator and way of calling it."""
     batch, steps = options.batch, options.steps if subject.standing else THRASH_STEPS
     peer, hard = MujocoPeer(subject, variant), MujocoPeer(subject, HARD)
@@ -105,7 +105,7 @@ def measured(subject: Scene, variant: Variant, options: argparse.Namespace) -> I
         yield from jiminy_rows(subject, base)
 
 
-def jiminy_rows(subject: Scene, base: float | None) -> Iterator[dict[str, Any]]:
+def jiminy_rows(subject: ContactScene, base: float | None) -> Iterator[dict[str, Any]]:
     """Jiminy as its users run it, with a controller in Python, and without the time that takes."""
     result = jiminy_peer.measure(subject)
     standing = result["standing"]
@@ -118,7 +118,7 @@ def jiminy_rows(subject: Scene, base: float | None) -> Iterator[dict[str, Any]]:
 def row(
     name: str, settings: str, t: float, base: float | None, standing: Standing | None, sample: dict[str, float] | None
 ) -> dict[str, Any]:
-    """What is said of one simulator; the ratio is its time over Pliant's in float64."""
+    """Results of one simulator; the ratio is its time over Pliant's in float64."""
     return {
         "simulator": name,
         "settings": settings,

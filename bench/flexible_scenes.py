@@ -10,13 +10,13 @@ import numpy as np
 
 import pliant
 from bench import jiminy_peer
-from bench.scenes import Point, Scene, scene
+from bench.scenes import Point, ContactScene, scene
 
 __all__ = ["DAMPING", "LEGS", "ROTOR_INERTIA", "STIFFNESS", "Swing", "flexible", "quadruped"]
 
 JOINTS = ("shoulder", "elbow")
 STIFFNESS, DAMPING = 1e4, 10.0
-"""Of springs, unless another is told, about every axis [N m/rad, N m s/rad]."""
+"""Default stiffness and damping of springs, about every axis [N m/rad, N m s/rad]."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Swing:
         return error, float(twist)
 
     def moments(self, batch: int, precision: str) -> tuple[np.ndarray, np.ndarray]:
-        """States of the reference at moments spread over its time: q and v of so many robots."""
+        """States of the reference at times spread over its duration: q and v of a number of robots."""
         chosen = np.linspace(0, len(self.reference.q) - 1, batch).round().astype(int)
         return self.reference.q[chosen].astype(precision), self.reference.v[chosen].astype(precision)
 
@@ -139,10 +139,10 @@ class Swing:
 
 
 @dataclass(frozen=True, eq=False)
-class Flexed(Scene):
+class Flexed(ContactScene):
     """A scene whose robot has springs; they are at rest when the robot begins as the rigid one does."""
 
-    rigid: Scene | None = None
+    rigid: ContactScene | None = None
 
     def states(self, batch: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """As the rigid robot's."""
@@ -161,7 +161,7 @@ LEGS: dict[str, dict[str, tuple[str, ...]]] = {
 """Which joints of a quadruped are made flexible, by the ends of their names."""
 
 
-def quadruped(name: str) -> Scene:
+def quadruped(name: str) -> ContactScene:
     """ANYmal as in the benchmark of contact, or the shipped quadruped; with rotors."""
     subject = scene("anymal") if name == "anymal" else _shipped()
     robot = subject.robot
@@ -170,7 +170,7 @@ def quadruped(name: str) -> Scene:
     return replace(subject, robot=robot)
 
 
-def flexible(rigid: Scene, ends: tuple[str, ...], axes: int) -> Scene:
+def flexible(rigid: ContactScene, ends: tuple[str, ...], axes: int) -> ContactScene:
     """The scene with springs at the joints whose names end so, of one axis or three.
 
     Springs of one axis have no inertia of their own, as the rotor has one; those of three have 1e-4 kg m^2.
@@ -184,7 +184,7 @@ def flexible(rigid: Scene, ends: tuple[str, ...], axes: int) -> Scene:
     return Flexed(robot=robot, q=robot.q_from(rigid.robot, rigid.q), rigid=rigid, **shared)
 
 
-def _shipped() -> Scene:
+def _shipped() -> ContactScene:
     robot = pliant.load("quadruped", base="free").lumped()
     legs = ("lf", "rf", "lh", "rh")
     points = tuple(Point(f"{leg}_foot", 0.02) for leg in legs)
@@ -193,4 +193,4 @@ def _shipped() -> Scene:
         q[robot.q_slice(f"{leg}_hip_pitch")], q[robot.q_slice(f"{leg}_knee")] = 0.7, -1.4
     q[2] -= min(pliant.frame_pose(robot, q, p.frame)[2, 3] - p.radius for p in points)
     kp, kd = np.full(12, 80.0), np.full(12, 2.0)
-    return Scene("quadruped", robot, points, q, kp, kd, friction=0.7)
+    return ContactScene("quadruped", robot, points, q, kp, kd, friction=0.7)

@@ -18,10 +18,10 @@ from xml.etree import ElementTree
 import numpy as np
 
 import pliant
-from bench.scenes import Scene, Standing
+from bench.scenes import ContactScene, Standing
 from pliant.robot.model import WORLD
 from pliant.spatial import Transform, Vector
-from pliant.spatial.rotations import rpy_from_matrix
+from pliant.spatial.vectors import rpy_from_matrix
 
 __all__ = ["environment", "is_installed", "measure", "worked"]
 
@@ -74,7 +74,7 @@ def worked(worker: str, job: dict[str, Any], subject: str) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure(scene: Scene, *, steps: int = 2000, rounds: int = 5) -> dict[str, Any]:
+def measure(scene: ContactScene, *, steps: int = 2000, rounds: int = 5) -> dict[str, Any]:
     """Time of a step [s], with and without the Python controller, and how the robot stands."""
     robot = scene.robot
     names = [motor.joint for motor in robot.motors.values()]
@@ -108,7 +108,7 @@ def measure(scene: Scene, *, steps: int = 2000, rounds: int = 5) -> dict[str, An
     return result
 
 
-def urdf(scene: Scene) -> str:
+def urdf(scene: ContactScene) -> str:
     """The scene's robot as a URDF without shapes; each point of contact is a link of no mass, "<frame>_touch"."""
     robot = scene.robot
     root = ElementTree.Element("robot", name=robot.name)

@@ -14,10 +14,10 @@ import mujoco
 import numpy as np
 
 import pliant
-from bench.scenes import Scene
+from bench.scenes import ContactScene
 from pliant.robot.model import WORLD
 from pliant.spatial import Transform
-from pliant.spatial.rotations import quaternion_from_matrix
+from pliant.spatial.vectors import quaternion_from_matrix
 
 __all__ = ["HARD", "VARIANTS", "Layout", "Variant", "mujoco_model"]
 
@@ -31,8 +31,8 @@ class Variant:
     Attributes:
         integrator: Euler is implicit in the damping of joints, implicitfast in that of actuators too.
         cone: of friction.
-        islands: whether it looks for separate groups of contacts, as it does unless told not to.
-        solver: Newton is what it is shipped with.
+        islands: whether it looks for separate groups of contacts (MuJoCo's default).
+        solver: MuJoCo's default is Newton.
         impratio: how much harder friction is than the normal direction; more of it, less creeping.
     """
 
@@ -56,7 +56,7 @@ HARD = Variant("Euler", "elliptic", islands=False, impratio=100)
 """Friction made harder, against creeping: it slips less on ANYmal, not on every robot."""
 
 
-def mujoco_model(scene: Scene, variant: Variant) -> mujoco.MjModel:
+def mujoco_model(scene: ContactScene, variant: Variant) -> mujoco.MjModel:
     """The scene's robot, ground and motors."""
     robot = scene.robot
     spec = mujoco.MjSpec()
@@ -195,7 +195,7 @@ def _rotation(q: np.ndarray) -> np.ndarray:
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
-def _check_same(scene: Scene, model: mujoco.MjModel) -> None:
+def _check_same(scene: ContactScene, model: mujoco.MjModel) -> None:
     """Mass matrix, bias forces and points of contact must agree at random states, or there is nothing to compare."""
     robot, data, layout = scene.robot, mujoco.MjData(model), Layout(scene.robot, model)
     rng = np.random.default_rng(0)

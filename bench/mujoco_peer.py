@@ -10,7 +10,7 @@ import mujoco.rollout
 import numpy as np
 
 from bench.mujoco_model import Layout, Variant, mujoco_model
-from bench.scenes import Scene, Standing
+from bench.scenes import ContactScene, Standing
 
 __all__ = ["MujocoPeer"]
 
@@ -29,7 +29,7 @@ class MujocoPeer:
             scaled as for its tolerance of 1e-8; the greatest depth [m].
     """
 
-    def __init__(self, scene: Scene, variant: Variant, *, robots: int = 64):
+    def __init__(self, scene: ContactScene, variant: Variant, *, robots: int = 64):
         self.scene, self.variant = scene, variant
         self.model = mujoco_model(scene, variant)
         self.layout = Layout(scene.robot, self.model)
@@ -39,7 +39,7 @@ class MujocoPeer:
         self.standing = self._settle() if scene.standing else None
         self.sample = self._sampled()
 
-    # ---- what is timed
+    # ---- timed functions
 
     def rollout(self, batch: int, steps: int) -> Callable[[], Any]:
         """One call of `mujoco.rollout`: all robots, all steps, states out."""

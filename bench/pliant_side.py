@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import pliant
-from bench.scenes import Scene, Standing
+from bench.scenes import ContactScene, Standing
 
 __all__ = ["PliantSide"]
 
@@ -20,7 +20,7 @@ class PliantSide:
             the deepest point [m], in the last step of standing, or over a while of thrashing.
     """
 
-    def __init__(self, scene: Scene, precision: str = "float64", *, robots: int = 64):
+    def __init__(self, scene: ContactScene, precision: str = "float64", *, robots: int = 64):
         self.scene, self.precision = scene, precision
         robot = scene.robot.with_motors(control="position", kp=scene.kp.tolist(), kd=scene.kd.tolist())
         for point in scene.points:
@@ -78,8 +78,8 @@ class PliantSide:
         result = simulation.rollout(self.start, self._controls(robots, steps), channels=("impulses", "solver"))
         pushed = result["impulses"].reshape(robots, steps, -1, 3)[..., 2] > 0
         self.sample = self._sampled(result["solver"], pushed)
-        if simulation.troubles or result.state.part("trouble").any():
-            raise SystemExit(f"{self.scene.name}: {int(result.state.part('trouble').any(-1).sum())} robots in trouble")
+        if simulation.divergences or result.state.part("divergence").any():
+            raise SystemExit(f"{self.scene.name}: {int(result.state.part('divergence').any(-1).sum())} robots diverged")
 
     def _sampled(self, solver: np.ndarray, pushed: np.ndarray) -> dict[str, float]:
         residual, sweeps, depth = (solver[..., k] for k in range(3))

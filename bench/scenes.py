@@ -14,7 +14,7 @@ import numpy as np
 import pliant
 from bench.robots import urdf_path
 
-__all__ = ["SCENES", "Point", "Scene", "Standing", "scene"]
+__all__ = ["SCENES", "ContactScene", "Point", "Standing", "scene"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
-    """What is simulated; arrays are in Pliant's layout.
+class ContactScene:
+    """A scene to simulate; arrays are in Pliant's layout.
 
     Attributes:
         robot: without fixed joints.
@@ -37,7 +37,7 @@ class Scene:
         friction: Coulomb's, of the ground.
         dt: the step [s].
         settled: time after which the robot stands still [s].
-        standing: whether it is to stand; else it is thrown about.
+        standing: whether the robot stands; otherwise it gets random targets.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Scene:
     def states(self, batch: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Where the robots begin: q (batch, nq) and v (batch, nv), no point below the ground.
 
-        Standing, the pose with each joint off by some 0.02 rad, at rest. Thrown about, up to 0.05 m in the air, leaning
+        Standing, the pose with each joint off by some 0.02 rad, at rest. Otherwise, up to 0.05 m in the air, leaning
         by some 0.1 rad, joints off by 0.2 rad, at 0.5 m/s, 0.5 rad/s and joint rates of 2 rad/s.
         """
         rng = np.random.default_rng(seed)
@@ -119,7 +119,9 @@ class Standing:
     force: float
 
     @classmethod
-    def between(cls, scene: Scene, q0: np.ndarray, q1: np.ndarray, elapsed: float, force: np.ndarray) -> "Standing":
+    def between(
+        cls, scene: ContactScene, q0: np.ndarray, q1: np.ndarray, elapsed: float, force: np.ndarray
+    ) -> "Standing":
         """From configurations (robots, nq), some time [s] apart, and the vertical forces on the later ones [N]."""
         gaps = scene.gaps(q1)
         touching = np.maximum(gaps, scene.gaps(q0)) < 5e-3
@@ -157,7 +159,7 @@ def _urdf(name: str) -> pliant.Robot:
     return pliant.formats.load_urdf(urdf_path(name), base="free").lumped()
 
 
-def _anymal() -> Scene:
+def _anymal() -> ContactScene:
     """ANYmal B on four feet: the sphere that its file gives each foot, the pose of its semantic file."""
     robot = _urdf("anymal")
     points = []
@@ -169,11 +171,11 @@ def _anymal() -> Scene:
         side, front = (-1 if leg[0] == "L" else 1), (1 if leg[1] == "F" else -1)
         joints |= {f"{leg}_HAA": 0.1 * side, f"{leg}_HFE": 0.7 * front, f"{leg}_KFE": -1.0 * front}
     q = _placed(robot, tuple(points), joints)
-    return Scene("anymal", robot, tuple(points), q, np.full(12, 80.0), np.full(12, 2.0), friction=0.7)
+    return ContactScene("anymal", robot, tuple(points), q, np.full(12, 80.0), np.full(12, 2.0), friction=0.7)
 
 
-def _thrash() -> Scene:
-    """ANYmal thrown about: random states and targets, feet that make and break contact."""
+def _thrash() -> ContactScene:
+    """ANYmal under random targets: random states, feet that make and break contact."""
     return replace(_anymal(), name="thrash", standing=False)
 
 
@@ -187,14 +189,14 @@ _TALOS_GAINS = {
 }
 
 
-def _talos() -> Scene:
+def _talos() -> ContactScene:
     """Talos on two feet, each with four spheres at the corners of a sole of 0.20 m by 0.12 m.
 
     Every rotor is what its semantic file gives to most: 1e-5 kg m^2 behind a gear of 100.
     """
     robot = _urdf("talos")
     for motor in robot.motors.values():
-        robot = robot.with_armature(motor.joint, 1e-5 * 100**2)
+        robot = robot.with_joint(motor.joint, armature=1e-5 * 100**2)
     points = []
     for side in ("left", "right"):
         for k, (x, y) in enumerate(((0.1, 0.06), (0.1, -0.06), (-0.1, -0.06), (-0.1, 0.06))):
@@ -209,14 +211,14 @@ def _talos() -> Scene:
         joints |= {f"arm_{side}_{k}_joint": angle for k, angle in arm.items()}
     gains = np.array([_TALOS_GAINS[motor.joint.split("_")[0]] for motor in robot.motors.values()])
     q = _placed(robot, tuple(points), joints)
-    return Scene("talos", robot, tuple(points), q, gains[:, 0], gains[:, 1], friction=0.7, settled=5.0)
+    return ContactScene("talos", robot, tuple(points), q, gains[:, 0], gains[:, 1], friction=0.7, settled=5.0)
 
 
-def _biped() -> Scene:
+def _biped() -> ContactScene:
     """The shipped biped on two feet, each with four spheres at the corners of its sole of 0.22 m by 0.10 m."""
     robot = pliant.load("biped", base="free").lumped()
     for motor in robot.motors.values():  # without rotors, MuJoCo's contact forces chatter by 30 % of the weight
-        robot = robot.with_armature(motor.joint, 0.1)
+        robot = robot.with_joint(motor.joint, armature=0.1)
     points = []
     for side in ("left", "right"):
         for k, (x, y) in enumerate(((0.14, 0.05), (0.14, -0.05), (-0.08, -0.05), (-0.08, 0.05))):
@@ -228,10 +230,10 @@ def _biped() -> Scene:
         joints |= {f"{side}_hip_pitch": -0.3, f"{side}_knee": 0.6, f"{side}_ankle_pitch": -0.3}
     kp, kd = np.full(robot.nu, 500.0), np.full(robot.nu, 30.0)
     q = _placed(robot, tuple(points), joints)
-    return Scene("biped", robot, tuple(points), q, kp, kd, friction=0.7, settled=5.0)
+    return ContactScene("biped", robot, tuple(points), q, kp, kd, friction=0.7, settled=5.0)
 
 
-def _ant() -> Scene:
+def _ant() -> ContactScene:
     """An ant after Gymnasium's, of which it has the numbers: sizes, density, armature, damping, limits, friction, step.
 
     A torso of radius 0.25 m; four legs of three capsules of radius 0.08 m, the first of them fixed to the torso,
@@ -262,7 +264,7 @@ def _ant() -> Scene:
         joints[f"ankle_{k}"] = sign * 1.0
     robot = builder.build(base="free").lumped()
     q = _placed(robot, tuple(points), joints)
-    return Scene("ant", robot, tuple(points), q, np.full(8, 100.0), np.full(8, 20.0), friction=1.0, dt=1e-2)
+    return ContactScene("ant", robot, tuple(points), q, np.full(8, 100.0), np.full(8, 20.0), friction=1.0, dt=1e-2)
 
 
 def _capsule(builder: pliant.RobotBuilder, name: str, x: float, y: float, *, radius: float, density: float) -> None:
@@ -282,6 +284,6 @@ def _capsule(builder: pliant.RobotBuilder, name: str, x: float, y: float, *, rad
 SCENES = {"anymal": _anymal, "thrash": _thrash, "ant": _ant, "biped": _biped, "talos": _talos}
 
 
-def scene(name: str) -> Scene:
+def scene(name: str) -> ContactScene:
     """The scene of that name."""
     return SCENES[name]()

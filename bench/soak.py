@@ -1,11 +1,11 @@
-"""Endurance: thousands of quadrupeds thrown about by random torques on waves, for a long time.
+"""Endurance: thousands of quadrupeds under random torques on waves, for a long time.
 
     python -m bench.soak [--robots 4096] [--time 20] [--json]
 
 The shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to a fifth of their limit that
-change every 50 ms. Tells of robots in trouble, the deepest penetration, the share of steps whose solver ran out of
-sweeps, the largest speed, the speed of simulation and the memory. It fails if a robot is no longer finite, or a point
-is 2 mm deep.
+change every 50 ms. Reports robots that diverged, the deepest penetration, the share of steps whose solver ran out of
+iterations, the largest speed, the speed of simulation and the memory. It fails if a robot diverges, or a point is 2 mm
+deep.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main() -> None:
     options = parser.parse_args()
     result = soak(options.robots, options.time, quiet=options.json)
     print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))
-    if result["robots in trouble"] or result["deepest penetration [mm]"] >= DEEPEST * 1e3:
+    if result["robots diverged"] or result["deepest penetration [mm]"] >= DEEPEST * 1e3:
         raise SystemExit("the soak failed")
 
 
@@ -65,14 +65,14 @@ def soak(robots: int, duration: float, *, quiet: bool = False, seed: int = 0) ->
             fastest = max(fastest, float(np.abs(simulation.v[:, 6:]).max()))
             unsolved, sampled = unsolved + int((~found.is_converged).sum()), sampled + robots
             if not quiet and k % 200 == 199:
-                done, bad = (k + 1) * DT * SUBSTEPS, len(simulation.troubles)
-                print(f"{done:g} s: {bad} in trouble, {deepest * 1e3:.3g} mm deep", flush=True)
+                done, bad = (k + 1) * DT * SUBSTEPS, len(simulation.divergences)
+                print(f"{done:g} s: {bad} diverged, {deepest * 1e3:.3g} mm deep", flush=True)
     elapsed = time.perf_counter() - start
     steps = robots * round(duration / DT)
     return {
         "robots": robots,
         "simulated [s]": duration,
-        "robots in trouble": len(simulation.troubles),
+        "robots diverged": len(simulation.divergences),
         "deepest penetration [mm]": round(deepest * 1e3, 4),
         "steps not converged [share of those looked at]": unsolved / max(sampled, 1),
         "fastest joint [rad/s]": round(fastest, 1),

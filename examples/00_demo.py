@@ -1,10 +1,10 @@
-"""What Pliant does, in half a minute: a robot, a swing, equations, kernels, a quadruped, and a robot that hops.
+"""A tour of Pliant in half a minute: a robot, a pendulum, equations, kernels, a quadruped, and a hopping robot.
 
 make demo
 python examples/00_demo.py [--out DIRECTORY] [--quick]
 
-The last part leaves the run of the hopping robot in out/: report, replay, log, plot and video. What needs a library
-that is not installed is left out, and said. With --quick the run is shorter and the video small.
+The last part saves the run of the hopping robot in out/: report, replay, log, plot and video. Parts that need a missing
+library are skipped with a message. With --quick the run is shorter and the video small.
 """
 
 import argparse
@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 import pliant
-from pliant.recording import HybridLog
 
 COMMAND = (0.5, 0.0, 0.2)  # of the hopper: speed along x and y [m/s], height of hops [m]
 STANDING = 0.63  # height of its body with the leg at rest, upright on its foot [m]
@@ -28,11 +27,11 @@ STANDING = 0.63  # height of its body with the leg at rest, upright on its foot 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", default="out", metavar="DIRECTORY", help="where the files go; out unless told")
+    parser.add_argument("--out", default="out", metavar="DIRECTORY", help="folder for the files (default out)")
     parser.add_argument("--quick", action="store_true", help="a shorter run and a small video")
     given = parser.parse_args()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # through a pipe, too, one sees how far it is
+        sys.stdout.reconfigure(line_buffering=True)  # shows progress through a pipe, too
     begin = time.perf_counter()
     show_robot()
     check_swing()
@@ -58,8 +57,8 @@ def show_robot() -> None:
 
 
 def check_swing() -> None:
-    """Ten seconds of a double pendulum, and the period of a pendulum, against what is known of them."""
-    title("2. A swing, simulated")
+    """Ten seconds of a double pendulum, and the period of a pendulum, compared with theory."""
+    title("2. A simulated pendulum")
     robot = pliant.load("double_pendulum")
     swing = swing_kernel(robot, steps=10_000, dt=1e-3)
     q, v = np.array([1.5, 0.5]), np.zeros(2)
@@ -164,16 +163,18 @@ def drop_and_push() -> None:
     log = sim.run(2.5, u=stance, channels=("q", "forces", "solver"))
     weight = robot.mass * 9.81
     vertical = log["forces"].reshape(len(log), -1, 3)[:, :, 2].sum(axis=1)
-    print("  t [s]  height [m]  side [mm]  feet / weight  residual [m/s]  sweeps")
+    print("  t [s]  height [m]  side [mm]  feet / weight  residual [m/s]  iterations")
     for t, what in {0.1: "falls", 0.3: "has landed", 0.9: "stands", 1.2: "was pushed", 2.5: "stands"}.items():
         k = np.searchsorted(log.t, t - 1e-6)
         z, y = log["q", "root_joint.z"][k], 1e3 * log["q", "root_joint.y"][k]
-        residual, sweeps = log["solver"][k, :2]
-        print(f"  {t:5.1f}  {z:10.4f}  {y:9.2f}  {vertical[k] / weight:13.4f}  {residual:14.1e}  {sweeps:6.0f}  {what}")
+        residual, rounds = log["solver"][k, :2]
+        print(
+            f"  {t:5.1f}  {z:10.4f}  {y:9.2f}  {vertical[k] / weight:13.4f}  {residual:14.1e}  {rounds:10.0f}  {what}"
+        )
     if not (abs(vertical[-1] / weight - 1) < 1e-2 and sim.diagnostics.is_converged):
         raise SystemExit("the quadruped does not stand")
 
-    # the same in a batch, struck harder and harder, without a call of Python in between
+    # the same in a batch, with increasing pushes, in one native call
     batch, periods = 1024, 500
     many = pliant.Simulation(robot, ground=pliant.flat(friction=0.8), batch=batch)
     start = sim.state.q
@@ -191,15 +192,15 @@ def drop_and_push() -> None:
 
 def hop() -> None:
     """A one-legged robot with a spring in its leg, and a controller that is compiled with the step."""
-    title("6. A robot that hops, on a leg with a series-elastic spring")
+    title("6. A hopping robot, on a series-elastic leg")
     sim, _ = hopper(dt=5e-4, substeps=2)
-    sim.run(0.1, u=COMMAND)  # compiles
+    sim.run(0.1, commands=COMMAND)  # compiles
     begin = time.perf_counter()
-    log = sim.run(10.0, u=COMMAND)
+    log = sim.run(10.0, commands=COMMAND)
     elapsed = time.perf_counter() - begin
     speed = (log["q", "root_joint.x"][-1] - log.between(5, 10)["q", "root_joint.x"][0]) / 5
     tops = apexes(log["q", "root_joint.z"])
-    print("by steps of 0.5 ms, told to go at 0.5 m/s with hops of 0.2 m:")
+    print("time steps of 0.5 ms, commanded speed 0.5 m/s, hops of 0.2 m:")
     print(f"  {len(tops)} hops in 10 s, {tops[-1] - STANDING:.3f} m high, at {speed:.3f} m/s over the last 5 s")
     print(f"  energy {energy(log)[-1]:.1f} J, {10 / elapsed:,.0f} times faster than real time")
     if not abs(speed - 0.5) < 0.05:
@@ -207,43 +208,44 @@ def hop() -> None:
 
 
 def hop_in_crowds(batch: int) -> None:
-    """Many, each told to go another way."""
+    """Many, each with its own command."""
     seconds = 2.0
     sim, _ = hopper(batch=batch)
     way = np.linspace(0, 2 * math.pi, batch, endpoint=False)
     commands = np.column_stack([0.5 * np.cos(way), 0.5 * np.sin(way), np.full(batch, 0.2)])
-    kept = {"channels": ("q",), "every": 100}
-    sim.run(0.1, u=commands, **kept)
+    kept = {"channels": ("q",), "every": 0.1}
+    sim.run(0.1, commands=commands, **kept)
     begin = time.perf_counter()
-    sim.run(seconds, u=commands, **kept)
+    sim.run(seconds, commands=commands, **kept)
     rate = batch * seconds / sim.dt / (time.perf_counter() - begin)
     upright = 1 - 2 * (sim.q[:, 3] ** 2 + sim.q[:, 4] ** 2)  # cosine of the tilt
     along = (sim.v[:, :2] * commands[:, :2]).sum(axis=1) > 0
     count = int(((upright > 0.9) & along).sum())
-    print(f"{batch} of them, each told to go another way: {count} hop and go there")
+    print(f"{batch} of them, each with its own command: {count} hop and follow it")
     print(f"  {rate:,.0f} steps a second on one thread, {rate * sim.dt:,.0f} times real time, controllers included")
     if count < batch:
         raise SystemExit("some of the hoppers fell")
 
 
-def hop_by_events(seconds: float) -> tuple[HybridLog, dict[str, str]]:
-    """The same robot and controller from event to event, pushed from the side; what it did is in the facts."""
+def hop_by_events(seconds: float) -> tuple[pliant.Log, dict[str, str]]:
+    """The same robot and controller by event-driven simulation, pushed from the side; returns facts for the report."""
     push = pliant.ExternalForce("body", force=(0, 60, 0), start=1.0, end=1.1)
     stepping, robot = hopper(dt=5e-4, substeps=4, forces=[push])
     sim = pliant.EventSimulation(robot, ground=pliant.flat(), friction=0.8, forces=[push], rtol=1e-6, atol=1e-8)
     controller = pliant.control.raibert(robot)
     # entries are close together, so that the work of torques that jump is integrated well
-    control = {"controller": controller, "commands": COMMAND, "period": 2e-3, "every": 5e-4, "power": True}
+    control = {"controller": controller, "commands": COMMAND, "period": 2e-3, "every": 5e-4}
+    control["channels"] = ("q", "v", "tau", "forces", "energy", "power")
     for duration in (0.2, seconds):  # the first compiles, until it has touched down
         sim.reset(q=stepping.q)
         begin = time.perf_counter()
         log = sim.run(duration, **control)
     elapsed = time.perf_counter() - begin
-    print("from event to event, each found to 1e-12 s, and pushed from the side at 1 s:")
+    print("event-driven, each event located to 1e-12 s, pushed from the side at 1 s:")
     for event in log.events[:5]:
         print(f"  {event}")
 
-    by_step = stepping.run(1.5, u=COMMAND)
+    by_step = stepping.run(1.5, commands=COMMAND)
     a, b = (apexes(x.between(0, 1.5)["q", "root_joint.z"]) for x in (log, by_step))
     print(f"apexes {a.round(4)} m, by steps of 0.5 ms {b.round(4)} m")
     if len(a) != len(b) or abs(a / b - 1).max() > 0.01:
@@ -288,8 +290,8 @@ def apexes(z: np.ndarray) -> np.ndarray:
 
 
 def leave_files(log: pliant.Log, folder: Path, facts: dict[str, str], is_quick: bool) -> None:
-    """All that a log can be turned into to look at."""
-    title(f"7. What that run leaves in {folder}")
+    """Report, replay, log file, plot and video of one log."""
+    title(f"7. The files of that run, in {folder}")
     curves = ("q.root_joint.z", "q.root_joint.y", "forces.foot", "energy")
     picture = {"size": (160, 96), "fps": 5} if is_quick else {"size": (800, 450), "fps": 25}
     shown = {"traces": ("foot", "mass"), "plots": curves, "show": ("forces",)}

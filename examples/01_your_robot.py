@@ -69,8 +69,8 @@ def try_impossible_parts() -> None:
         builder.build()
     except pliant.RobotError as error:
         print(f"RobotError: {error}")
-    mended = builder.build(repair=True)
-    print(f"repair=True: {mended.report}")
+    repaired = builder.build(repair=True)
+    print(f"repair=True: {repaired.report}")
 
 
 DIRTY = """<robot name="dirty">

@@ -1,4 +1,4 @@
-"""A ball that bounces, and one that slides until it rolls, against what is known of them.
+"""A ball that bounces, and one that slides until it rolls, compared with closed forms.
 
 python examples/04_bouncing_ball.py
 """

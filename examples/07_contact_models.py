@@ -27,7 +27,7 @@ def make_box() -> pliant.Robot:
 
 
 def stand(box: pliant.Robot) -> None:
-    print("1. Standing: rigid ground stays where it is, a spring gives way by m g / k")
+    print("1. Standing: rigid ground does not move, a spring is compressed by m g / k")
     law = pliant.SpringDamper(stiffness=2e4, damping=300)  # under each of the four corners
     for contact, by_hand in ((pliant.RigidContact(), 0), (pliant.CompliantContact(law), MASS * G / (4 * 2e4))):
         sim = pliant.Simulation(box, ground=pliant.flat(), contact=contact)
@@ -50,7 +50,7 @@ def hold_on_a_slope(box: pliant.Robot) -> None:
     for contact, by_hand in ((pliant.RigidContact(friction=mu), 0), (pliant.CompliantContact(soft), creep)):
         sim = pliant.Simulation(box, ground=pliant.slope(angle), contact=contact)
         sim.reset(q)
-        log = sim.run(2.0, every=1000)
+        log = sim.run(2.0, every=1.0)
         crept = np.linalg.norm(log.q[-1, :3] - log.q[-2, :3])
         print(f"{type(contact).__name__:<17} creeps {crept:.1e} m in a second, by hand {by_hand:.1e} m")
         if not abs(crept - by_hand) < 1e-9 + 1e-3 * by_hand:

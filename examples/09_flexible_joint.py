@@ -2,7 +2,7 @@
 
 python examples/09_flexible_joint.py [--figures DIRECTORY]
 
-With --figures it draws what it tells (that takes matplotlib); docs/flexible_joints.md shows them.
+With --figures it draws its results (needs matplotlib), as in docs/flexible_joints.md.
 """
 
 import argparse
@@ -133,7 +133,7 @@ def energy_of_three_axes() -> tuple:
         axis = np.array([1, 2, 3]) / math.sqrt(14)
         q = np.array([*axis * math.sin(angle / 2), math.cos(angle / 2), 0.3])
         adaptive = energy(flexible, q, 10, dt=1e-2, integrator="dormand-prince", rtol=1e-12, atol=1e-12)
-        midpoint = energy(flexible, q, 10, dt=1e-5, every=1000, integrator="midpoint")
+        midpoint = energy(flexible, q, 10, dt=1e-5, every=1e-2, integrator="midpoint")
         wrong = untransposed(flexible, q, stiffness)
         off = [abs(E / E[0] - 1).max() for E in (adaptive, midpoint, wrong)]
         print(f"  {angle:6.1f} rad   {off[0]:8.1e}   {off[1]:15.1e}   {off[2]:40.1%}")
@@ -147,7 +147,7 @@ def energy_of_three_axes() -> tuple:
     return (("time [s]", "change of energy [%]", "linear", "linear", curves),)
 
 
-def energy(robot: pliant.Robot, q: np.ndarray, duration: float, every: int = 1, **how: Any) -> np.ndarray:
+def energy(robot: pliant.Robot, q: np.ndarray, duration: float, every: float | None = None, **how: Any) -> np.ndarray:
     sim = pliant.Simulation(robot, **how)
     sim.reset(q=q)
     log = sim.run(duration, channels=("energy",), every=every)
@@ -207,8 +207,8 @@ def stiffer_and_stiffer() -> tuple:
 
 
 def when_it_matters() -> None:
-    title("5. When it matters: a motor that is told to turn its link by 1 rad, gains on the motor's side")
-    print("  k [N m/rad]   bandwidth of the gains / resonance   link overshoots by   still swings by, after 2 s")
+    title("5. When it matters: a motor turns its link to a target of 1 rad, with gains on the motor side")
+    print("  k [N m/rad]   bandwidth of the gains / resonance   overshoot of link    oscillation after 2 s")
     kp, kd = 200.0, 30.0
     bandwidth = math.sqrt(kp / (LINK + ROTOR))
     for k in (None, 1e5, 1e3, 100, 20):

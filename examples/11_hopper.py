@@ -1,4 +1,4 @@
-"""A robot on one springy leg hops in place, then goes, then is pushed; then 4096 of them at once.
+"""A robot on one springy leg hops in place, travels, and is pushed; then 4096 of them at once.
 
 python examples/11_hopper.py
 """
@@ -30,12 +30,12 @@ def one(robot: pliant.Robot) -> None:
     tilted = robot.integrate(robot.neutral(), [0, 0, STANDING + 0.1, 0.1, 0, 0, 0, 0, 0, 0])
     sim.reset(q=tilted)
     channels = ("q", "v", "tau", "energy")
-    sim.run(0.01, u=[0, 0, HEIGHT], channels=channels)  # compiles, before the clock starts
+    sim.run(0.01, commands=[0, 0, HEIGHT], channels=channels)  # compiles, before the clock starts
     sim.reset(q=tilted)
-    print("\n       t [s]            told  hops   apexes [m]      vx, vy [m/s]  lean [deg]  energy [J]  work a hop [J]")
+    print("\n       t [s]         command  hops   apexes [m]      vx, vy [m/s]  lean [deg]  energy [J]  work a hop [J]")
     clock = time.perf_counter()
     for seconds, what, vx in ((5, "hop in place", 0), (7, "go at 0.5 m/s", 0.5), (8, "go, and pushed", 0.5)):
-        log = sim.run(seconds, u=[vx, 0, HEIGHT], channels=channels)
+        log = sim.run(seconds, commands=[vx, 0, HEIGHT], channels=channels)
         apex = apexes(log)
         speed = (log.q[-1, :2] - log.q[-3001, :2]) / 3
         lean = np.degrees(2 * np.arcsin(np.hypot(log.q[:, 3], log.q[:, 4])).max())
@@ -46,7 +46,7 @@ def one(robot: pliant.Robot) -> None:
             f"{speed[0]:9.3f} {speed[1]:8.3f}  {lean:10.1f}  {energy[-1000:].mean():10.1f}  {work:14.1f}"
         )
         if abs(speed[0] - vx) > 0.05 or abs(speed[1]) > 0.05 or abs(apex[-1] - HEIGHT) > 0.02:
-            raise SystemExit("it does not do what it is told")
+            raise SystemExit("the hopper does not follow its commands")
     elapsed = time.perf_counter() - clock
     memory = pliant.control.RaibertMemory(*sim.state.part("memory"))
     print(f"stance takes {1e3 * memory.stance:.0f} ms, the leg thrusts by {1e3 * memory.thrust:.0f} mm in each")
@@ -74,23 +74,25 @@ def many(robot: pliant.Robot) -> None:
     v[:, :2] = rng.uniform(-1, 1, (BATCH, 2)) / np.sqrt(2)
     command = np.column_stack([rng.uniform(-0.5, 0.5, (BATCH, 2)), rng.uniform(0.05, 0.3, BATCH)])
     sim.reset(robot.integrate(q, tilt), v)
-    sim.run(0.05, u=command, channels=("q",), every=50)
+    sim.run(0.05, commands=command, channels=("q",), every=0.05)
     print(f"\n{sim}")
     clock = time.perf_counter()
-    sim.run(3.95, u=command, channels=("q",), every=50)
+    sim.run(3.95, commands=command, channels=("q",), every=0.05)
     elapsed = time.perf_counter() - clock
     before = sim.q[:, :2]
-    sim.run(2.0, u=command, channels=("q",), every=50)
+    sim.run(2.0, commands=command, channels=("q",), every=0.05)
     speed = (sim.q[:, :2] - before) / 2
     up = 1 - 2 * (sim.q[:, 3] ** 2 + sim.q[:, 4] ** 2)
     standing = int((up > 0.9).sum())
     error = np.linalg.norm(speed - command[:, :2], axis=1)
-    print(f"after 6 s {standing} of {BATCH} hop, {len(sim.troubles)} in trouble, speed off by {error.mean():.3f} m/s")
+    print(
+        f"after 6 s {standing} of {BATCH} hop, {len(sim.divergences)} diverged, error of speed {error.mean():.3f} m/s"
+    )
     print(
         f"{BATCH * 3950 / elapsed:,.0f} steps a second on one thread, {BATCH * 3.95 / elapsed:,.0f} times real time, "
         f"controllers included"
     )
-    if standing < 0.995 * BATCH or sim.troubles or error.mean() > 0.1:
+    if standing < 0.995 * BATCH or sim.divergences or error.mean() > 0.1:
         raise SystemExit("some fell")
 
 

@@ -1,8 +1,8 @@
-"""Equations of motion that can be read, of robots small and larger, and what else to do with them.
+"""Readable equations of motion of small and larger robots, as text, LaTeX and code.
 
 python examples/12_equations.py [--figures DIRECTORY]
 
-With --figures it draws their LaTeX (that takes matplotlib); docs/theory/equations.md shows them.
+With --figures it typesets their LaTeX (needs matplotlib), as in docs/theory/equations.md.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def hopping_robot() -> None:
 
 
 def from_numbers_to_code() -> None:
-    title("3. A spring with play at a shipped robot, its numbers as symbols, and the code")
+    title("3. A spring with backlash in a shipped robot, its numbers as symbols, and the code")
     robot = pliant.load("two_link_arm").with_joint("elbow", stiffness=30, damping=0.5, backlash=0.02)
     eq = pliant.equations(robot, parameters=["stiffness", "damping"])
     print(f"elbow: {eq.written(eq.Q[1])}")

@@ -1,4 +1,4 @@
-"""From event to event: a ball through infinitely many bounces, a walker without motors, and a hopping robot.
+"""Event-driven simulation: a ball through infinitely many bounces, a passive walker, and a hopping robot.
 
 python examples/13_events.py
 """

@@ -1,8 +1,8 @@
-"""Rigid and compliant contact on the same motions: how accurate each is, and what it costs.
+"""Rigid and compliant contact on the same motions: accuracy and cost.
 
 python examples/14_compare_contacts.py [--figures DIRECTORY]
 
-With --figures it draws error against time of computation (that takes matplotlib); docs/compare_contacts.md shows it.
+With --figures it plots error against computation time (needs matplotlib), as in docs/compare_contacts.md.
 """
 
 import argparse

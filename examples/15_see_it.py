@@ -1,9 +1,9 @@
-"""See it: the run of a hopping robot as log, plots, pictures, video, replay and report.
+"""Visualisation: the run of a hopping robot as log, plots, images, video, replay and report.
 
 python examples/15_see_it.py [DIRECTORY] [--figures DIRECTORY]
 
-Without a directory to keep them in, the files are small and made only to be counted. With --figures it draws those of
-docs/plots.md and docs/video.md.
+Without a directory, small files are made in a temporary folder and only their sizes are printed. With --figures it
+draws the figures of docs/plots.md and docs/video.md.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def hop() -> pliant.Log:
     controller = pliant.control.raibert(robot)
     sim = pliant.Simulation(robot, ground=pliant.flat(friction=0.8), controller=controller, forces=[push])
     sim.reset(q=robot.integrate(robot.neutral(), [0, 0, STANDING + 0.1, 0.1, 0, 0, 0, 0, 0, 0]))
-    return sim.run(3.0, u=[0.5, 0, 0.2], channels=("q", "v", "tau", "forces", "energy", "power"))
+    return sim.run(3.0, commands=[0.5, 0, 0.2], channels=("q", "v", "tau", "forces", "energy", "power"))
 
 
 def write(log: pliant.Log, folder: Path, size: tuple[int, int], fps: int) -> None:
@@ -78,7 +78,7 @@ def draw_figures(log: pliant.Log, folder: Path) -> None:
     ball.joint("height", "prismatic", "world", "ball", axis=(0, 0, 1))
     sim = pliant.EventSimulation(ball.build().with_contact("ball", radius=0.1), ground=pliant.flat(), restitution=0.7)
     sim.reset(q=[1.0])
-    sim.run(2.0, every=2e-3, power=True).plot_phase("height", path=folder / "see_phase.svg")
+    sim.run(2.0, every=2e-3, channels=("q", "v", "energy", "power")).plot_phase("height", path=folder / "see_phase.svg")
     quadruped = pliant.load("quadruped")
     bent = {"hip_pitch": 0.6, "knee": -1.2}
     q = quadruped.neutral()

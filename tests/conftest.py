@@ -1,10 +1,30 @@
 """Settings of all tests."""
 
+import pytest
 from hypothesis import settings
+
+import browser
 
 # the same examples on every run and machine; slow machines are no failures
 settings.register_profile("pliant", derandomize=True, deadline=None)
 settings.load_profile("pliant")
+
+
+@pytest.fixture(scope="session")
+def browser_path() -> str:
+    """A browser to test pages in."""
+    path = browser.found()
+    if path is None:
+        pytest.fail(browser.MISSING)
+    return path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves tests out that need a browser where there is none; where CI=true they fail."""
+    needing = [item for item in items if "browser_path" in getattr(item, "fixturenames", ())]
+    if needing and not browser.is_required() and browser.found() is None:
+        for item in needing:
+            item.add_marker(pytest.mark.skip(reason=browser.MISSING))
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

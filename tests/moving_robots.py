@@ -68,7 +68,7 @@ def state(robot: Robot, seed: int, speed: float = 1.0) -> tuple[np.ndarray, np.n
 DOUBLE_PENDULUM = pliant.load("double_pendulum")
 ARM = pliant.load("arm7")
 for _joint in ("joint1", "joint2", "joint3", "joint4", "joint5", "joint6", "joint7"):
-    ARM = ARM.with_armature(_joint, 0.1)  # rotors slow down the light wrist
+    ARM = ARM.with_joint(_joint, armature=0.1)  # rotors slow down the light wrist
 
 # name: robot, acceleration, speed at the start
 CASES: dict[str, tuple[Robot, Callable[..., Any], float]] = {

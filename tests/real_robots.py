@@ -1,11 +1,14 @@
 """The robots of example-robot-data, and their states in Pliant's and in Pinocchio's layout."""
 
+import logging
+from functools import cache
 from importlib.metadata import files
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
+from pliant.formats import load_urdf
 from pliant.robot import Robot
 
 # by folder and file name, e.g. "panda_description/panda.urdf"
@@ -23,6 +26,22 @@ MIMICS = ("baxter_description/baxter.urdf", "panda_description/panda.urdf", "pr2
 ROBOTS = [name for name in PATHS if name not in LEFT_OUT]
 # one robot of each folder, for kernels: variants of a robot are much the same
 FAMILIES = list({name.split("/")[0]: name for name in ROBOTS if name not in SINGULAR}.values())
+
+
+@cache
+def real_robot(name: str, base: str = "fixed", mimic: bool = False) -> Robot:
+    """One of `PATHS`, read once in each process; its oddities are not logged."""
+    logging.disable(logging.WARNING)
+    try:
+        return load_urdf(PATHS[name], base=base, mimic=mimic)  # type: ignore[arg-type]
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def pinocchio_robot(name: str, base: str = "fixed", mimic: bool = False) -> pin.Model:
+    """The same robot as Pinocchio reads it; a new one each time, since it can be changed."""
+    root = [pin.JointModelFreeFlyer()] if base == "free" else []
+    return pin.buildModelFromUrdf(str(PATHS[name]), *root, mimic)
 
 
 class Pair:

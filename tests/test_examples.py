@@ -14,6 +14,9 @@ import pliant
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
 
+# what is left of numbers around 1 after some tens of operations, on any processor: zero to some 1e-14
+ROUNDING = r"(0e\+00|\de-1[4-9])"
+
 # what each must print, as regular expressions
 PROMISES = {
     "00_demo.py": [
@@ -27,7 +30,7 @@ PROMISES = {
         r"[\d,]+ steps a second on one thread, [\d,]+ times real time",
         r"1\d hops in 10 s, 0\.(19|20)\d m high, at 0\.(4[6-9]|5[0-4])\d m/s over the last 5 s\n"
         r"  energy 13\d\.\d J, \d+ times faster than real time",
-        r"256 of them, each told to go another way: 256 hop and go there\n  [\d,]+ steps a second on one thread",
+        r"256 of them, each with its own command: 256 hop and follow it\n  [\d,]+ steps a second on one thread",
         r"0\.18\d+ s: touch-down of foot, 0\.\d+ J lost; flight -> foot sticks",
         r"apexes \[0\.88\d* +0\.8\d+ *\] m, by steps of 0\.5 ms \[0\.88\d* +0\.8\d+ *\] m",
         r"hops +2, the last one 0\.2\d\d m high\n  speed +0\.\d+ m/s along x from rest; \+0\.1\d+ m to the side",
@@ -44,7 +47,7 @@ PROMISES = {
         r"rail -?0\.0000 N, hip 0\.5650 N m, knee 3\.2238 N m",
         r"add 0\.250 kg",
         r"RobotError: body 'plate': .* break the triangle inequality",
-        r"repair=True: mended: body 'plate'",
+        r"repair=True: repaired: body 'plate'",
         r"odd: body 'arm' \(line 3\)",
         r"guessed: joint 'pivot' \(line 8\)",
         r"dropped: <gazebo> \(line 10\)",
@@ -75,7 +78,7 @@ PROMISES = {
         r"Simulation of one robot 'quadruped': .* 4 contacts",
         r"0\.1 +0\.3505 +-?0\.00 +0\.0000 +0\.00  falls",
         r"2\.9 +0\.29\d\d +-?\d\.\d\d +(1\.00|0\.99)\d\d +\d\.\d\d  stands",
-        r"residual \d\.\d\de-(09|1\d) m/s after \d+ sweeps",
+        r"residual \d\.\d\de-(09|1\d) m/s after \d+ iterations",
         r"one robot, step by step from Python: \S+ us a step, \d+ x real time",
     ],
     "06_batch_of_robots.py": [
@@ -94,9 +97,9 @@ PROMISES = {
     ],
     "08_dh_tables.py": [
         r"M12 = l1\*l2\*m2\*cos\(q2\)/2 \+ l2\*\*2\*m2/3",
-        r"agrees with the book's formula to \de-1[5-7] m",
+        rf"agrees with the book's formula to {ROUNDING} m",
         r"2 +revolute +-pi/2 +0 +joint2 +0\n3 +revolute +pi/2 +0 +joint3 +0\.38",
-        r"poses of the tool agree to \de-1[4-7], mass matrices to \de-1[4-7]",
+        rf"poses of the tool agree to {ROUNDING}, mass matrices to {ROUNDING}",
         r"2 +fixed +pi/2 +0 +0 +0\.5\n3 +revolute +1\.57079",
         r"angular momentum about the hip is still zero, to \de-(09|1\d) kg m\^2/s",
     ],
@@ -111,7 +114,7 @@ PROMISES = {
     "10_flexible_quadruped.py": [
         r"rigid: nv = 18; with 8 springs: nv = 26",
         r"standing, the feet carry (0\.99|1\.00)\d\d of the weight",
-        r"trotting at 0\.\d\d m/s .* 0 robots in trouble\n  springs give way by up to \d+\.\d degrees",
+        r"trotting at 0\.\d\d m/s .* 0 robots diverged\n  springs deflect by up to \d+\.\d degrees",
         r"the flexible one runs at \d+% of the speed",
     ],
     "11_hopper.py": [
@@ -120,7 +123,7 @@ PROMISES = {
         r" 5\.0 to 12\.0 +go at 0\.5 m/s +1\d  0\.(19|20)\d 0\.(19|20)\d +0\.(4[5-9]|5[0-5])\d +-?0\.0\d\d",
         r"12\.0 to 20\.0 +go, and pushed +1\d  0\.(19|20)\d 0\.(19|20)\d +0\.(4[5-9]|5[0-5])\d +-?0\.0\d\d",
         r"stance takes 17\d ms, the leg thrusts by 1\d mm in each",
-        r"after 6 s 40\d\d of 4096 hop, 0 in trouble, speed off by 0\.0\d+ m/s",
+        r"after 6 s 40\d\d of 4096 hop, 0 diverged, error of speed 0\.0\d+ m/s",
         r"[\d,]+ steps a second on one thread, [\d,]+ times real time, controllers included",
     ],
     "12_equations.py": [
@@ -128,7 +131,7 @@ PROMISES = {
         r"I \(x1'' \+ x2''\) = -k x1 - nu x1'\n  I \(x1'' \+ x2''\) \+ J x2'' = u",
         r"M14 = m2 \(l2 \+ q6\)\^2 c5 \(c2 c3 s4 s5 - c2 c5 s3 \+ c4 s2 s5\)",
         r"elbow: u_elbow - push\(play\(q2, w_elbow\), k_elbow play\(q2, w_elbow\) \+ d_elbow q2'\)",
-        r"\d+ lines of Python, whose mass matrix is that of the compiled kernel to (0e\+00|\de-1[5-7])",
+        rf"\d+ lines of Python, whose mass matrix is that of the compiled kernel to {ROUNDING}",
         r"an arm of seven joints, not simplified: \d+ lines of C",
     ],
     "13_events.py": [
@@ -173,7 +176,7 @@ def test_every_example_has_its_promises() -> None:
 def test_example_prints_what_it_promises(name: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-W", "error", str(ROOT / "examples" / name), *ARGUMENTS.get(name, ())]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=120)
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=600)
     assert run.returncode == 0, run.stdout + run.stderr
     for promise in PROMISES[name]:
         assert re.search(promise, run.stdout), f"{name} did not print {promise!r}:\n{run.stdout}"

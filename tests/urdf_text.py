@@ -35,3 +35,11 @@ def refused(path: Path, *words: str, **options: object) -> str:
     for word in words:
         assert word in message, f"{word!r} not in: {message}"
     return message
+
+
+def write_urdf(folder: Path, *elements: str, name: str = "robot.urdf", head: str = '<robot name="r">\n') -> Path:
+    """A URDF file with these elements, the first on line 2."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(head + "".join(elements) + "</robot>\n", encoding="utf-8")
+    return path

@@ -14,14 +14,14 @@ CHANNELS = ("q", "v", "tau", "forces", "energy", "power")
 def hopper_log() -> pliant.Log:
     sim, q = _hopper(None)
     sim.reset(q=q)
-    return sim.run(0.4, u=[0.5, 0, 0.2], channels=CHANNELS)
+    return sim.run(0.4, commands=[0.5, 0, 0.2], channels=CHANNELS)
 
 
 @cache
 def batch_log() -> pliant.Log:
     sim, q = _hopper(3)
     sim.reset(q=np.tile(q, (3, 1)) + np.outer([0, 0.1, 0.2], np.eye(len(q))[2]))
-    return sim.run(0.1, u=np.tile([0.5, 0, 0.2], (3, 1)), channels=CHANNELS, every=5)
+    return sim.run(0.1, commands=np.tile([0.5, 0, 0.2], (3, 1)), channels=CHANNELS, every=0.005)
 
 
 def _hopper(batch: int | None) -> tuple[pliant.Simulation, Any]:
@@ -41,7 +41,7 @@ def ball() -> pliant.Robot:
 
 
 @cache
-def bounce_log() -> pliant.recording.HybridLog:
+def bounce_log() -> pliant.Log:
     sim = pliant.EventSimulation(ball(), ground=pliant.flat(), restitution=0.5)
     sim.reset(q=[1.0])
-    return sim.run(1.2, power=True)
+    return sim.run(1.2, channels=("q", "v", "u", "forces", "energy", "power"))

@@ -143,6 +143,6 @@ from pliant.simulation import Controller as Controller
 from pliant.simulation import Simulation as Simulation
 from pliant.storage import load_log as load_log
 from pliant.symbolic import equations as equations
-from pliant.viewer import live as live
+from pliant.viewer.live import live as live
 
 __version__: str

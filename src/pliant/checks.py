@@ -14,15 +14,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import ContactError, PliantError, RobotError, SimulationError, bad_value
-from pliant.scalar import Expr, is_constant
+from pliant.scalar import Expr, Scalar, is_constant
 
-__all__ = [
-    "as_scalar", "check", "check_at_least", "check_callable", "check_finite", "check_friction", "check_name",
-    "check_one_of", "check_restitution", "check_share", "chosen_robots", "entries", "finite_rows", "function_name",
-    "is_real", "is_scalar", "is_sequence", "is_whole", "numbers", "one_for_each", "per_entry", "row_numbers",
-]  # fmt: skip
-
-Scalar = Any
 Kind = type[PliantError]
 
 
@@ -45,6 +38,11 @@ def is_scalar(x: Any) -> bool:
         return True
     is_sympy = hasattr(x, "free_symbols") and not hasattr(x, "shape")
     return is_sympy and getattr(x, "is_extended_real", None) is not False
+
+
+def is_zero(*numbers: Any) -> bool:
+    """Whether all of them are the number 0; symbols are not."""
+    return all(is_constant(x) and x == 0 for x in numbers)
 
 
 def is_sequence(x: Any) -> bool:
@@ -117,19 +115,19 @@ def check_share(name: str, value: Any, takes: str, *, subject: str = "", error: 
         check(name, value, takes, not is_constant(value) or value < 1, subject=subject, error=error)
 
 
-def check_friction(subject: str, value: Any) -> None:
+def check_friction(subject: str, value: Any, *, error: Kind = ContactError) -> None:
     """Raise unless a coefficient of friction is None, or zero and more."""
     if value is not None:
-        check_at_least("friction", value, 0, subject=subject)
+        check_at_least("friction", value, 0, subject=subject, error=error)
 
 
-def check_restitution(subject: str, value: Any) -> None:
+def check_restitution(subject: str, value: Any, *, error: Kind = ContactError) -> None:
     """Raise unless a coefficient of restitution is None, or 0 to 1."""
     if value is not None:
-        check_at_least("restitution", value, 0, subject=subject)
+        check_at_least("restitution", value, 0, subject=subject, error=error)
         takes = "0 to 1: above 1, an impact would add energy"
         is_right = not is_constant(value) or value <= 1
-        check("restitution", value, takes, is_right, subject=subject, error=ContactError)
+        check("restitution", value, takes, is_right, subject=subject, error=error)
 
 
 def check_callable(name: str, function: Any, *arguments: str, error: Kind = SimulationError) -> str:
@@ -172,6 +170,17 @@ def per_entry(name: str, value: Any, n: int, *, subject: str, least: float = -ma
         if is_constant(x) and x < least:
             raise RobotError(bad_value(name, x, f"{least:g} or more", subject))
     return values
+
+
+def check_scalars(name: str, values: Any, *, subject: str = "", error: Kind = RobotError) -> None:
+    """Raise unless the entries of nested lists or arrays are scalars; strings are not, though SymPy would read them."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return
+    if is_sequence(values):
+        for entry in values:
+            check_scalars(name, entry, subject=subject, error=error)
+    elif not is_scalar(as_scalar(values)):
+        raise error(bad_value(name, values, "numbers, SymPy expressions or traced scalars", subject))
 
 
 def one_for_each(name: str, value: Any, n: int) -> list[Any]:
@@ -247,18 +256,38 @@ def _shape(value: Any) -> Any:
         return "of no array"
 
 
-def chosen_robots(robots: Any, batch: int, *, error: Kind = SimulationError) -> np.ndarray:
-    """Indices of robots of a batch, from an index, several, a slice or a mask: ``robots=3`` is robot number 3."""
-    if isinstance(robots, slice):
-        return np.arange(batch)[robots]
+def chosen_robots(
+    robots: Any,
+    batch: int | None,
+    *,
+    first: int | None = None,
+    least: int = 0,
+    most: float = math.inf,
+    name: str = "robots",
+    error: Kind = SimulationError,
+) -> np.ndarray:
+    """Indices of robots of a batch: ``robots=3`` is robot number 3; several are a list, range, slice or mask.
+
+    Args:
+        robots: what the user gives; None for the default.
+        batch: size of the batch; None for a single robot, whose number is 0.
+        first: how many the default is, from number 0 on; None: all.
+        least, most: how many it takes.
+        name: of the argument.
+    """
+    size = 1 if batch is None else batch
+    if robots is None:
+        return np.arange(size)[:first]
     try:
-        given = np.atleast_1d(np.asarray(robots))
-    except ValueError:
+        given = np.arange(size)[robots] if isinstance(robots, slice) else np.atleast_1d(np.asarray(robots))
+    except ValueError:  # lists of different lengths
         given = np.empty(0, object)
-    if given.dtype == bool and given.shape == (batch,):
-        return np.flatnonzero(given)
+    if given.dtype == bool and given.shape == (size,):
+        given = np.flatnonzero(given)
     is_empty = given.size == 0 and given.dtype != object
     is_index = given.ndim == 1 and (given.dtype.kind in "iu" or is_empty)
-    if not is_index or (not is_empty and not (-batch <= given.min() and given.max() < batch)):
-        raise error(bad_value("robots", robots, f"indices from 0 to {batch - 1} or a mask of {batch}"))
-    return np.arange(batch)[given.astype(int)]
+    is_inside = is_index and (is_empty or (-size <= given.min() and given.max() < size))
+    if not is_inside or not least <= len(given) <= most:
+        takes = f"an index from 0 to {size - 1}" if most == 1 else f"indices from 0 to {size - 1} or a mask of {size}"
+        raise error(bad_value(name, robots, "0: there is one robot" if batch is None else takes))
+    return np.arange(size)[given.astype(int)]

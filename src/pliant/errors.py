@@ -11,11 +11,6 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, NamedTuple, Self
 
-__all__ = [
-    "Call", "ContactError", "Fault", "KernelError", "Place", "PliantError", "RobotError", "SimulationError",
-    "SimulationWarning", "TraceError", "bad_value", "needs", "unknown_name",
-]  # fmt: skip
-
 
 class Place(NamedTuple):
     """Where in a file: its name, and a line of it if there is one."""

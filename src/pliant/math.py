@@ -1,23 +1,7 @@
 """Functions of a scalar of any kind: float, NumPy array, SymPy expression or traced scalar."""
 
 from pliant.scalar import (
-    abs,
-    acos,
-    asin,
-    atan2,
-    both,
-    cos,
-    either,
-    equal,
-    exp,
-    floor,
-    log,
-    maximum,
-    minimum,
-    negation,
-    select,
-    sin,
-    sqrt,
+    abs, acos, asin, atan2, both, cos, either, equal, exp, floor, log, maximum, minimum, negation, select, sin, sqrt,
     tan,
 )  # fmt: skip
 

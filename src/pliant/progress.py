@@ -1,4 +1,8 @@
-"""What a terminal shows of work that takes a while: a bar where the end is known, a line where it is not."""
+"""Progress on the terminal: a bar where the end is known, a spinner with the elapsed time where it is not.
+
+Both are drawn by rich on the error stream, from the first second on, and disappear at the end. By default nothing is
+written where the error stream is not a terminal, and rich is then not imported.
+"""
 
 import sys
 import threading
@@ -7,71 +11,39 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Line", "Progress", "watched"]
-
-# a run that takes no longer shows nothing [s]
+# work that takes no longer shows nothing [s]
 _PATIENCE = 1.0
+# time between two drawings [s]
 _EVERY = 0.1
 
 
-class Line:
-    """One line of the error stream that is written over again and again.
-
-    Attributes:
-        is_shown: whether anything is written at all.
-
-    Args:
-        show: whether to; None asks whether the error stream is a terminal.
-    """
-
-    def __init__(self, show: bool | None = None):
-        self.stream = sys.stderr
-        is_terminal = bool(getattr(self.stream, "isatty", lambda: False)())
-        self.is_shown = self.stream is not None and (is_terminal if show is None else show)
-        self._width = 0
-
-    def write(self, text: str, end: str = "") -> None:
-        """Show a text in place of the one before."""
-        self.stream.write(f"\r{text.ljust(self._width)}{end}")
-        self.stream.flush()
-        self._width = len(text)
-
-    def wipe(self) -> None:
-        """Leave an empty line."""
-        if self._width:
-            self.write("", end="\r")
-
-
 class Progress:
-    """The simulated time and the real-time factor, from the first second on; it is wiped at the end.
-
-    A bar by rich if that is installed, else a line.
+    """A bar with the simulated time, the real-time factor and the remaining time.
 
         with Progress(0.0, 5.0) as progress:
             progress.update(0.1)
 
+    Attributes:
+        is_shown: whether the bar is drawn if the work takes long.
+
     Args:
         start, end: of the simulated time [s].
-        show: whether to draw it; None asks whether the error stream is a terminal.
-        what: it says first.
+        show: whether to draw it; None (default): if the error stream is a terminal.
+        what: the word in front of the bar.
     """
 
     def __init__(self, start: float, end: float, show: bool | None = None, what: str = "simulating"):
         self.start, self.end, self.what = start, end, what
-        self._line = Line(show)
+        self.is_shown = _is_shown(show)
+        self._show = show
         self._began = self._drawn = time.perf_counter()
         self._first: tuple[float, float] | None = None
         self._bar: Any = None
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether it is drawn if it takes long."""
-        return self._line.is_shown
-
     def update(self, t: float) -> None:
-        """The simulation has come to the time t [s]."""
+        """The simulation has reached the time t [s]."""
         now = time.perf_counter()
-        # the first part compiles, which says nothing of the speed
+        # the first part includes compiling, which has nothing to do with the speed
         self._first = self._first or (now, t)
         if not self.is_shown or now - self._began < _PATIENCE or now - self._drawn < _EVERY:
             return
@@ -79,22 +51,17 @@ class Progress:
         since, start = self._first
         speed = f"{(t - start) / (now - since):.3g} x real time" if t > start else ""
         if self._bar is None:
-            self._bar = self._rich_bar() or "plain"
-        if self._bar == "plain":
-            self._line.write(f"{self.what}: {t - self.start:.2f} of {self.end - self.start:g} s  {speed}")
-        else:
-            self._bar.update(self._bar.task_ids[0], completed=t - self.start, speed=speed)
+            self._bar = self._started()
+        self._bar.update(self._bar.task_ids[0], completed=t - self.start, speed=speed, refresh=True)
 
-    def _rich_bar(self) -> Any:
-        """A bar by rich, if that is installed."""
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn
-        except ImportError:
-            return None
-        told = TextColumn("{task.completed:.2f} of {task.total:g} s"), TextColumn("{task.fields[speed]}")
-        console = Console(file=self._line.stream)
-        bar = Progress(TextColumn("{task.description}"), BarColumn(None), *told, console=console, transient=True)
+    def _started(self) -> Any:
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+        words = TextColumn("{task.description}", markup=False)
+        numbers = TextColumn("{task.completed:.2f} of {task.total:g} s  {task.fields[speed]}")
+        # warnings appear above the bar; the output of a program stays on its own stream, unless that is a terminal
+        streams = {"redirect_stdout": _is_terminal(sys.stdout)}
+        bar = _line(words, BarColumn(None), numbers, TimeRemainingColumn(compact=True), show=self._show, **streams)
         bar.add_task(self.what, total=self.end - self.start, speed="")
         bar.start()
         return bar
@@ -106,56 +73,105 @@ class Progress:
         self.close()
 
     def close(self) -> None:
-        """Wipe it."""
-        self._line.wipe()
-        if self._bar not in (None, "plain"):
+        """Remove the bar."""
+        if self._bar is not None:
             self._bar.stop()
-        self._bar, self._line.is_shown = None, False
+        self._bar, self.is_shown = None, False
 
 
 @contextmanager
-def watched(
-    told: Callable[[float], str],
-    ended: Callable[[float, bool], str] | None = None,
-    show: bool | None = None,
-    *,
-    patience: float = _PATIENCE,
-    every: float = 0.5,
-) -> Iterator[None]:
-    """A line about work of which nobody knows how long it takes, kept up to date by a thread of its own.
+def working(
+    what: str, *, hint: str = "", ended: Callable[[float, bool], str] | None = None, show: bool | None = None
+) -> Iterator[Callable[[str], None]]:
+    """A spinner for work without a known end, with the name of the work, its present part and the elapsed time.
+
+        with working("equations of leg") as begin:
+            begin("mass matrix")
 
     Args:
-        told: what the line says after so many seconds.
-        ended: what stays there of work that took so many seconds, and whether it came to its end; None: nothing.
-        show: whether to; None asks whether the error stream is a terminal.
-        patience: work that takes no longer shows nothing [s].
-        every: how often the line is written [s].
+        what: the work, the first words of the line.
+        hint: the last words of the line.
+        ended: the line that stays, from the elapsed time [s] and whether the work succeeded; None (default): no line.
+        show: whether to draw it; None (default): if the error stream is a terminal.
+
+    Returns:
+        A function to call with the name of each part as it begins.
     """
-    line = Line(show)
-    if not line.is_shown:
-        yield
+    part = ""
+
+    def begin(name: str) -> None:
+        nonlocal part
+        part = name
+
+    if not _is_shown(show):
+        yield begin
         return
     done = threading.Event()
     is_made = False
     start = time.perf_counter()
 
     def watch() -> None:
-        if done.wait(patience):
+        if done.wait(_PATIENCE):
             return
-        while True:
-            line.write(told(time.perf_counter() - start))
-            if done.wait(every):
-                break
-        if ended is None:
-            line.wipe()
-        else:
-            line.write(ended(time.perf_counter() - start, is_made), end="\n")
+        from rich.progress import SpinnerColumn, TextColumn
+
+        def text() -> str:
+            words = f"{what}: {part}" if part else what
+            return f"{words}, {time.perf_counter() - start:.0f} s" + (f"; {hint}" if hint else "")
+
+        # the streams stay as they are: the thread that works may write to them
+        streams = {"redirect_stdout": False, "redirect_stderr": False}
+        words = TextColumn("{task.description}", markup=False)
+        with _line(SpinnerColumn(), words, show=show, **streams) as line:
+            task = line.add_task("", total=None)
+            while True:
+                line.update(task, description=text(), refresh=True)
+                if done.wait(_EVERY):
+                    break
+        if ended is not None:
+            last = ended(time.perf_counter() - start, is_made)
+            line.console.print(last, markup=False, highlight=False, soft_wrap=True)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        yield
+        yield begin
         is_made = True
     finally:
         done.set()
         watcher.join()
+
+
+@contextmanager
+def compiling(what: str, show: bool | None = None) -> Iterator[None]:
+    """A spinner while something is compiled; a line that stays says how long it took, or that it failed.
+
+    Args:
+        what: is compiled, such as "the simulation of 'hopper'".
+        show: whether to draw it; None (default): if the error stream is a terminal.
+    """
+
+    def ended(seconds: float, is_made: bool) -> str:
+        if is_made:
+            return f"compiled {what} in {seconds:.1f} s; the result is cached"
+        return f"compiling {what} failed after {seconds:.1f} s"
+
+    with working(f"compiling {what}", ended=ended, show=show):
+        yield
+
+
+def _is_terminal(stream: Any) -> bool:
+    return bool(getattr(stream, "isatty", lambda: False)())
+
+
+def _is_shown(show: bool | None) -> bool:
+    # some programs have no error stream at all
+    return sys.stderr is not None and (_is_terminal(sys.stderr) if show is None else show)
+
+
+def _line(*columns: Any, show: bool | None, **streams: Any) -> Any:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(file=sys.stderr, force_terminal=show or None)
+    return Progress(*columns, console=console, transient=True, auto_refresh=False, **streams)

@@ -201,7 +201,7 @@ def test_constant_controls_hold_the_robot_up() -> None:
 def test_stops_that_are_touched_leave_no_adaptive_steps() -> None:
     options = {"duration": 0.3, "rigid_dt": [1e-3], "stiffness": (1e5,)}
     found = pliant.analysis.compare_contacts(make_mast(limits=(0.2, 1)), q=[0.3], **options)
-    assert found.notes == ("no adaptive steps: the robot touches its stops (slide lower)",)
+    assert found.notes == ("no adaptive steps: the robot touches its joint limits (slide lower)",)
     assert "compliant, adaptive" not in {row.method for row in found.rows}
     untouched = pliant.analysis.compare_contacts(make_mast(limits=(0.05, 1)), q=[0.3], **options)
     assert not untouched.notes and untouched.of("compliant, adaptive")
@@ -230,7 +230,7 @@ def test_laws_of_ones_own() -> None:
     assert column(own, "compliant, adaptive", "error_at_end") == pytest.approx(sunk, rel=5e-3)
 
 
-def test_a_robot_in_trouble_has_no_error() -> None:
+def test_a_robot_that_diverges_has_no_error() -> None:
     def jump(k: float) -> Any:
         # friction that jumps, on a ball that slips: no step is short enough
         return pliant.SpringDamper(k, 5e4, friction=0.7, slip_speed=1e-9)
@@ -240,7 +240,7 @@ def test_a_robot_in_trouble_has_no_error() -> None:
     )
     row = found.of("compliant, adaptive")[0]
     assert math.isnan(row.error) and math.isnan(row.energy_error)
-    assert "cannot reach its tolerance" in row.trouble and row.trouble in str(found)
+    assert "cannot reach its tolerance" in row.divergence and row.divergence in str(found)
 
 
 # ---- what is shown

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import pliant
 from pliant.cli import main
 
 
@@ -62,4 +63,13 @@ def block(tmp_path: Path) -> Path:
     """The file of a small robot that can stand."""
     path = tmp_path / "block.urdf"
     path.write_text(BLOCK)
+    return path
+
+
+@pytest.fixture(scope="module")
+def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("logs") / "run.h5"
+    sim = pliant.Simulation(pliant.load("pendulum"), batch=3)
+    sim.reset(q=[[0.1], [0.2], [0.3]])
+    sim.run(0.05).save(path)
     return path

@@ -7,7 +7,7 @@ import pytest
 
 import pliant
 from pliant.cli import bench
-from pliant.cli.peers import OtherRobotError, mujoco_model, pinocchio_model
+from pliant.cli.bench import OtherRobotError, mujoco_model, pinocchio_model
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +52,7 @@ def test_peers_have_the_same_robot_or_none() -> None:
     path = Path(pliant.__file__).parent / "catalogue" / "urdf" / "quadruped.urdf"
     robot = pliant.load("quadruped")
     assert pinocchio_model(robot, path).nv == mujoco_model(robot, 1e-3, 0.7).nv == 18
-    heavier = robot.with_armature("lf_knee", 0.1)
+    heavier = robot.with_joint("lf_knee", armature=0.1)
     with pytest.raises(OtherRobotError, match="its mass matrix is off by"):
         pinocchio_model(heavier, path)
     assert mujoco_model(heavier, 1e-3, 0.7).nv == 18, "is made from the robot, not the file"

@@ -78,14 +78,14 @@ def test_symbols_names_and_methods(capsys: pytest.CaptureFixture[str]) -> None:
     (("pendulum", "--format", "html"), "valid: 'text', 'latex', 'markdown', 'python', 'c', 'matlab'"),
     (("pendulum", "--method", "euler"), "no method named 'euler'"),
     (("pendulum", "--symbols", "m_rot"), "did you mean 'm_rod'"),
-    (("pendulum", "--symbols", "a,,b"), "nothing between two commas"),
+    (("pendulum", "--symbols", "a,,b"), "it takes names between the commas"),
     (("nowhere.urdf",), "nowhere.urdf"),
-    (("pendulum", "--symbols", "m_rod="), "there is nothing behind 'm_rod='"),
+    (("pendulum", "--symbols", "m_rod="), "a name after 'm_rod='"),
     (("pendulum", "--symbols", "m_rod=2x"), "cannot be named '2x'"),
     (("pendulum", "--symbols", "m_rod=a=b"), "cannot be named 'a=b'"),
     (("pendulum", "--symbols", "m_rod=sin"), "cannot be named 'sin'"),
     (("pendulum", "--names", "hinge=sin"), "cannot be named 'sin'"),
-    (("pendulum", "--names", "hinge="), "there is nothing behind 'hinge='"),
+    (("pendulum", "--names", "hinge="), "a name after 'hinge='"),
 ])  # fmt: skip
 def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:
     code, out, err = run(capsys, "equations", *arguments)

@@ -37,6 +37,15 @@ def test_text(program) -> None:
         assert "problems: none found" in done.out
 
 
+def test_the_tree_of_a_long_chain_is_whole(program, tmp_path: Path) -> None:
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    link = f'<link name="b{{0}}"><inertial><mass value="1"/>{inertia}</inertial></link>'
+    joint = '<joint name="j{1}" type="continuous"><parent link="b{0}"/><child link="b{1}"/><axis xyz="0 1 0"/></joint>'
+    text = "".join(link.format(i) for i in range(40)) + "".join(joint.format(i, i + 1) for i in range(39))
+    (tmp_path / "chain.urdf").write_text(f'<robot name="chain">{text}</robot>')
+    assert "b39  1 kg  (j39)" in program("info", "chain.urdf").out
+
+
 def test_the_extent_of_a_box(program, block: Path) -> None:
     about = program("info", block, "--base", "free", "--json").json
     # of the box 0.4 x 0.4 x 0.2 m; the wheel's origin is on top of it

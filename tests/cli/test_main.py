@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import pliant
-from pliant.cli import robots
+from pliant.catalogue import library as catalogue
 
 COMMANDS = ("run", "view", "plot", "info", "robots", "equations", "bench", "cache")
 
@@ -54,7 +54,7 @@ def test_ctrl_c_is_one_line_and_130(program, monkeypatch: pytest.MonkeyPatch) ->
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(robots, "list_robots", interrupted)
+    monkeypatch.setattr(catalogue, "robots", interrupted)
     assert program("robots") == (130, "", "pliant: stopped\n")
 
 
@@ -65,7 +65,7 @@ def test_too_little_memory_is_one_line(program, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pliant.cli.run.run_robot", fill)
     done = program("run", "pendulum")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("pliant: memory does not suffice: Unable to allocate 1 TiB; ask for fewer robots")
+    assert done.err.startswith("pliant: there is not enough memory: Unable to allocate 1 TiB; ask for fewer robots")
 
 
 def test_a_missing_library_says_what_to_install(program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import pliant
-from pliant.cli.robots import found_robots, load_robot
+from pliant.catalogue import library
+from pliant.cli.sources import load_robot, origin
 from pliant.errors import PliantError
 
 
@@ -13,44 +14,43 @@ def test_all_names_are_listed(program) -> None:
     done = program("robots")
     assert done.code == 0
     words = set(done.out.replace(",", " ").split())
-    assert {*pliant.robots(), *found_robots()} <= words
+    assert set(pliant.robots()) <= words
     assert max(map(len, done.out.splitlines()[:-1])) <= 80
 
 
 def test_json(program) -> None:
     about = program("robots", "--json").json
-    assert about["shipped"] == pliant.robots()
+    assert [*about["shipped"], *about["example-robot-data"]] == list(pliant.robots())
     assert all(Path(robot["path"]).is_file() for robot in about["example-robot-data"].values())
 
 
-def test_names_of_example_robot_data() -> None:
-    found = found_robots()
-    assert found["anymal"].base == "free"
-    assert found["panda"].base == "fixed"
-    # shipped names and the first of two files keep their names
-    assert not set(found) & set(pliant.robots())
-    assert found["anymal_c_simple/anymal"].path != found["anymal"].path
-    anymal = load_robot("anymal")
-    assert (anymal.robot.nv, anymal.origin) == (18, "example-robot-data: anymal.urdf")
+def test_names_and_where_they_are_from() -> None:
+    assert (load_robot("anymal").nv, origin("anymal")) == (18, "example-robot-data: anymal.urdf")
+    assert origin("hopper") == origin("quadruped") == "shipped with Pliant"
     # a folder stands for the plainest of its files, and --base wins
-    assert load_robot("hyq", "fixed").robot.nv == 12
+    assert load_robot("hyq", "fixed").nv == 12
 
 
 def test_without_example_robot_data(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pliant.cli.robots.ELSEWHERE", "no-such-package")
-    found_robots.cache_clear()
+    monkeypatch.setattr(library, "ELSEWHERE", "no-such-package")
+    library.robots.cache_clear()
     try:
         assert "pip install" in program("robots").out
         assert program("robots", "--json").json["no-such-package"] == {}
     finally:
-        found_robots.cache_clear()
+        library.robots.cache_clear()
 
 
 def test_a_file(block: Path) -> None:
-    loaded = load_robot(str(block), "free")
-    assert loaded == (loaded.robot, str(block), block)
-    assert loaded.robot.is_free
-    assert not load_robot(str(block)).robot.is_free
+    assert load_robot(str(block), "free").is_free
+    assert not load_robot(str(block)).is_free
+    assert (load_robot(str(block)).file, origin(str(block))) == (block, str(block))
+
+
+def test_an_option_that_a_robot_does_not_take() -> None:
+    with pytest.raises(PliantError) as error:
+        load_robot("hopper", "fixed")
+    assert (error.value.field, error.value.cure) == ("base", "leave out --base")
 
 
 @pytest.mark.parametrize("source, base, message", [

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from pliant.compiler import Block, Kernel, Loop, Program, cache, doorway, kernel_from_function, native
+from pliant.compiler import Block, Kernel, Loop, Program, calls, kernel_from_function, native
 from pliant.compiler import kernel as kernel_module
 from pliant.scalar import sin
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    doorway.is_open()
+    calls.is_open()
     kernel_from_function(lambda x: x, {"x": ()})  # the doorway's own code is in memory, so not in the folder
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "objects"))
-    cache._warn_once.cache_clear()
+    native._warn_once.cache_clear()
     return tmp_path / "objects"
 
 
@@ -76,26 +76,34 @@ def test_entry_is_moved_into_place_whole(folder: Path, monkeypatch: pytest.Monke
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def sealed(body: bytes) -> bytes:
+    """An entry with a checksum that is right."""
+    return native._MAGIC + hashlib.sha256(body).digest() + body
+
+
 def damaged(data: bytes, how: str) -> bytes:
-    body = data[len(cache._MAGIC) + 32 :]
-    with_checksum = cache._MAGIC + hashlib.sha256(b"garbage" * 99).digest() + b"garbage" * 99
+    body = data[len(native._MAGIC) + 32 :]
+    key, code = body.split(b"\n", 1)
     return {
         "a bit": data[:-100] + bytes([data[-100] ^ 4]) + data[-99:],
         "truncated": data[: len(data) // 2],
-        "only the head": data[: len(cache._MAGIC) + 32],
-        "only magic": data[: len(cache._MAGIC)],
+        "only the head": data[: len(native._MAGIC) + 32],
+        "only magic": data[: len(native._MAGIC)],
         "empty": b"",
         "no head": body,
         "text": b"hello\n" * 100,
-        "garbage with a checksum": with_checksum,
-        "nothing with a checksum": cache._MAGIC + hashlib.sha256(b"").digest(),
-        "another version": b"pliant-object-0\n" + data[len(cache._MAGIC) :],
+        "garbage with a checksum": sealed(b"garbage" * 99),
+        "garbage with key and checksum": sealed(key + b"\n" + b"garbage" * 99),
+        "nothing with a checksum": sealed(b""),
+        "no key": sealed(code),
+        "another key": sealed(key[::-1] + b"\n" + code),
+        "another version": b"pliant-object-0\n" + data[len(native._MAGIC) :],
     }[how]
 
 
 @pytest.mark.parametrize("how", [
     "a bit", "truncated", "only the head", "only magic", "empty", "no head", "text", "garbage with a checksum",
-    "nothing with a checksum", "another version",
+    "garbage with key and checksum", "nothing with a checksum", "no key", "another key", "another version",
 ])  # fmt: skip
 def test_damaged_entry_is_compiled_again(folder: Path, how: str, no_compiler, caplog: pytest.LogCaptureFixture) -> None:
     expected = make()(0.7)
@@ -106,9 +114,21 @@ def test_damaged_entry_is_compiled_again(folder: Path, how: str, no_compiler, ca
         assert make()(0.7) == expected
     assert len(caplog.records) == 1
     assert "is damaged; compiling again" in caplog.text
-    assert entry.read_bytes() == whole, "and mended"
+    assert entry.read_bytes() == whole, "and repaired"
     no_compiler()
     assert make()(0.7) == expected
+
+
+def test_entry_under_the_name_of_another_is_compiled_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Whole, and with the right function in it, but of another program: its numbers would be wrong."""
+    expected = make(3.0)(0.7)
+    [entry] = entries(folder)
+    make(4.0)
+    [other] = [path for path in entries(folder) if path != entry]
+    entry.write_bytes(other.read_bytes())
+    with caplog.at_level(logging.WARNING, "pliant"):
+        assert make(3.0)(0.7) == expected
+    assert "is damaged; compiling again" in caplog.text
 
 
 def test_object_without_the_function_is_compiled_again(folder: Path) -> None:
@@ -117,7 +137,7 @@ def test_object_without_the_function_is_compiled_again(folder: Path) -> None:
     [entry] = entries(folder)
     triple = native.machine().triple
     other = native.object_code(f'target triple = "{triple}"\ndefine void @walk() {{\n  ret void\n}}')
-    entry.write_bytes(cache._MAGIC + hashlib.sha256(other).digest() + other)
+    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + other))
     assert make()(0.7) == expected
 
 
@@ -135,7 +155,7 @@ def test_folder_that_cannot_be_written(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "file" / "objects"))
-    cache._warn_once.cache_clear()
+    native._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, "pliant"):
         assert make()(0.0) == 0
         assert make(2.0)(0.0) == 0
@@ -163,9 +183,9 @@ def test_off(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PLIANT_CACHE_DIR", word)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert cache.folder() is None
-    assert cache.read("anything") is None
-    cache.write("anything", b"code")
+    assert native.cache_folder() is None
+    assert native.read_cached("anything") is None
+    native.write_cached("anything", b"code")
     assert make()(0.0) == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -191,7 +211,7 @@ def test_folder_of_the_platform(
     monkeypatch.setattr(sys, "platform", platform)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert cache.folder() == tmp_path / expected  # which is the second one if that is absolute
+    assert native.cache_folder() == tmp_path / expected  # which is the second one if that is absolute
 
 
 def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +220,7 @@ def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("PLIANT_CACHE_DIR")
     monkeypatch.setattr(Path, "home", homeless)
-    assert cache.folder() is None
+    assert native.cache_folder() is None
 
 
 def straight(write) -> Program:
@@ -246,7 +266,7 @@ def test_key_depends_on_everything_else(monkeypatch: pytest.MonkeyPatch) -> None
     kernel = make()
     keys = [kernel._key(), make(precision="float32")._key(), make(3.0000000000000004)._key()]
     for module, name, value in (
-        (cache, "source_digest", "another compiler"),
+        (native, "source_digest", "another compiler"),
         (native, "versions", "another LLVM"),
         (native, "machine", "another processor"),
     ):
@@ -267,17 +287,17 @@ def test_source_digest_covers_compiler_and_scalars(monkeypatch: pytest.MonkeyPat
         return read_bytes(path)
 
     monkeypatch.setattr(Path, "read_bytes", watched)
-    digest = cache.source_digest.__wrapped__()
+    digest = native.source_digest.__wrapped__()
     names = {f"{p.parent.name}/{p.name}" for p in read}
     assert {
         "compiler/elementary.py",
         "compiler/llvm.py",
-        "compiler/lanes.py",
+        "compiler/assembly.py",
         "scalar/ops.py",
-        "scalar/expr.py",
+        "scalar/graph.py",
     } <= names
     monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b"# changed")
-    assert cache.source_digest.__wrapped__() != digest
+    assert native.source_digest.__wrapped__() != digest
 
 
 def test_keys_are_the_same_in_every_process(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import copy
 import gc
 import math
+import os
 import pickle
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from native_code import same_bits
-from pliant.compiler import Kernel, doorway, kernel_from_function
+from pliant.compiler import Kernel, calls, kernel_from_function, native
 from pliant.errors import KernelError, TraceError
 from pliant.scalar import atan2, cos, exp, select, sin, sqrt
 
@@ -439,7 +440,7 @@ class TestDoorway:
     """The short way in: the same results, and everything else is left to the long way."""
 
     def test_is_open_here(self) -> None:
-        assert doorway.is_open()
+        assert calls.is_open()
 
     def test_gives_the_same_as_the_long_way(self, kernel: Kernel, precision: str) -> None:
         for batch in (1, 3, 17, 200):
@@ -481,7 +482,7 @@ class TestDoorway:
 
     def test_everything_works_when_it_is_closed(self, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
         opened = kernel_from_function(motion, SHAPES, precision=precision)
-        monkeypatch.setattr(doorway, "is_open", lambda: False)
+        monkeypatch.setattr(calls, "is_open", lambda: False)
         closed = kernel_from_function(motion, SHAPES, precision=precision)
         assert closed._enter is None
         arrays = states(30, precision)
@@ -494,9 +495,9 @@ class TestDoorway:
             closed(*arrays, out=np.empty((2, 3, 3), precision))
 
     def test_stays_closed_where_arrays_look_otherwise(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert doorway._headers_are_as_expected()
-        monkeypatch.setattr(doorway.ctypes, "sizeof", lambda kind: 4)
-        assert not doorway._headers_are_as_expected()
+        assert calls.is_open.__wrapped__()
+        monkeypatch.setattr(calls.ctypes, "sizeof", lambda kind: 4)
+        assert not calls.is_open.__wrapped__()
 
 
 class TestOverlap:
@@ -514,7 +515,7 @@ class TestOverlap:
     @pytest.mark.parametrize("is_open", [True, False])
     @pytest.mark.parametrize("source, target", [(slice(0, 10), slice(1, 11)), (slice(1, 11), slice(0, 10))])
     def test_shifted_rows_are_refused(self, monkeypatch, is_open: bool, source: slice, target: slice) -> None:
-        monkeypatch.setattr(doorway, "is_open", lambda: is_open)
+        monkeypatch.setattr(calls, "is_open", lambda: is_open)
         rows = np.zeros((11, 1))
         with pytest.raises(KernelError, match="out for result overlaps x in memory"):
             self.kernel()(rows[source], out=rows[target])
@@ -526,3 +527,55 @@ class TestOverlap:
             self.kernel()(rows[::-1], out=rows)
         self.kernel()(rows[::-1], out=other)
         assert other.sum() == 9
+
+
+def test_every_processor_agrees_bit_for_bit_where_it_has_the_same_instructions() -> None:
+    """With fused multiply-add or not the last bits differ; the number of lanes never shows."""
+    code = """if True:
+        import numpy as np
+        from pliant.compiler import kernel_from_function
+        from pliant.scalar import sin, sqrt
+        k = kernel_from_function(lambda x, y: sin(x) * y + sqrt(x * x + y), {"x": (), "y": ()})
+        print(k.lanes, k(np.linspace(0, 3, 41), np.linspace(1, 2, 41)).tobytes().hex())
+    """
+    found: dict[str, tuple[str, np.ndarray]] = {}
+    for level in ("x86-64", "x86-64-v3", "x86-64-v4"):
+        environment = {**os.environ, "PLIANT_PROCESSOR": level, "PLIANT_CACHE_DIR": "off"}
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+        if ran.returncode:  # this machine lacks it, or is not of the family
+            assert "KernelError: PLIANT_PROCESSOR of the environment is" in ran.stderr
+            continue
+        lanes, bits = ran.stdout.split()
+        found[level] = lanes, np.frombuffer(bytes.fromhex(bits))
+    if native.machine().triple.startswith("x86_64"):
+        assert "x86-64" in found
+    assert {level: lanes for level, (lanes, _) in found.items()}.items() <= {
+        "x86-64": "2", "x86-64-v3": "4", "x86-64-v4": "8",
+    }.items()  # fmt: skip
+    fused = [values for level, (_, values) in found.items() if level != "x86-64"]
+    assert all(same_bits(values, fused[0]) for values in fused)
+    for values in fused:
+        assert np.allclose(values, found["x86-64"][1], rtol=4e-16 * 4)  # sums of positive terms, four roundings each
+
+
+def test_a_processor_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_PROCESSOR", "6502")
+    with pytest.raises(KernelError) as error:
+        native.machine.__wrapped__()
+    assert (error.value.subject, error.value.field) == ("the environment", "PLIANT_PROCESSOR")
+    assert "native" in error.value.cure
+
+
+@pytest.mark.parametrize("call, field", [
+    (lambda k: k(np.zeros(2), np.zeros(3), 1.0), "q"),
+    (lambda k: k(np.zeros(3), np.array(["a"] * 3), 1.0), "v"),
+    (lambda k: k(np.zeros((2, 3)), np.zeros((4, 3)), 1.0), "v"),
+    (lambda k: k(np.zeros(3), np.zeros(3)), "gain"),
+    (lambda k: k(np.zeros(3), np.zeros(3), 1.0, q=1), "q"),
+    (lambda k: k(np.zeros(3), np.zeros(3), 1.0, out=np.zeros(3)), "out"),
+    (lambda k: k(np.zeros(3), np.zeros(3), 1.0, threads=0), "threads"),
+])  # fmt: skip
+def test_errors_name_kernel_and_argument(kernel: Kernel, call, field: str) -> None:
+    with pytest.raises(KernelError) as error:
+        call(kernel)
+    assert (error.value.subject, error.value.field) == (kernel.name, field)

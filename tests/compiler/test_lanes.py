@@ -7,8 +7,8 @@ import pytest
 
 from native_code import WIDTHS
 from pliant.compiler import native
+from pliant.compiler.assembly import transfer_function
 from pliant.compiler.elementary import precision_of
-from pliant.compiler.lanes import pack_function, unpack_function
 from pliant.compiler.llvm import Vectors
 
 SIZES = range(21)
@@ -23,9 +23,9 @@ def transfers(request: pytest.FixtureRequest):
     texts = [f'target triple = "{native.machine().triple}"']
     names = []
     for size in SIZES:
-        for kind, make in (("pack", pack_function), ("unpack", unpack_function)):
+        for kind in ("pack", "unpack"):
             names.append(f"{kind}{size}")
-            texts.append(make(names[-1], size, v).replace("define internal", "define"))
+            texts.append(transfer_function(names[-1], kind == "pack", size, v).replace("define internal", "define"))
     loaded = native.Loaded(native.object_code("\n".join(texts)), names)
     return v, np.dtype(precision), {n: TRANSFER(loaded.address(n)) for n in names}, loaded
 

@@ -12,8 +12,7 @@ from pliant.compiler import native
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.lower import cut, lower
 from pliant.scalar import Expr, Graph, atan2, cos, exp, log, select, sin, sqrt
-from pliant.scalar.grad import jacobian
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, jacobian, nodes_of
 from pliant.scalar.ops import TABLE
 from random_graphs import ARITHMETIC, CONDITIONAL, ELEMENTARY, RandomGraph, execute, graphs
 

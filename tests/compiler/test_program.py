@@ -505,7 +505,7 @@ def test_shapes_that_do_not_fit_the_program(inputs: dict, outputs: dict, message
 
 
 def test_a_program_too_large_for_the_stack_is_refused() -> None:
-    size = 200_000
+    size = 2**19 + 1  # of float64: more than 4 MB with a single lane, too
     program = Program({"x": size}, ("x",), ("x",), ())
     with pytest.raises(KernelError, match=r"needs a workspace of .* MB; it must fit on the stack"):
         kernel_of(program)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from native_code import Native, same_bits
 from pliant.compiler import Loop
 from pliant.compiler.program import Program
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.scalar import select, sin
 
 X = np.random.default_rng(0).normal(size=(11, 2))

@@ -6,7 +6,7 @@ import pytest
 from native_code import Native
 from pliant.compiler import Kernel
 from pliant.compiler.program import Program
-from pliant.compiler.stages import Stages
+from pliant.compiler.tracing import Stages
 from pliant.errors import TraceError
 from pliant.scalar import Expr, select, sin
 
@@ -123,7 +123,7 @@ def test_variables_are_written_again_and_again() -> None:
 
 @pytest.mark.parametrize("make, message", [
     (lambda s: s.add(lambda a: [0], ("nothing",), ("y",)),
-     "a stage reads 'nothing', which is no variable and no earlier"),
+     "a stage reads 'nothing', which is neither a variable nor written by an earlier"),
     (lambda s: s.add(lambda x: [x[0], x[1]], ("x",), ("y",)), "a stage writes 2 scalars to 'y', which has 1"),
     (lambda s: s.add(lambda x: [], ("x",), ("y",)), "a stage writes 0 scalars to 'y', which has 1"),
     (lambda s: [s.add(lambda x: {}, ("x",), ("r",)) for _ in range(2)], "two stages write the record 'r'; declare it"),

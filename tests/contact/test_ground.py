@@ -8,9 +8,9 @@ import sympy
 
 from pliant.compiler import kernel_from_function
 from pliant.contact import Ground, as_ground, flat, height_map, slope, stairs, waves
-from pliant.errors import ContactError, PliantError, TraceError
+from pliant.errors import ContactError, TraceError
 from pliant.scalar import Expr, Graph, cos, exp, floor, select, sin, sqrt
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of
 
 RNG = np.random.default_rng(11)
 MAP = RNG.normal(size=(5, 7))
@@ -129,8 +129,9 @@ def test_plane_has_a_constant_normal() -> None:
     g = Graph()
     x = g.input("x")
     _, n = slope(0.3).surface(x, 0)
-    # closed form of a plane that rises with x
-    assert list(n) == pytest.approx([-math.sin(0.3), 0, math.cos(0.3)], abs=3e-16)
+    # closed form of a plane that rises with x; tangent, square, sum, root and quotient of numbers up to 1 round five
+    # times by 1.1e-16 at most, and the libraries' functions by as much again
+    assert list(n) == pytest.approx([-math.sin(0.3), 0, math.cos(0.3)], abs=1e-15)
 
 
 @pytest.mark.parametrize("direction", np.linspace(0, 2 * math.pi, 7).tolist())
@@ -291,8 +292,9 @@ def test_as_ground() -> None:
 
 @pytest.mark.parametrize("value", ["flat", [1, 2], True, {}])
 def test_what_is_no_ground(value: object) -> None:
-    with pytest.raises(ContactError, match="no ground is made of"):
+    with pytest.raises(ContactError) as error:
         as_ground(value)
+    assert error.value.field == "ground"
 
 
 def test_friction_and_restitution_are_kept() -> None:
@@ -312,7 +314,7 @@ def branching(x, y):
     [
         (branching, r"function branching.*pliant\.math\.select\(condition"),
         (lambda x, y: math.sin(x), r"ground 'hill', function <lambda>.*pliant\.math\.sin.*instead of those of math"),
-        (lambda x, y: np.sinc(x), r"ground 'hill', function <lambda>.*pliant\.math\.sin.*not those of math and numpy"),
+        (lambda x, y: np.sinc(x), r"ground 'hill', function <lambda>.*pliant\.math.*not of math and numpy"),
         (lambda x, y: np.heaviside(x, 0), r"numpy\.heaviside.*use Pliant's functions: pliant\.math\.sin"),
     ],
 )
@@ -323,7 +325,7 @@ def test_what_cannot_be_traced_names_the_function(function, message: str) -> Non
 
 @pytest.mark.parametrize("result", [None, [0.1], (0.1, 0.2), "0.1", np.zeros(2), True, {}])
 def test_a_height_is_one_scalar(result: object) -> None:
-    with pytest.raises(ContactError, match=r"ground 'hill', function <lambda>.*must return one scalar"):
+    with pytest.raises(ContactError, match=r"ground 'hill', function <lambda>.*return one scalar"):
         Ground(lambda x, y: result, name="hill")
 
 
@@ -346,43 +348,45 @@ def test_function_of_something_else() -> None:
 
 
 BAD = [
-    (lambda: flat(math.nan), "flat: height is nan"),
-    (lambda: flat(math.inf), "flat: height is inf"),
-    (lambda: flat("0"), "takes one scalar"),
-    (lambda: flat(friction=-0.1), "friction is -0.1; it must be 0 or more"),
-    (lambda: flat(friction=math.nan), "friction is nan"),
-    (lambda: flat(restitution=1.1), "restitution is 1.1; above 1"),
-    (lambda: flat(restitution=-0.1), "restitution is -0.1; it must be 0 or more"),
-    (lambda: slope(math.nan), "slope: angle is nan"),
-    (lambda: slope(math.pi / 2), "slope: the angle is 1.57"),
-    (lambda: slope(0.1, direction=math.inf), "direction is inf"),
-    (lambda: stairs(math.inf, 1), "rise is inf"),
-    (lambda: stairs(0.1, 0), "run is 0; it must be greater than 0"),
-    (lambda: stairs(0.1, 0.3, riser=0.3), "leaves no tread"),
-    (lambda: stairs(0.1, 0.3, riser=0), "riser is 0"),
-    (lambda: stairs(0.1, 0.3, steps=0), "steps is 0; it takes 1 or more"),
-    (lambda: stairs(0.1, 0.3, steps=2.5), "steps is 2.5"),  # type: ignore[arg-type]
-    (lambda: waves(0.1, -1.0), "length is -1.0"),
-    (lambda: waves(math.nan, 1.0), "amplitude is nan"),
-    (lambda: Ground(lambda x, y: math.nan), "the height is nan"),
-    (lambda: Ground(lambda x, y, a: a, parameters=(math.inf,)), r"parameters\[0\] is inf"),
-    (lambda: height_map(MAP), "give either spacing"),
-    (lambda: height_map(MAP, spacing=1, size=(1, 1)), "give either spacing"),
-    (lambda: height_map(MAP, spacing=0), "spacing is 0.0"),
-    (lambda: height_map(MAP, size=(1, -1)), "size is -0.1"),
-    (lambda: height_map(MAP, size=(1, 2, 3)), "size is .*two numbers"),  # type: ignore[arg-type]
-    (lambda: height_map(MAP, spacing=1, origin=(math.nan, 0)), "origin is nan"),
-    (lambda: height_map(MAP[:1], spacing=1), r"shape \(1, 7\); it takes at least 2 x 2"),
-    (lambda: height_map(MAP[0], spacing=1), "at least 2 x 2"),
-    (lambda: height_map([["a", "b"], ["c", "d"]], spacing=1), "array of numbers"),
-    (lambda: height_map([[0, 1], [math.nan, 2]], spacing=1), r"heights\[1, 0\] is nan"),
+    (lambda: flat(math.nan), "flat", "height", "a finite number"),
+    (lambda: flat(math.inf), "flat", "height", "a finite number"),
+    (lambda: flat("0"), "flat", "height", "a number"),
+    (lambda: flat(friction=-0.1), "flat", "friction", "0 or more"),
+    (lambda: flat(friction=math.nan), "flat", "friction", "a finite number"),
+    (lambda: flat(restitution=1.1), "flat", "restitution", "0 to 1"),
+    (lambda: flat(restitution=-0.1), "flat", "restitution", "0 or more"),
+    (lambda: slope(math.nan), "slope", "angle", "a finite number"),
+    (lambda: slope(math.pi / 2), "slope", "angle", "less than pi/2"),
+    (lambda: slope(0.1, direction=math.inf), "slope", "direction", "a finite number"),
+    (lambda: stairs(math.inf, 1), "stairs", "rise", "a finite number"),
+    (lambda: stairs(0.1, 0), "stairs", "run", "a number above 0"),
+    (lambda: stairs(0.1, 0.3, riser=0.3), "stairs", "riser", "less than the run"),
+    (lambda: stairs(0.1, 0.3, riser=0), "stairs", "riser", "a number above 0"),
+    (lambda: stairs(0.1, 0.3, steps=0), "stairs", "steps", "1 or more"),
+    (lambda: stairs(0.1, 0.3, steps=2.5), "stairs", "steps", "1 or more"),  # type: ignore[arg-type]
+    (lambda: waves(0.1, -1.0), "waves", "length", "a number above 0"),
+    (lambda: waves(math.nan, 1.0), "waves", "amplitude", "a finite number"),
+    (lambda: Ground(lambda x, y: math.nan), "ground 'ground', function <lambda>", "height", "a finite number"),
+    (lambda: Ground(lambda x, y, a: a, parameters=(math.inf,)), "ground", "parameters[0]", "a finite number"),
+    (lambda: height_map(MAP), "height_map", "spacing", "give either spacing"),
+    (lambda: height_map(MAP, spacing=1, size=(1, 1)), "height_map", "spacing", "give either spacing"),
+    (lambda: height_map(MAP, spacing=0), "height_map", "spacing", "a number above 0"),
+    (lambda: height_map(MAP, size=(1, -1)), "height_map", "size", "a number above 0"),
+    (lambda: height_map(MAP, size=(1, 2, 3)), "height_map", "size", "two numbers"),  # type: ignore[arg-type]
+    (lambda: height_map(MAP, spacing=1, origin=(math.nan, 0)), "height_map", "origin", "a finite number"),
+    (lambda: height_map(MAP[:1], spacing=1), "height_map", "heights", "at least 2 x 2"),
+    (lambda: height_map(MAP[0], spacing=1), "height_map", "heights", "at least 2 x 2"),
+    (lambda: height_map([["a", "b"], ["c", "d"]], spacing=1), "height_map", "heights", "array of numbers"),
+    (lambda: height_map([[0, 1], [math.nan, 2]], spacing=1), "height_map", "heights[1, 0]", "finite"),
 ]
 
 
-@pytest.mark.parametrize(("make", "message"), BAD, ids=[m for _, m in BAD])
-def test_bad_numbers(make, message: str) -> None:
-    with pytest.raises(PliantError, match=message):
+@pytest.mark.parametrize(("make", "subject", "field", "cure"), BAD)
+def test_bad_numbers(make, subject: str, field: str, cure: str) -> None:
+    with pytest.raises(ContactError) as error:
         make()
+    assert (error.value.subject, error.value.field) == (subject, field)
+    assert cure in error.value.cure
 
 
 def test_symbols_on_a_height_map_say_why_not() -> None:

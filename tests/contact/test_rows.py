@@ -6,21 +6,12 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.contact.rows import (
-    dot,
-    eliminated,
-    moved,
-    point_columns,
-    relative,
-    row_matrix,
-    scaled,
-    support_of,
-    tangents_of,
-    turn_columns,
+from pliant.contact.constraint_rows import (
+    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, support_of, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.solver import factor_record
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import factorized
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.joint_space_inertia import factorized
 from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Robot
 from pliant.spatial import Vector

@@ -156,7 +156,7 @@ def test_41_the_mass_matrix_is_full_and_symmetric() -> None:
 def test_42_rotor_inertia_counts_in_m_and_in_kinetic_energy() -> None:
     plain = pliant.load("double_pendulum")
     joints = list(plain.joints)[-2:]
-    robot = plain.with_armature(joints[0], 0.3).with_motor(joints[1], gear=10, rotor_inertia=2e-3)
+    robot = plain.with_joint(joints[0], armature=0.3).with_motor(joints[1], gear=10, rotor_inertia=2e-3)
     q, v, *_ = state(robot)
     M, bare = pliant.mass_matrix(robot, q), pliant.mass_matrix(plain, q)
     np.testing.assert_allclose(M - bare, np.diag([0.3, 100 * 2e-3]), atol=TIGHT)

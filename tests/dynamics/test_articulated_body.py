@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 from pliant.dynamics import bias_forces, forward_dynamics, inverse_dynamics, mass_matrix
 from pliant.dynamics.articulated_body import accelerations
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import factorized
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.joint_space_inertia import factorized
 from pliant.robot import Mimic, RobotBuilder
 from random_robots import close, robots, seeds, state_of, turns
 

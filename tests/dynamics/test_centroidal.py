@@ -5,15 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 from pliant.dynamics import (
-    center_of_mass,
-    center_of_mass_jacobian,
-    center_of_mass_velocity,
-    centroidal_matrix,
-    centroidal_momentum,
-    centroidal_momentum_rate,
-    forward_dynamics,
-    frame_pose,
-    frame_velocity,
+    center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
+    centroidal_momentum_rate, forward_dynamics, frame_pose, frame_velocity,
 )  # fmt: skip
 from pliant.errors import RobotError
 from pliant.robot import RobotBuilder
@@ -82,7 +75,7 @@ def test_rate_is_the_sum_of_external_forces(robot, seed, turn) -> None:
     # rotors take up moments that no link feels: none here
     for name, joint in robot.joints.items():
         if joint.kind.nv:
-            robot = robot.with_armature(name, 0)
+            robot = robot.with_joint(name, armature=0)
     vd = forward_dynamics.algorithm(robot, q, v, tau, external=f.tolist())
     center = np.array(center_of_mass.algorithm(robot, q))
     force, moment = robot.mass * np.array([float(g) for g in robot.gravity]), np.zeros(3)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from pliant.dynamics import frame_jacobian, inverse_dynamics, mass_matrix
-from pliant.dynamics.composite_inertia import composite_inertia
+from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.robot import RobotBuilder
 from random_robots import close, robots, seeds, state_of, turns
 

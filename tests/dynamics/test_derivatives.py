@@ -1,7 +1,5 @@
 """Derivatives of inverse and forward dynamics: against differences on random trees, and against Pinocchio."""
 
-import logging
-
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -9,17 +7,11 @@ from hypothesis import given, settings
 
 from pliant.catalogue.library import load
 from pliant.dynamics import (
-    forward_dynamics,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    jacobian,
-    mass_matrix,
-    mass_matrix_inverse,
+    forward_dynamics, inverse_dynamics, inverse_dynamics_derivatives, jacobian, mass_matrix, mass_matrix_inverse,
 )  # fmt: skip
-from pliant.formats import load_urdf
 from pliant.robot import Robot
 from random_robots import State, close, gradient, robots, seeds, state_of, turns
-from real_robots import FAMILIES, PATHS, Pair
+from real_robots import FAMILIES, Pair, pinocchio_robot, real_robot
 
 DIFFERENCES = 1e-8  # see `random_robots.rate`
 many = settings(max_examples=40)
@@ -79,11 +71,8 @@ def test_forward_dynamics_by_the_implicit_function(robot: Robot, seed: int) -> N
 
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("base", ["fixed", "free"])
-def test_pinocchio(name: str, base: str, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL)
-    robot = load_urdf(PATHS[name], base=base)  # type: ignore[arg-type]
-    root = [pin.JointModelFreeFlyer()] if base == "free" else []
-    model = pin.buildModelFromUrdf(str(PATHS[name]), *root)
+def test_pinocchio(name: str, base: str) -> None:
+    robot, model = real_robot(name, base), pinocchio_robot(name, base)
     if not robot.nv:
         assert model.nv == 0
         return

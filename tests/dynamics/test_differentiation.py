@@ -6,21 +6,14 @@ from hypothesis import given, settings
 
 import pliant
 from pliant.dynamics import (
-    energy,
-    forward_dynamics,
-    frame_jacobian,
-    frame_pose,
-    gravity_forces,
-    inverse_dynamics,
-    jacobian,
-    mass_matrix,
+    energy, forward_dynamics, frame_jacobian, frame_pose, gravity_forces, inverse_dynamics, jacobian, mass_matrix,
     potential_energy,
 )  # fmt: skip
-from pliant.dynamics.differentiation import _chain_rule
+from pliant.dynamics.derivatives import _chain_rule
 from pliant.dynamics.functions import array_shapes
 from pliant.robot import Robot
 from pliant.scalar import Graph
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 from random_robots import close, gradient, robot_of, robots, seeds, state_of
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import given, settings
 
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import factorized
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.joint_space_inertia import factorized
 from random_robots import close, robots, seeds, state_of
 
 

@@ -10,14 +10,7 @@ import sympy
 import pliant.dynamics as dynamics
 from pliant.catalogue.library import load
 from pliant.dynamics import (
-    RobotFunction,
-    compile,
-    forward_dynamics,
-    frame_jacobian,
-    frame_pose,
-    inverse_dynamics,
-    mass_matrix,
-    robot_function,
+    RobotFunction, compile, forward_dynamics, frame_jacobian, frame_pose, inverse_dynamics, mass_matrix, robot_function,
 )  # fmt: skip
 from pliant.errors import KernelError, PliantError, RobotError
 from pliant.robot import Robot, RobotBuilder
@@ -97,6 +90,20 @@ def test_symbolic_arguments_of_wrong_length(robot: Robot) -> None:
         mass_matrix(robot, sympy.symbols("a b"))
 
 
+@pytest.mark.parametrize("wrong", ["__import__('os').abort()", None, 1j, b"1", {}])
+def test_entries_that_are_not_scalars(robot: Robot, wrong) -> None:
+    """An array of objects may hold anything; SymPy would evaluate strings."""
+    x = sympy.Symbol("x")
+    for q in (np.array([*[0.1] * 5, wrong], dtype=object), [x, *[0.1] * 4, wrong]):
+        with pytest.raises(KernelError) as error:
+            mass_matrix(robot, q)
+        assert (error.value.subject, error.value.field) == ("mass_matrix", "q")
+        for function in (lambda q: robot.integrate(q, np.ones(robot.nv)), lambda q: robot.difference(q, q)):
+            with pytest.raises(RobotError) as error:
+                function(q)
+            assert error.value.field in ("q", "q0")
+
+
 def test_missing_and_unknown_arguments(robot: Robot) -> None:
     with pytest.raises(PliantError, match=r"forward_dynamics.*missing a required argument: 'tau'"):
         forward_dynamics(robot, np.zeros(6), np.zeros(5))
@@ -147,7 +154,7 @@ def test_arguments_that_make_no_sense() -> None:
     with pytest.raises(PliantError, match=r"forward_dynamics: q is None; give an array of shape \(2,\)"):
         forward_dynamics(robot, None, [0, 0], [0, 0])
     for wrt in ((), ("q", "q")):
-        with pytest.raises(PliantError, match="name one argument, or several different ones"):
+        with pytest.raises(PliantError, match="the name of one argument, or several different ones"):
             dynamics.jacobian(forward_dynamics, robot, wrt)
     for threads in (0, 1.5, "x"):
         with pytest.raises(KernelError, match="threads is"):

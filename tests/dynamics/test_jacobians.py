@@ -81,9 +81,7 @@ def test_place_of_the_base_is_no_part_of_it() -> None:
 
 def test_bad_names() -> None:
     robot = robot_of(["revolute"], [-1], np.random.default_rng(0))
-    with pytest.raises(
-        PliantError, match="no reference named 'global'; valid: 'world', 'local', 'local_world_aligned'"
-    ):
+    with pytest.raises(PliantError, match="reference is 'global'; it takes 'world', 'local' or 'local_world_aligned'"):
         frame_jacobian(robot, [0.1], "frame0", reference="global")
     with pytest.raises(RobotError, match="no frame named 'frame7' in robot 'random'; did you mean 'frame0'"):
         frame_jacobian_rate(robot, [0.1], [0.1], "frame7")

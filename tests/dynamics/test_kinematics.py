@@ -126,9 +126,9 @@ def test_a_joint_names_its_childs_frame() -> None:
 def test_choices_that_are_none() -> None:
     robot = RobotBuilder("stone").body("stone", mass=1).build(base="free", strict=False)
     q, v = robot.neutral(), np.zeros(6)
-    with pytest.raises(PliantError, match=r"no reference named 'body'.*'local_world_aligned'"):
+    with pytest.raises(PliantError, match=r"reference is 'body'.*'local_world_aligned'"):
         frame_velocity(robot, q, v, "stone", reference="body")
-    with pytest.raises(PliantError, match="no kind of acceleration named 'proper'; valid: 'classical', 'spatial'"):
+    with pytest.raises(PliantError, match="kind is 'proper'; it takes 'classical' or 'spatial'"):
         frame_acceleration(robot, q, v, v, "stone", kind="proper")
     with pytest.raises(RobotError, match="no frame named 'stone_link' in robot 'stone'; did you mean 'stone'"):
         frame_pose(robot, q, "stone_link")

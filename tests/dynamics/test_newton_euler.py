@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from pliant.dynamics import (
-    bias_forces,
-    energy,
-    forward_dynamics,
-    frame_jacobian,
-    gravity_forces,
-    inverse_dynamics,
-    mass_matrix,
+    bias_forces, energy, forward_dynamics, frame_jacobian, gravity_forces, inverse_dynamics, mass_matrix,
     potential_energy,
 )  # fmt: skip
 from pliant.robot import RobotBuilder

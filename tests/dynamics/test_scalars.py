@@ -14,7 +14,7 @@ from pliant.compiler.tracing import flattened
 from pliant.dynamics import RobotFunction, compile
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 from random_robots import ALL, State, robot_of, state_of
 
 FUNCTIONS = [f for name in dynamics.__all__ if isinstance(f := getattr(dynamics, name), RobotFunction)]

@@ -101,7 +101,7 @@ def test_friction_that_a_stop_bears_does_not_jam() -> None:
     sim = pliant.EventSimulation(builder.build().with_contact("tip"), ground=pliant.flat(), friction=1.0)
     sim.reset(q=[0, np.cos(0.4), -0.4], v=[0.5, 0, 0])
     log = sim.run(0.04)
-    assert sim.mode_name == "tip slides, h upper stop"
+    assert sim.mode_name == "tip slides, h upper limit"
     assert sim.v == pytest.approx([0.5 - 9.81 * 0.04, 0, 0], abs=1e-9)
     assert log["forces"][-1] == pytest.approx(1.1 * 9.81 * np.array([-1, 0, 1]), abs=1e-6)
 

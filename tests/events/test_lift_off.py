@@ -76,7 +76,7 @@ def test_constraints_do_not_drift() -> None:
 
 
 def test_a_pendulum_hits_its_stop_rests_on_it_and_leaves_it() -> None:
-    """Onto a stop with all its energy, and thrown back with e of its speed; its motor takes it off."""
+    """Onto a joint limit with all its energy, and thrown back with e of its speed; its motor takes it off."""
     e = 0.5
     robot = PENDULUM.with_joint("hinge", limits=(-4, -0.3), restitution=e, damping=0)
     sim = pliant.EventSimulation(robot)
@@ -91,7 +91,7 @@ def test_a_pendulum_hits_its_stop_rests_on_it_and_leaves_it() -> None:
     first = np.flatnonzero(log.t == hits[0].t)[0]
     potential = log["energy.potential"]
     assert log["energy.kinetic"][first] == pytest.approx(potential[0] - potential[first], rel=1e-8)
-    assert sim.mode_name == "hinge upper stop"
+    assert sim.mode_name == "hinge upper limit"
     assert sim.q[0] == pytest.approx(-0.3, abs=1e-12)
     pressed = pliant.gravity_forces(robot, sim.q)[0]
     assert sim.run(0.2, u=[pressed + 1e-3]).events == ()

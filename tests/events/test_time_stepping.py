@@ -58,7 +58,7 @@ def test_a_hopper_hops_as_high_as_by_time_stepping(speed: float) -> None:
     log = sim.run(3.0, controller=controller, commands=[speed, 0, 0.2], period=1e-3, every=1e-3)
     stepped = pliant.Simulation(HOPPER, dt=5e-4, substeps=2, ground=pliant.flat(friction=0.8), controller=controller)
     stepped.reset(q=START)
-    other = stepped.run(3.0, u=[speed, 0, 0.2])
+    other = stepped.run(3.0, commands=[speed, 0, 0.2])
 
     found, expected = apexes(log), apexes(other)
     assert len(found) == len(expected) >= 4

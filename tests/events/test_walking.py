@@ -1,6 +1,7 @@
 """A compass gait down a slope, against equations of its own [Goswami, Thuilot, Espiau 1998]."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -134,10 +135,10 @@ def test_a_foot_that_may_not_touch_passes_and_is_asked_again() -> None:
     sim.run(0.5)
     assert asked == pytest.approx([1.1 - math.cos(0.8)] * 2)
     assert sim.mode_name == "flight"
-    sim.v[:] = [0, 1, 0, 0]  # out again
+    sim.state = replace(sim.state, v=np.array([0.0, 1, 0, 0]))  # out again
     sim.run(0.5)
     assert len(asked) == 2
-    sim.v[:] = [0, -1, 0, 0]
+    sim.state = replace(sim.state, v=np.array([0.0, -1, 0, 0]))
     log = sim.run(0.5)
     assert len(asked) == 4
     assert set(log.events[0].names) == {"left_foot", "right_foot"}

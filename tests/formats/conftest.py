@@ -5,22 +5,15 @@ from pathlib import Path
 
 import pytest
 
-import pliant
 from pliant.formats import load_urdf
 from pliant.robot import Robot
+from urdf_text import write_urdf
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Writes a URDF with these elements, the first on line 2."""
-
-    def written(*elements: str, name: str = "robot.urdf", head: str = '<robot name="r">\n') -> Path:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(head + "".join(elements) + "</robot>\n", encoding="utf-8")
-        return path
-
-    return written
+    return lambda *elements, **options: write_urdf(tmp_path, *elements, **options)
 
 
 @pytest.fixture
@@ -31,21 +24,3 @@ def load(write: Callable[..., Path]) -> Callable[..., Robot]:
         return load_urdf(write(*elements), **options)  # type: ignore[arg-type]
 
     return loaded
-
-
-@pytest.fixture
-def toml(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a side file."""
-
-    def written(text: str | bytes, name: str = "robot.toml") -> Path:
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return written
-
-
-@pytest.fixture
-def arm() -> Robot:
-    """Shoulder and elbow with motors, wrist fixed."""
-    return pliant.load("two_link_arm")

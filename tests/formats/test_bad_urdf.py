@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.errors import RobotError
+from pliant.errors import Place, RobotError
 from pliant.formats import load_urdf
 from urdf_text import INERTIAL, PENDULUM, joint, link, refused
 
@@ -169,3 +169,26 @@ def test_mutilated_files_meet_no_other_error(tmp_path: Path) -> None:
             refusals += 1
             assert "robot.urdf" in str(error)
     assert 0 < refusals < 300
+
+
+@pytest.mark.parametrize(
+    ("elements", "line", "subject", "field"),
+    [
+        ((link("a"), link("b"), joint("j", "a", "c")), 10, "joint 'j'", "child"),
+        (
+            (link("a"), link("b"), joint("j", "a", "b", inside='<limit effort="x" velocity="1"/>')),
+            10,
+            "<limit>",
+            "effort",
+        ),
+        ((link("a"), link("b")), 2, "body 'a'", "joint"),
+        ((link("a"), link("a")), 6, "body 'a'", "name"),
+    ],
+)
+def test_errors_have_a_place_and_fields(write, elements: tuple[str, ...], line: int, subject: str, field: str) -> None:
+    path = write(*elements)
+    with pytest.raises(RobotError) as caught:
+        load_urdf(path)
+    assert caught.value.place == Place(str(path), line)
+    assert (caught.value.subject, caught.value.field) == (subject, field)
+    assert str(caught.value).startswith(f"{path}:{line}: ")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pliant
 from pliant.errors import RobotError
-from pliant.formats.dh_rows import COLUMNS
+from pliant.formats.dh import COLUMNS
 from pliant.robot import Limits, Robot
 from pliant.spatial import AxisRotation, MatrixRotation, Transform, Vector, rotation_from_rpy
 from random_robots import close, seeds

@@ -28,22 +28,22 @@ CASES: dict[str, tuple[Any, str]] = {
     "twice": ([(0, 0, 0, 0, {"theta": 1})], "row 1 has theta twice"),
     "unknown joint": ([GOOD, (*GOOD, {"joint": "prismatik"})], "no kind of joint named 'prismatik' in row 2; .*pris"),
     "spherical joint": ([(*GOOD, {"joint": "spherical"})], "no kind of joint named 'spherical' in row 1"),
-    "nan": ([GOOD, GOOD, (0, math.nan, 0, 0)], "row 3: a is nan; give it a finite number"),
-    "infinite": ([(0, 0, 0, math.inf)], "row 1: d is inf"),
-    "nan of sympy": ([(sympy.nan, 0, 0, 0)], "row 1: alpha is nan; give it a finite number"),
-    "infinity of sympy": ([(0, sympy.oo, 0, 0)], "row 1: a is oo"),
-    "pole of sympy": ([(0, 0, sympy.zoo, 0)], "row 1: theta is zoo"),
-    "nan in com": ([(*GOOD, {"com": (0, math.nan, 0)})], "row 1: com is nan"),
-    "nan in inertia": ([(*GOOD, {"mass": 1, "inertia": (1, 1, math.nan)})], "row 1: inertia is nan"),
-    "angle as text": ([("pi/2", 0, 0, 0)], "row 1: alpha is 'pi/2', text: write math.pi or sympy.pi"),
-    "none": ([(None, 0, 0, 0)], "row 1: alpha is None, a NoneType; give it a number or a symbol"),
-    "short com": ([(*GOOD, {"com": (0, 1)})], r"row 1: com is \(0, 1\); give it 3 numbers"),
-    "scalar inertia": ([(*GOOD, {"inertia": 1})], "row 1: inertia is 1; give it 3 or 6 numbers"),
-    "four of inertia": ([(*GOOD, {"inertia": (1, 2, 3, 4)})], "give it 3 or 6 numbers"),
-    "ragged inertia": ([(*GOOD, {"inertia": [[1, 0], [0, 1], [0, 0]]})], "row 1: a row of inertia"),
+    "nan": ([GOOD, GOOD, (0, math.nan, 0, 0)], "a of row 3 is nan; it takes a finite number"),
+    "infinite": ([(0, 0, 0, math.inf)], "d of row 1 is inf"),
+    "nan of sympy": ([(sympy.nan, 0, 0, 0)], "alpha of row 1 is nan; it takes a finite number"),
+    "infinity of sympy": ([(0, sympy.oo, 0, 0)], "a of row 1 is oo"),
+    "pole of sympy": ([(0, 0, sympy.zoo, 0)], "theta of row 1 is zoo"),
+    "nan in com": ([(*GOOD, {"com": (0, math.nan, 0)})], "com of row 1 is nan"),
+    "nan in inertia": ([(*GOOD, {"mass": 1, "inertia": (1, 1, math.nan)})], "inertia of row 1 is nan"),
+    "angle as text": ([("pi/2", 0, 0, 0)], "alpha of row 1 is 'pi/2'; it takes a number or a symbol, as math.pi"),
+    "none": ([(None, 0, 0, 0)], "alpha of row 1 is None; it takes a number or a symbol"),
+    "short com": ([(*GOOD, {"com": (0, 1)})], r"com of row 1 is \(0, 1\); it takes 3 numbers"),
+    "scalar inertia": ([(*GOOD, {"inertia": 1})], "inertia of row 1 is 1; it takes 3 or 6 numbers"),
+    "four of inertia": ([(*GOOD, {"inertia": (1, 2, 3, 4)})], "it takes 3 or 6 numbers"),
+    "ragged inertia": ([(*GOOD, {"inertia": [[1, 0], [0, 1], [0, 0]]})], "a row of inertia of row 1"),
     "crooked inertia": ([(*GOOD, {"inertia": [[1, 0, 0], [1, 1, 0], [0, 0, 1]]})], "inertia is not symmetric, 0 aga"),
     "impossible inertia": ([(*GOOD, {"mass": 1, "inertia": (1, 1, 9)})], "body 'link1': .* triangle inequality"),
-    "negative mass": ([GOOD, (*GOOD, {"mass": -1})], "row 2: mass of body 'link2' is -1 kg"),
+    "negative mass": ([GOOD, (*GOOD, {"mass": -1})], "row 2: mass of body 'link2' is -1; it takes 0 or more"),
     "crossed limits": ([(*GOOD, {"limits": (1, -1)})], "joint 'joint1': the lower limit 1 is above"),
     "negative damping": ([GOOD, (*GOOD, {"damping": -1})], "row 2: damping of joint 'joint2' is -1"),
     "motor's words": ([(*GOOD, {"motor": {"gere": 3}})], "row 1: no attribute named 'gere' in motor 'joint1'"),
@@ -55,21 +55,21 @@ CASES: dict[str, tuple[Any, str]] = {
     "body world": ([(*GOOD, {"body": "world"})], "row 1: body 'world' is always there"),
     "coordinate in theta": (
         [GOOD, (0, 0, sympy.pi / 2 + sympy.Symbol("th2"), 0, {"name": "th2"})],
-        r"row 2: theta is th2 \+ pi/2, but th2 is the coordinate of row 2; give the constant part only",
+        r"theta of row 2 is th2 \+ pi/2, but th2 is the coordinate of row 2; give the constant part only",
     ),
     "coordinate in another row": (
-        [(*GOOD, {"name": "l"}), (0, l, 0, 0)], "row 2: a is l, but l is the coordinate of row 1",
+        [(*GOOD, {"name": "l"}), (0, l, 0, 0)], "a of row 2 is l, but l is the coordinate of row 1",
     ),
-    "coordinate in a mass": ([(*GOOD, {"name": "m", "mass": 2 * m})], r"row 1: mass is 2\*m, but m is the coord"),
-    "limits that are none": ([{"limits": 5}], r"row 1: limits of joint 'joint1' are 5; give a pair \(lower, upper\)"),
-    "three limits": ([{"limits": (1, 2, 3)}], r"row 1: limits of joint 'joint1' are \(1, 2, 3\); give a pair"),
-    "motor that is none": ([GOOD, {"motor": 5}], "row 2: motor is 5; give True, or a dict as in {'gear': 9}"),
-    "motor without words": ([{"motor": {5: 1}}], "row 1: motor is {5: 1}; give True"),
+    "coordinate in a mass": ([(*GOOD, {"name": "m", "mass": 2 * m})], r"mass of row 1 is 2\*m, but m is the coord"),
+    "limits that are none": ([{"limits": 5}], r"row 1: limits of joint 'joint1' is 5; it takes a pair"),
+    "three limits": ([{"limits": (1, 2, 3)}], r"row 1: limits of joint 'joint1' is \(1, 2, 3\); it takes a pair"),
+    "motor that is none": ([GOOD, {"motor": 5}], "motor of row 2 is 5; it takes True, or a dict as in {'gear': 9}"),
+    "motor without words": ([{"motor": {5: 1}}], "motor of row 1 is {5: 1}; it takes True"),
     "gear of zero": ([{"motor": {"gear": 0}}], "gear of motor 'joint1' is 0"),
-    "complex damping": ([{"damping": 1j}], "row 1: damping of joint 'joint1' has the value 1j, which is not a number"),
-    "name that is none": ([GOOD, {"name": 5}], "row 2: name is 5, which is no name; give a string"),
-    "names": ([{"name": ["a"]}], r"row 1: name is \['a'\], which is no name"),
-    "body that is none": ([{"body": 5}], "row 1: body is 5, which is no name"),
+    "complex damping": ([{"damping": 1j}], "row 1: damping of joint 'joint1' is 1j; it takes a number"),
+    "name that is none": ([GOOD, {"name": 5}], "name of row 2 is 5; it takes a name, a non-empty string"),
+    "names": ([{"name": ["a"]}], r"name of row 1 is \['a'\]; it takes a name"),
+    "body that is none": ([{"body": 5}], "body of row 1 is 5; it takes a name"),
     "one symbol for two things": (
         [(0, l, 0, 0), (0, 0, 0, 0, {"mass": l})],
         r"symbol l is a length in row 1 \(a\) and a mass in row 2 \(mass\); use two symbols",
@@ -77,7 +77,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "an angle and a length": ([(l, l, 0, 0)], r"symbol l is an angle in row 1 \(alpha\) and a length"),
     "two symbols of one name": (
         [(0, l, 0, 0), (0, sympy.Symbol("l", positive=True), 0, 0)],
-        "rows 1 and 2 have two different symbols named l, with other assumptions; make it once",
+        "rows 1 and 2 have two symbols named l, with different assumptions; make it once",
     ),
 }  # fmt: skip
 
@@ -103,32 +103,32 @@ def test_order_of_the_standard_convention_is_told() -> None:
 @pytest.mark.parametrize(
     ("pose", "message"),
     [
-        (3, "is 3; give a Transform or"),
-        ((0, 0, 1), "give a Transform or"),
+        (3, "is 3; it takes a Transform or"),
+        ((0, 0, 1), "it takes a Transform or"),
         (((0, 0), (0, 0, 0)), "has 2 entries; it takes three"),
-        (((0, 0, math.nan), (0, 0, 0)), "has the value nan"),
-        (Transform(MatrixRotation.identity(), Vector(0, math.inf, 0)), "has the value inf"),
-        (np.eye(4), "give a Transform or"),
+        (((0, 0, math.nan), (0, 0, 0)), "is nan"),
+        (Transform(MatrixRotation.identity(), Vector(0, math.inf, 0)), "is inf"),
+        (np.eye(4), "it takes a Transform or"),
     ],
 )
 def test_bad_poses(which: str, pose: Any, message: str) -> None:
     with pytest.raises(RobotError, match=message) as caught:
         pliant.from_dh([GOOD], **{which: pose})
-    assert f"the {which} of from_dh" in str(caught.value)
+    assert f"{which} of from_dh" in str(caught.value)
 
 
 def test_bad_gravity() -> None:
-    with pytest.raises(RobotError, match="gravity of from_dh is 5; give three numbers"):
+    with pytest.raises(RobotError, match="gravity of from_dh is 5; it takes three numbers"):
         pliant.from_dh([GOOD], gravity=5)  # type: ignore[arg-type]
     with pytest.raises(RobotError, match="gravity of from_dh has 2 entries"):
         pliant.from_dh([GOOD], gravity=(0, 0))
-    with pytest.raises(RobotError, match="gravity of from_dh has the value nan"):
+    with pytest.raises(RobotError, match="gravity of from_dh is nan; it takes a finite number"):
         pliant.from_dh([GOOD], gravity=(0, 0, math.nan))
 
 
 @pytest.mark.parametrize("name", [5, ["arm"], ""])
 def test_names_of_robots_that_are_none(name: Any) -> None:
-    with pytest.raises(RobotError, match=r"name of from_dh is .*, which is no name"):
+    with pytest.raises(RobotError, match=r"name of from_dh is .*; it takes a name"):
         pliant.from_dh([GOOD], name=name)
 
 
@@ -148,4 +148,4 @@ def test_impossible_inertias_can_be_kept_or_mended() -> None:
     kept = pliant.from_dh(rows, strict=False)
     assert kept.bodies[0].inertia.J.zz == 9
     assert [f.kind for f in kept.report] == ["odd"]
-    assert [f.kind for f in pliant.from_dh(rows, repair=True).report] == ["mended"]
+    assert [f.kind for f in pliant.from_dh(rows, repair=True).report] == ["repaired"]

@@ -16,10 +16,10 @@ def test_impossible_inertia(load, write) -> None:
     assert (finding.kind, finding.subject) == ("odd", "body 'rod'")
     assert finding.line == 6
     refused(write(*elements), "robot.urdf:6", "'rod'", "triangle", "repair=True", strict=True)
-    mended = load(*elements, repair=True)
-    assert [f.kind for f in mended.report] == ["mended"]
-    assert load(*elements, strict=True, repair=True).report[0].kind == "mended"
-    assert sum(mended.bodies["rod"].inertia.J.entry(k, k) for k in range(3)) != pytest.approx(
+    repaired = load(*elements, repair=True)
+    assert [f.kind for f in repaired.report] == ["repaired"]
+    assert load(*elements, strict=True, repair=True).report[0].kind == "repaired"
+    assert sum(repaired.bodies["rod"].inertia.J.entry(k, k) for k in range(3)) != pytest.approx(
         sum(robot.bodies["rod"].inertia.J.entry(k, k) for k in range(3))
     )
 
@@ -49,9 +49,9 @@ def test_inertia_without_mass(load) -> None:
     weightless = link("b", INERTIAL.replace('value="2"', 'value="0"'))
     elements = (link("a"), weightless, joint("j", "a", "b"))
     assert load(*elements).report[0].kind == "odd"
-    mended = load(*elements, repair=True)
-    assert mended.report[0].kind == "mended"
-    assert not any(mended.bodies["b"].inertia.J)
+    repaired = load(*elements, repair=True)
+    assert repaired.report[0].kind == "repaired"
+    assert not any(repaired.bodies["b"].inertia.J)
 
 
 def test_what_is_not_read_is_counted(load) -> None:

@@ -1,27 +1,19 @@
 """Robots from Pinocchio models: the same numbers as from the URDF, and every joint model that has a kind."""
 
-from importlib.metadata import files
-
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from pliant.errors import RobotError
-from pliant.formats import from_pinocchio, load_urdf
+from pliant.formats import from_pinocchio
 from pliant.robot import Robot
 from pliant.spatial import Transform
+from real_robots import pinocchio_robot, real_robot
 
-SHARE = next(f for f in files("example-robot-data") or [] if f.name == "panda.urdf").locate().parents[2]
-PATHS = [
-    f"{SHARE}/{path}"
-    for path in (
-        "panda_description/urdf/panda.urdf",
-        "anymal_b_simple_description/robots/anymal.urdf",
-        "ur_description/urdf/ur5_robot.urdf",
-        "kinova_description/robots/kinova.urdf",
-        "pr2_description/urdf/pr2.urdf",
-    )
-]
+ROBOTS = [
+    "panda_description/panda.urdf", "anymal_b_simple_description/anymal.urdf", "ur_description/ur5_robot.urdf",
+    "kinova_description/kinova.urdf", "pr2_description/pr2.urdf",
+]  # fmt: skip
 
 
 def matrix(X: Transform) -> np.ndarray:
@@ -33,10 +25,10 @@ def ten_numbers(robot: Robot, body: str) -> list[float]:
     return [inertia.mass, *inertia.h, *inertia.J]
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda p: p.split("/")[-1])
-def test_the_same_robot_as_from_the_urdf(path: str) -> None:
-    theirs = from_pinocchio(pin.buildModelFromUrdf(path, pin.JointModelFreeFlyer()))
-    ours = load_urdf(path, base="free").lumped()
+@pytest.mark.parametrize("name", ROBOTS)
+def test_the_same_robot_as_from_the_urdf(name: str) -> None:
+    theirs = from_pinocchio(pinocchio_robot(name, "free"))
+    ours = real_robot(name, "free").lumped()
     assert list(theirs.joints) == list(ours.joints)
     assert list(theirs.bodies) == list(ours.bodies)
     assert list(theirs.motors) == list(ours.motors)
@@ -124,12 +116,12 @@ def test_joints_in_another_order_are_reported() -> None:
 
 
 def test_model_without_joints() -> None:
-    robot = from_pinocchio(pin.buildModelFromUrdf(f"{SHARE}/iris_description/robots/iris_simple.urdf"))
+    robot = from_pinocchio(pinocchio_robot("iris_description/iris_simple.urdf"))
     assert robot.nq == 0
     assert {"iris__base_link", "iris__rotor_0"} <= set(robot.frames)
 
 
 @pytest.mark.parametrize("joint", [pin.JointModelComposite(pin.JointModelRX()), pin.JointModelSphericalZYX()])
 def test_joint_models_without_a_kind(joint: pin.JointModel) -> None:
-    with pytest.raises(RobotError, match=r"joint0.*no kind.*FreeFlyer.*RX"):
+    with pytest.raises(RobotError, match=r"joint0.*does not have.*FreeFlyer.*RX"):
         from_pinocchio(chain(joint))

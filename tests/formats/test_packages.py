@@ -54,7 +54,7 @@ def test_paths_that_escape_are_dropped(write, tmp_path: Path, file: str) -> None
     robot = load_urdf(path, packages=[tmp_path / "ws"])
     assert robot.bodies["a"].visuals == ()
     assert [f.kind for f in robot.report] == ["dropped"]
-    refused(path, "robot.urdf:2", file, packages=[tmp_path / "ws"], strict=True)
+    refused(path, "robot.urdf:5", file, packages=[tmp_path / "ws"], strict=True)
 
 
 @pytest.mark.parametrize("scheme", ["file://", ""])

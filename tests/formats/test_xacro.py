@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from pliant.errors import PliantError
 from pliant.formats import load_urdf
 from urdf_text import INERTIAL, PENDULUM, link, refused
 
@@ -32,4 +33,5 @@ def test_xacro_that_fails(write) -> None:
 
 def test_xacro_extra_missing(write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xacrodoc", None)
-    refused(write(*PENDULUM, name="a.xacro", head=XACRO), "pip install 'pliant[xacro]'", xacro=True)
+    with pytest.raises(PliantError, match=r"a\.xacro: .* needs xacrodoc: pip install 'pliant\[xacro\]'"):
+        load_urdf(write(*PENDULUM, name="a.xacro", head=XACRO), xacro=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pliant.errors import RobotError
 from pliant.robot import Fixed, Free, Geometry, Limits, Mimic, Revolute, RobotBuilder
-from pliant.robot.checks import impossible_inertia, mended_inertia
+from pliant.robot.part_checks import impossible_inertia, repaired_inertia
 from pliant.spatial import Symmetric3
 
 BALL = (0.1, 0, 0, 0.1, 0, 0.1)
@@ -88,7 +88,7 @@ def test_axes_are_normalised() -> None:
     builder = loose().body("hand", mass=1, inertia=BALL).joint("wrist", Revolute((0, 0, -2)), "arm", "hand")
     robot = builder.build()
     assert robot.joints["wrist"].kind == Revolute((0, 0, -1))
-    assert [str(f) for f in robot.report] == ["mended: joint 'wrist': axis of length 2 normalised"]
+    assert [str(f) for f in robot.report] == ["repaired: joint 'wrist': axis of length 2 normalised"]
 
 
 def test_limits_fill_all_entries() -> None:
@@ -142,15 +142,15 @@ def test_numbers_that_are_none(bad: float) -> None:
 
 
 def test_negative_numbers() -> None:
-    refused(lambda: RobotBuilder("bad").body("a", mass=-1), "mass of body 'a' is -1 kg")
-    refused(lambda: loose().joint("j", "revolute", "base", "arm", armature=-1), "armature of joint 'j'", "at least 0")
+    refused(lambda: RobotBuilder("bad").body("a", mass=-1), "mass of body 'a' is -1; it takes 0 or more")
+    refused(lambda: loose().joint("j", "revolute", "base", "arm", armature=-1), "armature of joint 'j'", "0 or more")
     refused(lambda: arm().motor("elbow", rotor_inertia=-1).build(), "rotor_inertia of motor 'elbow'")
 
 
 def test_wrong_lengths() -> None:
     refused(lambda: RobotBuilder("bad").body("a", inertia=(1, 1, 1)), "inertia of body 'a'", "ixx")
     refused(lambda: loose().frame("f", "arm", (1, 2)), "position of frame 'f' has 2 entries")
-    refused(lambda: loose().joint("j", "spherical", "base", "arm", damping=(1, 2)), "damping of joint 'j'", "or 3")
+    refused(lambda: loose().joint("j", "spherical", "base", "arm", damping=(1, 2)), "damping of joint 'j'", "list of 3")
 
 
 def test_duplicate_names() -> None:
@@ -169,7 +169,7 @@ def test_names_that_are_none(name: Any) -> None:
         lambda: RobotBuilder(name), lambda: loose().body(name), lambda: loose().frame(name, "arm"),
         lambda: loose().joint(name, "fixed", "base", "arm"), lambda: loose().motor("hip", name=name or 0),
     ):  # fmt: skip
-        refused(call, "which is no name; give a string")
+        refused(call, "it takes a name, a non-empty string")
 
 
 def test_unknown_names_list_near_ones() -> None:
@@ -225,10 +225,10 @@ def test_impossible_inertia() -> None:
     assert [f.kind for f in kept.report] == ["odd"]
     assert list(kept.bodies["plate"].inertia.J) == [1, 0, 0, 1, 0, 3]
 
-    mended = thin.build(repair=True)
-    assert [f.kind for f in mended.report] == ["mended"]
+    repaired = thin.build(repair=True)
+    assert [f.kind for f in repaired.report] == ["repaired"]
     # second moments (1.5, 1.5, -0.5) become (1.5, 1.5, 0)
-    np.testing.assert_allclose(list(mended.bodies["plate"].inertia.J), [1.5, 0, 0, 1.5, 0, 3])
+    np.testing.assert_allclose(list(repaired.bodies["plate"].inertia.J), [1.5, 0, 0, 1.5, 0, 3])
 
 
 def test_rounding_in_files_is_no_fault() -> None:
@@ -239,9 +239,9 @@ def test_rounding_in_files_is_no_fault() -> None:
 @given(st.tuples(*[st.floats(-1, 1)] * 6))
 def test_mending_gives_a_possible_tensor_and_keeps_possible_ones(entries: tuple) -> None:
     tensor = Symmetric3(*entries)
-    mended = mended_inertia(tensor)
-    assert impossible_inertia(mended) is None
-    np.testing.assert_allclose(list(mended_inertia(mended)), list(mended), atol=1e-14)
+    repaired = repaired_inertia(tensor)
+    assert impossible_inertia(repaired) is None
+    np.testing.assert_allclose(list(repaired_inertia(repaired)), list(repaired), atol=1e-14)
 
 
 def test_limits_the_wrong_way_round() -> None:
@@ -250,8 +250,8 @@ def test_limits_the_wrong_way_round() -> None:
     kept = crossed.build(strict=False)
     assert (kept.joints["wrist"].limits.lower, [f.kind for f in kept.report]) == ((2,), ["odd"])
     assert -1 <= kept.random(0)[-1] <= 2
-    mended = crossed.build(repair=True).joints["wrist"].limits
-    assert (mended.lower, mended.upper) == ((-1,), (2,))
+    repaired = crossed.build(repair=True).joints["wrist"].limits
+    assert (repaired.lower, repaired.upper) == ((-1,), (2,))
 
 
 def test_joints_that_move_no_mass_are_reported() -> None:
@@ -269,7 +269,7 @@ def test_notes_of_a_reader_are_kept() -> None:
 
 def test_a_body_that_nothing_carries_is_a_second_root() -> None:
     builder = RobotBuilder("r").body("a", mass=1).body("c", mass=1).joint("j", "fixed", "world", "a")
-    with pytest.raises(RobotError, match=r"two roots: joint 'j' stands on the world, and nothing carries body 'c'"):
+    with pytest.raises(RobotError, match=r"two roots: joint 'j' stands on the world, no joint carries body 'c'"):
         builder.build()
 
 
@@ -278,8 +278,11 @@ def test_a_body_that_nothing_carries_is_a_second_root() -> None:
     {"com": {1, 2, 3}}, {"com": np.ones((3, 1))}, {"inertia": 3}, {"inertia": (1, 0, 0, 1j, 0, 1)},
 ])  # fmt: skip
 def test_text_is_not_a_number(wrong: dict) -> None:
-    with pytest.raises(RobotError, match=r"'a'.*(not a number|give numbers|give three numbers)"):
+    with pytest.raises(RobotError, match=r"it takes (a number|numbers|three numbers)") as caught:
         RobotBuilder("r").body("a", **{"mass": 1, **wrong}).joint("j", "fixed", "world", "a").build()
+    assert caught.value.subject == "body 'a'"
+    (what,) = wrong
+    assert caught.value.field == {"com": "centre of mass"}.get(what, what)
 
 
 def test_a_joint_with_the_name_of_another_body_is_reported() -> None:

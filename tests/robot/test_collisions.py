@@ -9,10 +9,10 @@ import sympy
 
 import pliant
 from pliant.errors import RobotError
-from pliant.meshes.points import MeshFile
+from pliant.meshes import MeshFile
 from pliant.robot import Finding, Geometry, Robot
 from pliant.spatial import Transform, Vector, rotation_from_rpy
-from real_robots import PATHS
+from real_robots import real_robot
 
 INERTIA = (1, 0, 0, 1, 0, 1)
 
@@ -170,7 +170,7 @@ def test_added_to_what_is_there() -> None:
 def test_what_the_world_holds_is_left_out() -> None:
     robot = robot_of(Geometry("sphere", (0.1,)), base="fixed").with_collision_contacts()
     assert len(robot.contacts) == 0
-    assert "dropped: contacts of body 'a': the world holds it" in str(robot.report)
+    assert "dropped: contacts of body 'a': it is fixed to the world" in str(robot.report)
 
 
 def test_limit_on_a_part() -> None:
@@ -208,8 +208,8 @@ def test_symbols_stay() -> None:
     [
         ({"points": 3}, "points is 3"),
         ({"points": 8.5}, "points is 8.5"),
-        ({"merge": -1}, "merge of points is -1"),
-        ({"merge": float("nan")}, "merge has the value nan"),
+        ({"merge": -1}, "merge is -1"),
+        ({"merge": float("nan")}, "merge is nan; it takes a finite number"),
         ({"limit": 0}, "limit is 0"),
         ({"packages": "nowhere"}, "nowhere is not a folder"),
     ],
@@ -225,7 +225,7 @@ def test_bad_options(options: dict[str, object], words: str) -> None:
         (Geometry("sphere", (0,)), "sphere: size (0,) is not positive"),
         (Geometry("box", (1, -1, 1)), "box: size (1, -1, 1) is not positive"),
         (Geometry("sphere", (float("nan"),)), "not positive"),
-        (Geometry("mesh", file="a.stl"), "mesh: nothing reads it; give"),
+        (Geometry("mesh", file="a.stl"), "mesh: no reader for its file; give"),
         (Geometry("mesh", mesh=MeshFile("missing.stl")), "mesh: no file"),
         (Geometry("mesh", mesh=MeshFile("package://lost/a.stl")), "mesh: package 'lost' not found; give packages="),
         (Geometry("mesh", mesh=MeshFile("../outside.stl")), "leaves"),
@@ -290,7 +290,7 @@ def test_shipped_robots_touch_with_feet_and_trunk() -> None:
     ],
 )
 def test_real_robots_touch_with_their_feet(name: str, feet: list[str]) -> None:
-    robot = pliant.load(PATHS[name], base="free").with_collision_contacts()
+    robot = real_robot(name, "free").with_collision_contacts()
     bodies = {p.body for p in robot.contact_points}
     assert set(feet) <= bodies
     parts: dict[str, int] = {}
@@ -302,7 +302,7 @@ def test_real_robots_touch_with_their_feet(name: str, feet: list[str]) -> None:
 
 def test_sole_of_talos_is_flat() -> None:
     """Four points of its foot are in a plane across z, within half a hundredth of its length, 0.22 m."""
-    robot = pliant.load(PATHS["talos_data/talos_reduced.urdf"], base="free").with_collision_contacts()
+    robot = real_robot("talos_data/talos_reduced.urdf", "free").with_collision_contacts()
     heights = sorted(float(c.z) for c in robot.contacts["leg_left_6_link"].centers)
     assert heights[3] - heights[0] < 0.0011
     assert heights[4] - heights[3] > 0.01

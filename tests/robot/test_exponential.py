@@ -13,7 +13,7 @@ from pliant.compiler import kernel_from_function
 from pliant.errors import RobotError
 from pliant.robot import Continuous, Free, Helical, JointKind, Planar, Prismatic, Revolute, Robot, Spherical
 from pliant.scalar import Graph
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 from random_robots import close, robots, seeds
 
 OBLIQUE = (1 / math.sqrt(14), -2 / math.sqrt(14), 3 / math.sqrt(14))

@@ -9,19 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.robot import (
-    Continuous,
-    Fixed,
-    Free,
-    Helical,
-    Mimic,
-    Planar,
-    Prismatic,
-    Revolute,
-    Robot,
-    RobotBuilder,
-    Spherical,
+    Continuous, Fixed, Free, Helical, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
 )  # fmt: skip
-from pliant.robot.structure import snapped, snapped_transform
+from pliant.robot.joints import snapped
+from pliant.robot.mechanism import snapped_transform
 from pliant.spatial import AxisRotation, Motion, Transform, Vector, rotation_from_rpy
 
 BALL = (0.1, 0, 0, 0.1, 0, 0.1)

@@ -10,18 +10,7 @@ import sympy
 
 from pliant.errors import RobotError
 from pliant.robot import (
-    Continuous,
-    Free,
-    Geometry,
-    Helical,
-    Limits,
-    Mimic,
-    Planar,
-    Prismatic,
-    Revolute,
-    Robot,
-    RobotBuilder,
-    Spherical,
+    Continuous, Free, Geometry, Helical, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
 )  # fmt: skip
 from pliant.scalar import Graph
 
@@ -189,7 +178,7 @@ def test_with_gravity(robot: Robot) -> None:
 
 
 def test_with_joint(robot: Robot) -> None:
-    stiff = robot.with_joint("spherical", damping=2, friction=(1, 2, 3)).with_armature("revolute", 0.3)
+    stiff = robot.with_joint("spherical", damping=2, friction=(1, 2, 3)).with_joint("revolute", armature=0.3)
     assert (stiff.joints["spherical"].damping, stiff.joints["spherical"].friction) == ((2, 2, 2), (1, 2, 3))
     assert (stiff.joints["revolute"].armature, robot.joints["revolute"].armature) == ((0.3,), (0,))
     assert list(stiff.joints) == list(robot.joints)
@@ -242,7 +231,7 @@ def test_pickle(robot: Robot) -> None:
 def test_digest_sees_what_dynamics_sees(robot: Robot) -> None:
     changed = [
         robot.with_gravity(0, 0, -9.8),
-        robot.with_armature("revolute", 1e-9),
+        robot.with_joint("revolute", armature=1e-9),
         robot.with_joint("planar", damping=1),
         robot.with_frame("end", "tip"),
         robot.with_motor("prismatic"),

@@ -8,7 +8,7 @@ import sympy
 
 from pliant.errors import PliantError, TraceError
 from pliant.scalar import Expr, Graph, atan2, maximum, select, sin
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 
 
 @pytest.mark.parametrize("use", [

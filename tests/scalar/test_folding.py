@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, select
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar.evaluation import interpret, nodes_of
 from pliant.scalar.ops import TABLE
 from random_graphs import ARITHMETIC, CONDITIONAL, RandomGraph, graphs
 

@@ -1,14 +1,19 @@
 """The same function of floats, arrays, SymPy and traced scalars, and the conditions between them."""
 
+import inspect
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import sympy
 
 import pliant.scalar as scalar
+from pliant.errors import PliantError
 from pliant.scalar import Graph, both, either, equal, is_constant, negation, select
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
+from pliant.scalar.ops import TABLE
 
 UNARY = {
     "sin": [-7.0, -0.5, 0.0, 0.3, 100.0],
@@ -85,7 +90,7 @@ def test_binary(name: str) -> None:
 
 
 def test_every_function_is_tested() -> None:
-    tested = {*UNARY, *BINARY, "is_constant", "Expr", "Graph"}
+    tested = {*UNARY, *BINARY, "is_constant", "Expr", "Graph", "Scalar", "Scalars", "as_sympy"}
     tested |= {"Table", "lookup"}  # in test_table.py
     assert set(scalar.__all__) <= tested
 
@@ -150,3 +155,31 @@ def test_formulas_keep_their_integers() -> None:
 ])  # fmt: skip
 def test_is_constant(x, expected: bool) -> None:
     assert is_constant(x) is expected
+
+
+CODE = "__import__('pathlib').Path(FILE).touch()"
+
+
+@pytest.mark.parametrize("name", [n for n in scalar.__all__ if n in UNARY or n in BINARY])
+def test_strings_are_not_evaluated(name: str, tmp_path) -> None:
+    code = CODE.replace("FILE", repr(str(tmp_path / "made")))
+    f = getattr(scalar, name)
+    others = (1.0,) * (len(inspect.signature(f).parameters) - 1)
+    for wrong in (code, np.array([code]), np.array([code, 1.0], dtype=object), [1.0], None, {}, b"1", 1j, sympy.eye(2)):
+        with pytest.raises(PliantError) as error:
+            f(wrong, *others)
+        assert error.value.field == "argument"
+        assert error.value.subject in TABLE
+        assert "a real number" in error.value.cure
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fractions_are_numbers() -> None:
+    assert scalar.sin(Fraction(1, 2)) == sympy.sin(sympy.Rational(1, 2))
+    assert float(scalar.maximum(Decimal("0.5"), sympy.Rational(1, 4))) == 0.5
+
+
+@pytest.mark.parametrize("condition", [True, np.True_, sympy.true, sympy.Symbol("x") > 0])
+def test_conditions_of_every_kind_select(condition) -> None:
+    x = sympy.Symbol("x", positive=True)
+    assert sympy.simplify(select(condition, x, 2 * x).subs(sympy.Symbol("x"), 1) - x) == 0

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, atan2, cos, exp, log, maximum, select, sin, sqrt
-from pliant.scalar.grad import adjoints, jacobian, tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import adjoints, interpret, jacobian, tangents
 from pliant.scalar.ops import CONDITIONS, TABLE
 
 SMOOTH = [op for op, row in TABLE.items() if row.sympy is not None and op not in CONDITIONS and op != "select"]

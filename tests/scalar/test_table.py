@@ -9,8 +9,7 @@ import sympy
 
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, Table, lookup
-from pliant.scalar.grad import jacobian, tangents
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret, jacobian, tangents
 
 NUMBERS = [3.5, -1.0, 0.25, 8.0]
 # index and entry: within, between (the one below), past both ends, and no number at all

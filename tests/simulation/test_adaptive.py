@@ -9,13 +9,7 @@ import pliant
 from moving_robots import CASES, DOUBLE_PENDULUM, TOP, TURNING, distance, free, kernel, state
 from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError
-from pliant.integrators.adaptive import (
-    NO_STEP_SMALL_ENOUGH,
-    TOO_MANY_STEPS,
-    StepControl,
-    adaptive_body,
-    trial_step,
-)  # fmt: skip
+from pliant.integrators.adaptive import NO_STEP_SMALL_ENOUGH, TOO_MANY_STEPS, StepControl, adaptive_body, trial_step
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, explicit_body
 from pliant.robot import Robot, RobotBuilder
 from pliant.scalar import select
@@ -219,13 +213,12 @@ def test_single_precision() -> None:
     np.testing.assert_allclose(q1, fine[1], atol=1e-2)  # 1e-4 a step, grown in a chaotic second
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({"rtol": -1}, "rtol is -1; it takes a number above 0"),
-    ({"atol": 0}, "atol is 0"),
-    ({"smallest": math.nan}, "smallest is nan"),
-    ({"most_steps": 0}, "most_steps is 0; it takes an integer from 1 on"),
-    ({"most_steps": 1.5}, "most_steps is 1.5"),
+@pytest.mark.parametrize("name, value", [
+    ("rtol", -1), ("atol", 0), ("smallest", math.nan), ("most_steps", 0), ("most_steps", 1.5),
 ])  # fmt: skip
-def test_wrong_settings(wrong: dict, message: str) -> None:
-    with pytest.raises(PliantError, match=message):
-        StepControl(**wrong)
+def test_wrong_settings(name: str, value: float) -> None:
+    with pytest.raises(PliantError) as error:
+        StepControl(**{name: value})
+    assert (error.value.subject, error.value.field) == ("adaptive steps", name)
+    takes = "an integer from 1 on" if name == "most_steps" else "a number above 0"
+    assert str(error.value) == f"{name} of adaptive steps is {value!r}; it takes {takes}"

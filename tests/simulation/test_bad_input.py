@@ -7,14 +7,7 @@ import pytest
 
 import pliant
 from pliant import (
-    CompliantContact,
-    ContactError,
-    ExternalForce,
-    PliantError,
-    RigidContact,
-    RobotError,
-    Simulation,
-    SimulationError,
+    CompliantContact, ContactError, ExternalForce, PliantError, RigidContact, RobotError, Simulation, SimulationError,
     TraceError,
 )  # fmt: skip
 from simulated_robots import BALL, CART_POLE, PENDULUM, leg
@@ -62,7 +55,11 @@ def test_what_is_no_robot() -> None:
 @pytest.mark.parametrize("options", [{"rtol": -1}, {"atol": 0}, {"rtol": np.nan}])
 def test_tolerances(options: dict) -> None:
     name = next(iter(options))
-    refused(lambda: Simulation(PENDULUM, integrator="dormand-prince", **options), PliantError, f"{name} is .*above 0")
+    refused(
+        lambda: Simulation(PENDULUM, integrator="dormand-prince", **options),
+        PliantError,
+        f"{name} of adaptive steps is .*above 0",
+    )
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])
@@ -73,11 +70,11 @@ def test_what_smooth_integrators_cannot_do(integrator: str) -> None:
         return lambda: Simulation(robot, integrator=integrator, **options)
 
     cases = {
-        r"has rigid contact: use contact=pliant.CompliantContact\(...\)": smooth(BALL, ground=0),
-        "has limits of joints: give limits=False": smooth(CART_POLE),
-        "has dry friction of joints: set it to zero": smooth(PENDULUM.with_joint("hinge", friction=0.1)),
-        "has locked joints: unlock them": smooth(PENDULUM.with_joint("hinge", locked=True)),
-        "has loop closures: replace them by springs": smooth(BALL.with_closure("point", "world", "ball")),
+        r"has rigid contact; use contact=pliant.CompliantContact\(...\)": smooth(BALL, ground=0),
+        "has limits of joints; give limits=False": smooth(CART_POLE),
+        "has dry friction of joints; set it to zero": smooth(PENDULUM.with_joint("hinge", friction=0.1)),
+        "has locked joints; unlock them": smooth(PENDULUM.with_joint("hinge", locked=True)),
+        "has loop closures; replace them by springs": smooth(BALL.with_closure("point", "world", "ball")),
     }
     for message, call in cases.items():
         refused(call, SimulationError, f"the integrator '{integrator}' is for smooth motion and this robot {message}")
@@ -87,28 +84,33 @@ def test_what_smooth_integrators_cannot_do(integrator: str) -> None:
 # ---- contact and ground
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: RigidContact(friction=-0.1), "RigidContact: friction is -0.1; it must be 0 or more"),
-    (lambda: RigidContact(friction=np.nan), "RigidContact: friction is nan; it must be finite"),
-    (lambda: RigidContact(friction="high"), "friction is 'high' of type str; it takes one scalar"),
-    (lambda: RigidContact(friction=None), "None is for grounds and contacts"),
-    (lambda: RigidContact(restitution=1.1), "restitution is 1.1; above 1, an impact would add energy"),
-    (lambda: RigidContact(restitution=-0.1), "restitution is -0.1; it must be 0 or more"),
-    (lambda: RigidContact(sweeps=0), "sweeps is 0; it takes 1 or more"),
-    (lambda: RigidContact(tolerance=0), "tolerance is 0; it must be greater than 0"),
-    (lambda: RigidContact(correction=1.5), "correction is 1.5; it must be at most 1"),
-    (lambda: CompliantContact(sweeps=0), "CompliantContact: sweeps is 0"),
-    (lambda: CompliantContact(law=5), "a contact law is a function"),
-    (lambda: CompliantContact(pliant.SpringDamper(-1, 0)), "SpringDamper: stiffness is -1"),
-    (lambda: pliant.flat(friction=-1), "flat: friction is -1"),
-    (lambda: pliant.flat(restitution=2), "flat: restitution is 2"),
-    (lambda: pliant.flat(np.nan), "flat: height is nan"),
-    (lambda: Simulation(BALL, ground="flat"), r"no ground is made of 'flat'.*flat\(\) or slope\(\)"),
-    (lambda: Simulation(BALL, ground=lambda x: 0), "it is called with x, y"),
-    (lambda: Simulation(BALL, ground=lambda x, y: None), "it must return one scalar"),
+@pytest.mark.parametrize("call, subject, field, cure", [
+    (lambda: RigidContact(friction=-0.1), "RigidContact", "friction", "0 or more"),
+    (lambda: RigidContact(friction=np.nan), "RigidContact", "friction", "a finite number"),
+    (lambda: RigidContact(friction="high"), "RigidContact", "friction", "a number"),
+    (lambda: RigidContact(friction=None), "RigidContact", "friction", "None is for grounds and contacts"),
+    (lambda: RigidContact(restitution=1.1), "RigidContact", "restitution", "above 1, an impact would add energy"),
+    (lambda: RigidContact(restitution=-0.1), "RigidContact", "restitution", "0 or more"),
+    (lambda: RigidContact(sweeps=0), "RigidContact", "sweeps", "1 or more"),
+    (lambda: RigidContact(tolerance=0), "RigidContact", "tolerance", "a number above 0"),
+    (lambda: RigidContact(correction=1.5), "RigidContact", "correction", "at most 1"),
+    (lambda: CompliantContact(sweeps=0), "CompliantContact", "sweeps", "1 or more"),
+    (lambda: CompliantContact(law=5), "", "law", "a function"),
+    (lambda: CompliantContact(pliant.SpringDamper(-1, 0)), "SpringDamper", "stiffness", "0 or more"),
+    (lambda: pliant.flat(friction=-1), "flat", "friction", "0 or more"),
+    (lambda: pliant.flat(restitution=2), "flat", "restitution", "0 to 1"),
+    (lambda: pliant.flat(np.nan), "flat", "height", "a finite number"),
+    (lambda: Simulation(BALL, ground="flat"), "", "ground", "flat() or slope()"),
+    (lambda: Simulation(BALL, ground=lambda x: 0), "ground '<lambda>', function <lambda>", "function",
+     "it is called with x, y"),
+    (lambda: Simulation(BALL, ground=lambda x, y: None), "ground '<lambda>', function <lambda>", "height",
+     "return one scalar"),
 ])  # fmt: skip
-def test_contact(call: Call, message: str) -> None:
-    refused(call, ContactError, message)
+def test_contact(call: Call, subject: str, field: str, cure: str) -> None:
+    with pytest.raises(ContactError) as error:
+        call()
+    assert (error.value.subject, error.value.field) == (subject, field)
+    assert cure in error.value.cure
 
 
 def test_a_ground_that_branches() -> None:
@@ -140,17 +142,10 @@ def test_names_and_numbers_of_contacts(call: Call, message: str) -> None:
         call()
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: ExternalForce("ball", force=(1, 0)), "force on 'ball' has 2 entries; it takes three"),
-    (lambda: ExternalForce("ball", torque=(1, 0, np.nan)), "torque on 'ball' has the value nan"),
-    (lambda: ExternalForce("ball", frame="earth"), "the axes are 'world' or 'body', not 'earth'"),
-    (lambda: ExternalForce("ball", impulse=(1, 0, 0)), "impulse on 'ball' has no start; give the time"),
-    (lambda: ExternalForce("ball", start=np.nan), "start is NaN"),
-    (lambda: Simulation(leg("fixed"), forces=[ExternalForce("rail", force=(1, 0, 0))]).step(), "does not move"),
-])  # fmt: skip
-def test_forces(call: Call, message: str) -> None:
-    with pytest.raises(PliantError, match=message):
-        call()
+def test_a_force_on_a_body_that_does_not_move() -> None:
+    with pytest.raises(PliantError, match="does not move") as error:
+        Simulation(leg("fixed"), forces=[ExternalForce("rail", force=(1, 0, 0))]).step()
+    assert (error.value.subject, error.value.field) == ("force on 'rail'", "body")
 
 
 def test_a_law_of_a_motor() -> None:
@@ -166,4 +161,4 @@ def test_a_law_of_a_motor() -> None:
     for wrong in (lambda *x: None, lambda *x: [1, 2]):
         robot = PENDULUM.with_motors(law=wrong)
         refused(lambda r=robot: Simulation(r).step(), PliantError, "law of motor 'hinge' returned .* one torque")
-    refused(lambda: PENDULUM.with_motors(law=3), RobotError, r"give a function \(u, q, v, t\) -> torque")
+    refused(lambda: PENDULUM.with_motors(law=3), RobotError, r"it takes a function \(u, q, v, t\) -> torque")

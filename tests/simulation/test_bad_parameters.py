@@ -20,10 +20,10 @@ def setting(path: str, value: object) -> Callable[[], None]:
 @pytest.mark.parametrize("call, message", [
     (setting("friction", np.nan), "'friction' has values that are not finite"),
     (setting("gravity", [0, 0, np.inf]), "'gravity' has values that are not finite"),
-    (setting("friction", [1, 2]), r"'friction' takes an array of shape \(3,\).*not \(2,\)"),
-    (setting("friction", np.ones((3, 1))), r"'friction' takes an array of shape \(3,\)"),
-    (setting("gravity", np.ones((2, 3))), r"'gravity' takes an array of shape \(3, 3\)"),
-    (setting("friction", "rough"), "takes numbers, not 'rough'"),
+    (setting("friction", [1, 2]), r"'friction' has values of shape \(2,\); it takes \(3,\)"),
+    (setting("friction", np.ones((3, 1))), r"'friction' has values of shape \(3, 1\); it takes \(3,\)"),
+    (setting("gravity", np.ones((2, 3))), r"'gravity' has values of shape \(2, 3\); it takes \(3, 3\)"),
+    (setting("friction", "rough"), "'friction' is 'rough'; it takes numbers"),
     (setting("fricton", 1), r"no varying parameter named 'fricton'.*did you mean 'friction'\?.*declare it with"),
     (lambda: Simulation(BALL, varying="gravity"), r"give a list of paths, as in \['gravity'\]"),
     (lambda: Simulation(BALL, varying=["frction"]), "no parameter has the path 'frction'; valid: gravity, friction"),
@@ -91,7 +91,9 @@ def test_values_on_the_border(path: str, value: object) -> None:
 @pytest.mark.parametrize("path, value", [("law.stiffness", -1), ("law.friction", -1), ("law.slip_speed", 0)])
 def test_impossible_values_of_a_law(path: str, value: float) -> None:
     sim = Simulation(BALL, ground=0, contact=pliant.CompliantContact(), varying=[path])
-    with pytest.raises(SimulationError, match=f"parameter '{path}' does not fit: SpringDamper: {path[4:]} is {value}"):
+    with pytest.raises(
+        SimulationError, match=f"parameter '{path}' does not fit: {path[4:]} of SpringDamper is {value}"
+    ):
         sim.parameters[path] = value
 
 

@@ -39,7 +39,7 @@ def test_equals_the_same_in_python(substeps: int, integrator: str) -> None:
     called = Simulation(CART_POLE, **options)
     for sim in (compiled, called):
         sim.reset(q=starts(5), t=0.1)
-    a, b = compiled.run(0.2), called.run(0.2, as_python(balance))
+    a, b = compiled.run(0.2), called.run(0.2, controller=as_python(balance))
     np.testing.assert_allclose(a.q, b.q, rtol=0, atol=TOLERANCE)
     np.testing.assert_allclose(a.tau, b.tau, rtol=0, atol=100 * TOLERANCE)
     assert a.tau.max() == 4, "it is cut off"
@@ -70,7 +70,7 @@ def test_commands() -> None:
         sim.step(commands)
     np.testing.assert_allclose(sim.q, plain.q, rtol=0, atol=TOLERANCE)
     constant = Simulation(PENDULUM, controller=Controller(tracking, commands=2), batch=3)
-    constant.run(0.2, u=commands)
+    constant.run(0.2, commands=commands)
     assert constant.state.identical(sim.state)
     with pytest.raises(SimulationError, match=r"u has shape \(3,\).*each of the 2 commands of the controller"):
         sim.step([1, 2, 3])
@@ -124,7 +124,7 @@ def test_a_controller_of_python_on_top_gives_the_commands() -> None:
         return [30 * (command[0] - q[0]) - 3 * v[0]]
 
     sim = Simulation(PENDULUM, controller=Controller(follow, commands=1))
-    log = sim.run(8.0, lambda t, q, v: [0.4])
+    log = sim.run(8.0, controller=lambda t, q, v: [0.4])
     # kp (0.4 - q) = m g l/2 sin q with m g l/2 = 9.81 * 0.75
     q = log.q[-1, 0]
     assert 30 * (0.4 - q) == pytest.approx(9.81 * 0.75 * np.sin(q), abs=1e-5)
@@ -138,7 +138,7 @@ def test_numpy_in_a_controller() -> None:
     for s in (sim, plain):
         s.reset(q=[0, 0.2])
     sim.run(0.1)
-    plain.run(0.1, lambda t, q, v: gains @ q + 2 * np.sin(v[:1]))
+    plain.run(0.1, controller=lambda t, q, v: gains @ q + 2 * np.sin(v[:1]))
     np.testing.assert_allclose(sim.q, plain.q, rtol=0, atol=TOLERANCE)
 
 
@@ -161,7 +161,7 @@ def mathematical(t, q, v):
     (lambda t, q, v: [0, 0], SimulationError, "returned 2 controls for 1 motors: hinge"),
     (lambda t, q, v: [], SimulationError, "returned 0 controls for 1 motors: hinge"),
     (Controller(lambda t, q, v, m: [0], memory=(0,)), SimulationError,
-     r"has a memory, so it must return \(u, memory\)"),
+     r"has a memory, but does not return one; return \(u, memory\)"),
     (Controller(lambda t, q, v, m: ([0], []), memory=(0,)), SimulationError, "returned 0 memories of 1"),
 ])  # fmt: skip
 def test_controllers_that_cannot_be_compiled(controller, kind: type, message: str) -> None:
@@ -171,7 +171,7 @@ def test_controllers_that_cannot_be_compiled(controller, kind: type, message: st
 
 
 def test_what_is_no_controller() -> None:
-    with pytest.raises(SimulationError, match=r"controller is 5; give a function \(t, q, v\) -> u"):
+    with pytest.raises(SimulationError, match=r"controller is 5; it takes a function \(t, q, v\) -> u"):
         Simulation(PENDULUM, controller=5)
 
 
@@ -184,7 +184,7 @@ def test_what_is_no_controller() -> None:
     (lambda t, q, v, w: [0], r"controller '<lambda>' is called with \(t, q, v\): missing a required argument: 'w'"),
     (Controller(lambda t, q, v: [0], commands=2), r"is called with \(t, q, v, command\)"),
     (Controller(lambda t, q, v, m: ([0], 1), memory=(0,)), "returned a single number for its memories"),
-    (Controller(5), r"controller is 5; give a function \(t, q, v\) -> u"),  # type: ignore[arg-type]
+    (Controller(5), r"controller is 5; it takes a function \(t, q, v\) -> u"),  # type: ignore[arg-type]
     (Controller(lambda t, q, v: [0], commands=-1), "commands of the controller is -1; it takes 0 or more"),
     (Controller(lambda t, q, v, m: ([0], m), memory=(np.nan,)), "memory of the controller is .*; it takes finite"),
     (Controller(lambda t, q, v, m: ([0], m), memory="none"), "memory of the controller is 'none'"),  # type: ignore[arg-type]

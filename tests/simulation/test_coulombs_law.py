@@ -166,7 +166,7 @@ def test_the_solver_converges_as_a_rule(name: str, share: float) -> None:
         sim.step(u)
         converged.append(sim.diagnostics.is_converged)
     assert np.mean(converged) > share
-    assert not sim.troubles
+    assert not sim.divergences
 
 
 def test_a_standing_robot_weighs_what_it_weighs() -> None:

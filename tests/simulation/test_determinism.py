@@ -39,14 +39,14 @@ def assert_same(found: Rollout, expected: Rollout, chosen: object = slice(None))
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_reference_is_worth_comparing_with(precision: str) -> None:
-    """Feet make and break contact, joints hit their stops, and robots need different numbers of sweeps."""
+    """Feet make and break contact, joints hit their limits, and robots need different numbers of iterations."""
     found = reference(precision)
     touching = found["impulses"].reshape(COUNT, PERIODS, -1, 3)[..., 2] > 0
     changes = (touching[:, 1:] != touching[:, :-1]).sum(axis=(1, 2))
     assert np.median(changes) > 5
     assert found["stops"].any()
     assert len(np.unique(found["solver"][..., 1])) > 10
-    assert not found.state.part("trouble").any()
+    assert not found.state.part("divergence").any()
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

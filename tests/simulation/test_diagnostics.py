@@ -153,7 +153,7 @@ def test_before_the_first_step() -> None:
     assert told.forces.shape == (0, 3)
 
 
-# ---- other integrators, convergence, trouble
+# ---- other integrators, convergence, divergence
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])

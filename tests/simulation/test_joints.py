@@ -41,7 +41,7 @@ def test_no_joint_oversteps_its_limits() -> None:
             assert (q < upper + 1e-8).all()
             at_limit += np.count_nonzero((q < lower + 1e-6) | (q > upper - 1e-6))
     assert at_limit > 100, "the limits were hardly met"
-    assert not sim.troubles
+    assert not sim.divergences
 
 
 def test_limits_can_be_switched_off() -> None:

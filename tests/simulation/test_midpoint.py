@@ -7,17 +7,7 @@ import pytest
 
 import pliant
 from moving_robots import (
-    DOUBLE_PENDULUM,
-    OFF_CENTRE,
-    PLANAR,
-    SPHERICAL_PENDULUM,
-    TOP,
-    TURNING,
-    distance,
-    free,
-    kernel,
-    slopes,
-    state,
+    DOUBLE_PENDULUM, OFF_CENTRE, PLANAR, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, kernel, slopes, state,
 )  # fmt: skip
 from pliant.compiler import Kernel
 from pliant.errors import PliantError

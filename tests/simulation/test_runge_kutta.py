@@ -12,7 +12,7 @@ from pliant.errors import PliantError
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, HEUN, RK4, Tableau, explicit_body, explicit_step
 from pliant.robot import Robot
 from pliant.scalar import Graph
-from pliant.scalar.interp import interpret
+from pliant.scalar.evaluation import interpret
 
 TABLEAUS = [HEUN, RK4, DORMAND_PRINCE]
 # half a second in so many steps shows the order, above rounding

@@ -138,7 +138,9 @@ def test_identical() -> None:
 
 
 def test_shown() -> None:
-    assert repr(Simulation(PENDULUM).state) == "State of one robot: q 1, v 1, clock 1, trouble 1, torques 1, solver 4"
+    assert (
+        repr(Simulation(PENDULUM).state) == "State of one robot: q 1, v 1, clock 1, divergence 1, torques 1, solver 4"
+    )
     assert repr(Simulation(PENDULUM, batch=2).state).startswith("State of 2 robots: q 1")
 
 
@@ -146,7 +148,7 @@ def test_a_rollout_ends_with_a_state() -> None:
     sim = started("contacts")
     end = sim.rollout(periods=5).state
     sim.state = end
-    assert sim.t == pytest.approx([0.005] * 3)
+    assert sim.state.t == pytest.approx([0.005] * 3)
     assert end.robot(1).q.tobytes() == sim.q[1].tobytes()
 
 
@@ -177,11 +179,11 @@ def test_a_state_of_a_simulation_with_other_steps() -> None:
 
 
 def test_wrong_branches() -> None:
-    with pytest.raises(SimulationError, match=r"state.robot\(9\): the batch has 2 robots, 0 to 1"):
+    with pytest.raises(SimulationError, match="robot of the state is 9; it takes 0 to 1"):
         Simulation(PENDULUM, batch=2).state.robot(9)
     with pytest.raises(SimulationError, match="batch is 0; it takes 1 or more"):
         Simulation(PENDULUM).state.repeated(0)
     with pytest.raises(SimulationError, match=r"take one with state.robot\(k\)"):
         Simulation(PENDULUM, batch=2).state.repeated(3)
-    with pytest.raises(SimulationError, match="no batch to take one from"):
+    with pytest.raises(SimulationError, match="the state is of one robot"):
         Simulation(PENDULUM).state.robot(0)

@@ -30,7 +30,7 @@ def run(robot: Robot, duration: float, *, dt: float = 1e-3, **options) -> pliant
     rigid = arm()
     sim = pliant.Simulation(robot, dt=dt, **options)
     sim.reset(q=robot.q_from(rigid, START))
-    return sim.run(duration, channels=("q", "v", "energy"), every=max(1, round(1e-2 / dt)))
+    return sim.run(duration, channels=("q", "v", "energy"), every=max(dt, 1e-2))
 
 
 def exact(robot: Robot, duration: float) -> pliant.Log:

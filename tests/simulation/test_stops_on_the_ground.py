@@ -54,4 +54,4 @@ def test_stops_and_friction_bring_no_energy() -> None:
     # first order in dt: a share of what turns
     assert energy.max() < energy[0] + 0.5
     assert np.diff(energy).max() < 0.5
-    assert not sim.troubles
+    assert not sim.divergences

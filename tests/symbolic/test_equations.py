@@ -249,7 +249,7 @@ def test_bad_input() -> None:
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"parameters": 5}, "parameters is 5; give 'all', a kind of numbers"),
+    ({"parameters": 5}, "parameters is 5; it takes 'all', a kind of numbers"),
     ({"parameters": [5]}, "no symbol named 5"),
     ({"parameters": {"m_rod": ""}}, "'m_rod' of 'pendulum' cannot be named ''; use letters, digits and _"),
     ({"parameters": {"m_rod": "2x"}}, "cannot be named '2x'"),
@@ -258,8 +258,8 @@ def test_bad_input() -> None:
     ({"parameters": {"m_rod": "play"}}, "cannot be named 'play'"),
     ({"parameters": {"m_rod": None}}, "cannot become None; give a name, or a formula"),
     ({"parameters": {"m_rod": "q"}}, "'q' is a parameter of 'pendulum' and also the name of a coordinate"),
-    ({"names": 5}, "names is 5; give 'joints', or a name for each joint"),
-    ({"names": ["x"]}, "names is .'x'.; give 'joints'"),
+    ({"names": 5}, "names is 5; it takes 'joints', or a name for each joint"),
+    ({"names": ["x"]}, "names is .'x'.; it takes 'joints'"),
     ({"names": {5: "x"}}, "no joint with coordinates named 5"),
     ({"names": {"hinge": 5}}, "the coordinate of joint 'hinge' cannot be named 5"),
     ({"names": {"hinge": ""}}, "cannot be named ''"),
@@ -296,3 +296,10 @@ def test_equations_are_frozen() -> None:
         eq.M = 1  # type: ignore[misc]
     with pytest.raises(TypeError):
         eq.M[0, 0] = 1
+
+
+def test_a_string_is_not_a_formula() -> None:
+    eq = pliant.equations(small.pendulum())
+    with pytest.raises(pliant.PliantError) as error:
+        eq.written("__import__('os').abort()")
+    assert error.value.field == "formula"

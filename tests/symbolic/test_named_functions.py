@@ -8,8 +8,8 @@ import sympy
 
 import pliant
 import symbolic_robots as small
-from pliant.robot.springs import spring_force, spring_with_play
-from pliant.symbolic.named_functions import play, push, turn_pull, written_out
+from pliant.actuation.joint_springs import spring_force, spring_with_backlash
+from pliant.symbolic.forces import play, push, turn_pull, written_out
 
 x, p = sympy.symbols("x p", real=True)
 w = sympy.Symbol("w", positive=True)
@@ -46,13 +46,13 @@ def door(**values: object) -> pliant.Robot:
     {"stiffness": 5, "backlash": 0.2, "law": lambda x: -2 * pliant.math.sin(x)},
 ])  # fmt: skip
 def test_play_is_that_of_the_simulation(values: dict) -> None:
-    """The formula against `spring_with_play`, on all sides of the play and for motion either way."""
+    """The formula against `spring_with_backlash`, on all sides of the play and for motion either way."""
     robot = door(**values)
     eq = pliant.equations(robot)
     (q,), (v,) = eq.q, eq.v
     for angle in (-0.6, -0.1, -0.05, 0.0, 0.1, 0.15, 0.35, 0.4, 0.9):
         for rate in (-3.0, 0.0, 3.0):
-            expected = spring_with_play(robot.joints["hinge"], angle, rate)[0]
+            expected = spring_with_backlash(robot.joints["hinge"], angle, rate)[0]
             found = float(eq.Q[0].subs({q: angle, v: rate}))
             # a handful of operations on numbers up to a hundred
             assert found == pytest.approx(expected, abs=1e-13)

@@ -7,8 +7,8 @@ import pliant
 import symbolic_robots as small
 from pliant.robot import Robot, RobotBuilder
 from pliant.spatial import rotation_from_rpy
-from pliant.spatial.rotations import quaternion_from_matrix
-from pliant.symbolic.rotations import with_single_joints
+from pliant.spatial.vectors import quaternion_from_matrix
+from pliant.symbolic.robots import with_single_joints
 
 
 def brick() -> Robot:

@@ -1,5 +1,10 @@
-"""Forces that act on a robot: motors, springs, dampers, limits and outside forces, with their energy and power."""
+"""Forces that act on a robot: motors, springs, dampers and outside forces, each written once.
 
-from pliant.actuation.forces import ExternalForce
+Every law is generic over the scalar and gives force, energy and power. The step, the smooth integrators, event-driven
+simulation, the equations of motion, Bode plots and the energy ledger all call it.
+"""
 
-__all__ = ["ExternalForce"]
+from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
+
+__all__ = ["ExternalForce", "FlexibilityState", "flexibility_names", "flexibility_state"]

@@ -1,4 +1,4 @@
-"""Frequency responses: from the equations of motion at an equilibrium, or measured by shaking many robots at once."""
+"""Frequency responses: from the equations of motion at an equilibrium, or measured in a simulation of a batch."""
 
 import math
 import os
@@ -8,23 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from pliant.analysis.linearisation import LinearModel, linear_model, output_names
+from pliant.actuation.joint_forces import motor_torque
+from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
+from pliant.checks import check, check_at_least
 from pliant.errors import PliantError, unknown_name
-from pliant.plots.lines import unit_of
-from pliant.plots.style import COLORS, figure, finished, styled
+from pliant.plots.curves import unit_of
+from pliant.plots.figures import COLORS, figure
 from pliant.robot import Motor, Robot
+from pliant.scalar import Expr, Graph, sin
+from pliant.scalar.evaluation import interpret, tangents
 from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel
-
-__all__ = ["Bode", "bode"]
+from pliant.simulation.smooth_step import smooth_acceleration
 
 METHODS = ("linearization", "simulation")
 
-# samples in a period of the highest frequency, and periods of the lowest that are measured
+# samples in a period of the highest frequency, and measured periods of the lowest
 _SAMPLES, _PERIODS = 8, 1
-# what is left of the motion before, when measuring begins
+# share of the transient that is left when measuring begins
 _LEFT = 1e-7
 _LONGEST = 300.0
+# an acceleration below this, relative to gravity or to one, is none
+_REST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +38,10 @@ class Bode:
 
     Attributes:
         frequencies: [rad/s].
-        response: by output, complex: amplitude and phase of what follows the sine.
+        response: by output, complex: amplitude and phase of the output for a sine of amplitude 1.
         input: the motor.
         method: "linearization" or "simulation".
-        units: of the amplitudes, by output, as "rad/s per N m"; those that are not known are not there.
+        units: of the amplitudes, by output, such as "rad/s per N m", where known.
     """
 
     frequencies: np.ndarray
@@ -46,7 +51,7 @@ class Bode:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def magnitude(self, output: str) -> np.ndarray:
-        """Amplitude of an output for a unit of control."""
+        """Amplitude of an output per unit of control."""
         return abs(self._of(output))
 
     def phase(self, output: str) -> np.ndarray:
@@ -66,7 +71,7 @@ class Bode:
         size: tuple[float, float] | None = None,
         show: bool = False,
     ) -> Any:
-        """Draw amplitude and phase; those of a simulation as dots.
+        """Draw amplitude and phase, as lines, or as dots if they were measured in a simulation.
 
         Args:
             others: responses to draw as well, such as measured ones.
@@ -77,12 +82,13 @@ class Bode:
         Returns:
             The Matplotlib figure.
         """
-        with styled("bode(...).plot()"):
-            made = figure(*(size or (6.4, 4.8)))
+        with figure("bode(...).plot()", size or (6.4, 4.8), path=path, title=title, show=show) as made:
+            from matplotlib.ticker import MultipleLocator
+
             top, bottom = made.subplots(2, 1, sharex=True)
             names = list(dict.fromkeys(name for one in (self, *others) for name in one.response))
             units = {name: one.units[name] for one in (self, *others) for name in one.units}
-            # one that all have is the axis's, else each line says its own
+            # a common unit is in the label of the axis, else each name has its own
             common = units.get(names[0], "") if len({units.get(name, "") for name in names}) == 1 else ""
             shown = {name: f"{name} [{units[name]}]" if name in units and not common else name for name in names}
             for one in (self, *others):
@@ -93,23 +99,18 @@ class Bode:
                     label = f"{shown[name]}, {'simulated' if is_measured else 'linear'}" if others else shown[name]
                     top.plot(one.frequencies, one.magnitude(name), label=label, **look)
                     bottom.plot(one.frequencies, one.phase(name), **look)
-            top.set(
-                xscale="log",
-                yscale="log",
-                ylabel=f"amplitude [{common}]" if common else f"amplitude for a unit of {self.input}",
-            )
+            amplitude = f"amplitude [{common}]" if common else f"amplitude per unit of {self.input}"
+            top.set(xscale="log", yscale="log", ylabel=amplitude)
             bottom.set(xlabel="frequency [rad/s]", ylabel="phase [degrees]")
-            bottom.yaxis.set_major_locator(_quarters())
+            bottom.yaxis.set_major_locator(MultipleLocator(90))
             if len(names) > 1 or others:
-                # above, where they hide nothing: a column for each response
+                # above the axes, where the legend hides nothing: a column for each response
                 made.legend(*top.get_legend_handles_labels(), loc="outside upper left", ncols=1 + len(others))
             else:
                 top.set_title(f"{names[0]} over {self.input}", loc="left")
             top.set_xlim(float(self.frequencies.min()), float(self.frequencies.max()))
-            if title:
-                made.suptitle(title, fontsize=10)
             made.align_ylabels()
-            return finished(made, path, show)
+        return made
 
 
 def bode(
@@ -124,49 +125,127 @@ def bode(
     amplitude: float = 1.0,
     settle: float | None = None,
 ) -> Bode:
-    """The response of a robot to a sine of a motor's control, about an equilibrium.
+    """The frequency response of a robot at an equilibrium: outputs for a sine of a motor's control.
 
         linear = pliant.analysis.bode(robot, input="knee", outputs=("motor_velocity.knee", "link_velocity.knee"))
         shaken = pliant.analysis.bode(robot, input="knee", outputs=..., method="simulation", amplitude=0.1)
         linear.plot(shaken, path="bode.svg")
 
     "linearization" takes the derivatives of the equations of motion, x' = A x + B u, y = C x + D u, and from them
-    H(w) = C (i w - A)^-1 B + D. "simulation" shakes a batch of robots, each at a frequency of its own, waits until only
-    the steady motion is left, and fits a sine to it: slower, and true for large amplitudes, too.
+    H(w) = C (i w - A)^-1 B + D. "simulation" shakes a batch of robots, each at its own frequency, waits until only the
+    steady motion is left, and fits a sine to it: slower, but also valid for large amplitudes.
 
     Args:
         robot: or a `Simulation`, with its ground, compliant contact and forces.
-        frequencies: [rad/s]; 200 from 0.1 to 1000 for a linearization, 48 from 1 to 100 for a simulation unless given.
-        input: the motor; the only one unless given.
-        outputs: columns of "q" and "v", or of `FlexibilityState`: "v.knee", "link_velocity.knee", ...; the
-            velocity of the motor's joint unless given.
-        q: the equilibrium; neutral unless given.
-        u: controls there; zero unless given, and for a motor that holds a position, that of q.
+        frequencies: [rad/s] (default: 200 from 0.1 to 1000 for a linearization, 48 from 1 to 100 for a simulation).
+        input: the motor (default: the only one).
+        outputs: columns of "q" and "v", or of `FlexibilityState`: "v.knee", "link_velocity.knee", ... (default: the
+            velocity of the motor's joint).
+        q: the equilibrium (default: neutral).
+        u: controls at the equilibrium (default: zero, and q for motors that control a position).
         method: "linearization" or "simulation".
         amplitude: of the control, for a simulation.
-        settle: how long to wait before measuring [s]; from the slowest mode that dies out unless given.
+        settle: time to wait before measuring [s] (default: from the slowest mode that decays).
     """
     if method not in METHODS:
         raise PliantError(unknown_name("method", method, METHODS, "bode"))
-    model = robot.model if isinstance(robot, Simulation) else StepModel(robot, 1e-3, None) if _is_robot(robot) else None
-    if model is None:
-        raise PliantError(f"bode takes a Robot or a Simulation first, not {type(robot).__name__}")
+    takes = "a Robot or a Simulation"
+    check("robot", robot, takes, isinstance(robot, Robot | Simulation), subject="bode", error=PliantError)
+    model = robot.model if isinstance(robot, Simulation) else StepModel(robot, 1e-3, None)
     robot = model.robot
     motor = _motor(robot, input)
     names = _outputs(robot, outputs, motor)
     w = _frequencies(frequencies, method)
     q0 = np.array(robot.neutral() if q is None else q, dtype=float)
     u0 = _controls(robot, q0, u)
-    linear = linear_model(model, q0, u0, names)
+    linear = _linear_model(model, q0, u0, names)
     k = list(robot.motors).index(motor.name)
     if method == "linearization":
         found = linear.response(w, k)
     else:
-        if not (isinstance(amplitude, int | float) and 0 < amplitude < math.inf):
-            raise PliantError(f"bode: amplitude is {amplitude!r}; it takes a number above zero")
+        check_at_least("amplitude", amplitude, 0, strict=True, subject="bode", error=PliantError)
         wait = _settling(linear) if settle is None else float(settle)
         found = _shaken(model, motor, names, w, q0, u0, float(amplitude), wait)
     return Bode(w, dict(zip(names, found, strict=True)), motor.name, method, _units(robot, names, motor))
+
+
+# ---- linearized
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearModel:
+    """x' = A x + B u, y = C x, with x the displacement (nv) and the velocity (nv), u and y counted from rest."""
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+
+    def response(self, w: np.ndarray, k: int) -> np.ndarray:
+        """H(w) = C (i w - A)^-1 B of control k, (outputs, frequencies)."""
+        n = len(self.A)
+        matrices = 1j * w[:, None, None] * np.eye(n) - self.A
+        states = np.linalg.solve(matrices, np.broadcast_to(self.B[:, k], (len(w), n))[..., None])[..., 0]
+        return (states @ self.C.T).T
+
+
+def _output_names(robot: Robot) -> list[str]:
+    """All that can be an output."""
+    names = [f"q.{name}" for name in robot.coordinate_names] + [f"v.{name}" for name in robot.velocity_names]
+    parts = FlexibilityState._fields if robot.flexibilities else ()
+    return names + [f"{part}.{c}" for part in parts if part != "spring_force" for c in _columns(robot, part)]
+
+
+def _columns(robot: Robot, part: str) -> tuple[str, ...]:
+    """The columns of a field of `FlexibilityState`."""
+    return tuple(robot.motors) if "position" in part or "velocity" in part else flexibility_names(robot)
+
+
+def _linear_model(model: StepModel, q0: np.ndarray, u0: np.ndarray, outputs: Sequence[str]) -> _LinearModel:
+    """The model about rest at q0 under the controls u0; an error if the robot does not stay there."""
+    robot = model.robot
+    if model.is_rigid and model.groups:
+        problem = "bode: contacts are rigid, so the motion near rest is not smooth"
+        cure = "give a Simulation with contact=pliant.CompliantContact(...), or a robot without ground"
+        raise PliantError(problem, subject="bode", field="contact", cure=cure)
+    if q0.shape != (robot.nq,):
+        problem, cure = f"bode: q has shape {q0.shape}", f"it takes one configuration, ({robot.nq},)"
+        raise PliantError(problem, subject="bode", field="q", cure=cure)
+    graph = Graph()
+    x, v, u = (
+        [graph.input(f"{name}{i}") for i in range(n)] for name, n in (("x", robot.nv), ("v", robot.nv), ("u", robot.nu))
+    )
+    q = list(robot.integrate([float(c) for c in q0], x))
+    vd = [graph.lift(e) for e in smooth_acceleration(model, 0, q, v, u)]
+    y = [graph.lift(e) for e in _output_values(robot, q, v, outputs)]
+    here = {node.value: 0.0 for node in (*x, *v)} | {node.value: float(c) for node, c in zip(u, u0, strict=True)}
+    rest = np.array(interpret(vd, here), dtype=float)
+    scale = max(1.0, float(np.linalg.norm([float(g) for g in robot.gravity])))
+    if not abs(rest).max(initial=0) < _REST * scale:
+        worst = robot.velocity_names[int(np.argmax(abs(rest)))]
+        how = f"{worst!r} accelerates by {abs(rest).max():.3g}"
+        problem = f"bode: the robot does not rest at q with these controls: {how}"
+        raise PliantError(problem, subject="bode", field="q", cure="give q= and u= of an equilibrium")
+    both = [*vd, *y]
+    J = np.array([_rates(both, node, here) for node in (*x, *v, *u)]).T
+    n = robot.nv
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [J[:n, : 2 * n]]])
+    B = np.concatenate([np.zeros((n, robot.nu)), J[:n, 2 * n :]])
+    return _LinearModel(A, B, J[n:, : 2 * n])
+
+
+def _rates(outputs: list[Expr], node: Expr, values: dict[str, float]) -> list[float]:
+    """d outputs / d node."""
+    found = [node.graph.lift(rate) for rate in tangents(outputs, {node: 1})]
+    return [float(x) for x in interpret(found, values)]
+
+
+def _output_values(robot: Robot, q: Sequence[Any], v: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    known = {f"q.{name}": e for name, e in zip(robot.coordinate_names, q, strict=True)}
+    known |= {f"v.{name}": e for name, e in zip(robot.velocity_names, v, strict=True)}
+    if any(name not in known for name in names):
+        for part, entries in flexibility_state.algorithm(robot, q, v)._asdict().items():
+            known |= {f"{part}.{c}": e for c, e in zip(_columns(robot, part), entries, strict=True)}
+    return [known[name] for name in names]
 
 
 # ---- measured
@@ -178,7 +257,13 @@ def _shaken(
     """Responses (frequencies,) of each output, from a batch with a frequency each."""
     robot = model.robot
     k = list(robot.motors).index(motor.name)
-    shaking = replace(robot, motors=robot.motors.replaced(replace(motor, law=_law(motor, float(u0[k]), amplitude))))
+    rest = float(u0[k])
+
+    def law(w: Any, q: Any, v: Any, t: Any) -> Any:
+        """The motor under a sine, whose frequency is the control."""
+        return motor_torque(motor, rest + amplitude * sin(w * t), q, v, t)
+
+    shaking = replace(robot, motors=robot.motors.replaced(replace(motor, law=law)))
     dt = 2 * math.pi / w.max() / _SAMPLES
     sim = Simulation(
         shaking, dt=dt, ground=model.ground, contact=model.contact, forces=model.forces, limits=False,
@@ -188,57 +273,41 @@ def _shaken(
     controls[:, k] = w
     sim.reset(q=np.tile(q0, (len(w), 1)))
     if wait > 0:
-        sim.run(wait, u=controls, channels=(), every=1000)
+        sim.run(wait, u=controls, channels=(), every=max(wait, dt))
     channels = {name.partition(".")[0] for name in names}
     kept = [c for c in ("q", "v") if c in channels] + ["flexibility"] * bool(channels - {"q", "v"})
     log = sim.run(_PERIODS * 2 * math.pi / w.min() + 4 * dt, u=controls, channels=tuple(kept))
-    if sim.troubles:
-        raise PliantError(f"bode: a robot came to grief while it was shaken: {sim.troubles[0]}; lower the amplitude")
+    if sim.divergences:
+        problem = f"bode: a robot diverged under the sine: {sim.divergences[0]}"
+        raise PliantError(problem, subject="bode", field="amplitude", cure="lower the amplitude")
     columns = [log.column(*name.split(".", 1)) for name in names]
     return [_fitted(log.t, column, w) / amplitude for column in columns]
 
 
-def _law(motor: Motor, u0: float, amplitude: float) -> Any:
-    """The motor under u0 + amplitude sin(w t), with w for its control."""
-    from pliant.scalar import sin
-
-    def law(w: Any, q: Any, v: Any, t: Any) -> Any:
-        u = u0 + amplitude * sin(w * t)
-        if motor.law is not None:
-            return motor.law(u, q, v, t)
-        if motor.control == "position":
-            return motor.kp * (u - q) - motor.kd * v
-        return motor.kd * (u - v) if motor.control == "velocity" else u
-
-    return law
-
-
 def _fitted(t: np.ndarray, values: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """What follows sin(w t), by least squares; a mean and a drift are left out."""
+    """Complex amplitude relative to sin(w t), by least squares, without mean and drift."""
+    drift = (t - t[0]) / (t[-1] - t[0])
     found = []
     for k, frequency in enumerate(w):
-        drift = (t - t[0]) / (t[-1] - t[0])
         basis = np.stack([np.sin(frequency * t), np.cos(frequency * t), np.ones_like(t), drift], axis=1)
         a, b, *_ = np.linalg.lstsq(basis, values[k], rcond=None)[0]
         found.append(a + 1j * b)
     return np.array(found)
 
 
-def _settling(linear: LinearModel) -> float:
-    """Until the slowest motion that dies out has done so [s]."""
-    values: Any = linear.eigenvalues
+def _settling(linear: _LinearModel) -> float:
+    """Time until the slowest mode that decays has done so [s]."""
+    values: Any = np.linalg.eigvals(linear.A)
     rates, little = values.real, 1e-6 * max(1.0, float(abs(values).max(initial=0)))
     if (rates > little).any():
-        raise PliantError(
-            "bode: the equilibrium is not stable, so that the motion never settles; use the linearization"
-        )
+        problem = "bode: the equilibrium is not stable, so that the motion never settles"
+        raise PliantError(problem, subject="bode", field="q", cure="use the linearization")
     dying = -rates[rates < -little]
     swings = abs(values.imag[rates >= -little])
     if (swings > 1e-3).any():
-        raise PliantError(
-            "bode: something swings on without damping, so that the motion never settles; give it some damping, "
-            "settle=, or use the linearization"
-        )
+        problem = "bode: a mode has no damping, so that the motion never settles"
+        cure = "add damping, give settle=, or use the linearization"
+        raise PliantError(problem, subject="bode", field="settle", cure=cure)
     return min(_LONGEST, -math.log(_LEFT) / float(dying.min())) if len(dying) else 0.0
 
 
@@ -251,25 +320,17 @@ def _units(robot: Robot, names: Sequence[str], motor: Motor) -> dict[str, str]:
     return {name: "1" if unit == per else f"{unit} per {per}" for name, unit in own.items() if unit and per}
 
 
-def _is_robot(robot: Any) -> bool:
-    return isinstance(robot, Robot)
-
-
 def _motor(robot: Robot, name: str | None) -> Motor:
     motors = robot.motors
-    if name is None:
-        if len(motors) != 1:
-            names = ", ".join(motors) or "none"
-            raise PliantError(f"bode: which motor? robot {robot.name!r} has {len(motors)} ({names}); give input=")
-        return next(iter(motors.values()))
-    if name not in motors:
-        raise PliantError(unknown_name("motor", name, motors, f"robot {robot.name!r}"))
-    return motors[name]
+    if name is None and len(motors) != 1:
+        problem = f"bode: robot {robot.name!r} has {len(motors)} motors ({', '.join(motors) or 'none'})"
+        raise PliantError(problem, subject="bode", field="input", cure="name one with input=")
+    return motors[next(iter(motors)) if name is None else name]
 
 
 def _outputs(robot: Robot, given: str | Sequence[str] | None, motor: Motor) -> list[str]:
     names = [f"v.{motor.joint}"] if given is None else [given] if isinstance(given, str) else list(given)
-    valid = output_names(robot)
+    valid = _output_names(robot)
     for name in names:
         if name not in valid:
             raise PliantError(unknown_name("output", name, valid, f"robot {robot.name!r}"))
@@ -280,22 +341,18 @@ def _frequencies(given: Any, method: str) -> np.ndarray:
     if given is None:
         return np.geomspace(0.1, 1000, 200) if method == "linearization" else np.geomspace(1, 100, 48)
     w = np.atleast_1d(np.asarray(given, dtype=float))
-    if w.ndim != 1 or not len(w) or not (np.isfinite(w) & (w > 0)).all():
-        raise PliantError("bode: frequencies must be above zero, in rad/s")
+    is_right = w.ndim == 1 and len(w) > 0 and bool((np.isfinite(w) & (w > 0)).all())
+    check("frequencies", given, "numbers above 0 [rad/s]", is_right, subject="bode", error=PliantError)
     return w
 
 
 def _controls(robot: Robot, q0: np.ndarray, u: Any) -> np.ndarray:
-    if u is not None:
-        given = np.array(u, dtype=float)
-        if given.shape != (robot.nu,):
-            raise PliantError(f"bode: u has shape {given.shape}; it takes ({robot.nu},), one for each motor")
-        return given
-    holding = {m.name: m for m in robot.motors.values() if m.law is None and m.control == "position"}
-    return np.array([q0[robot.q_slice(m.joint).start] if m.name in holding else 0.0 for m in robot.motors.values()])
-
-
-def _quarters() -> Any:
-    from matplotlib.ticker import MultipleLocator
-
-    return MultipleLocator(90)
+    if u is None:
+        motors = robot.motors.values()
+        holds = [m.law is None and m.control == "position" for m in motors]
+        return np.array([q0[robot.q_slice(m.joint).start] if h else 0.0 for m, h in zip(motors, holds, strict=True)])
+    given = np.array(u, dtype=float)
+    if given.shape != (robot.nu,):
+        problem, cure = f"bode: u has shape {given.shape}", f"it takes ({robot.nu},), one for each motor"
+        raise PliantError(problem, subject="bode", field="u", cure=cure)
+    return given

@@ -1,21 +1,18 @@
-"""Where the energy of a run is, where it came from and where it went: `energy_ledger`, `Log.plot_energy`."""
+"""The energy of a run: stored, supplied and lost; `energy_ledger`, `Log.plot_energy`."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError
-from pliant.plots.moments import chosen_robots
-from pliant.plots.style import COLORS, GREY, INK, figure, finished, legend, quiet, styled
+from pliant.plots.figures import COLORS, GREY, INK, figure, label_axis, legend, pale
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
-__all__ = ["EnergyLedger", "energy_ledger", "plot_energy"]
-
-# entries of a line in a plot
+# entries of a curve in a plot
 _DENSE = 400
 
 STORED = ("kinetic", "potential", "elastic")
@@ -24,7 +21,7 @@ _LOST = {
     "damping": "joint damping",
     "friction": "joint dry friction",
     "springs": "dampers of springs",
-    "stops": "stops of joints",
+    "stops": "joint limits",
     "impacts": "contact, normal",
     "sliding": "contact friction",
 }
@@ -40,8 +37,8 @@ class EnergyLedger:
         t: times [s].
         stored: kinetic, potential and elastic energy.
         work: done on the robot since the start, by motors and by forces from outside.
-        lost: taken from it since the start, by term.
-        is_balanced: whether the log says where energy went; without, work and lost are empty and error is None.
+        lost: since the start, by term.
+        is_balanced: whether the log has channel "power"; if not, work and lost are empty and error is None.
     """
 
     t: np.ndarray
@@ -52,12 +49,12 @@ class EnergyLedger:
 
     @property
     def total(self) -> np.ndarray:
-        """All that is stored."""
+        """The stored energy."""
         return sum(self.stored.values(), np.zeros(len(self.t)))
 
     @property
     def error(self) -> np.ndarray | None:
-        """What is left over: errors of the integrator, and of summing power from entry to entry of the log."""
+        """The rest, "left over": errors of the integrator, and of the sum of power over the entries of the log."""
         if not self.is_balanced:
             return None
         gained = sum(self.work.values(), np.zeros(len(self.t))) - sum(self.lost.values(), np.zeros(len(self.t)))
@@ -73,7 +70,7 @@ class EnergyLedger:
             rows += [("left over", float(self.error[-1]))]
         top = f"energy [J], from {self.t[0]:g} to {self.t[-1]:g} s"
         width = max(len(top), *(len(name) for name, *_ in rows)) + 2
-        # what is but rounding is nothing
+        # rounding errors are shown as zero
         least = 1e-10 * max((abs(x) for _, *numbers in rows for x in numbers), default=0.0)
         lines = [f"{top:<{width}}{'start':>12}{'end':>12}{'change':>12}"]
         for name, *numbers in rows:
@@ -82,38 +79,34 @@ class EnergyLedger:
         biggest = max((float(abs(x).max()) for x in (*self.stored.values(), *self.work.values())), default=0.0)
         for name, x in self.lost.items():
             if len(x) and x.min() < -1e-6 * max(biggest, 1e-12):
-                lines.append(
-                    f"{name} is below zero at times, as no loss can be: the entries of the log are too far apart"
-                )
+                why = "the entries of the log are too far apart"
+                lines.append(f"{name} is below zero at times, which is impossible: {why}")
         if self.error is None:
-            lines.append("where it went is not in the log; Simulation.run(..., channels=(..., 'power')) keeps that,")
-            lines.append("and EventSimulation.run(..., power=True)")
+            lines.append("where it went is not in the log; sim.run(..., channels=(..., 'power')) keeps that")
         return "\n".join(lines)
 
 
 def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
-    """The energy of a run by term: what is stored, what was put in, what was taken out, and what is left over.
+    """The energy of a run by term: stored energy, work, losses, and the rest that is left over.
 
-    The log takes channel "energy", which it has unless told otherwise, and for work and losses also "power":
-    ``sim.run(2, channels=("q", "v", "energy", "power"))``, ``EventSimulation.run(2, power=True)``. With the
+    The log takes channel "energy", which it has by default, and for work and losses also "power":
+    ``sim.run(2, channels=("q", "v", "energy", "power"))``, of either simulation. With the
     semi-implicit integrator each entry of that is the mean of a step, so that a log of every step (``every=1``,
     ``substeps=1``) misses nothing, impacts included; all others are integrated by the trapezoidal rule, whose error, of
     the second order in the time between entries, is left over. Torques that are held from entry to entry, as those of a
     controller that is asked once a step or once a period, count as held. Impacts of an event-driven log are its events.
 
     Args:
-        robot: which of a batch; the first unless given.
+        robot: index of the robot of a batch (default 0).
     """
+    chosen = chosen_robots(robot, log.batch, first=1, least=1, most=1, name="robot", error=PliantError)
     if log.batch is not None:
-        log = log.robot(chosen_robots(log, 0 if robot is None else robot, 1)[0])
-    elif robot not in (None, 0):
-        raise PliantError(f"energy_ledger: this log is of one robot; robot = {robot!r} is for a batch")
+        log = log.robot(int(chosen[0]))
     missing = [name for name in STORED if f"energy.{name}" not in log]
     if missing or not len(log):
-        raise PliantError(
-            f"energy_ledger needs channel 'energy' of the log; it has {', '.join(log) or 'none'}. "
-            "Simulation.run(..., channels=(..., 'energy', 'power')) keeps it; EventSimulation.run always does"
-        )
+        problem = f"energy_ledger needs channel 'energy' of the log, which has {', '.join(log) or 'none'}"
+        cure = "record it: sim.run(..., channels=(..., 'energy', 'power'))"
+        raise PliantError(problem, subject="the log", field="energy", cure=cure)
     stored = {name: np.asarray(log[f"energy.{name}"], dtype=float) for name in STORED}
     if any(f"power.{name}" not in log for name in (*_WORK, *_LOST)):
         return EnergyLedger(log.t, stored, is_balanced=False)
@@ -122,7 +115,7 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     if held is not None:
         work[_WORK["motors"]] = held
     lost = {label: -_integral(log, name) for name, label in _LOST.items()}
-    events = getattr(log, "events", ())
+    events = log.events
     if events:
         lost["contact, normal"] = lost["contact, normal"] + _blows(log, events)
     return EnergyLedger(log.t, stored, work, lost)
@@ -132,10 +125,10 @@ def _integral(log: Log, name: str) -> np.ndarray:
     """Work since the start."""
     power, dt = np.asarray(log[f"power.{name}"], dtype=float), np.diff(log.t)
     about = log.metadata
-    step = about.get("dt", 0)
     is_whole = about.get("integrator") == "semi-implicit" and about.get("substeps") == 1
     # each entry of every step is the mean of its step
-    mean = power[1:] if is_whole and (dt < 1.5 * step).all() else (power[1:] + power[:-1]) / 2
+    is_mean = is_whole and (dt < 1.5 * about.get("dt", 0)).all()
+    mean = power[1:] if is_mean else (power[1:] + power[:-1]) / 2
     return np.concatenate([[0], np.cumsum(mean * dt)])
 
 
@@ -155,9 +148,9 @@ def _held_work(log: Log) -> np.ndarray | None:
     step, every, period = log.metadata.get("dt", 0), settings.get("every"), settings.get("period")
     if settings.get("simulation") == "EventSimulation":
         parts = period / every if period and every else 0.0
-        if "u" not in log or parts < 1 - 1e-9 or abs(parts - round(parts)) > 1e-6:
+        if "tau" not in log or parts < 1 - 1e-9 or abs(parts - round(parts)) > 1e-6:
             return None
-        torques = np.asarray(log["u"], dtype=float)
+        torques = np.asarray(log["tau"], dtype=float)
         held = torques[:-1]
     elif log.metadata.get("integrator") != "semi-implicit" and settings.get("controller") is None:
         if "tau" not in log or not (dt < 1.5 * step).all():
@@ -176,7 +169,7 @@ def _held_work(log: Log) -> np.ndarray | None:
 
 
 def _blows(log: Log, events: Any) -> np.ndarray:
-    """What impacts have taken, at each entry: of the two entries at an event, the second is after it."""
+    """Energy lost in impacts up to each entry; of the two entries at an event, the second is after it."""
     found = np.zeros(len(log))
     for event in events:
         at = np.flatnonzero(log.t == event.t)
@@ -185,83 +178,58 @@ def _blows(log: Log, events: Any) -> np.ndarray:
     return found
 
 
-def plot_energy(
-    log: Log,
-    *,
-    path: str | os.PathLike[str] | None = None,
-    start: float | None = None,
-    end: float | None = None,
-    robot: int | None = None,
-    title: str = "",
-    size: tuple[float, float] | None = None,
-    show: bool = False,
-) -> Any:
-    """Draw the ledger of a log, see `energy_ledger`: what is stored, what came and went; `Log.plot_energy`.
-
-    Args:
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robot: which of a batch; the first unless given.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+def plot_energy(log: Log, *, path, start, end, robot, title, size, show) -> Any:
+    """Draw the energy ledger of a log: `Log.plot_energy`, which has the arguments."""
     ledger = _thinned(energy_ledger(cut(log, start, end), robot))
     error = ledger.error
-    with styled("log.plot_energy()"):
-        heights = [1.9] if error is None else [1.9, 2.2, 0.7]
-        made = figure(*(size or (7.0, sum(heights) + 0.7)))
+    heights = [1.9] if error is None else [1.9, 2.2, 0.7]
+    size = size or (7.0, sum(heights) + 0.7)
+    with figure("log.plot_energy()", size, path=path, title=title, show=show) as made:
         axes = made.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         _stack(axes[0], ledger.t, {name: x for name, x in ledger.stored.items() if x.any()})
         axes[0].plot(ledger.t, ledger.total, color=INK, linewidth=1.2, label="total")
         legend(axes[0], ["total"])
-        quiet(axes[0], "stored [J]", is_last=error is None)
+        label_axis(axes[0], "stored [J]", is_last=error is None)
         if error is not None:
             gains = {f"work: {name}": x for name, x in ledger.work.items() if x.any()}
             losses = {f"lost: {name}": x for name, x in ledger.lost.items() if x.any()}
             _flows(axes[1], ledger, gains, losses)
-            quiet(axes[1], "since the start [J]", is_last=False)
+            label_axis(axes[1], "since the start [J]", is_last=False)
             axes[2].plot(ledger.t, error, color=COLORS[4], linewidth=1.0)
             axes[2].axhline(0, color=GREY, linewidth=0.6)
-            # rounding is no news
+            # rounding errors do not fill the axis
             least = 1e-6 * float(max(abs(ledger.total).max(), np.ptp(ledger.total)))
-            axes[2].set_ylim(
-                *(f(x, s * least) for f, x, s in zip((min, max), axes[2].get_ylim(), (-1, 1), strict=True))
-            )
-            quiet(axes[2], "left over [J]")
+            low, high = axes[2].get_ylim()
+            axes[2].set_ylim(min(low, -least), max(high, least))
+            label_axis(axes[2], "left over [J]")
         axes[-1].set_xlim(float(ledger.t[0]), max(float(ledger.t[-1]), float(ledger.t[0]) + 1e-9))
         made.align_ylabels(axes)
-        if title:
-            made.suptitle(title, fontsize=10)
-        return finished(made, path, show)
+    return made
 
 
 def _thinned(ledger: EnergyLedger) -> EnergyLedger:
-    """With as many entries as a plot can show, and all that are at jumps."""
+    """With as many entries as a plot can show, and all at jumps."""
     n = len(ledger.t)
     if n <= _DENSE:
         return ledger
     jumps = np.flatnonzero(np.diff(ledger.t) <= 0)
     kept = np.unique(np.concatenate([np.linspace(0, n - 1, _DENSE).astype(int), jumps, jumps + 1]))
-    stored, work, lost = (
-        {name: x[kept] for name, x in part.items()} for part in (ledger.stored, ledger.work, ledger.lost)
-    )
-    return EnergyLedger(ledger.t[kept], stored, work, lost, ledger.is_balanced)
+    parts = ({name: x[kept] for name, x in part.items()} for part in (ledger.stored, ledger.work, ledger.lost))
+    return EnergyLedger(ledger.t[kept], *parts, is_balanced=ledger.is_balanced)
 
 
 def _stack(axis: Any, t: np.ndarray, parts: Mapping[str, np.ndarray]) -> None:
-    """Areas on top of each other; what is negative, as a height below zero can be, as lines."""
+    """Draw stacked areas, or lines if a term is negative, as the potential energy can be."""
     if all((x >= -1e-9 * (1 + abs(x).max())).all() for x in parts.values()):
-        axis.stackplot(t, *parts.values(), labels=list(parts), colors=_tints(len(parts)), linewidth=0)
+        colors = [pale(color, 0.5) for color in COLORS[: len(parts)]]
+        axis.stackplot(t, *parts.values(), labels=list(parts), colors=colors, linewidth=0)
         return
     for k, (name, x) in enumerate(parts.items()):
         axis.plot(t, x, label=name, color=COLORS[k])
 
 
 def _flows(axis: Any, ledger: EnergyLedger, gains: Mapping[str, np.ndarray], losses: Mapping[str, np.ndarray]) -> None:
-    """What came in above zero, what went out below it, and the change that is left."""
+    """Draw work above zero, losses below it, and the change of the total."""
     for k, (name, x) in enumerate(gains.items()):
         axis.plot(ledger.t, x, label=name, color=COLORS[k], linewidth=1.3)
     below = np.zeros(len(ledger.t))
@@ -273,8 +241,3 @@ def _flows(axis: Any, ledger: EnergyLedger, gains: Mapping[str, np.ndarray], los
     axis.plot(ledger.t, ledger.total - ledger.total[0], color=INK, linewidth=1.2, label="change of total")
     axis.axhline(0, color=GREY, linewidth=0.6)
     legend(axis, [*gains, *losses, "change"])
-
-
-def _tints(count: int) -> list[tuple[float, ...]]:
-    parts = [[int(c[k : k + 2], 16) / 255 for k in (1, 3, 5)] for c in COLORS[:count]]
-    return [tuple(1 - 0.5 * (1 - x) for x in part) for part in parts]

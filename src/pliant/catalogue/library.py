@@ -1,77 +1,183 @@
-"""Robots by name or path: those that come with Pliant, and files by their suffix."""
+"""Robots by name or path: those that come with Pliant, those of example-robot-data, and files by their suffix."""
 
 import inspect
 from collections.abc import Callable
-from importlib import import_module
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pliant.errors import RobotError, unknown_name
-from pliant.formats.urdf import load_urdf
-from pliant.robot import Robot
+from pliant.catalogue import hoppers
+from pliant.checks import check
+from pliant.errors import Fault, RobotError, unknown_name
+from pliant.robot import Named, Robot
 
-__all__ = ["load", "robots"]
+OURS, ELSEWHERE = "pliant", "example-robot-data"
+"""Packages whose robots have names."""
 
-# shipped robots that stand on the world; the others are bolted to it
-_FREE = ("biped", "quadruped")
-# shipped robots that a function makes, by its module
-_MADE = {"hopper": "pliant.catalogue.hopper", "hopper_flight": "pliant.catalogue.hopper_flight"}
-_READERS = {".urdf": load_urdf, ".xacro": load_urdf}
-_SIDE = ".toml"
-_OPTIONS = list(inspect.signature(load_urdf).parameters)[1:]
+_URDF = Path(__file__).parent / "urdf"
+# shipped robots that a function makes
+_MADE: dict[str, Callable[..., Robot]] = {"hopper": hoppers.hopper, "hopper_flight": hoppers.hopper_flight}
+_SUFFIXES = (".urdf", ".xacro", ".toml")
+# robots that stand, walk or fly, by name or folder; the others are bolted to the world
+_FREE = {
+    OURS: ("biped", "hopper", "quadruped"),
+    ELSEWHERE: (
+        "a1", "alex", "alexander", "anymal_b_simple", "anymal_c_simple", "b1", "bolt", "borinot", "centauro", "g1",
+        "go1", "go2", "hector", "hextilt", "human", "hyq", "icub", "iris", "laikago", "quadruped", "romeo",
+        "simple_humanoid", "solo", "talos",
+    ),
+}  # fmt: skip
+
+
+class KnownRobot(NamedTuple):
+    """A robot that can be loaded.
+
+    Attributes:
+        name: that `load` takes.
+        origin: the package that it comes from, or "" for a file.
+        base: "free" or "fixed", by default.
+        path: of its file; None if a function makes it.
+    """
+
+    name: str
+    origin: str
+    base: str
+    path: Path | None
+
+
+@cache
+def robots() -> Named[KnownRobot]:
+    """All robots that have a name: the shipped ones, then those of example-robot-data if it is installed.
+
+        for name, robot in pliant.robots().items():
+            print(name, robot.origin, robot.base)
+
+    The files of example-robot-data are found without importing it. A name that is taken gets that of the folder in
+    front: "anymal_c_simple/anymal".
+    """
+    from importlib.metadata import PackageNotFoundError, files  # slow, and shipped robots do without
+
+    known = dict(_shipped())
+    try:
+        listed = files(ELSEWHERE) or []
+    except PackageNotFoundError:
+        listed = []
+    for file in sorted(listed):
+        if file.suffix == ".urdf":
+            path = Path(str(file.locate()))
+            name = path.stem if path.stem not in known else f"{_folder(path)}/{path.stem}"
+            known[name] = KnownRobot(name, ELSEWHERE, _base(ELSEWHERE, _folder(path)), path)
+    return Named("robot", known.values())
+
+
+@cache
+def _shipped() -> dict[str, KnownRobot]:
+    paths = {path.stem: path for path in _URDF.glob("*.urdf")}
+    return {name: KnownRobot(name, OURS, _base(OURS, name), paths.get(name)) for name in sorted([*_MADE, *paths])}
 
 
 def load(source: str | Path, *, side: str | Path | None = None, **options: Any) -> Robot:
-    """A robot, by the name of a shipped one (see `robots`) or by the path of a file.
+    """A robot, by its name (see `robots`) or by the path of a file.
 
     Args:
-        source: "quadruped", or a path that ends in .urdf or .xacro; or in .toml, for a side file that names its robot.
+        source: a name such as "quadruped" or "anymal", or a path that ends in .urdf or .xacro; or in .toml, for a side
+            file that names its robot.
         side: a side file, with what URDF cannot say; see `read_side_file`.
-        options: those of the reader, `load_urdf`; a shipped robot brings its own ``base``. For a robot that a
-            function makes, such as `hopper_flight`, those of the function.
+        options: those of the reader, `load_urdf`. A robot with a name has a ``base`` of its own, which the option
+            replaces. A robot that a function makes, such as `hopper_flight`, takes those of the function instead.
     """
-    if not isinstance(source, str | Path):
-        raise RobotError(f"load takes the name of a shipped robot or a path, not {source!r}")
-    if side is not None and not isinstance(side, str | Path):
-        raise RobotError(f"side of load is {side!r}; give the path of a .toml file")
-    if side is not None or Path(source).suffix.lower() == _SIDE:
+    given: dict[str, Any] = {"subject": "pliant.load", "error": RobotError}
+    check("source", source, "the name of a robot or the path of a file", isinstance(source, str | Path), **given)
+    check("side", side, "the path of a .toml file", side is None or isinstance(side, str | Path), **given)
+    if side is not None or Path(source).suffix.lower() == ".toml":
         from pliant.catalogue.side_file import SideFile  # few robots have one
 
         file = SideFile(source if side is None else side)
         return file.loaded(load, None if side is None else source, options)
-    make = _maker(source) if source in _MADE else None
-    valid = _OPTIONS if make is None else list(inspect.signature(make).parameters)
-    unknown = [name for name in options if name not in valid]
-    if unknown:
-        raise RobotError(unknown_name("option", unknown[0], [*valid, "side"], "pliant.load"))
-    if make is not None:
-        return make(**options)
-    if isinstance(source, str) and _is_name(source):
-        if source not in robots():
-            near = unknown_name("shipped robot", source, robots())
-            raise RobotError(f"{near} (for a file, give its path with the suffix, e.g. '{source}.urdf')")
-        base = "free" if source in _FREE else "fixed"
-        return load_urdf(_folder() / f"{source}.urdf", **{"base": base, **options})
-    suffix = Path(source).suffix.lower()
-    if suffix not in _READERS:
-        raise RobotError(
-            f"{source}: no reader for {suffix or 'files without a suffix'}; there are {', '.join([*_READERS, _SIDE])}"
-        )
-    return _READERS[suffix](source, **options)
+    found = find(source)
+    _check_options(found, options)
+    if found.path is None:
+        return _MADE[found.name](**options)
+    from pliant.formats.urdf import load_urdf  # robots that a function makes do without
+
+    return load_urdf(found.path, **{"base": found.base, **options})
 
 
-def robots() -> list[str]:
-    """Names of the robots that come with Pliant."""
-    return sorted([*_MADE, *(path.stem for path in _folder().glob("*.urdf"))])
+def read_side_file(robot: Robot, path: str | Path) -> Robot:
+    """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, backlash, contacts.
+
+    Tables and keys are those of ``with_frame``, ``with_joint``, ``with_motor``, ``with_flexibility``,
+    ``with_backlash`` and ``with_contact``, except for functions (``law``). They are applied in that order, after
+    gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later one wins, key
+    by key. The key ``robot`` of the file is for `load`.
+
+    Args:
+        path: of a ``.toml`` file.
+    """
+    given: dict[str, Any] = {"subject": "read_side_file", "error": RobotError}
+    check("robot", robot, "a Robot, see pliant.load", isinstance(robot, Robot), **given)
+    check("path", path, "the path of a .toml file", isinstance(path, str | Path), **given)
+    from pliant.catalogue.side_file import SideFile  # few robots have one
+
+    file = SideFile(path)
+    base, own = file.options.get("base"), "free" if robot.is_free else "fixed"
+    if base not in (None, own):
+        problem = f"base is {base!r}, but that of robot {robot.name!r} is {own!r}"
+        raise file.error(("base",), Fault(problem, f"robot {robot.name!r}", "base", f"load it with base={base!r}"))
+    return file.put_on(robot)
 
 
-def _maker(name: str | Path) -> Callable[..., Robot]:
-    return getattr(import_module(_MADE[str(name)]), str(name))
+def find(source: str | Path) -> KnownRobot:
+    """The robot that a name or path means, not loaded yet."""
+    path = Path(source)
+    if source in _shipped():
+        return _shipped()[str(source)]
+    if path.suffix.lower() in _SUFFIXES:
+        return KnownRobot(str(source), "", "fixed", path)
+    known = robots()
+    if isinstance(source, str):
+        if source in known:
+            return known[source]
+        # the name of a folder stands for the plainest of its files
+        inside = [r for r in known.values() if r.path and r.origin == ELSEWHERE and _folder(r.path) == source]
+        if inside:
+            return min(inside, key=lambda robot: len(robot.name.rpartition("/")[2]))
+    if path.is_dir():
+        cure = f"give the file of a robot in it, {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+        raise RobotError(f"{source} is a folder", subject=str(source), field="robot", cure=cure)
+    if isinstance(source, Path) or path.suffix or path.is_file():
+        cure = f"there are readers for {', '.join(_SUFFIXES)}"
+        what = path.suffix or "files without a suffix"
+        raise RobotError(f"{source}: no reader for {what}", subject=str(source), field="robot", cure=cure)
+    fault = unknown_name("robot", source, known)
+    cure = fault.cure if fault.cure.startswith("did") else "`pliant robots` lists all"
+    if not any(robot.origin == ELSEWHERE for robot in known.values()):
+        cure += f"; more robots with pip install {ELSEWHERE}"
+    raise RobotError(fault).with_cure(f"{cure} (for a file, give its path with the suffix: {source}.urdf)")
 
 
-def _is_name(source: str) -> bool:
-    return Path(source).name == source and not Path(source).suffix
+def _check_options(found: KnownRobot, options: dict[str, Any]) -> None:
+    if not options:
+        return
+    from pliant.formats.urdf import load_urdf
+
+    of_reader = [name for name in inspect.signature(load_urdf).parameters if name != "path"]
+    valid = list(inspect.signature(_MADE[found.name]).parameters) if found.path is None else of_reader
+    for name in options:
+        if name in valid:
+            continue
+        if name in of_reader:
+            subject = f"robot {found.name!r}"
+            cure = f"leave it out; a function makes this robot, with the options {', '.join(valid)}"
+            raise RobotError(f"{subject} takes no {name}", subject=subject, field=name, cure=cure)
+        fault = unknown_name("option", name, [*valid, "side"], "pliant.load")
+        raise RobotError(fault.problem, subject="pliant.load", field=name, cure=fault.cure)
 
 
-def _folder() -> Path:
-    return Path(__file__).parent / "urdf"
+def _base(origin: str, name: str) -> str:
+    return "free" if name in _FREE[origin] else "fixed"
+
+
+def _folder(path: Path) -> str:
+    """Of the robot's own, without what all of them end with."""
+    return path.parts[-3].removesuffix("_description").removesuffix("_data")

@@ -1,4 +1,4 @@
-"""Side files: what URDF cannot say of a robot, as TOML beside it.
+"""Side files: the parts of a robot that URDF has no words for, as TOML beside it.
 
     robot = "leg.urdf"
 
@@ -13,68 +13,39 @@ file, in its own folder. It is checked as a whole before anything is done.
 """
 
 import re
-import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from pliant.catalogue.library import robots
-from pliant.catalogue.side_cures import toml_cures
-from pliant.catalogue.side_tables import TABLES, Table, is_pattern
-from pliant.catalogue.side_values import BASE, GRAVITY, PATH, Kind, plain
-from pliant.errors import RobotError, unknown_name
-from pliant.files import toml_lines as side_lines
-from pliant.files.xml import read_file
+from pliant.catalogue.side_tables import BASE, GRAVITY, PATH, TABLES, Kind, Table, is_pattern, plain
+from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
+from pliant.files.toml import Key, TomlFile
 from pliant.robot import Robot
 
-__all__ = ["SideFile", "read_side_file"]
-
-MAX_BYTES = 1_000_000
 _SETTINGS: dict[str, Kind] = {"robot": PATH, "base": BASE, "gravity": GRAVITY}
 _TABLES = {table.name: table for table in TABLES}
+_BY_METHOD = {table.method: table for table in TABLES}
 _SUFFIXES = (".urdf", ".xacro")
 # keys that name one thing, so a pattern cannot have them
 _SINGLE = ("name", "joint")
-
-
-def read_side_file(robot: Robot, path: str | Path) -> Robot:
-    """A copy of a robot with what a side file says: motors, joints, frames, flexibilities, backlash, contacts.
-
-    Tables and keys are those of ``with_frame``, ``with_joint``, ``with_motor``, ``with_flexibility``,
-    ``with_backlash`` and ``with_contact``, but for what is code (``law``). They are put on in that order, after
-    gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later one wins, key
-    by key. What the file says of ``robot`` is for `load`.
-
-    Args:
-        path: of a ``.toml`` file.
-    """
-    if not isinstance(robot, Robot):
-        raise RobotError(f"read_side_file takes a Robot first, not {robot!r}; see pliant.load")
-    if not isinstance(path, str | Path):
-        raise RobotError(f"read_side_file takes the path of a .toml file, not {path!r}")
-    file = SideFile(path)
-    base = file.options.get("base")
-    if base is not None and (base == "free") != robot.is_free:
-        is_now = "free" if robot.is_free else "fixed"
-        raise file.error(
-            ("base",), f"base is {base!r}, but that of robot {robot.name!r} is {is_now}; load it with base={base!r}"
-        )
-    return file.put_on(robot)
+# fields of errors that a side file calls by another name
+_KEYS = {"lower limit": "limits", "upper limit": "limits", "is_locked": "locked"}
 
 
 @dataclass
 class _Setting:
-    """What a table says of one thing: values, the place of each, and that of the last table that names the thing."""
+    """The values that tables give one thing, the place of each, and that of the last table that names the thing."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    places: dict[str, side_lines.Path] = field(default_factory=dict)
-    place: side_lines.Path = ()
+    places: dict[str, Key] = field(default_factory=dict)
+    place: Key = ()
 
 
 class SideFile:
-    """A side file that has been read and checked, but for names of a robot's parts.
+    """A side file that has been read and checked, except for the names of a robot's parts.
 
     Attributes:
         path: of the file.
@@ -83,8 +54,8 @@ class SideFile:
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        self._text = self._read()
-        self._document = self._parsed()
+        self._toml = TomlFile(path, RobotError)
+        self._document = self._toml.document
         self._tables: dict[str, dict[str, dict[str, Any]]] = {}
         for key, value in self._document.items():
             if key in _SETTINGS:
@@ -92,49 +63,53 @@ class SideFile:
             elif key in _TABLES:
                 self._tables[key] = self._checked(_TABLES[key], value)
             else:
-                known = [*_SETTINGS, *_TABLES]
-                raise self.error((key,), unknown_name("key or table", key, known, "a side file"))
+                raise self.error((key,), unknown_name("key or table", key, [*_SETTINGS, *_TABLES], "a side file"))
         base = self._document.get("base")
         if base not in (None, "fixed", "free"):
-            raise self.error(
-                ("base",), f"base is {base!r}; it is either 'fixed' or 'free', as in base = {BASE.example}"
-            )
+            raise self.error(("base",), bad_value("base", base, "'fixed' or 'free'"))
         self.options: dict[str, Any] = {} if base is None else {"base": base}
 
     @cached_property
     def robot(self) -> str | Path:
-        """The name of the shipped robot or the path of the robot file that this one goes with."""
+        """The name of the robot or the path of the robot file that this one goes with."""
         given = self._document.get("robot")
         if given is None:
             cure = f"add robot = {PATH.example}, or load both: pliant.load('leg.urdf', side={self.path.name!r})"
-            raise self.error((), f"it does not say which robot it is for; {cure}")
-        place = ("robot",)
-        if "/" not in given and "\\" not in given and not Path(given).suffix:
-            if given not in robots():
-                near = unknown_name("shipped robot", given, robots())
-                raise self.error(place, f'{near} (for a file, give its suffix: robot = "{given}.urdf")')
+            raise self.error((), Fault("the file does not name its robot", str(self.path), "robot", cure))
+        if given in robots():
             return given
+        if "/" not in given and "\\" not in given and not Path(given).suffix:
+            fault = unknown_name("robot", given, robots())
+            cure = f'{fault.cure} (for a file, give its suffix: robot = "{given}.urdf")'
+            raise self.error(("robot",), replace(fault, cure=cure))
         folder = self.path.parent.resolve()
         try:
-            found = (folder / given).resolve()
-            is_absolute = Path(given).is_absolute() or PureWindowsPath(given).anchor != ""
-            if is_absolute or "://" in given or not found.is_relative_to(folder):
-                cure = f"put it there, or load both: pliant.load(path, side={self.path.name!r})"
-                raise self.error(place, f"robot is {given!r}, which is not in the folder of this file; {cure}")
-            if found.suffix.lower() not in _SUFFIXES:
-                raise self.error(place, f"robot is {given!r}; a robot file ends in {' or '.join(_SUFFIXES)}")
-            if not found.is_file():
-                beside = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in _SUFFIXES)
-                raise self.error(place, unknown_name("file", given, beside, f"the folder {self.path.parent}"))
+            fault = self._path_fault(folder, given)
         except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle, null characters
-            raise self.error(place, f"robot is {given!r}, no usable path: {error}") from None
+            fault = Fault(f"robot is {given!r}, which cannot be a path: {error}", str(self.path), "robot")
+        if fault is not None:
+            raise self.error(("robot",), fault)
         return self.path.parent / given
 
+    def _path_fault(self, folder: Path, given: str) -> Fault | None:
+        """What keeps a path from being that of a robot file in the folder, or below."""
+        found = (folder / given).resolve()
+        is_absolute = Path(given).is_absolute() or PureWindowsPath(given).anchor != ""
+        if is_absolute or "://" in given or not found.is_relative_to(folder):
+            cure = f"put it there, or load both: pliant.load(path, side={self.path.name!r})"
+            return Fault(f"robot is {given!r}, which is not in the folder of this file", str(self.path), "robot", cure)
+        if found.suffix.lower() not in _SUFFIXES:
+            return bad_value("robot", given, f"a robot file, which ends in {' or '.join(_SUFFIXES)}")
+        if not found.is_file():
+            beside = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in _SUFFIXES)
+            return replace(unknown_name("file", given, beside, f"the folder {self.path.parent}"), field="robot")
+        return None
+
     def loaded(self, load: Callable[..., Robot], source: str | Path | None, options: dict[str, Any]) -> Robot:
-        """The robot that it goes with, with what it says.
+        """The robot that it goes with, with its changes.
 
         Args:
-            load: what reads a robot.
+            load: the function that reads a robot.
             source: the robot, in place of the one that the file names.
             options: of ``load``; they win over those of the file.
         """
@@ -144,12 +119,12 @@ class SideFile:
         except RobotError as error:
             if not self.options.keys() - options.keys():
                 raise
-            load(source, **options)  # if this fails too, the file's base is not to blame
-            raise self.error(("base",), f"base: {error}") from None
+            load(source, **options)  # if this fails too, the base in the file is not to blame
+            raise self.error(("base",), replace(error.fault, field="base")) from None
         return self.put_on(robot)
 
     def put_on(self, robot: Robot) -> Robot:
-        """A copy of a robot with what the file says."""
+        """A copy of a robot with the changes of the file."""
         gravity = self._document.get("gravity")
         if gravity is not None:
             robot = robot.with_gravity(*plain(gravity))
@@ -158,49 +133,14 @@ class SideFile:
                 robot = self._changed(table, robot, name, setting)
         return robot
 
-    def error(self, place: side_lines.Path, message: object) -> RobotError:
-        """An error at a key of the file, to be raised; it names the table, the message names the key."""
-        line = next((self._lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in self._lines), None)
-        table = [key if re.fullmatch(r"[\w-]+", key, re.ASCII) else f'"{key}"' for key in place[:2]]
-        label = f"[{'.'.join(table)}]: " if place and place[0] in _TABLES else ""
-        return RobotError(f"{self.path}:{line}: {label}{message}" if line else f"{self.path}: {label}{message}")
+    def error(self, key: Key, fault: Fault) -> RobotError:
+        """The error of a fault at a key of the file, or at its table, to be raised."""
+        error = RobotError(fault).at(*self._toml.place(*key))
+        return error.within(_label(*key[:2])) if key and key[0] in _TABLES else error
 
-    # ---- reading
+    # ---- checking
 
-    def _read(self) -> str:
-        data = read_file(self.path)
-        if len(data) > MAX_BYTES:
-            raise RobotError(f"{self.path} is larger than {MAX_BYTES // 1_000_000} MB: that is no side file")
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
-            raise RobotError(f"{self.path}:{line}: not UTF-8 ({error.reason}); save it as UTF-8") from None
-
-    def _parsed(self) -> dict[str, Any]:
-        try:
-            return tomllib.loads(self._text)
-        except ValueError as error:
-            reason, _, where = str(error).partition(" (at ")
-            line = re.search(r"line (\d+)", where)
-            number = int(line[1]) if line else len(self._text.rstrip().splitlines()) if where else None
-            shown = self._text.split("\n")[number - 1].strip() if number else ""
-            cure = "strings are in quotes, true and false in small letters"
-            bare = re.search(r"(?<![\w.\"'])([+-]?)(\d*)\.(\d*)(?![\w.])", shown)
-            if bare and bool(bare[2]) != bool(bare[3]):
-                cure = f"write {bare[1]}{bare[2] or 0}.{bare[3] or 0} for {bare[0]}"
-            elif shown.startswith("["):
-                cure = 'a pattern is in quotes, as in [motors."*_knee"], and no table comes twice'
-            place = f"{self.path}:{number}" if number else str(self.path)
-            raise RobotError(f"{place}: not TOML ({reason}); {cure}") from None
-        except RecursionError:
-            raise RobotError(f"{self.path}: lists in lists, too deep for a side file") from None
-
-    @cached_property
-    def _lines(self) -> dict[side_lines.Path, int]:
-        return side_lines.key_lines(self._text)
-
-    def _check(self, place: side_lines.Path, kind: Kind, value: Any) -> None:
+    def _check(self, place: Key, kind: Kind, value: Any) -> None:
         fault = kind.fault(place[-1], value)
         if fault:
             raise self.error(place, fault)
@@ -209,16 +149,18 @@ class SideFile:
         """The values of each key of a table, as methods take them."""
         name = table.name
         if not isinstance(entries, dict):
-            raise self.error((name,), f"{name} is no table of tables; write [{name}.NAME], one for each")
+            cure = f"write [{name}.NAME], one for each"
+            raise self.error((name,), Fault(f"{name} is not a table of tables", name, name, cure))
         for key, values in entries.items():
             if not isinstance(values, dict):
                 cure = f"each entry is a table, [{name}.NAME], with keys as {next(iter(table.keys))!r}"
-                raise self.error((name, key), f"{key} is no table; {cure}")
+                raise self.error((name, key), Fault(f"{key} is not a table", key, key, cure))
             for what, value in values.items():
                 place = (name, key, what)
                 if what == "law":
-                    cure = f"use Python: robot.{table.method}({key!r}, law=...)"
-                    raise self.error(place, f"law is a function, and a side file holds no code; {cure}")
+                    call = Call(table.method, key, {"law": "..."})
+                    problem = "law is a function, and a side file holds no code"
+                    raise self.error(place, Fault(problem, key, "law", "use Python: {call}", call))
                 if what not in table.keys:
                     raise self.error(place, unknown_name("key", what, table.keys, f"a table of {name}"))
                 self._check(place, table.keys[what], value)
@@ -227,18 +169,18 @@ class SideFile:
     # ---- putting on
 
     def _settings(self, table: Table, robot: Robot) -> dict[str, _Setting]:
-        """What a table says of each thing: patterns resolved, later tables over earlier ones."""
+        """The values that a table gives each thing: patterns resolved, later tables over earlier ones."""
         settings: dict[str, _Setting] = {}
         for key, values in self._tables.get(table.name, {}).items():
             place = (table.name, key)
             try:
                 found = table.find(robot, key, values, {name: s.values for name, s in settings.items()})
             except RobotError as error:
-                raise self.error((*place, "joint") if "joint" in values else place, str(error)) from None
+                raise self.error((*place, error.field) if error.field in values else place, error.fault) from None
             single = [what for what in _SINGLE if what in values]
             if single and is_pattern(key) and key not in found:
-                cure = "give it in a table without a pattern"
-                raise self.error((*place, single[0]), f"{single[0]} is for one thing, and {key!r} a pattern; {cure}")
+                problem, cure = f"{single[0]} is for one thing, and {key!r} a pattern", "use a table without a pattern"
+                raise self.error((*place, single[0]), Fault(problem, key, single[0], cure))
             for name, implied in found.items():
                 setting = settings.setdefault(name, _Setting())
                 setting.values |= {**implied, **values}
@@ -247,27 +189,54 @@ class SideFile:
         return settings
 
     def _changed(self, table: Table, robot: Robot, name: str, setting: _Setting) -> Robot:
-        missing = [key for key in table.required if key not in setting.values]
-        if missing:
-            example = table.keys[missing[0]].example
-            raise self.error(setting.place, f"{missing[0]} is not given for {name!r}; add {missing[0]} = {example}")
+        key = table.required
+        if key and key not in setting.values:
+            cure = f"add {key} = {table.keys[key].example}"
+            raise self.error(setting.place, Fault(f"{key} is not given for {name!r}", name, key, cure))
         try:
-            return table.change(robot, name, setting.values)
+            return table.changed(robot, name, setting.values)
         except RobotError as error:
-            place = _blamed(setting, str(error))
-            cures = toml_cures(table, setting.place[1], str(error))
-            raise self.error(place, str(error) + (f"; in this file: {cures}" if cures else "")) from None
+            fault = replace(error.fault, field=_KEYS.get(error.field, error.field))
+            cures = _toml_cures(table, setting, fault)
+            if cures:
+                fault = replace(fault, cure=f"{fault.cure}; in this file: {cures}".removeprefix("; "))
+            # at the key that the error is about; else at one that the cure changes, else at the table
+            keys = [fault.field, *(fault.call.options if fault.call else ())]
+            place = next((setting.places[key] for key in keys if key in setting.places), setting.place)
+            raise self.error(place, fault) from None
 
 
-def _blamed(setting: _Setting, message: str) -> side_lines.Path:
-    """The place of the key that a message names first, else of one whose value it quotes, else of the table."""
-    text = re.sub(r"'[^']*'", "", message)
-    # "the lower limit" is about ``limits``
-    found = {key: re.search(rf"\b{re.escape(key.rstrip('s'))}s*\b", text) for key in setting.places}
-    named = [(match.start(), key) for key, match in found.items() if match]
-    if named:
-        return setting.places[min(named)[1]]
-    quoted = [
-        key for key in setting.places if isinstance(setting.values[key], str) and repr(setting.values[key]) in message
-    ]
-    return setting.places[quoted[0]] if quoted else setting.place
+# ---- cures in TOML
+
+
+def _toml_cures(table: Table, setting: _Setting, fault: Fault) -> str:
+    """The cure of a fault as lines of a side file: its call, and the key that is missing from the table."""
+    found: dict[str, str] = {}
+    call = fault.call
+    if call is not None and call.method in _BY_METHOD:
+        other = _BY_METHOD[call.method]
+        name = setting.place[1] if other is table else call.name
+        values = {key: value for key, value in call.options.items() if key in other.keys}
+        found[other.name] = _line(other, name, values) if values else ""
+    if fault.field in table.keys and fault.field not in setting.values and table.name not in found:
+        found[table.name] = _line(table, setting.place[1], {fault.field: "..."})
+    return " or ".join(line for line in found.values() if line)
+
+
+def _line(table: Table, name: str, values: dict[str, Any]) -> str:
+    shown = (f"{key} = {table.keys[key].example if x == '...' else _toml(x)}" for key, x in values.items())
+    return f"{_label(table.name, name)} {', '.join(shown)}"
+
+
+def _label(*names: str) -> str:
+    """The header of a table, as TOML writes it."""
+    return f"[{'.'.join(n if re.fullmatch(r'[A-Za-z0-9_-]+', n) else f'{chr(34)}{n}{chr(34)}' for n in names)}]"
+
+
+def _toml(value: Any) -> str:
+    """A value of Python as TOML writes it."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else repr(value)

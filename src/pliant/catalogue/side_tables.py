@@ -1,50 +1,143 @@
-"""The tables of a side file: their keys, what their names mean, and the methods of `Robot` that they call."""
+"""The tables of a side file: their keys and values, and the methods of `Robot` that they call.
 
+Values are numbers, strings, booleans and lists of them: nothing in a side file runs.
+"""
+
+import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pliant.catalogue.side_values import (
-    BOUND,
-    CONTROL,
-    FLAG,
-    LIMITS,
-    NAME,
-    NAMES,
-    NUMBER,
-    NUMBERS,
-    POINTS,
-    TRIPLE,
-    Kind,
-)  # fmt: skip
-from pliant.errors import RobotError, unknown_name
+from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot import Robot
 
-__all__ = ["TABLES", "Table", "is_pattern"]
-
 Values = dict[str, Any]
+
+# up to here whole numbers are exact as floats
+_EXACT = 2**53
+
+
+# ---- values
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of value.
+
+    Attributes:
+        wanted: its description, for messages.
+        example: one, as TOML writes it.
+        holds: whether a value is of this kind.
+    """
+
+    wanted: str
+    example: str
+    holds: Callable[[Any], bool]
+
+    def like(self, example: str) -> "Kind":
+        """The same kind with another example, for a key of another meaning."""
+        return replace(self, example=example)
+
+    def fault(self, key: str, value: Any) -> Fault | None:
+        """The fault of a value that the key cannot have; None if it can."""
+        if self.holds(value):
+            return None
+        return Fault(f"{key} is {_shown(value)}", key, key, f"give {self.wanted}, as in {key} = {self.example}")
+
+
+def plain(value: Any) -> Any:
+    """A value as the methods of `Robot` take it: tuples for lists, floats for whole numbers that are very large."""
+    if isinstance(value, list):
+        return tuple(plain(entry) for entry in value)
+    return float(value) if _is_number(value) and isinstance(value, int) and abs(value) > _EXACT else value
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite number; a boolean is not, though Python's is an int."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max
+
+
+def _is_bound(value: Any) -> bool:
+    return _is_number(value) or (isinstance(value, float) and math.isinf(value))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_list(value: Any, of: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and bool(value) and all(of(entry) for entry in value)
+
+
+def _is_triple(value: Any) -> bool:
+    return _is_list(value, _is_number) and len(value) == 3
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(_is_bound(x) or _is_list(x, _is_bound) for x in value)
+
+
+NUMBER = Kind("a finite number", "0.1", _is_number)
+BOUND = Kind("a number, or inf for none", "40", _is_bound)
+FLAG = Kind("true or false", "true", lambda value: isinstance(value, bool))
+NAME = Kind("a name in quotes", '"knee"', _is_text)
+PATH = Kind("a robot file beside this one or the name of a robot, in quotes", '"leg.urdf"', _is_text)
+CONTROL = Kind("a name in quotes", '"position"', _is_text)
+NAMES = Kind("a list of names", '["ankle", "heel"]', lambda value: _is_list(value, _is_text))
+TRIPLE = Kind("three finite numbers", "[0, 0, 1]", _is_triple)
+NUMBERS = Kind("a finite number, or a list of them", "10", lambda v: _is_number(v) or _is_list(v, _is_number))
+BASE = NAME.like('"free"')
+GRAVITY = TRIPLE.like("[0, 0, -9.81]")
+LIMITS = Kind("the lower and the upper limit, inf for none", "[-1.5, 1.5]", _is_pair)
+POINTS = Kind("a list of points", "[[0, 0, 0], [0.1, 0, 0]]", lambda value: _is_list(value, _is_triple))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) > _EXACT:
+        return "a very large number"  # Python may refuse to print it
+    if isinstance(value, str | int | float):
+        text = repr(value)
+    elif isinstance(value, list):
+        text = "[" + ", ".join(_shown(entry) for entry in value[:7]) + (", ...]" if len(value) > 7 else "]")
+    else:
+        text = f"{value}, a {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# ---- tables
 
 
 @dataclass(frozen=True)
 class Table:
-    """A kind of table, [NAME.key], and what it does to a robot.
+    """A kind of table, [NAME.key], and the change that it makes to a robot.
 
     Attributes:
-        keys: what each may be.
-        method: the one of `Robot` that it stands for.
-        find: what a key means: from the robot, the key, its values and what the table has named so far, the names of
-            what is changed or added, each with values that follow from that.
-        change: the robot with the values of one of them.
-        required: keys without which there is nothing to do.
+        keys: the kinds of their values.
+        method: of `Robot` that it stands for.
+        find: the meaning of a key: from the robot, the key, its values and the things that the table has named so far,
+            the names of the things to change or add, each with values that follow from that.
+        required: the key that has no default, if there is one.
+        change: the robot with the values of one of them; by default, the method is called with these.
     """
 
     name: str
     keys: Mapping[str, Kind]
     method: str
     find: Callable[[Robot, str, Values, Mapping[str, Values]], dict[str, Values]]
-    change: Callable[[Robot, str, Values], Robot]
-    required: tuple[str, ...] = ()
+    required: str = ""
+    change: Callable[[Robot, str, Values], Robot] | None = None
+
+    def changed(self, robot: Robot, name: str, values: Values) -> Robot:
+        """The robot with the values of the thing of a name."""
+        return self.change(robot, name, values) if self.change else getattr(robot, self.method)(name, **values)
 
 
 def is_pattern(key: str) -> bool:
@@ -58,31 +151,32 @@ def _matching(key: str, what: str, names: Iterable[str]) -> dict[str, Values]:
     found = [name for name in names if fnmatchcase(name, key)]
     if not found:
         shown = ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
-        raise RobotError(f"the pattern {key!r} matches none of the {what}; they are {shown or 'none'}")
+        problem = f"the pattern {key!r} matches none of the {what}"
+        raise RobotError(problem, subject=key, cure=f"they are {shown or 'none'}")
     return {name: {} for name in found}
 
 
-# ---- frames
+# ---- frames, joints, backlash, contacts
 
 
-def _find_frame(_robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+def _find_frame(_robot: Robot, key: str, *_: Any) -> dict[str, Values]:
     if is_pattern(key):
-        raise RobotError(
-            f"a new frame cannot be named {key!r}, a pattern; give each frame a table and a name of its own"
-        )
+        cure = "give each frame a table and a name of its own"
+        raise RobotError(f"a new frame cannot be named {key!r}, a pattern", subject=key, cure=cure)
     return {key: {}}
 
 
 def _with_frame(robot: Robot, name: str, values: Values) -> Robot:
+    try:
+        robot.frame(values["body"])
+    except RobotError as error:
+        raise RobotError(replace(error.fault, field="body")) from None
     return robot.with_frame(name, **values)
 
 
-# ---- joints
-
-
-def _find_joint(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+def _find_joint(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
     if is_pattern(key) and key not in robot.joints:
-        # what is good for hinges is wrong for a base that floats
+        # values that suit hinges are wrong for a floating base
         moving = [j.name for j in robot.joints.values() if j.kind.nv > 0 and j.kind.name != "free"]
         return _matching(key, f"joints of {robot.joints.owner} that move and are not free", moving)
     return {robot.joints[key].name: {}}
@@ -96,6 +190,26 @@ def _with_joint(robot: Robot, name: str, values: Values) -> Robot:
     return robot.with_joint(name, **values)
 
 
+def _find_backlash(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
+    if is_pattern(key) and key not in robot.joints:
+        return _matching(key, f"joints of {robot.joints.owner} with a motor", _driven(robot))
+    return {robot.joints[key].name: {}}
+
+
+def _driven(robot: Robot) -> dict[str, Any]:
+    """The joints that have a motor."""
+    return dict.fromkeys(motor.joint for motor in robot.motors.values())
+
+
+def _find_contact(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
+    if is_pattern(key) and key not in robot.frames and key not in robot.joints:
+        # bodies between a spring and a rotor have no shape
+        between = {robot.joints[f.name].child for f in robot.flexibilities.values() if f.joint is not None}
+        return _matching(key, f"frames of {robot.frames.owner}", (name for name in robot.frames if name not in between))
+    robot.frame(key)
+    return {key: {}}
+
+
 # ---- motors
 
 
@@ -106,12 +220,11 @@ def _find_motor(robot: Robot, key: str, values: Values, named: Mapping[str, Valu
     if "joint" in values and (not is_pattern(key) or key in robot.motors):
         return {key: {"joint": robot.joints[values["joint"]].name}}
     if key in robot.joints:
-        own = [name for name, joint in joint_of.items() if joint == key]
+        own = [name for name, joint in joint_of.items() if joint == key] or [key]
         if len(own) > 1 and key not in own:
-            motors = ", ".join(repr(name) for name in own)
-            raise RobotError(f"joint {key!r} has the motors {motors}; name the motor, as in [motors.{own[0]}]")
-        name = key if key in own or not own else own[0]
-        return {name: {"joint": key}}
+            problem, cure = f"joint {key!r} has the motors {', '.join(map(repr, own))}", "name the motor, as in "
+            raise RobotError(problem, subject=f"joint {key!r}", cure=f"{cure}[motors.{own[0]}]")
+        return {key if key in own else own[0]: {"joint": key}}
     if key in joint_of:
         return {key: {"joint": joint_of[key]}}
     if not is_pattern(key):
@@ -132,59 +245,26 @@ def _with_motor(robot: Robot, name: str, values: Values) -> Robot:
     return robot.with_motor(joint, name=name, **values)
 
 
-# ---- what gives way
+# ---- flexibilities
 
 
-def _find_flexibility(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
+def _find_flexibility(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
     frames = [name for name in robot.frames if name not in robot.bodies]
     if not is_pattern(key) or key in robot.joints or key in frames:
         return {key: {}}
     # a pattern means one kind of thing, or "*" would cut links, too
-    motors = dict.fromkeys(motor.joint for motor in robot.motors.values())
     fixed = [joint.name for joint in robot.joints.values() if joint.kind.name == "fixed"]
-    for names in (motors, fixed, frames):
-        if any(fnmatchcase(name, key) for name in names):
-            return _matching(key, "", names)
+    kinds = (_driven(robot), fixed, frames)
+    names = next((names for names in kinds if any(fnmatchcase(name, key) for name in names)), [])
     what = f"joints with a motor, fixed joints and frames of {robot.joints.owner}"
-    return _matching(key, what, [*motors, *fixed, *frames])
-
-
-def _with_flexibility(robot: Robot, name: str, values: Values) -> Robot:
-    return robot.with_flexibility(name, **values)
-
-
-def _find_backlash(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
-    if is_pattern(key) and key not in robot.joints:
-        motors = dict.fromkeys(motor.joint for motor in robot.motors.values())
-        return _matching(key, f"joints of {robot.joints.owner} with a motor", motors)
-    return {robot.joints[key].name: {}}
-
-
-def _with_backlash(robot: Robot, name: str, values: Values) -> Robot:
-    return robot.with_backlash(name, **values)
-
-
-# ---- contacts
-
-
-def _find_contact(robot: Robot, key: str, _values: Values, _named: Mapping[str, Values]) -> dict[str, Values]:
-    if is_pattern(key) and key not in robot.frames and key not in robot.joints:
-        # bodies between a spring and a rotor have no shape
-        between = {robot.joints[f.name].child for f in robot.flexibilities.values() if f.joint is not None}
-        return _matching(key, f"frames of {robot.frames.owner}", (name for name in robot.frames if name not in between))
-    robot.frame(key)
-    return {key: {}}
-
-
-def _with_contact(robot: Robot, name: str, values: Values) -> Robot:
-    return robot.with_contact(name, **values)
+    return _matching(key, what, names or [name for names in kinds for name in names])
 
 
 TABLES = (
     Table(
         "frames",
         {"body": NAME.like('"shank"'), "position": TRIPLE.like("[0, 0, 0.1]"), "rpy": TRIPLE.like("[0, 0, 1.57]")},
-        "with_frame", _find_frame, _with_frame, ("body",),
+        "with_frame", _find_frame, "body", _with_frame,
     ),
     Table(
         "joints",
@@ -193,7 +273,7 @@ TABLES = (
             "stiffness": NUMBERS, "hardening": NUMBERS, "backlash": NUMBER.like("0.01"), "rest": NUMBER,
             "restitution": NUMBER.like("0.5"), "locked": FLAG,
         },
-        "with_joint", _find_joint, _with_joint,
+        "with_joint", _find_joint, change=_with_joint,
     ),
     Table(
         "motors",
@@ -203,7 +283,7 @@ TABLES = (
             "viscous_friction": NUMBER, "dry_friction": NUMBER, "no_load_speed": BOUND, "gyroscopic": FLAG,
             "rotor_axis": TRIPLE,
         },
-        "with_motor", _find_motor, _with_motor,
+        "with_motor", _find_motor, change=_with_motor,
     ),
     Table(
         "flexibilities",
@@ -212,7 +292,7 @@ TABLES = (
             "backlash": NUMBER.like("0.01"), "kind": NAME.like('"revolute"'), "axis": TRIPLE, "name": NAME,
             "share": NUMBER.like("0.5"), "normal": TRIPLE, "beyond": NAMES,
         },
-        "with_flexibility", _find_flexibility, _with_flexibility, ("stiffness",),
+        "with_flexibility", _find_flexibility, "stiffness",
     ),
     Table(
         "backlash",
@@ -220,7 +300,7 @@ TABLES = (
             "width": NUMBER.like("0.01"), "restitution": NUMBER.like("0.5"), "inertia": NUMBER.like("1e-4"),
             "name": NAME,
         },
-        "with_backlash", _find_backlash, _with_backlash, ("width",),
+        "with_backlash", _find_backlash, "width",
     ),
     Table(
         "contacts",
@@ -228,7 +308,7 @@ TABLES = (
             "radius": NUMBER.like("0.02"), "box": TRIPLE.like("[0.2, 0.1, 0.05]"), "points": POINTS, "length": NUMBER,
             "friction": NUMBER.like("0.8"), "restitution": NUMBER.like("0.5"), "name": NAME,
         },
-        "with_contact", _find_contact, _with_contact,
+        "with_contact", _find_contact,
     ),
 )  # fmt: skip
 """In the order in which they are put on a robot, whatever their order in the file."""

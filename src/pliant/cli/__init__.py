@@ -1,4 +1,4 @@
-"""The command line: ``pliant COMMAND ...``. What a command needs is imported when it runs."""
+"""The command line: ``pliant COMMAND ...``. Each command imports the rest of Pliant when it runs."""
 
 from pliant.cli.main import main
 

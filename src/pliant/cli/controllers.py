@@ -1,39 +1,35 @@
-"""Controllers by what the user types: none, hold, raibert, or a function of a Python file."""
+"""Controllers by the words of the command line: none, hold, raibert, or a function in a Python file."""
 
 import inspect
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pliant.errors import PliantError, unknown_name
+from pliant.errors import PliantError, bad_value, unknown_name
 
 if TYPE_CHECKING:
     from pliant.robot import Robot
     from pliant.simulation import Controller
 
-__all__ = ["NAMES", "Control", "chosen_controller", "default_controller", "in_file"]
-
 NAMES = ("none", "hold", "raibert")
 """Controllers that come with the program."""
 
-# the hold gives way by this much under the torque of all the weight at the length of the robot [rad]
-_GIVE = 0.2
-# time constant of its damping [s]
-_SETTLE = 0.1
 _COMMAND = (0.3, 0.0, 0.2)
 
 
 class Control(NamedTuple):
-    """What drives the robot.
+    """A robot and the controller that drives it.
 
     Attributes:
         name: for the summary.
-        robot: with motors as the controller wants them.
+        robot: with motors as the controller needs them.
         compiled: with the step, or None.
         called: in Python, (t, q, v) -> u, or None.
         u: constant controls of the motors, or commands of a compiled controller.
+        is_hopping: whether the robot hops, and so begins above the ground.
     """
 
     name: str
@@ -41,81 +37,69 @@ class Control(NamedTuple):
     compiled: "Controller | None" = None
     called: Callable[..., Any] | None = None
     u: Any = None
+    is_hopping: bool = False
 
 
 def default_controller(robot: "Robot") -> str:
-    """What shows something sensible: hopping robots hop, those that stand hold their pose, others swing freely."""
+    """The controller that shows something: hopping robots hop, those that stand hold their pose, others swing."""
     if not (robot.is_free and robot.motors):
         return "none"
-    return "raibert" if _hops(robot) else "hold"
-
-
-def _hops(robot: "Robot") -> bool:
     from pliant.control import raibert
 
     try:
         raibert(robot)
     except PliantError:
-        return False
-    return True
+        return "hold"
+    return "raibert"
 
 
-def chosen_controller(name: str, robot: "Robot", q: Any, size: float, gains: Any, command: Any) -> Control:
+def chosen_controller(name: str, robot: "Robot", q: Any, gains: Any = None, command: Any = None) -> Control:
     """The controller of a name.
 
     Args:
         name: of `NAMES`, or FILE.py:FUNCTION.
+        robot: that it drives.
         q: the pose at the start.
-        size: of the robot [m], for gains.
         gains: kp and kd of "hold", or None.
-        command: vx, vy and the height of hops for "raibert", or None.
+        command: vx, vy and the height of hops for "raibert", numbers of the user's own controller, or None.
     """
     if gains is not None and name != "hold":
-        raise PliantError(f"--gains are those of --controller hold, not {name!r}")
+        raise PliantError(f"--gains belong to --controller hold, not {name!r}", field="gains", cure="leave them out")
     if command is not None and name in ("none", "hold"):
-        raise PliantError(f"--command is for --controller raibert or one of your own, not {name!r}")
+        problem = f"--command is for --controller raibert or one of your own, not {name!r}"
+        raise PliantError(problem, field="command", cure="leave it out")
     if name == "none":
         return Control("none", robot)
     if name == "hold":
-        return _hold(robot, q, size, gains)
+        return _hold(robot, q, gains)
     if name == "raibert":
         return _raibert(robot, command)
     if ".py" not in name:
-        raise PliantError(f"--controller: {unknown_name('controller', name, NAMES)}; or give FILE.py:FUNCTION")
+        fault = unknown_name("controller", name, NAMES)
+        raise PliantError(fault).with_cure(f"{fault.cure}; or give FILE.py:FUNCTION")
     return _own(name, robot, command)
 
 
-def _hold(robot: "Robot", q: Any, size: float, gains: Any) -> Control:
-    """Motors as springs and dampers towards the pose at the start; those take part in the implicit step.
+def _hold(robot: "Robot", q: Any, gains: Any) -> Control:
+    from pliant.control import hold
 
-    Without gains, kp = weight size / 0.2 rad: of the order that carries the robot, whatever its size.
-    """
-    if not robot.motors:
-        raise PliantError(f"--controller hold: robot {robot.name!r} has no motors")
-    if gains is not None and (len(gains) != 2 or min(gains) < 0):
-        raise PliantError("--gains takes two numbers from 0 on, kp,kd, as --gains 150,4")
-    g = sum(float(x) ** 2 for x in robot.gravity) ** 0.5 or 9.81
-    kp, kd = gains or (float(robot.mass) * g * size / _GIVE, float(robot.mass) * g * size / _GIVE * _SETTLE)
-    own = {m.name: m for m in robot.motors.values() if m.control == "position" and gains is None}
-    robot = robot.with_motors(
-        control="position",
-        kp=[own[name].kp if name in own else kp for name in robot.motors],
-        kd=[own[name].kd if name in own else kd for name in robot.motors],
-    )
-    target = [float(q[robot.q_slice(motor.joint)][0]) for motor in robot.motors.values()]
-    about = "own gains" if len(own) == len(robot.motors) else f"kp {kp:.3g}, kd {kd:.3g}"
-    return Control(f"hold ({about})", robot, u=target)
+    if gains is not None and len(gains) != 2:
+        raise PliantError(bad_value("--gains", gains, "two numbers, as 150,4 for kp and kd"))
+    held, u = hold(robot, q, gains=gains)
+    new = [m for m in held.motors.values() if gains is not None or robot.motors[m.name].control != "position"]
+    about = f"kp {float(new[0].kp):.3g}, kd {float(new[0].kd):.3g}" if new else "own gains"
+    return Control(f"hold ({about})", held, u=u)
 
 
 def _raibert(robot: "Robot", command: Any) -> Control:
     from pliant.control import raibert
 
     if command is not None and len(command) != 3:
-        raise PliantError("--command of raibert takes vx, vy and the height of hops, as --command 0.5,0,0.2")
-    told = list(command or _COMMAND)
-    vx, vy, height = told
+        takes = "three numbers for raibert, as 0.5,0,0.2: vx, vy and the height of hops"
+        raise PliantError(bad_value("--command", command, takes))
+    vx, vy, height = u = list(command or _COMMAND)
     about = f"raibert ({vx:g} m/s along x, {vy:g} along y, hops of {height:g} m)"
-    return Control(about, robot, compiled=raibert(robot), u=told)
+    return Control(about, robot, compiled=raibert(robot), u=u, is_hopping=True)
 
 
 # ---- the user's own
@@ -126,42 +110,42 @@ def _own(name: str, robot: "Robot", command: Any) -> Control:
 
     found = in_file(name)
     if not isinstance(found, Controller) and _takes_robot(found):
-        with _Blame(name):
+        with _located(name):
             found = found(robot)
     if isinstance(found, Controller):
         if command is not None and len(command) != found.commands:
-            raise PliantError(f"--command has {len(command)} numbers; the controller {name} takes {found.commands}")
-        u = list(command) if command is not None else None
-        return Control(name, robot, compiled=found, u=u)
+            raise PliantError(bad_value("--command", command, f"{found.commands} numbers for the controller {name}"))
+        return Control(name, robot, compiled=found, u=list(command) if command is not None else None)
     if command is not None:
-        raise PliantError(f"--command is for a pliant.Controller, which {name} is not")
+        problem = f"--command is for a pliant.Controller, and {name} is another function"
+        raise PliantError(problem, field="command", cure="leave it out")
     if not callable(found):
-        raise PliantError(f"--controller {name} is {found!r}; it takes a function (t, q, v) -> u")
+        raise PliantError(bad_value(f"--controller {name}", found, "a function (t, q, v) -> u"))
 
     def called(t: float, q: Any, v: Any) -> Any:
-        with _Blame(name):
+        with _located(name):
             return found(t, q, v)
 
     return Control(name, robot, called=called)
 
 
 def in_file(name: str) -> Any:
-    """What FILE.py:NAME names. The file is run: it is code that the user chose, unlike a robot's file."""
+    """The object that FILE.py:NAME names. The file is run: it is code that the user chose, unlike a robot's file."""
     file, colon, attribute = name.rpartition(":")
     path = Path(file)
     if not colon or path.suffix != ".py" or not attribute:
-        raise PliantError(f"--controller {name}: write FILE.py:FUNCTION, as control.py:policy")
+        raise PliantError(bad_value("--controller", name, "FILE.py:FUNCTION, as control.py:policy"))
     if not path.is_file():
-        raise PliantError(f"--controller {name}: there is no file {file}")
+        raise PliantError(f"--controller {name}: there is no file {file}", field="controller")
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
-    # what lies beside it can be imported, as when the file itself is run
+    # files beside it can be imported, as when the file itself is run
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        with _Blame(name):
+        with _located(name):
             spec.loader.exec_module(module)
     finally:
         sys.path.pop(0)
@@ -180,21 +164,17 @@ def _takes_robot(function: Any) -> bool:
     return len(needed) == 1 and needed[0].kind in (needed[0].POSITIONAL_ONLY, needed[0].POSITIONAL_OR_KEYWORD)
 
 
-class _Blame:
-    """Errors of the user's own code in one line, with the place in the file."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or not isinstance(error, Exception) or isinstance(error, PliantError):
-            return
-        if isinstance(error, SyntaxError):
-            raise PliantError(f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}") from error
-        own = Path(self.name.rpartition(":")[0]).name
-        frames = [f for f in traceback.extract_tb(trace) if Path(f.filename).name == own]
-        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else f"controller {self.name}"
-        raise PliantError(f"{place}: {type(error).__name__}: {error}") from error
+@contextmanager
+def _located(name: str) -> Iterator[None]:
+    """Errors of the user's own code as one line, with the place in the file."""
+    try:
+        yield
+    except PliantError:
+        raise
+    except SyntaxError as error:
+        raise PliantError(f"{type(error).__name__}: {error.msg}").at(error.filename, error.lineno) from error
+    except Exception as error:
+        own = Path(name.rpartition(":")[0]).name
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == own]
+        found = PliantError(f"{type(error).__name__}: {error}", subject=f"controller {name}")
+        raise (found.at(frames[-1].filename, frames[-1].lineno) if frames else found.within(found.subject)) from error

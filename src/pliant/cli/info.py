@@ -1,81 +1,96 @@
-"""``pliant info``: what a robot or its file has in it, and what is the matter with it."""
+"""``pliant info``, ``pliant robots``, ``pliant cache``: a robot or a log, robots by name, compiled kernels."""
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pliant.cli.robots import load_robot, loose
-from pliant.cli.terminal import number, print_json, print_pairs, print_table, say
-from pliant.cli.viewing import is_log, open_log
+import typer
+
+from pliant.cli.sources import Base, RobotName, Xacro, is_log, load_robot, loose_base, open_log, origin
+from pliant.cli.terminal import Json, number, print_json, print_pairs, print_rich, print_table, say, size
+from pliant.errors import PliantError
 
 if TYPE_CHECKING:
+    from rich.tree import Tree
+
     from pliant.recording.log import Log
     from pliant.robot import Joint, Robot
-
-__all__ = ["about_robot", "show_info"]
 
 # findings of one kind on one matter that are shown one by one
 _SHOWN = 4
 
 
-def show_info(source: str, base: str | None, xacro: bool, as_json: bool) -> None:
-    """Print what there is to know of a robot, or of a log."""
-    if is_log(source):
-        _show_log(open_log(source), source, as_json)
+def info(robot: RobotName, base: Base = None, xacro: Xacro = False, json: Json = False) -> None:
+    """Print the contents of a robot or a log, and its problems."""
+    if is_log(robot):
+        _show_log(open_log(robot), robot, json)
         return
-    robot, origin, _ = load_robot(source, base, xacro)
-    about = about_robot(robot, origin)
-    if as_json:
+    loaded = load_robot(robot, base, xacro)
+    about = about_robot(loaded, origin(robot))
+    if json:
         print_json(about)
         return
-    print_pairs(f"{robot.name}", _head(robot, about))
+    print_pairs(loaded.name, _head(loaded, about))
     say()
-    say(_tree(robot))
+    # a long chain goes beyond the terminal rather than being cut off
+    depth = max(len(loaded.path(body)) for body in loaded.bodies)
+    print_rich(_tree(loaded), least_width=4 * depth + 40)
+    joints = [
+        (j["name"], _kind(j), _range(j), _most(*j["velocity"]), _most(*j["effort"]))
+        for j in about["joints"] if j["kind"] != "fixed"
+    ]  # fmt: skip
+    motors = [
+        (m["name"] if m["name"] == m["joint"] else f"{m['name']} of {m['joint']}", m["control"], number(m["gear"]),
+         number(m["rotor_inertia"]), _most(m["effort_limit"]))
+        for m in about["motors"]
+    ]  # fmt: skip
+    for columns, rows in (
+        (("joint", "kind", "limits [rad or m]", "velocity", "effort"), joints),
+        (("motor", "control", "gear", "rotor [kg m^2]", "most effort"), motors),
+    ):
+        if rows:
+            say()
+            print_table(columns, rows, right=columns[2:] if rows is motors else columns[3:])
     say()
-    _print_joints(about["joints"])
-    if about["motors"]:
-        say()
-        _print_motors(about["motors"])
-    say()
-    _print_findings(robot)
+    _print_findings(loaded)
 
 
 def about_robot(robot: "Robot", origin: str) -> dict[str, Any]:
     """All of it in plain values: SI units, None where there is no limit."""
-    lower, upper = _extent(robot)
+    from pliant.catalogue.starts import extent
+
+    lower, upper = extent(robot, robot.neutral())
+    loose = loose_base(robot)
+    problems = [_values(finding, "kind", "subject", "message", "line") for finding in robot.report]
+    if loose is not None:
+        problems.append({"kind": "loose base", "subject": robot.name, "message": str(loose), "line": None})
+    motor = ("name", "joint", "control", "gear", "rotor_inertia", "effort_limit", "velocity_limit")
     return {
         "name": robot.name,
         "origin": origin,
         "base": "free" if robot.is_free else "fixed",
-        "nq": robot.nq,
-        "nv": robot.nv,
-        "nu": robot.nu,
-        "mass": robot.mass,
+        **_values(robot, "nq", "nv", "nu", "mass"),
         "gravity": list(robot.gravity),
         "extent": {"lower": lower, "upper": upper},
         "bodies": [{"name": b.name, "mass": b.inertia.mass} for b in robot.bodies.values()],
         "joints": [_joint(robot, joint) for joint in robot.joints.values()],
-        "motors": [
-            {
-                "name": m.name, "joint": m.joint, "control": m.control, "gear": m.gear,
-                "rotor_inertia": m.rotor_inertia, "effort_limit": m.effort_limit, "velocity_limit": m.velocity_limit,
-            }
-            for m in robot.motors.values()
-        ],
-        "flexibilities": [{"name": f.name, "joint": f.joint} for f in robot.flexibilities.values()],
+        "motors": [_values(m, *motor) for m in robot.motors.values()],
+        "flexibilities": [_values(f, "name", "joint") for f in robot.flexibilities.values()],
         "frames": [name for name in robot.frames if name not in robot.bodies],
-        "contacts": [
-            {"name": s.name, "body": s.body, "kind": s.kind, "points": len(s.centers)} for s in robot.contacts.values()
-        ],
+        "contacts": [_values(s, "name", "body", "kind") | {"points": len(s.centers)} for s in robot.contacts.values()],
         "closures": list(robot.closures),
-        "problems": [
-            {"kind": f.kind, "subject": f.subject, "message": f.message, "line": f.line} for f in robot.report
-        ] + [{"kind": "loose base", "subject": robot.name, "message": m, "line": None} for m in [loose(robot)] if m],
-    }  # fmt: skip
+        "problems": problems,
+    }
+
+
+def _values(thing: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
 
 
 def _joint(robot: "Robot", joint: "Joint") -> dict[str, Any]:
-    limits = joint.limits
+    limits = _values(joint.limits, "lower", "upper", "velocity", "effort")
+    losses = _values(joint, "damping", "friction", "stiffness")
     return {
         "name": joint.name,
         "kind": joint.kind.name,
@@ -83,32 +98,18 @@ def _joint(robot: "Robot", joint: "Joint") -> dict[str, Any]:
         "parent": joint.parent,
         "body": joint.child,
         "mass": robot.bodies[joint.child].inertia.mass,
-        "lower": list(limits.lower),
-        "upper": list(limits.upper),
-        "velocity": list(limits.velocity),
-        "effort": list(limits.effort),
-        "damping": list(joint.damping),
-        "friction": list(joint.friction),
-        "stiffness": list(joint.stiffness),
+        **{name: list(values) for name, values in (limits | losses).items()},
         "mimics": None if joint.mimic is None else joint.mimic.joint,
     }
 
 
-def _extent(robot: "Robot") -> tuple[list[float], list[float]]:
-    """The box around origins and contacts of the bodies in the neutral configuration, in the world [m].
-
-    Contacts are the robot's own, or the hulls of its collision shapes as far as they can be read.
-    """
-    from pliant.catalogue.starting import reach
-
-    return reach(robot, robot.neutral())
-
-
 def _head(robot: "Robot", about: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is worth knowing at first sight."""
-    lower, upper = (about["extent"][side] for side in ("lower", "upper"))
+    """The first lines: origin, sizes, mass, extent."""
+    lower, upper = about["extent"].values()
     spans = " x ".join(number(high - low, 3) for low, high in zip(lower, upper, strict=True))
     kinds = Counter(joint.kind.name for joint in robot.joints.values())
+    shapes = sum(len(body.collisions) for body in robot.bodies.values())
+    contacts = f"none of its own; {shapes} collision shapes to take them from" if shapes else "none"
     pairs = [
         ("from", about["origin"]),
         ("base", about["base"] + ("" if robot.is_free else " (--base free lets the root of a file float)")),
@@ -116,100 +117,57 @@ def _head(robot: "Robot", about: dict[str, Any]) -> list[tuple[str, str]]:
         ("mass", f"{number(robot.mass)} kg in {len(robot.bodies)} bodies"),
         ("extent", f"{spans} m at rest, z from {number(lower[2], 3)} to {number(upper[2], 3)} m"),
         ("joints", ", ".join(f"{count} {kind}" for kind, count in kinds.items())),
-        ("contacts", _contacts(robot)),
+        ("contacts", ", ".join(robot.contacts) or contacts),
     ]
-    if robot.flexibilities:
-        pairs.append(("flexible", ", ".join(robot.flexibilities)))
-    if robot.closures:
-        pairs.append(("closures", ", ".join(robot.closures)))
-    own = [name for name in robot.frames if name not in robot.bodies]
-    if own:
-        pairs.append(("frames", ", ".join(own)))
-    return pairs
+    more = {"flexible": robot.flexibilities, "closures": robot.closures, "frames": about["frames"]}
+    return pairs + [(what, ", ".join(names)) for what, names in more.items() if names]
 
 
-def _tree(robot: "Robot") -> str:
+def _tree(robot: "Robot") -> "Tree":
     """The tree, a body a line, with its mass and the name of its joint; kinds are in the table below it."""
-    lines = robot.tree().splitlines()
-    shown = lines[:1]
-    for line in lines[1:]:
-        branch, _, about = line.partition("  (")
-        body = branch.lstrip("│├└─ ")
-        shown.append(f"{branch}  {number(robot.bodies[body].inertia.mass)} kg  ({about.partition(': ')[0]})")
-    return "\n".join(shown)
+    from rich.tree import Tree
+
+    nodes = {"world": Tree("world")}
+    for joint in robot.joints.values():  # parents come first
+        mass = number(robot.bodies[joint.child].inertia.mass)
+        nodes[joint.child] = nodes[joint.parent].add(f"{joint.child}  {mass} kg  ({joint.name})")
+    return nodes["world"]
 
 
-def _contacts(robot: "Robot") -> str:
-    if robot.contacts:
-        return ", ".join(robot.contacts)
-    shapes = sum(len(body.collisions) for body in robot.bodies.values())
-    return f"none of its own; {shapes} collision shapes to take them from" if shapes else "none, nothing can touch"
-
-
-def _print_joints(joints: list[dict[str, Any]]) -> None:
-    rows = []
-    for joint in joints:
-        if joint["kind"] == "fixed":
-            continue
-        led = f", as {joint['mimics']}" if joint["mimics"] else ""
-        axis = "".join("+" if a > 0 else "-" for a in joint["axis"] if a) if _is_plain(joint["axis"]) else ""
-        names = "".join(n for n, a in zip("xyz", joint["axis"], strict=False) if a) if axis else ""
-        kind = f"{joint['kind']} {axis.strip('+')}{names}".rstrip() + led
-        rows.append((joint["name"], kind, _range(joint), _most(joint["velocity"]), _most(joint["effort"])))
-    if rows:
-        columns = ("joint", "kind", "limits [rad or m]", "velocity", "effort")
-        print_table(columns, rows, right=("velocity", "effort"))
-
-
-def _is_plain(axis: list[Any]) -> bool:
-    """Whether it is x, y or z, one way or the other."""
-    return sum(a != 0 for a in axis) == 1
+def _kind(joint: dict[str, Any]) -> str:
+    """The kind of a joint, with its axis if that is x, y or z, one way or the other."""
+    along = [("" if a > 0 else "-") + name for name, a in zip("xyz", joint["axis"], strict=False) if a]
+    axis = f" {along[0]}" if len(along) == 1 else ""
+    return joint["kind"] + axis + (f", as {joint['mimics']}" if joint["mimics"] else "")
 
 
 def _range(joint: dict[str, Any]) -> str:
-    pairs = list(zip(joint["lower"], joint["upper"], strict=True))
-    if all(_is_infinite(low) and _is_infinite(high) for low, high in pairs):
+    if all(map(_is_infinite, [*joint["lower"], *joint["upper"]])):
         return ""
+    pairs = zip(joint["lower"], joint["upper"], strict=True)
     return " ".join(f"{number(low, 3)} to {number(high, 3)}" for low, high in pairs)
 
 
-def _most(limits: list[Any]) -> str:
-    return "" if all(_is_infinite(x) for x in limits) else " ".join(number(x, 3) for x in limits)
+def _most(*limits: Any) -> str:
+    return "" if all(map(_is_infinite, limits)) else " ".join(number(x, 3) for x in limits)
 
 
 def _is_infinite(x: Any) -> bool:
     return isinstance(x, int | float) and math.isinf(x)
 
 
-def _print_motors(motors: list[dict[str, Any]]) -> None:
-    rows = [
-        (
-            m["name"] if m["name"] == m["joint"] else f"{m['name']} of {m['joint']}",
-            m["control"],
-            number(m["gear"]),
-            number(m["rotor_inertia"]),
-            _most([m["effort_limit"]]),
-        )
-        for m in motors
-    ]
-    columns = ("motor", "control", "gear", "rotor [kg m^2]", "most effort")
-    print_table(columns, rows, right=columns[2:])
-
-
 def _print_findings(robot: "Robot") -> None:
-    findings = list(robot.report)
-    told = loose(robot)
-    if told:
-        say(f"free base: {told}")
-    if not findings:
-        say("problems: none found in the file" if told else "problems: none found")
+    loose = loose_base(robot)
+    if loose is not None:
+        say(f"free base: {loose}")
+    if not robot.report:
+        say("problems: none found" if loose is None else "problems: none found in the file")
         return
-    say(f"problems: {len(findings)} found in the file")
+    say(f"problems: {len(robot.report)} found in the file")
     seen: Counter[tuple[str, str]] = Counter()
-    for finding in findings:
-        matter = (finding.kind, finding.message)
-        seen[matter] += 1
-        if seen[matter] <= _SHOWN:
+    for finding in robot.report:
+        seen[finding.kind, finding.message] += 1
+        if seen[finding.kind, finding.message] <= _SHOWN:
             say(f"  {finding}")
     for (kind, message), count in seen.items():
         if count > _SHOWN:
@@ -217,7 +175,7 @@ def _print_findings(robot: "Robot") -> None:
 
 
 def _show_log(log: "Log", path: str, as_json: bool) -> None:
-    """Print what a log is of, and its channels."""
+    """Print the robot, times and channels of a log."""
     source = log.source
     about = {
         "path": path,
@@ -227,7 +185,7 @@ def _show_log(log: "Log", path: str, as_json: bool) -> None:
         "end": log.t[-1],
         "robots": log.batch or 1,
         "is_complete": log.is_complete,
-        "events": len(getattr(log, "events", ())),
+        "events": len(log.events),
         "channels": {name: list(log.columns.get(name, ())) for name in log.channels},
         "settings": {} if source is None else dict(source.settings),
         "versions": {} if source is None else dict(source.versions),
@@ -238,8 +196,8 @@ def _show_log(log: "Log", path: str, as_json: bool) -> None:
         return
     count = f" of {log.batch} robots" if log.batch else ""
     whole = "" if log.is_complete else ", cut off"
-    pairs = [("robot", about["robot"] or "not in the log")]
-    pairs.append(("entries", f"{len(log.t)}{count}, t = {number(log.t[0])} to {number(log.t[-1])} s{whole}"))
+    entries = f"{len(log.t)}{count}, t = {number(log.t[0])} to {number(log.t[-1])} s{whole}"
+    pairs = [("robot", about["robot"] or "not in the log"), ("entries", entries)]
     if about["events"]:
         pairs.append(("events", f"{about['events']}"))
     if source is not None:
@@ -250,3 +208,59 @@ def _show_log(log: "Log", path: str, as_json: bool) -> None:
     say()
     rows = [(name, ", ".join(log.columns.get(name, ()))) for name in log.channels]
     print_table(("channel", "columns"), rows)
+
+
+# ---- robots by name, and kernels
+
+
+def robots(json: Json = False) -> None:
+    """List the robots that have a name."""
+    from pliant.catalogue import library
+
+    ELSEWHERE, known = library.ELSEWHERE, library.robots()
+    shipped = [name for name, robot in known.items() if robot.origin == library.OURS]
+    elsewhere = {name: robot for name, robot in known.items() if robot.origin == ELSEWHERE}
+    if json:
+        found = {name: {"path": str(robot.path), "base": robot.base} for name, robot in elsewhere.items()}
+        print_json({"shipped": shipped, ELSEWHERE: found})
+        return
+    lists = {"shipped": shipped}
+    for base in ("free", "fixed") if elsewhere else ():
+        lists[f"{ELSEWHERE}, {base} base"] = [name for name, robot in elsewhere.items() if robot.base == base]
+    for title, names in lists.items():
+        print_pairs(title, [("  ", ", ".join(names))])
+    if not elsewhere:
+        say(f"\nmore with: pip install {ELSEWHERE}")
+    say("\nEach is a ROBOT for the other commands, as is the path of a .urdf, .xacro or .toml file.")
+
+
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="remove them")] = False,
+    json: Json = False,
+) -> None:
+    """Print where compiled kernels are kept, how many and how large."""
+    from pliant.compiler.native import cache_folder
+
+    folder, sizes = cache_folder(), {}
+    try:
+        # object files, and parts of them that a killed process left behind
+        for file in [] if folder is None else [*folder.glob("*.o"), *folder.glob(".writing-*")]:
+            with suppress(FileNotFoundError):  # another process was quicker to remove it
+                sizes[file] = file.stat().st_size
+                if clear:
+                    file.unlink()
+    except OSError as error:
+        problem = f"cannot {'clear' if clear else 'read'} the cache {folder}: {error.strerror}"
+        raise PliantError(problem, subject=str(folder)) from None
+    total = sum(sizes.values())
+    if json:
+        about = {"folder": None if folder is None else str(folder), "kernels": len(sizes), "bytes": total}
+        print_json(about | ({"removed": len(sizes)} if clear else {}))
+    elif folder is None:
+        say("there is no cache: PLIANT_CACHE_DIR turns it off")
+    elif clear:
+        say(f"removed {len(sizes)} kernels, {size(total)}, from {folder}")
+    else:
+        pairs = [("folder", str(folder)), ("kernels", f"{len(sizes)}"), ("size", size(total))]
+        print_pairs("compiled kernels", pairs)
+        say("\nThey are compiled again when they are needed; PLIANT_CACHE_DIR names another folder, or `off`.")

@@ -1,50 +1,36 @@
-"""Files that a run leaves: log, plot, video, replay, report."""
+"""Logs and robots as files and pictures: ``pliant plot``, ``pliant view``, and the files that a run writes."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from pliant.cli.settings import PATHS, Settings
-from pliant.cli.terminal import STOPPED, complain
-from pliant.cli.viewing import plot_to
-from pliant.errors import PliantError, needs, unknown_name
+from pliant.cli.sources import Base, Xacro, is_log, load_robot, open_log
+from pliant.cli.terminal import STOPPED, complain, say
+from pliant.errors import PliantError, bad_value, needs
 
 if TYPE_CHECKING:
     from pliant.recording.log import Log
 
-__all__ = ["LOG_FORMS", "check_outputs", "is_streamed", "write_log", "write_outputs"]
-
-
-class _Form(NamedTuple):
-    """How a log is written, by the suffix of the file: a method of it, the library and the extra that brings it."""
-
-    method: str
-    library: str | None = None
-    extra: str = ""
-
-
-LOG_FORMS = {
-    ".h5": _Form("save", "h5py", "logs"),
-    ".hdf5": _Form("save", "h5py", "logs"),
-    ".csv": _Form("to_csv"),
-    ".npz": _Form("to_npz"),
-    ".parquet": _Form("to_parquet", "pyarrow", "export"),
-    ".mcap": _Form("to_mcap", "foxglove", "export"),
-}
-"""Forms of logs by suffix."""
-
-# what else is written, likewise: how its file ends, and libraries with the extras that bring them
-_OTHERS = {
-    "plot": ((".png", ".pdf", ".svg"), {"matplotlib": "plots"}),
-    "video": ((".mp4", ".gif"), {"PIL": "video", "imageio_ffmpeg": "video"}),
-    "html": ((".html", ".htm"), {"viser": "view"}),
-    "report": ((".html", ".htm"), {"matplotlib": "plots", "viser": "view"}),
-}
+# the files by setting and suffix: libraries that write them, with the extras that bring these
+_FORMS: dict[str, dict[str, dict[str, str]]] = {
+    "log": {
+        ".h5": {"h5py": "logs"}, ".hdf5": {"h5py": "logs"}, ".csv": {}, ".npz": {}, ".parquet": {"pyarrow": "export"},
+        ".mcap": {"foxglove": "export"},
+    },
+    "plot": {suffix: {"matplotlib": "plots"} for suffix in (".png", ".pdf", ".svg")},
+    "video": {".mp4": {"PIL": "video", "imageio_ffmpeg": "video"}, ".gif": {"PIL": "video"}},
+    "html": {suffix: {"viser": "view"} for suffix in (".html", ".htm")},
+    "report": {suffix: {"matplotlib": "plots", "viser": "view"} for suffix in (".html", ".htm")},
+}  # fmt: skip
+_STREAMED = (".h5", ".hdf5")
 
 
 def check_outputs(settings: Settings) -> None:
-    """Raise before the run if something of what it is to leave cannot be written."""
-    from pliant.files.whole import checked_folder
+    """Raise before the run if one of its files cannot be written."""
+    from pliant.files.writing import checked_folder
 
     given: dict[Path, str] = {}
     for name in PATHS:
@@ -54,52 +40,42 @@ def check_outputs(settings: Settings) -> None:
         path = checked_folder(value)
         other = given.setdefault(path.resolve(), name)
         if other != name:
-            raise PliantError(f"--{other} and --{name} are both {value}; give each a file of its own")
-        if name == "log":
-            form = _form(path)
-            if form.library is not None:
-                needs(form.library, form.extra, f"--log {value}")
-            continue
-        endings, libraries = _OTHERS[name]
-        if path.suffix.lower() not in endings:
-            raise PliantError(f"--{name} {value}: its file ends with {', '.join(endings[:-1])} or {endings[-1]}")
-        for library, extra in libraries.items():
-            if library != "imageio_ffmpeg" or path.suffix.lower() == ".mp4":
-                needs(library, extra, f"--{name} {value}")
+            cure = "give each a file of its own"
+            raise PliantError(f"--{other} and --{name} are both {value}", field=name, cure=cure)
+        *most, last = forms = _FORMS[name]
+        if path.suffix.lower() not in forms:
+            raise settings.wrong(name, f"a file that ends in {', '.join(most)} or {last}")
+        for library, extra in forms[path.suffix.lower()].items():
+            needs(library, extra, f"--{name} {value}")
     if settings.view:
         needs("viser", "view", "--view")
 
 
 def is_streamed(settings: Settings) -> bool:
-    """Whether the log can be written as the run goes on, which its own form can."""
-    return settings.log is not None and _form(Path(settings.log)).method == "save"
-
-
-def _form(path: Path) -> _Form:
-    suffix = path.suffix.lower()
-    if suffix not in LOG_FORMS:
-        raise PliantError(unknown_name("form of logs", suffix, LOG_FORMS)).within(f"--log {path}")
-    return LOG_FORMS[suffix]
+    """Whether the log is written as the run goes on, which only its own format can."""
+    return settings.log is not None and Path(settings.log).suffix.lower() in _STREAMED
 
 
 def write_log(log: "Log", path: str) -> None:
-    """A log in the form that the suffix says."""
-    getattr(log, _form(Path(path)).method)(path)
+    """A log in the format of the suffix."""
+    suffix = Path(path).suffix.lower()
+    method = "save" if suffix in _STREAMED else f"to_{suffix.removeprefix('.')}"
+    getattr(log, method)(path)
 
 
 def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapping[str, str]) -> dict[str, str]:
-    """Write all that was asked for; what fails is told, and the rest is written all the same.
+    """Write all that was asked for; a failure is reported, and the other files are written all the same.
 
     Args:
         is_streamed: whether the log itself is in its file already.
-        facts: of the run, which the log does not know, for the report.
+        facts: of the run that are not in the log, for the report.
 
     Returns:
         The files by the names of their settings.
     """
     writers: dict[str, Callable[[str], Any]] = {
         "log": lambda path: write_log(log, path),
-        "plot": lambda path: plot_to(log, (), path),
+        "plot": lambda path: _plot_to(log, (), path),
         "video": lambda path: log.to_video(path),
         "html": lambda path: log.to_html(path),
         "report": lambda path: log.to_report(path, facts=facts),
@@ -115,13 +91,78 @@ def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapp
                 writers[name](path)
             written[name] = path
         except KeyboardInterrupt:
-            told = f"; written: {', '.join(written.values())}" if written else ""
-            complain(f"stopped while --{name} {path} was written{told}")
+            done = f"; written: {', '.join(written.values())}" if written else ""
+            complain(f"stopped while --{name} {path} was written{done}")
             raise SystemExit(STOPPED) from None
         except PliantError as error:
             failed.append(f"--{name} {path}: {error}")
-    for told in failed[:-1]:
-        complain(told)
+    for line in failed[:-1]:
+        complain(line)
     if failed:
         raise PliantError(failed[-1] + (f" (written: {', '.join(written.values())})" if written else ""))
     return written
+
+
+# ---- commands
+
+
+def plot(
+    log: Annotated[str, typer.Argument(metavar="LOG", help="file of a log")],
+    channels: Annotated[
+        list[str] | None, typer.Argument(help="such as q, tau, q.knee, forces.foot; `pliant info LOG` lists them")
+    ] = None,
+    out: Annotated[str | None, typer.Option(help="file: .png, .pdf, .svg (default LOG with .png)")] = None,
+    robot: Annotated[int | None, typer.Option(help="number of a robot in a batch")] = None,
+) -> None:
+    """Draw channels of a log over time."""
+    needs("matplotlib", "plots", "pliant plot")
+    found = open_log(log)
+    if robot is not None:
+        if found.batch is None:
+            cure = "leave it out, the log has one robot"
+            raise PliantError(f"--robot {robot} is for a batch", subject=log, field="robot", cure=cure)
+        if not 0 <= robot < found.batch:
+            raise PliantError(bad_value("--robot", robot, f"0 to {found.batch - 1}, the robots of the batch"))
+        found = found.robot(robot)
+    path = out or str(Path(log).with_suffix(".png"))
+    _plot_to(found, tuple(channels or ()), path)
+    say(path)
+
+
+def _plot_to(log: "Log", channels: tuple[str, ...], path: str) -> None:
+    """Draw channels over time into a file; its suffix gives the format."""
+    matplotlib = needs("matplotlib", "plots", "a plot")
+    # no window is wanted, and there may be no screen
+    matplotlib.use("agg")
+    figure = log.plot(*channels, path=path)
+    from matplotlib import pyplot
+
+    pyplot.close(figure)
+
+
+def view(
+    what: Annotated[str, typer.Argument(metavar="LOG|ROBOT|FILE", help="a log, or a robot's name or file")],
+    port: Annotated[int, typer.Option(help="of the page; the next free one if it is taken")] = 8080,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open no window")] = False,
+    base: Base = None,
+    xacro: Xacro = False,
+) -> None:
+    """Show a log or a robot in the browser, until Ctrl-C."""
+    needs("viser", "view", "pliant view")
+    options: dict[str, Any] = {"port": port, "browser": not no_browser, "block": True}
+    if is_log(what):
+        open_log(what).view(**options)
+        return
+    from pliant.catalogue.starts import known_stance
+
+    robot, ground = load_robot(what, base, xacro), None
+    stance = known_stance(robot)
+    q = robot.neutral() if stance is None else stance.q
+    if robot.is_free:
+        from pliant.contact import flat
+        from pliant.robot.collisions import with_default_contacts
+
+        ground = flat()
+        touching = with_default_contacts(robot, has_ground=True)
+        q = touching.on_ground(q, ground) if touching.contact_points else q
+    robot.view(q, ground=ground, **options)

@@ -1,51 +1,72 @@
-"""``pliant run``: simulate a robot, say what it did, and leave what was asked for."""
+"""``pliant run``: simulate a robot, print a summary, and write the files that were asked for."""
 
+import inspect
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from pliant.cli.outputs import check_outputs, is_streamed, write_log, write_outputs
-from pliant.cli.running import run_scene
-from pliant.cli.scene import scene
-from pliant.cli.settings import Settings, gathered
-from pliant.cli.summary import facts, print_summary, summary
-from pliant.cli.terminal import STOPPED, complain, print_json
+from pliant.cli.settings import Settings, gathered, options
+from pliant.cli.terminal import STOPPED, complain, number, print_json, print_pairs
 from pliant.errors import PliantError
 
-__all__ = ["run_robot"]
+if TYPE_CHECKING:
+    from pliant.cli.run_setup import RunSetup
+    from pliant.cli.running import Run
+    from pliant.recording.log import Log
+
+
+def run(*, settings: str | None = None, **given: Any) -> None:
+    """Simulate a robot; write log, plot, video, replay, report."""
+    raise typer.Exit(run_robot(given, settings))
+
+
+_File = Annotated[
+    str | None,
+    typer.Option(metavar="FILE.toml", help="file with the same options by the same names; the command line wins"),
+]
+run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [*options(), inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File)]
+)
 
 
 def run_robot(given: Mapping[str, Any], file: str | None) -> int:
-    """Run as the options and the settings file say.
+    """Run as the options and the settings file ask for.
 
     Args:
         given: options by name, None for those that were not given.
         file: settings, or None.
 
     Returns:
-        The exit code: 1 if a robot came into trouble, 130 if Ctrl-C stopped the run, else 0.
+        The exit code: 1 if a robot diverged, 130 if Ctrl-C stopped the run, else 0.
     """
+    from pliant.cli.run_setup import run_setup
+    from pliant.cli.running import run_scene
+
     settings = gathered(given, file)
     check_outputs(settings)
-    ready = scene(settings)
+    ready = run_setup(settings)
     streamed = settings.log if is_streamed(settings) else None
     try:
         done = run_scene(ready, streamed)
     except PliantError as error:
         raise _with_log(error, settings, streamed is not None) from None
-    about = summary(ready, done)
-    files = write_outputs(done.log, settings, streamed is not None, facts(about))
+    about = _summary(ready, done)
+    files = write_outputs(done.log, settings, streamed is not None, _facts(about))
     about["files"] = files
     if settings.json:
         print_json(about)
     elif not settings.quiet:
-        print_summary(about)
+        _print_summary(about)
     if settings.view and not done.is_stopped:
         done.log.view(browser=True, block=True)
     if done.is_stopped:
         kept = f"; kept in {files['log']}" if "log" in files else ""
         complain(f"stopped at t = {about['simulated']:.4g} s{kept}")
         return STOPPED
-    return 1 if about["troubles"] or not about["is_finite"] else 0
+    return 1 if about["divergences"] or not about["is_finite"] else 0
 
 
 def _with_log(error: PliantError, settings: Settings, is_streamed: bool) -> PliantError:
@@ -59,3 +80,119 @@ def _with_log(error: PliantError, settings: Settings, is_streamed: bool) -> Plia
         except PliantError as other:
             return PliantError(f"{error}; nor could the log be kept: {other}")
     return PliantError(f"{error}; {settings.log} has the run until t = {log.t[-1]:.4g} s")
+
+
+# ---- the summary
+
+
+def _summary(setup: "RunSetup", run: "Run") -> dict[str, Any]:
+    """All of it in plain values, SI units; ``files`` is for the caller to fill."""
+    import numpy as np
+
+    settings, log, sim = setup.settings, run.log, setup.sim
+    robots = settings.batch or 1
+    return {
+        "robot": sim.robot.name,
+        "origin": setup.origin,
+        "base": "free" if sim.robot.is_free else "fixed",
+        "ground": setup.ground,
+        "controller": setup.control.name,
+        "simulated": float(log.t[-1]),
+        "is_stopped": run.is_stopped,
+        "is_event_driven": settings.event_driven,
+        "robots": robots,
+        "steps": run.steps,
+        "wall": run.wall,
+        "compiling": run.compiling,
+        "real_time_factor": run.measured / run.wall if run.wall > 0 else None,
+        "robot_steps_per_second": robots * run.measured / settings.dt / run.wall if run.wall > 0 else None,
+        "entries": len(log.t),
+        "energy": _energies(log),
+        "contacts": _contacts(log),
+        "events": dict(Counter(event.kind for event in log.events)),
+        "is_finite": all(bool(np.isfinite(log[name][..., -1, :]).all()) for name in ("q", "v")),
+        "divergences": [str(divergence) for divergence in getattr(sim, "divergences", ())],
+        "notes": setup.notes,
+        "files": {},
+    }
+
+
+def _energies(log: "Log") -> dict[str, Any]:
+    """At the start and at the end, the mean of a batch [J]."""
+    import numpy as np
+
+    parts = {name.removeprefix("energy."): log[name] for name in log.channels if name.startswith("energy.")}
+    if not parts:
+        return {}
+    total = sum(parts.values())
+    ends = {when: float(np.mean(np.asarray(total)[..., k])) for when, k in (("start", 0), ("end", -1))}
+    return ends | {name: float(np.mean(values[..., -1])) for name, values in parts.items()}
+
+
+def _contacts(log: "Log") -> dict[str, Any]:
+    """How many points touch at the end, and the largest force of one [N]; the mean of a batch for the former."""
+    import numpy as np
+
+    if "forces" not in log.channels or not log["forces"].size:
+        return {}
+    forces = log["forces"].reshape(*log["forces"].shape[:-1], -1, 3)
+    sizes = np.linalg.norm(forces, axis=-1)
+    touching = sizes > 0
+    return {
+        "points": sizes.shape[-1],
+        "touching": float(touching[..., -1, :].sum(axis=-1).mean()),
+        "touch_downs": int(np.count_nonzero(touching[..., 1:, :] & ~touching[..., :-1, :])),
+        "largest_force": float(np.nanmax(sizes)) if sizes.size else 0.0,
+    }
+
+
+def _print_summary(about: dict[str, Any]) -> None:
+    """The same as a table."""
+    pairs = [("robot", f"{about['robot']}, {about['base']} base ({about['origin']})")]
+    pairs += [("ground", about["ground"]), ("controller", about["controller"])]
+    pairs += [(what, note) for what, note in about["notes"]]
+    pairs += _pace(about)
+    energy = about["energy"]
+    if energy:
+        largest = max(abs(value) for value in energy.values())
+        shown = [
+            f"{number(value)} {part}"
+            for part, value in energy.items()
+            if part not in ("start", "end") and abs(value) > 1e-9 * largest
+        ]
+        told = f"{number(energy['start'])} J at the start, {number(energy['end'])} J at the end"
+        pairs.append(("energy", f"{told}: {', '.join(shown)}" if shown else told))
+    contacts = about["contacts"]
+    if contacts:
+        told = f"{number(contacts['touching'], 3)} of {contacts['points']} touch at the end"
+        if about["robots"] == 1:
+            told += f", {contacts['touch_downs']} touch-downs, up to {number(contacts['largest_force'])} N"
+        pairs.append(("contacts", told))
+    if about["events"]:
+        pairs.append(("events", ", ".join(f"{count} {kind}" for kind, count in about["events"].items())))
+    end = "finite" if about["is_finite"] else "NOT finite"
+    pairs.append(("final state", f"{end}, {len(about['divergences'])} diverged" if about["divergences"] else end))
+    pairs += [("divergence", text) for text in about["divergences"][:3]]
+    pairs += [(f"{kind} file" if kind == "log" else kind, path) for kind, path in about["files"].items()]
+    print_pairs("run", pairs)
+
+
+def _facts(about: dict[str, Any]) -> dict[str, str]:
+    """Facts for the report that are not in the log."""
+    return {"controller": about["controller"], **dict(_pace(about))}
+
+
+def _pace(about: dict[str, Any]) -> list[tuple[str, str]]:
+    stopped = ", stopped by you" if about["is_stopped"] else ""
+    compiled = f", after {about['compiling']:.2f} s of compiling" if about["compiling"] > 0.05 else ""
+    pairs = [("simulated", f"{number(about['simulated'])} s in {about['wall']:.2f} s{compiled}{stopped}")]
+    return pairs if about["real_time_factor"] is None else [*pairs, ("speed", _speed(about))]
+
+
+def _speed(about: dict[str, Any]) -> str:
+    per_second = about["robot_steps_per_second"]
+    if about["robots"] == 1:
+        steps = "" if about["is_event_driven"] else f", {number(per_second, 3)} steps a second"
+        return f"{number(about['real_time_factor'], 3)} x real time{steps}"
+    total = about["real_time_factor"] * about["robots"]
+    return f"{about['robots']} robots x steps: {number(per_second, 3)} a second, {number(total, 3)} x real time in all"

@@ -1,129 +1,340 @@
-"""Settings of a run: from the command line, from a TOML file with the same names, and from what is usual."""
+"""Settings of a run: one table for the options of the command line and the keys of a TOML file.
 
-import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+A reader takes the name of a setting as the user wrote it ("--time" or "time") and the value, and returns the value in
+the form that the program uses; a value that it does not take raises `PliantError` with that name as its field.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-from pliant.cli.words import as_numbers, as_pushes, as_row, as_springs
-from pliant.errors import PliantError, unknown_name
+import typer
 
-__all__ = ["PATHS", "Settings", "Table", "gathered"]
+from pliant.errors import Place, PliantError, bad_value, unknown_name
 
-_MAX_BYTES = 1_000_000
+Reader = Callable[[str, Any], Any]
+
+_NUMBERS = "numbers, separated by commas"
+_ROW = "all numbers in order, as 0,0.5,1, or some by name, as knee=0.5"
+_SPRING = "JOINT=STIFFNESS[,DAMPING[,INERTIA]], as knee=1e4,10"
+_PUSH = "BODY=FX,FY,FZ[@START[:END]], as base=100,0,0@1:1.2"
+
+
+class Push(NamedTuple):
+    """A force on a body.
+
+    Attributes:
+        force: [N], in the world's axes.
+        start, end: [s].
+    """
+
+    body: str
+    force: tuple[float, ...]
+    start: float
+    end: float
+
+
+# ---- one value
+
+
+def _value(takes: str, is_right: Callable[[Any], bool], form: Callable[[Any], Any] = lambda x: x) -> Reader:
+    """The reader of a value that is right or not."""
+    return lambda name, value: form(_checked(name, value, takes, is_right(value)))
+
+
+def _whole(least: int) -> Reader:
+    return _value(f"a whole number, {least} or more", lambda x: _is_number(x) and isinstance(x, int) and x >= least)
+
+
+def _one_of(*valid: str) -> Reader:
+    *most, last = map(repr, valid)
+    return _value(f"{', '.join(most)} or {last}", lambda x: isinstance(x, str) and x in valid)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
+
+
+_text = _value("text", lambda x: isinstance(x, str) and bool(x.strip()))
+_flag = _value("true or false", lambda x: isinstance(x, bool))
+_positive = _value("a number above 0", lambda x: _is_number(x) and x > 0, float)
+_amount = _value("a number, 0 or more", lambda x: _is_number(x) and x >= 0, float)
+
+
+# ---- several
+
+
+def numbers(name: str, value: Any) -> tuple[float, ...]:
+    """Numbers: a list of them, one, or text with commas."""
+    if isinstance(value, str):
+        return tuple(_number(name, value, part, _NUMBERS) for part in value.split(","))
+    several = value if isinstance(value, Sequence) else [value]
+    return tuple(float(x) for x in _checked(name, several, _NUMBERS, all(_is_number(x) for x in several)))
+
+
+def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
+    """Entries of q or v: all in order, or a mapping of some by name.
+
+    Args:
+        name: of the setting.
+        value: "0,0.5,1"; "knee=0.5" or several of that form; or a list or table of TOML.
+    """
+    if isinstance(value, Mapping):
+        _checked(name, dict(value), "a number for each name", all(_is_number(x) for x in value.values()))
+        return {str(key): float(x) for key, x in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str) and all(_is_number(x) for x in value):
+        return numbers(name, value)
+    parts = [part for word in _texts(name, value, _ROW) for part in word.split(",")]
+    if not any("=" in part for part in parts):
+        return tuple(_number(name, ",".join(parts), part, _ROW) for part in parts)
+    return {key: _number(name, f"{key}={x}", x, _ROW) for key, x in _pairs(name, parts, _ROW).items()}
+
+
+def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
+    """Stiffness of flexible joints by name, and damping and the motor's inertia if they are given.
+
+    Args:
+        name: of the setting.
+        value: "knee=1e4,10" or several of that form, or a table of TOML: {knee = [1e4, 10]}.
+    """
+    pairs = value if isinstance(value, Mapping) else _pairs(name, _texts(name, value, _SPRING), _SPRING)
+    found = {str(joint): numbers(f"{name} of {joint!r}", given) for joint, given in pairs.items()}
+    for joint, given in found.items():
+        _checked(f"{name} of {joint!r}", given, "one to three numbers: " + _SPRING, 1 <= len(given) <= 3)
+    return found
+
+
+def pushes(name: str, value: Any) -> tuple[Push, ...]:
+    """Forces on bodies: "base=100,0,0@1:1.2" or several of that form."""
+    return tuple(_push(name, word) for word in _texts(name, value, _PUSH))
+
+
+def _push(name: str, word: str) -> Push:
+    body, rest = _pair(name, word, _PUSH)
+    given, at, span = rest.partition("@")
+    force = tuple(_number(name, word, part, _PUSH) for part in given.split(","))
+    first, colon, last = span.partition(":")
+    start = _number(name, word, first, _PUSH) if at else 0.0
+    end = _number(name, word, last, _PUSH) if colon else math.inf
+    _checked(name, word, f"three numbers for a force: {_PUSH}", len(force) == 3)
+    _checked(name, word, f"an end after the start: {_PUSH}", end > start)
+    return Push(body, force, start, end)
+
+
+# ---- parts
+
+
+def _checked(name: str, value: Any, takes: str, is_right: bool) -> Any:
+    if not is_right:
+        raise PliantError(bad_value(name, value, takes))
+    return value
+
+
+def _texts(name: str, value: Any, takes: str) -> list[str]:
+    """One text or several."""
+    found = [value] if isinstance(value, str) else list(value) if isinstance(value, Sequence) else []
+    return _checked(name, found or value, takes, bool(found) and all(isinstance(x, str) for x in found))
+
+
+def _pairs(name: str, words: Sequence[str], takes: str) -> dict[str, str]:
+    """Values by name, each given once."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, value = _pair(name, word, takes)
+        if key in found:
+            problem = f"{name} has {key!r} twice, {key}={found[key]} and {key}={value}"
+            raise PliantError(problem, field=name, cure="leave one out")
+        found[key] = value
+    return found
+
+
+def _pair(name: str, word: str, takes: str) -> tuple[str, str]:
+    key, sign, value = (part.strip() for part in word.partition("="))
+    _checked(name, word, takes, bool(key and sign and value))
+    return key, value
+
+
+def _number(name: str, whole: str, part: str, takes: str) -> float:
+    """The number in a part of a text."""
+    try:
+        found = float(part)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        problem = f"{name} is {whole!r}, where {part.strip()!r} is not a number"
+        raise PliantError(problem, field=name, cure=f"it takes {takes}")
+    return found
+
+
+# ---- all settings
+
+
+def _setting(read: Reader, help: str, default: Any = None, **option: Any) -> Any:
+    """A setting: the reader of its value, and help and more of its option on the command line."""
+    return field(default=default, metadata={"read": read, "option": {"help": help, **option}})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that a run can be told; None stands for what suits the robot.
+    """All settings of a run; None stands for the choice that suits the robot.
 
-    The names are those of the options, with "-" for "_", and those of a settings file. docs/command_line.md says
-    what each means.
+    The names are those of the options, with "-" for "_", and those of a settings file. docs/command_line.md says what
+    each means.
+
+    Attributes:
+        places: of the keys that came from a file, by the names of table and key.
     """
 
-    robot: str | None = None
-    time: float = 5.0
-    dt: float = 1e-3
-    substeps: int = 1
-    ground: str | None = None
-    contact: str = "rigid"
-    friction: float | None = None
-    restitution: float | None = None
-    controller: str | None = None
-    command: tuple[float, ...] | None = None
-    gains: tuple[float, ...] | None = None
-    flexible: Mapping[str, tuple[float, ...]] | None = None
-    base: str | None = None
-    xacro: bool = False
-    height: float | None = None
-    q: Any = None
-    v: Any = None
-    push: tuple[Any, ...] = ()
-    batch: int | None = None
-    spread: float | None = None
-    seed: int = 0
-    threads: int = 1
-    precision: str = "float64"
-    integrator: str = "semi-implicit"
-    event_driven: bool = False
-    every: int | None = None
-    view: bool = False
-    log: str | None = None
-    plot: str | None = None
-    video: str | None = None
-    html: str | None = None
-    report: str | None = None
-    quiet: bool = False
-    json: bool = False
+    robot: str | None = _setting(_text, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
+    time: float = _setting(_positive, "duration to simulate [s] (default 5)", 5.0)
+    dt: float = _setting(_positive, "length of a step [s] (default 0.001)", 1e-3)
+    substeps: int = _setting(_whole(1), "steps in a control period (default 1)", 1)
+    ground: str | None = _setting(
+        _text,
+        "none, flat, slope=DEGREES, stairs=RISE,RUN[,STEPS] or waves=HEIGHT,LENGTH "
+        "(default flat under a free base, else none)",
+    )
+    contact: str = _setting(
+        _text, "rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION", "rigid"
+    )
+    friction: float | None = _setting(_amount, "coefficient of friction")
+    restitution: float | None = _setting(_amount, "coefficient of restitution of rigid contacts, 0 to 1")
+    controller: str | None = _setting(
+        _text,
+        "none, hold (the pose at the start), raibert (hopping robots), or FILE.py:FUNCTION, "
+        "a function (t, q, v) -> u of your own; that file runs as code: only if you trust it",
+    )
+    command: tuple[float, ...] | None = _setting(
+        numbers, "numbers for the controller; for raibert VX,VY,HEIGHT [m/s, m/s, m]"
+    )
+    gains: tuple[float, ...] | None = _setting(
+        numbers, "KP,KD of hold [N m/rad, N m s/rad] (default by weight and size)"
+    )
+    flexible: Mapping[str, tuple[float, ...]] | None = _setting(
+        springs, "a spring and damper between motor and link; may be repeated", metavar="JOINT=K[,D[,INERTIA]]"
+    )
+    base: str | None = _setting(
+        _one_of("free", "fixed"), "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
+    )
+    xacro: bool = _setting(_flag, "expand a .xacro file, which runs it as a program: only if you trust it", False)
+    height: float | None = _setting(_amount, "of the lowest contact of a free robot above the ground at the start [m]")
+    q: tuple[float, ...] | Mapping[str, float] | None = _setting(
+        row, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."
+    )
+    v: tuple[float, ...] | Mapping[str, float] | None = _setting(
+        row, "velocities at the start, likewise", metavar="JOINT=VALUE,..."
+    )
+    push: tuple[Any, ...] = _setting(
+        pushes, "a force in the world's axes [N, s]; may be repeated", (), metavar="BODY=FX,FY,FZ[@T0[:T1]]"
+    )
+    batch: int | None = _setting(_whole(1), "number of robots, each from a slightly different pose")
+    spread: float | None = _setting(
+        _amount, "standard deviation of these poses [rad, and a tenth of it in m] (default 0.05)"
+    )
+    seed: int = _setting(_whole(0), "of the random poses (default 0)", 0)
+    threads: int = _setting(_whole(1), "threads that share a batch (default 1)", 1)
+    precision: str = _setting(_one_of("float64", "float32"), "float64 (default) or float32", "float64")
+    integrator: str = _setting(
+        _one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"),
+        "semi-implicit (default), rk4, dormand-prince or midpoint",
+        "semi-implicit",
+    )
+    event_driven: bool = _setting(_flag, "simulate from event to event: one robot on rigid ground", False)
+    every: float | None = _setting(_positive, "time between entries of the log [s]")
+    view: bool = _setting(_flag, "show the run in the browser afterwards, until Ctrl-C", False)
+    log: str | None = _setting(_text, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
+    plot: str | None = _setting(_text, "file for a plot: .png, .pdf, .svg")
+    video: str | None = _setting(_text, "file for a video: .mp4")
+    html: str | None = _setting(_text, "file for a replay that opens in any browser: .html")
+    report: str | None = _setting(_text, "file for a page with summary, plots and replay: .html")
+    quiet: bool = _setting(_flag, "print nothing but errors", False)
+    json: bool = _setting(_flag, "print the summary as JSON and nothing else", False)
+    places: Mapping[tuple[str, ...], Place] = field(default_factory=dict, compare=False, repr=False)
+
+    def wrong(self, name: str, takes: str) -> PliantError:
+        """The error of a setting whose value does not fit the rest, at its place."""
+        place = self.places.get((name,))
+        error = PliantError(bad_value(_option(name) if place else f"--{_option(name)}", getattr(self, name), takes))
+        return error.at(*place) if place else error
+
+    def blamed(self, error: PliantError, *key: str) -> PliantError:
+        """An error at the place of the setting that it comes from: a line of the file, or the option."""
+        place = self.places.get(key) or self.places.get(key[:1])
+        return error.at(*place) if place else error.within(f"--{_option(key[0])}")
 
 
 PATHS = ("log", "plot", "video", "html", "report")
 """Settings that name files to write."""
 
-_NAMES = tuple(field.name for field in fields(Settings))
+_READERS: dict[str, Reader] = {f.name: f.metadata["read"] for f in fields(Settings) if "read" in f.metadata}
 
 
-def gathered(given: Mapping[str, Any], file: str | None) -> Settings:
-    """The settings of a run: what the command line says, then what the file says, then what is usual.
-
-    Args:
-        given: by the command line, None for what it does not say.
-        file: path of a TOML file.
-    """
-    found: dict[str, Any] = {} if file is None else _read(Path(file))
-    for name, value in given.items():
-        if value is not None:
-            found[name] = _checked(name, value, f"--{_option(name)}")
-    return Settings(**found)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise PliantError(f"cannot read the settings {path}: {error.strerror or error}") from None
-    if len(data) > _MAX_BYTES:
-        raise PliantError(f"{path}: {len(data)} bytes are no settings")
-    try:
-        text = data.decode()
-        table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise PliantError(f"{path}: this is not TOML: {error}") from None
-    from pliant.files.toml_lines import key_lines
-
-    lines = key_lines(text)
-    found = {}
-    for key, value in table.items():
-        place = f"{path}:{lines[(key,)]}" if (key,) in lines else str(path)
-        name = key.replace("-", "_")
-        if name not in _NAMES:
-            options = [_option(n) for n in _NAMES]
-            raise PliantError(unknown_name("setting", key, options)).within(place)
-        found[name] = _checked(name, value, f"{place}: {key}")
-        if isinstance(found[name], dict):
-            found[name] = Table(found[name], str(path), {n: lines.get((key, n)) for n in found[name]})
-        if name in PATHS or (name in ("robot", "controller") and not Path(str(found[name])).is_absolute()):
-            found[name] = _beside(path, name, found[name])
+def options() -> list[inspect.Parameter]:
+    """Parameters of a command with an option for each setting; None for those that are not given."""
+    found = []
+    for setting in (f for f in fields(Settings) if "read" in f.metadata):
+        more, is_numbers = setting.metadata["option"], setting.metadata["read"] is numbers
+        # values of several parts may be given part by part
+        kind = next((k for k in (bool, int, float, str) if setting.type in (k, k | None)), None)
+        kind = kind or (str if is_numbers else list[str])
+        # a flag has no opposite: it is given or not
+        words = [f"--{_option(setting.name)}"]
+        option = typer.Argument(**more) if setting.name == "robot" else typer.Option(*words, **more)
+        found.append(
+            inspect.Parameter(
+                setting.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+            )
+        )
     return found
 
 
-class Table(dict[str, Any]):
-    """A table of a settings file that knows where its entries are.
+def gathered(given: Mapping[str, Any], file: str | None) -> Settings:
+    """The settings of a run: those of the command line, then those of the file, then the defaults.
 
-    Attributes:
-        places: "FILE:LINE" of each.
+    Args:
+        given: by the command line, None for options that were not given.
+        file: path of a TOML file.
     """
+    found = {} if file is None else _read(Path(file))
+    places: dict[tuple[str, ...], Place] = found.pop("places", {})
+    for name, value in given.items():
+        if value is not None:
+            found[name] = _READERS[name](f"--{_option(name)}", value)
+            places = {key: place for key, place in places.items() if key[0] != name}
+    return Settings(**found, places=places)
 
-    def __init__(self, entries: Mapping[str, Any], file: str, lines: Mapping[str, int | None]):
-        super().__init__(entries)
-        self.places = {name: f"{file}:{line}" if line else file for name, line in lines.items()}
+
+def _read(path: Path) -> dict[str, Any]:
+    """The settings of a file, and the places of its keys."""
+    from pliant.files.toml import TomlFile
+
+    if not path.is_file():
+        problem = f"the settings {path} are not a file"
+        raise PliantError(problem, subject=str(path), field="settings", cure="give the path of a TOML file")
+    toml = TomlFile(path)
+    found: dict[str, Any] = {}
+    places: dict[tuple[str, ...], Place] = {}
+    for key, value in toml.document.items():
+        name, place = key.replace("-", "_"), toml.place(key)
+        if name not in _READERS:
+            raise PliantError(unknown_name("setting", key, map(_option, _READERS))).at(*place)
+        try:
+            found[name] = _READERS[name](key, value)
+        except PliantError as error:
+            raise error.at(*place) from None
+        places[(name,)] = place
+        if isinstance(value, dict):
+            places |= {(name, entry): toml.place(key, entry) for entry in value}
+        if name in ("robot", "controller"):
+            found[name] = _beside(path, name, found[name])
+    return {**found, "places": places}
 
 
 def _beside(path: Path, name: str, value: str) -> str:
-    """A file that a settings file names lies beside it, if there is one; what is written goes where one is."""
-    if name in PATHS:
-        return value
+    """A robot or controller that a settings file names, as the file beside it if there is one."""
     file, colon, function = value.rpartition(":") if name == "controller" else (value, "", "")
     there = path.parent / file
     return f"{there}{colon}{function}" if file and there.is_file() else value
@@ -131,108 +342,3 @@ def _beside(path: Path, name: str, value: str) -> str:
 
 def _option(name: str) -> str:
     return name.replace("_", "-")
-
-
-# ---- what each takes
-
-
-def _checked(name: str, value: Any, place: str) -> Any:
-    try:
-        return _KINDS[name](value)
-    except (TypeError, ValueError) as error:
-        # what is said of the value, if it is one of ours
-        told = str(error) if isinstance(error, _WrongError) else f"it does not take {value!r}"
-        raise PliantError(f"{place}: {told}") from None
-
-
-class _WrongError(ValueError):
-    """A value that a setting does not take."""
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise _WrongError(f"it takes text, not {value!r}")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _WrongError(f"it takes true or false, not {value!r}")
-    return value
-
-
-def _whole(least: int) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise _WrongError(f"it takes a whole number from {least} on, not {value!r}")
-        return value
-
-    return check
-
-
-def _number(least: float = -float("inf"), *, is_above: bool = False) -> Callable[[Any], float]:
-    def check(value: Any) -> float:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
-        if not is_number or value < least or (is_above and value == least):
-            bound = f" above {least:g}" if is_above else f" from {least:g} on" if least > -float("inf") else ""
-            raise _WrongError(f"it takes a number{bound}, not {value!r}")
-        return float(value)
-
-    return check
-
-
-def _one_of(*valid: str) -> Callable[[Any], str]:
-    def check(value: Any) -> str:
-        if value not in valid:
-            raise _WrongError(unknown_name("choice", value, valid))
-        return value
-
-    return check
-
-
-def _of(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        try:
-            return read(value)
-        except PliantError as error:
-            raise _WrongError(str(error)) from None
-
-    return check
-
-
-_KINDS: dict[str, Callable[[Any], Any]] = {
-    "robot": _text,
-    "time": _number(0, is_above=True),
-    "dt": _number(0, is_above=True),
-    "substeps": _whole(1),
-    "ground": _text,
-    "contact": _text,
-    "friction": _number(0),
-    "restitution": _number(0),
-    "controller": _text,
-    "command": _of(as_numbers),
-    "gains": _of(as_numbers),
-    "flexible": _of(as_springs),
-    "base": _one_of("free", "fixed"),
-    "xacro": _flag,
-    "height": _number(0),
-    "q": _of(as_row),
-    "v": _of(as_row),
-    "push": _of(as_pushes),
-    "batch": _whole(1),
-    "spread": _number(0),
-    "seed": _whole(0),
-    "threads": _whole(1),
-    "precision": _one_of("float64", "float32"),
-    "integrator": _one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"),
-    "event_driven": _flag,
-    "every": _whole(1),
-    "view": _flag,
-    "log": _text,
-    "plot": _text,
-    "video": _text,
-    "html": _text,
-    "report": _text,
-    "quiet": _flag,
-    "json": _flag,
-}

@@ -1,29 +1,31 @@
-"""What the program writes: words and tables on the terminal, JSON for scripts."""
+"""Output of the program: words and tables on the terminal, JSON for scripts."""
 
 import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-__all__ = ["STOPPED", "complain", "number", "print_json", "print_pairs", "print_table", "say", "size"]
+import typer
 
 STOPPED = 130
-"""Exit code of what Ctrl-C stopped."""
+"""Exit code after Ctrl-C."""
+Json = Annotated[bool, typer.Option("--json", help="print JSON and nothing else")]
+"""The option of commands that print JSON for scripts."""
 
 
 def say(text: str = "") -> None:
-    """A line on the standard output."""
+    """Print a line on the standard output."""
     sys.stdout.write(text + "\n")
 
 
 def complain(text: str) -> None:
-    """A line on the error stream, where scripts do not look for results."""
+    """Print a line on the error stream, where scripts do not look for results."""
     sys.stderr.write(f"pliant: {text}\n")
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON, and nothing else; what is not finite is null, which JSON has no number for."""
+    """Print a value as JSON; numbers that are not finite become null, since JSON has none for them."""
     say(json.dumps(_plain(value), indent=2, ensure_ascii=False))
 
 
@@ -42,7 +44,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """A table as wide as the terminal, or 80 columns where there is none; long words are folded.
+    """Print a table as wide as the terminal, or of 80 columns without one; long words are folded.
 
     Args:
         right: columns of numbers.
@@ -54,38 +56,38 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
         made.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
         made.add_row(*row)
-    _print(made)
+    print_rich(made)
 
 
 def print_pairs(title: str, pairs: Iterable[tuple[str, str]]) -> None:
-    """A title, and what there is to know, one a line."""
+    """Print a title, and names with their values, one a line."""
     from rich.table import Table
+    from rich.text import Text
 
     made = Table(box=None, pad_edge=False, show_header=False)
     made.add_column(style="bold", no_wrap=True)
     made.add_column(overflow="fold")
     for name, value in pairs:
         made.add_row(name, value)
-    from rich.text import Text
-
-    _print(Text(title, style="bold"))
-    _print(made)
+    print_rich(Text(title, style="bold"))
+    print_rich(made)
 
 
-def _print(what: Any) -> None:
-    """Onto the standard output, without the blanks that fill lines up."""
-    console = _console()
+def print_rich(what: Any, *, least_width: int = 0) -> None:
+    """Print a thing of rich onto the standard output, without the blanks that fill lines up.
+
+    Args:
+        least_width: columns that it takes even on a narrower terminal.
+    """
+    from rich.console import Console
+
+    # names of robots may look like markup or emoji
+    console = Console(markup=False, emoji=False, highlight=False, soft_wrap=False)
+    console.width = max(console.width, least_width)
     with console.capture() as captured:
         console.print(what)
     for line in captured.get().splitlines():
         say(line.rstrip())
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    # names of robots may look like markup or emoji
-    return Console(markup=False, emoji=False, highlight=False, soft_wrap=False)
 
 
 def number(x: Any, digits: int = 4) -> str:
@@ -99,7 +101,7 @@ def number(x: Any, digits: int = 4) -> str:
 
 
 def size(count: float) -> str:
-    """So many bytes, in words."""
+    """A number of bytes, in words."""
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

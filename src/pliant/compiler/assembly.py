@@ -10,14 +10,11 @@ lanes (`pack`), the pieces of the blocks run over the workspace, and lanes are t
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pliant.compiler.lanes import pack_function, unpack_function
 from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function
 from pliant.compiler.lower import PIECE_SIZE, Straight, cut, lower
 from pliant.compiler.program import Block, Loop, Program, TracedBlock, left
 from pliant.errors import KernelError
 from pliant.scalar import Expr
-
-__all__ = ["Assembly", "assemble"]
 
 # the workspace is on the stack, of which a thread has 8 MB, or less
 _MOST_WORKSPACE = 4 << 20
@@ -64,7 +61,8 @@ class _Assembler:
             self._lower(block)
         if self.top * self.v.bytes > _MOST_WORKSPACE:
             size = self.top * self.v.bytes / 2**20
-            raise KernelError(f"the program needs a workspace of {size:.1f} MB; it must fit on the stack, in 4 MB")
+            problem = f"the program needs a workspace of {size:.1f} MB"
+            raise KernelError(problem, field="workspace", cure="it must fit on the stack, in 4 MB")
         self._entry()
         text = "\n".join(
             [
@@ -170,8 +168,7 @@ class _Assembler:
             return
         function = f"{kind}_{size}"
         if function not in self.helpers:
-            make = pack_function if kind == "pack" else unpack_function
-            self.helpers[function] = make(function, size, self.v)
+            self.helpers[function] = transfer_function(function, kind == "pack", size, self.v)
         where = self._variable(name)
         self.lines.append(f"  call void @{function}(ptr {base}, i64 {stride}, i64 %first, i64 %last, ptr {where})")
 
@@ -215,7 +212,10 @@ class _Assembler:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
         if loop.until:
-            self._copy(loop.until, own)
+            m, v = self._label(), self.v
+            origin, goal = self._variable(loop.until), self._variable(own)
+            out.append(f"  %y{m} = load {v.type}, ptr {origin}, align {v.bytes}")
+            out.append(f"  store {v.type} %y{m}, ptr {goal}, align {v.bytes}")
         if loop.until and not (loop.reads or loop.writes):
             done = self._all_done([*outer, own])
             out.append(f"  br i1 {done}, label %after{n}, label %next{n}")
@@ -257,12 +257,6 @@ class _Assembler:
             value = f"%u{m}"
         self.lines.append(f"  store {v.type} {value}, ptr {where}, align {v.bytes}")
 
-    def _copy(self, source: str, target: str) -> None:
-        m, v = self._label(), self.v
-        origin, goal = self._variable(source), self._variable(target)
-        self.lines.append(f"  %y{m} = load {v.type}, ptr {origin}, align {v.bytes}")
-        self.lines.append(f"  store {v.type} %y{m}, ptr {goal}, align {v.bytes}")
-
     def _left(self, flags: list[str]) -> str:
         """Which lanes have left one of the loops with these flags."""
         v, out, result = self.v, self.lines, ""
@@ -281,3 +275,105 @@ class _Assembler:
         reduce = f"@llvm.vector.reduce.and.v{self.v.width}i1"
         self.lines.append(f"  %z{m} = call i1 {reduce}({self.v.conditions} {left})")
         return f"%z{m}"
+
+
+# ---- rows to lanes and back
+#
+# A robot's numbers are a row in memory; a kernel wants one number of several robots side by side. Square tiles of
+# numbers are turned by log2(width) rounds of shuffles; rows too short for a tile go number by number.
+#
+#     void pack(ptr base, i64 stride, i64 first, i64 last, ptr lanes)
+#
+# reads rows ``first`` to ``first + width - 1``, ``stride`` bytes apart; rows past ``last`` repeat it. `unpack` is its
+# inverse.
+
+
+def transfer_function(name: str, is_pack: bool, size: int, v: Vectors) -> str:
+    """A function that turns rows of ``size`` numbers into lanes (pack), or lanes into rows."""
+    item = v.precision.bits // 8
+    lines = []
+    for j in range(v.width):
+        lines.append(f"  %n{j} = add i64 %first, {j}")
+        lines.append(f"  %past{j} = icmp sgt i64 %n{j}, %last")
+        lines.append(f"  %i{j} = select i1 %past{j}, i64 %last, i64 %n{j}")
+        lines.append(f"  %o{j} = mul i64 %i{j}, %stride")
+        lines.append(f"  %row{j} = getelementptr i8, ptr %base, i64 %o{j}")
+    if size < v.width:
+        for c in range(size):
+            lines += _pack_column(c, v) if is_pack else _unpack_column(c, v)
+    else:
+        # tiles in a loop; the last one overlaps the one before it, with the same values
+        last = size - v.width
+        lines.append("  br label %tile")
+        lines.append("tile:")
+        lines.append("  %c = phi i64 [ 0, %entry ], [ %c.next, %tile ]")
+        lines.append(f"  %at = mul i64 %c, {item}")
+        lines.append(f"  %to = mul i64 %c, {v.bytes}")
+        lines += _tile(v, is_pack)
+        lines.append(f"  %c.step = add i64 %c, {v.width}")
+        lines.append(f"  %c.over = icmp sgt i64 %c.step, {last}")
+        lines.append(f"  %c.next = select i1 %c.over, i64 {last}, i64 %c.step")
+        lines.append(f"  %end = icmp eq i64 %c, {last}")
+        lines.append("  br i1 %end, label %out, label %tile")
+        lines.append("out:")
+    arguments = "ptr %base, i64 %stride, i64 %first, i64 %last, ptr noalias %w"
+    head = f"define internal void @{name}({arguments}) noinline nounwind {{"
+    return "\n".join([head, "entry:", *lines, "  ret void", "}"])
+
+
+def _tile(v: Vectors, is_pack: bool) -> list[str]:
+    """A square of numbers, read along rows and written along lanes, or the other way."""
+    rows = [(f"%p{j}", f"%row{j}", "%at", v.precision.bits // 8) for j in range(v.width)]
+    lanes = [(f"%q{j}", "%w.at", str(j * v.bytes), v.bytes) for j in range(v.width)]
+    source, target = (rows, lanes) if is_pack else (lanes, rows)
+    lines, names = ["  %w.at = getelementptr i8, ptr %w, i64 %to"], [f"%x{j}" for j in range(v.width)]
+    for name, (place, base, offset, align) in zip(names, source, strict=True):
+        lines.append(f"  {place} = getelementptr i8, ptr {base}, i64 {offset}")
+        lines.append(f"  {name} = load {v.type}, ptr {place}, align {align}")
+    for name, (place, base, offset, align) in zip(_transposed(names, v, lines), target, strict=True):
+        lines.append(f"  {place} = getelementptr i8, ptr {base}, i64 {offset}")
+        lines.append(f"  store {v.type} {name}, ptr {place}, align {align}")
+    return lines
+
+
+def _transposed(names: list[str], v: Vectors, lines: list[str]) -> list[str]:
+    """Transpose a square of vectors by swapping blocks of half, a quarter, ... of its side."""
+    width, half = v.width, v.width // 2
+    while half >= 1:
+        swapped = list(names)
+        low = [n for k in range(0, width, 2 * half) for n in (*range(k, k + half), *range(width + k, width + k + half))]
+        high = [n + half for n in low]
+        for k in range(width):
+            if k & half:
+                continue
+            for mask, place in ((low, k), (high, k + half)):
+                label = f"%t{half}.{place}"
+                indices = ", ".join(f"i32 {n}" for n in mask)
+                pair = f"{v.type} {names[k]}, {v.type} {names[k + half]}"
+                lines.append(f"  {label} = shufflevector {pair}, <{width} x i32> <{indices}>")
+                swapped[place] = label
+        names, half = swapped, half // 2
+    return names
+
+
+def _pack_column(c: int, v: Vectors) -> list[str]:
+    scalar, item, lines, name = v.precision.llvm, v.precision.bits // 8, [], "poison"
+    for j in range(v.width):
+        lines.append(f"  %p{c}.{j} = getelementptr i8, ptr %row{j}, i64 {c * item}")
+        lines.append(f"  %x{c}.{j} = load {scalar}, ptr %p{c}.{j}, align {item}")
+        lines.append(f"  %y{c}.{j} = insertelement {v.type} {name}, {scalar} %x{c}.{j}, i32 {j}")
+        name = f"%y{c}.{j}"
+    lines.append(f"  %q{c} = getelementptr i8, ptr %w, i64 {c * v.bytes}")
+    lines.append(f"  store {v.type} {name}, ptr %q{c}, align {v.bytes}")
+    return lines
+
+
+def _unpack_column(c: int, v: Vectors) -> list[str]:
+    scalar, item = v.precision.llvm, v.precision.bits // 8
+    lines = [f"  %q{c} = getelementptr i8, ptr %w, i64 {c * v.bytes}"]
+    lines.append(f"  %x{c} = load {v.type}, ptr %q{c}, align {v.bytes}")
+    for j in range(v.width):
+        lines.append(f"  %y{c}.{j} = extractelement {v.type} %x{c}, i32 {j}")
+        lines.append(f"  %p{c}.{j} = getelementptr i8, ptr %row{j}, i64 {c * item}")
+        lines.append(f"  store {scalar} %y{c}.{j}, ptr %p{c}.{j}, align {item}")
+    return lines

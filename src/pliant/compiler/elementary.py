@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from pliant.errors import KernelError
 from pliant.scalar import Expr, Graph
 
-__all__ = ["FUNCTIONS", "Precision", "precision_of", "spell_out"]
-
 
 @dataclass(frozen=True)
 class Precision:
@@ -94,7 +92,7 @@ _PRECISIONS = {"float64": _FLOAT64, "float32": _FLOAT32}
 def precision_of(name: str) -> Precision:
     """The format called "float64" or "float32"."""
     if name not in _PRECISIONS:
-        raise KernelError(f"unknown precision {name!r}; use 'float64' or 'float32'")
+        raise KernelError(f"unknown precision {name!r}", field="precision", cure="use 'float64' or 'float32'")
     return _PRECISIONS[name]
 
 
@@ -217,12 +215,5 @@ def _log(p: Precision, x: Expr) -> Expr:
 
 
 FUNCTIONS: dict[str, Callable[..., Expr]] = {
-    "sin": _sin,
-    "cos": _cos,
-    "tan": _tan,
-    "asin": _asin,
-    "acos": _acos,
-    "atan2": _atan2,
-    "exp": _exp,
-    "log": _log,
-}
+    "sin": _sin, "cos": _cos, "tan": _tan, "asin": _asin, "acos": _acos, "atan2": _atan2, "exp": _exp, "log": _log,
+}  # fmt: skip

@@ -6,23 +6,23 @@ import hashlib
 import marshal
 import math
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from pliant.compiler import cache, doorway, native
-from pliant.compiler.arrays import Arrays, Layout
+from pliant.compiler import calls, native
 from pliant.compiler.assembly import Assembly, assemble
+from pliant.compiler.calls import Arrays, Doorway, Layout
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
 from pliant.compiler.program import Loop, Program
-from pliant.compiler.show import stages
 from pliant.compiler.tracing import program_from_function
 from pliant.errors import KernelError
-
-__all__ = ["Kernel", "kernel_from_function"]
+from pliant.scalar.evaluation import nodes_of
 
 _SEVERAL = (tuple, list)  # made once: the call is short
 
@@ -76,7 +76,7 @@ class Kernel:
         self._arrays = Arrays(name, *layouts, self._dtype, program.counts)
         self._package = package
         self._single = package is None and len(self.outputs) == 1
-        self._door: doorway.Doorway | None = None
+        self._door: Doorway | None = None
         self._code = native.loaded(self._key(), lambda: self.assembly.text)
         address = self._code.address("run")
         self._run = native.RUN(address)
@@ -85,11 +85,11 @@ class Kernel:
     def _doorway(self, run: int) -> Callable[..., bool] | None:
         """The short way in, for kernels whose arrays have no rows per round."""
         has_counts = self.program.rounds or self.program.counts
-        if has_counts or len(self.inputs) + len(self.outputs) > doorway.MOST_ARRAYS or not doorway.is_open():
+        if has_counts or len(self.inputs) + len(self.outputs) > calls.MOST_ARRAYS or not calls.is_open():
             return None
         shapes = list(self.inputs.values()), list(self.outputs.values())
         is_straight = self.program.depth == 0
-        self._door = doorway.Doorway(doorway.spec_of(run, self.lanes, self._dtype, *shapes, is_straight))
+        self._door = Doorway(run, self.lanes, self._dtype, *shapes, is_straight)
         return self._door.enter
 
     @functools.cached_property
@@ -155,11 +155,7 @@ class Kernel:
 
     def operations(self) -> dict[str, int]:
         """How many instructions of each kind one group of robots takes, loops counted once."""
-        total: dict[str, int] = {}
-        for block in self.assembly.blocks:
-            for op, n in block.count().items():
-                total[op] = total.get(op, 0) + n
-        return dict(sorted(total.items(), key=lambda item: -item[1]))
+        return dict(sum((block.count() for block in self.assembly.blocks), Counter()).most_common())
 
     def show(self, stage: str = "summary", *, lines: int | None = 60) -> None:
         """Print a stage of the compilation: "summary", "graph", "llvm", "assembly" or "all".
@@ -167,7 +163,7 @@ class Kernel:
         Args:
             lines: how many lines of a stage at most; None for all of them.
         """
-        print(stages(self, stage, lines))
+        print(_stages(self, stage, lines))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())
@@ -175,15 +171,13 @@ class Kernel:
         return f"Kernel {self.name}({shown}) -> {made}, {self.precision}, {self._vectors.width} lanes"
 
     def __reduce__(self):
-        raise KernelError(
-            f"{self.name}: a kernel is machine code of this process and cannot be pickled or copied; "
-            "make it again where you need it, which the cache on disk makes fast"
-        )
+        problem = f"{self.name}: a kernel is machine code of this process and cannot be pickled or copied"
+        raise KernelError(problem, subject=self.name, cure="make it again where you need it: the cache makes that fast")
 
     def _key(self) -> str:
         """All that the machine code depends on."""
         digest = hashlib.sha256()
-        digest.update(repr((self._vectors, native.machine(), native.versions(), cache.source_digest())).encode())
+        digest.update(repr((self._vectors, native.machine(), native.versions(), native.source_digest())).encode())
         digest.update(content(self.program))
         return digest.hexdigest()
 
@@ -208,18 +202,21 @@ def content(program: Program) -> bytes:
 
 def _check_threads(kernel: str, threads: Any) -> None:
     if not isinstance(threads, int) or threads < 1:
-        raise KernelError(f"{kernel}: threads is {threads!r}; it takes 1 or more")
+        problem, cure = f"{kernel}: threads is {threads!r}", "it takes 1 or more"
+        raise KernelError(problem, subject=kernel, field="threads", cure=cure)
 
 
 def _check_shapes(
     kernel: str, kind: str, program: Program, names: Sequence[str], shapes: Mapping[str, tuple[int, ...]]
 ) -> None:
     if list(shapes) != list(names):
-        raise KernelError(f"{kernel}: the program's {kind}s are {list(names)}, the shapes are of {list(shapes)}")
+        problem = f"{kernel}: the program's {kind}s are {list(names)}, the shapes are of {list(shapes)}"
+        raise KernelError(problem, subject=kernel, field=f"{kind}s")
     for name, shape in shapes.items():
         if math.prod(shape) != program.variables[name]:
             size = program.variables[name]
-            raise KernelError(f"{kernel}: the {kind} {name!r} has {size} scalars, which is not the shape {shape}")
+            problem = f"{kernel}: the {kind} {name!r} has {size} scalars, which is not the shape {shape}"
+            raise KernelError(problem, subject=kernel, field=name)
 
 
 def _layouts(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> list[Layout]:
@@ -251,3 +248,59 @@ def kernel_from_function(
     program, outputs, package = program_from_function(function, inputs)
     label = name or getattr(function, "__name__", "kernel")
     return Kernel(program, inputs, outputs, name=label, precision=precision, threads=threads, package=package)
+
+
+# ---- the stages of a compilation as text
+
+# the numbers of a table, past the first few
+_TABLE_DATA = re.compile(r'( c"[^"]{48})[^"]{48,}"')
+
+
+def _stages(kernel: Kernel, stage: str, lines: int | None) -> str:
+    """One stage, or "all" of them, each cut to so many lines."""
+    if stage not in (*_STAGES, "all"):
+        problem, cure = f"no stage named {stage!r}", f"there are {', '.join(_STAGES)} and all"
+        raise KernelError(problem, subject=kernel.name, field="stage", cure=cure)
+    return "\n\n".join(_cut(make(kernel), lines) for name, make in _STAGES.items() if stage in (name, "all"))
+
+
+def _cut(text: str, lines: int | None) -> str:
+    rows = text.splitlines()
+    if lines is None or len(rows) <= lines:
+        return text
+    return "\n".join([*rows[:lines], f"... {len(rows) - lines} more lines (show(..., lines=None) prints them)"])
+
+
+def _summary(kernel: Kernel) -> str:
+    made = kernel.assembly
+    operations = kernel.operations()
+    nodes = sum(len(b.outputs[0][2].graph.nodes) for b in kernel.program.traced if b.outputs)
+    counted = ", ".join(f"{n} {op}" for op, n in operations.items())
+    return "\n".join(
+        [
+            repr(kernel),
+            f"  traced      {nodes} nodes, folded and interned",
+            f"  lowered     {sum(operations.values())} instructions: {counted}",
+            f"  cut         {made.pieces} functions, {made.slots} workspace slots of {kernel.lanes} lanes",
+            f"  processor   {native.machine().cpu}",
+        ]
+    )
+
+
+def _graph(kernel: Kernel) -> str:
+    rows = ["graph:"]
+    for k, block in enumerate(kernel.program.traced):
+        rows.append(f"  block {k}")
+        needed = nodes_of([node for _, _, node in block.outputs])
+        rows.extend(f"    {node!r}" for node in needed if node.args)
+        for name, i, node in block.outputs:
+            rows.append(f"    {name}[{i}] <- {f'%{node.index}' if node.args else repr(node)}")
+    return "\n".join(rows)
+
+
+_STAGES: dict[str, Callable[[Kernel], str]] = {
+    "summary": _summary,
+    "graph": _graph,
+    "llvm": lambda kernel: "LLVM:\n" + _TABLE_DATA.sub(r'\1..."', kernel.assembly.text),
+    "assembly": lambda kernel: "assembly:\n" + native.disassembly(kernel.assembly.text),
+}

@@ -15,40 +15,41 @@ from pliant.compiler.lower import Instruction, Piece, Straight
 from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, TABLE
 
-__all__ = ["Machine", "Vectors", "declarations", "piece_function"]
-
 # how many arguments, from the first, are conditions; all other arguments are numbers
 _CONDITIONS_TAKEN = {"and": 2, "or": 2, "not": 1, "select": 1}
 
-_INTRINSICS = ("sqrt", "fabs", "floor", "rint", "copysign", "fma")
+# with the number of their arguments
+_INTRINSICS = {"sqrt": 1, "fabs": 1, "floor": 1, "rint": 1, "copysign": 2, "fma": 3}
 
 
-@dataclass(frozen=True)
 class Vectors:
-    """Types and constants for ``width`` lanes of a precision."""
+    """Types and constants for ``width`` lanes of a precision.
 
-    width: int
-    precision: Precision
+    Attributes:
+        type, integers, conditions: of a vector of numbers, of integers as wide as these, of conditions.
+        bytes: the size of a vector.
+        words: what the templates of instructions call them, and the numbers for work on the bits of floats.
+    """
 
-    @property
-    def type(self) -> str:
-        return f"<{self.width} x {self.precision.llvm}>"
+    def __init__(self, width: int, precision: Precision):
+        self.width = width
+        self.precision = p = precision
+        self.type = f"<{width} x {p.llvm}>"
+        self.integers = f"<{width} x i{p.bits}>"
+        self.conditions = f"<{width} x i1>"
+        self.suffix = f"v{width}f{p.bits}"
+        self.bytes = width * p.bits // 8
+        base, bias = 2.0**p.mantissa_bits, 1023 if p.bits == 64 else 127
+        self.words = {
+            "T": self.type, "I": self.integers, "B": self.conditions, "N": self.suffix,
+            "lowest": self.integer(p.bits - 1), "second": self.integer(p.bits - 2),
+            "shift": self.integer(p.mantissa_bits), "mask": self.integer((1 << p.mantissa_bits) - 1),
+            "magic": self.constant(p.magic), "one": self.integer(self.bits_of(1.0)),
+            "base": self.integer(self.bits_of(base)), "biased": self.constant(base + bias),
+        }  # fmt: skip
 
-    @property
-    def integers(self) -> str:
-        return f"<{self.width} x i{self.precision.bits}>"
-
-    @property
-    def conditions(self) -> str:
-        return f"<{self.width} x i1>"
-
-    @property
-    def suffix(self) -> str:
-        return f"v{self.width}f{self.precision.bits}"
-
-    @property
-    def bytes(self) -> int:
-        return self.width * self.precision.bits // 8
+    def __repr__(self) -> str:
+        return f"Vectors({self.width}, {self.precision!r})"
 
     def constant(self, value: float) -> str:
         return f"splat ({self.precision.llvm} {self.number(value)})"
@@ -88,19 +89,19 @@ class Machine:
 
 def declarations(v: Vectors) -> str:
     """The intrinsics that pieces call."""
-    lines = [f"declare {v.type} @llvm.{n}.{v.suffix}({_repeat(v.type, n)})" for n in _INTRINSICS]
-    return "\n".join(lines)
-
-
-def _repeat(t: str, name: str) -> str:
-    return ", ".join([t] * {"fma": 3, "copysign": 2}.get(name, 1))
+    return "\n".join(
+        f"declare {v.type} @llvm.{name}.{v.suffix}({', '.join([v.type] * arity)})"
+        for name, arity in _INTRINSICS.items()
+    )
 
 
 def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
-    """One piece as an LLVM function ``void name(ptr workspace)``, after the tables it is the first to use."""
+    """One piece as an LLVM function ``void name(ptr workspace)``, after the tables that it is the first to use."""
     writer = _Writer(v, code.instructions, piece)
-    tables = _tables(name, code, piece)
-    writer.tables = {digest: _table_name(code, digest) for digest in tables}
+    tables = {i.table.digest: i.table for i in code.instructions[piece.first : piece.last] if i.table is not None}
+    for digest in tables:
+        code.tables.setdefault(digest, name)
+        writer.tables[digest] = f"@{code.tables[digest]}.table.{digest[:16]}"
     early, late = _stores(code.instructions, piece)
     for first, last in piece.blocks(code.instructions):
         writer.new_block()
@@ -118,20 +119,6 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     return "\n".join([*brought, f"{head} {{", *writer.lines, "  ret void", "}", ""])
 
 
-def _tables(name: str, code: Straight, piece: Piece) -> dict[str, Table]:
-    """The tables that a piece looks up; it brings those that no other piece of the code has brought."""
-    found: dict[str, Table] = {}
-    for i in code.instructions[piece.first : piece.last]:
-        if i.table is not None:
-            found[i.table.digest] = i.table
-            code.tables.setdefault(i.table.digest, name)
-    return found
-
-
-def _table_name(code: Straight, digest: str) -> str:
-    return f"@{code.tables[digest]}.table.{digest[:16]}"
-
-
 def _table_data(name: str, table: Table, v: Vectors) -> str:
     """The numbers as a string of bytes: LLVM reads that ten times faster than a list of numbers."""
     with np.errstate(over="ignore", under="ignore"):
@@ -141,7 +128,7 @@ def _table_data(name: str, table: Table, v: Vectors) -> str:
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
-    """What is stored as soon as it is made; and what goes where the piece reads an input, so only at its end."""
+    """Values stored as soon as they are made; and those whose slot still holds an input, stored at the end."""
     read = {slot for n, slot in piece.loads.items() if instructions[n].op == "input"}
     early: dict[int, list[int]] = {}
     late: list[tuple[int, int]] = []
@@ -151,6 +138,49 @@ def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, li
         else:
             late.append((n, slot))
     return early, late
+
+
+# ---- operations that take several instructions: {r} is the result, and {r}.x a step on the way
+
+_FUSED = "call {{T}} @llvm.fma.{{N}}({{T}} {a}, {{T}} {b}, {{T}} {c})"
+# a NaN is handed on, which for the second number must be asked for
+_EXTREME = """\
+  {{r}}.b = fcmp olt {{T}} {better}
+  {{r}}.m = select {{B}} {{r}}.b, {{T}} {{b}}, {{T}} {{a}}
+  {{r}}.u = fcmp uno {{T}} {{b}}, {{b}}
+  {{r}} = select {{B}} {{r}}.u, {{T}} {{b}}, {{T}} {{r}}.m"""
+# the bit is moved to the sign, where a blend looks for it
+_LOW_BIT = """\
+  {{r}}.i = bitcast {{T}} {{a}} to {{I}}
+  {{r}}.s = shl {{I}} {{r}}.i, {{{place}}}
+  {{r}} = icmp slt {{I}} {{r}}.s, zeroinitializer"""
+
+SEVERAL: dict[str, str] = {
+    "fms": "  {r}.n = fneg {T} {c}\n  {r} = " + _FUSED.format(a="{a}", b="{b}", c="{r}.n"),
+    "fnma": "  {r}.n = fneg {T} {a}\n  {r} = " + _FUSED.format(a="{r}.n", b="{b}", c="{c}"),
+    "min": _EXTREME.format(better="{b}, {a}"),
+    "max": _EXTREME.format(better="{a}, {b}"),
+    "odd": _LOW_BIT.format(place="lowest"),
+    "half_odd": _LOW_BIT.format(place="second"),
+    "power_of_two": """\
+  {r}.m = fadd {T} {a}, {magic}
+  {r}.i = bitcast {T} {r}.m to {I}
+  {r}.s = shl {I} {r}.i, {shift}
+  {r}.e = add {I} {r}.s, {one}
+  {r} = bitcast {I} {r}.e to {T}""",
+    # the biased exponent is read as the low bits of a float near 2^mantissa_bits
+    "exponent": """\
+  {r}.i = bitcast {T} {a} to {I}
+  {r}.s = lshr {I} {r}.i, {shift}
+  {r}.o = or {I} {r}.s, {base}
+  {r}.f = bitcast {I} {r}.o to {T}
+  {r} = fsub {T} {r}.f, {biased}""",
+    "mantissa": """\
+  {r}.i = bitcast {T} {a} to {I}
+  {r}.m = and {I} {r}.i, {mask}
+  {r}.o = or {I} {r}.m, {one}
+  {r} = bitcast {I} {r}.o to {T}""",
+}
 
 
 class _Writer:
@@ -168,7 +198,7 @@ class _Writer:
         self.tables: dict[str, str] = {}  # names of the tables' data, by digest
 
     def new_block(self) -> None:
-        """Start another basic block, which loads anew what is in the workspace: that beats keeping it."""
+        """Start another basic block, which loads values from the workspace again: that beats keeping them."""
         self.block += 1
         if self.block > 1:
             self.lines.append(f"  br label %block{self.block}")
@@ -219,15 +249,12 @@ class _Writer:
         args = [self.condition(a) if k < taken else self.operand(a) for k, a in enumerate(instruction.args)]
         name = f"%v{n}"
         (self.conditions if op in CONDITIONS else self.numbers)[n] = name
-        template = TABLE[op].llvm if op in TABLE else None
-        if template is not None:
-            a, b, c = (*args, "", "", "")[:3]
-            line = template.format(T=self.v.type, N=self.v.suffix, B=self.v.conditions, a=a, b=b, c=c)
-            self.lines.append(f"  {name} = {line}")
-        elif instruction.table is not None:
+        if instruction.table is not None:
             self._lookup(name, args[0], instruction.table)
         else:
-            getattr(self, f"_{op}")(name, *args)
+            text = SEVERAL[op] if op in SEVERAL else f"  {{r}} = {TABLE[op].llvm}"
+            words = dict(zip("abc", args, strict=False))
+            self.lines += text.format(r=name, **words, **self.v.words).splitlines()
 
     def _lookup(self, name: str, index: str, table: Table) -> None:
         """A load for each lane. The index is clamped before it becomes an integer: any other would be undefined."""
@@ -251,70 +278,3 @@ class _Writer:
             row = lane
         out.append(f"  {name}.u = fcmp uno {t} {index}, {index}")
         out.append(f"  {name} = {chosen} {name}.u, {t} {index}, {t} {row}")
-
-    def _fused(self, name: str, a: str, b: str, c: str) -> None:
-        t = self.v.type
-        self.lines.append(f"  {name} = call {t} @llvm.fma.{self.v.suffix}({t} {a}, {t} {b}, {t} {c})")
-
-    def _fms(self, name: str, a: str, b: str, c: str) -> None:
-        self.lines.append(f"  {name}.n = fneg {self.v.type} {c}")
-        self._fused(name, a, b, f"{name}.n")
-
-    def _fnma(self, name: str, a: str, b: str, c: str) -> None:
-        self.lines.append(f"  {name}.n = fneg {self.v.type} {a}")
-        self._fused(name, f"{name}.n", b, c)
-
-    def _min(self, name: str, a: str, b: str) -> None:
-        self._extreme(name, a, b, f"fcmp olt {self.v.type} {b}, {a}")
-
-    def _max(self, name: str, a: str, b: str) -> None:
-        self._extreme(name, a, b, f"fcmp olt {self.v.type} {a}, {b}")
-
-    def _extreme(self, name: str, a: str, b: str, better: str) -> None:
-        """Of two numbers; a NaN is handed on, which for the second one must be asked for."""
-        t, chosen = self.v.type, f"select {self.v.conditions}"
-        self.lines.append(f"  {name}.b = {better}")
-        self.lines.append(f"  {name}.m = {chosen} {name}.b, {t} {b}, {t} {a}")
-        self.lines.append(f"  {name}.u = fcmp uno {t} {b}, {b}")
-        self.lines.append(f"  {name} = {chosen} {name}.u, {t} {b}, {t} {name}.m")
-
-    def _odd(self, name: str, a: str) -> None:
-        self._low_bit(name, a, 1)
-
-    def _half_odd(self, name: str, a: str) -> None:
-        self._low_bit(name, a, 2)
-
-    def _low_bit(self, name: str, a: str, place: int) -> None:
-        """The bit is moved to the sign, where a blend looks for it."""
-        i, shift = self.v.integers, self.v.integer(self.v.precision.bits - place)
-        self.lines.append(f"  {name}.i = bitcast {self.v.type} {a} to {i}")
-        self.lines.append(f"  {name}.s = shl {i} {name}.i, {shift}")
-        self.lines.append(f"  {name} = icmp slt {i} {name}.s, zeroinitializer")
-
-    def _power_of_two(self, name: str, a: str) -> None:
-        p, i, t = self.v.precision, self.v.integers, self.v.type
-        shift = self.v.integer(p.mantissa_bits)
-        self.lines.append(f"  {name}.m = fadd {t} {a}, {self.v.constant(p.magic)}")
-        self.lines.append(f"  {name}.i = bitcast {t} {name}.m to {i}")
-        self.lines.append(f"  {name}.s = shl {i} {name}.i, {shift}")
-        self.lines.append(f"  {name}.e = add {i} {name}.s, {self.v.integer(self.v.bits_of(1.0))}")
-        self.lines.append(f"  {name} = bitcast {i} {name}.e to {t}")
-
-    def _exponent(self, name: str, a: str) -> None:
-        """The biased exponent is read as the low bits of a float near 2^mantissa_bits."""
-        p, i, t = self.v.precision, self.v.integers, self.v.type
-        base = 2.0**p.mantissa_bits
-        bias = 1023 if p.bits == 64 else 127
-        self.lines.append(f"  {name}.i = bitcast {t} {a} to {i}")
-        self.lines.append(f"  {name}.s = lshr {i} {name}.i, {self.v.integer(p.mantissa_bits)}")
-        self.lines.append(f"  {name}.o = or {i} {name}.s, {self.v.integer(self.v.bits_of(base))}")
-        self.lines.append(f"  {name}.f = bitcast {i} {name}.o to {t}")
-        self.lines.append(f"  {name} = fsub {t} {name}.f, {self.v.constant(base + bias)}")
-
-    def _mantissa(self, name: str, a: str) -> None:
-        p, i, t = self.v.precision, self.v.integers, self.v.type
-        mask = (1 << p.mantissa_bits) - 1
-        self.lines.append(f"  {name}.i = bitcast {t} {a} to {i}")
-        self.lines.append(f"  {name}.m = and {i} {name}.i, {self.v.integer(mask)}")
-        self.lines.append(f"  {name}.o = or {i} {name}.m, {self.v.integer(self.v.bits_of(1.0))}")
-        self.lines.append(f"  {name} = bitcast {i} {name}.o to {t}")

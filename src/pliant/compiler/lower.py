@@ -1,19 +1,18 @@
 """From an expression graph to a list of instructions, cut into pieces that compile fast.
 
-The steps: keep what the results need, spell out elementary functions, fuse multiply-adds, and cut the
-list into pieces, each a function of its own, and these into basic blocks. What is needed later than
-in the next block goes through slots of a workspace, which are used again when their value is dead.
+The steps: keep the nodes that the results need, spell out elementary functions, fuse multiply-adds, and cut the
+list into pieces, each a function of its own, and these into basic blocks. Values needed
+after the next block go through slots of a workspace, which are used again when their value is dead.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
 from pliant.scalar import Expr, Graph, Table
-from pliant.scalar.interp import nodes_of
-
-__all__ = ["Instruction", "Piece", "Straight", "cut", "lower"]
+from pliant.scalar.evaluation import nodes_of
 
 PIECE_SIZE = 2000
 
@@ -52,13 +51,9 @@ class Straight:
     results: list[int]
     tables: dict[str, str] = field(default_factory=dict)
 
-    def count(self) -> dict[str, int]:
+    def count(self) -> Counter[str]:
         """How many of each operation, constants and inputs left out."""
-        counts: dict[str, int] = {}
-        for i in self.instructions:
-            if i.op not in ("const", "input"):
-                counts[i.op] = counts.get(i.op, 0) + 1
-        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+        return Counter(i.op for i in self.instructions if i.op not in ("const", "input"))
 
 
 @dataclass
@@ -122,24 +117,16 @@ def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple
     A product is taken in only if every use of it is, so that it need not be computed at all.
     """
     depth: dict[int, int] = {}
-    uses: dict[int, int] = {}
-    sums: dict[int, int] = {}
     for node in nodes:
         depth[node.index] = 1 + max((depth[a.index] for a in node.args), default=0)
-        is_sum = node.op in ("add", "sub")
-        for a in node.args:
-            uses[a.index] = uses.get(a.index, 0) + 1
-            if is_sum:
-                sums[a.index] = sums.get(a.index, 0) + 1
-    for r in results:
-        uses[r.index] = uses.get(r.index, 0) + 1
+    all_sums = [node for node in nodes if node.op in ("add", "sub")]
+    uses = Counter([a.index for node in nodes for a in node.args] + [r.index for r in results])
+    sums = Counter(a.index for node in all_sums for a in node.args)
     fused: dict[int, tuple[str, tuple[Expr, ...]]] = {}
-    for node in nodes:
-        if node.op not in ("add", "sub"):
-            continue
+    for node in all_sums:
         a, b = node.args
-        can_a = a.op == "mul" and uses[a.index] == sums.get(a.index)
-        can_b = b.op == "mul" and uses[b.index] == sums.get(b.index)
+        can_a = a.op == "mul" and uses[a.index] == sums[a.index]
+        can_b = b.op == "mul" and uses[b.index] == sums[b.index]
         if not (can_a or can_b):
             continue
         # with two products, the one that is ready later goes into the fused operation
@@ -168,7 +155,7 @@ def _ordered(inputs: Sequence[Expr], nodes, results: list[Expr], fused) -> Strai
 
 
 def _needed(nodes: list[Expr], results: list[Expr], fused) -> set[int]:
-    """What is still used after products went into fused operations."""
+    """Nodes still used after products went into fused operations."""
     needed = {r.index for r in results}
     for node in reversed(nodes):
         if node.index in needed:
@@ -188,7 +175,7 @@ def cut(
         output_slots: where each result must end up.
         first_free: slots below it hold inputs and outputs.
         size: operations in a piece.
-        block: operations in a basic block; what is needed beyond the next one has a slot.
+        block: operations in a basic block; a value needed beyond the next one has a slot.
 
     Returns:
         The pieces, and one past the highest slot used.
@@ -255,7 +242,7 @@ def _storing(
 ) -> list[tuple[int, int, int]]:
     """For each result: its instruction, the piece that stores it, and its slot."""
     instructions = code.instructions
-    # what is handed on as it came is read by the last piece
+    # results that are inputs or constants are read by the last piece
     handed_on = {n for n in code.results if instructions[n].op in ("input", "const")}
     last_read = {int(i.value or 0): home[last_use.get(n, 0)] for n, i in enumerate(instructions) if i.op == "input"}
     last_read.update({int(instructions[n].value or 0): last for n in handed_on if instructions[n].op == "input"})

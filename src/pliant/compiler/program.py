@@ -1,10 +1,9 @@
 """A program: straight-line blocks and counted loops with early exit, over named variables.
 
 A variable is a few scalars per robot, kept in the workspace; unless it is an input, it starts at zero.
-A block is a generic Python function
-from variables to variables. A loop repeats its body a number of times, or until a variable is not
-zero. Nothing else branches. The whole program becomes one native function that takes a range of
-robots, as many at a time as the processor has lanes.
+A block is a generic Python function from variables to variables. A loop repeats its body a number of
+times, or until a variable is not zero. Nothing else branches. The whole program becomes one native
+function that takes a range of robots, as many at a time as the processor has lanes.
 
 A robot whose loop is over is frozen: while its neighbours go on, what the body would write to its
 variables is thrown away. So no robot's result depends on the company it is computed in.
@@ -30,8 +29,6 @@ import numpy as np
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, either, equal, negation, select
 from pliant.scalar.ops import CONDITIONS
-
-__all__ = ["Block", "Loop", "Program", "TracedBlock", "as_number", "left"]
 
 
 @dataclass(frozen=True)
@@ -188,7 +185,7 @@ class Program:
                 flags = [n for n in (statement.until, statement.when) if n is not None]
                 used = [*statement.reads, *statement.writes, *flags]
             else:
-                # in a loop, what a block writes may not be written if there is no round
+                # in a loop without rounds, a block writes nothing
                 used = [*statement.reads, *(statement.writes if loops else ())]
             found.update(dict.fromkeys(n for n in used if n not in known and n not in self.scratch))
             known.update(used, statement.writes)

@@ -1,26 +1,17 @@
 """Constrained dynamics: robots whose contacts and loops are held; forces, projections, impacts and supports."""
 
-from pliant.constrained.consistent import (
-    ConsistentDynamics,
-    TorqueSplit,
-    consistent_inverse,
-    contact_consistent_dynamics,
-    force_projector,
-    torque_split,
-)  # fmt: skip
 from pliant.constrained.constrained_dynamics import (
-    ConstrainedDynamics,
-    constrained_dynamics,
-    contact_inertia,
-    contact_rank,
+    ConsistentDynamics, ConstrainedDynamics, Impact, TorqueSplit, consistent_inverse, constrained_dynamics,
+    contact_consistent_dynamics, contact_inertia, contact_rank, force_projector, impact_dynamics, impact_impulse,
+    impact_map, impact_velocity, torque_split,
 )  # fmt: skip
-from pliant.constrained.constraint_rows import contact_bias, contact_jacobian
-from pliant.constrained.constraints import row_names
+from pliant.constrained.constraints import contact_bias, contact_jacobian, row_names
+from pliant.constrained.contact_wrenches import center_of_pressure, contact_wrench, friction_margins
 from pliant.constrained.gauss import GaussAcceleration, UnilateralImpact, gauss_acceleration, unilateral_impact
-from pliant.constrained.impacts import Impact, impact_dynamics, impact_impulse, impact_map, impact_velocity
-from pliant.constrained.orthogonal import aghili_acceleration, constraint_inertia, orthogonal_projector
-from pliant.constrained.support_torques import SupportTorques, contact_inverse_dynamics, static_torques
-from pliant.constrained.supports import center_of_pressure, contact_wrench, friction_margins
+from pliant.constrained.orthogonal import (
+    SupportTorques, aghili_acceleration, constraint_inertia, contact_inverse_dynamics, orthogonal_projector,
+    static_torques,
+)  # fmt: skip
 
 __all__ = [
     "ConsistentDynamics", "ConstrainedDynamics", "GaussAcceleration", "Impact", "SupportTorques", "TorqueSplit",

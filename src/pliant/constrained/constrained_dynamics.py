@@ -1,19 +1,126 @@
-"""Forward dynamics of a robot whose contacts are held, and the inertia that they feel."""
+"""Constrained dynamics: motion of a robot whose contacts are held, and the space in which contacts feel the robot.
+
+With M = L^T D L, a row of J becomes Y = L^-T J^T, and in the coordinates w = L v velocities along rows are Y . w,
+and forces f change w by D^-1 Y f. So G = J M^-1 J^T = Y D^-1 Y^T, and neither M^-1 nor M^-1 J^T is formed unless
+needed. The inverse of J^T that M weighs splits joint forces into those that the contacts bear and those that move.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pliant.constrained.constraint_rows import bias_rows
-from pliant.constrained.constraints import Contacts
-from pliant.constrained.contact_space import ContactSpace
-from pliant.constrained.semidefinite import TOLERANCE
+from pliant.checks import check_restitution
+from pliant.constrained.constraints import Contacts, Held, bias_rows, held_constraints, jacobian_rows
+from pliant.constrained.semidefinite import TOLERANCE, SemidefiniteFactor, Tolerance
+from pliant.contact.constraint_rows import eliminated, scaled
+from pliant.contact.solver import factor_record
 from pliant.dynamics.functions import robot_function
+from pliant.dynamics.joint_space_inertia import composite_inertia, factorized, mass_matrix
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
+from pliant.scalar import Scalar, Scalars
 
-__all__ = ["ConstrainedDynamics", "constrained_dynamics", "contact_inertia", "contact_rank"]
+Row = dict[int, Scalar]
 
-Scalar = Any
+NOTHING = 1e-13
+"""Squares of rows count as no less than this, next to rows with entries of one.
+
+With the usual tolerance a row whose entries are below 1e-10 m is then one along which the robot cannot move, though
+rounding has left something of it.
+"""
+
+
+class ContactSpace:
+    """Contacts of a robot at a configuration, with all that follows from q alone.
+
+    Attributes:
+        held: the constraints at q.
+        factor: of M.
+        J: rows of the Jacobian by dof; Y: eliminated; DY: D^-1 Y.
+        response: factor of G = J M^-1 J^T, how velocities at the contacts answer to impulses there.
+    """
+
+    def __init__(self, robot: Robot, q: Scalars, contacts: Contacts, axes: str, tolerance: float | None):
+        self.robot = robot
+        self.held: list[Held] = held_constraints(robot, q, contacts, axes)
+        self.factor = factorized(robot.mechanism, composite_inertia(robot, q))
+        record = factor_record(self.factor)
+        self.J = jacobian_rows(self.held)
+        self.Y: list[Row] = []
+        self.DY: list[Row] = []
+        for held in self.held:
+            for columns, axis in held.rows():
+                Y = eliminated(record["L"], held.support, columns, axis)
+                self.Y.append(dict(zip(held.support, Y, strict=True)))
+                DY = scaled(Y, held.support, record["D_inverse"])
+                self.DY.append(dict(zip(held.support, DY, strict=True)))
+        G = [[product(y, self.DY[c]) for c in range(r + 1)] for r, y in enumerate(self.Y)]
+        # of a row with entries of one
+        ones = [sum((record["D_inverse"][d] for d in h.support), 0) for h in self.held for _ in h.constraint.directions]
+        moving = set().union(*self.Y)
+        self.response = SemidefiniteFactor(G, tolerance, least=[NOTHING * x for x in ones], most=len(moving))
+
+    @property
+    def rank(self) -> Scalar:
+        """How many rows of J do not depend on the others."""
+        return self.response.rank
+
+    def along(self, w: Scalars) -> list[Scalar]:
+        """J v of w = L v."""
+        return [sum((y * w[d] for d, y in Y.items()), 0) for Y in self.Y]
+
+    def pushed(self, w: Scalars, f: Scalars) -> list[Scalar]:
+        """L v after impulses f at the contacts, from w = L v before."""
+        out = list(w)
+        for DY, push in zip(self.DY, f, strict=True):
+            for d, entry in DY.items():
+                out[d] = out[d] + entry * push
+        return out
+
+    def joint_forces(self, f: Scalars) -> list[Scalar]:
+        """J^T f."""
+        return combined(self.J, f, self.robot.nv)
+
+    def consistent(self, force: Scalars) -> list[Scalar]:
+        """J^T# force: the contact forces that take up joint forces, for a robot without other forces."""
+        return self.response.solve(self.along(self.factor.half_solve(force)))
+
+    def motion_part(self, force: Scalars) -> list[Scalar]:
+        """N force, of joint forces."""
+        taken = self.joint_forces(self.consistent(force))
+        return [a - b for a, b in zip(force, taken, strict=True)]
+
+    def inverse_rows(self) -> list[list[Scalar]]:
+        """J M^-1, m x nv."""
+        return [self.factor.velocity([DY.get(d, 0) for d in range(self.robot.nv)]) for DY in self.DY]
+
+    def projector(self) -> list[list[Scalar]]:
+        """N = 1 - J^T Lambda J M^-1, from rows made independent of one another."""
+        n = range(self.robot.nv)
+        J, Z = self.response.independent([[row.get(d, 0) for d in n] for row in self.J], self.inverse_rows())
+        N: list[list[Scalar]] = [[1 if r == c else 0 for c in n] for r in n]
+        for j, z, inverse in zip(J, Z, self.response.D_inverse, strict=True):
+            for r in n:
+                share = j[r] * inverse
+                for c in n:
+                    N[r][c] = N[r][c] - share * z[c]
+        return N
+
+
+def product(a: Row, b: Row) -> Scalar:
+    """a . b of sparse rows."""
+    return sum((entry * b[d] for d, entry in a.items() if d in b), 0)
+
+
+def combined(rows: Sequence[Row], weights: Scalars, nv: int) -> list[Scalar]:
+    """The sum of sparse rows with weights, nv."""
+    out: list[Scalar] = [0] * nv
+    for row, weight in zip(rows, weights, strict=True):
+        for d, entry in row.items():
+            out[d] = out[d] + entry * weight
+    return out
+
+
+# ---- forward dynamics
 
 
 class ConstrainedDynamics(NamedTuple):
@@ -32,16 +139,9 @@ class ConstrainedDynamics(NamedTuple):
 
 @robot_function
 def constrained_dynamics(
-    robot: Robot,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    tau: Sequence[Scalar],
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    external: Any = None,
-    tolerance: float | None = TOLERANCE,
-) -> ConstrainedDynamics:
+    robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, contacts: Contacts, axes: str = "world",
+    external: Any = None, tolerance: Tolerance = TOLERANCE,
+) -> ConstrainedDynamics:  # fmt: skip
     """Acceleration and contact forces of a robot whose contacts are held at both sides: they may pull.
 
     The solution of M vd - J^T f = tau - h and J vd = -Jdot v, by elimination,
@@ -72,7 +172,7 @@ def constrained_dynamics(
 
 @robot_function
 def contact_inertia(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float | None = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
 ) -> list[list[Scalar]]:
     """The inertia felt at the contacts: Lambda = (J M^-1 J^T)^-1, m x m, symmetric [kg, kg m or kg m^2].
 
@@ -80,22 +180,213 @@ def contact_inertia(
     forces of least norm.
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).response.inverse()
 
 
 @robot_function
 def contact_rank(
-    robot: Robot, q: Sequence[Scalar], *, contacts: Contacts, axes: str = "world", tolerance: float = TOLERANCE
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: float = TOLERANCE
 ) -> Scalar:
     """How many rows of J do not depend on the others; with fewer than all m, contact forces are not unique.
 
     Args:
-        q: configuration, nq [rad or m].
-        contacts, axes: as for `contact_jacobian`.
-        tolerance: as for `constrained_dynamics`.
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).rank
+
+
+# ---- contact-consistent dynamics
+
+
+class ConsistentDynamics(NamedTuple):
+    """Terms of M vd + bias + curvature = drive, in which no contact force is left.
+
+    Attributes:
+        M: mass matrix, nv x nv.
+        bias: N h, nv [N m or N].
+        curvature: J^T Lambda Jdot v, nv: bends the motion along the contacts.
+        drive: N tau, nv.
+        rank: of J.
+    """
+
+    M: Any
+    bias: Any
+    curvature: Any
+    drive: Any
+    rank: Any
+
+
+class TorqueSplit(NamedTuple):
+    """Joint forces as a sum of two parts, nv each [N m or N].
+
+    Attributes:
+        contact: makes contact forces and no motion.
+        motion: makes motion and no contact forces.
+        f: the contact forces that the first part makes, m.
+        rank: of J.
+    """
+
+    contact: Any
+    motion: Any
+    f: Any
+    rank: Any
+
+
+@robot_function
+def consistent_inverse(
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
+) -> list[list[Scalar]]:
+    """The dynamically consistent inverse of J^T: J^T# = Lambda J M^-1, m x nv [Khatib 1987].
+
+    J^T# J^T = 1, if the rows of J are independent. -J^T# tau are the forces with which the contacts answer to joint
+    forces tau.
+
+    Args:
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    """
+    space = ContactSpace(robot, q, contacts, axes, tolerance)
+    Lambda, rows = space.response.inverse(), space.inverse_rows()
+    columns = list(zip(*rows, strict=True))
+    return [[sum((a * b for a, b in zip(row, column, strict=True)), 0) for column in columns] for row in Lambda]
+
+
+@robot_function
+def force_projector(
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
+) -> list[list[Scalar]]:
+    """N = 1 - J^T J^T#, nv x nv: removes from joint forces the part that makes contact forces.
+
+    N J^T = 0 and N N = N; N is not symmetric, N M is, and N^T is the `impact_map`. It is the same however many
+    rows of J depend on others.
+
+    Args:
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    """
+    return ContactSpace(robot, q, contacts, axes, tolerance).projector()
+
+
+@robot_function
+def contact_consistent_dynamics(
+    robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, contacts: Contacts, axes: str = "world",
+    tolerance: Tolerance = TOLERANCE,
+) -> ConsistentDynamics:  # fmt: skip
+    """Terms of the dynamics from which the contact forces are eliminated.
+
+    M vd + N h + J^T Lambda Jdot v = N tau, which `constrained_dynamics` solves. N multiplied on from the left leaves
+    N (M vd + h) = N tau, which has fewer equations than unknowns.
+
+    Args:
+        q, v, tau, contacts, axes, tolerance: as for `constrained_dynamics`.
+    """
+    space = ContactSpace(robot, q, contacts, axes, tolerance)
+    h = newton_euler(robot, q, v, [0] * robot.nv)
+    bias = bias_rows(robot, space.held, q, v, -robot.gravity)
+    return ConsistentDynamics(
+        mass_matrix.algorithm(robot, q),
+        space.motion_part(h),
+        space.joint_forces(space.response.solve(bias)),
+        space.motion_part(tau),
+        space.rank,
+    )
+
+
+@robot_function
+def torque_split(
+    robot: Robot, q: Scalars, tau: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
+) -> TorqueSplit:
+    """Joint forces as those that the contacts take up and those that move the joints.
+
+    tau = J^T J^T# tau + N tau. The first part changes no acceleration, the second no contact force.
+
+    Args:
+        q, tau, contacts, axes, tolerance: as for `constrained_dynamics`.
+    """
+    space = ContactSpace(robot, q, contacts, axes, tolerance)
+    taken = space.consistent(tau)
+    contact = space.joint_forces(taken)
+    motion = [a - b for a, b in zip(tau, contact, strict=True)]
+    return TorqueSplit(contact, motion, [-x for x in taken], space.rank)
+
+
+class Impact(NamedTuple):
+    """The result of an impact.
+
+    Attributes:
+        v: velocity after it, nv.
+        impulse: of the world on the robot at the contacts, m [N s or N m s].
+        loss: kinetic energy that it takes [J].
+        rank: of J. Where it is less than m, impulses are not unique, and these have the least norm.
+    """
+
+    v: Any
+    impulse: Any
+    loss: Any
+    rank: Any
+
+
+@robot_function
+def impact_dynamics(
+    robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, axes: str = "world", restitution: float = 0,
+    tolerance: Tolerance = TOLERANCE,
+) -> Impact:  # fmt: skip
+    """An impact at all contacts at once, with impulses of any sign.
+
+    With u = J v the velocities before, and e the restitution, for J v+ = -e u:
+
+        F = -(1 + e) Lambda u,      v+ = v + M^-1 J^T F,      loss = (1 - e^2)/2 u^T Lambda u,
+
+    which for e = 0 is 1/2 dv^T M dv of the jump dv = v+ - v. For impulses that push only, see `unilateral_impact`.
+
+    Args:
+        q: configuration, nq [rad or m].
+        v: velocity before, nv [rad/s or m/s].
+        contacts, axes: as for `contact_jacobian`.
+        restitution: share of the speed that comes back, 0 to 1.
+        tolerance: as for `constrained_dynamics`.
+    """
+    check_restitution("an impact", restitution)
+    space = ContactSpace(robot, q, contacts, axes, tolerance)
+    w = space.factor.coordinates(v)
+    u = space.along(w)
+    stopping = space.response.solve([-x for x in u])
+    impulse = [(1 + restitution) * p for p in stopping]
+    taken = -sum((a * b for a, b in zip(u, stopping, strict=True)), 0)
+    loss = (1 - restitution * restitution) * taken / 2
+    return Impact(space.factor.velocity(space.pushed(w, impulse)), impulse, loss, space.rank)
+
+
+@robot_function
+def impact_velocity(
+    robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, axes: str = "world", restitution: float = 0,
+    tolerance: Tolerance = TOLERANCE,
+) -> list[Scalar]:  # fmt: skip
+    """The velocity after an impact, v+ = N_vel v, nv; see `impact_dynamics`."""
+    options = {"contacts": contacts, "axes": axes, "restitution": restitution, "tolerance": tolerance}
+    return impact_dynamics.algorithm(robot, q, v, **options).v
+
+
+@robot_function
+def impact_impulse(
+    robot: Robot, q: Scalars, v: Scalars, *, contacts: Contacts, axes: str = "world", restitution: float = 0,
+    tolerance: Tolerance = TOLERANCE,
+) -> list[Scalar]:  # fmt: skip
+    """The impulses of an impact, F = -Lambda J v, m [N s or N m s]; see `impact_dynamics`."""
+    options = {"contacts": contacts, "axes": axes, "restitution": restitution, "tolerance": tolerance}
+    return impact_dynamics.algorithm(robot, q, v, **options).impulse
+
+
+@robot_function
+def impact_map(
+    robot: Robot, q: Scalars, *, contacts: Contacts, axes: str = "world", tolerance: Tolerance = TOLERANCE
+) -> list[list[Scalar]]:
+    """N_vel = 1 - M^-1 J^T Lambda J, nv x nv: velocities after an impact without restitution, v+ = N_vel v.
+
+    It is the transpose of `force_projector`; J N_vel = 0.
+
+    Args:
+        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    """
+    N = ContactSpace(robot, q, contacts, axes, tolerance).projector()
+    return [list(column) for column in zip(*N, strict=True)]

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.constrained.constraint_rows import contact_bias, contact_jacobian
-from pliant.constrained.constraints import Constraint, Contacts, check_axes, constraints_of
-from pliant.contact.checks import check_at_least, check_friction
+from pliant.checks import check_at_least, check_friction
+from pliant.constrained.constraints import (
+    Constraint, Contacts, check_axes, constraints_of, contact_bias, contact_jacobian, row_count,
+)  # fmt: skip
 from pliant.dynamics.articulated_body import forward_dynamics
-from pliant.dynamics.composite_inertia import mass_matrix
-from pliant.errors import ContactError
+from pliant.dynamics.joint_space_inertia import mass_matrix
+from pliant.errors import ContactError, needs
 from pliant.robot import Robot
-
-__all__ = ["GaussAcceleration", "UnilateralImpact", "gauss_acceleration", "least_motion", "unilateral_impact"]
 
 # rows of which the robot moves less than this share, next to the row that it moves most, are redundant
 _REDUNDANT = 1e-9
@@ -29,7 +28,7 @@ class GaussAcceleration(NamedTuple):
     Attributes:
         vd: acceleration, nv.
         f: contact forces, m [N or N m]; where they are not unique, some that go with vd.
-        constraint: 1/2 (vd - vd_free)^T M (vd - vd_free), what Gauss calls the constraint.
+        constraint: 1/2 (vd - vd_free)^T M (vd - vd_free), Gauss's measure of constraint.
     """
 
     vd: np.ndarray
@@ -38,7 +37,7 @@ class GaussAcceleration(NamedTuple):
 
 
 class UnilateralImpact(NamedTuple):
-    """What an impact does whose impulses push only.
+    """The result of an impact whose impulses push only.
 
     Attributes:
         v: velocity after it, nv.
@@ -52,17 +51,9 @@ class UnilateralImpact(NamedTuple):
 
 
 def gauss_acceleration(
-    robot: Robot,
-    q: Any,
-    v: Any,
-    tau: Any,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    unilateral: bool = False,
-    friction: float = 0,
-    facets: int = 4,
-) -> GaussAcceleration:
+    robot: Robot, q: Any, v: Any, tau: Any, *, contacts: Contacts, axes: str = "world", unilateral: bool = False,
+    friction: float = 0, facets: int = 4,
+) -> GaussAcceleration:  # fmt: skip
     """The acceleration nearest to the free one that the contacts allow, by a quadratic program.
 
     vd minimises 1/2 (vd - vd_free)^T M (vd - vd_free) subject to a = J vd + Jdot v = 0 [Gauss 1829]. With
@@ -71,8 +62,8 @@ def gauss_acceleration(
         a_n + mu d_i . a_t >= 0     for the directions d_i of the facets, evenly around the normal.
 
     The forces that go with that push within the pyramid of edges n + mu d_i. Without friction this is exact: a_n >= 0,
-    f_n >= 0, a_n f_n = 0. With friction it is the convex relaxation of Coulomb's law [Anitescu 2006]: what sticks is
-    exact, but for the pyramid; what slides with a_t leaves the ground with a_n = mu |a_t|.
+    f_n >= 0, a_n f_n = 0. With friction it is the convex relaxation of Coulomb's law [Anitescu 2006]: sticking is
+    exact, but for the pyramid; a contact that slides with a_t leaves the ground with a_n = mu |a_t|.
 
     Args:
         q: configuration, nq [rad or m], or (batch, nq); likewise the next two.
@@ -89,7 +80,7 @@ def gauss_acceleration(
     q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
     free = forward_dynamics(robot, q, v, tau)
     batch = free.shape[:-1]
-    J = np.broadcast_to(contact_jacobian(robot, q, **options), (*batch, *_shape(robot, contacts)))
+    J = np.broadcast_to(contact_jacobian(robot, q, **options), (*batch, row_count(robot, contacts), robot.nv))
     M = np.broadcast_to(mass_matrix(robot, q), (*batch, robot.nv, robot.nv))
     a_free = np.einsum("...rd,...d->...r", J, free) + contact_bias(robot, q, v, **options)
     edges, is_free = _pyramids(robot, contacts, unilateral, friction, facets)
@@ -98,14 +89,7 @@ def gauss_acceleration(
 
 
 def unilateral_impact(
-    robot: Robot,
-    q: Any,
-    v: Any,
-    *,
-    contacts: Contacts,
-    axes: str = "world",
-    friction: float = 0,
-    facets: int = 4,
+    robot: Robot, q: Any, v: Any, *, contacts: Contacts, axes: str = "world", friction: float = 0, facets: int = 4
 ) -> UnilateralImpact:
     """An impact without restitution whose impulses push only, by a quadratic program.
 
@@ -138,12 +122,8 @@ def _held(owner: str, robot: Robot, contacts: Contacts, axes: str) -> Contacts:
         check_axes(axes)
         constraints_of(robot, contacts)
     except ContactError as error:
-        raise ContactError(f"{owner}: {error}") from None
+        raise error.within(owner) from None
     return contacts
-
-
-def _shape(robot: Robot, contacts: Contacts) -> tuple[int, int]:
-    return sum(c.size for c in constraints_of(robot, contacts)), robot.nv
 
 
 def _pyramids(
@@ -151,14 +131,17 @@ def _pyramids(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Edges of the cones of forces, a row each; and for each row of J whether its force is of any sign."""
     check_friction("contacts", friction)
-    check_at_least("contacts", "facets", facets, 3)
+    check_at_least("facets", facets, 3, subject="contacts")
     constraints = constraints_of(robot, contacts)
     m = sum(c.size for c in constraints)
     is_free, edges, start = np.ones(m, bool), [], 0
     for c in constraints:
         if unilateral and not c.is_closure:
             is_free[start : start + c.size] = False
-            edges += [_edge(m, start, c, direction) for direction in _directions(c, friction, facets)]
+            directions = _directions(c, friction, facets)
+            own = np.zeros((len(directions), m))
+            own[:, start : start + c.size] = directions[:, c.directions]
+            edges += list(own)
         start += c.size
     return np.array(edges).reshape(-1, m), is_free
 
@@ -171,14 +154,8 @@ def _directions(c: Constraint, friction: float, facets: int) -> np.ndarray:
     if c.directions == (2,) and friction == 0:
         return np.array([[0.0, 0.0, 1.0]])
     held = "friction needs 'xyz'" if c.directions == (2,) else "it must hold 'xyz', or 'z' alone without friction"
-    raise ContactError(f"contact {c.name!r} cannot be unilateral with the directions it holds: {held}")
-
-
-def _edge(m: int, start: int, c: Constraint, direction: np.ndarray) -> np.ndarray:
-    edge = np.zeros(m)
-    for k, held in enumerate(c.directions):
-        edge[start + k] = direction[held]
-    return edge
+    subject = f"contact {c.name!r}"
+    raise ContactError(f"{subject} cannot be unilateral with the directions it holds", subject=subject, cure=held)
 
 
 def _solved(robot, M, J, x_free, u_free, edges, is_free) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -193,7 +170,7 @@ def _solved(robot, M, J, x_free, u_free, edges, is_free) -> tuple[np.ndarray, np
             y, f[k] = least_motion(A, u_free[k], edges, is_free)
         except ContactError as error:
             where = f", robot {k[0]} of the batch" if k else ""
-            raise ContactError(f"robot {robot.name!r}{where}: {error}") from None
+            raise error.within(f"robot {robot.name!r}{where}") from None
         x[k] = x_free[k] + np.linalg.solve(L.T, y)
         cost[k] = y @ y / 2
     return x, f, cost
@@ -216,9 +193,8 @@ def least_motion(A: np.ndarray, u: np.ndarray, edges: np.ndarray, is_free: np.nd
     held, target = V[kept], -(U[:, kept].T @ u[is_free]) / s[kept]
     missed = np.abs(U[:, kept] @ (s[kept] * target) + u[is_free]).max(initial=0)
     if missed > 1e-6 * max(1.0, np.abs(u).max()):
-        raise ContactError(
-            f"no motion holds all contacts: they depend on one another, and disagree by {missed:.1e}; is J v = 0?"
-        )
+        problem = f"no motion holds all contacts: they depend on one another, and disagree by {missed:.1e}"
+        raise ContactError(problem, subject="contacts", cure="is J v = 0?")
     # cones, scaled to unit rows
     B, b = edges @ A, edges @ u
     size = np.linalg.norm(B, axis=1)
@@ -234,10 +210,7 @@ def least_motion(A: np.ndarray, u: np.ndarray, edges: np.ndarray, is_free: np.nd
 
 def _program(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray, equalities: int) -> tuple[np.ndarray, np.ndarray]:
     """The least y with lower <= rows y <= upper, and what each row pushes: y = rows^T multipliers."""
-    try:
-        import daqp
-    except ImportError:
-        raise ContactError("quadratic programs need DAQP: pip install pliant[qp], or pip install daqp") from None
+    daqp = needs("daqp", "qp", "a quadratic program")
     n = rows.shape[1]
     sense = np.zeros(len(rows), np.int32)
     sense[:equalities] = _EQUALITY

@@ -1,7 +1,7 @@
-"""Solutions with a matrix that may be singular, without a branch: G of contacts that share what they hold.
+"""Solutions with a matrix that may be singular, without a branch: G of contacts that depend on one another.
 
-G = C D C^T with D diagonal, by symmetric elimination with complete pivoting: each step takes out the row of which most
-is left, next to what it was, and ends the rank where that is next to nothing [Higham 2002, 10.3]. The pivot is one row
+G = C D C^T with D diagonal, by symmetric elimination with complete pivoting: each step takes out the row of which the
+largest share is left, and ends the rank where that is next to nothing [Higham 2002, 10.3]. The pivot is one row
 or another from robot to robot, so it is picked by weights of zero and one, and the columns of C are in the order of the
 steps. The solution of G f = b of least norm, or where there is none the nearest one, is then, with K = C^T C
 [Ben-Israel and Greville 2003, 1.6],
@@ -13,16 +13,13 @@ Where the rank is full, the plain solution by L D L^T is taken, which is as exac
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
-from pliant.contact.checks import check_tolerance
-from pliant.scalar import maximum, select
+from pliant.checks import check_share
+from pliant.scalar import Scalar, Scalars, maximum, select
 
-__all__ = ["TOLERANCE", "PlainFactor", "SemidefiniteFactor"]
-
-Scalar = Any
 Matrix = list[list[Scalar]]
 
+Tolerance = float | None
 TOLERANCE = 1e-10
 """A row depends on others if all but this share of its square is along them, which is an angle of 1e-5 rad."""
 
@@ -39,7 +36,7 @@ _UNEQUAL = 1e-6
 class PlainFactor:
     """G = C D C^T of a matrix without a zero pivot, C lower triangular with ones; from the lower triangle of G."""
 
-    def __init__(self, G: Sequence[Sequence[Scalar]], *, guarded: bool = False):
+    def __init__(self, G: Sequence[Scalars], *, guarded: bool = False):
         """The factor; ``guarded`` against division by zero, for results that are then not used."""
         n = len(G)
         self.C: Matrix = [[0] * n for _ in range(n)]
@@ -55,7 +52,7 @@ class PlainFactor:
                 else:
                     self.C[r][k] = CD[r][k] * self.D_inverse[k]
 
-    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+    def solve(self, b: Scalars) -> list[Scalar]:
         """G^-1 b."""
         n, y = len(b), list(b)
         for k in range(n):
@@ -80,22 +77,22 @@ class SemidefiniteFactor:
 
     def __init__(
         self,
-        G: Sequence[Sequence[Scalar]],
+        G: Sequence[Scalars],
         tolerance: float | None = TOLERANCE,
         *,
-        least: Sequence[Scalar] | None = None,
+        least: Scalars | None = None,
         most: int | None = None,
     ):
         """The factor.
 
         Args:
             G: of which the lower triangle is used.
-            tolerance: see `TOLERANCE`; None if no row depends on others, which is then not looked at.
-            least: what is left of a row is compared with its entry on the diagonal of G, but with no less than this; a
+            tolerance: see `TOLERANCE`; None if no row depends on others, which is then not checked.
+            least: the rest of a row is compared with its entry on the diagonal of G, but with no less than this; a
                 row that is zero but for rounding would else be as good as any.
             most: a rank that it cannot exceed.
         """
-        check_tolerance("contacts", tolerance)
+        check_share("tolerance", tolerance, "a share, below 1", subject="contacts")
         self.size = len(G)
         self._tolerance = tolerance
         self._can_be_full = most is None or most >= self.size
@@ -136,7 +133,7 @@ class SemidefiniteFactor:
         picked = [select(x >= best, 1, 0) for x in shares]
         column = [_dot(picked, [left[max(r, s)][min(r, s)] for s in n]) for r in n]
         pivot = _dot(picked, column)
-        # not so for what is not a number: that must show
+        # not so for NaN, which must show
         depends = best <= self._share_left
         D_inverse = select(depends, 0, 1 / select(depends, 1, pivot))
         C = [c * D_inverse for c in column]
@@ -148,7 +145,7 @@ class SemidefiniteFactor:
         self.columns.append(C)
         self.D_inverse.append(D_inverse)
 
-    def solve(self, b: Sequence[Scalar]) -> list[Scalar]:
+    def solve(self, b: Scalars) -> list[Scalar]:
         """G^+ b: the solution f of G f = b; of several, that of least norm; of none, the nearest."""
         if self._plain is None:
             return self._least(b)
@@ -158,7 +155,7 @@ class SemidefiniteFactor:
         is_full = self._count > self.size - 0.5
         return [select(is_full, x, y) for x, y in zip(plain, self._least(b), strict=True)]
 
-    def _least(self, b: Sequence[Scalar]) -> list[Scalar]:
+    def _least(self, b: Scalars) -> list[Scalar]:
         x = self._normal.solve([_dot(column, b) for column in self.columns])
         x = self._normal.solve([d * y for d, y in zip(self.D_inverse, x, strict=True)])
         return [_dot([column[r] for column in self.columns], x) for r in range(self.size)]
@@ -177,7 +174,7 @@ class SemidefiniteFactor:
         columns = [self.solve([1 if r == c else 0 for r in n]) for c in n]
         return [[columns[min(r, c)][max(r, c)] for c in n] for r in n]
 
-    def independent(self, *rows: Sequence[Sequence[Scalar]]) -> list[Matrix]:
+    def independent(self, *rows: Sequence[Scalars]) -> list[Matrix]:
         """The pivot rows of matrices J, each without its part along those before, orthogonal in the product of G.
 
         Of matrices A and B, A^T G^+ B is the sum of D_inverse times the products of the rows that come out, if both are
@@ -194,7 +191,7 @@ class SemidefiniteFactor:
         return done
 
 
-def _largest(values: Sequence[Scalar]) -> Scalar:
+def _largest(values: Scalars) -> Scalar:
     """By halves: a chain of comparisons would have to wait for each of them."""
     if len(values) == 1:
         return values[0]
@@ -202,7 +199,7 @@ def _largest(values: Sequence[Scalar]) -> Scalar:
     return maximum(_largest(values[:half]), _largest(values[half:]))
 
 
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+def _dot(a: Scalars, b: Scalars) -> Scalar:
     return sum((x * y for x, y in zip(a, b, strict=True)), 0)
 
 

@@ -1,9 +1,9 @@
 """Contact: the ground, where robots touch, compliant laws and the rigid solver."""
 
-from pliant.contact.compliant import CompliantContact
 from pliant.contact.ground import Ground, as_ground, flat, height_map, slope, stairs, waves
-from pliant.contact.laws import ContactLaw, HuntCrossley, SpringDamper, check_law, sliding_friction
-from pliant.contact.rigid import RigidContact
+from pliant.contact.models import (
+    CompliantContact, ContactLaw, HuntCrossley, RigidContact, SpringDamper, check_law, sliding_friction,
+)  # fmt: skip
 
 __all__ = [
     "CompliantContact", "ContactLaw", "Ground", "HuntCrossley", "RigidContact", "SpringDamper", "as_ground",

@@ -8,14 +8,8 @@ and u = b + G p, with b the velocity that the contact would have without its own
 solves this for one contact while all others stand still; the solver goes round until nothing changes.
 """
 
-from typing import Any
-
-from pliant.scalar import abs, both, is_constant, maximum, minimum, negation, select, sqrt
+from pliant.scalar import Scalar, abs, both, is_constant, maximum, minimum, negation, select, sqrt
 from pliant.spatial import Symmetric3, Vector
-
-__all__ = ["impulse_at", "inverse_of", "natural_residual", "unless_sliding"]
-
-Scalar = Any
 
 # relative to the trace of G: directions in which the robot cannot move at all. What is added there
 # changes only the path to the solution, which still is where u = 0

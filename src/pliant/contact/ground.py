@@ -13,18 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.contact.checks import check_at_least, check_finite, check_friction, check_restitution, function_name
-from pliant.errors import ContactError, TraceError
-from pliant.scalar import Expr, Graph, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan
-from pliant.scalar.grad import tangents
-from pliant.scalar.interp import interpret, nodes_of
-from pliant.scalar.ops import CONDITIONS
-from pliant.scalar.table import MOST_ENTRIES
+from pliant.checks import (
+    check, check_at_least, check_finite, check_friction, check_restitution, function_name, is_whole,
+)  # fmt: skip
+from pliant.errors import ContactError, TraceError, bad_value
+from pliant.scalar import (
+    Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan,
+)  # fmt: skip
+from pliant.scalar.evaluation import interpret, nodes_of, tangents
+from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
 from pliant.spatial import Vector
-
-__all__ = ["Ground", "as_ground", "flat", "height_map", "slope", "stairs", "waves"]
-
-Scalar = Any
 
 
 class _Traced(NamedTuple):
@@ -57,15 +55,15 @@ class Ground:
     name: str = "ground"
     friction: Scalar | None = None
     restitution: Scalar | None = None
-    parameters: Sequence[Scalar] = ()
+    parameters: Scalars = ()
 
     def __post_init__(self):
         if not callable(self.function):
-            raise ContactError(f"{self.name}: a ground takes a function of x and y, not {self.function!r}")
+            raise ContactError(bad_value("function", self.function, "a function of x and y", f"ground {self.name!r}"))
         check_friction(self.name, self.friction)
         check_restitution(self.name, self.restitution)
         for k, p in enumerate(self.parameters):
-            check_finite(self.name, f"parameters[{k}]", p)
+            check_finite(f"parameters[{k}]", p, subject=self.name, error=ContactError)
         _ = self._traced  # so that a function that cannot be traced says so here
 
     @property
@@ -119,12 +117,11 @@ class Ground:
         try:
             height = self.function(*args)
         except TraceError as error:
-            raise TraceError(f"{label}: {error}") from error
+            raise error.within(label) from error
         except (AttributeError, TypeError) as error:
-            raise TraceError(
-                f"{label}: x and y are traced scalars, which it cannot use: {error}; use their operators and Pliant's "
-                "functions (pliant.math.sin, pliant.math.select, ...), not those of math and numpy"
-            ) from error
+            problem = f"{label}: x and y are traced scalars, which it cannot use: {error}"
+            cure = "use their operators and functions of pliant.math (sin, select, ...), not of math and numpy"
+            raise TraceError(problem, subject=label, field="function", cure=cure) from error
         except Exception as error:
             error.add_note(f"while tracing {label}, which gets traced scalars for x and y")
             raise
@@ -132,13 +129,12 @@ class Ground:
             height = height.item()
         is_one = isinstance(height, Expr) or is_constant(height)
         if not is_one or isinstance(height, bool) or (isinstance(height, Expr) and height.op in CONDITIONS):
-            raise ContactError(
-                f"{label}: it returned {height!r} of type {type(height).__name__}; it must return one scalar, the "
-                "height [m] (a condition becomes one by pliant.math.select(condition, a, b))"
-            )
+            problem = f"{label}: it returned {height!r} of type {type(height).__name__}"
+            cure = "return one scalar, the height [m] (a condition becomes one by pliant.math.select(condition, a, b))"
+            raise ContactError(problem, subject=label, field="height", cure=cure)
         node = graph.lift(height)
         if node.op == "const":
-            check_finite(label, "the height", node.value)
+            check_finite("height", node.value, subject=label, error=ContactError)
         return node
 
 
@@ -155,7 +151,8 @@ def _check_arguments(label: str, function: Callable[..., Any], args: Sequence[An
         signature.bind(*args)
     except TypeError:
         wanted = "x, y" + (" and the parameters" if len(args) > 2 else "")
-        raise ContactError(f"{label}: it takes {signature}; it is called with {wanted}, {len(args)} in all") from None
+        cure = f"it is called with {wanted}, {len(args)} in all"
+        raise ContactError(f"{label}: it takes {signature}", subject=label, field="function", cure=cure) from None
 
 
 def as_ground(value: Any) -> Ground:
@@ -173,14 +170,18 @@ def as_ground(value: Any) -> Ground:
     if callable(value):
         return Ground(value, name=function_name(value))
     raise ContactError(
-        f"no ground is made of {value!r} of type {type(value).__name__}; it takes a Ground, as from "
-        "flat() or slope(), a function of x and y, a height, or None"
+        bad_value("ground", value, "a Ground, as from flat() or slope(), a function of x and y, a height, or None")
     )
+
+
+def _check_finite(ground: str, **values: Scalar) -> None:
+    for name, value in values.items():
+        check_finite(name, value, subject=ground, error=ContactError)
 
 
 def flat(height: Scalar = 0, *, friction: Scalar | None = None, restitution: Scalar | None = None) -> Ground:
     """Level ground at a height [m]."""
-    check_finite("flat", "height", height)
+    _check_finite("flat", height=height)
     return Ground(lambda x, y, h: h, "flat", friction, restitution, (height,))
 
 
@@ -193,24 +194,16 @@ def slope(
         angle: how steep it is, less than pi/2 either way [rad].
         direction: where it rises to, from x towards y [rad].
     """
-    check_finite("slope", "angle", angle)
-    check_finite("slope", "direction", direction)
+    _check_finite("slope", angle=angle, direction=direction)
     if is_constant(angle) and abs(angle) >= math.pi / 2:
-        raise ContactError(f"slope: the angle is {angle} rad; it must be less than pi/2, or it is no slope but a wall")
+        raise ContactError(bad_value("angle", angle, "less than pi/2 either way: that would be a wall", "slope"))
     return Ground(lambda x, y, a, d: tan(a) * _along(x, y, d), "slope", friction, restitution, (angle, direction))
 
 
 def stairs(
-    rise: Scalar,
-    run: Scalar,
-    *,
-    steps: int | None = None,
-    start: Scalar = 0,
-    direction: Scalar = 0,
-    riser: Scalar | None = None,
-    friction: Scalar | None = None,
-    restitution: Scalar | None = None,
-) -> Ground:
+    rise: Scalar, run: Scalar, *, steps: int | None = None, start: Scalar = 0, direction: Scalar = 0,
+    riser: Scalar | None = None, friction: Scalar | None = None, restitution: Scalar | None = None,
+) -> Ground:  # fmt: skip
     """Stairs up from height zero: h = rise (i + min(1, (s - i run) / riser)), with i = floor(s / run).
 
     s = x cos(direction) + y sin(direction) - start; before the first riser h = 0, after the last one
@@ -226,14 +219,13 @@ def stairs(
         riser: width of a riser, less than ``run`` [m]; None for a hundredth of ``run``.
     """
     riser = run / 100 if riser is None else riser
-    for name, value in (("rise", rise), ("start", start), ("direction", direction)):
-        check_finite("stairs", name, value)
-    check_at_least("stairs", "run", run, 0, strict=True)
-    check_at_least("stairs", "riser", riser, 0, strict=True)
+    _check_finite("stairs", rise=rise, start=start, direction=direction)
+    for name, value in (("run", run), ("riser", riser)):
+        check_at_least(name, value, 0, strict=True, subject="stairs")
     if is_constant(run) and is_constant(riser) and riser >= run:
-        raise ContactError(f"stairs: a riser {riser} m wide leaves no tread on a run of {run} m")
-    if steps is not None and (not isinstance(steps, int) or steps < 1):
-        raise ContactError(f"stairs: steps is {steps!r}; it takes 1 or more, or None for stairs without end")
+        raise ContactError(bad_value("riser", riser, f"less than the run, {run} m, which leaves a tread", "stairs"))
+    is_count = steps is None or (is_whole(steps) and steps > 0)
+    check("steps", steps, "1 or more, or None for stairs without end", is_count, subject="stairs", error=ContactError)
 
     def height(x, y, rise, run, start, direction, riser):
         s = _along(x, y, direction) - start
@@ -246,13 +238,9 @@ def stairs(
 
 
 def waves(
-    amplitude: Scalar,
-    length: Scalar,
-    *,
-    direction: Scalar | None = None,
-    friction: Scalar | None = None,
+    amplitude: Scalar, length: Scalar, *, direction: Scalar | None = None, friction: Scalar | None = None,
     restitution: Scalar | None = None,
-) -> Ground:
+) -> Ground:  # fmt: skip
     """Hills and hollows: h = amplitude sin(k x) sin(k y), or amplitude sin(k s), with k = 2 pi / length.
 
     Args:
@@ -260,10 +248,9 @@ def waves(
         length: from crest to crest [m].
         direction: of s = x cos(direction) + y sin(direction), for waves in one direction [rad]; None for both.
     """
-    check_finite("waves", "amplitude", amplitude)
-    check_at_least("waves", "length", length, 0, strict=True)
+    _check_finite("waves", amplitude=amplitude, direction=0 if direction is None else direction)
+    check_at_least("length", length, 0, strict=True, subject="waves")
     if direction is not None:
-        check_finite("waves", "direction", direction)
 
         def ridges(x, y, a, length, d):
             return a * sin(2 * math.pi / length * _along(x, y, d))
@@ -283,14 +270,9 @@ def _along(x: Scalar, y: Scalar, direction: Scalar) -> Scalar:
 
 
 def height_map(
-    heights: Any,
-    *,
-    spacing: float | tuple[float, float] | None = None,
-    size: tuple[float, float] | None = None,
-    origin: tuple[float, float] = (0, 0),
-    friction: Scalar | None = None,
-    restitution: Scalar | None = None,
-) -> Ground:
+    heights: Any, *, spacing: float | tuple[float, float] | None = None, size: tuple[float, float] | None = None,
+    origin: tuple[float, float] = (0, 0), friction: Scalar | None = None, restitution: Scalar | None = None,
+) -> Ground:  # fmt: skip
     """Heights on a grid, bilinear between its points and constant beyond its edges: continuous.
 
     ``heights[i, j]`` is the height at x = origin[0] + i spacing[0], y = origin[1] + j spacing[1]. With
@@ -308,13 +290,15 @@ def height_map(
     """
     table, shape = _grid(heights)
     if (spacing is None) == (size is None):
-        raise ContactError("height_map: give either spacing, between neighbours, or size, of the whole map")
+        problem = f"height_map has {'neither' if size is None else 'both'} spacing and size"
+        cure = "give either spacing, between neighbours, or size, of the whole map"
+        raise ContactError(problem, subject="height_map", field="spacing", cure=cure)
     if size is not None:
         steps = [side / (n - 1) for side, n in zip(_pair("size", size), shape, strict=True)]
     else:
         steps = _pair("spacing", spacing)
     for step in steps:
-        check_at_least("height_map", "spacing" if size is None else "size", step, 0, strict=True)
+        check_at_least("spacing" if size is None else "size", step, 0, strict=True, subject="height_map")
     start = _pair("origin", origin)
 
     def height(x, y):
@@ -334,25 +318,29 @@ def _cell(u: Scalar, n: int) -> tuple[Scalar, Scalar]:
 
 
 def _grid(heights: Any) -> tuple[Table, tuple[int, int]]:
+    about: dict[str, Any] = {"subject": "height_map", "field": "heights"}
     try:
         grid = np.asarray(heights, dtype=np.float64)
     except (TypeError, ValueError, TraceError) as error:
-        raise ContactError(f"height_map: heights must be an array of numbers: {error}") from error
+        raise ContactError(f"heights of height_map: {error}", **about, cure="give an array of numbers") from error
     if grid.ndim != 2 or min(grid.shape) < 2:
-        raise ContactError(f"height_map: heights has shape {grid.shape}; it takes at least 2 x 2 points")
+        problem = f"heights of height_map has shape {grid.shape}"
+        raise ContactError(problem, **about, cure="it takes at least 2 x 2 points")
     if grid.size > MOST_ENTRIES:
-        raise ContactError(f"height_map: heights has {grid.size} points; it takes at most {MOST_ENTRIES}")
+        problem = f"heights of height_map has {grid.size} points"
+        raise ContactError(problem, **about, cure=f"it takes at most {MOST_ENTRIES}")
     bad = np.argwhere(~np.isfinite(grid))
     if len(bad):
         i, j = (int(k) for k in bad[0])
-        raise ContactError(f"height_map: heights[{i}, {j}] is {grid[i, j]}, and {len(bad)} of all are not finite")
+        takes = f"finite numbers; {len(bad)} of all are not"
+        raise ContactError(bad_value(f"heights[{i}, {j}]", float(grid[i, j]), takes, "height_map"))
     return Table(grid.ravel()), (grid.shape[0], grid.shape[1])
 
 
 def _pair(name: str, value: Any) -> list[float]:
     pair = [value, value] if is_constant(value) else list(value) if isinstance(value, tuple | list | np.ndarray) else []
     if len(pair) != 2 or not all(is_constant(v) for v in pair):
-        raise ContactError(f"height_map: {name} is {value!r}; it takes two numbers, for x and y")
+        raise ContactError(bad_value(name, value, "two numbers, for x and y", "height_map"))
     for v in pair:
-        check_finite("height_map", name, v)
+        check_finite(name, v, subject="height_map", error=ContactError)
     return [float(v) for v in pair]

@@ -1,32 +1,46 @@
-"""Sweeps over rigid contacts: each contact in turn gets the impulse that Coulomb's law asks for.
+"""Iterations over rigid contacts: each contact in turn gets the impulse that Coulomb's law asks for.
 
-Velocities live in the coordinates w = L v (see `pliant.contact.rows`). A sweep visits the contacts one by
-one [projected Gauss-Seidel with 3 x 3 blocks; Jourdan, Alart and Jean 1998], and what it leaves
-unchanged is the exact solution: nothing is softened.
+Velocities live in the coordinates w = L v (see `pliant.contact.constraint_rows`). An iteration visits the contacts one
+by one [projected Gauss-Seidel with 3 x 3 blocks; Jourdan, Alart and Jean 1998], and what it leaves unchanged is the
+exact solution: nothing is softened.
 
-A contact that is apart may close its gap within the step, u_n >= -gap / dt, and no more: it neither
-stops early nor bounces early. One that touches must not approach, u_n >= 0, or leave with the speed of
-its restitution. A penetration is taken back by a displacement that changes no velocity.
+A contact that is apart may close its gap within the step, u_n >= -gap / dt, and no more: it neither stops early nor
+bounces early. One that touches must not approach, u_n >= 0, or leave with the speed of its restitution. A penetration
+is taken back by a displacement that changes no velocity.
+
+A single contact has three constraints, along its axes. Several contacts of the same links share six: the velocity V of
+the touching link (relative to the touched one) at a point of it, linear and angular. A contact at r from that point
+moves with V_lin + V_ang x r, and an impulse there changes V by K (p, r x p), with K = Y D^-1 Y^T of the six. So each
+contact costs the same, however many dofs lie between it and the world.
+
+Corners of a foot that is flat on the ground, or tips over an edge, feel one another so strongly that visits one by one
+converge slowly. Those that stuck in the last step are expected to stick again. Their velocities are set to what is
+wanted by one linear solution,
+
+    (G + e 1) change = wanted - u
+
+with G over all of them and e so small that it matters only where G is singular (redundant contacts): there it keeps the
+impulses as they are. The change is taken only if it leaves every one of them in its cone, so that it never decides what
+sticks; the visits do that, before and after.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
-from pliant.contact.coulomb import impulse_at, unless_sliding
-from pliant.contact.group_rows import SLOP, Visit
-from pliant.contact.sticking import stick_together
-from pliant.contact.touching import Group
-from pliant.scalar import abs, both, either, is_constant, maximum, minimum, select
-from pliant.spatial import Symmetric3, Vector
+from pliant.contact.constraint_rows import (
+    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
+)  # fmt: skip
+from pliant.contact.coulomb import impulse_at, inverse_of, unless_sliding
+from pliant.contact.touching import Group, Touch
+from pliant.robot import Mechanism
+from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, minimum, select, sqrt
+from pliant.spatial import Symmetric3, Transform, Vector
 
-__all__ = [
-    "bounce_speed", "correct", "factor_record", "impulses_in_world", "impulses_on_rows", "is_elastic",
-    "is_sliding", "sweep", "sweep_frictionless", "sweep_sticking", "warm_start",
-]  # fmt: skip
-
-Scalar = Any
 Record = dict[str, Any]
 Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
+Visited = tuple[list[Scalar], list[Scalar], Scalar]
+"""w, the impulses, and the largest change of a velocity so far [m/s]."""
 
 # friction beyond this share of its bound is at the bound, but for rounding
 _ON_THE_CONE = 1 - 1e-6
@@ -34,10 +48,179 @@ _ON_THE_CONE = 1 - 1e-6
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
 
+# penetrations up to this are left alone [m]
+SLOP = 1e-6
 
-def is_elastic(group: Group) -> bool:
-    """Whether a contact of the group may have restitution."""
-    return any(not (is_constant(e) and e == 0) for e in group.restitution)
+
+def group_rows(
+    mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch], factor: Record,
+    dt: Scalar, precision: str,
+) -> Record:  # fmt: skip
+    """All that iterations need: the constraints, and for each contact its axes, matrix G and the velocity it keeps."""
+    axes = [(*tangents_of(t.normal), t.normal) for t in touches]
+    p0 = touches[0].p
+    points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))
+    wanted = [(points, axis) for axis in axes[0]]
+    if len(touches) > 1:
+        turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
+        wanted = [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
+    Y = [eliminated(factor["L"], group.support, columns, axis) for columns, axis in wanted]
+    DY = [scaled(row, group.support, factor["D_inverse"]) for row in Y]
+    rows: Record = {"Y": Y, "DY": DY, "contacts": []}
+    if len(touches) > 1:
+        rows["K"] = [
+            [sum((a * b for a, b in zip(Y[r], DY[c], strict=True)), 0) if c <= r else 0 for c in range(6)]
+            for r in range(6)
+        ]
+    for touch, (tx, ty, n), mu in zip(touches, axes, group.friction, strict=True):
+        contact: Record = {"r": list(touch.p - p0), "axes": [list(tx), list(ty), list(n)]}
+        rows["contacts"].append(contact)
+        G = _matrix(rows, len(rows["contacts"]) - 1) if len(touches) > 1 else row_matrix(Y, DY)
+        contact |= {
+            "G": list(G),
+            "inverse": list(inverse_of(G, precision)),
+            "gap": touch.gap,
+            "target": -maximum(touch.gap, 0) / dt,
+            "depth": maximum(-touch.gap - SLOP, 0) / dt,
+            "mu": mu,
+        }
+    return rows
+
+
+def _matrix(rows: Record, k: int) -> Symmetric3:
+    """G of one contact of several."""
+    G = Visit.along(rows, k, Visit.answers(rows, k))
+    return Symmetric3(*(G[a][b] for a in range(3) for b in range(a, 3)))
+
+
+def _answer(K: Sequence[Scalars], force: Vector, moment: Vector) -> list[Scalar]:
+    """K (force, moment), from the lower triangle of K."""
+    F = [*force, *moment]
+    return [sum((K[max(r, c)][min(r, c)] * F[c] for c in range(6)), 0) for r in range(6)]
+
+
+class Visit:
+    """A walk over the contacts of a group: velocities as they are now, and impulses that change them.
+
+    Attributes:
+        w: L v before; `done` gives it after.
+    """
+
+    def __init__(self, group: Group, rows: Record, w: Scalars):
+        self.group = group
+        self.rows = rows
+        self.w = w
+        self.V = [dot(Y, group.support, w) for Y in rows["Y"]]
+        self.total: list[Scalar] = [0] * len(self.V)
+
+    def velocity(self, k: int) -> Vector:
+        """Of contact k, along its axes, normal last."""
+        if "K" not in self.rows:
+            return Vector(*self.V)
+        contact = self.rows["contacts"][k]
+        u = Vector(*self.V[:3]) + Vector(*self.V[3:]).cross(Vector(*contact["r"]))
+        return Vector(*(Vector(*axis).dot(u) for axis in contact["axes"]))
+
+    def push(self, k: int, change: Vector) -> None:
+        """Let an impulse act at contact k, along its axes."""
+        if "K" not in self.rows:
+            self.total = [a + b for a, b in zip(self.total, change, strict=True)]
+            return
+        contact = self.rows["contacts"][k]
+        p = Vector.zero()
+        for axis, part in zip(contact["axes"], change, strict=True):
+            p = p + Vector(*axis) * part
+        moment = Vector(*contact["r"]).cross(p)
+        self.total = [a + b for a, b in zip(self.total, (*p, *moment), strict=True)]
+        self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], p, moment), strict=True)]
+
+    @staticmethod
+    def answers(rows: Record, k: int) -> list[list[Scalar]]:
+        """How V changes with a unit impulse at contact k, along each of its axes."""
+        r = Vector(*rows["contacts"][k]["r"])
+        axes = [Vector(*axis) for axis in rows["contacts"][k]["axes"]]
+        return [_answer(rows["K"], axis, r.cross(axis)) for axis in axes]
+
+    @staticmethod
+    def along(rows: Record, k: int, answers: Sequence[Scalars]) -> list[list[Scalar]]:
+        """What changes of V mean for contact k, along each of its axes: a row for each axis."""
+        r = Vector(*rows["contacts"][k]["r"])
+        moves = [Vector(*V[:3]) + Vector(*V[3:]).cross(r) for V in answers]
+        return [[Vector(*axis).dot(u) for u in moves] for axis in rows["contacts"][k]["axes"]]
+
+    def done(self) -> list[Scalar]:
+        """w with all impulses."""
+        return moved(self.w, self.group.support, self.rows["DY"], self.total)
+
+
+MOST_STICKING = 8
+"""Groups with more contacts are left to the visits: the matrix grows with the square of their number."""
+
+# relative to the mean of G's diagonal
+_REDUNDANT = {"float64": 1e-9, "float32": 1e-4}
+
+# contacts nearer than this share to the edge of their cone are expected to slide
+_INSIDE = 0.98
+
+
+def sticking_factor(rows: Record, impulse: Scalars, precision: str) -> Record:
+    """Which contacts are expected to stick, from their impulses so far, and the factor of their matrix."""
+    contacts = rows["contacts"]
+    masks = []
+    for contact, p in zip(contacts, triples(impulse), strict=True):
+        bound = _INSIDE * contact["mu"] * p.z
+        masks.append(select(both(p.z > 0, p.x * p.x + p.y * p.y < bound * bound), 1, 0))
+    # how the link answers to a unit impulse along each axis of each contact
+    answers = [Visit.answers(rows, k) for k in range(len(contacts))]
+    n = 3 * len(contacts)
+    extra = sum((c["G"][0] + c["G"][3] + c["G"][5] for c in contacts), 0) * (_REDUNDANT[precision] / n)
+    L: list[list[Scalar]] = [[0] * (r + 1) for r in range(n)]
+    for i in range(len(contacts)):
+        for j in range(i + 1):
+            both_stick = masks[i] * masks[j]
+            for a, row in enumerate(Visit.along(rows, i, answers[j])):
+                for b, entry in enumerate(row):
+                    r, c = 3 * i + a, 3 * j + b
+                    if c <= r:
+                        L[r][c] = entry * both_stick + ((1 - masks[i] + extra) if r == c else 0)
+    # Cholesky, with the inverse of the diagonal in its place
+    for c in range(n):
+        for k in range(c):
+            for r in range(c, n):
+                L[r][c] = L[r][c] - L[r][k] * L[c][k]
+        # rounding may take more from a redundant direction than was added
+        L[c][c] = 1 / sqrt(maximum(L[c][c], extra / 2))
+        for r in range(c + 1, n):
+            L[r][c] = L[r][c] * L[c][c]
+    return {"masks": masks, "L": L}
+
+
+def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scalar]:
+    """The impulses after the solution, which the visit has taken in; or as they were."""
+    contacts, masks, L = visit.rows["contacts"], factor["masks"], factor["L"]
+    x: list[Scalar] = []
+    for k, contact in enumerate(contacts):
+        u = visit.velocity(k)
+        x += [-u.x * masks[k], -u.y * masks[k], (contact["target"] - u.z) * masks[k]]
+    for r in range(len(x)):
+        for c in range(r):
+            x[r] = x[r] - L[r][c] * x[c]
+        x[r] = x[r] * L[r][r]
+    for r in reversed(range(len(x))):
+        for k in range(r + 1, len(x)):
+            x[r] = x[r] - L[k][r] * x[k]
+        x[r] = x[r] * L[r][r]
+    inside = []
+    for contact, mask, p, dp in zip(contacts, masks, triples(impulses), triples(x), strict=True):
+        p = p + dp
+        bound = contact["mu"] * p.z
+        # one that does not stick has not changed
+        inside.append(select(mask > 0, both(p.z >= 0, p.x * p.x + p.y * p.y <= bound * bound), True))
+    is_right = reduce(both, inside)
+    change = [select(is_right, a, 0) for a in x]
+    for k, push in enumerate(triples(change)):
+        visit.push(k, push)
+    return [a + b for a, b in zip(impulses, change, strict=True)]
 
 
 def bounce_speed(start: Visit, k: int, memory: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:
@@ -59,41 +242,33 @@ def bounce_speed(start: Visit, k: int, memory: Scalar, dt: Scalar) -> tuple[Scal
     return select(touches, speed, 0), landing
 
 
-def impulses_on_rows(rows: Record, world: Sequence[Scalar]) -> list[Scalar]:
+def impulses_on_rows(rows: Record, world: Scalars) -> list[Scalar]:
     """Impulses in the world's axes (three a contact) as impulses along the axes of the contacts."""
-    found: list[Scalar] = []
-    for k, contact in enumerate(rows["contacts"]):
-        p = Vector(*world[3 * k : 3 * k + 3])
-        found += [Vector(*axis).dot(p) for axis in contact["axes"]]
-    return found
+    given = zip(rows["contacts"], triples(world), strict=True)
+    return [Vector(*axis).dot(p) for contact, p in given for axis in contact["axes"]]
 
 
-def impulses_in_world(rows: Record, impulse: Sequence[Scalar]) -> list[Scalar]:
+def impulses_in_world(rows: Record, impulse: Scalars) -> list[Scalar]:
     """The other way round."""
     found: list[Scalar] = []
-    for k, contact in enumerate(rows["contacts"]):
-        parts = [Vector(*axis) * p for axis, p in zip(contact["axes"], impulse[3 * k : 3 * k + 3], strict=True)]
+    for contact, along in zip(rows["contacts"], triples(impulse), strict=True):
+        parts = [Vector(*axis) * p for axis, p in zip(contact["axes"], along, strict=True)]
         found += list(parts[0] + parts[1] + parts[2])
     return found
 
 
-def warm_start(group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar]) -> list[Scalar]:
+def warm_start(group: Group, rows: Record, w: Scalars, impulse: Scalars) -> list[Scalar]:
     """w with the impulses of the last step."""
     visit = Visit(group, rows, w)
-    for k in range(len(group.names)):
-        visit.push(k, Vector(*impulse[3 * k : 3 * k + 3]))
+    for k, p in enumerate(triples(impulse)):
+        visit.push(k, p)
     return visit.done()
 
 
 def sweep(
-    group: Group,
-    rows: Record,
-    w: Sequence[Scalar],
-    impulse: Sequence[Scalar],
-    error: Scalar,
-    answer: Answer | None = None,
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer | None = None,
     relaxation: Scalar = 1,
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
+) -> Visited:  # fmt: skip
     """One visit to each contact of a group: w, the impulses, and the largest change of a velocity so far [m/s].
 
     Args:
@@ -108,7 +283,7 @@ def sweep(
 
 
 def sweep_sticking(
-    group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar], error: Scalar
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:
     """The same for contacts of which none slides; and whether one does, so that nothing of it counts."""
     slides: list[Scalar] = []
@@ -120,20 +295,14 @@ def sweep_sticking(
         return new
 
     new_w, impulses, worst = _visited(group, rows, w, impulse, error, coulomb)
-    some = slides[0]
-    for other in slides[1:]:
-        some = either(some, other)
-    return (
-        [select(some, a, b) for a, b in zip(w, new_w, strict=True)],
-        [select(some, a, b) for a, b in zip(impulse, impulses, strict=True)],
-        select(some, error, worst),
-        some,
+    some = reduce(either, slides)
+    new_w, impulses = (
+        [select(some, a, b) for a, b in zip(old, new, strict=True)] for old, new in ((w, new_w), (impulse, impulses))
     )
+    return new_w, impulses, select(some, error, worst), some
 
 
-def sweep_frictionless(
-    group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar], error: Scalar
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
+def sweep_frictionless(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar) -> Visited:
     """The same without friction: this always converges, and takes energy only."""
 
     def normal(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
@@ -142,28 +311,23 @@ def sweep_frictionless(
     return _visited(group, {key: part for key, part in rows.items() if key != "sticking"}, w, impulse, error, normal)
 
 
-def is_sliding(rows: Record, impulse: Sequence[Scalar]) -> Scalar:
+def is_sliding(rows: Record, impulse: Scalars) -> Scalar:
     """Whether a contact of the group has its friction at the bound."""
-    some: Scalar = None
-    for k, contact in enumerate(rows["contacts"]):
-        p = Vector(*impulse[3 * k : 3 * k + 3])
+    slides = []
+    for contact, p in zip(rows["contacts"], triples(impulse), strict=True):
         bound = contact["mu"] * p.z * _ON_THE_CONE
-        slides = both(p.z > 0, p.x * p.x + p.y * p.y >= bound * bound)
-        some = slides if some is None else either(some, slides)
-    return some
+        slides.append(both(p.z > 0, p.x * p.x + p.y * p.y >= bound * bound))
+    return reduce(either, slides)
 
 
 def _off_target(contact: Record, u: Vector) -> Vector:
     return Vector(u.x, u.y, u.z - contact["target"])
 
 
-def _visited(
-    group: Group, rows: Record, w: Sequence[Scalar], impulse: Sequence[Scalar], error: Scalar, answer: Answer
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
+def _visited(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer) -> Visited:
     visit = Visit(group, rows, w)
     impulses: list[Scalar] = []
-    for k, contact in enumerate(rows["contacts"]):
-        p = Vector(*impulse[3 * k : 3 * k + 3])
+    for k, (contact, p) in enumerate(zip(rows["contacts"], triples(impulse), strict=True)):
         G = Symmetric3(*contact["G"])
         new = answer(contact, visit.velocity(k), p, G)
         change = new - p
@@ -177,7 +341,7 @@ def _visited(
 
 
 def correct(
-    group: Group, rows: Record, shift: Sequence[Scalar], push: Sequence[Scalar], share: Scalar
+    group: Group, rows: Record, shift: Scalars, push: Scalars, share: Scalar
 ) -> tuple[list[Scalar], list[Scalar]]:
     """One visit to each penetrating contact of a group, along its normal only.
 
@@ -194,6 +358,11 @@ def correct(
         visit.push(k, Vector(0, 0, new - so_far))
         pushes.append(new)
     return visit.done(), pushes
+
+
+def triples(values: Scalars) -> list[Vector]:
+    """Three values for each contact, as vectors."""
+    return [Vector(*values[k : k + 3]) for k in range(0, len(values), 3)]
 
 
 def factor_record(factor: Any) -> Mapping[str, Any]:

@@ -8,18 +8,13 @@ which has the world's axes and its origin at ``origin``.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from pliant.contact.constraint_rows import support_of
 from pliant.contact.ground import Ground
-from pliant.contact.rows import support_of
 from pliant.robot import Mechanism, Robot
 from pliant.robot.contacts import ContactPoint, ContactShape
-from pliant.scalar import is_constant, maximum, minimum, select, sqrt
-from pliant.spatial import Transform, Vector
-
-__all__ = ["GroundGroup", "Group", "PairGroup", "Touch", "contact_groups"]
-
-Scalar = Any
+from pliant.scalar import Scalar, is_constant, maximum, minimum, select, sqrt
+from pliant.spatial import Motion, Transform, Vector
 
 
 @dataclass(frozen=True)
@@ -60,6 +55,28 @@ class Group(ABC):
     @abstractmethod
     def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
         """Where the contacts are."""
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether a contact of the group may have restitution."""
+        return any(not (is_constant(e) and e == 0) for e in self.restitution)
+
+    def velocity(self, touch: Touch, poses: Sequence[Transform], velocities: Sequence[Motion]) -> Vector:
+        """Velocity of a contact: of the point of link a as seen from link b, in the axes of the poses [m/s].
+
+        Args:
+            velocities: of the links, each in its own frame.
+        """
+        a, b = (_point_velocity(poses, velocities, i, touch.p) for i in (self.a, self.b))
+        return a - b
+
+
+def _point_velocity(poses: Sequence[Transform], velocities: Sequence[Motion], i: int, p: Vector) -> Vector:
+    """Velocity of the point of link i that is at p; the world's is zero."""
+    if i < 0:
+        return Vector.zero()
+    X, V = poses[i], velocities[i]
+    return X.R.rotate(V.linear) + X.R.rotate(V.angular).cross(p - X.p)
 
 
 @dataclass(frozen=True)

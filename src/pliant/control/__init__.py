@@ -1,10 +1,10 @@
 """Controllers, and the small models that explain them."""
 
-from pliant.control.machine import HopperMachine, Measured
-from pliant.control.raibert import Raibert, RaibertGains, RaibertMemory, raibert
+from pliant.control.pose_hold import Hold, hold, hold_gains
+from pliant.control.raibert import HopperMachine, Measured, Raibert, RaibertGains, RaibertMemory, raibert
 from pliant.control.slip import Apex, Slip, SlipCycle, SlipError, Stride
 
 __all__ = [
-    "Apex", "HopperMachine", "Measured", "Raibert", "RaibertGains", "RaibertMemory", "Slip", "SlipCycle", "SlipError",
-    "Stride", "raibert",
+    "Apex", "Hold", "HopperMachine", "Measured", "Raibert", "RaibertGains", "RaibertMemory", "Slip", "SlipCycle",
+    "SlipError", "Stride", "hold", "hold_gains", "raibert",
 ]  # fmt: skip

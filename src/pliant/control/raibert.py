@@ -1,28 +1,184 @@
-"""Hopping in three parts that hardly know of each other: how high, where to, how upright.
+"""Hopping by three controllers that are nearly independent: height, speed and attitude.
 
 M. Raibert 1986, *Legged Robots That Balance*, chapters 2 and 3. In stance, the leg thrusts against its spring
-and the hip turns the body upright; in flight, the hip swings the foot to where it is to land. Which of the two it
-is, the spring of the leg tells, so nothing here depends on how the ground is simulated, or whether it is at all.
+and the hip turns the body upright; in flight, the hip swings the foot to where it is to land. The compression of the
+leg's spring shows which of the two it is, so nothing here depends on how the ground is simulated.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import pi, sqrt
-from typing import Any, NamedTuple
+from math import pi
+from typing import NamedTuple
 
-from pliant import scalar
-from pliant.control.machine import HopperMachine, Measured
-from pliant.robot import Robot
-from pliant.scalar import both, either, maximum, minimum, negation, select
+from pliant.dynamics import frame_pose
+from pliant.errors import Call, RobotError, unknown_name
+from pliant.robot import Prismatic, Revolute, Robot
+from pliant.scalar import Scalar, atan2, both, cos, either, maximum, minimum, negation, select, sin, sqrt
 from pliant.simulation import Controller
+from pliant.spatial import MatrixRotation, Vector, rotation_from_quaternion
 
-__all__ = ["Raibert", "RaibertGains", "RaibertMemory", "raibert"]
-
-Scalar = Any
+Pair = tuple[Scalar, Scalar]
 
 FLIGHT, LOADING, THRUST = 0, 1, 2
 """Phases: in the air; on the ground, while the spring is compressed; and while it pushes off."""
 LEAST_HEIGHT = 0.01  # of a hop [m]: it never stops hopping
+
+
+# ---- the robot as the controller sees it
+
+
+class Measured(NamedTuple):
+    """A state, as sensors and an estimator on board would measure it; pairs are roll and pitch.
+
+    Attributes:
+        R: of the body, R_WB.
+        velocity: of the body, in the world's axes [m/s].
+        tilt: of the body, as sines; zero is upright, whatever the heading.
+        tilt_rate: angular velocity about the body's x and y [rad/s].
+        hip, hip_rate: of the leg against the body [rad, rad/s].
+        extension, extension_rate: of the leg by its motor [m, m/s].
+        compression, compression_rate: of the leg's spring [m, m/s].
+        push: force of spring and damper along the leg [N].
+        spin: angular velocity about the body's z [rad/s].
+    """
+
+    R: MatrixRotation
+    velocity: Vector
+    tilt: Pair
+    tilt_rate: Pair
+    hip: Pair
+    hip_rate: Pair
+    extension: Scalar
+    extension_rate: Scalar
+    compression: Scalar
+    compression_rate: Scalar
+    push: Scalar
+    spin: Scalar
+
+
+@dataclass(frozen=True)
+class HopperMachine:
+    """A body on one leg: a hip with two axes, roll then pitch, and a motor in series with a spring.
+
+    Attributes:
+        q_places, v_places: of hip roll, hip pitch, spring and leg in q and v, behind those of the free joint.
+        u_places: of hip roll, hip pitch and leg in u.
+        mass: of all bodies [kg]; unsprung: of those below the spring [kg].
+        stiffness, damping: of the spring [N/m, N s/m].
+        length: from the hip to the foot, with spring and motor at zero [m].
+        gravity: [m/s^2].
+    """
+
+    q_places: tuple[int, ...]
+    v_places: tuple[int, ...]
+    u_places: tuple[int, ...]
+    mass: float
+    unsprung: float
+    stiffness: float
+    damping: float
+    length: float
+    gravity: float
+
+    @classmethod
+    def of(cls, robot: Robot, hip: Sequence[str], leg: str) -> "HopperMachine":
+        """Read it from a robot; raises if the robot is not such a machine.
+
+        Args:
+            hip: joints about x and y of the body, in this order.
+            leg: the joint along -z, with a motor and a spring; the body that it carries has its origin at the foot.
+        """
+        springs = _springs(robot, hip, leg)
+        joints = [*hip, springs[0], leg]
+        motors = {motor.joint: i for i, motor in enumerate(robot.motors.values())}
+        q = robot.neutral().tolist()
+        tip, top = (frame_pose.algorithm(robot, q, robot.joints[name].child) for name in (leg, hip[1]))
+        reach = [float(tip[i][3] - top[i][3]) for i in range(3)]
+        if max(abs(reach[0]), abs(reach[1])) > 1e-9 or reach[2] >= 0:
+            subject = f"robot {robot.name!r}"
+            problem = f"{subject}: the foot, the origin of {robot.joints[leg].child!r}, is at {reach} m from the hip"
+            raise RobotError(problem, subject=subject, field=leg, cure="it must be straight below")
+        carried = [body for body in robot.bodies if leg in [joint.name for joint in robot.path(body)]]
+        return cls(
+            q_places=tuple(robot.q_slice(name).start for name in joints),
+            v_places=tuple(robot.v_slice(name).start for name in joints),
+            u_places=tuple(motors[name] for name in (*hip, leg)),
+            mass=robot.mass,
+            unsprung=sum(robot.bodies[body].inertia.mass for body in carried),
+            stiffness=robot.joints[springs[0]].stiffness[0],
+            damping=robot.joints[springs[0]].damping[0],
+            length=-reach[2],
+            gravity=float(sqrt(robot.gravity.dot(robot.gravity))),
+        )
+
+    def measured(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Measured:
+        """The measurements of a state."""
+        R = rotation_from_quaternion(*q[3:7])
+        up = R.rotate_back(Vector(0, 0, 1))
+        roll, pitch, deflection, extension = (q[i] for i in self.q_places)
+        roll_rate, pitch_rate, deflection_rate, extension_rate = (v[i] for i in self.v_places)
+        return Measured(
+            R,
+            R.rotate(Vector(*v[0:3])),
+            (up.y, -up.x),
+            (v[3], v[4]),
+            (roll, pitch),
+            (roll_rate, pitch_rate),
+            extension,
+            extension_rate,
+            -deflection,
+            -deflection_rate,
+            -self.stiffness * deflection - self.damping * deflection_rate,
+            v[5],
+        )
+
+    def foot(self, seen: Measured) -> Vector:
+        """From the hip to the foot, in the body's axes: Rx(roll) Ry(pitch) (0, 0, -l) [m]."""
+        l = self.length + seen.extension - seen.compression
+        roll, pitch = seen.hip
+        return Vector(-sin(pitch), sin(roll) * cos(pitch), -cos(roll) * cos(pitch)) * l
+
+    def height(self, seen: Measured) -> Scalar:
+        """Of the hip above the foot [m]."""
+        return -seen.R.rotate(self.foot(seen)).z
+
+    def hip_towards(self, seen: Measured, x: Scalar, y: Scalar) -> Pair:
+        """Angles of the hip that put the foot at (x, y) from the hip in the world's axes, as low as the leg is long."""
+        l = self.length + seen.extension - seen.compression
+        low = sqrt(maximum(l * l - x * x - y * y, l * l / 4))
+        foot = seen.R.rotate_back(Vector(x, y, -low))
+        return atan2(foot.y, -foot.z), atan2(-foot.x, sqrt(foot.y * foot.y + foot.z * foot.z))
+
+
+def _springs(robot: Robot, hip: Sequence[str], leg: str) -> list[str]:
+    """The spring of the leg; raises unless the robot can hop."""
+    owner = f"robot {robot.name!r}"
+    if not robot.is_free:
+        raise RobotError(f"{owner} has a fixed base", subject=owner, field="base", cure="load it with base='free'")
+    kinds = ((hip[0], Revolute((1, 0, 0))), (hip[1], Revolute((0, 1, 0))), (leg, Prismatic((0, 0, -1))))
+    for name, kind in kinds:
+        if name not in robot.joints:
+            raise RobotError(unknown_name("joint", name, robot.joints, owner))
+        if robot.joints[name].kind != kind:
+            problem = f"joint {name!r} of {owner} is {robot.joints[name].kind}"
+            raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=f"it must be {kind}")
+        motor = [m for m in robot.motors.values() if m.joint == name]
+        if not motor or motor[0].control != "torque" or motor[0].law is not None:
+            call = Call("with_motor", name, {"control": "torque"})
+            raise _missing(name, owner, "has no motor under torque control", "motor", call)
+    springs = [f.name for f in robot.flexibilities.values() if f.joint == leg]
+    if len(springs) != 1 or robot.joints[springs[0]].kind != robot.joints[leg].kind:
+        call = Call("with_flexibility", leg, {"stiffness": "..."})
+        raise _missing(leg, owner, "needs one spring along it", "flexibility", call)
+    return springs
+
+
+def _missing(joint: str, owner: str, what: str, field: str, call: Call) -> RobotError:
+    problem, cure = f"joint {joint!r} of {owner} {what}", "give it one with {call}"
+    return RobotError(problem, subject=f"joint {joint!r}", field=field, cure=cure, call=call)
+
+
+# ---- the controller
 
 
 @dataclass(frozen=True)
@@ -59,17 +215,17 @@ class RaibertGains:
 
 
 class RaibertMemory(NamedTuple):
-    """What the controller remembers from period to period.
+    """The state of the controller, kept from period to period.
 
     Attributes:
         phase: 0 in flight, 1 on the ground until the bottom, 2 from there to lift-off.
         since: time of the last touch-down or lift-off [s].
         wait: how long after lift-off a spring that is compressed does not count as a touch-down [s].
         stance: how long the last stance took [s].
-        loss: energy that a stance loses, as a share of what it needs; learned from the heights of hops.
+        loss: energy that a stance loses, as a share of the energy that it needs; learned from the heights of hops.
         thrust: how much longer the leg gets in this stance [m].
         lag_x, lag_y: how far it lags behind the commanded motion, in the world's axes [m].
-        last: when it was asked last [s].
+        last: time of the last period [s].
     """
 
     phase: Scalar
@@ -87,12 +243,12 @@ class RaibertMemory(NamedTuple):
 class Raibert:
     """The law of control, a generic function (t, q, v, command, memory) -> (u, memory).
 
-    Height: at the bottom of stance, with x the compression of the spring and h the height wanted, the leg is told
-    to get longer by
+    Height: at the bottom of stance, with x the compression of the spring and h the height wanted, the leg
+    is commanded to get longer by
 
         thrust = ((1 + loss) m g (h + x) - k x^2 / 2) / (k x)
 
-    the energy that is missing over the force. What losses really are is learned hop by hop, from the height that
+    the energy that is missing over the force. The true losses are learned hop by hop, from the height that
     the speed at lift-off leads to. Speed: the foot lands off the hip by
 
         x_f = v T_s / 2 + k_v (v - v_wanted - hold lag)        k_v = speed L / (2 sqrt(2 g h) + g T_s)
@@ -134,11 +290,11 @@ class Raibert:
     # ---- phases
 
     def _remembered(self, t: Scalar, seen: Measured, command: Sequence[Scalar], was: RaibertMemory) -> RaibertMemory:
-        """The memory after what is seen now."""
+        """The memory after a measurement."""
         gains, g = self.gains, self.machine.gravity
         flying, loading = was.phase < 0.5, both(was.phase > 0.5, was.phase < 1.5)
         elapsed, x = t - was.since, seen.compression
-        # an unloaded foot swings on its spring: for a while after a change, what it does is no other one
+        # an unloaded foot swings on its spring: for a while after a change of phase, its motion is not another change
         settled = elapsed > was.stance / 4
         touches = both(flying, both(x > gains.touch_down, elapsed > was.wait))
         turns = both(loading, both(seen.compression_rate <= 0, settled))
@@ -179,7 +335,7 @@ class Raibert:
     def _swing(self, seen: Measured, command: Sequence[Scalar], now: RaibertMemory) -> list[Scalar]:
         """Torques of the hip in flight: the foot to where it is to land [N m]."""
         gains, machine = self.gains, self.machine
-        fall = scalar.sqrt(2 * machine.gravity * maximum(command[2], LEAST_HEIGHT))
+        fall = sqrt(2 * machine.gravity * maximum(command[2], LEAST_HEIGHT))
         k_v = gains.speed * machine.length / (2 * fall + machine.gravity * now.stance)
         x, y = (
             v * now.stance / 2 + k_v * (v - wanted - gains.hold * lag)
@@ -188,7 +344,7 @@ class Raibert:
                 (seen.velocity.y, command[1], now.lag_y),
             )
         )
-        far = scalar.sqrt(maximum(x * x + y * y, 1e-12))
+        far = sqrt(maximum(x * x + y * y, 1e-12))
         shrink = minimum(1, gains.reach * machine.length / far)
         targets = machine.hip_towards(seen, x * shrink, y * shrink)
         kp, kd = gains.swing
@@ -234,7 +390,7 @@ def raibert(
         leg: joint along -z.
     """
     machine = HopperMachine.of(robot, hip, leg)
-    frequency = sqrt(machine.stiffness / machine.mass)
+    frequency = math.sqrt(machine.stiffness / machine.mass)
     start = RaibertMemory(
         phase=FLIGHT,
         since=0,

@@ -1,4 +1,4 @@
-"""The spring-loaded inverted pendulum: a point mass on a springy leg that weighs nothing, running in a plane.
+"""The spring-loaded inverted pendulum: a point mass on a massless springy leg, running in a plane.
 
 The smallest model that runs [R. Blickhan 1989, "The spring-mass model for running and hopping"]. In flight the mass
 falls, in stance the leg pushes it off along itself; both keep the energy, so that a stride that keeps its leg's
@@ -7,13 +7,12 @@ angle at touch-down is a map of one number, the height of the apex.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import cos, hypot, isfinite, pi, sin, sqrt
+from math import cos, hypot, pi, sin, sqrt
 from typing import NamedTuple
 
+from pliant.checks import check_at_least
 from pliant.errors import PliantError
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, combination
-
-__all__ = ["Apex", "Slip", "SlipCycle", "SlipError", "Stride"]
 
 State = list[float]
 """x and y of the mass from the foot [m], and their rates [m/s]."""
@@ -21,7 +20,7 @@ SCAN = 60  # places at which a change of sign is looked for
 
 
 class SlipError(PliantError):
-    """A stride that cannot be: the mass hits the ground, or is not high enough to swing the leg forward."""
+    """A stride that is impossible: the mass hits the ground, or is not high enough to swing the leg forward."""
 
 
 class Apex(NamedTuple):
@@ -90,9 +89,7 @@ class Slip:
 
     def __post_init__(self) -> None:
         for name in ("mass", "stiffness", "length", "gravity", "tolerance"):
-            value = getattr(self, name)
-            if not (value > 0 and isfinite(value)):
-                raise PliantError(f"{name} of Slip is {value}; it must be above zero")
+            check_at_least(name, getattr(self, name), 0, strict=True, subject="Slip", error=PliantError)
 
     def energy(self, apex: Apex) -> float:
         """Of flight with such an apex [J]."""
@@ -141,7 +138,7 @@ class Slip:
         return [vx, vy, push * x, push * y - self.gravity]
 
     def _step(self, state: State, rate: State, step: float) -> tuple[State, float]:
-        """The state after a step, and its error in units of what is tolerated."""
+        """The state after a step, and its error in units of the tolerance."""
         method, stages = DORMAND_PRINCE, [rate]
         for row in method.a[1:]:
             moved = combination(row, stages)
@@ -172,7 +169,7 @@ class Slip:
             speed: at the apex [m/s]; or energy: of the gait [J].
         """
         if (speed is None) == (energy is None):
-            raise PliantError("cycles of Slip take either speed or energy")
+            raise PliantError("cycles of Slip need a speed or an energy", subject="Slip", cure="give one of the two")
         low = self.length * sin(angle)
         high = 3 * self.length if energy is None else energy / (self.mass * self.gravity)
         if high <= low:
@@ -188,7 +185,7 @@ class Slip:
                 stride = self.stride(apex(height), angle)
             except SlipError:
                 return float("nan")
-            # the same height with the speed turned round is no cycle
+            # the same height with the speed reversed is not a cycle
             return stride.apex.height - height if stride.apex.speed * apex(height).speed >= 0 else float("nan")
 
         # finer near touch-down, where strides are those of running

@@ -1,31 +1,23 @@
-"""Forward dynamics by articulated bodies."""
+"""Forward dynamics, and M^-1 times a force, by articulated bodies."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from pliant.dynamics.factor import check_regular, inverse_inertia, mass_factor
 from pliant.dynamics.functions import robot_function
+from pliant.dynamics.joint_space_inertia import check_regular, inverse_inertia, mass_factor
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, Scalars, is_constant
 from pliant.spatial import ArticulatedInertia, Force, Motion
-
-__all__ = ["accelerations", "forward_dynamics"]
-
-Scalar = Any
 
 
 @robot_function
-def forward_dynamics(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], tau: Sequence[Scalar], *, external: Any = None
-) -> list[Scalar]:
+def forward_dynamics(robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, external: Any = None) -> list[Scalar]:
     """Acceleration of the robot under joint forces ``tau``: vd = M^-1 (tau - h), nv.
 
     The bias h comes from Newton-Euler, and M^-1 is applied by articulated bodies (`accelerations`).
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         tau: joint forces, nv [N m or N].
         external: forces on the bodies as for `inverse_dynamics`.
     """
@@ -33,7 +25,20 @@ def forward_dynamics(
     return accelerations(robot, q, [t - b for t, b in zip(tau, h, strict=True)])
 
 
-def accelerations(robot: Robot, q: Sequence[Scalar], force: Sequence[Scalar]) -> list[Scalar]:
+@robot_function
+def mass_matrix_solution(robot: Robot, q: Scalars, force: Scalars) -> list[Scalar]:
+    """The solution x of M(q) x = force, nv: the change of vd by a force, or of v by an impulse.
+
+    By articulated bodies, without M itself.
+
+    Args:
+        q: configuration, nq [rad or m].
+        force: joint forces or impulses, nv [N m or N; N m s or N s].
+    """
+    return accelerations(robot, q, force)
+
+
+def accelerations(robot: Robot, q: Scalars, force: Scalars) -> list[Scalar]:
     """M(q)^-1 force, in a number of operations that grows with the number of links.
 
     The articulated-body recursion [Featherstone 2008, 7.3] for a robot at rest without gravity. A

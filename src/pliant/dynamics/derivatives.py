@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics, by a recursion of their own.
+"""Derivatives of any function of a robot, compiled; those of inverse and forward dynamics by a recursion of their own.
 
 The chain rule through Newton-Euler would do the work once per dof. Instead, moving joint j a little
 carries all that hangs on it along as one rigid body, so the change of a force felt at joint i is a
@@ -19,20 +19,22 @@ looks at the angular part of the change only, and takes twelve numbers, not thir
 Derivatives by q are in the tangent space: by w in q (+) w, as `Robot.integrate` has it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pliant.compiler import Kernel, kernel_from_function
+from pliant.compiler.tracing import flattened, shaped
 from pliant.dynamics.articulated_body import forward_dynamics
-from pliant.dynamics.factor import Factor, factorized
-from pliant.dynamics.functions import robot_function
+from pliant.dynamics.coriolis import SwayInertia
+from pliant.dynamics.functions import RobotFunction, array_shapes, robot_function
+from pliant.dynamics.joint_space_inertia import Factor, factorized
 from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
-from pliant.dynamics.sway_inertia import SwayInertia
+from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Link, Robot
+from pliant.scalar import Expr, Graph, Scalar, Scalars
+from pliant.scalar.evaluation import adjoints, interpret, tangents
 from pliant.spatial import Force, Motion, Steps, Vector
 
-__all__ = ["InverseDerivatives", "inverse_dynamics_derivatives"]
-
-Scalar = Any
 Matrix = list[list[Scalar]]
 
 
@@ -44,17 +46,14 @@ class InverseDerivatives(NamedTuple):
     vd: Matrix
 
 
-class _State:
-    """What the inward pass needs of a link: its pose, its motion and its parent's, all in its frame."""
+class _State(NamedTuple):
+    """Data of a link for the inward pass: its pose, its motion and its parent's, all in its frame."""
 
-    __slots__ = ("X_PB", "a_P", "link", "v", "v_P")
-
-    def __init__(self, link: Link, X_PB: Steps, v_P: Motion, a_P: Motion, v: Motion):
-        self.link = link
-        self.X_PB = X_PB
-        self.v_P = v_P
-        self.a_P = a_P
-        self.v = v
+    link: Link
+    X_PB: Steps
+    v_P: Motion  # noqa: N815
+    a_P: Motion  # noqa: N815
+    v: Motion
 
     def changes(self) -> list[tuple[Motion, Motion, Motion, Motion]]:
         """S, Pd, Pdd and Pd + Sd of each dof (times the ratio of a joint that mimics)."""
@@ -68,13 +67,12 @@ class _State:
 
 @robot_function
 def inverse_dynamics_derivatives(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], *, external: Any = None
+    robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, external: Any = None
 ) -> InverseDerivatives:
     """Derivatives of `inverse_dynamics` by q (in the tangent space), v and vd, nv x nv each.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         vd: acceleration, nv.
         external: forces on the bodies as for `inverse_dynamics`, each constant in its body's frame.
     """
@@ -175,3 +173,94 @@ def _solved(factor: Factor, matrix: Matrix, sign: int = 1) -> Matrix:
     n = len(matrix)
     columns = [factor.solve([sign * matrix[r][c] for r in range(n)]) for c in range(n)]
     return [[columns[c][r] for c in range(n)] for r in range(n)]
+
+
+CONFIGURATIONS = ("q", "q0", "q1")
+
+
+def jacobian(
+    function: Callable[..., Any], robot: Robot, wrt: str | Sequence[str], *, precision: str = "float64",
+    threads: int = 1, shapes: Mapping[str, Any] | None = None, **options: Any,
+) -> Kernel:  # fmt: skip
+    """The kernel of a function's derivatives by some of its array arguments.
+
+    Derivatives by a configuration are in the tangent space: by w in q (+) w, nv columns, as
+    `Robot.integrate` has it (for q without rotations that is d/dq). `forward_dynamics` and
+    `inverse_dynamics` bring derivatives of their own; any other function is differentiated operation by
+    operation.
+
+    Args:
+        function: one of Pliant's or your own generic ``function(robot, q, ...)`` that returns one array.
+        robot: the robot it is specialised to.
+        wrt: name of an argument, or several names.
+        precision, threads, shapes, options: as for `compile`.
+
+    Returns:
+        A kernel of the function's arguments that returns an array (*result, n), or a tuple of them, one
+        for each name in ``wrt``.
+    """
+    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    algorithm = function.algorithm if isinstance(function, RobotFunction) else function
+    label = getattr(function, "__name__", "function")
+    arrays, options = array_shapes(algorithm, robot, shapes or {}, options)
+    if not names or len(set(names)) < len(names):
+        raise PliantError(bad_value("wrt", wrt, "the name of one argument, or several different ones", "jacobian"))
+    for name in names:
+        if name not in arrays:
+            raise PliantError(unknown_name("array argument", name, arrays, f"{label}"))
+    rule = function.derivative_rule if isinstance(function, RobotFunction) else None
+    package = NamedTuple("Jacobian", [(n, Any) for n in names])  # type: ignore[misc]
+
+    def run(*values: Any) -> Any:
+        given = dict(zip(arrays, values, strict=True))
+        found = rule(robot, **given, **options, wrt=names) if rule else {}
+        rest = [n for n in names if n not in found]
+        if rest:
+            found.update(_chain_rule(algorithm, robot, given, options, rest, arrays))
+        return found[names[0]] if isinstance(wrt, str) else package(*(found[n] for n in names))
+
+    title = f"d {label} / d {', '.join(names)}"
+    return kernel_from_function(run, arrays, name=title, precision=precision, threads=threads)
+
+
+def _chain_rule(algorithm, robot: Robot, given, options, names, arrays) -> dict[str, Any]:
+    """Derivatives operation by operation, forward or backward, whichever takes fewer passes."""
+    value = algorithm(robot, **given, **options)
+    if isinstance(value, tuple):
+        problem = "jacobian takes a function that returns one array, not a tuple of them"
+        raise PliantError(problem, subject="jacobian", field="function")
+    scalars, shape = flattened(value)
+    graph = next((s.graph for v in given.values() for s in flattened(v)[0] if isinstance(s, Expr)), Graph())
+    outputs = [graph.lift(s) for s in scalars]
+    results = {}
+    for name in names:
+        inputs = flattened(given[name])[0]
+        directions = tangent_directions(robot, inputs) if name in CONFIGURATIONS else _units(len(inputs))
+        if len(directions) <= len(outputs):
+            columns = [tangents(outputs, dict(zip(inputs, seed, strict=True))) for seed in directions]
+            rows = [[column[r] for column in columns] for r in range(len(outputs))]
+        else:
+            rows = [_combined(adjoints([y], [1], inputs), directions) for y in outputs]
+        size = () if name not in CONFIGURATIONS and not arrays[name] else (len(directions),)
+        results[name] = shaped([x for row in rows for x in row], (*shape, *size))
+    return results
+
+
+def _units(n: int) -> list[list[int]]:
+    return [[1 if r == c else 0 for r in range(n)] for c in range(n)]
+
+
+def _combined(row: list, directions: list) -> list:
+    return [sum((a * b for a, b in zip(row, seed, strict=True)), 0) for seed in directions]
+
+
+def tangent_directions(robot: Robot, q: list) -> list[list]:
+    """The rates of q along each direction of the tangent space: d (q (+) w) / d w at w = 0."""
+    graph = Graph()
+    names = [f"q{k}" for k in range(robot.nq)]
+    symbols = [graph.input(name) for name in names]
+    w = [graph.input(f"w{k}") for k in range(robot.nv)]
+    moved = [graph.lift(x) for x in robot.integrate(symbols, w)]
+    rates = [[graph.lift(r) for r in tangents(moved, {x: 1})] for x in w]
+    values = {**dict(zip(names, q, strict=True)), **{f"w{k}": 0 for k in range(robot.nv)}}
+    return [interpret(row, values) for row in rates]

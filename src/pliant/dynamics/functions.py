@@ -13,23 +13,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pliant.checks import check_scalars
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import KernelError, PliantError
 from pliant.robot import Robot
 from pliant.scalar import Expr
 
-__all__ = ["ARRAYS", "RobotFunction", "array_shapes", "compile", "robot_function", "robot_function_of"]
-
 # Arguments that are arrays, by name, and their shape for one robot. Any other is an option, fixed
 # when the function is compiled.
 ARRAYS: dict[str, Callable[[Robot], tuple[int, ...]]] = {
-    "q": lambda robot: (robot.nq,),
-    "q0": lambda robot: (robot.nq,),
-    "q1": lambda robot: (robot.nq,),
-    "v": lambda robot: (robot.nv,),
-    "vd": lambda robot: (robot.nv,),
-    "tau": lambda robot: (robot.nv,),
-    "force": lambda robot: (robot.nv,),
+    **dict.fromkeys(("q", "q0", "q1"), lambda robot: (robot.nq,)),
+    **dict.fromkeys(("v", "vd", "tau", "force"), lambda robot: (robot.nv,)),
     "u": lambda robot: (robot.nu,),
     "t": lambda robot: (),
     "external": lambda robot: (len(robot.bodies), 6),
@@ -64,18 +58,22 @@ class RobotFunction:
             if kernel is not None and not any(a.dtype == object for a in args):
                 return kernel(*args)
         if not isinstance(robot, Robot):
-            raise PliantError(f"{self.name} takes a Robot first, not {type(robot).__name__}; see pliant.load")
+            problem = f"{self.name} takes a Robot first, not {type(robot).__name__}"
+            raise PliantError(problem, subject=self.name, field="robot", cure="see pliant.load")
         arrays, options = self._bound(robot, args, kwargs)
         if any(is_symbolic(a) for a in arrays.values()):
             plain = {name: _as_lists(a) for name, a in arrays.items()}
             self._check_lengths(robot, plain, options)
+            for name, values in plain.items():
+                check_scalars(name, values, subject=self.name, error=KernelError)
             return as_arrays(self.algorithm(robot, **plain, **options))
         key = (tuple(arrays), tuple(sorted(options.items())))
         kernels = self._kernels.setdefault(robot, {})
         try:
             kernel = kernels.get(key)
         except TypeError:
-            raise PliantError(f"{self.name}: {options} are options, fixed when compiled; give plain values") from None
+            problem = f"{self.name}: {options} are options, fixed when compiled"
+            raise PliantError(problem, subject=self.name, cure="give plain values") from None
         if kernel is None:
             shapes = {name: self._shape(robot, name, options) for name in arrays}
             kernel = kernels[key] = _kernel(self, self.algorithm, robot, shapes, options)
@@ -86,7 +84,7 @@ class RobotFunction:
             bound = self.signature.bind(robot, *args, **kwargs)
         except TypeError as error:
             names = ", ".join(self.signature.parameters)
-            raise PliantError(f"{self.name}({names}): {error}") from None
+            raise PliantError(f"{self.name}({names}): {error}", subject=self.name) from None
         arrays: dict[str, Any] = {}
         options: dict[str, Any] = {}
         missing: list[str] = []
@@ -99,7 +97,8 @@ class RobotFunction:
                 missing.append(name)
         for name in missing:
             shape = self._shape(robot, name, options)
-            raise PliantError(f"{self.name}: {name} is None; give an array of shape {shape}")
+            cure = f"give an array of shape {shape}"
+            raise PliantError(f"{self.name}: {name} is None", subject=self.name, field=name, cure=cure)
         return arrays, options
 
     def _shape(self, robot: Robot, name: str, options: Mapping[str, Any]) -> tuple[int, ...]:
@@ -109,7 +108,8 @@ class RobotFunction:
         for name, values in arrays.items():
             shape = self._shape(robot, name, options)
             if shape and len(values) != shape[0]:
-                raise KernelError(f"{self.name}: {name} has {len(values)} entries; {robot.name} needs {shape[0]}")
+                problem, cure = f"{self.name}: {name} has {len(values)} entries", f"{robot.name} needs {shape[0]}"
+                raise KernelError(problem, subject=self.name, field=name, cure=cure)
 
     def derivative(self, rule: F) -> F:
         """Marks ``rule(robot, *args, wrt=names)`` as the derivative by arrays, better than the chain rule's."""
@@ -132,19 +132,14 @@ def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:
 
 
 def robot_function_of(**own_arrays: Shape) -> Callable[[Callable[..., Any]], RobotFunction]:
-    """The same for an algorithm with other arrays, by name: what gives their shape from the robot and the options."""
+    """The same for an algorithm with other arrays: functions by name give their shape from robot and options."""
     return lambda algorithm: RobotFunction(algorithm, own_arrays)
 
 
 def compile(
-    function: Callable[..., Any],
-    robot: Robot,
-    *,
-    precision: str = "float64",
-    threads: int = 1,
-    shapes: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Kernel:
+    function: Callable[..., Any], robot: Robot, *, precision: str = "float64", threads: int = 1,
+    shapes: Mapping[str, Any] | None = None, **options: Any,
+) -> Kernel:  # fmt: skip
     """The kernel of a function of this robot, to be called on arrays.
 
     Args:
@@ -192,13 +187,16 @@ def array_shapes(
             arrays[p.name] = ARRAYS[p.name](robot)
         elif p.default is p.empty and p.name not in rest and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
             raise PliantError(
-                f"{name_of} has an argument {p.name!r} that is no array Pliant knows ({', '.join(ARRAYS)}); "
-                f"give its shape, shapes={{{p.name!r}: 3}}, or its value, {p.name}=..."
+                f"{name_of} has an argument {p.name!r}, which is not an array that Pliant knows ({', '.join(ARRAYS)})",
+                subject=name_of,
+                field=p.name,
+                cure=f"give its shape, shapes={{{p.name!r}: 3}}, or its value, {p.name}=...",
             )
     known = {p.name for p in parameters}
     unknown = [n for n in (*rest, *shapes) if n not in known]
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        raise PliantError(f"{name_of} has no argument {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        cure = f"it has {', '.join(sorted(known))}"
+        raise PliantError(f"{name_of} has no argument {unknown[0]!r}", subject=name_of, field=unknown[0], cure=cure)
     return arrays, rest
 
 

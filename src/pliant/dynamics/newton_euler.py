@@ -4,19 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.dynamics.functions import robot_function
-from pliant.dynamics.motion import force_of_motion, link_motions
+from pliant.dynamics.kinematics import force_of_motion, link_motions
 from pliant.robot import Robot
+from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Force, Vector
-
-__all__ = ["bias_forces", "external_forces", "gravity_forces", "inverse_dynamics", "newton_euler"]
-
-Scalar = Any
 
 
 @robot_function
-def inverse_dynamics(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], vd: Sequence[Scalar], *, external: Any = None
-) -> list[Scalar]:
+def inverse_dynamics(robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, external: Any = None) -> list[Scalar]:
     """Joint forces that make the robot accelerate with ``vd``.
 
     tau = M(q) vd + h(q, v) - sum_i J_i^T f_i, by recursive Newton-Euler: motion outward, force inward
@@ -24,8 +19,7 @@ def inverse_dynamics(
     friction of the joints are not part of h.
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         vd: acceleration, nv.
         external: a force on each body of the robot, (bodies, 6): linear, then the moment about the
             body's origin, in the body's frame [N, N m]; or None.
@@ -37,36 +31,25 @@ def inverse_dynamics(
 
 
 @robot_function
-def bias_forces(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], *, external: Any = None) -> list[Scalar]:
+def bias_forces(robot: Robot, q: Scalars, v: Scalars, *, external: Any = None) -> list[Scalar]:
     """Joint forces that keep vd = 0: h(q, v) = C(q, v) v + g(q), nv [N m or N].
 
     Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         external: forces on the bodies as for `inverse_dynamics`, taken off.
     """
     return newton_euler(robot, q, v, [0] * robot.nv, external=external)
 
 
 @robot_function
-def gravity_forces(robot: Robot, q: Sequence[Scalar]) -> list[Scalar]:
-    """Joint forces that hold the robot at rest against gravity: g(q), nv [N m or N].
-
-    Args:
-        q: configuration, nq [rad or m].
-    """
+def gravity_forces(robot: Robot, q: Scalars) -> list[Scalar]:
+    """Joint forces that hold the robot at rest against gravity: g(q), nv [N m or N]."""
     zero = [0] * robot.nv
     return newton_euler(robot, q, zero, zero)
 
 
 def newton_euler(
-    robot: Robot,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    vd: Sequence[Scalar],
-    *,
-    external: Any = None,
-    on_links: Sequence[Force] | None = None,
+    robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, external: Any = None, on_links: Sequence[Force] | None = None
 ) -> list[Scalar]:
     """The algorithm of `inverse_dynamics`, for scalars of any kind; ``on_links`` are forces in the links' frames."""
     mechanism = robot.mechanism
@@ -88,7 +71,7 @@ def newton_euler(
     return tau
 
 
-def external_forces(robot: Robot, external: Sequence[Sequence[Scalar]]) -> list[Force]:
+def external_forces(robot: Robot, external: Sequence[Scalars]) -> list[Force]:
     """Forces given per body of the robot, gathered per link, in the link's frame."""
     mechanism = robot.mechanism
     total = [Force.zero() for _ in mechanism.links]

@@ -1,17 +1,12 @@
 """The equations of motion from the Jacobians of the bodies: a second route to M, b and g."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.kinematics import link_poses, path_to
 from pliant.robot import Link, Robot
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar, Scalars, is_constant
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector
-
-__all__ = ["ProjectedEquations", "projected_newton_euler"]
-
-Scalar = Any
 
 
 class ProjectedEquations(NamedTuple):
@@ -29,7 +24,7 @@ class ProjectedEquations(NamedTuple):
 
 
 @robot_function
-def projected_newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> ProjectedEquations:
+def projected_newton_euler(robot: Robot, q: Scalars, v: Scalars) -> ProjectedEquations:
     """M, b and g of the equations of motion M vd + b + g = tau, by projected Newton-Euler.
 
     With J_S the Jacobian of the centre of mass of body i, J_R that of its turning, Theta its tensor about
@@ -40,10 +35,6 @@ def projected_newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar
         g = -sum_i J_S^T m gravity.
 
     It takes more operations than `mass_matrix` and `bias_forces`, and shares none with them.
-
-    Args:
-        q: configuration, nq [rad or m].
-        v: velocity, nv [rad/s or m/s].
     """
     mechanism, nv = robot.mechanism, robot.nv
     M: list[list[Scalar]] = [[0] * nv for _ in range(nv)]
@@ -121,7 +112,7 @@ def _columns(axes: list[_Axis], center: Vector) -> list[_Column]:
     return found
 
 
-def _joint_axes(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[_Axis]]:
+def _joint_axes(robot: Robot, q: Scalars, v: Scalars) -> list[list[_Axis]]:
     """The axes of every link's joint, and how the link moves: outward, in world axes."""
     axes: list[list[_Axis]] = []
     poses = link_poses(robot.mechanism, q)

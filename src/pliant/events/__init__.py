@@ -2,5 +2,6 @@
 
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.simulation import EventSimulation
+from pliant.events.state import EventState
 
-__all__ = ["EventSimulation", "InconsistentContactError"]
+__all__ = ["EventSimulation", "EventState", "InconsistentContactError"]

@@ -9,35 +9,38 @@ velocities) under the forces f (or impulses), W = J M^-1 J^T. Each of them does 
 | stick | y = 0 | f_n >= 0, |f_t| <= mu f_n |
 | slide along d | y_n = 0, f_t = -mu f_n d | f_n >= 0; y_t along d, if it only begins to slide |
 
-Beginning with what the caller knows, the worst violation is mended, one at a time, until none is left; directions in
-which contacts begin to slide are found by Newton's method. If that goes in circles, the candidates are solved one
-after the other, each exactly (`pliant.contact.coulomb`), until nothing changes, and the modes read off. Forces that
-the conditions leave open, as of a table with four legs, are the least, or, if these leave a cone, such that none does
-(`pliant.events.force_spreading`). If nothing fits, or a sliding contact is pushed
-into the ground by its own friction, there is no rigid motion at this instant [Painleve 1895], and that is told.
+Four strategies are tried, the first that finds a solution wins:
+
+1. An active set: from the guess of the caller, the contact that violates its conditions most changes its mode, until
+   none does. Directions in which contacts begin to slide are found by Newton's method.
+2. If that goes in circles, Gauss-Seidel: the candidates are solved one after the other, each exactly
+   (`pliant.contact.coulomb`), until nothing changes. An active set begins with the modes that it ends with.
+3. The result of Gauss-Seidel itself, if it violates the conditions only little (`tolerances.LOOSE`).
+4. Enumeration of the combinations of modes, those near the result of Gauss-Seidel first.
+
+Forces that the conditions leave open, as of a table with four legs, are the least, or, if these leave a cone, such that
+none does (`pliant.events.redundant_forces`). If nothing fits, or a sliding contact is pushed into the ground by its own
+friction, there is no rigid motion at this instant [Painleve 1895], and an error says so. Why not a solver of linear
+complementarity problems: docs/decisions/0018-mode-solver.md.
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pliant.contact.coulomb import impulse_at, inverse_of
 from pliant.errors import SimulationError
-from pliant.events.force_spreading import cancelling, spread
-from pliant.events.least_forces import is_jammed, least_solution
+from pliant.events import tolerances as tol
+from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread
+from pliant.events.state import OPEN, SLIDE, STICK
 from pliant.spatial import Symmetric3, Vector
 
-__all__ = [
-    "OPEN", "SLIDE", "STICK", "InconsistentContactError", "Problem", "Solution", "solved",
-]  # fmt: skip
-
-OPEN, STICK, SLIDE = 0, 1, 2
-
-_ROUNDS = 60
+# changes of mode in an active set, iterations of Gauss-Seidel, and combinations of modes, at most
+_CHANGES, _CHANGES_AFTER_ITERATIONS, _CHANGES_AT_REST = 60, 5, 2
+_ITERATIONS = 2000
 _COMBINATIONS = 250
-_SWEEPS = 2000
 
 
 class InconsistentContactError(SimulationError):
@@ -88,31 +91,31 @@ class Solution:
 
 
 def solved(
-    problem: Problem, start: Sequence[int], directions: np.ndarray | None = None, leaving: Iterable[int] = ()
+    problem: Problem, guess: Sequence[int], directions: np.ndarray | None = None, leaving: Iterable[int] = ()
 ) -> Solution:
     """The modes that fit, beginning with a guess.
 
     Args:
-        start: modes; of those that slide already, open or slide.
+        guess: modes; of those that slide already, open or slide.
         directions: of those that begin to slide in the guess.
         leaving: those that are just about to slide, and do not move yet.
+
+    Raises:
+        InconsistentContactError: no rigid motion fits the laws of contact.
     """
     k = len(problem.c)
     d = np.zeros((k, 2)) if directions is None else directions.copy()
     for i, slide in enumerate(problem.slides):
         if slide is not None:
             d[i] = slide
-    found = _mended(problem, list(start), d, _ROUNDS)
+    found = next((x for x in _attempts(problem, guess, d) if x is not None), None)
     if found is None:
-        swept = _swept(problem)
-        found = _mended(problem, list(swept.modes), swept.directions, 5)
-        if found is None and _worst(problem, swept, 1e3) is None:
-            found = swept
-        if found is None:
-            found = _searched(problem, swept)
-    if found is None:
-        _check_jams(problem)
-        raise InconsistentContactError("no combination of open, sticking and sliding contacts fits the laws of contact")
+        # at an impact nothing slides already: there the laws have a solution
+        for i, slide in enumerate(problem.slides):
+            if slide is not None and problem.friction[i] > 0 and _own(problem, i) <= 0:
+                raise _painleve(problem, i)
+        text = "no combination of open, sticking and sliding contacts fits the laws of contact"
+        raise InconsistentContactError(text, subject="contacts", field=", ".join(problem.names))
     found = _at_rest(problem, found, set(leaving))
     rubbing = [
         i
@@ -126,64 +129,70 @@ def solved(
     return found
 
 
-def _searched(problem: Problem, swept: Solution) -> Solution | None:
-    """The first combination of modes that fits, those like the ones that were swept first."""
+def _attempts(problem: Problem, guess: Sequence[int], d: np.ndarray) -> Iterator[Solution | None]:
+    """The four strategies, one after the other; None from one that finds nothing."""
+    yield _active_set(problem, list(guess), d, _CHANGES)
+    iterated = _gauss_seidel(problem)
+    yield _active_set(problem, list(iterated.modes), iterated.directions, _CHANGES_AFTER_ITERATIONS)
+    yield iterated if _worst_violation(problem, iterated, tol.LOOSE) is None else None
+    yield _enumerated(problem, iterated)
+
+
+def _enumerated(problem: Problem, iterated: Solution) -> Solution | None:
+    """The first combination of modes that fits; those that differ least from the result of Gauss-Seidel come first."""
     choices = [
         (OPEN, SLIDE) if problem.slides[i] is not None or problem.friction[i] == 0 else (OPEN, STICK, SLIDE)
         for i in range(len(problem.c))
     ]
-    nearest: list[tuple[int, ...]] = []
-    for changes in range(len(choices) + 1):
-        for who in itertools.combinations(range(len(choices)), changes):
-            others = [[m for m in choices[i] if m != swept.modes[i]] for i in who]
-            for chosen in itertools.product(*others):
-                modes = list(swept.modes)
-                for i, mode in zip(who, chosen, strict=True):
-                    modes[i] = mode
-                nearest.append(tuple(modes))
-        if len(nearest) > _COMBINATIONS:
-            break
-    for modes in nearest[:_COMBINATIONS]:
-        for sign in (1, -1):
-            d = swept.directions.copy()
+    for modes in itertools.islice(_nearest(iterated.modes, choices), _COMBINATIONS):
+        for ways in (iterated.y, problem.c):
+            d = iterated.directions.copy()
             for i, slide in enumerate(problem.slides):
                 if slide is None:
-                    way = swept.y[i, 1:] if sign > 0 else problem.c[i, 1:]
-                    d[i] = way / max(float(np.hypot(*way)), 1e-300)
+                    d[i] = ways[i, 1:] / max(float(np.hypot(*ways[i, 1:])), 1e-300)
             found = _aligned(problem, modes, d)
-            if _worst(problem, found) is not None:
-                found = _spread(problem, found)
-            if _worst(problem, found) is None:
+            if _worst_violation(problem, found) is not None:
+                found = _bearable(problem, found)
+            if _worst_violation(problem, found) is None:
                 return found
             if SLIDE not in modes:
                 break
     return None
 
 
+def _nearest(modes: Sequence[int], choices: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """All combinations of modes, those first that differ in fewer places."""
+    for changes in range(len(choices) + 1):
+        for who in itertools.combinations(range(len(choices)), changes):
+            for chosen in itertools.product(*([m for m in choices[i] if m != modes[i]] for i in who)):
+                changed = dict(zip(who, chosen, strict=True))
+                yield tuple(changed.get(i, mode) for i, mode in enumerate(modes))
+
+
 def _at_rest(problem: Problem, found: Solution, leaving: set[int]) -> Solution:
-    """The same with what is said to slide, but does not move, said to stick, if that fits as well."""
+    """The same with contacts that slide in name but do not move said to stick, if that fits as well."""
     idle = [
         i
         for i, mode in enumerate(found.modes)
         if mode == SLIDE and i not in leaving and problem.slides[i] is None and problem.friction[i] > 0
-        and np.hypot(*found.y[i, 1:]) <= 10 * problem.scale
+        and np.hypot(*found.y[i, 1:]) <= tol.IDLE * problem.scale
     ]  # fmt: skip
     if not idle:
         return found
     modes = [STICK if i in idle else mode for i, mode in enumerate(found.modes)]
-    other = _mended(problem, modes, found.directions.copy(), 2)
+    other = _active_set(problem, modes, found.directions.copy(), _CHANGES_AT_REST)
     return found if other is None else other
 
 
-def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> Solution | None:
-    """Mend the worst violation until there is none; None if that goes in circles."""
+def _active_set(problem: Problem, modes: list[int], d: np.ndarray, changes: int) -> Solution | None:
+    """Change the mode of the worst violation until there is none; None if that goes in circles."""
     seen = set()
-    for _ in range(rounds):
+    for _ in range(changes):
         found = _aligned(problem, modes, d)
-        violation = _worst(problem, found)
+        violation = _worst_violation(problem, found)
         if violation is not None and found.modes[violation[0]] != OPEN:
-            found = _spread(problem, found)
-            violation = _worst(problem, found)
+            found = _bearable(problem, found)
+            violation = _worst_violation(problem, found)
         if violation is None:
             return found
         i, mode, direction = violation
@@ -198,8 +207,8 @@ def _mended(problem: Problem, modes: list[int], d: np.ndarray, rounds: int) -> S
 
 
 def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
-    """`_with_modes`, with directions turned until those that begin to slide do so along them."""
-    found = _with_modes(problem, modes, d)
+    """`_forced`, with directions turned until those that begin to slide do so along them."""
+    found = _forced(problem, modes, d)
     begins = [
         i
         for i, m in enumerate(modes)
@@ -216,15 +225,15 @@ def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
         new = d.copy()
         for i, a in zip(begins, angles, strict=True):
             new[i] = np.cos(a), np.sin(a)
-        return _with_modes(problem, modes, new)
+        return _forced(problem, modes, new)
 
     angles = np.array([np.arctan2(d[i, 1], d[i, 0]) for i in begins])
     found = turned(angles)
     for _ in range(40):
         f = across(found)
-        if abs(f).max() <= problem.scale / 10:
+        if abs(f).max() <= tol.ALIGNED * problem.scale:
             break
-        h = 1e-7
+        h = tol.ANGLE
         slope = np.array([(across(turned(angles + h * unit)) - f) / h for unit in np.eye(len(begins))]).T
         step = np.linalg.lstsq(slope, -f, rcond=1e-12)[0]
         step *= min(1.0, 0.7 / max(abs(step).max(), 1e-300))
@@ -238,7 +247,7 @@ def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
     return found
 
 
-def _with_modes(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
+def _forced(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
     """Forces under which the candidates do as the modes say, whether that is allowed or not."""
     k = len(problem.c)
     S, rows = _unknowns(problem, modes, d)
@@ -265,7 +274,7 @@ def _unknowns(problem: Problem, modes: Sequence[int], d: np.ndarray) -> tuple[np
     return np.concatenate(columns).T, rows
 
 
-def _spread(problem: Problem, found: Solution) -> Solution:
+def _bearable(problem: Problem, found: Solution) -> Solution:
     """The same motion, with forces that the contacts can bear if there are any."""
     closed = np.array([mode != OPEN for mode in found.modes], dtype=bool)
     sticks = np.array([mode == STICK for mode in found.modes], dtype=bool)
@@ -279,41 +288,43 @@ def _spread(problem: Problem, found: Solution) -> Solution:
     return Solution(found.modes, found.directions, f, found.y)
 
 
-def _worst(problem: Problem, found: Solution, worst: float = 1.0) -> tuple[int, int, np.ndarray | None] | None:
+def _worst_violation(
+    problem: Problem, found: Solution, worst: float = 1.0
+) -> tuple[int, int, np.ndarray | None] | None:
     """The candidate whose condition is violated most, what it should do instead, and the direction."""
     answer = None
     inertia = np.maximum(np.diag(problem.W).reshape(-1, 3)[:, 0], 1e-300)
-    tolerance = problem.scale / inertia  # of forces
     for i, mode in enumerate(found.modes):
         f, y, mu, d = found.f[i], found.y[i], problem.friction[i], found.directions[i]
         is_sliding = problem.slides[i] is not None
+        tolerance = problem.scale / inertia[i]  # of forces
+        pull, slip = max(float(np.hypot(f[1], f[2])), 1e-300), max(float(np.hypot(y[1], y[2])), 1e-300)
+        # by how much each condition is violated; if it is, the mode and the direction instead
+        conditions: list[tuple[float, int, np.ndarray | None]] = [(-f[0] / tolerance, OPEN, None)]
         if mode == OPEN:
-            if -y[0] / problem.scale > worst:
-                worst, answer = -y[0] / problem.scale, (i, SLIDE if is_sliding or mu == 0 else STICK, None)
-        elif -f[0] / tolerance[i] > worst:
-            worst, answer = -f[0] / tolerance[i], (i, OPEN, None)
+            conditions = [(-y[0] / problem.scale, SLIDE if is_sliding or mu == 0 else STICK, None)]
         elif mode == STICK:
-            pull, slip = float(np.hypot(f[1], f[2])), float(np.hypot(y[1], y[2]))
-            excess = (pull - mu * f[0]) / tolerance[i]
-            if excess > worst:
-                worst, answer = excess, (i, SLIDE, -f[1:] / pull)
-            elif slip / problem.scale > worst:  # no force holds it, as at both ends of a straight chain that folds
-                worst, answer = slip / problem.scale, (i, SLIDE, y[1:] / slip)
+            conditions.append(((pull - mu * f[0]) / tolerance, SLIDE, -f[1:] / pull))
+            # no force holds it, as at both ends of a straight chain that folds
+            conditions.append((slip / problem.scale, SLIDE, y[1:] / slip))
         elif not is_sliding and mu > 0:
-            along, across = y[1:] @ d, abs(y[2] * d[0] - y[1] * d[1])
-            if -along / problem.scale > worst:
-                worst, answer = -along / problem.scale, (i, STICK, None)
-            elif across / problem.scale > worst:  # no direction was found in which it slides
-                worst, answer = across / problem.scale, (i, STICK, None)
+            # it slides backward, or no direction was found in which it slides
+            conditions.append((-(y[1:] @ d) / problem.scale, STICK, None))
+            conditions.append((abs(y[2] * d[0] - y[1] * d[1]) / problem.scale, STICK, None))
+        for amount, instead, direction in conditions:
+            if amount > worst:
+                worst, answer = amount, (i, instead, direction)
+                break
     return answer
 
 
-def _swept(problem: Problem) -> Solution:
+def _gauss_seidel(problem: Problem) -> Solution:
     """Modes and forces, from candidates solved one by one until nothing changes."""
     k = len(problem.c)
     W, f = problem.W, np.zeros((k, 3))
     blocks = [_block(W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]) for i in range(k)]
-    for _ in range(_SWEEPS):
+    diverged = tol.DIVERGED * (1 + abs(problem.c).max())
+    for _ in range(_ITERATIONS):
         change = 0.0
         for i in range(k):
             y = W[3 * i : 3 * i + 3] @ f.ravel() + problem.c[i]
@@ -328,7 +339,7 @@ def _swept(problem: Problem) -> Solution:
                 new = np.array([p.z, p.x, p.y], dtype=float)
             change = max(change, abs(W[3 * i, 3 * i]) * abs(new - f[i]).max())
             f[i] = new
-        if change < problem.scale / 100:
+        if change < tol.ITERATED * problem.scale or change > diverged:
             break
     modes, d = [], np.zeros((k, 2))
     for i in range(k):
@@ -338,7 +349,7 @@ def _swept(problem: Problem) -> Solution:
         d[i] = slide if slide is not None else -f[i, 1:] / max(pull, 1e-300)
         if f[i, 0] <= problem.scale / W[3 * i, 3 * i]:
             modes.append(OPEN)
-        elif slide is not None or problem.friction[i] == 0 or pull >= most * (1 - 1e-7):
+        elif slide is not None or problem.friction[i] == 0 or pull >= most * (1 - tol.CONE_EDGE):
             modes.append(SLIDE)
         else:
             modes.append(STICK)
@@ -352,16 +363,6 @@ def _block(W: np.ndarray) -> Symmetric3:
     return Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0])
 
 
-def _check_jams(problem: Problem) -> None:
-    """Blame a contact that its own friction pushes into the ground, where no motion was found.
-
-    At an impact nothing slides already: there the laws have a solution.
-    """
-    for i, slide in enumerate(problem.slides):
-        if slide is not None and problem.friction[i] > 0 and _own(problem, i) <= 0:
-            raise _painleve(problem, i)
-
-
 def _own(problem: Problem, i: int) -> float:
     """What the force of a contact that slides does along its own normal."""
     own, slide = problem.W[3 * i, 3 * i : 3 * i + 3], problem.slides[i]
@@ -369,5 +370,6 @@ def _own(problem: Problem, i: int) -> float:
 
 
 def _painleve(problem: Problem, i: int) -> InconsistentContactError:
-    name = problem.names[i] if problem.names else i
-    return InconsistentContactError(f"friction jams {name}, which slides, into the ground (Painleve's paradox)")
+    name = problem.names[i] if problem.names else f"contact {i}"
+    text = f"friction jams {name}, which slides, into the ground (Painleve's paradox)"
+    return InconsistentContactError(text, subject="contacts", field=name)

@@ -1,33 +1,38 @@
-"""Event-driven simulation: smooth motion, and instants at which something touches, lets go, slips or sticks."""
+"""Event-driven simulation: smooth motion, and instants at which contacts touch down, lift off, slip or stick."""
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from pliant.actuation.forces import ExternalForce
-from pliant.contact.default_contacts import with_contacts
+from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.joint_forces import motor_torques
+from pliant.checks import check, check_callable, is_real, is_whole
+from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
-from pliant.contact.rigid import RigidContact
-from pliant.errors import SimulationError
-from pliant.events.control import Control
-from pliant.events.instant import Instant
-from pliant.events.lifting import check_outside, lifted_out, passing_at
-from pliant.events.mode import Mode
-from pliant.events.mode_solver import OPEN, InconsistentContactError
-from pliant.events.recording import Recorder
-from pliant.events.state_terms import TermsKernel
-from pliant.integrators.flow import Chart, NoStepError, Stepper, first_root, first_time
-from pliant.recording.event_log import Event, HybridLog
+from pliant.contact.models import RigidContact
+from pliant.errors import SimulationError, bad_value
+from pliant.events import tolerances as tol
+from pliant.events.constraint_terms import Terms, TermsKernel
+from pliant.events.controls import Controls
+from pliant.events.log_entries import CHANNELS, LogEntries
+from pliant.events.mode_solver import InconsistentContactError
+from pliant.events.smooth_motion import SmoothMotion
+from pliant.events.state import OPEN, EventState, Mode, check_outside, lifted_out, passing_at
+from pliant.events.transition import held, resolved
+from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
+from pliant.integrators.dense import Chart, first_root, first_time
+from pliant.recording.log import Event, Log
+from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.robot import Robot
-from pliant.simulation.checks import as_forces, check, check_callable, configurations, is_real, is_whole, velocities
-from pliant.simulation.controller import Controller
-from pliant.simulation.model import StepModel
-
-__all__ = ["EventSimulation"]
+from pliant.robot.collisions import with_default_contacts
+from pliant.simulation.model import Controller, StepModel, as_forces
+from pliant.simulation.rollout import channel_names
+from pliant.simulation.running import in_blocks, record
+from pliant.simulation.state import configurations, velocities
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9
@@ -49,22 +54,23 @@ class EventSimulation:
         log = sim.run(2.0, controller=policy, period=1e-3)
         log.events, log.modes, log.at(1.2345)
 
-    Between events the motion is smooth: contacts that stick or slide, and joints at their stops, are constraints, and
+    Between events the motion is smooth: contacts that stick or slide, and joints at their limits, are constraints, and
     an adaptive integrator follows it. Events are found to 1e-12 s on its dense output. A touch-down is an impact with
     Newton's restitution and Coulomb's friction; a bounce slower than ``rest_speed`` ends, which closes off the
     infinitely many that are left. Drift off the constraints is taken back after every step.
 
     Args:
         robot: with contacts; without, its collision geometry is used as in `Simulation`.
-        ground: None for none.
+        ground: `pliant.flat()` and others, or a function of x and y; None (default) for no ground.
         friction, restitution: of contacts and ground that have none of their own.
-        forces: pushes from outside.
-        limits: whether the stops of joints hold.
+        forces: external forces on bodies.
+        limits: whether joint limits hold.
         rtol, atol: of the integrator.
         max_step: longest step [s].
         rest_speed: below which a bounce is over [m/s or rad/s].
-        when: ``when(name, t, q, v)``, whether a contact or stop that is about to close may do so. One that may not
-            passes through, and is asked again once it has been apart: a walker without knees has its swing foot pass.
+        when: ``when(name, t, q, v)``, whether a contact or joint limit that is about to close may do so. One that may
+            not passes through, and ``when`` is called again once it has been apart: so the swing foot of a walker
+            without knees passes.
     """
 
     def __init__(
@@ -88,25 +94,22 @@ class EventSimulation:
             check_callable("when", when, "name", "t", "q", "v")
         contact = RigidContact(friction=friction, restitution=restitution)
         if not isinstance(robot, Robot):
-            raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
-        self.robot = with_contacts(robot, has_ground=ground is not None)
+            raise SimulationError(bad_value("robot", robot, "a Robot; see pliant.load"))
+        self.robot = with_default_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
         model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)
         _check_smooth(model)
         self.model = model
         self.rest_speed, self.when = rest_speed, when
+        self.step_control = StepControl(rtol, atol, largest=max_step)
         self.terms = TermsKernel(model)
         self.constraints = self.terms.constraints
         self.chart = Chart(self.robot)
-        self.tolerances = rtol, atol, max_step
-        self._instant: Instant | None = None
+        self.kernels: dict[str, Kernel] = {}
         self._jumps = _jumps(model.forces)
-        self._memory: tuple[Any, np.ndarray] | None = None
-        self._quiet, self._patience = -math.inf, _SHORTEST
-        self.t = 0.0
-        self.q, self.v = self.robot.neutral(), np.zeros(self.robot.nv)
-        self.mode = Mode.free(len(self.constraints))
-        self._is_new, self._is_set = True, False
+        self._motion: SmoothMotion | None = None
+        self._put(0.0, self.robot.neutral(), np.zeros(self.robot.nv))
+        self._is_checked = False
 
     # ---- state
 
@@ -114,7 +117,7 @@ class EventSimulation:
         """Put the robot into a state; contacts that touch and approach go through an impact at the first step.
 
         Args:
-            q, v: neutral and at rest unless given.
+            q, v: by default neutral and at rest.
             t: time [s].
             lift: whether a robot that begins inside the ground is lifted out of it; else that is an error.
         """
@@ -128,27 +131,99 @@ class EventSimulation:
             q = lifted_out(self, q, passing)
         cure = "reset(..., lift=True) lifts the robot out, or " if self.robot.is_free and not lift else ""
         check_outside(self, q, passing, "the robot begins", cure)
-        self.t, self.q, self.v = float(t), q, v
-        self._is_set = True
+        self._put(float(t), q, v, passing)
+
+    def _put(self, t: float, q: np.ndarray, v: np.ndarray, passing: np.ndarray | None = None) -> None:
+        """Begin anew from a state."""
+        self._t, self._q, self._v = t, q, v
         self.mode = Mode.free(len(self.constraints), passing)
-        self._memory = None
+        self.stepper = Stepper(self.chart, self.step_control)
+        self._u = np.zeros(self.robot.nu)
+        self._memory, self._owner = np.zeros(0), None
         self._quiet, self._patience = -math.inf, _SHORTEST
-        self._is_new = True
+        self._is_new = self._is_checked = True
+
+    @property
+    def state(self) -> EventState:
+        """A snapshot; setting it goes on from there, bit for bit."""
+        return EventState(
+            self._t, self._q, self._v, self.mode, self._u, self._memory, self.stepper.memory, self._quiet,
+            self._patience, self._is_new,
+        ).copy()  # fmt: skip
+
+    @state.setter
+    def state(self, state: EventState) -> None:
+        if not isinstance(state, EventState):
+            cure = "it takes an EventState, as sim.state gives it"
+            raise SimulationError(f"state is a {type(state).__name__}", subject="state", cure=cure)
+        robot, found = self.robot, state.copy()
+        own = len(self.constraints), robot.nq, robot.nv, robot.nu
+        given = len(found.mode.states), len(found.q), len(found.v), len(found.u)
+        if own != given:
+            problem = f"the state is of another simulation: it has {given} constraints, q, v and u, this one {own}"
+            raise SimulationError(problem, subject="state", cure="take one of a simulation of the same robot")
+        self._t, self._q, self._v, self.mode, self._u = found.t, found.q, found.v, found.mode, found.u
+        self._memory, self._owner = found.memory, None
+        self.stepper = Stepper(self.chart, self.step_control)
+        self.stepper.memory = found.steps
+        self._quiet, self._patience, self._is_new = found.quiet, found.patience, found.is_new
+        self._is_checked = True
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self._t
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configuration, a copy."""
+        return self._q.copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocity, a copy."""
+        return self._v.copy()
+
+    @property
+    def tau(self) -> np.ndarray:
+        """Torques of the motors now [N m or N]."""
+        q, v, u = (x.tolist() for x in (self._q, self._v, self._u))
+        return np.array([float(x) for x in motor_torques(self.robot, q, v, u, self._t)])
+
+    @property
+    def contact_names(self) -> list[str]:
+        """Names of the contacts, in the order of `contact_forces`."""
+        return [c.name for c in self.constraints if c.is_contact]
+
+    @property
+    def contact_forces(self) -> np.ndarray:
+        """On the robot at each contact, in the world's axes, now [N]; (contacts, 3)."""
+        if self._is_new:
+            return np.zeros((len(self.contact_names), 3))
+        return self.forces_at(self._t, self._q, self._v, self._u)
+
+    def forces_at(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Forces at the contacts in the world's axes in a state of the mode of now, (contacts, 3) [N]."""
+        terms = self.terms(t, q, v, u)
+        forces = self.motion.forces(terms, v)
+        contacts = [i for i, c in enumerate(self.constraints) if c.is_contact]
+        world = [forces[i, 0] * terms.axes[i, 0] + forces[i, 1:] @ terms.axes[i, 1:] for i in contacts]
+        return np.array(world).reshape(len(contacts), 3)
 
     def may_close(self, name: str, t: float, q: np.ndarray, v: np.ndarray) -> bool:
-        """Whether a contact or stop may close now."""
+        """Whether a contact or joint limit may close now."""
         return self.when is None or bool(self.when(name, t, q.copy(), v.copy()))
 
     @property
-    def instant(self) -> Instant:
-        """The laws in the mode of now."""
-        if self._instant is None or self._instant.mode is not self.mode:
-            self._instant = Instant(self, self.mode)
-        return self._instant
+    def motion(self) -> SmoothMotion:
+        """The motion in the mode of now."""
+        if self._motion is None or self._motion.mode is not self.mode:
+            self._motion = SmoothMotion(self, self.mode)
+        return self._motion
 
     @property
     def mode_name(self) -> str:
-        """What touches, in words; "flight" if nothing does."""
+        """The mode in words: which contacts stick or slide, and which joints are at a limit; "flight" if none."""
         return self.mode.name(self.constraints)
 
     # ---- running
@@ -161,81 +236,108 @@ class EventSimulation:
         u: Any = None,
         commands: Any = None,
         period: float | None = None,
-        on_event: Callable[[Event, np.ndarray, np.ndarray], Any] | None = None,
-        every: float = 1e-2,
-        max_events: int = 100_000,
-        power: bool = False,
+        every: float | None = None,
+        channels: Sequence[str] = DEFAULT_CHANNELS,
         save: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
-    ) -> HybridLog:
-        """Go on for a while.
+        settings: Mapping[str, Any] | None = None,
+        on_event: Callable[[Event, np.ndarray, np.ndarray], Any] | None = None,
+        max_events: int = 100_000,
+    ) -> Log:
+        """Go on for a while and keep a log, with events, modes and dense output.
+
+        If an error or Ctrl-C ends the run, its attribute ``log`` has what was recorded until then.
 
         Args:
             duration: [s].
-            controller: ``controller(t, q, v) -> u``, or a `Controller`; asked once a period, or all the time.
-            u: constant controls, in place of a controller.
+            controller: ``controller(t, q, v) -> u``, or a `Controller`; called once a period, or all the time.
+            u: constant controls, if there is no controller; zero by default.
             commands: of a `Controller`: constant numbers, or a function of time.
-            period: between calls of the controller [s]; None asks it whenever the motion is evaluated.
-            on_event: called with each event, q and v after it; it may return another (q, v).
-            every: time between entries of the log [s]; events have entries of their own.
-            max_events: after which the run is given up.
-            power: whether to keep it, by term, for `pliant.analysis.energy_ledger`.
+            period: control period [s]; None calls the controller whenever the motion is evaluated.
+            every: time between entries of the log [s] (default 0.01); events have entries of their own.
+            channels: of "q", "v", "tau" (torques of the motors), "u" (controls), "forces", "energy" and "power" (by
+                term, for `pliant.analysis.energy_ledger`); "mode" is always there.
             save: path of a log file that is written as the run goes on, as in `Simulation.run`.
-            progress: whether to show how far it is, from the first second on; None: on a terminal.
+            progress: whether to show the simulated time and the real-time factor of runs longer than a second; None:
+                on a terminal.
+            settings: more to keep in ``log.source.settings``.
+            on_event: called with each event, q and v after it; it may return another (q, v) to go on from.
+            max_events: the run raises an error after so many.
+
+        Returns:
+            The log, which begins with the state at the start.
         """
-        check("duration", duration, "a time in seconds", is_real(duration) and duration >= 0)
+        until = self.t + duration if is_real(duration) else self.t
+        blocks = self.blocks(
+            duration, controller=controller, u=u, commands=commands, period=period, every=every, channels=channels,
+            settings=settings, on_event=on_event, max_events=max_events,
+        )  # fmt: skip
+        return record(blocks, (self.t, until), save=save, progress=progress)
+
+    def blocks(
+        self, duration: float, *, controller: Any = None, u: Any = None, commands: Any = None,
+        period: float | None = None, every: float | None = None, channels: Sequence[str] = DEFAULT_CHANNELS,
+        settings: Mapping[str, Any] | None = None, on_event: Callable[..., Any] | None = None,
+        max_events: int = 100_000,
+    ) -> Iterator[Log]:  # fmt: skip
+        """A run as blocks that follow one another, for `pliant.simulation.record`; arguments as in `run`."""
+        every = 0.01 if every is None else every
+        check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
         check("every", every, "a positive time in seconds", is_real(every) and every > 0)
         check("max_events", max_events, "a positive whole number", is_whole(max_events) and max_events > 0)
         if on_event is not None:
             check_callable("on_event", on_event, "event", "q", "v")
-        # the same controller goes on with what it remembers
-        kept = self._memory[1] if self._memory is not None and self._memory[0] is controller else None
-        control = Control(self.robot, controller, u, commands, period, kept)
-        end = self.t + float(duration)
-        stepper = Stepper(self.chart, *self.tolerances)
-        kept_as = {"stepper": stepper, "until": end, "save": save, "progress": progress}
-        recorder = Recorder(self, every, control, has_power=power, **kept_as)
-        try:
-            self._go_on(stepper, control, recorder, end, on_event, max_events)
-        except BaseException as error:
-            recorder.stop(error)
-            raise
-        self._memory = controller, control.memory
-        return recorder.log()
+        names = channel_names(channels, CHANNELS)
+        if not self._is_checked:
+            self.reset(self._q, self._v, t=self._t)
+        # the same controller goes on with its memory, and so does any after a state was restored
+        kept = self._memory if self._owner is None or self._owner is controller else None
+        controls = Controls(self.robot, controller, u, commands, period, kept)
+        self._owner = controller
+        self.stepper.taken = self.stepper.rejected = 0
+        entries = LogEntries(self, names, float(every), controls, settings)
+        end = self._t + float(duration)
+        yield from in_blocks(self._going_on(controls, entries, end, on_event, max_events), entries)
 
-    def _go_on(
-        self, stepper: Stepper, control: Control, recorder: Recorder, end: float, on_event: Any, max_events: int
-    ) -> None:
-        """From event to event until the end."""
+    def _going_on(
+        self, controls: Controls, entries: LogEntries, end: float, on_event: Any, max_events: int
+    ) -> Iterator[None]:
+        """From event to event until the end; it yields after each step."""
         stamps: list[float] = []
-        if self._is_new and not self._is_set:
-            # as it was made, or as its q and v were set by hand
-            self.reset(self.q, self.v, t=self.t)
         if self._is_new:
-            control.update(self.t, self.q, self.v)
-            self._settle(control, recorder, on_event, None, is_start=True)
+            controls.update(self._t, self._q, self._v)
+            self._settle(controls, entries, on_event, None, is_start=True)
             self._is_new = False
-        recorder.sample(self.t, self.q, self.v)
-        mark = stepper.taken, self.t
-        while self.t < end - 1e-13:
-            if stepper.taken - mark[0] >= _STALLED:
-                if self.t - mark[1] < _SLOWEST:
+        self._sample(entries)
+        mark = self.stepper.taken, self._t
+        while self._t < end - 1e-13:
+            if self.stepper.taken - mark[0] >= _STALLED:
+                if self._t - mark[1] < _SLOWEST:
                     raise self._no_step()
-                mark = stepper.taken, self.t
-            until = min([end, control.update(self.t, self.q, self.v), *(x for x in self._jumps if x > self.t + 1e-12)])
-            self._advance(stepper, control, recorder, until, on_event)
-            fresh = recorder.events[len(stamps) :]
+                mark = self.stepper.taken, self._t
+            held_until = controls.update(self._t, self._q, self._v)
+            until = min([end, held_until, *(x for x in self._jumps if x > self._t + tol.SAME_TIME)])
+            self._advance(controls, entries, until, on_event)
+            self._memory = controls.memory
+            fresh = entries.events[len(stamps) :]
             stamps += [event.t for event in fresh]
             if len(stamps) > max_events:
-                raise SimulationError(f"more than {max_events} events by t = {self.t:.6g} s; give max_events=")
-            if fresh and self._chatters(recorder.events):
-                self._hold(control)
+                problem = f"more than {max_events} events by t = {self._t:.6g} s"
+                raise SimulationError(problem, subject="run", field="max_events", cure="give max_events=")
+            if fresh and self._chatters(entries.events):
+                self._hold(controls)
             if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < _CROWDED:
                 raise SimulationError(
-                    f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self.t:.9g} s ({self.mode_name}): "
-                    f"the motion does not go on; a larger rest_speed may help. State: q = {self.q}, v = {self.v}"
-                )
-        recorder.sample(self.t, self.q, self.v)
+                    f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self._t:.9g} s ({self.mode_name}): "
+                    f"the simulation is not advancing, at q = {self._q}, v = {self._v}",
+                    subject="run", field="rest_speed", cure="try a larger rest_speed",
+                )  # fmt: skip
+            yield
+        self._sample(entries)
+
+    def _sample(self, entries: LogEntries) -> None:
+        """An entry of now."""
+        self._u = entries.sample(self._t, self._q, self._v)
 
     def _chatters(self, events: Sequence[Event]) -> bool:
         """Whether contacts that hardly move change between sticking and sliding all the time."""
@@ -243,35 +345,38 @@ class EventSimulation:
         kinds = {event.kind for event in last}
         return len(last) == _CHATTER and last[-1].t - last[0].t < _CROWDED and kinds <= {"slip", "stick", "reversal"}
 
-    def _hold(self, control: Control) -> None:
+    def _hold(self, controls: Controls) -> None:
         """Let all that hardly slides stick for a while, a longer one each time."""
-        u = control(self.t, self.q, self.v)
-        self.v, self.mode = self.instant.held(self.t, self.q, self.v, u)
-        self._quiet = self.t + self._patience
+        u = controls(self._t, self._q, self._v)
+        self._v, self.mode = held(self.motion, self._t, self._q, self._v, u)
+        self._quiet = self._t + self._patience
         self._patience = min(2 * self._patience, _LONGEST)
 
-    def _advance(self, stepper: Stepper, control: Control, recorder: Recorder, until: float, on_event: Any) -> None:
+    def _advance(self, controls: Controls, entries: LogEntries, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
-        instant = self.instant
-        is_quiet = self.t < self._quiet - 1e-12
+        motion = self.motion
+        is_quiet = self._t < self._quiet - tol.SAME_TIME
         until = min(until, self._quiet) if is_quiet else until
         # forces that begin or end with the step count as they are within it
         last = until - 2e-6 * _PUSH if until in self._jumps else math.inf
 
-        def acceleration(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return instant.motion(self.terms(min(t, last), q, v, control(t, q, v)), v)
+        def terms(t: float, q: np.ndarray, v: np.ndarray) -> Terms:
+            return self.terms(min(t, last), q, v, controls(t, q, v))
 
-        if len(instant.slide):
-            instant.follow(self.terms(self.t, self.q, self.v, control(self.t, self.q, self.v)), self.v)
+        def acceleration(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return motion.motion(terms(t, q, v), v)
+
+        if len(motion.slide):
+            motion.follow(self.terms(self._t, self._q, self._v, controls(self._t, self._q, self._v)), self._v)
         try:
-            segment = stepper.step(acceleration, self.t, self.q, self.v, until)
+            segment = self.stepper.step(acceleration, self._t, self._q, self._v, until)
         except NoStepError:
             raise self._no_step() from None
 
         @cache
         def margins(t: float) -> np.ndarray:
             q, v = segment(t)
-            found = instant.margins(self.terms(min(t, last), q, v, control(t, q, v)), v)
+            found = motion.margins(terms(t, q, v), v)
             if is_quiet:
                 found[len(found) // 2 :] = 1
             return found
@@ -279,75 +384,77 @@ class EventSimulation:
         def margin(t: float, i: int) -> float:
             # a gap needs no forces
             if i < len(self.constraints) and self.mode.states[i] == OPEN:
-                q, v = segment(t)
-                return instant.gap(self.terms(min(t, last), q, v, control(t, q, v)), i)
+                return motion.gap(terms(t, *segment(t)), i)
             return float(margins(t)[i])
 
-        armed, least = self.mode.armed, instant.least
+        armed, least = self.mode.armed, motion.least
         samples = 4 if segment.h > 2e-3 else 2
         found = first_root(margins, segment.t, segment.t + segment.h, armed, least, samples, one=margin)
         stop = segment.t + segment.h if found is None else found[0]
 
         def is_over_edge_at(t: float) -> bool:
             q, v = segment(t)
-            return instant.is_over_edge(self.terms(min(t, last), q, v, control(t, q, v)), v)
+            return motion.is_over_edge(terms(t, q, v), v)
 
-        is_over_edge = len(instant.slide) > 0 and is_over_edge_at(stop)
+        is_over_edge = len(motion.slide) > 0 and is_over_edge_at(stop)
         if is_over_edge:
             stop = first_time(is_over_edge_at, segment.t, stop)
         q, v = segment(stop)
-        recorder.step(segment, stop)
-        self.t = stop
+        entries.step(segment, stop)
+        self._t = stop
         # beyond an edge it hits the ground, or leaves it
-        self.q, self.v = (q, v) if is_over_edge else instant.projected(stop, q, v, control(stop, q, v))
+        self._q, self._v = (q, v) if is_over_edge else motion.projected(stop, q, v, controls(stop, q, v))
         if found is not None or is_over_edge:
-            recorder.sample(self.t, self.q, self.v)
-            self._settle(control, recorder, on_event, None if is_over_edge or found is None else found[1])
-            recorder.sample(self.t, self.q, self.v)
+            self._sample(entries)
+            self._settle(controls, entries, on_event, None if is_over_edge or found is None else found[1])
+            self._sample(entries)
 
     def _settle(
-        self, control: Control, recorder: Recorder, on_event: Any, cause: int | None, *, is_start: bool = False
+        self, controls: Controls, entries: LogEntries, on_event: Any, cause: int | None, *, is_start: bool = False
     ) -> None:
         """The impacts and the change of mode at this instant."""
         try:
-            event, self.v, self.mode = self.instant.resolved(self.t, self.q, self.v, control, cause)
+            event, self._v, self.mode = resolved(self.motion, self._t, self._q, self._v, controls, cause)
         except InconsistentContactError as error:
-            raise self._inconsistent(str(error)) from None
+            raise self._inconsistent(error.fault.problem) from None
         # what touches to begin with has not touched down
         if event is None or (is_start and not event.impulse):
             return
-        recorder.events.append(event)
-        changed = on_event(event, self.q.copy(), self.v.copy()) if on_event is not None else None
+        entries.events.append(event)
+        changed = on_event(event, self._q.copy(), self._v.copy()) if on_event is not None else None
         if changed is not None:
-            self._put(changed)
-            self._settle(control, recorder, None, None, is_start=True)
+            self._go_on_from(changed)
+            self._settle(controls, entries, None, None, is_start=True)
 
-    def _put(self, changed: Any) -> None:
+    def _go_on_from(self, changed: Any) -> None:
         """Go on from another state."""
         robot = self.robot
         if not isinstance(changed, tuple | list) or len(changed) != 2:
-            raise SimulationError(f"on_event returned {changed!r}; it takes None to go on, or another (q, v)")
+            cure = "it takes None to go on, or another (q, v)"
+            raise SimulationError(f"on_event returned {changed!r}", subject="run", field="on_event", cure=cure)
         q = np.array(configurations(robot, changed[0], (robot.nq,), "float64"), dtype=float)
         v = np.array(velocities(robot, changed[1], (robot.nv,)), dtype=float)
-        passing = passing_at(self, self.t, q, v)
+        passing = passing_at(self, self._t, q, v)
         check_outside(self, q, passing, "on_event returned a state")
-        self.q, self.v, self.mode = q, v, Mode.free(len(self.constraints), passing)
+        self._q, self._v, self.mode = q, v, Mode.free(len(self.constraints), passing)
 
     def _inconsistent(self, why: str) -> InconsistentContactError:
-        state = f"q = {self.q.tolist()}, v = {self.v.tolist()}"
-        error = InconsistentContactError(f"t = {self.t:.9g} s, {self.mode_name}: {why}; {state}")
-        error.t, error.q, error.v, error.mode = self.t, self.q.copy(), self.v.copy(), self.mode_name
+        problem = f"t = {self._t:.9g} s, {self.mode_name}: {why}, at q = {self._q.tolist()}, v = {self._v.tolist()}"
+        error = InconsistentContactError(problem, subject="contacts", field=self.mode_name)
+        error.t, error.q, error.v, error.mode = self._t, self._q.copy(), self._v.copy(), self.mode_name
         return error
 
     def _no_step(self) -> SimulationError:
-        jammed = self.instant.jammed(self.terms(self.t, self.q, self.v, np.zeros(self.robot.nu)), self.v)
+        jammed = self.motion.jammed(self.terms(self._t, self._q, self._v, np.zeros(self.robot.nu)), self._v)
         if jammed:
             names = ", ".join(jammed)
             return self._inconsistent(f"friction jams what slides ({names}): forces grow without bound (Painleve)")
         return SimulationError(
-            f"t = {self.t:.9g} s, {self.mode_name}: no step is short enough; are forces or controls not finite, gains "
-            "very stiff, or does a contact slide over an edge of the ground? Simulation takes such motions. "
-            f"State: q = {self.q.tolist()}, v = {self.v.tolist()}"
+            f"t = {self._t:.9g} s, {self.mode_name}: no step is short enough, at q = {self._q.tolist()}, "
+            f"v = {self._v.tolist()}",
+            subject="run",
+            cure="check that forces and controls are finite, gains are not too stiff, and no contact slides over an "
+            "edge of the ground; Simulation takes such motions",
         )
 
 
@@ -367,6 +474,5 @@ def _check_smooth(model: StepModel) -> None:
         ("loop closures", bool(model.closures)),
     ):
         if is_there:
-            raise SimulationError(
-                f"robot {robot.name!r} has {what}, which event-driven simulation does not know; use Simulation"
-            )
+            problem = f"robot {robot.name!r} has {what}, which event-driven simulation does not support"
+            raise SimulationError(problem, subject=f"robot {robot.name!r}", field=what, cure="use Simulation")

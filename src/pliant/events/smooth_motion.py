@@ -1,32 +1,17 @@
-"""Smooth motion of a robot in a mode: accelerations, forces, what stays positive, and drift taken back."""
+"""Smooth motion in a mode: accelerations, contact forces, margins that end the mode, and correction of drift."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.errors import SimulationError
-from pliant.events.force_spreading import cancelling, spread
-from pliant.events.least_forces import is_jammed, least_solution
-from pliant.events.mode import Mode
-from pliant.events.mode_solver import OPEN, SLIDE, STICK
-from pliant.events.state_terms import Terms
+from pliant.events import tolerances as tol
+from pliant.events.constraint_terms import Terms
+from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread
+from pliant.events.state import OPEN, SLIDE, STICK, Mode
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
-
-__all__ = ["CREEPING", "SmoothMotion", "taken_back"]
-
-CREEPING = 1e-4
-"""Slides slower than that have settled directions [m/s]."""
-
-# sizes below which margins count as zero: slips [m/s], gaps [m or rad]
-_SLIDING = 1e-8
-_OPEN = 1e-10
-_TURN = 1e-6
-# what the integrator may leave of a rate that is held, as a share of the velocities
-_DRIFT = 1e-3
-# how far from the ground a step may leave what touches [m or rad]
-_FARTHEST = 1e-4
 
 
 class SmoothMotion:
@@ -36,23 +21,21 @@ class SmoothMotion:
         self.sim, self.mode = sim, mode
         self.constraints = sim.constraints
         self.friction = np.array([c.friction for c in sim.constraints])
-        weight = 10 * float(sim.robot.mass) + 1
+        # the weight at about 1 g, and one newton, since robots may weigh nothing
+        self._least_force = tol.LEAST_FORCE * (10 * float(sim.robot.mass) + 1)
         states = np.array(mode.states, dtype=int)
-        first = np.where(states == OPEN, _OPEN, 1e-9 * weight)
-        second = np.where(states == SLIDE, _SLIDING, 1e-9 * weight)
+        first = np.where(states == OPEN, tol.LEAST_GAP, self._least_force)
+        second = np.where(states == SLIDE, tol.LEAST_SLIP, self._least_force)
         self.least = np.concatenate([first, second])
         self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero(states == SLIDE)
         self.closed = np.flatnonzero(states != OPEN)
         of, along = np.nonzero(sim.terms.moves[self.stick])
         self._held = self.stick[of], along
         self._mu = self.friction[self.slide]
-        self._first = mode.directions[self.slide]
-        self._creeps = np.zeros(len(self.slide), dtype=bool)
         self._sign = np.where(mode.passing, -1.0, 1.0)
         self._rubbing = self.slide[self._mu > 0]
         self._is_stuck = states[self.closed] == STICK
         self._mu_closed = self.friction[self.closed]
-        self._least_force = 1e-9 * weight
         self._places = np.array([self.constraints[i].holds_place for i in self.stick], dtype=bool)
 
     def motion(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -62,7 +45,7 @@ class SmoothMotion:
         """
         if not len(self.closed):
             return terms.M_inverse @ terms.r
-        response, z, _ = self._reaction(terms, self._directions(terms, v))
+        response, z, _ = self._reaction(terms, self.slide_directions(terms, v))
         return terms.M_inverse @ terms.r + response @ z
 
     def forces(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -70,7 +53,7 @@ class SmoothMotion:
         found = np.zeros((len(self.constraints), 3))
         if not len(self.closed):
             return found
-        response, z, shares = self._reaction(terms, self._directions(terms, v))
+        response, z, shares = self._reaction(terms, self.slide_directions(terms, v))
         place = self._placed(z[None], shares)[0]
         found[self.closed] = place
         sticks = self._is_stuck
@@ -112,25 +95,26 @@ class SmoothMotion:
     def jammed(self, terms: Terms, v: np.ndarray) -> list[str]:
         """Names of sliding contacts that friction pushes into the ground, or hardly lets out."""
         shares = np.ones((len(self.slide), 3))
-        shares[:, 1:] = -self._mu[:, None] * self._directions(terms, v)
+        shares[:, 1:] = -self._mu[:, None] * self.slide_directions(terms, v)
         rows = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         W = rows @ terms.M_inverse @ self._pushed(terms, shares).T
         # what friction leaves must be a part of what there is without
         normal = np.arange(len(W) - len(self.slide), len(W))
-        W[normal, normal] -= 0.05 * np.diag(rows @ terms.M_inverse @ rows.T)[normal]
+        W[normal, normal] -= tol.JAMMED * np.diag(rows @ terms.M_inverse @ rows.T)[normal]
         if not len(self._rubbing) or not is_jammed(W):
             return []
         own = W[normal, normal]
         return [self.constraints[i].name for i, mu, x in zip(self.slide, self._mu, own, strict=True) if mu > 0 > x]
 
-    def _directions(self, terms: Terms, v: np.ndarray) -> np.ndarray:
+    def slide_directions(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """Those of the sliding contacts now, (k, 2)."""
         slip = terms.J[self.slide, 1:] @ v
         speed = np.hypot(slip[:, 0], slip[:, 1])
         # what would slide back ends the mode: until then its direction goes on
-        slow = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
-        follows = ~slow & ((slip * self._first).sum(axis=1) > 0)
-        d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], self._first)
+        first, creeping = self.mode.directions[self.slide], self.mode.creeping[self.slide]
+        slow = speed <= np.where(creeping, 3 * tol.CREEPING, tol.CREEPING)
+        follows = ~slow & ((slip * first).sum(axis=1) > 0)
+        d = np.where(follows[:, None], slip / np.maximum(speed, 1e-300)[:, None], first)
         creeps = np.flatnonzero(slow & (self._mu > 0))
         return self._settled(terms, d, creeps) if len(creeps) else d
 
@@ -156,8 +140,8 @@ class SmoothMotion:
         for _ in range(8):
             if not abs(across).max() > 1e-10 * (1 + first):
                 break
-            columns = [turned(angles + _TURN * unit)[1] - across for unit in np.eye(len(creeps))]
-            slope = np.array(columns).T / _TURN
+            columns = [turned(angles + tol.SETTLED_ANGLE * unit)[1] - across for unit in np.eye(len(creeps))]
+            slope = np.array(columns).T / tol.SETTLED_ANGLE
             if not np.isfinite(slope).all():
                 return d
             step = np.linalg.lstsq(slope, -across, rcond=1e-9)[0]
@@ -168,11 +152,11 @@ class SmoothMotion:
 
     def follow(self, terms: Terms, v: np.ndarray) -> None:
         """Directions of slides are those of the moment: sliding ends where the slip along them does."""
-        self._first = self._directions(terms, v)
+        self.mode.directions[self.slide] = self.slide_directions(terms, v)
         # what creeps goes on to do so until it is clearly faster
         speed = np.hypot(*(terms.J[self.slide, 1:] @ v).T)
-        self._creeps = speed <= np.where(self._creeps, 3 * CREEPING, CREEPING)
-        self.mode.directions[self.slide] = self._first
+        creeping = self.mode.creeping[self.slide]
+        self.mode.creeping[self.slide] = speed <= np.where(creeping, 3 * tol.CREEPING, tol.CREEPING)
 
     def gap(self, terms: Terms, i: int) -> float:
         """The margin of an open constraint."""
@@ -211,31 +195,30 @@ class SmoothMotion:
             moved = terms.place[placed] - self.mode.anchors[placed]
             aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
             open_by = np.concatenate([terms.gap[self.closed], aside])
-            if abs(open_by).max() < 1e-13:
+            if abs(open_by).max() < tol.PROJECTED:
                 break
             rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
             # of a straight chain held at both ends, rounding would become angles of its root
-            q = self.sim.chart(q, taken_back(terms, rows, open_by, weakest=1e-7), v)[0]
+            q = self.sim.chart.integrate(q, taken_back(terms, rows, open_by, weakest=tol.RANK_OF_PLACES))
             terms = self.sim.terms(t, q, v, u)
         held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
         return q, v + taken_back(terms, held, held @ v)
 
     def _check_drift(self, terms: Terms, t: float) -> None:
         off = abs(terms.gap[self.closed])
-        if off.max() > _FARTHEST:
+        if off.max() > tol.FARTHEST:
             name = self.constraints[self.closed[int(off.argmax())]].name
-            raise SimulationError(
-                f"t = {t:.9g} s: {name}, which touches, is {off.max():.3g} m off the ground after a step: it passed "
-                "an edge or a step of it. Event-driven simulation takes ground without such edges; use Simulation, "
-                "round the edge off, or give a shorter max_step="
-            )
+            gap = f"{off.max():.3g} m off the ground"
+            problem = f"t = {t:.9g} s: {name}, which touches, is {gap} after a step: it passed an edge"
+            cure = "use Simulation, round the edge off, or give a shorter max_step="
+            raise SimulationError(problem, subject=name, field="ground", cure=cure)
 
     def is_over_edge(self, terms: Terms, v: np.ndarray) -> bool:
         """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""
-        return bool((abs(terms.J[self.slide, 0] @ v) > _DRIFT * (1 + abs(v).max())).any())
+        return bool((abs(terms.J[self.slide, 0] @ v) > tol.EDGE * (1 + abs(v).max())).any())
 
 
-def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = 1e-11) -> np.ndarray:
+def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
     """The least change, as M measures it, that takes an amount along rows back."""
     response = terms.M_inverse @ rows.T
     return -response @ least_solution(rows @ response, amount, weakest)

@@ -1,3 +1,3 @@
-"""Files read and written safely: XML, TOML, whole-file writes, and disks that fill up."""
+"""Files read and written safely: XML, TOML, packages of meshes, whole-file writes, and disks that fill up."""
 
 __all__ = []

@@ -10,15 +10,13 @@ from urllib.parse import unquote
 
 from pliant.errors import RobotError
 
-__all__ = ["EscapingPathError", "MissingFileError", "Packages"]
-
 
 class EscapingPathError(RobotError):
     """A file reference that leaves the folders the robot file may use."""
 
 
 class MissingFileError(RobotError):
-    """A file reference, allowed but to nothing."""
+    """A file reference that is allowed, but leads to no file."""
 
 
 class Packages:
@@ -36,31 +34,23 @@ class Packages:
         own = next((a for a in lineage if (a / "package.xml").is_file()), None)
         self.roots = [self.folder, *([own] if own else []), *self.given]
 
-    def resolve(self, reference: str) -> Path:
+    def resolve(self, reference: str, beside: Path | None = None) -> Path:
         """The file that a reference names.
+
+        Args:
+            beside: a file found before, which the reference is in, and which a path is relative to.
 
         Raises:
             EscapingPathError: it leaves the allowed folders, or names a server.
             MissingFileError: there is no such file or package.
         """
         try:
-            return self._resolve(reference)
-        except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle
-            raise MissingFileError(f"{reference!r} is no usable path: {error}") from None
-
-    def beside(self, file: Path, reference: str) -> Path:
-        """The file that a file found before names, by a path relative to itself; under the same rules."""
-        try:
-            if "://" in reference:
+            if beside is None or "://" in reference:
                 return self._resolve(reference)
-            return self._inside(file.parent / unquote(reference), [*self.roots, *self._home(file)], reference)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise MissingFileError(f"{reference!r} is no usable path: {error}") from None
-
-    @staticmethod
-    def _home(file: Path) -> list[Path]:
-        """The package that a file lies in."""
-        return [a for a in file.parents if (a / "package.xml").is_file()][:1]
+            home = [a for a in beside.parents if (a / "package.xml").is_file()][:1]
+            return self._inside(beside.parent / unquote(reference), [*self.roots, *home], reference)
+        except (OSError, RuntimeError, ValueError) as error:  # names too long, links in a circle
+            raise MissingFileError(f"{reference!r} is not a usable path: {error}", subject=reference) from None
 
     def _resolve(self, reference: str) -> Path:
         scheme, separator, rest = reference.partition("://")
@@ -69,20 +59,21 @@ class Packages:
         if scheme == "file":
             return self._inside(self.folder / unquote(rest), self.roots, reference)
         if scheme != "package":
-            raise EscapingPathError(
-                f"{reference!r}: only package://, file:// and relative paths are read, nothing is fetched"
-            )
+            problem = f"{reference!r} is an address of another kind"
+            cure = "only package://, file:// and relative paths are read, nothing is fetched"
+            raise EscapingPathError(problem, subject=reference, cure=cure)
         name, _, inner = rest.lstrip("/").partition("/")
         if name in ("", ".", ".."):
-            raise EscapingPathError(f"{reference!r} names no package; write package://name/path")
+            cure = "write package://name/path"
+            raise EscapingPathError(f"{reference!r} names no package", subject=reference, cure=cure)
         home = self._package(name)
         return self._inside(home / inner, [home], reference)
 
     def _package(self, name: str) -> Path:
-        """The folder of a package: in a given folder, or around the robot file or next to what is around it.
+        """The folder of a package: in a given folder, or around the robot file, or next to a folder around it.
 
-        Folders that the user did not give must say that they are packages by a package.xml, since
-        package://home/ and package://etc/ are none.
+        Folders that the user did not give must have a package.xml, since package://home/ and package://etc/ are not
+        packages.
         """
         for parent in self.given:
             if (parent / name).is_dir():
@@ -94,21 +85,24 @@ class Packages:
         for ancestor in self.folder.parents:
             if (ancestor / name / "package.xml").is_file():
                 return (ancestor / name).resolve()
-        raise MissingFileError(f"package {name!r} not found; give packages=[a folder that contains {name!r}]")
+        problem, cure = f"package {name!r} not found", f"give packages=[a folder that contains {name!r}]"
+        raise MissingFileError(problem, subject=f"package {name!r}", field="packages", cure=cure)
 
     @staticmethod
     def _inside(path: Path, roots: list[Path], reference: str) -> Path:
         path = path.resolve()
         if not any(path.is_relative_to(root) for root in roots):
             shown = ", ".join(str(root) for root in roots)
-            raise EscapingPathError(f"{reference!r} leaves {shown}; if you trust it, name its folder in packages=")
+            cure = "if you trust it, name its folder in packages="
+            raise EscapingPathError(f"{reference!r} leaves {shown}", subject=reference, field="packages", cure=cure)
         if not path.is_file():
-            raise MissingFileError(f"no file {path}")
+            raise MissingFileError(f"no file {path}", subject=reference)
         return path
 
 
 def _existing_folder(folder: str | Path) -> Path:
     path = Path(folder)
     if not path.is_dir():
-        raise RobotError(f"packages: {folder} is not a folder; give folders that contain packages")
+        problem, cure = f"packages: {folder} is not a folder", "give folders that contain packages"
+        raise RobotError(problem, subject=str(folder), field="packages", cure=cure)
     return path.resolve()

@@ -1,4 +1,4 @@
-"""A small XML tree that keeps line numbers, from files that nobody vouches for.
+"""A small XML tree that keeps line numbers, from untrusted files.
 
 Built on the standard library's expat. Nothing is expanded, fetched or executed: a DOCTYPE that declares
 anything is refused, and so are files too big or too deep to describe a robot (docs/decisions/0002).
@@ -11,8 +11,6 @@ from typing import Any
 from xml.parsers import expat
 
 from pliant.errors import RobotError
-
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_ELEMENTS", "Element", "parse_xml", "read_file"]
 
 MAX_BYTES = 16_000_000  # the largest of the 69 robots of example-robot-data has 0.3 MB
 MAX_ELEMENTS = 500_000
@@ -39,21 +37,29 @@ class Element:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a robot file; an error that helps when there is no such file."""
+    """The bytes of a robot file; raises with near names if it does not exist."""
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir() if p.suffix in (".urdf", ".xacro", ".xml"))
         hint = f"it holds {', '.join(inside[:10])}" if inside else "give the path of the file itself"
-        raise RobotError(f"{path} is a folder, not a robot file; {hint}")
+        raise _wrong("is a folder, not a robot file", path, hint)
     if not path.exists():
-        raise RobotError(f"{path}: no such file; {_near_files(path)}")
+        raise RobotError("no such file", subject=str(path), field="path", cure=_near_files(path)).at(path)
     if not path.is_file():
-        raise RobotError(f"{path} is not a regular file; save it as one first")
+        raise _wrong("is not a regular file", path, "save it as one first")
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise RobotError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB: that is no robot description")
+            raise _too_large(path, MAX_BYTES)
         return path.read_bytes()
     except OSError as error:
-        raise RobotError(f"{path} cannot be read: {error.strerror}; check its permissions") from error
+        raise _wrong(f"cannot be read: {error.strerror}", path, "check its permissions") from error
+
+
+def _wrong(problem: str, path: object, cure: str) -> RobotError:
+    return RobotError(f"{path} {problem}", subject=str(path), field="path", cure=cure)
+
+
+def _too_large(path: object, most: int) -> RobotError:
+    return _wrong(f"is larger than {most // 1_000_000} MB", path, "give a robot description")
 
 
 def _near_files(path: Path) -> str:
@@ -76,64 +82,45 @@ def parse_xml(data: bytes, source: str, *, texts: bool = False, max_bytes: int =
         max_bytes: largest size to accept.
     """
     if len(data) > max_bytes:
-        raise RobotError(f"{source} is larger than {max_bytes // 1_000_000} MB: that is no robot description")
-    reader = _Reader(source, texts)
+        raise _too_large(source, max_bytes)
+    parser: Any = expat.ParserCreate()
+    parser.buffer_text = True
+    document, count = Element("", {}, 0), 0
+    opened = [document]
+    # of each open element, the pieces of its text: joined once, at its end
+    pieces: list[list[str]] = [[]]
+
+    def refuse(what: str) -> None:
+        problem, cure = f"refused, the file has {what}", "robot files need none of this, remove it"
+        raise RobotError(problem, subject=source, cure=cure).at(source, parser.CurrentLineNumber)
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if count > MAX_ELEMENTS or len(opened) > MAX_DEPTH:
+            refuse(f"more than {MAX_ELEMENTS} elements, or nested deeper than {MAX_DEPTH}")
+        element = Element(tag, attributes, parser.CurrentLineNumber)
+        opened[-1].children.append(element)
+        opened.append(element)
+        pieces.append([])
+
+    def end(_tag: str) -> None:
+        opened.pop().text = "".join(pieces.pop())
+
+    def doctype(_name: str, system_id: str | None, _public_id: str | None, has_subset: bool) -> None:
+        if has_subset or system_id:
+            refuse("a DOCTYPE with declarations (entities could expand without bound or read other files)")
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.StartDoctypeDeclHandler = doctype
+    parser.EntityDeclHandler = lambda *_: refuse("an entity declaration")
+    if texts:
+        parser.CharacterDataHandler = lambda text: pieces[-1].append(text)
     try:
-        reader.parser.Parse(data, True)
+        parser.Parse(data, True)
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
-        raise RobotError(
-            f"{source}:{error.lineno}: not well-formed XML at column {error.offset + 1} ({reason}); "
-            "mend the file there, or export it again"
-        ) from None
-    return reader.document.children[0]
-
-
-class _Reader:
-    """Collects the elements that expat reports."""
-
-    def __init__(self, source: str, texts: bool):
-        self.source = source
-        # pieces of the text of each open element: joined once, at its end
-        self.texts: list[list[str]] | None = [[]] if texts else None
-        self.document = Element("", {}, 0)
-        self.open = [self.document]
-        self.count = 0
-        self.parser: Any = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self.start
-        self.parser.EndElementHandler = self.end
-        self.parser.StartDoctypeDeclHandler = self.doctype
-        self.parser.EntityDeclHandler = self.entity
-        if texts:
-            self.parser.CharacterDataHandler = self.characters
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        self.count += 1
-        if self.count > MAX_ELEMENTS or len(self.open) > MAX_DEPTH:
-            raise self.refusal(f"more than {MAX_ELEMENTS} elements, or nested deeper than {MAX_DEPTH}")
-        element = Element(tag, attributes, self.parser.CurrentLineNumber)
-        self.open[-1].children.append(element)
-        self.open.append(element)
-        if self.texts is not None:
-            self.texts.append([])
-
-    def end(self, tag: str) -> None:
-        element = self.open.pop()
-        if self.texts is not None:
-            element.text = "".join(self.texts.pop())
-
-    def characters(self, text: str) -> None:
-        assert self.texts is not None
-        self.texts[-1].append(text)
-
-    def doctype(self, name: str, system_id: str | None, public_id: str | None, has_subset: bool) -> None:
-        if has_subset or system_id:
-            raise self.refusal("a DOCTYPE with declarations (entities could expand without bound or read other files)")
-
-    def entity(self, *declaration: object) -> None:
-        raise self.refusal("an entity declaration")
-
-    def refusal(self, what: str) -> RobotError:
-        where = f"{self.source}:{self.parser.CurrentLineNumber}"
-        return RobotError(f"{where}: refused, the file has {what}; robot files need none of this, remove it")
+        problem = f"not well-formed XML at column {error.offset + 1} ({reason})"
+        wrong = RobotError(problem, subject=source, cure="correct the file there, or export it again")
+        raise wrong.at(source, error.lineno) from None
+    return document.children[0]

@@ -1,8 +1,7 @@
 """Robots from files, tables and other libraries: everything goes through `RobotBuilder`, and nothing else parses."""
 
-from pliant.formats.dh import from_dh
+from pliant.formats.dh import DHRow, DHTable, from_dh
 from pliant.formats.dh_export import to_dh
-from pliant.formats.dh_rows import DHRow, DHTable
 from pliant.formats.pinocchio import from_pinocchio
 from pliant.formats.urdf import load_urdf
 

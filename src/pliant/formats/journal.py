@@ -1,18 +1,19 @@
-"""What a reader notes on its way through a file: findings, and errors that name file and line."""
+"""Findings and errors of a reader of XML files, with file and line, and numbers and names out of attributes."""
 
 import logging
+import math
 from collections.abc import Collection
-from typing import Literal
+from typing import Any, Literal
 
-from pliant.errors import RobotError
+from pliant.errors import Fault, Place, RobotError
 from pliant.files.xml import Element
 from pliant.robot import Finding, Report
 
-__all__ = ["Journal"]
+Triple = tuple[float, float, float]
 
-Kind = Literal["odd", "dropped", "guessed"]
+Kind = Literal["odd", "guessed", "refused", "dropped", "repaired"]
 
-_log = logging.getLogger("pliant")
+_log = logging.getLogger("pliant.findings")
 
 
 class Journal:
@@ -20,7 +21,7 @@ class Journal:
 
     Args:
         source: the file's name, for messages.
-        strict: whether what is odd or guessed is an error.
+        strict: whether odd or guessed values raise an error.
     """
 
     def __init__(self, source: str, strict: bool = False):
@@ -29,29 +30,22 @@ class Journal:
         self.findings: list[Finding] = []
         self._counted: dict[tuple[str, str], list[int]] = {}
 
-    def error(self, message: str, line: int | None = None) -> RobotError:
-        """An error at a line of the file, to be raised."""
-        return RobotError(f"{self.source}:{line}: {message}" if line else f"{self.source}: {message}")
+    def error(self, problem: str | Fault, line: int | None = None, **fields: Any) -> RobotError:
+        """An error at a line of the file, to be raised; fields as in `Fault`."""
+        return RobotError(problem, place=Place(self.source, line), **fields)
 
-    def odd(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that cannot be meant so, kept as it is."""
-        self._doubtful("odd", subject, message, line)
+    def note(self, kind: Kind, subject: str, message: str, line: int | None = None) -> None:
+        """A finding. When strict, one that is odd, guessed or refused is an error.
 
-    def guessed(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that the file does not say, or says wrongly, with what was taken instead."""
-        self._doubtful("guessed", subject, message, line)
-
-    def dropped(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that the file says and the robot does not have. Never an error."""
-        self.findings.append(Finding("dropped", subject, message, line))
-
-    def refused(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something that the file asks for and must not have: dropped, or an error when strict."""
-        self._doubtful("dropped", subject, message, line)
-
-    def mended(self, subject: str, message: str, line: int | None = None) -> None:
-        """Something changed on purpose. Never an error."""
-        self.findings.append(Finding("mended", subject, message, line))
+        Args:
+            kind: "odd" for what is probably a mistake, and kept; "guessed" for a value that the file does not say, or
+                says wrongly; "refused" for what the file asks for and may not have, which is dropped; "dropped" and
+                "repaired" as in `Finding`.
+        """
+        if self.strict and kind not in ("dropped", "repaired"):
+            cure = "strict=False loads the file all the same"
+            raise self.error(f"{subject}: {message}", line, subject=subject, cure=cure)
+        self.findings.append(Finding("dropped" if kind == "refused" else kind, subject, message, line))
 
     def ignored(self, subject: str, message: str, line: int) -> None:
         """Something dropped that may occur a hundred times: one finding with the count, at the first line."""
@@ -84,7 +78,60 @@ class Journal:
             _log.log(level, "%s: %s: %s: %s", where, f.kind, f.subject, f.message)
         return Report(findings)
 
-    def _doubtful(self, kind: Kind, subject: str, message: str, line: int | None) -> None:
-        if self.strict:
-            raise self.error(f"{subject}: {message}; strict=False loads the file all the same", line)
-        self.findings.append(Finding(kind, subject, message, line))
+
+# ---- attributes
+
+
+def required(element: Element, name: str, journal: Journal) -> str:
+    """An attribute that must be there and not be empty."""
+    value = element.attributes.get(name, "").strip()
+    if not value:
+        tag = element.tag
+        cure = f'write <{tag} {name}="...">'
+        raise journal.error(f"<{tag}> has no {name}", element.line, subject=f"<{tag}>", field=name, cure=cure)
+    return value
+
+
+def numbers(
+    element: Element | None, name: str, count: int, journal: Journal, default: tuple[float, ...] | None = None
+) -> tuple[float, ...]:
+    """An attribute of ``count`` finite numbers with spaces between; the default if element or attribute is missing."""
+    if element is None or (default is not None and name not in element.attributes):
+        assert default is not None
+        return default
+    text = required(element, name, journal)
+    parts = text.split()
+    values = [_parsed(part) for part in parts]
+    if len(parts) != count or not all(math.isfinite(v) for v in values):
+        wanted = "a finite number" if count == 1 else f"{count} finite numbers, spaces between"
+        problem = f"{name}={text!r} in <{element.tag}> is not {wanted}"
+        cure = "it looks like xacro: expand it first" if "${" in text else ""
+        raise journal.error(problem, element.line, subject=f"<{element.tag}>", field=name, cure=cure)
+    return tuple(values)
+
+
+def number(
+    element: Element | None, name: str, journal: Journal, default: float | None = None, *, infinite: bool = False
+) -> float:
+    """An attribute that is one number, finite unless ``infinite`` allows it to be infinite."""
+    if infinite and element is not None and math.isinf(value := _parsed(element.attributes.get(name, ""))):
+        return value
+    return numbers(element, name, 1, journal, None if default is None else (default,))[0]
+
+
+def origin(element: Element, journal: Journal) -> tuple[Triple, Triple]:
+    """Position [m] and roll, pitch, yaw [rad] of the element's <origin>; zero where it has none."""
+    found = element.first("origin")
+    if found is not None:
+        journal.unread(found, (), ("xyz", "rpy"))
+    x, y, z = numbers(found, "xyz", 3, journal, (0, 0, 0))
+    roll, pitch, yaw = numbers(found, "rpy", 3, journal, (0, 0, 0))
+    return (x, y, z), (roll, pitch, yaw)
+
+
+def _parsed(text: str) -> float:
+    """The number, or NaN if it is not one. Python's own 1_000 is not XML's."""
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return math.nan

@@ -6,23 +6,10 @@ from typing import Any
 
 from pliant.errors import RobotError
 from pliant.robot import (
-    Continuous,
-    Finding,
-    Free,
-    Helical,
-    JointKind,
-    Limits,
-    Planar,
-    Prismatic,
-    Report,
-    Revolute,
-    Robot,
-    RobotBuilder,
+    Continuous, Finding, Free, Helical, JointKind, Limits, Planar, Prismatic, Report, Revolute, Robot, RobotBuilder,
     Spherical,
 )  # fmt: skip
 from pliant.spatial import Matrix3, rpy_from_matrix
-
-__all__ = ["from_pinocchio"]
 
 Model = Any  # pinocchio.Model, which has no types
 WORLD = "world"
@@ -52,7 +39,8 @@ def from_pinocchio(model: Model) -> Robot:
         RobotError: for joint models that Pliant has no kind for, such as composites.
     """
     if not hasattr(model, "jointPlacements"):
-        raise RobotError(f"from_pinocchio takes a pinocchio.Model, not {type(model).__name__}")
+        problem = f"from_pinocchio takes a pinocchio.Model, not {type(model).__name__}"
+        raise RobotError(problem, subject="from_pinocchio", field="model")
     builder = RobotBuilder(model.name or "robot")
     builder.gravity(*(float(g) for g in model.gravity.linear))
     bodies = _body_names(model)
@@ -72,7 +60,7 @@ def from_pinocchio(model: Model) -> Robot:
             robot = robot.with_motor(joint.name, effort_limit=effort, velocity_limit=velocity)
     if list(robot.joints) != list(model.names)[1:]:
         message = "joints are in depth-first order here and were not in the model: q and v are arranged otherwise"
-        dropped.append(Finding("mended", f"robot {robot.name!r}", message))
+        dropped.append(Finding("repaired", f"robot {robot.name!r}", message))
     return replace(robot, report=Report([*robot.report, *dropped]))
 
 
@@ -119,7 +107,8 @@ def _kind(joint: Any, name: str) -> JointKind:
         return _OTHER[model]
     if model not in _ALONG_AXIS:
         known = ", ".join(sorted([*_ALONG_AXIS, *_OTHER]))
-        raise RobotError(f"joint {name!r} is a {joint.shortname()}, for which Pliant has no kind; it has {known}")
+        problem = f"joint {name!r} is a {joint.shortname()}, which Pliant does not have"
+        raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=f"it has {known}")
     concrete = joint.extract()
     x, y, z = (float(a) for a in concrete.axis) if model.endswith("Unaligned") else _AXES[model[-1]]
     kind = _ALONG_AXIS[model]
@@ -140,7 +129,7 @@ def _endless(x: float) -> float:
 
 
 def _add_frames(builder: RobotBuilder, model: Model, bodies: list[str]) -> list[Finding]:
-    """Every frame that is not a body's or joint's own; returns what had to be left out."""
+    """Every frame that is not a body's or joint's own; returns findings about those left out."""
     taken, dropped = {*bodies, *model.names, *([model.name] if model.njoints == 1 else [])}, []
     for frame in list(model.frames)[1:]:
         if str(frame.type) == "JOINT" or bodies[frame.parentJoint] == frame.name:

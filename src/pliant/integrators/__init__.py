@@ -1,5 +1,6 @@
 """Integrators on the configuration manifold: Runge-Kutta, adaptive with dense output, implicit midpoint."""
 
-from pliant.integrators.dense import DenseSolution, DenseSolver
+from pliant.integrators.adaptive import DenseSolver
+from pliant.integrators.dense import DenseSolution
 
 __all__ = ["DenseSolution", "DenseSolver"]

@@ -1,4 +1,7 @@
-"""Dormand-Prince 5(4) with a step size of its own for each robot, as pieces of a program.
+"""Dormand-Prince 5(4) with a step size for each robot: a trial step and the rule for the next one, on any scalar.
+
+`adaptive_body` makes pieces of a compiled program of them, `DenseSolver` compiles motions with dense output, and
+`Stepper` takes one step after the other in Python, for motions that events interrupt.
 
 A trial step gives two results of different order from the same stages; their difference is the error
 of the less accurate one, and decides [Hairer, Norsett, Wanner 1993, II.4]. With the scales
@@ -14,27 +17,19 @@ w is what the step adds to q, so the tolerance is one on the path: a robot far f
 joint that counts many turns, is computed as accurately as any other.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pliant.compiler import Block, Loop
-from pliant.errors import PliantError
-from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Stage, combination, explicit_step
+import numpy as np
+
+from pliant.compiler import Block, Kernel, Loop, Program
+from pliant.errors import PliantError, bad_value
+from pliant.integrators.dense import Chart, DenseSolution, Segment
+from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Manifold, Stage, combination, explicit_step
 from pliant.robot import Robot
-from pliant.scalar import abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
-
-__all__ = [
-    "NO_STEP_SMALL_ENOUGH",
-    "TOO_MANY_STEPS",
-    "StepControl",
-    "Trial",
-    "adaptive_body",
-    "adaptive_pieces",
-    "trial_step",
-]
-
-Scalar = Any
+from pliant.scalar import Scalar, abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
 
 # values of the variable "trouble"
 NO_STEP_SMALL_ENOUGH = 1
@@ -43,6 +38,12 @@ TOO_MANY_STEPS = 2
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 10, 0.04
 # what the first step of a period takes for the error before it
 ERROR_BEFORE = 1e-4
+_ROWS = ("step_t", "step_h", "step_q", "step_v", "step_stages", "step_taken")
+_REASONS = {0: "", NO_STEP_SMALL_ENOUGH: "no step is small enough for the tolerance", TOO_MANY_STEPS: "too many steps"}
+
+
+def _square(x: Scalar) -> Scalar:
+    return x * x
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ class StepControl:
         for name in ("rtol", "atol", "smallest", "largest"):
             value = getattr(self, name)
             if is_constant(value) and not (value > 0 or (name == "rtol" and value == 0)):
-                raise PliantError(f"adaptive steps: {name} is {value}; it takes a number above 0")
+                raise PliantError(bad_value(name, value, "a number above 0", "adaptive steps"))
         if not isinstance(self.most_steps, int) or self.most_steps < 1:
-            raise PliantError(f"adaptive steps: most_steps is {self.most_steps!r}; it takes an integer from 1 on")
+            raise PliantError(bad_value("most_steps", self.most_steps, "an integer from 1 on", "adaptive steps"))
 
     def error(self, w: Sequence, v0: Sequence, v1: Sequence, error: Stage) -> Scalar:
         """Root mean square of the error in units of the tolerance."""
@@ -88,6 +89,30 @@ class StepControl:
         rate = sqrt(maximum(select(rate >= 0, rate, 1), 1e-20) / max(1, 2 * len(v)))
         return exp(log(0.01 / rate) / DORMAND_PRINCE.order)
 
+    def length(self, h: Scalar, left: Scalar) -> tuple[Scalar, Scalar]:
+        """The length of a step that is to be h long where ``left`` is left [s], and whether it is the last."""
+        # the last step reaches the end, if need be a hundredth longer
+        wanted = minimum(h, self.largest)
+        is_last = 1.01 * wanted >= left
+        return select(is_last, left, wanted), is_last
+
+    def next_length(
+        self, h: Scalar, length: Scalar, error: Scalar, before: Scalar, growth: Scalar, *, is_cut: Scalar
+    ) -> Scalar:
+        """The length to go on with after a trial step [s].
+
+        Args:
+            h: the length that was wanted; length: the one that was tried.
+            error: of the trial step; before: of the step before it.
+            growth: the largest factor, 1 after a rejected step.
+            is_cut: whether the step was taken and is shorter than wanted, which says nothing against longer ones.
+        """
+        logarithm = log(maximum(error, 1e-10))
+        rule = SAFETY * exp(BETA * log(before) - (1 / DORMAND_PRINCE.order - 0.75 * BETA) * logarithm)
+        factor = select(error <= 1, minimum(maximum(rule, SHRINK), growth), minimum(maximum(rule, SHRINK), 1))
+        proposed = length * factor
+        return select(is_cut, maximum(proposed, minimum(h, self.largest)), proposed)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -101,7 +126,7 @@ class Trial:
 
 
 def trial_step(
-    robot: Robot, acceleration: Acceleration, control: StepControl, t: Scalar, q, v, vd, length: Scalar
+    robot: Manifold, acceleration: Acceleration, control: StepControl, t: Scalar, q, v, vd, length: Scalar
 ) -> Trial:
     """A step from a state whose acceleration is known, with its error; any scalar."""
     tableau = DORMAND_PRINCE
@@ -114,12 +139,7 @@ def trial_step(
 
 
 def adaptive_pieces(
-    robot: Robot,
-    acceleration: Acceleration,
-    control: StepControl,
-    *,
-    reads: Sequence[str] = (),
-    records: bool = False,
+    robot: Robot, acceleration: Acceleration, control: StepControl, *, reads: Sequence[str] = (), records: bool = False
 ) -> tuple[dict[str, int], Block, Block]:
     """The block before the steps and the block of a trial step; see `adaptive_body`.
 
@@ -137,23 +157,15 @@ def adaptive_pieces(
         def at(t, q, v):
             return acceleration(t, q, v, *values)
 
-        # the last step reaches the end, if need be a hundredth longer
-        wanted = minimum(h[0], control.largest)
-        left = maximum(t_end[0] - t[0], 0)
-        is_last = 1.01 * wanted >= left
-        length = select(is_last, left, wanted)
+        length, is_last = control.length(h[0], maximum(t_end[0] - t[0], 0))
         trial = trial_step(robot, at, control, t[0], q, v, vd, length)
 
         # an error that is not a number is a large one
         error = select(trial.error >= 0, minimum(trial.error, 1e10), 1e10)
         is_well = trouble[0] <= 0
         is_taken = both(error <= 1, is_well)
-        logarithm = log(maximum(error, 1e-10))
-        rule = SAFETY * exp(BETA * log(before[0]) - (1 / DORMAND_PRINCE.order - 0.75 * BETA) * logarithm)
-        factor = select(error <= 1, minimum(maximum(rule, SHRINK), growth[0]), minimum(maximum(rule, SHRINK), 1))
-        proposed = length * factor
-        # a last step that was cut short says nothing against the length it was cut from
-        next_h = select(both(is_taken, is_last), maximum(proposed, wanted), proposed)
+        is_cut = both(is_taken, is_last)
+        proposed = control.next_length(h[0], length, error, before[0], growth[0], is_cut=is_cut)
         is_lost = both(negation(is_taken), proposed < control.smallest)
         new_trouble = select(both(is_well, is_lost), NO_STEP_SMALL_ENOUGH, trouble[0])
         is_over = either(both(is_taken, is_last), new_trouble > 0)
@@ -166,7 +178,7 @@ def adaptive_pieces(
             taken(trial.q, q),
             taken(trial.v, v),
             taken(trial.stages[-1][1], vd),  # the last stage is at the result
-            [select(is_well, next_h, h[0])],
+            [select(is_well, proposed, h[0])],
             [new_trouble],
             [accepted[0] + select(is_taken, 1, 0)],
             [rejected[0] + select(either(is_taken, negation(is_well)), 0, 1)],
@@ -221,5 +233,162 @@ def adaptive_body(
     return variables, [first, steps, Block(finish, ("arrived", "trouble"), ("trouble",))]
 
 
-def _square(x: Scalar) -> Scalar:
-    return x * x
+class DenseSolver:
+    """Computes motions with dense output; compiled once, called with one robot or many.
+
+    Args:
+        robot: the robot that moves.
+        acceleration: generic function ``acceleration(t, q, v, *values)``, nv.
+        control: tolerances and limits of the steps.
+        parameters: names and sizes of the values that the acceleration takes beyond t, q, v.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        acceleration: Acceleration,
+        control: StepControl | None = None,
+        *,
+        parameters: Mapping[str, int] | None = None,
+    ):
+        self.robot = robot
+        self.control = control or StepControl()
+        given = dict(parameters or {})
+        own, first, step = adaptive_pieces(robot, acceleration, self.control, reads=tuple(given), records=True)
+        sizes = {"t": 1, "q": robot.nq, "v": robot.nv, **own}
+        taken = sorted(given.keys() & sizes.keys())
+        if taken:
+            cure = "give it another name: the solver has a variable of this one"
+            problem = f"a parameter of the acceleration cannot be called {taken[0]!r}"
+            raise PliantError(problem, subject=f"parameter {taken[0]!r}", cure=cure)
+        sizes |= given
+        inputs = ("t", "q", "v", "h", "trouble", "t_end", *given)
+        outputs = (*_ROWS, "t", "q", "v", "h", "trouble", "accepted", "rejected", "arrived")
+        program = Program(sizes, inputs, outputs, (first, Loop((step,), "steps", "arrived", writes=_ROWS)))
+        scalars = {"t", "h", "trouble", "t_end", "accepted", "rejected", "arrived", "step_t", "step_h", "step_taken"}
+        shapes: dict[str, tuple[int, ...]] = {n: () if n in scalars else (size,) for n, size in sizes.items()}
+        shapes["step_stages"] = (len(DORMAND_PRINCE.b), 2, robot.nv)
+        self._kernel = Kernel(
+            program, {n: shapes[n] for n in inputs}, {n: shapes[n] for n in outputs}, name="dense_solver"
+        )
+
+    def __call__(
+        self, q: Any, v: Any, t_end: float, *, t: float = 0.0, threads: int | None = None, **parameters: Any
+    ) -> DenseSolution | list[DenseSolution]:
+        """The motion from q, v at t until t_end, or one for each robot if an argument has a batch axis."""
+        if not (np.all(np.isfinite([t, t_end])) and t_end > t):
+            raise PliantError(bad_value("t_end", t_end, f"a time after t = {t}: a motion goes forward in time"))
+        state: dict[str, Any] = {"t": t, "q": q, "v": v, "h": 0.0, "trouble": 0.0}
+        rounds = 64
+        chunks: list[dict[str, np.ndarray]] = []
+        total = 0
+        while True:
+            found = self._kernel(**state, **parameters, t_end=t_end, steps=rounds, threads=threads)
+            chunk = dict(zip(self._kernel.outputs, found, strict=True))
+            chunks.append(chunk)
+            total += rounds
+            if np.all(chunk["arrived"] > 0) or total >= self.control.most_steps:
+                break
+            state = {name: chunk[name] for name in state}
+            rounds = min(2 * rounds, 4096, self.control.most_steps)
+        if np.ndim(chunks[0]["arrived"]) == 0:
+            return self._solution(chunks)
+        batch = range(len(chunks[0]["arrived"]))
+        return [self._solution([{n: a[k] for n, a in chunk.items()} for chunk in chunks]) for k in batch]
+
+    def _solution(self, chunks: Sequence[Mapping[str, np.ndarray]]) -> DenseSolution:
+        """Puts the steps that one robot has taken in a row; those of a robot that has arrived are repeated."""
+        parts: dict[str, list[np.ndarray]] = {name: [] for name in _ROWS}
+        for chunk in chunks:
+            rows = slice(int(chunk["accepted"] + chunk["rejected"]))
+            is_step = (chunk["step_taken"][rows] > 0) & (chunk["step_h"][rows] > 0)
+            for name in _ROWS:
+                parts[name].append(chunk[name][rows][is_step])
+        row = {name: np.concatenate(arrays) for name, arrays in parts.items()}
+        last = chunks[-1]
+        trouble = int(last["trouble"]) if last["arrived"] > 0 else TOO_MANY_STEPS
+        if not len(row["step_t"]):
+            problem = f"robot {self.robot.name!r} cannot take a step from t = {float(last['t'])} s: {_REASONS[trouble]}"
+            cure = "look for NaN in q, v or the acceleration"
+            raise PliantError(problem, subject=f"robot {self.robot.name!r}", cure=cure)
+        t, q, v = (np.concatenate([row[f"step_{name}"], last[name][None]]) for name in ("t", "q", "v"))
+        rejected = int(sum(chunk["rejected"] for chunk in chunks))
+        return DenseSolution(self.robot, t, q, v, np.diff(t), row["step_stages"], rejected, _REASONS[trouble])
+
+
+# ---- in Python, a step at a time
+
+
+class NoStepError(Exception):
+    """No step is short enough for the tolerance: accelerations grow without bound, or are not numbers."""
+
+
+class _NotFiniteError(Exception):
+    pass
+
+
+class Stepper:
+    """Takes adaptive steps one at a time, so that the caller can look for events in each.
+
+    Args:
+        chart: of the robot.
+        control: tolerances and limits of the steps.
+
+    Attributes:
+        h: the step to try next [s].
+        taken, rejected: counts.
+    """
+
+    def __init__(self, chart: Chart, control: StepControl):
+        self.chart, self.control = chart, control
+        self.h = min(1e-3, control.largest)
+        self.taken = self.rejected = 0
+        self._before, self._growth = ERROR_BEFORE, GROW
+
+    @property
+    def memory(self) -> tuple[float, float, float]:
+        """What the next step depends on besides the state: h, the error before, and the largest factor."""
+        return self.h, self._before, self._growth
+
+    @memory.setter
+    def memory(self, memory: tuple[float, float, float]) -> None:
+        self.h, self._before, self._growth = memory
+
+    def step(
+        self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, end: float
+    ) -> Segment:
+        """One accepted step that does not go beyond ``end``.
+
+        Args:
+            acceleration: function ``acceleration(t, q, v)`` of arrays, nv.
+        """
+
+        def at(t: float, q: Any, v: Any) -> list[float]:
+            found = acceleration(t, np.array(q), np.array(v))
+            if not np.isfinite(found).all():
+                raise _NotFiniteError
+            return found.tolist()
+
+        control = self.control
+        first = acceleration(t, q, v).tolist()
+        while True:
+            length, _ = control.length(self.h, end - t)
+            try:
+                trial = trial_step(self.chart, at, control, t, q.tolist(), v.tolist(), first, length)
+                stages = np.array(trial.stages).reshape(len(DORMAND_PRINCE.b), 2, len(v))
+                error = trial.error if math.isfinite(trial.error) else 1e10
+            except _NotFiniteError:
+                stages, error = None, 1e10
+            # what is left before an end or an event may be shorter than any step of its own
+            is_rest = stages is not None and length < control.smallest and length < self.h
+            is_taken = error <= 1 or is_rest
+            is_cut = is_taken and length < min(self.h, control.largest)
+            self.h = control.next_length(self.h, length, error, self._before, self._growth, is_cut=is_cut)
+            if is_taken and stages is not None:
+                self.taken += 1
+                self._before, self._growth = max(min(error, 1.0), ERROR_BEFORE), GROW
+                return Segment(self.chart, t, length, q, v, stages)
+            self.rejected += 1
+            self._growth = 1
+            if self.h < control.smallest:
+                raise NoStepError

@@ -14,19 +14,14 @@ K are -d force/dv and -d force/dq, with the zeros of M: what they hold of the st
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from pliant.compiler import Block, Loop
-from pliant.dynamics.composite_inertia import composite_inertia
-from pliant.dynamics.factor import Factor, factorized
+from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Robot
-from pliant.scalar import abs, both, either, maximum, select
+from pliant.scalar import Scalar, abs, both, either, maximum, select
 
-__all__ = ["midpoint_body", "midpoint_factor", "midpoint_residual", "midpoint_step"]
-
-Scalar = Any
 JointForces = Callable[..., Sequence[Scalar]]
 Linear = Callable[..., tuple]
 

@@ -11,19 +11,27 @@ Norsett, Wanner 1993, *Solving Ordinary Differential Equations I*, II.1, II.5 an
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pliant.compiler import Block, Loop
 from pliant.errors import PliantError
 from pliant.robot import Robot
+from pliant.scalar import Scalar
 
-__all__ = [
-    "DORMAND_PRINCE", "HEUN", "RK4", "Stage", "Tableau", "combination", "explicit_body", "explicit_step",
-]  # fmt: skip
-
-Scalar = Any
 Acceleration = Callable[..., Sequence[Scalar]]
 Stage = tuple[list[Scalar], list[Scalar]]
+
+
+class Manifold(Protocol):
+    """Where configurations live: a `Robot`, or its compiled `Chart`."""
+
+    def integrate(self, q: Any, w: Any, /) -> Any:
+        """q moved by w."""
+        ...
+
+    def chart_rate(self, w: Any, v: Any, /) -> Any:
+        """w' for which integrate(q, w) moves with v."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,7 @@ def combination(weights: Sequence[Scalar], vectors: Sequence[Sequence[Scalar]]) 
 
 
 def explicit_step(
-    robot: Robot,
+    robot: Manifold,
     tableau: Tableau,
     acceleration: Acceleration,
     t: Scalar,

@@ -1,5 +1,6 @@
-"""Mesh files: STL, OBJ and Collada, read as points and as coloured faces, from untrusted files."""
+"""Mesh files: STL, OBJ and Collada, read as coloured triangles, and the few points that keep the outline of a mesh."""
 
-from pliant.meshes.points import MeshFile, read_mesh
+from pliant.meshes.mesh_file import MeshFile, read_mesh, read_surfaces
+from pliant.meshes.surfaces import Surface
 
-__all__ = ["MeshFile", "read_mesh"]
+__all__ = ["MeshFile", "Surface", "read_mesh", "read_surfaces"]

@@ -1,24 +1,11 @@
-"""The faces of mesh files, with their colours, for drawing: as safe with untrusted files as the points are.
+"""Surfaces of meshes: triangles of one colour, polygons cut into triangles, and rows that are the same."""
 
-Every index is held against the count of what it names, and files that a mesh refers to (an OBJ's materials, a
-texture) are opened only where the robot file's own references may lead.
-"""
-
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from pliant.errors import RobotError
-from pliant.meshes.obj import read_obj
-from pliant.meshes.points import MAX_BYTES, checked_points, content, lines_of, reader_for, stl_points
-from pliant.meshes.polygons import fans
-
-__all__ = ["Color", "Surface", "read_surfaces"]
-
 Color = tuple[float, float, float, float]
-Resolve = Callable[[str], Path]
 
 
 class Surface(NamedTuple):
@@ -35,72 +22,80 @@ class Surface(NamedTuple):
     color: Color | None = None
 
 
-def read_surfaces(path: str | Path, resolve: Resolve) -> tuple[Surface, ...]:
-    """The surfaces of a mesh file; none if it has points only.
+def fans(sides: np.ndarray) -> np.ndarray:
+    """Triangles of polygons whose corners stand in a row, all from the polygon's first corner.
 
     Args:
-        path: ends in .stl (text or binary), .obj or .dae, whose scene is applied.
-        resolve: the file that a reference in the mesh leads to, relative to the mesh; raises if it may not.
+        sides: how many corners each polygon has (n,); those with less than three have no triangles.
+
+    Returns:
+        (triangles, 3) places in the row.
     """
-    path = Path(path)
-    read = reader_for(path, _READERS)
-    found = [s for s in read(content(path), str(path), resolve) if len(s.faces)]
-    for surface in found:
-        checked_points(surface.points, path)
-        # whoever asks next gets the same ones
-        surface.points.flags.writeable = surface.faces.flags.writeable = False
-    return tuple(found)
+    starts = np.cumsum(sides) - sides
+    triangles = np.maximum(sides - 2, 0)
+    first = np.repeat(starts, triangles)
+    k = np.arange(len(first)) - np.repeat(np.cumsum(triangles) - triangles, triangles)
+    return np.stack([first, first + k + 1, first + k + 2], axis=-1)
 
 
-def _stl(data: bytes, source: str, resolve: Resolve) -> Iterator[Surface]:
-    points = stl_points(data, source)
-    yield Surface(points, np.arange(len(points)).reshape(-1, 3))
+def distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each distinct row is first, and which of them, in ascending order, each row is.
+
+    For points of a mesh in one place and faces that are there twice. Rows are compared as single numbers, which is ten
+    times as fast as column by column.
+    """
+    if rows.dtype.kind != "f":
+        key = _packed(rows)
+        return _compared(rows) if key is None else _grouped(key)
+    # a hash finds the few rows that differ; only these are put in order
+    first, inverse = _grouped(_hashed(rows))
+    if not (rows[first][inverse] == rows).all():
+        return _compared(rows)
+    order = np.lexsort(rows[first].T[::-1])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse]
 
 
-def _obj(data: bytes, source: str, resolve: Resolve) -> Iterator[Surface]:
-    """Faces by material; polygons are cut into fans from their first corner."""
-    file = read_obj(data, source)
-    colors: dict[bytes, Color] = {}
-    for library in file.libraries:
-        colors |= _materials(library.decode(errors="replace"), resolve)
-    faces = file.corners[fans(file.sides)]
-    owners = np.repeat(file.materials, np.maximum(file.sides - 2, 0))
-    for material in dict.fromkeys(file.materials.tolist()):
-        yield Surface(file.points, faces[owners == material], colors.get(file.names[material]))
+def _grouped(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each distinct key is first, and which of them, in ascending order, each key is."""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(keys)]
+    inverse = np.empty(len(keys), dtype=np.int64)
+    inverse[order] = np.cumsum(is_new) - 1
+    starts = np.flatnonzero(is_new)
+    return np.minimum.reduceat(order, starts) if len(starts) else starts, inverse
 
 
-def _materials(reference: str, resolve: Resolve) -> dict[bytes, Color]:
-    """Diffuse colours by name; none if the file is not there, or not allowed: a robot without colours is a robot."""
-    found: dict[bytes, Color] = {}
-    try:
-        path = resolve(reference)
-        name = b""
-        for _, line in lines_of(content(path), str(path)):
-            words = line.split()
-            try:
-                match words[:1]:
-                    case [b"newmtl"]:
-                        name = b" ".join(words[1:])
-                    case [b"Kd"]:
-                        r, g, b = (min(1.0, max(0.0, float(w))) for w in words[1:4])
-                        found[name] = (r, g, b, found.get(name, (0, 0, 0, 1))[3])
-                    case [b"d"]:
-                        r, g, b, _ = found.get(name, (0.8, 0.8, 0.8, 1))
-                        found[name] = (r, g, b, min(1.0, max(0.0, float(words[1]))))
-            except (ValueError, IndexError):
-                continue
-    except RobotError:
-        return {}
-    return found
+def _packed(rows: np.ndarray) -> np.ndarray | None:
+    """Rows of integers as digits of one number each, in the same order; None if it does not fit 63 bits."""
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
+    columns = np.ascontiguousarray(rows.T)
+    lows, highs = columns.min(axis=1).tolist(), columns.max(axis=1).tolist()
+    spans = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
+    if math.prod(spans) >= 2**63:
+        return None
+    key = np.zeros(len(rows), dtype=np.int64)
+    for column, low, span in zip(columns, lows, spans, strict=True):
+        key = key * span + (column - low)
+    return key
 
 
-def _dae(data: bytes, source: str, resolve: Resolve) -> Iterator[Surface]:
-    from pliant.meshes.collada_surfaces import collada_surfaces
+def _hashed(rows: np.ndarray) -> np.ndarray:
+    """A number for each row of floats: the same for rows that are equal, hardly ever for others."""
+    # adding zero makes one of the two zeros
+    bits = (rows + 0.0).astype(np.float64, copy=False).view(np.uint64)
+    key = np.zeros(len(rows), dtype=np.uint64)
+    for column in bits.T:
+        # odd multipliers keep all of it; shifts bring high bits, in which coordinates differ, down
+        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
 
-    # what overflows is found as an infinite point
-    with np.errstate(over="ignore", invalid="ignore"):
-        for points, faces, color in collada_surfaces(data, source, MAX_BYTES, resolve):
-            yield Surface(points, faces, color)
 
-
-_READERS: dict[str, Callable[[bytes, str, Resolve], Iterator[Surface]]] = {".stl": _stl, ".obj": _obj, ".dae": _dae}
+def _compared(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As `distinct_rows`, for any numbers: column by column."""
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)

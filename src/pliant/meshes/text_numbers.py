@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.errors import RobotError
-
-__all__ = ["IS_SPACE", "MAX_LINE", "Rows", "indices", "numbers", "points_of_rows", "rows_of"]
+from pliant.errors import Place, RobotError
 
 MAX_LINE = 10_000
 PIECE = 1_000_000
@@ -125,7 +123,7 @@ def points_of_rows(rows: Rows, data: bytes, source: str) -> np.ndarray:
     texts = ((line, words, numbers(b" ".join(words).decode("latin-1"))) for line, words in rows.words())
     line = next((line for line, words, found in texts if len(words) < 3 or np.isnan(found).any()), 1)
     shown = data.split(b"\n", line)[line - 1].strip()[:60].decode(errors="replace")
-    raise RobotError(f"{source}:{line}: {shown!r} has no three numbers; export it again")
+    raise RobotError(f"{shown!r} does not have three numbers", cure="export it again", place=Place(source, line))
 
 
 def _starts_with(codes: np.ndarray, is_space: np.ndarray, places: np.ndarray, word: bytes) -> np.ndarray:
@@ -147,7 +145,7 @@ def _pieces(data: bytes, source: str) -> Iterator[tuple[bytes, int]]:
         lengths = np.diff(ends, prepend=-1)
         if (lengths > MAX_LINE).any():
             k = int(np.argmax(lengths > MAX_LINE))
-            where = f"{source}:{line + k}"
-            raise RobotError(f"{where}: a line of {lengths[k]} bytes; is it text at all? export it again")
+            cure = "is it text at all? export it again"
+            raise RobotError(f"a line of {lengths[k]} bytes", cure=cure, place=Place(source, line + k))
         yield piece, line
         start, line = end, line + len(ends) - 1

@@ -1,3 +1,3 @@
-"""Plots of logs: channels over time, phase portraits, and how they look."""
+"""Plots of logs: channels over time and phase portraits."""
 
 __all__ = []

@@ -1,68 +1,37 @@
 """Phase portraits: velocity over position, `Log.plot_phase`."""
 
-import os
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import chosen_robots
 from pliant.errors import PliantError, unknown_name
-from pliant.plots.lines import unit_of
-from pliant.plots.moments import chosen_robots
-from pliant.plots.style import COLORS, GREY, figure, finished, legend, look, styled
+from pliant.plots.curves import unit_of
+from pliant.plots.figures import COLORS, GREY, figure, legend, look
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
-
-__all__ = ["plot_phase"]
 
 _ARROWS = 6
 _MARKS = {"touch-down": "v", "lift-off": "^", "slip": "s", "stick": "o", "reversal": "d"}
 
 
-def plot_phase(
-    log: Log,
-    *names: str,
-    path: str | os.PathLike[str] | None = None,
-    start: float | None = None,
-    end: float | None = None,
-    robots: Any = None,
-    events: bool = True,
-    title: str = "",
-    size: tuple[float, float] | None = None,
-    show: bool = False,
-) -> Any:
-    """Draw the velocity of joints over their positions, each on an axis of its own; `Log.plot_phase`.
-
-        log.plot_phase("knee", path="knee.svg")
-        log.plot_phase("root_joint.z")        # entries of joints that have several
-
-    A dot is where it starts, arrows say which way it goes. Events have marks, and impacts, where the velocity jumps,
-    are dotted. A position of a free or planar joint goes with its own rate, along the same axis of the world:
-    R v, where channel "v" has v in the frame of the body. Entries of orientations have no velocity of their own.
-
-    Args:
-        names: columns of channel "q"; the first joint that moves along one coordinate unless given.
-        path: of a file to write, .svg, .pdf or .png.
-        start, end: of what is drawn [s].
-        robots: which of a batch; the first few unless given.
-        events: whether to mark them.
-        size: width and height [inches].
-        show: whether to open a window.
-
-    Returns:
-        The Matplotlib figure.
-    """
+def plot_phase(log: Log, *names, path, start, end, robots, events, title, size, show) -> Any:
+    """Draw the velocity of joints over their positions: `Log.plot_phase`, which has the arguments."""
     log = cut(log, start, end)
     for channel in ("q", "v"):
         if channel not in log:
-            raise PliantError(f"plot_phase needs channels 'q' and 'v' of the log; it has {', '.join(log) or 'none'}")
-    pairs = [(name, _velocity(log, name)) for name in names] or [_first(log)]
+            problem = f"plot_phase needs channels 'q' and 'v' of the log, which has {', '.join(log) or 'none'}"
+            raise PliantError(problem, subject="the log", field=channel)
+    pairs = [(name, _velocity(log, name)) for name in names or [_first(log)]]
     rates = {name: _rate(log, name, v_name) for name, v_name in pairs}
-    chosen = chosen_robots(log, robots, len(COLORS))
+    chosen = chosen_robots(robots, log.batch, first=len(COLORS), least=1, error=PliantError).tolist()
     robot = None if log.source is None else log.source.robot
-    with styled("log.plot_phase()"):
-        wide = min(len(pairs), 3)
-        high = -(-len(pairs) // wide)
-        made = figure(*(size or (3.4 * wide + 0.4, 3.0 * high + 0.2)))
+    wide = min(len(pairs), 3)
+    high = -(-len(pairs) // wide)
+    size = size or (3.4 * wide + 0.4, 3.0 * high + 0.2)
+    with figure("log.plot_phase()", size, path=path, title=title, show=show) as made:
+        from matplotlib.lines import Line2D
+
         axes = made.subplots(high, wide, squeeze=False).reshape(-1)
         for axis in axes[len(pairs) :]:
             axis.remove()
@@ -75,13 +44,14 @@ def plot_phase(
             axis.set_xlabel(f"{q_name} [{q_unit}]" if q_unit else q_name)
             axis.set_ylabel(f"velocity [{v_unit}]" if v_unit else "velocity")
             axis.margins(0.06)
-        if events:
-            _explain(made, axes[0], log)
+        if events and log.events:
+            kinds = dict.fromkeys(event.kind for event in log.events)
+            mark = {"color": "white", "markeredgecolor": GREY, "markersize": 4}
+            handles = [Line2D([], [], marker=_MARKS.get(kind, "x"), label=kind, **mark) for kind in kinds]
+            axes[0].legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(handles))
         if len(chosen) > 1:
             legend(axes[len(pairs) - 1], [str(r) for r in chosen])
-        if title:
-            made.suptitle(title, fontsize=10)
-        return finished(made, path, show)
+    return made
 
 
 def _draw(axis: Any, log: Log, q_name: str, y: np.ndarray, color: str, label: str, events: bool) -> None:
@@ -96,14 +66,14 @@ def _draw(axis: Any, log: Log, q_name: str, y: np.ndarray, color: str, label: st
     axis.plot(x[0], y[0], "o", color=color, markersize=4)
     _arrows(axis, x, y, color)
     if events:
-        for event in getattr(log, "events", ()):
+        for event in log.events:
             k = min(int(np.searchsorted(log.t, event.t, "left")), len(x) - 1)
             mark = _MARKS.get(event.kind, "x")
             axis.plot(x[k], y[k], mark, color="white", markeredgecolor=GREY, markersize=4, markeredgewidth=0.8)
 
 
 def _arrows(axis: Any, x: np.ndarray, y: np.ndarray, color: str) -> None:
-    """Heads along the curve, at equal lengths of what is seen."""
+    """Heads along the curve, at equal distances in the figure."""
     width, height = (float(np.ptp(a)) or 1.0 for a in (x, y))
     steps = np.hypot(np.diff(x) / width, np.diff(y) / height)
     way = np.concatenate([[0], np.cumsum(steps)])
@@ -118,29 +88,16 @@ def _arrows(axis: Any, x: np.ndarray, y: np.ndarray, color: str) -> None:
         axis.annotate("", (x[after], y[after]), (x[k - 1], y[k - 1]), arrowprops=head)
 
 
-def _explain(made: Any, axis: Any, log: Log) -> None:
-    from matplotlib.lines import Line2D
-
-    kinds = dict.fromkeys(event.kind for event in getattr(log, "events", ()))
-    handles = [
-        Line2D([], [], marker=_MARKS.get(k, "x"), color="white", markeredgecolor=GREY, markersize=4, label=k)
-        for k in kinds
-    ]
-    if handles:
-        axis.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(handles))
-
-
 def _velocity(log: Log, name: Any) -> str:
-    """The velocity that belongs to a coordinate."""
+    """The name of the velocity of a coordinate."""
     names, rates = log.columns.get("q", ()), log.columns.get("v", ())
     if name not in names:
         fitting = [n for n in names if _rate_name(n) in rates]
         raise PliantError(unknown_name("column", name, fitting, "channel 'q' of the log"))
-    rate = _rate_name(str(name))
+    rate = _rate_name(name)
     if rate not in rates:
-        raise PliantError(
-            f"plot_phase: no velocity belongs to {name!r}, an entry of an orientation; draw log.plot('q')"
-        )
+        problem = f"plot_phase: {name!r} is a coordinate of an orientation, which has no velocity of its own"
+        raise PliantError(problem, subject=f"column {name!r}", field="q", cure="draw it over time with log.plot('q')")
     return rate
 
 
@@ -156,19 +113,16 @@ def _rate(log: Log, name: str, v_name: str) -> np.ndarray:
     names, rates = log.columns.get("q", ()), log.columns.get("v", ())
     k = ("x", "y", "z").index(tail)
     if f"{head}.qw" in names and f"{head}.vz" in rates:
-        u, w = _columns(log, "q", head, ("qx", "qy", "qz")), log.column("q", f"{head}.qw")[..., None]
-        v = _columns(log, "v", head, ("vx", "vy", "vz"))
+        u, v = (np.stack([log.column(c, f"{head}.{c}{axis}") for axis in "xyz"], axis=-1) for c in "qv")
+        w = log.column("q", f"{head}.qw")[..., None]
         n = (u * u).sum(axis=-1, keepdims=True) + w * w
         return (v + 2 * np.cross(u, w * v + np.cross(u, v)) / n)[..., k]
     if f"{head}.cos" in names:
         c, s = (log.column("q", f"{head}.{end}") for end in ("cos", "sin"))
         vx, vy = (log.column("v", f"{head}.{end}") for end in ("vx", "vy"))
         return (c * vx - s * vy, s * vx + c * vy)[k]
-    raise PliantError(f"plot_phase: the log has no orientation of {head!r}, so that the rate of {name!r} is not known")
-
-
-def _columns(log: Log, channel: str, head: str, ends: tuple[str, ...]) -> np.ndarray:
-    return np.stack([log.column(channel, f"{head}.{end}") for end in ends], axis=-1)
+    problem = f"plot_phase: the rate of {name!r} needs the orientation of {head!r}, which is not in the log"
+    raise PliantError(problem, subject=f"column {name!r}", field="q")
 
 
 def _rate_name(name: str) -> str:
@@ -176,9 +130,9 @@ def _rate_name(name: str) -> str:
     return f"{head}.v{tail}" if dot and tail in ("x", "y", "z") else name
 
 
-def _first(log: Log) -> tuple[str, str]:
-    rates = log.columns.get("v", ())
-    for name in log.columns.get("q", ()):
-        if name in rates:
-            return name, name
-    raise PliantError("plot_phase: no joint moves along one coordinate; name an entry, such as 'root_joint.z'")
+def _first(log: Log) -> str:
+    both = [name for name in log.columns.get("q", ()) if name in log.columns.get("v", ())]
+    if both:
+        return both[0]
+    problem, cure = "plot_phase: no joint has one coordinate", "name a column of 'q', such as 'root_joint.z'"
+    raise PliantError(problem, subject="the log", field="q", cure=cure)

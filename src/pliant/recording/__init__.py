@@ -1,7 +1,7 @@
-"""Logs: named channels over time, with events and modes where there are any, and the robot they come from."""
+"""Logs: named channels over time, with events and modes where there are any, and the source that made them."""
 
-from pliant.recording.event_log import Event, HybridLog
-from pliant.recording.log import Log
-from pliant.recording.source import Relief, Source
+from pliant.recording.log import Event, Log
+from pliant.recording.protocol import SimulationProtocol
+from pliant.recording.source import Source
 
-__all__ = ["Event", "HybridLog", "Log", "Relief", "Source"]
+__all__ = ["Event", "Log", "SimulationProtocol", "Source"]

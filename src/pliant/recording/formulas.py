@@ -1,7 +1,7 @@
-"""Functions that can be kept: a generic function, as the operations that it does to its arguments.
+"""Functions that can be stored: a generic function as the operations that it applies to its arguments.
 
-A law of a spring, a motor or the ground is Python, which no file should hold, since whoever opens it would run it.
-What such a function computes is a graph of operations of `pliant.scalar.ops`, and that is plain data.
+A law of a spring, a motor or the ground is Python code, which no file should hold, since opening it would run it. But
+such a function computes a graph of operations of `pliant.scalar.ops`, and that is plain data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,13 +12,9 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, TraceError
-from pliant.scalar import Expr, Graph, Table
-from pliant.scalar.interp import interpret, nodes_of
+from pliant.scalar import Expr, Graph, Scalar, Table
+from pliant.scalar.evaluation import interpret, nodes_of
 from pliant.scalar.ops import TABLE
-
-__all__ = ["Formula"]
-
-Scalar = Any
 
 # what readers accept: a ground of stairs has some dozen nodes, a law measured at a thousand points some thousand
 MAX_NODES = 100_000
@@ -26,7 +22,7 @@ MAX_NODES = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A function of a few scalars, kept as operations; it is called as the function that it was made of.
+    """A function of a few scalars as operations; it is called like the function that it was made of.
 
         Formula.of(lambda x: 3 * x * x, ("x",))(2)
 
@@ -34,8 +30,8 @@ class Formula:
         inputs: names of the arguments.
         nodes: (operation, indices of nodes before it) of each node; ("const", number), ("input", place of the
             argument) and ("lookup", place of the table, index).
-        output: which node is the result.
-        tables: that it looks numbers up in.
+        output: index of the node that is the result.
+        tables: of numbers that it looks up.
         name: of the function, for messages.
     """
 
@@ -47,7 +43,7 @@ class Formula:
 
     @classmethod
     def of(cls, function: Callable[..., Scalar], inputs: Sequence[str]) -> "Formula":
-        """What a function computes.
+        """The formula that a function computes.
 
         Args:
             function: generic over the scalar.
@@ -74,7 +70,7 @@ class Formula:
         return cls(tuple(inputs), tuple(nodes), places[result.index], tuple(tables), str(name))
 
     def __call__(self, *arguments: Scalar) -> Scalar:
-        """What the function returns, in the scalars of the arguments."""
+        """The function's result, in the scalars of the arguments."""
         if len(arguments) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} arguments, {', '.join(self.inputs)}")
         traced = next((a.graph for a in arguments if isinstance(a, Expr)), None)
@@ -104,13 +100,14 @@ class Formula:
     # ---- plain data
 
     def to_plain(self) -> dict[str, Any]:
-        """All of it but the tables, in what JSON has."""
-        nodes = [[op, _hex(rest[0])] if op == "const" else [op, *rest] for op, *rest in self.nodes]
+        """All of it but the tables, in the types of JSON."""
+        # hexadecimal is exact, and has numbers that JSON does not have
+        nodes = [[op, float(rest[0]).hex()] if op == "const" else [op, *rest] for op, *rest in self.nodes]
         return {"inputs": list(self.inputs), "nodes": nodes, "output": self.output, "name": self.name}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], tables: Sequence[np.ndarray] = ()) -> "Formula":
-        """The formula of plain data that nobody vouches for: what it does is checked before it is done."""
+        """The formula of plain data from an untrusted file: all operations are checked before they are applied."""
         try:
             inputs, nodes = tuple(map(str, plain["inputs"])), plain["nodes"]
             if not 0 < len(nodes) <= MAX_NODES or len(set(inputs)) < len(inputs):
@@ -121,7 +118,7 @@ class Formula:
             made = cls(inputs, found, output, tuple(Table(t) for t in tables), str(plain.get("name", "formula")))
             _ = made._graph
         except (KeyError, TypeError, ValueError, IndexError, TraceError) as error:
-            raise PliantError(f"a stored formula is not one that can be: {error}") from None
+            raise PliantError(f"a stored formula is damaged: {error}", subject="formula") from None
         return made
 
     def __repr__(self) -> str:
@@ -133,7 +130,7 @@ class Formula:
 
 
 def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
-    """A node, if it is an operation that there is, on nodes before it."""
+    """A node; raises unless it is a known operation on earlier nodes."""
     op, *rest = node
     if op == "const":
         return op, float.fromhex(rest[0])
@@ -150,8 +147,3 @@ def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
     if len(rest) != len(limits) or not all(0 <= i < most for i, most in zip(rest, limits, strict=True)):
         raise ValueError(f"node {k} is {node}")
     return (op, *rest)
-
-
-def _hex(number: float) -> str:
-    """Exact, and also for numbers that JSON does not have."""
-    return float(number).hex()

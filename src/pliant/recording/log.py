@@ -1,21 +1,63 @@
-"""The log of a simulation: named channels over time, for one robot or many."""
+"""The log of a simulation: named channels over time, for one robot or many, and events where there are any."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import PliantError, unknown_name
+from pliant.checks import is_whole
+from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.integrators.dense import DenseSolution
+from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
-from pliant.recording.upward import Upward
 
-__all__ = ["Log"]
+KINDS = ("touch-down", "lift-off", "slip", "stick", "reversal")
+"""Kinds of events, the most important first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something that changes how the robot moves.
+
+    Attributes:
+        t: when [s].
+        kind: "touch-down", "lift-off", "slip", "stick" or "reversal" (of a slide).
+        names: of the contacts and joint limits.
+        impulse: of each constraint that took part, by name, in the world's axes [N s]; of a joint limit one number.
+        energy_lost: in the impact [J].
+        before, after: modes, as `Log.modes` names them.
+    """
+
+    t: float
+    kind: str
+    names: tuple[str, ...]
+    impulse: dict[str, Any] = field(default_factory=dict)
+    energy_lost: float = 0.0
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        # an elastic impact loses nothing but rounding
+        energy = self.energy_lost if abs(self.energy_lost) > 1e-14 else 0.0
+        lost = f", {energy:.4g} J lost" if self.kind == "touch-down" else ""
+        return f"{self.t:.9f} s: {self.kind} of {', '.join(self.names)}{lost}; {self.before} -> {self.after}"
+
+    def _content(self) -> tuple[Any, ...]:
+        impulses = tuple((name, np.asarray(p, dtype=float).tobytes()) for name, p in self.impulse.items())
+        return self.t, self.kind, tuple(self.names), impulses, self.energy_lost, self.before, self.after
+
+    def __eq__(self, other: object) -> bool:
+        return self._content() == other._content() if isinstance(other, Event) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._content())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Log(Upward):
+class Log(LogExports):
     """What was recorded: a time axis, and channels with an entry at each of its times.
 
         log.t                     # (steps,)
@@ -26,6 +68,14 @@ class Log(Upward):
     Arrays cannot be written to, and share their memory with those they were made of or cut from. A
     channel without columns, such as an energy, is (steps,) or (batch, steps).
 
+    An event-driven run also has events, modes and dense output:
+
+        log.events, log.events_of("touch-down")
+        log.in_mode("flight")     # which entries are, (steps,)
+        log.at(0.123)             # q and v at any time
+
+    Around an event there are two entries of the same time: the state before and the state after.
+
     Attributes:
         t: times [s].
         channels: arrays by name.
@@ -34,6 +84,9 @@ class Log(Upward):
         metadata: whatever is worth knowing: the robot's name, dt, ...
         source: the robot, ground and settings that it comes from; None for one made by hand.
         is_complete: whether the run went to its end; not if it was cut off while it was saved.
+        events: in order.
+        modes: names of the modes, "flight" if nothing touches; channel "mode" has indices into them.
+        dense: the motion between events, for `at`; parts of a log keep all of it. None for other runs.
     """
 
     t: np.ndarray
@@ -43,32 +96,78 @@ class Log(Upward):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: Source | None = None
     is_complete: bool = True
+    events: tuple[Event, ...] = ()
+    modes: tuple[str, ...] = ()
+    dense: DenseSolution | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         t = _read_only(self.t)
         if t.ndim != 1:
-            raise PliantError(f"log: t has shape {t.shape}; it takes one time axis, (steps,)")
+            raise _wrong("t", f"t has shape {t.shape}", "it takes one time axis, (steps,)")
         channels = {str(name): _read_only(array) for name, array in self.channels.items()}
         if "t" in channels:
-            raise PliantError("log: a channel cannot be named 't', which is the time axis")
+            raise _wrong("channels", "a channel cannot be named 't', which is the time axis", "")
         columns = {str(name): tuple(names) for name, names in self.columns.items()}
         lead = (len(t),) if self.batch is None else (self.batch, len(t))
         for name, array in channels.items():
             if array.shape[: len(lead)] != lead:
                 axes = "(steps, ...)" if self.batch is None else "(batch, steps, ...)"
-                raise PliantError(f"log: channel {name!r} has shape {array.shape}; it takes {axes} from {lead} on")
+                raise _wrong(name, f"channel {name!r} has shape {array.shape}", f"it takes {axes} from {lead} on")
         for name, names in columns.items():
             if name not in channels:
                 raise PliantError(unknown_name("channel", name, channels, "the log (it has names of columns)"))
             found = channels[name].shape[len(lead) :]
             if found != (len(names),) or len(set(names)) < len(names):
-                raise PliantError(
-                    f"log: channel {name!r} has entries of shape {found}, but its columns are {list(names)}; "
-                    "it takes as many different names as there are entries"
-                )
-        for attribute, value in (("t", t), ("channels", channels), ("columns", columns), ("metadata", self.metadata)):
-            kept = MappingProxyType(dict(value)) if isinstance(value, Mapping) else value
-            object.__setattr__(self, attribute, kept)
+                problem = f"channel {name!r} has entries of shape {found}, but its columns are {list(names)}"
+                raise _wrong("columns", problem, "it takes as many different names as there are entries")
+        modes, mode = tuple(self.modes), channels.get("mode")
+        if modes and mode is not None and mode.size:
+            is_index = mode.dtype.kind in "iu" and np.isin(mode, range(len(modes))).all()
+            if not is_index:
+                raise _wrong("modes", "channel 'mode' has numbers that are not indices of modes", f"modes: {modes}")
+        checked = {"t": t, "channels": MappingProxyType(channels), "columns": MappingProxyType(columns), "modes": modes}
+        checked |= {"metadata": MappingProxyType(dict(self.metadata)), "events": tuple(self.events)}
+        for attribute, value in checked.items():
+            object.__setattr__(self, attribute, value)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Log"]) -> "Log":
+        """One log of parts that follow one another in time.
+
+        An entry that a part begins with and the part before ended with counts once, as do events and steps that
+        both have. Modes are numbered anew. Metadata, source and columns are those of the first part.
+
+        Args:
+            parts: logs with the same channels and batch.
+        """
+        if not parts:
+            raise _wrong("parts", "there are no parts to join", "")
+        first = parts[0]
+        for part in parts:
+            for what, own, wanted in (
+                ("channels", list(part.channels), list(first.channels)), ("batch", part.batch, first.batch),
+            ):  # fmt: skip
+                if own != wanted:
+                    raise _wrong(what, f"the {what} of the parts differ", f"{own} cannot follow {wanted}")
+        parts = [part for part in parts if len(part)] or [first]
+        modes = tuple(dict.fromkeys(name for part in parts for name in part.modes))
+        pieces = [parts[0], *(part[1:] if part.t[0] == before.t[-1] else part for before, part in pairwise(parts))]
+        axis = 0 if first.batch is None else 1
+        channels = {
+            name: np.concatenate([_channel(piece, name, modes) for piece in pieces], axis=axis) for name in first
+        }
+        events = list(parts[0].events)
+        for before, part in pairwise(parts):
+            # the seam may be at an event
+            known = [event for event in before.events if event.t >= part.t[0]]
+            events += [event for event in part.events if event not in known]
+        t = np.concatenate([piece.t for piece in pieces])
+        # parts that were cut from one log have all of its steps
+        solutions = [part.dense for part in parts if part.dense is not None]
+        return replace(
+            parts[0], t=t, channels=channels, events=tuple(events), modes=modes,
+            dense=DenseSolution.joined(solutions) if solutions else None, is_complete=parts[-1].is_complete,
+        )  # fmt: skip
 
     # ---- channels and columns
 
@@ -90,20 +189,20 @@ class Log(Upward):
             return self.channels[key]
         if isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, str) for k in key):
             return self.column(*key)
-        if isinstance(key, slice) and all(k is None or _is_index(k) for k in (key.start, key.stop, key.step)):
+        if isinstance(key, slice) and all(k is None or is_whole(k) for k in (key.start, key.stop, key.step)):
             return self._cut(key)
         if isinstance(key, list | np.ndarray) and np.asarray(key).dtype.kind in "bi":
             return self._cut(np.asarray(key))
-        raise PliantError(
-            f"a log takes a channel, log['q'], a column, log['q', 'knee'], or a slice of steps, log[10:20]; not {key!r}"
-        )
+        takes = "a channel, log['q'], a column, log['q', 'knee'], or a slice of steps, log[10:20]"
+        raise PliantError(bad_value("index", key, takes, "the log"))
 
     def column(self, channel: str, name: str) -> np.ndarray:
         """One column of a channel, (steps,) or (batch, steps)."""
         array = self[channel]
         names = self.columns.get(channel)
         if names is None:
-            raise PliantError(f"channel {channel!r} of the log has no names for its columns; index log[{channel!r}]")
+            problem = f"channel {channel!r} of the log has no names for its columns"
+            raise PliantError(problem, subject=f"channel {channel!r}", field="columns", cure=f"index log[{channel!r}]")
         if name not in names:
             raise PliantError(unknown_name("column", name, names, f"channel {channel!r} of the log"))
         return array[..., names.index(name)]
@@ -111,41 +210,79 @@ class Log(Upward):
     # ---- parts
 
     def between(self, start: float, end: float) -> "Log":
-        """The steps with start <= t <= end [s]; to a millionth of the mean step, since times are rounded."""
+        """The steps with start <= t <= end [s], and the events.
+
+        Times of steps count to a millionth of the mean step, since they are rounded.
+        """
         slack = 1e-6 * abs(self.t[-1] - self.t[0]) / (len(self.t) - 1) if len(self.t) > 1 else 0
-        return self._cut((self.t >= start - slack) & (self.t <= end + slack))
+        cut = self._cut((self.t >= start - slack) & (self.t <= end + slack))
+        return replace(cut, events=tuple(event for event in self.events if start <= event.t <= end))
 
     def robot(self, k: int) -> "Log":
         """The log of one robot of the batch."""
         if self.batch is None:
-            raise PliantError("this log is of one robot; log.robot(k) is for a batch")
-        if not _is_index(k) or not -self.batch <= k < self.batch:
-            raise PliantError(f"log.robot({k!r}): the batch has {self.batch} robots, 0 to {self.batch - 1}")
-        return self._like(self.t, {n: a[k] for n, a in self.channels.items()}, None)
+            raise _wrong("batch", "this log is of one robot", "log.robot(k) is for a batch")
+        if not is_whole(k) or not -self.batch <= k < self.batch:
+            cure = f"the batch has {self.batch} robots, 0 to {self.batch - 1}"
+            raise PliantError(f"there is no robot {k!r} in the log", subject="log", field="robot", cure=cure)
+        return replace(self, channels={name: array[k] for name, array in self.channels.items()}, batch=None)
 
     def _cut(self, steps: Any) -> "Log":
+        """Some of the entries, with the events between the first and the last of them."""
         axes = (steps,) if self.batch is None else (slice(None), steps)
         try:
-            channels = {name: array[axes] for name, array in self.channels.items()}
-            return self._like(self.t[steps], channels, self.batch)
+            t, channels = self.t[steps], {name: array[axes] for name, array in self.channels.items()}
         except IndexError as error:
-            raise PliantError(f"the log has {len(self.t)} steps; {error}") from None
+            raise _wrong("steps", f"the log has {len(self.t)} steps", str(error)) from None
+        low, high = (t.min(), t.max()) if len(t) else (np.inf, -np.inf)
+        return replace(
+            self, t=t, channels=channels, events=tuple(event for event in self.events if low <= event.t <= high)
+        )
 
-    def _like(self, t: np.ndarray, channels: Mapping[str, np.ndarray], batch: int | None) -> "Log":
-        """A log with other entries, of the same source."""
-        return Log(t, channels, self.columns, batch, self.metadata, self.source, self.is_complete)
+    # ---- events, modes and dense output
+
+    @property
+    def is_event_driven(self) -> bool:
+        """Whether it has events, modes or dense output."""
+        return bool(self.modes or self.events or self.dense)
+
+    def at(self, t: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q and v at a time, or at many: (nq,), (nv,) or (n, nq), (n, nv); at an event the state after it."""
+        if self.dense is None:
+            problem = "the log has no dense output, which runs of EventSimulation keep"
+            raise _wrong("dense", problem, "use log.between(...) or log['q'] instead")
+        return self.dense(t)
+
+    def events_of(self, kind: str) -> list[Event]:
+        """The events of a kind, such as "touch-down"."""
+        self._check_event_driven("events")
+        found = [event for event in self.events if event.kind == kind]
+        if not found and kind not in KINDS:
+            raise PliantError(unknown_name("kind of event", kind, KINDS))
+        return found
+
+    def in_mode(self, name: str) -> np.ndarray:
+        """Which of the entries are in a mode, (steps,)."""
+        self._check_event_driven("modes")
+        if name not in self.modes:
+            raise PliantError(unknown_name("mode", name, self.modes, "the log"))
+        return self["mode"] == self.modes.index(name)
+
+    def _check_event_driven(self, what: str) -> None:
+        if not self.is_event_driven:
+            raise _wrong(what, f"the log has no {what}", "logs of EventSimulation have")
+
+    # ---- where it comes from
 
     def needs_source(self, what: str) -> Source:
-        """The source, or an error that says why there is none.
+        """The source; raises if there is none.
 
         Args:
-            what: for which it is needed, e.g. "log.to_video()".
+            what: needs it, e.g. "log.to_video()".
         """
         if self.source is None:
-            raise PliantError(
-                f"{what} needs the robot that the log is of, and this log was made without: give it one with "
-                "Log(..., source=pliant.simulation.Source(robot)), or take the log of Simulation.run"
-            )
+            cure = "give it one with Log(..., source=pliant.recording.Source(robot)), or take the log of Simulation.run"
+            raise _wrong("source", f"{what} needs the robot of the log, and this log was made without", cure)
         return self.source
 
     # ---- other forms
@@ -169,7 +306,7 @@ class Log(Upward):
         try:
             import pandas  # type: ignore[reportMissingImports]
         except ImportError:
-            raise PliantError("log.to_frame() needs pandas, which is not installed: pip install pandas") from None
+            raise _wrong("pandas", "log.to_frame() needs pandas", "pip install pandas") from None
         flat = self.to_dict()
         t = flat.pop("t")
         if self.batch is None:
@@ -180,13 +317,17 @@ class Log(Upward):
     # ---- comparing and showing
 
     def identical(self, other: "Log") -> bool:
-        """Whether times, channels and columns are the same, bit for bit; NaN equals NaN, metadata have no say."""
-        if not isinstance(other, Log) or list(self.channels) != list(other.channels) or self.batch != other.batch:
+        """Whether times, channels, columns, events and modes are the same, bit for bit.
+
+        NaN equals NaN. Metadata, source and dense output do not count.
+        """
+        if not isinstance(other, Log) or self._exact() != other._exact():
             return False
         pairs = [(self.t, other.t), *((self.channels[n], other.channels[n]) for n in self.channels)]
-        return dict(self.columns) == dict(other.columns) and all(
-            a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in pairs
-        )
+        return all(a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in pairs)
+
+    def _exact(self) -> tuple[Any, ...]:
+        return list(self.channels), dict(self.columns), self.batch, self.modes, self.events
 
     def __eq__(self, other: object) -> bool:
         return self.identical(other) if isinstance(other, Log) else NotImplemented
@@ -218,13 +359,30 @@ class Log(Upward):
         return "\n".join(lines)
 
     def __reduce__(self) -> Any:
-        # views of mappings do not pickle
-        about = self.batch, dict(self.metadata), self.source, self.is_complete
-        return _unpickled, (self.t, dict(self.channels), dict(self.columns), *about)
+        # views of mappings do not pickle; the robot is that of the source
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        state |= {name: dict(state[name]) for name in ("channels", "columns", "metadata")}
+        if self.dense is not None and self.source is not None:
+            state["dense"] = self.dense.steps, self.dense.t[-1]
+        return _unpickled, (state,)
 
 
-def _unpickled(*fields: Any) -> Log:
-    return Log(*fields)
+def _unpickled(state: dict[str, Any]) -> Log:
+    if isinstance(state["dense"], tuple):
+        state["dense"] = DenseSolution.from_steps(state["source"].robot, *state["dense"])
+    return Log(**state)
+
+
+def _wrong(field: str, problem: str, cure: str) -> PliantError:
+    return PliantError(f"log: {problem}", subject="log", field=field, cure=cure)
+
+
+def _channel(part: Log, name: str, modes: tuple[str, ...]) -> np.ndarray:
+    """A channel of a part; "mode" by the numbers that all parts share."""
+    array = part.channels[name]
+    if name != "mode" or not part.modes:
+        return array
+    return np.array([modes.index(mode) for mode in part.modes], dtype=array.dtype)[array]
 
 
 def _read_only(array: Any) -> np.ndarray:
@@ -232,7 +390,3 @@ def _read_only(array: Any) -> np.ndarray:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
-
-
-def _is_index(k: Any) -> bool:
-    return isinstance(k, int | np.integer) and not isinstance(k, bool)

@@ -1,98 +1,40 @@
-"""What a log comes from: the robot, the ground, the settings and the versions that made it."""
+"""The source of a log: the robot, the ground, the settings and the versions that made it."""
 
-import math
+import pickle
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from pliant.contact.ground import Ground, height_map
-from pliant.errors import ContactError
-from pliant.recording.portable import ground_of, ground_parts, kept_robot
+from pliant.contact.ground import Ground
+from pliant.recording.formulas import Formula
 from pliant.robot import Robot
+from pliant.scalar import is_constant
 
-__all__ = ["Relief", "Source", "plain", "versions"]
-
-
-@dataclass(frozen=True, eq=False)
-class Relief:
-    """A ground as it was sampled: heights on a grid, bilinear between its points and constant beyond its edges.
-
-    It can be drawn; to simulate on it, take `ground`.
-
-    Attributes:
-        heights: x first, at least 2 x 2 [m].
-        origin: where ``heights[0, 0]`` is, x and y [m].
-        spacing: between neighbours in x and y [m].
-        name: of the ground that it was sampled from.
-        friction, restitution: of that ground, None where it had none.
-    """
-
-    heights: np.ndarray
-    origin: tuple[float, float] = (0.0, 0.0)
-    spacing: tuple[float, float] = (1.0, 1.0)
-    name: str = "ground"
-    friction: float | None = None
-    restitution: float | None = None
-
-    def __post_init__(self) -> None:
-        heights = np.array(self.heights, dtype=float)
-        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
-            raise ContactError(f"relief {self.name!r}: heights of shape {heights.shape} are no grid of finite numbers")
-        numbers = (*self.origin, *self.spacing)
-        if len(numbers) != 4 or not all(map(math.isfinite, numbers)) or min(self.spacing) <= 0:
-            raise ContactError(f"relief {self.name!r}: origin {self.origin} and spacing {self.spacing} make no grid")
-        heights.flags.writeable = False
-        object.__setattr__(self, "heights", heights)
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether all heights are the same."""
-        return bool((self.heights == self.heights.flat[0]).all())
-
-    def height(self, x: Any, y: Any) -> Any:
-        """Height [m] at x and y [m], numbers or arrays."""
-        cells = []
-        for c, start, step, n in zip((x, y), self.origin, self.spacing, self.heights.shape, strict=True):
-            u = np.clip((np.asarray(c, dtype=float) - start) / step, 0, n - 1)
-            low = np.minimum(np.floor(u), n - 2).astype(int)
-            cells.append((low, u - low))
-        (i, f), (j, g) = cells
-        h = self.heights
-        found = (1 - f) * ((1 - g) * h[i, j] + g * h[i, j + 1]) + f * ((1 - g) * h[i + 1, j] + g * h[i + 1, j + 1])
-        return float(found) if np.ndim(found) == 0 else found
-
-    def ground(self) -> Ground:
-        """A ground to simulate on: the height map of these heights."""
-        return height_map(
-            self.heights,
-            spacing=self.spacing,
-            origin=self.origin,
-            friction=self.friction,
-            restitution=self.restitution,
-        )
+SPRING_LAW = ("x",)
+MOTOR_LAW = ("u", "q", "v", "t")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
-    """What a log comes from, so that it can be replayed and run again.
+    """The origin of a log, so that it can be replayed and run again.
 
     Attributes:
         robot: with the contacts that it had in the simulation.
-        ground: as the simulation had it; a `Relief` where a file keeps only its heights; None for none.
+        ground: of the simulation; a `height_map` where a file keeps only its heights; None for none.
         contacts: names of the contact points in channel "forces", in its order.
         settings: of the simulation, plain values: dt, integrator, contact, seed, ...
-        versions: of what made it, by name.
-        created: when, in ISO 8601.
+        versions: of Pliant and the libraries that made it, by name.
+        created: time in ISO 8601.
     """
 
     robot: Robot
-    ground: Ground | Relief | None = None
+    ground: Ground | None = None
     contacts: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
@@ -111,25 +53,24 @@ class Source:
     def __getstate__(self) -> dict[str, Any]:
         # neither views of mappings nor functions made on the way pickle
         state = {f.name: getattr(self, f.name) for f in fields(self)}
-        ground = ground_parts(self.ground) if isinstance(self.ground, Ground) else self.ground
+        ground = self.ground and ground_parts(self.ground)
         plain_ones = {"settings": dict(self.settings), "versions": dict(self.versions)}
-        return state | plain_ones | {"robot": kept_robot(self.robot), "ground": ground}
+        return state | plain_ones | {"robot": _kept_robot(self.robot), "ground": ground}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        ground = state["ground"]
-        made = ground_of(ground) if isinstance(ground, dict) else ground
-        for name, value in (state | {"ground": made}).items():
+        for name, value in (state | {"ground": state["ground"] and ground_of(state["ground"])}).items():
             object.__setattr__(self, name, value)
         self.__post_init__()
 
 
 def versions() -> dict[str, str]:
-    """Those of Pliant and of what its numbers depend on."""
+    """The versions of Pliant and of the libraries on which its numbers depend."""
     import llvmlite
 
+    import pliant
+
     return {
-        # the package on top of all layers, which has been imported before any of them
-        "pliant": sys.modules["pliant"].__version__,
+        "pliant": pliant.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "llvmlite": llvmlite.__version__,
@@ -138,7 +79,7 @@ def versions() -> dict[str, str]:
 
 
 def plain(value: Any) -> Any:
-    """A value of settings in what JSON has: numbers, text, lists and mappings; functions by their names."""
+    """A value in the types of JSON: numbers, text, lists and mappings; functions by their names."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -155,3 +96,45 @@ def plain(value: Any) -> Any:
     if callable(value):
         return f"{getattr(value, '__module__', '?')}.{getattr(value, '__qualname__', type(value).__name__)}"
     return repr(value)
+
+
+# ---- robots and grounds that pickle: each function as the formula that it computes
+
+
+def _kept_robot(robot: Robot) -> Robot:
+    """The robot with formulas in place of functions that do not pickle."""
+    joints, motors = robot.joints, robot.motors
+    for joint in joints.values():
+        if any(law is not None and not _pickles(law) for law in joint.law):
+            formulas = tuple(law and Formula.of(law, SPRING_LAW) for law in joint.law)
+            joints = joints.replaced(replace(joint, law=formulas))
+    for motor in motors.values():
+        if motor.law is not None and not _pickles(motor.law):
+            motors = motors.replaced(replace(motor, law=Formula.of(motor.law, MOTOR_LAW)))
+    return robot if joints is robot.joints and motors is robot.motors else replace(robot, joints=joints, motors=motors)
+
+
+def _pickles(function: Any) -> bool:
+    try:
+        pickle.dumps(function)
+    except Exception:  # whatever a user's object does
+        return False
+    return True
+
+
+def ground_parts(ground: Ground) -> dict[str, Any]:
+    """A ground without Python code: its formula and its numbers.
+
+    Numbers that differ from robot to robot are left out; a ground whose shape does so has no formula.
+    """
+    numbers: tuple[Any, Any] = ground.friction, ground.restitution
+    friction, restitution = (float(x) if is_constant(x) else None for x in numbers)
+    formula = None
+    if all(map(is_constant, ground.parameters)):
+        formula = Formula.of(lambda x, y: ground.function(x, y, *ground.parameters), ("x", "y"))
+    return {"formula": formula, "name": ground.name, "friction": friction, "restitution": restitution}
+
+
+def ground_of(parts: dict[str, Any]) -> Ground:
+    """The ground of its parts."""
+    return Ground(parts["formula"], parts["name"], parts["friction"], parts["restitution"])

@@ -1,4 +1,4 @@
-"""Where pictures are taken from."""
+"""Cameras: where pictures are taken from."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import PliantError, unknown_name
+from pliant.checks import check, is_real
+from pliant.errors import PliantError, bad_value, unknown_name
 
-__all__ = ["AZIMUTH", "Camera", "Eye", "as_camera"]
-
+_TINY = float(np.finfo(float).tiny)
+_RANGES = (
+    ("azimuth", -math.inf, math.inf, "a number [degrees]"), ("elevation", -89.9, 89.9, "-89.9 to 89.9 degrees"),
+    ("field_of_view", 1, 150, "1 to 150 degrees"), ("zoom", _TINY, math.inf, "a number above 0"),
+    ("distance", _TINY, math.inf, "a number above 0 [m]"),
+)  # fmt: skip
 _NAMED: dict[str, dict[str, Any]] = {
     "perspective": {"elevation": 14},
     "front": {"azimuth": 0, "elevation": 5},
@@ -22,7 +27,7 @@ _NAMED: dict[str, dict[str, Any]] = {
 
 
 AZIMUTH = 40.0
-"""From where a camera looks unless told [degrees]."""
+"""The default direction of a camera [degrees]."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +38,15 @@ class Camera:
         log.to_video("run.mp4", camera=pliant.render.camera.Camera(azimuth=90, elevation=20, follow=False))
 
     Attributes:
-        azimuth: from where it looks, about z and from the x axis on [degrees]: 0 sees the robot's front. None is 40, or
-            from below where the ground rises.
+        azimuth: direction from the target to the camera, about z from the x axis on [degrees]: 0 sees the robot's
+            front. None (default): 40, or from downhill where the ground rises.
         elevation: above the horizon [degrees].
-        distance: from the target [m]; None fits the robot.
-        target: point in the world that it looks at [m]; None is the middle of the robot.
-        follow: whether it moves along with the robot; if not, it sees all of its way, unless told a distance.
-        zoom: larger than 1 is nearer, where the distance is chosen by the camera.
-        field_of_view: from top to bottom [degrees].
+        distance: from the target [m]; None (default): the robot fits into the picture.
+        target: point in the world to look at [m]; None (default): the middle of the robot.
+        follow: whether the camera moves along with the robot; if not, it sees the whole path, unless ``distance`` is
+            given.
+        zoom: above 1, the camera is nearer; without effect if ``distance`` is given.
+        field_of_view: vertical [degrees].
     """
 
     azimuth: float | None = None
@@ -52,29 +58,21 @@ class Camera:
     field_of_view: float = 28.0
 
     def __post_init__(self) -> None:
-        for name in ("azimuth", "elevation", "zoom", "field_of_view"):
-            value = getattr(self, name)
-            if name == "azimuth" and value is None:
-                continue
-            if not isinstance(value, int | float | np.floating | np.integer) or not math.isfinite(value):
-                raise PliantError(f"camera: {name} is {value!r}; it takes a finite number")
-        if not -89.9 <= self.elevation <= 89.9:
-            raise PliantError(f"camera: elevation is {self.elevation}; it takes -89.9 to 89.9 degrees")
-        if not 1 <= self.field_of_view <= 150:
-            raise PliantError(f"camera: field_of_view is {self.field_of_view}; it takes 1 to 150 degrees")
-        if self.zoom <= 0 or (self.distance is not None and not self.distance > 0):
-            raise PliantError("camera: zoom and distance must be above zero")
+        for name, low, high, takes in _RANGES:
+            value: Any = getattr(self, name)
+            can_be_free = name in ("azimuth", "distance")
+            is_right = can_be_free if value is None else is_real(value) and low <= value <= high
+            check(name, value, takes, is_right, subject="the camera", error=PliantError)
         if self.target is not None:
-            target = np.asarray(self.target, dtype=float)
-            if target.shape != (3,) or not np.isfinite(target).all():
-                raise PliantError(f"camera: target is {self.target!r}; it takes three numbers in m")
+            target = np.asarray(self.target)
+            is_point = target.shape == (3,) and target.dtype.kind in "fiu" and bool(np.isfinite(target).all())
+            check("target", self.target, "three numbers [m]", is_point, subject="the camera", error=PliantError)
 
     def eye(self, center: np.ndarray, radius: float, width: int, height: int) -> "Eye":
-        """The camera at work: it has a ball about ``center`` in the picture, unless its target and distance are told.
+        """The camera at its place: a ball about ``center`` fits into the picture, unless target and distance are given.
 
         Args:
-            center: of what it shows [m], in the world.
-            radius: of what it shows [m].
+            center, radius: of the ball, in the world [m].
             width, height: of the picture [pixels].
         """
         half = math.radians(self.field_of_view) / 2
@@ -120,18 +118,22 @@ class Eye:
         y = self.height / 2 - self.focal * (apart @ self.up) / z
         return np.stack([x, y, 1 / z], axis=-1)
 
+    def rays(self, points: np.ndarray) -> list[np.ndarray]:
+        """x, y and z of the directions through points of the picture (n, 2), with 1 along the camera's forward."""
+        x, y = (points[:, 0] - self.width / 2) / self.focal, (self.height / 2 - points[:, 1]) / self.focal
+        axes = zip(self.forward.tolist(), self.right.tolist(), self.up.tolist(), strict=True)
+        return [f + x * r + y * u for f, r, u in axes]
+
     def numbers(self) -> np.ndarray:
-        """What the kernels of light take: place, right, up, forward, focal length, half of width and height."""
+        """For `pliant.render.shading`: place, right, up, forward, focal length, half of width and height."""
         own = [self.focal, self.width / 2, self.height / 2]
         return np.concatenate([self.place, self.right, self.up, self.forward, own])
 
 
 def as_camera(given: Any) -> Camera:
-    """A camera from what a user gives: one, a name such as "left", a mapping of its fields, or None."""
-    if given is None:
-        return Camera()
-    if isinstance(given, Camera):
-        return given
+    """A camera from a `Camera`, a name such as "left", a mapping of its fields, or None for the default."""
+    if given is None or isinstance(given, Camera):
+        return given or Camera()
     if isinstance(given, str):
         if given not in _NAMED:
             raise PliantError(unknown_name("camera", given, _NAMED))
@@ -142,4 +144,4 @@ def as_camera(given: Any) -> Camera:
             if name not in valid:
                 raise PliantError(unknown_name("field", name, valid, "Camera"))
         return Camera(**given)
-    raise PliantError(f"camera is {given!r}; it takes a Camera, a mapping of its fields, or one of {', '.join(_NAMED)}")
+    raise PliantError(bad_value("camera", given, f"a Camera, a mapping of its fields, or one of {', '.join(_NAMED)}"))

@@ -1,29 +1,24 @@
-"""Light: what color a point of a picture has.
+"""Light: the color of each point of a picture.
 
 Colors are linear in light while they are mixed, and become those of a screen at the end. A surface with albedo a and
-normal n gets a sun from above, cut off by shadows, a sky that is brighter above than below, and a weak light beside
-the camera, so that nothing is black:
+normal n is lit by a sun, cut off by shadows, by a sky that is brighter above than below, and by a weak light beside the
+camera, so that nothing is black:
 
     c = a (S s max(0, n.l) + A (1 + n_z) / 2 + B (1 - n_z) / 2 + F max(0, n.e)) + glint
 
-These are functions of scalars like the physics, and run compiled like it, with a pixel where that has a robot. A
-camera is 15 numbers: its place, right, up, forward, focal length and half its width and height [pixels].
+Like physics, these are functions of scalars that run compiled, with a pixel in place of a robot. A camera is
+15 numbers: its place, right, up, forward, focal length and half its width and height [pixels].
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.scalar import abs, exp, floor, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, abs, exp, floor, maximum, minimum, select, sqrt
 from pliant.spatial import Vector
-
-__all__ = ["SUN", "behind_kernel", "floor_kernel", "linear", "screen", "surface_kernel"]
-
-Scalar = Any
-Scalars = Sequence[Any]
 
 _SUN = Vector(0.35, 0.45, 1.0)
 SUN = _SUN * (1 / float(np.linalg.norm(list(_SUN))))
@@ -90,7 +85,7 @@ def surface_light(
     to_eye = _unit(ray * -1)
     n = _unit(_interpolated(corners, normals))
     toward = n.dot(to_eye)
-    # toward the side that is seen; a smooth normal may turn away a little at the rim, which is no reason to flip it
+    # the visible side; a smooth normal that turns away a little at the rim is not flipped
     n = n * select(toward < -0.2, -1, 1)
     p = Vector(*eye[:3]) + ray * (1 / nearness)
     # of the ground, a pixel; the picture is twice as fine
@@ -121,7 +116,7 @@ def _from_outside(n: Vector, sun: Scalar) -> Vector:
 
 
 def _shade(lit: Scalar) -> Scalar:
-    """What a shadow leaves of the light on the ground."""
+    """The share of light that a shadow leaves on the ground."""
     return 1 - (1 - _SHADE) * (1 - lit)
 
 
@@ -142,14 +137,6 @@ def _interpolated(corners: Scalars, values: Scalars) -> Vector:
 # ---- floor and sky
 
 
-def floor_place(eye: Scalars, z: Scalars, point: Scalars) -> list[Scalar]:
-    """Where a ray meets the floor at height z, and 0; or (0, 0, 1) if it does not."""
-    ray = _ray(eye, point[0], point[1])
-    meets = ray.z < -1e-6
-    s = (z[0] - eye[2]) / select(meets, ray.z, -1)
-    return [select(meets, eye[0] + s * ray.x, 0), select(meets, eye[1] + s * ray.y, 0), select(meets, 0, 1)]
-
-
 def behind_light(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) -> list[Scalar]:
     """The light of the floor, or of the sky above it.
 
@@ -168,25 +155,22 @@ def behind_light(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) ->
     fall = select(meets, ray.z, -1)
     s = (z - eye[2]) / fall
     place = Vector(*eye[:3]) + ray * s
-    # what a pixel covers of the floor, in x and y
+    # extent of a pixel on the floor, in x and y
     right, raised, scale = Vector(*eye[3:6]), Vector(*eye[6:9]), s / eye[12]
-    covered = [
-        scale * (abs(right[k]) + abs(raised[k] - ray[k] * raised.z / fall)) for k in range(2)
-    ]  # fmt: skip
-    ground = _tiles(place, covered[0], covered[1], tile) * _shade(lit[0])
-    ground = _faded(ground, s * length, reach)
+    covered = [scale * (abs(right[k]) + abs(raised[k] - ray[k] * raised.z / fall)) for k in range(2)]
+    ground = _faded(_tiles(place, covered[0], covered[1], tile) * _shade(lit[0]), s * length, reach)
     return [select(meets, g, h) for g, h in zip(ground, sky, strict=True)]
 
 
 def _faded(light: Vector, away: Scalar, reach: Scalar) -> Vector:
-    """What is far away fades into the horizon."""
+    """Light that fades into the horizon with the distance."""
     part = away / reach
     clear = exp(-minimum(part * part, 50))
     return _HORIZON * (1 - clear) + light * clear
 
 
 def _tiles(p: Vector, width: Scalar, depth: Scalar, tile: Scalar) -> Vector:
-    """Squares of two shades, each pixel the mean of what it covers: the integral of a square wave is a triangle's."""
+    """Squares of two shades, averaged over each pixel: the integral of a square wave is a triangle wave."""
     share: Scalar = 1
     for x, w in ((p.x, width), (p.y, depth)):
         place, wide = x / tile, maximum(w / tile, 1e-3)
@@ -203,31 +187,13 @@ def _triangle(x: Scalar) -> Scalar:
 # ---- compiled
 
 
-@cache
-def surface_kernel() -> Kernel:
-    """`surface_light`, a pixel a row."""
-    shapes = {
-        "eye": (15,),
-        "floor_": (2,),
-        "point": (4,),
-        "corners": (9,),
-        "normals": (9,),
-        "albedo": (3,),
-        "lit": (1,),
-    }
-    return kernel_from_function(surface_light, shapes, name="light of surfaces", precision="float32")
+def _compiled(function: Callable[..., Any], name: str, **sizes: int) -> Callable[[], Kernel]:
+    """A function of pixels, compiled when it is first asked for; arguments by their sizes, a pixel a row."""
+    shapes = {argument: (size,) for argument, size in sizes.items()}
+    return cache(lambda: kernel_from_function(function, shapes, name=name, precision="float32"))
 
 
-@cache
-def behind_kernel() -> Kernel:
-    """`behind_light`, a pixel a row."""
-    shapes = {"eye": (15,), "floor_": (4,), "point": (2,), "lit": (1,)}
-    return kernel_from_function(behind_light, shapes, name="light of floor and sky", precision="float32")
-
-
-@cache
-def floor_kernel() -> Kernel:
-    """`floor_place`, a pixel a row."""
-    return kernel_from_function(
-        floor_place, {"eye": (15,), "z": (1,), "point": (2,)}, name="places on the floor", precision="float32"
-    )
+surface_kernel = _compiled(
+    surface_light, "light of surfaces", eye=15, floor_=2, point=4, corners=9, normals=9, albedo=3, lit=1
+)
+behind_kernel = _compiled(behind_light, "light of floor and sky", eye=15, floor_=4, point=2, lit=1)

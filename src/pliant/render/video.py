@@ -1,6 +1,13 @@
-"""Videos and stills, without a screen: `Log.to_video`, `Log.to_image`, `Robot.to_image`."""
+"""Videos and stills without a screen: `Log.to_video`, `Log.to_image`, `Robot.to_image`.
 
+MP4 files are written by ffmpeg, GIFs and stills by Pillow.
+"""
+
+import contextlib
+import errno
 import os
+import subprocess
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,166 +16,95 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check, check_at_least, is_whole
 from pliant.contact.ground import as_ground
 from pliant.errors import PliantError, needs
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
+from pliant.plots.figures import target_file
 from pliant.progress import Progress
 from pliant.recording.log import Log
-from pliant.render.camera import Camera, as_camera
-from pliant.render.drawing import body_poses
-from pliant.render.encoders import write_gif, write_mp4
-from pliant.render.film import Film
-from pliant.render.images import Scene, Stage
+from pliant.render.camera import as_camera
+from pliant.render.log_motion import LogMotion
+from pliant.render.robot_drawing import body_poses
+from pliant.render.studio import LogFrames, RobotSurface, Studio
 from pliant.robot import Robot
-
-__all__ = ["robot_image", "to_image", "to_video"]
 
 Size = tuple[int, int]
 
 _STILLS = (".png", ".jpg", ".jpeg", ".webp")
-_FILMS = (".mp4", ".gif")
-# most triangles of a robot: a film has many pictures, and nobody looks at one for long
-_DETAIL, _FILM_DETAIL = 250_000, 100_000
+_VIDEOS = (".mp4", ".gif")
+# most triangles of a robot, in a still and in each frame of a video
+_DETAIL, _VIDEO_DETAIL = 250_000, 100_000
+# robots of a batch that are shown by default
+_MOST = 16
 # an hour at 30 a second, which takes hours to draw
 _MOST_FRAMES = 108_000
 
 
-def to_video(
-    log: Log,
-    path: str | os.PathLike[str],
-    *,
-    fps: float = 30,
-    speed: float = 1.0,
-    size: Size = (1280, 720),
-    camera: Camera | str | dict[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
-    forces: bool = True,
-    clock: bool = True,
-    packages: Any = (),
-    progress: bool | None = None,
-) -> Path:
-    """Write a log as a video, MP4 or GIF by the name of the file; `Log.to_video`.
-
-    Args:
-        path: ends with .mp4 or .gif.
-        fps: pictures a second.
-        speed: 1 is real time, 0.1 is ten times slower.
-        size: width and height [pixels].
-        camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
-        robots: which of a batch; None shows the first 16. On flat ground they stand side by side.
-        forces: whether to draw the forces of contacts, as arrows.
-        clock: whether to write the time into a corner.
-        packages: more folders in which to look for meshes.
-        progress: whether to show a bar if it takes long; None: on a terminal.
-
-    Returns:
-        The path.
-    """
-    target = _checked_path(path, _FILMS, "a video")
+def to_video(log: Log, path, *, fps, speed, size, camera, robots, forces, clock, packages, progress) -> Path:
+    """Write a log as a video: `Log.to_video`, which has the arguments."""
+    target = target_file(path, _VIDEOS, "a video")
     for name, value in (("fps", fps), ("speed", speed)):
-        if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < np.inf:
-            raise PliantError(f"to_video: {name} is {value!r}; it takes a number above zero")
+        check_at_least(name, value, 0, strict=True, subject="the video", error=PliantError)
     width, height = _checked_size(size)
-    width, height = width - width % 2, height - height % 2  # the format has colors for pairs of pixels
+    width, height = width - width % 2, height - height % 2  # H.264 has one color for two by two pixels
     if target.suffix.lower() == ".mp4":
         needs("imageio_ffmpeg", "video", "a video as MP4")
     needs("PIL", "video", "log.to_video()")
-    if not len(log):
-        raise PliantError("to_video: the log has no steps")
-    length = float(log.t[-1] - log.t[0])
+    motion = LogMotion(log, "log.to_video()", robots, _MOST)
+    length = motion.duration
     if length * fps / speed > _MOST_FRAMES:
-        raise PliantError(
-            f"to_video: {length:g} s with speed = {speed:g} and fps = {fps:g} are {length * fps / speed:.3g} pictures; "
-            f"it takes up to {_MOST_FRAMES}: a larger speed, a smaller fps, or a part of the log, log.between()"
-        )
+        count = f"{length * fps / speed:.3g} frames, more than {_MOST_FRAMES}"
+        problem = f"to_video: {length:g} s with speed = {speed:g} and fps = {fps:g} are {count}"
+        cure = "give a larger speed, a smaller fps, or a part of the log, log.between()"
+        raise PliantError(problem, subject="the video", field="fps", cure=cure)
     times = log.t[0] + np.arange(max(1, int(np.floor(length * fps / speed + 1e-6)) + 1)) * (speed / fps)
-    shown = {"camera": camera, "robots": robots, "forces": forces, "packages": packages}
-    film = Film(log, np.minimum(times, log.t[-1]), **shown, fps=fps, detail=_FILM_DETAIL, what="log.to_video()")
+    times = np.minimum(times, log.t[-1])
+    frames = LogFrames(motion, times, camera=camera, forces=forces, packages=packages, fps=fps, detail=_VIDEO_DETAIL)
 
     def frame(k: int) -> np.ndarray:
-        return _with_text(film.picture(k, width, height), f"{film.times[k]:.2f} s" if clock else "")
+        return _with_text(frames.picture(k, width, height), f"{times[k]:.2f} s" if clock else "")
 
-    with whole_file(target) as beside:
-        write = write_mp4 if target.suffix.lower() == ".mp4" else write_gif
-        write(beside, _with_bar(_in_order(frame, len(times)), film.times, target.name, progress), fps, (width, height))
+    with whole_file(target) as beside, Progress(float(times[0]), float(times[-1]), progress, what=target.name) as bar:
+        write = _write_mp4 if target.suffix.lower() == ".mp4" else _write_gif
+        write(beside, _in_order(frame, times, bar), fps, (width, height))
     return target
 
 
-def to_image(
-    log: Log,
-    path: str | os.PathLike[str],
-    t: float | None = None,
-    *,
-    size: Size = (1280, 720),
-    camera: Camera | str | dict[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
-    forces: bool = True,
-    clock: bool = False,
-    packages: Any = (),
-) -> Path:
-    """Write a picture of one moment of a log; `Log.to_image`.
-
-    Args:
-        path: ends with .png, .jpg or .webp.
-        t: when [s]; None is the end.
-        size, camera, robots, forces, clock, packages: as for `to_video`.
-
-    Returns:
-        The path.
-    """
-    target = _checked_path(path, _STILLS, "a picture")
+def to_image(log: Log, path, t, *, size, camera, robots, forces, clock, packages) -> Path:
+    """Write a picture of one moment of a log: `Log.to_image`, which has the arguments."""
+    target = target_file(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "log.to_image()")
-    if not len(log):
-        raise PliantError("to_image: the log has no steps")
-    t = float(log.t[-1] if t is None else t)
-    if not log.t[0] - 1e-9 <= t <= log.t[-1] + 1e-9:
-        raise PliantError(f"to_image: t = {t:g} s is not in the log, which goes from {log.t[0]:g} to {log.t[-1]:g} s")
-    shown = {"camera": camera, "robots": robots, "forces": forces, "packages": packages}
-    film = Film(log, np.array([t]), **shown, fps=1, detail=_DETAIL, what="log.to_image()")
-    _save(target, _with_text(film.picture(0, width, height), f"{t:.2f} s" if clock else ""))
+    motion = LogMotion(log, "log.to_image()", robots, _MOST)
+    first, last = log.t[0], log.t[-1]
+    t = float(last if t is None else t)
+    takes = f"a time of the log, {first:g} to {last:g} s"
+    check("t", t, takes, bool(first - 1e-9 <= t <= last + 1e-9), subject="the picture", error=PliantError)
+    frames = LogFrames(motion, np.array([t]), camera=camera, forces=forces, packages=packages, fps=1, detail=_DETAIL)
+    _save(target, _with_text(frames.picture(0, width, height), f"{t:.2f} s" if clock else ""))
     return target
 
 
-def robot_image(
-    robot: Robot,
-    path: str | os.PathLike[str],
-    q: Any = None,
-    *,
-    size: Size = (1280, 720),
-    camera: Camera | str | dict[str, Any] | None = None,
-    ground: Any = None,
-    packages: Any = (),
-) -> Path:
-    """Write a picture of a robot; `Robot.to_image`.
-
-    Args:
-        path: ends with .png, .jpg or .webp.
-        q: configuration, (nq,); neutral unless given, and then a robot that can move freely stands on the floor.
-        size, camera, packages: as for `to_video`.
-        ground: what it stands on; None for a floor.
-
-    Returns:
-        The path.
-    """
-    target = _checked_path(path, _STILLS, "a picture")
+def robot_image(robot: Robot, path, q, *, size, camera, ground, packages) -> Path:
+    """Write a picture of a robot: `Robot.to_image`, which has the arguments."""
+    target = target_file(path, _STILLS, "a picture")
     width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")
-    if q is not None and not np.isfinite(np.asarray(q, dtype=float)).all():
-        raise PliantError("robot.to_image(): q has entries that are not finite; give a configuration of numbers")
-    scene = Scene(robot, packages=packages, detail=_DETAIL)
+    is_finite = q is None or bool(np.isfinite(np.asarray(q, dtype=float)).all())
+    check("q", q, "finite numbers", is_finite, subject="the picture", error=PliantError)
+    drawn = RobotSurface(robot, packages=packages, detail=_DETAIL)
     poses = body_poses(robot, robot.neutral() if q is None else q)
     if poses.ndim != 3:
-        raise PliantError(
-            f"robot.to_image(): q has shape {np.asarray(q).shape}; it takes one configuration, ({robot.nq},)"
-        )
-    surface = _ground(ground)
-    if q is None and robot.is_free and (surface is None or surface.is_flat):
+        problem, cure = f"q has shape {np.asarray(q).shape}", f"it takes one configuration, ({robot.nq},)"
+        raise PliantError(problem, subject="the picture", field="q", cure=cure)
+    under = ground if ground is None or hasattr(ground, "height") else as_ground(ground)
+    if q is None and robot.is_free and (under is None or under.is_flat):
         poses = poses.copy()
-        poses[:, 2, 3] += (0.0 if surface is None else surface.height(0.0, 0.0)) - scene.lowest(poses)
-    low, high = scene.boxes(poses)
-    stage = Stage.around(as_camera(camera), low[None], high[None], surface, scene.lowest(poses))
-    _save(target, stage.picture([scene.surface(poses)], (low + high) / 2, width, height))
+        poses[:, 2, 3] += (0.0 if under is None else under.height(0.0, 0.0)) - drawn.lowest(poses)
+    low, high = drawn.boxes(poses)
+    studio = Studio.around(as_camera(camera), low[None], high[None], under, drawn.lowest(poses))
+    _save(target, studio.picture([drawn.surface(poses)], (low + high) / 2, width, height))
     return target
 
 
@@ -192,43 +128,81 @@ def _with_text(pixels: np.ndarray, text: str) -> np.ndarray:
     return np.asarray(picture)
 
 
-def _in_order(frame: Callable[[int], np.ndarray], count: int) -> Iterator[np.ndarray]:
-    """Frames one after the other, while some more are being made."""
+def _in_order(frame: Callable[[int], np.ndarray], times: np.ndarray, bar: Progress) -> Iterator[np.ndarray]:
+    """Frames in order, while threads draw the next ones."""
     workers = min(4, os.cpu_count() or 1)
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[np.ndarray]] = deque()
-        for k in range(count):
-            waiting.append(pool.submit(frame, k))
-            if len(waiting) > 2 * workers:
+        for k in range(len(times) + 2 * workers):
+            if k < len(times):
+                waiting.append(pool.submit(frame, k))
+            if k >= 2 * workers:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
-def _with_bar(
-    frames: Iterator[np.ndarray], times: np.ndarray, name: str, progress: bool | None
-) -> Iterator[np.ndarray]:
-    """Frames, while a bar shows how far they are."""
-    with Progress(float(times[0]), float(times[-1]), progress, what=name) as shown:
-        for frame, t in zip(frames, times, strict=True):
-            yield frame
-            shown.update(float(t))
-
-
-def _checked_path(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> Path:
-    target = Path(os.fspath(path)).expanduser()
-    if target.suffix.lower() not in endings:
-        raise PliantError(f"{target}: {what} ends with {', '.join(endings[:-1])} or {endings[-1]}")
-    return target
+                bar.update(float(times[k - 2 * workers]))
 
 
 def _checked_size(size: Any) -> Size:
     numbers = list(size) if isinstance(size, Sequence | np.ndarray) and not isinstance(size, str) else []
-    is_whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) for n in numbers)
-    if len(numbers) != 2 or not is_whole or not all(16 <= n <= 8192 for n in numbers):
-        raise PliantError(f"size is {size!r}; it takes width and height in pixels, 16 to 8192")
+    is_right = len(numbers) == 2 and all(is_whole(n) and 16 <= n <= 8192 for n in numbers)
+    takes = "width and height in pixels, 16 to 8192"
+    check("size", size, takes, is_right, subject="the picture", error=PliantError)
     return int(numbers[0]), int(numbers[1])
 
 
-def _ground(ground: Any) -> Any:
-    return ground if ground is None or hasattr(ground, "height") else as_ground(ground)
+# ---- encoders
+
+
+def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
+    """Write frames (height, width, 3), bytes, as H.264; width and height are even.
+
+    Raises:
+        OSError: where the disk is full.
+        PliantError: where ffmpeg fails for another reason.
+    """
+    ffmpeg = needs("imageio_ffmpeg", "video", "a video as MP4")
+    command = [
+        ffmpeg.get_ffmpeg_exe(), "-y", "-v", "error",
+        "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.9g}", "-i", "-",
+        "-an", "-c:v", "libx264", "-crf", "10", "-pix_fmt", "yuv420p", str(path),
+    ]  # fmt: skip
+    # messages of ffmpeg go to a file, since a full pipe would stop it
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+        assert process.stdin is not None
+        is_fed = True
+        try:
+            try:
+                for frame in frames:
+                    try:
+                        process.stdin.write(np.ascontiguousarray(frame))
+                    except OSError:  # it takes none after it has failed
+                        is_fed = False
+                        break
+            finally:
+                # closing flushes, which fails again if writing has
+                with contextlib.suppress(OSError):
+                    process.stdin.close()
+            process.wait()
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        if is_fed and not process.returncode:
+            return
+        said.seek(0)
+        lines = said.read().decode(errors="replace").strip().splitlines()
+    # ffmpeg is not translated
+    if any("No space left on device" in line for line in lines):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    why = lines[0] if lines else f"it ended with status {process.returncode}"
+    cure = "a name that ends with .gif does not need ffmpeg"
+    raise PliantError(f"to_video: ffmpeg could not write the video: {why}", subject="the video", cure=cure)
+
+
+def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
+    """Write frames (height, width, 3), bytes, with 128 colors each; arguments as for `_write_mp4`."""
+    image = needs("PIL.Image", "video", "a video as GIF")
+    pictures = [image.fromarray(frame).quantize(128, dither=image.Dither.NONE) for frame in frames]
+    # GIF counts in hundredths of a second
+    pause = max(20, 10 * round(100 / fps))
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=pause, loop=0, optimize=False)

@@ -2,33 +2,12 @@
 
 from pliant.robot.builder import RobotBuilder
 from pliant.robot.contacts import ContactPoint, ContactShape
-from pliant.robot.joints import (
-    Continuous,
-    Fixed,
-    Free,
-    Helical,
-    JointKind,
-    Planar,
-    Prismatic,
-    Revolute,
-    Spherical,
-)  # fmt: skip
+from pliant.robot.joints import Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical
 from pliant.robot.mechanism import Link, Mechanism
 from pliant.robot.model import (
-    Body,
-    Closure,
-    Flexibility,
-    Frame,
-    FrameSpring,
-    Geometry,
-    Joint,
-    Limits,
-    MeshSource,
-    Mimic,
-    Motor,
+    Body, Closure, Finding, Flexibility, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor, Named,
+    Report,
 )  # fmt: skip
-from pliant.robot.named import Named
-from pliant.robot.report import Finding, Report
 from pliant.robot.robot import Robot
 
 __all__ = [

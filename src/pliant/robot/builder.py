@@ -1,24 +1,22 @@
 """The builder: collects the parts of a robot, checks them, and makes it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pliant.errors import RobotError, unknown_name
-from pliant.robot import checks
+from pliant.checks import as_scalar, check_at_least, check_finite, check_name, check_one_of, entries, is_zero
+from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
-from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Limits, Mimic, Motor
-from pliant.robot.named import Named
-from pliant.robot.report import Finding, Report
+from pliant.robot.model import (
+    WORLD, Body, Finding, Frame, Geometry, Joint, Limits, Mimic, Motor, Named, Outcome, Report, depth_first,
+)  # fmt: skip
+from pliant.robot.part_checks import (
+    check_motor, crossed_limits, impossible_inertia, motor_values, normalised_axis, placement, repaired_inertia, vector,
+    with_values, wrong,
+)  # fmt: skip
 from pliant.robot.robot import Robot
-from pliant.robot.tree import depth_first
-from pliant.scalar import is_constant
+from pliant.scalar import Scalar
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
-
-__all__ = ["ROOT_JOINT", "RobotBuilder"]
-
-Scalar = Any
-Triple = Scalars
 
 ROOT_JOINT = "root_joint"
 """Name of the joint that `RobotBuilder.build` puts between the world and the root."""
@@ -37,7 +35,7 @@ class _BodyPlan:
 
 
 class RobotBuilder:
-    """Makes a `Robot`, part by part; what is wrong with a part is an error that names it.
+    """Makes a `Robot`, part by part; errors name the part that is wrong.
 
     The body "world" is always there, does not move and has no inertia. Parts may come in any order.
 
@@ -48,7 +46,7 @@ class RobotBuilder:
     """
 
     def __init__(self, name: str):
-        checks.check_name("the name of a robot", name)
+        check_name("name", name, subject="a robot")
         self.name = name
         self._bodies: dict[str, _BodyPlan] = {}
         self._joints: dict[str, Joint] = {}
@@ -63,9 +61,9 @@ class RobotBuilder:
         self,
         name: str,
         mass: Scalar = 0,
-        com: Triple = (0, 0, 0),
+        com: Scalars = (0, 0, 0),
         inertia: Scalars = (0, 0, 0, 0, 0, 0),
-        inertia_rpy: Triple = (0, 0, 0),
+        inertia_rpy: Scalars = (0, 0, 0),
         visuals: Iterable[Geometry] = (),
         collisions: Iterable[Geometry] = (),
     ) -> "RobotBuilder":
@@ -79,24 +77,24 @@ class RobotBuilder:
             inertia_rpy: roll, pitch, yaw of the axes in which ``inertia`` is given [rad].
         """
         subject = f"body {name!r}"
-        checks.check_name("the name of a body", name)
+        check_name("name", name, subject="a body")
         if name == WORLD:
-            raise RobotError(f"body {WORLD!r} is always there and has no inertia; rename yours, or attach joints to it")
+            problem = f"body {WORLD!r} is always there and has no inertia"
+            raise wrong(subject, "name", problem, "rename yours, or attach joints to it")
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
-        mass = checks.as_scalar(mass)
-        checks.check_finite(f"mass of {subject}", mass)
-        if is_constant(mass) and mass < 0:
-            raise RobotError(f"mass of {subject} is {mass:g} kg; it must not be negative")
-        inertia = checks.entries(f"inertia of {subject}", inertia)
+        mass = as_scalar(mass)
+        check_at_least("mass", mass, 0, subject=subject, error=RobotError)
+        inertia = entries("inertia", inertia, subject=subject)
         if len(inertia) != 6:
-            raise RobotError(f"inertia of {subject} has {len(inertia)} entries; give ixx, ixy, ixz, iyy, iyz, izz")
-        checks.check_finite(f"inertia of {subject}", *inertia)
+            problem = f"inertia of {subject} has {len(inertia)} entries"
+            raise wrong(subject, "inertia", problem, "give ixx, ixy, ixz, iyy, iyz, izz")
+        check_finite("inertia", *inertia, subject=subject)
         tensor = Symmetric3(*inertia)
-        angles = checks.vector(subject, "inertia_rpy", inertia_rpy)
-        if not all(is_constant(a) and a == 0 for a in angles):
+        angles = vector("inertia_rpy", inertia_rpy, subject=subject)
+        if not is_zero(*angles):
             tensor = rotation_from_rpy(*angles).conjugate_symmetric(tensor)
-        centre = checks.vector(subject, "centre of mass", com)
+        centre = vector("centre of mass", com, subject=subject)
         self._bodies[name] = _BodyPlan(name, mass, centre, tensor, tuple(visuals), tuple(collisions))
         return self
 
@@ -106,10 +104,10 @@ class RobotBuilder:
         kind: JointKind | str,
         parent: str,
         child: str,
-        position: Triple = (0, 0, 0),
-        rpy: Triple = (0, 0, 0),
+        position: Scalars = (0, 0, 0),
+        rpy: Scalars = (0, 0, 0),
         *,
-        axis: Triple | None = None,
+        axis: Scalars | None = None,
         limits: Limits | tuple[Any, Any] | None = None,
         damping: Any = 0,
         friction: Any = 0,
@@ -137,64 +135,42 @@ class RobotBuilder:
             backlash, rest, restitution, locked: see `Joint`.
         """
         subject = f"joint {name!r}"
-        checks.check_name("the name of a joint", name)
+        check_name("name", name, subject="a joint")
         _check_new("joint", name, self._joints)
-        kind, remark = checks.normalised_axis(subject, _kind(subject, kind, axis))
+        kind, remark = normalised_axis(subject, _kind(subject, kind, axis))
         if remark:
-            self.note("mended", subject, remark)
+            self.note("repaired", subject, remark)
         if mimic is not None:
-            checks.check_finite(f"mimic of {subject}", mimic.multiplier, mimic.offset)
-        self._joints[name] = Joint(
-            name,
-            kind,
-            parent,
-            child,
-            checks.placement(subject, position, rpy),
-            checks.full_limits(subject, limits, kind),
-            checks.per_entry(subject, "damping", damping, kind.nv, least=0),
-            checks.per_entry(subject, "friction", friction, kind.nv, least=0),
-            checks.per_entry(subject, "armature", armature, kind.nv, least=0),
-            mimic,
-            checks.per_entry(subject, "stiffness", stiffness, kind.nv, least=0),
-            checks.per_entry(subject, "hardening", hardening, kind.nv, least=0),
-            tuple(checks.one_for_each(f"law of {subject}", law, kind.nv)),
-            checks.as_scalar(backlash),
-            checks.as_scalar(rest),
-            checks.as_scalar(restitution),
-            locked,
-        )
-        checks.check_joint(self._joints[name])
+            check_finite("mimic", mimic.multiplier, mimic.offset, subject=subject)
+        joint = Joint(name, kind, parent, child, placement(position, rpy, subject=subject), mimic=mimic)
+        self._joints[name] = with_values(
+            joint, limits=limits, damping=damping, friction=friction, armature=armature, stiffness=stiffness,
+            hardening=hardening, law=law, backlash=backlash, rest=rest, restitution=restitution, is_locked=locked,
+        )  # fmt: skip
         return self
 
-    def frame(self, name: str, body: str, position: Triple = (0, 0, 0), rpy: Triple = (0, 0, 0)) -> "RobotBuilder":
+    def frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
-        checks.check_name("the name of a frame", name)
+        check_name("name", name, subject="a frame")
         _check_new("body", name, self._bodies)
         _check_new("frame", name, self._frames)
-        self._frames[name] = body, checks.placement(f"frame {name!r}", position, rpy)
+        self._frames[name] = body, placement(position, rpy, subject=f"frame {name!r}")
         return self
 
     def motor(self, joint: str, *, name: str | None = None, **values: Any) -> "RobotBuilder":
         """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
         name = joint if name is None else name
-        checks.check_name("the name of a motor", name)
-        checks.check_motor_values(name, values)
+        check_name("name", name, subject="a motor")
         _check_new("motor", name, self._motors)
-        self._motors[name] = Motor(name, joint, **{key: checks.as_scalar(value) for key, value in values.items()})
+        self._motors[name] = Motor(name, joint, **motor_values(name, values))
         return self
 
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
         """Set the acceleration of gravity in the world frame [m/s^2]."""
-        self._gravity = checks.vector(f"robot {self.name!r}", "gravity", (x, y, z))
+        self._gravity = vector("gravity", (x, y, z), subject=f"robot {self.name!r}")
         return self
 
-    def note(
-        self,
-        kind: Literal["odd", "dropped", "guessed", "mended"],
-        subject: str,
-        message: str,
-        line: int | None = None,
-    ) -> "RobotBuilder":
+    def note(self, kind: Outcome, subject: str, message: str, line: int | None = None) -> "RobotBuilder":
         """Add a finding to the robot's report."""
         self._findings.append(Finding(kind, subject, message, line))
         return self
@@ -207,21 +183,28 @@ class RobotBuilder:
         Args:
             base: how the body without a joint, if there is one, is attached to the world: joint
                 "root_joint", fixed or free.
-            strict: whether what cannot exist (an impossible inertia, limits the wrong way round) is an error, or
-                else a finding of the report.
-            repair: mend what cannot exist, and report how.
+            strict: whether impossible values (an impossible inertia, limits the wrong way round) raise an error;
+                otherwise they are a finding of the report.
+            repair: correct impossible values, and report how.
         """
         owner = f"robot {self.name!r}"
         self._check_references()
         ordered = depth_first([*self._root_joint(base), *self._joints.values()], list(self._bodies))
 
-        judge = _Judge(list(self._findings), strict and not repair, repair)
-        joints = Named("joint", [judge.joint(j) for j in ordered], owner)
-        bodies = Named("body", [judge.body(self._bodies[j.child]) for j in ordered], owner)
-        judge.massless_ends(joints, bodies)
-        judge.shared_names(joints, bodies)
+        findings = list(self._findings)
+
+        def rule(fault: Fault) -> None:
+            """An error, a finding, or a repair and a finding."""
+            if strict and not repair:
+                cure = f"{fault.cure}, or build with repair=True or strict=False"
+                raise RobotError(replace(fault, cure=cure)).within(fault.subject)
+            findings.append(Finding("repaired" if repair else "odd", fault.subject, str(fault)))
+
+        joints = Named("joint", [_possible_joint(j, rule, repair) for j in ordered], owner)
+        bodies = Named("body", [_possible_body(self._bodies[j.child], rule, repair) for j in ordered], owner)
+        findings += [*_massless_ends(joints, bodies), *_shared_names(joints, bodies)]
         for motor in self._motors.values():
-            checks.check_motor(motor, joints)
+            check_motor(motor, joints)
         frames = [Frame(name, name, Transform.identity()) for name in bodies]
         frames += [Frame(name, body, placement) for name, (body, placement) in self._frames.items()]
         return Robot(
@@ -231,136 +214,121 @@ class RobotBuilder:
             Named("frame", frames, owner),
             Named("motor", self._motors.values(), owner),
             self._gravity,
-            Report(judge.findings),
+            Report(findings),
         )
 
     def _check_references(self) -> None:
         bodies = [WORLD, *self._bodies]
         for joint in self._joints.values():
+            subject = f"joint {joint.name!r}"
             for role, body in (("parent", joint.parent), ("child", joint.child)):
                 if body not in bodies:
-                    raise RobotError(unknown_name("body", body, bodies, f"{role} of joint {joint.name!r}"))
+                    fault = unknown_name("body", body, bodies, f"{role} of {subject}")
+                    raise RobotError(replace(fault, subject=subject, field=role))
             if joint.mimic is not None:
-                self._check_mimic(joint, joint.mimic)
+                self._check_mimic(subject, joint)
         for name, (body, _) in self._frames.items():
             if body not in bodies:
-                raise RobotError(unknown_name("body", body, bodies, f"frame {name!r}"))
+                fault = unknown_name("body", body, bodies, f"frame {name!r}")
+                raise RobotError(replace(fault, subject=f"frame {name!r}"))
             if name in self._joints:
-                raise RobotError(
-                    f"a frame and a joint are named {name!r}, which as a frame means the body that the joint carries; "
-                    "rename the frame"
-                )
+                problem = f"a frame and a joint are named {name!r}, which as a frame means the body the joint carries"
+                raise wrong(f"frame {name!r}", "name", problem, "rename the frame")
 
-    def _check_mimic(self, joint: Joint, mimic: Mimic) -> None:
-        subject, seen = f"joint {joint.name!r}", [joint.name]
-        leader: Mimic | None = mimic
+    def _check_mimic(self, subject: str, joint: Joint) -> None:
+        seen, leader = [joint.name], joint.mimic
         while leader is not None:
             if leader.joint not in self._joints:
-                raise RobotError(unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}"))
+                fault = unknown_name("joint", leader.joint, self._joints, f"mimic of {subject}")
+                raise RobotError(replace(fault, subject=subject, field="mimic"))
             if leader.joint in seen:
-                raise RobotError(f"{subject} mimics itself: {' -> '.join([*seen, leader.joint])}; let one of them lead")
+                problem = f"{subject} mimics itself: {' -> '.join([*seen, leader.joint])}"
+                raise wrong(subject, "mimic", problem, "let one of them lead")
             seen.append(leader.joint)
             leader = self._joints[leader.joint].mimic
         if any(self._joints[name].kind.nq != 1 for name in seen):
-            raise RobotError(f"{subject} cannot mimic {mimic.joint!r}: both need exactly one coordinate")
+            raise wrong(subject, "mimic", f"{subject} cannot mimic {seen[1]!r}", "both need exactly one coordinate")
 
     def _root_joint(self, base: str) -> list[Joint]:
         """The joint between the world and the body that has none."""
-        if base not in ("fixed", "free"):
-            raise RobotError(f"base is {base!r}; it is either 'fixed' or 'free'")
+        check_one_of("base", base, ("fixed", "free"), error=RobotError)
+        subject = f"robot {self.name!r}"
         carried = {joint.child for joint in self._joints.values()}
         roots = [name for name in self._bodies if name not in carried]
         if len(roots) > 1:
-            names = ", ".join(repr(r) for r in roots)
-            raise RobotError(f"robot {self.name!r} has {len(roots)} roots, {names}; join all but one to a body")
+            problem = f"{subject} has {len(roots)} roots, {', '.join(map(repr, roots))}"
+            raise wrong(f"body {roots[0]!r}", "joint", problem, "join all but one to a body")
         held = [j.name for j in self._joints.values() if j.parent == WORLD]
-        if roots and held and len(carried) == len(self._joints):  # a body with two parents is told later
-            raise RobotError(
-                f"robot {self.name!r} has two roots: joint {held[0]!r} stands on the world, and nothing carries body "
-                f"{roots[0]!r}; join it to a body or to the world"
+        if roots and held and len(carried) == len(self._joints):  # a body with two parents is reported later
+            problem = (
+                f"{subject} has two roots: joint {held[0]!r} stands on the world, no joint carries body {roots[0]!r}"
             )
+            raise wrong(f"joint {held[0]!r}", "parent", problem, "join it to a body or to the world")
+        if not roots and base == "free" and held:
+            problem = f"the base cannot be free: joint {held[0]!r} attaches it to the world"
+            raise wrong(f"joint {held[0]!r}", "base", problem, "leave base= out")
         if not roots:
-            if base == "free" and held:
-                raise RobotError(f"the base cannot be free: joint {held[0]!r} attaches it to the world")
             return []
         _check_new("joint", ROOT_JOINT, self._joints)
         kind = Free() if base == "free" else Fixed()
-        none = (0,) * kind.nv
-        limits = checks.full_limits(ROOT_JOINT, None, kind)
-        return [Joint(ROOT_JOINT, kind, WORLD, roots[0], Transform.identity(), limits, none, none, none)]
+        return [Joint(ROOT_JOINT, kind, WORLD, roots[0], Transform.identity())]
 
 
-class _Judge:
-    """Decides on parts that cannot exist: an error, a finding, or a cure and a finding."""
-
-    def __init__(self, findings: list[Finding], strict: bool, repair: bool):
-        self.findings = findings
-        self.strict = strict
-        self.repair = repair
-
-    def body(self, plan: _BodyPlan) -> Body:
-        tensor = plan.tensor
-        fault = checks.impossible_inertia(tensor)
-        if fault:
-            mended = checks.mended_inertia(tensor)
-            shown = ", ".join(f"{e:.4g}" for e in mended)
-            self._rule(f"body {plan.name!r}", fault, f"the nearest possible tensor is ({shown})")
-            tensor = mended if self.repair else tensor
-        inertia = Inertia.from_com(plan.mass, plan.com, tensor)
-        return Body(plan.name, inertia, plan.visuals, plan.collisions)
-
-    def joint(self, joint: Joint) -> Joint:
-        fault = checks.crossed_limits(joint.limits)
-        if not fault:
-            return joint
-        self._rule(f"joint {joint.name!r}", fault, "swap them")
-        if not self.repair:
-            return joint
-        pairs = [sorted(pair) for pair in zip(joint.limits.lower, joint.limits.upper, strict=True)]
-        lower, upper = zip(*pairs, strict=True)
-        return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))
-
-    def _rule(self, subject: str, fault: str, cure: str) -> None:
-        if self.strict:
-            raise RobotError(f"{subject}: {fault}; {cure}, or build with repair=True or strict=False")
-        self.findings.append(Finding("mended" if self.repair else "odd", subject, f"{fault}; {cure}"))
-
-    def shared_names(self, joints: Named[Joint], bodies: Named[Body]) -> None:
-        """Where a name is given as a frame, bodies come before joints."""
-        for joint in joints.values():
-            if joint.name in bodies and joint.child != joint.name:
-                message = f"another body has its name, which as a frame means that body, not {joint.child!r}"
-                self.findings.append(Finding("dropped", f"joint {joint.name!r}", message))
-
-    def massless_ends(self, joints: Named[Joint], bodies: Named[Body]) -> None:
-        """Report moving joints that carry no mass at all: they have no forward dynamics."""
-        carries = {name: not _is_zero(body.inertia) for name, body in bodies.items()}
-        for joint in reversed(list(joints.values())):
-            carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
-        for joint in joints.values():
-            bare = not carries[joint.child] and all(is_constant(a) and a == 0 for a in joint.armature)
-            if bare and joint.kind.nv > 0:
-                message = f"moves no mass: body {joint.child!r} and what it carries have none"
-                self.findings.append(Finding("odd", f"joint {joint.name!r}", message))
+def _possible_body(plan: _BodyPlan, rule: Callable[[Fault], None], repair: bool) -> Body:
+    tensor = plan.tensor
+    problem = impossible_inertia(tensor)
+    if problem:
+        repaired = repaired_inertia(tensor)
+        nearest = ", ".join(f"{e:.4g}" for e in repaired)
+        rule(Fault(problem, f"body {plan.name!r}", "inertia", f"the nearest possible tensor is ({nearest})"))
+        tensor = repaired if repair else tensor
+    return Body(plan.name, Inertia.from_com(plan.mass, plan.com, tensor), plan.visuals, plan.collisions)
 
 
-def _is_zero(inertia: Inertia) -> bool:
-    return all(is_constant(e) and e == 0 for e in (inertia.mass, *inertia.J))
+def _possible_joint(joint: Joint, rule: Callable[[Fault], None], repair: bool) -> Joint:
+    fault = crossed_limits(joint)
+    if fault:
+        rule(fault)
+    if not (fault and repair):
+        return joint
+    pairs = [sorted(pair) for pair in zip(joint.limits.lower, joint.limits.upper, strict=True)]
+    lower, upper = zip(*pairs, strict=True)
+    return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))
 
 
-def _kind(subject: str, kind: JointKind | str, axis: Triple | None) -> JointKind:
+def _shared_names(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
+    """Where a name is given as a frame, bodies come before joints."""
+    for joint in joints.values():
+        if joint.name in bodies and joint.child != joint.name:
+            message = f"another body has its name, which as a frame means that body, not {joint.child!r}"
+            yield Finding("dropped", f"joint {joint.name!r}", message)
+
+
+def _massless_ends(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
+    """Moving joints that carry no mass at all: they have no forward dynamics."""
+    carries = {name: body.has_inertia for name, body in bodies.items()}
+    for joint in reversed(list(joints.values())):
+        carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
+    for joint in joints.values():
+        if joint.kind.nv > 0 and not carries[joint.child] and is_zero(*joint.armature):
+            message = f"moves no mass: body {joint.child!r} and all that it carries have none"
+            yield Finding("odd", f"joint {joint.name!r}", message)
+
+
+def _kind(subject: str, kind: JointKind | str, axis: Scalars | None) -> JointKind:
     if isinstance(kind, str):
         if kind not in KINDS:
             raise RobotError(unknown_name("kind of joint", kind, KINDS, subject))
         made: Any = KINDS[kind]
         if axis is None or not hasattr(made, "axis"):
             return made()
-        return made(tuple(checks.vector(subject, "axis", axis)))
+        return made(tuple(vector("axis", axis, subject=subject)))
     if axis is not None:
-        raise RobotError(f"{subject}: the axis belongs in the kind, as in {type(kind).__name__}(axis)")
+        cure = f"the axis belongs in the kind, as in {type(kind).__name__}(axis)"
+        raise wrong(subject, "axis", f"{subject} has a kind and an axis", cure)
     return kind
 
 
 def _check_new(kind: str, name: str, taken: dict[str, Any]) -> None:
     if name in taken:
-        raise RobotError(f"there is a {kind} named {name!r} already; names must be unique")
+        raise wrong(f"{kind} {name!r}", "name", f"there is a {kind} named {name!r} already", "names must be unique")

@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.checks import check, check_at_least, is_whole
 from pliant.errors import PliantError, RobotError
-from pliant.robot import checks
-from pliant.robot.contacts import ROUND, ContactShape, corners
+from pliant.meshes.support_points import few_points, nearest_ball
+from pliant.robot.contacts import ROUND, ContactShape, corners, with_shapes
 from pliant.robot.joints import Fixed
-from pliant.robot.lumping import keepers
-from pliant.robot.model import WORLD, Geometry, MeshSource
-from pliant.robot.report import Finding
-from pliant.robot.support import few_points, nearest_ball
-from pliant.scalar import is_constant
+from pliant.robot.mechanism import keepers
+from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Report
+from pliant.robot.part_checks import wrong
+from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Transform, Vector
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = ["MERGE", "collision_contacts"]
-
-Scalar = Any
 
 MERGE = 1e-3
 """How far apart points of one rigid part are that count as one [m]."""
@@ -32,18 +29,20 @@ MERGE = 1e-3
 _INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on it [m]
 
 
-def collision_contacts(
-    robot: "Robot",
-    bodies: str | Iterable[str] | None,
-    points: int,
-    merge: float,
-    limit: int | None,
-    packages: str | Path | Iterable[str | Path],
-) -> tuple[list[ContactShape], list[Finding]]:
-    """The shapes that `Robot.with_collision_contacts` adds, and what there is to say about them."""
+def with_collision_contacts(
+    robot: "Robot", bodies: Any, points: int, merge: float, limit: int | None, packages: Any
+) -> "Robot":
+    """`Robot.with_collision_contacts`."""
     chosen = list(robot.bodies) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
     folders = [packages] if isinstance(packages, (str, Path)) else list(packages)
-    _check_options(points, merge, limit, folders)
+    check("points", points, "a whole number, at least 4", is_whole(points) and points >= 4, error=RobotError)
+    is_limit = limit is None or (is_whole(limit) and limit >= 4)
+    check("limit", limit, "a whole number of points, at least 4, or None for all", is_limit, error=RobotError)
+    check_at_least("merge", merge, 0, error=RobotError)
+    for folder in folders:
+        if not Path(folder).is_dir():
+            problem, cure = f"packages: {folder} is not a folder", "give folders that contain packages"
+            raise wrong(str(folder), "packages", problem, cure)
     reader = _Reader(points, folders)
     rigid = keepers(robot)
 
@@ -54,39 +53,32 @@ def collision_contacts(
         shapes = robot.bodies[name].collisions
         carrier = robot.joints[robot.bodies.index(kept)]
         if shapes and isinstance(carrier.kind, Fixed) and carrier.parent == WORLD:
-            reader.note("dropped", name, "the world holds it: it cannot meet the ground")
+            reader.note("dropped", name, "it is fixed to the world and cannot meet the ground")
             continue
         for geometry in shapes:
             outline = reader.outline(name, geometry)
             if outline is not None:
                 made.append(_Made(name, kept, X_KB, geometry, *outline))
 
-    kept_points = _Kept(merge)
+    # points that are there already, by the body that keeps them
+    taken: dict[str, list[tuple[float, ...]]] = {keeper: [] for keeper, _ in rigid.values()}
     for shape in robot.contacts.values():
-        kept_points.add(*rigid[shape.body], shape.centers, shape.radius)
-    trimmed = []
+        keeper, X_KB = rigid[shape.body]
+        taken[keeper] += _numbers(X_KB, shape.centers, shape.radius)
+    trimmed: list[_Made] = []
     for one in made:
         others = [other for other in made if other is not one and other.keeper == one.keeper]
-        trimmed += _trimmed(one, kept_points, others)
+        trimmed += _trimmed(one, taken[one.keeper], merge, others)
     if limit is not None:
-        trimmed = [one for part in _parts(trimmed) for one in _limited(part, limit, reader)]
-    return _named(trimmed, robot), reader.findings
-
-
-def _check_options(points: int, merge: float, limit: int | None, packages: Iterable[str | Path]) -> None:
-    if not isinstance(points, int) or points < 4:
-        raise RobotError(f"points is {points!r}; a shape takes a whole number of them, at least 4")
-    if limit is not None and (not isinstance(limit, int) or limit < 4):
-        raise RobotError(f"limit is {limit!r}; a part takes a whole number of points, at least 4, or None for all")
-    checks.check_finite("merge", merge)
-    checks.per_entry("points", "merge", merge, 1, least=0)
-    for folder in packages:
-        if not Path(folder).is_dir():
-            raise RobotError(f"packages: {folder} is not a folder; give folders that contain packages")
+        keepers_of = dict.fromkeys(one.keeper for one in trimmed)
+        parts = [[one for one in trimmed if one.keeper == keeper] for keeper in keepers_of]
+        trimmed = [one for part in parts for one in _limited(part, limit, reader)]
+    made_robot = with_shapes(robot, _named(trimmed, robot))
+    return replace(made_robot, report=Report([*robot.report, *reader.findings]))
 
 
 class _Reader:
-    """Turns collision shapes into centers and a radius, and notes what is lost."""
+    """Turns collision shapes into centers and a radius, and notes losses."""
 
     def __init__(self, points: int, packages: list[str | Path]):
         self.points = points
@@ -111,7 +103,7 @@ class _Reader:
 
     def _outline(self, g: Geometry) -> tuple[tuple[Vector, ...], Scalar, Any, str]:
         if any(is_constant(s) and not 0 < s < math.inf for s in g.size):
-            raise RobotError(f"size {g.size} is not positive")
+            raise RobotError(f"size {g.size} is not positive", subject=g.kind, field="size")
         match g.kind:
             case "sphere":
                 return (Vector.zero(),), g.size[0], "sphere", ""
@@ -130,31 +122,29 @@ class _Reader:
                 kind, what = ("sphere", "mesh as a ball") if radius else ("points", "mesh")
                 centers = tuple(Vector(*map(float, p)) for p in found)
                 return centers, radius, kind, _remark(what, len(found), error)
-        raise RobotError(f"no contact shape is known for a {g.kind}")
+        raise RobotError(f"no contact shape is known for a {g.kind}", subject=g.kind, field="kind")
 
     def _mesh_outline(self, g: Geometry) -> tuple[np.ndarray, float, float]:
         """Points with a radius, and how far they are off: one ball if that is much better, as for a ball's mesh."""
         if g.mesh is None:
-            raise RobotError("nothing reads it; give Geometry(..., mesh=pliant.formats.MeshFile(path))")
+            cure = "give Geometry(..., mesh=pliant.meshes.MeshFile(path))"
+            raise wrong("mesh", "mesh", "no reader for its file", cure)
         key = g.mesh, tuple(g.scale)
         if key not in self._meshes:
             vertices = g.mesh.points(self.packages) * np.array(g.scale, dtype=float)
             chosen, error = few_points(vertices, self.points)
             center, radius, ball_error = nearest_ball(vertices)
             # twice as good at least: eight points stand firmly, a ball rolls
-            if radius > 0 and ball_error < error / 2:
-                self._meshes[key] = center[None], radius, ball_error
-            else:
-                self._meshes[key] = vertices[chosen], 0, error
+            is_ball = radius > 0 and ball_error < error / 2
+            self._meshes[key] = (center[None], radius, ball_error) if is_ball else (vertices[chosen], 0, error)
         return self._meshes[key]
 
 
 def _rims(radius: Scalar, length: Scalar, count: int) -> tuple[Vector, ...]:
     """Points on the two rims of a cylinder along z, ``count`` each: inscribed, so that none touches too early."""
     angles = [2 * math.pi * (k + 0.5) / count for k in range(count)]
-    return tuple(
-        Vector(radius * math.cos(a), radius * math.sin(a), z) for z in (-length / 2, length / 2) for a in angles
-    )
+    ends = (-length / 2, length / 2)
+    return tuple(Vector(radius * math.cos(a), radius * math.sin(a), z) for z in ends for a in angles)
 
 
 def _remark(kind: str, count: int, error: Scalar) -> str:
@@ -181,52 +171,29 @@ class _Made:
         return [replace(self, centers=tuple(centers), kind="points")]
 
 
-class _Kept:
-    """Points that are there already, by the body that keeps them; only plain numbers are compared."""
-
-    def __init__(self, merge: float):
-        self.merge = merge
-        self._points: dict[str, list[tuple[float, ...]]] = {}
-
-    def add(self, keeper: str, X_KB: Transform, centers: Iterable[Vector], radius: Scalar) -> None:
-        self._points.setdefault(keeper, []).extend(_numbers(X_KB, centers, radius))
-
-    def has(self, keeper: str, X_KB: Transform, center: Vector, radius: Scalar) -> bool:
-        for *p, r in _numbers(X_KB, [center], radius):
-            for *other, s in self._points.get(keeper, []):
-                if math.dist(p, other) <= self.merge and abs(r - s) <= self.merge:
-                    return True
-        return False
-
-
 def _numbers(X: Transform, centers: Iterable[Vector], radius: Scalar) -> Iterator[tuple[float, ...]]:
+    """Centers in another frame, with the radius; only those in plain numbers, which can be compared."""
     for center in centers:
         values = (*X.transform_point(center), radius)
         if all(is_constant(x) for x in values):
             yield values
 
 
-def _trimmed(one: _Made, kept: _Kept, others: list[_Made]) -> list[_Made]:
+def _trimmed(one: _Made, taken: list[tuple[float, ...]], merge: float, others: list[_Made]) -> list[_Made]:
     """The shape without the points that are inside of another, or there already; nothing if none is left."""
     centers = []
     for center in one.centers:
         p_K = one.X_KB.transform_point(center)
+        own = list(_numbers(one.X_KB, [center], one.radius))
         inside = any(_depth(other, p_K) > one.radius + _INSIDE for other in others if is_constant(one.radius))
-        if not inside and not kept.has(one.keeper, one.X_KB, center, one.radius):
+        again = any(math.dist(p, o) <= merge and abs(r - s) <= merge for *p, r in own for *o, s in taken)
+        if not inside and not again:
             centers.append(center)
             if one.kind not in ROUND:  # coinciding points of one shape are one, too
-                kept.add(one.keeper, one.X_KB, [center], one.radius)
+                taken += own
     if centers and one.kind in ROUND:
-        kept.add(one.keeper, one.X_KB, one.centers, one.radius)
+        taken += _numbers(one.X_KB, one.centers, one.radius)
     return one.with_centers(centers)
-
-
-def _parts(shapes: list[_Made]) -> list[list[_Made]]:
-    """The shapes by rigid part, in order."""
-    parts: dict[str, list[_Made]] = {}
-    for one in shapes:
-        parts.setdefault(one.keeper, []).append(one)
-    return list(parts.values())
 
 
 def _limited(part: list[_Made], limit: int, reader: _Reader) -> list[_Made]:
@@ -276,3 +243,51 @@ def _depth(shape: _Made, p_K: Vector) -> float:
         case "cylinder":
             return min(g.size[0] - math.hypot(x, y), g.size[1] / 2 - abs(z))
     return -math.inf
+
+
+# ---- default contacts
+
+# most points on one rigid part
+_DEFAULT_LIMIT = 8
+
+
+def with_default_contacts(robot: "Robot", *, has_ground: bool) -> "Robot":
+    """The robot with the contacts of a simulation: its own, or some of its collision geometry.
+
+    From the collision geometry come the ends of the tree (feet, hands, heads) and the root, with at most 8
+    points each: all shapes of a robot would make the step several times as long, and those in between
+    seldom touch. Without a ground only contact pairs remain.
+    """
+    if not has_ground:
+        return robot if robot.contact_pairs or not robot.contacts else robot.without_contacts()
+    if robot.contacts or not any(body.collisions for body in robot.bodies.values()):
+        return robot
+    chosen = _ends_and_root(robot)
+    touching = robot.with_collision_contacts(chosen, limit=_DEFAULT_LIMIT)
+    if not touching.contacts:
+        return touching
+    message = (
+        f"the robot has none of its own, so it touches the ground with the collision geometry of {', '.join(chosen)}; "
+        "choose others with robot.with_collision_contacts(bodies) or robot.with_contact(frame)"
+    )
+    return replace(touching, report=Report([*touching.report, Finding("guessed", "contacts", message)]))
+
+
+def _ends_and_root(robot: "Robot") -> list[str]:
+    """Bodies with collision geometry at the ends of the tree and at its root, if that moves."""
+    mechanism = robot.mechanism
+    parts: dict[int, list[str]] = {}
+    for name, body in robot.bodies.items():
+        i, _ = mechanism.body(name)
+        if i >= 0 and body.collisions:
+            parts.setdefault(i, []).append(name)
+    carriers = {joint.parent for joint in robot.joints.values()}
+    moving = {link.parent for link in mechanism.joint_links}
+    chosen: list[str] = []
+    for i, names in parts.items():
+        if mechanism.links[i].parent < 0 and mechanism.links[i].kind.nv == 6:
+            # the bodies that are fixed to a root are covers and sensors, unless it has no shape itself
+            chosen += [n for n in names if n == mechanism.links[i].body] or names
+        elif i not in moving:
+            chosen += [n for n in names if n not in carriers] or names
+    return chosen or [name for names in parts.values() for name in names]

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
-from pliant.robot.springs import has_play, has_spring, law_text
-from pliant.scalar import is_constant
+from pliant.robot.part_checks import law_text
+from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Transform
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
-
-__all__ = ["digest", "entry_name", "table", "tree"]
-
-Scalar = Any
 
 
 def entry_name(joint: str, label: str) -> str:
@@ -36,18 +32,14 @@ def table(robot: "Robot") -> str:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "-" * max(len(line) for line in lines))
-    if robot.motors:
-        lines.append("motors: " + ", ".join(robot.motors))
-    own = [name for name in robot.frames if name not in robot.bodies]
-    if own:
-        lines.append("frames: " + ", ".join(own))
-    if robot.flexibilities:
-        giving = (_flexibility(robot.joints[f.name]) for f in robot.flexibilities.values())
-        lines.append("flexibilities: " + ", ".join(giving))
-    if robot.contacts:
-        lines.append("contacts: " + ", ".join(_contact(shape) for shape in robot.contacts.values()))
-    if robot.contact_pairs:
-        lines.append("contact pairs: " + ", ".join(f"{a} with {b}" for a, b in robot.contact_pairs))
+    more = {
+        "motors": robot.motors,
+        "frames": [name for name in robot.frames if name not in robot.bodies],
+        "flexibilities": [_flexibility(robot.joints[f.name]) for f in robot.flexibilities.values()],
+        "contacts": [_contact(shape) for shape in robot.contacts.values()],
+        "contact pairs": [f"{a} with {b}" for a, b in robot.contact_pairs],
+    }
+    lines += [f"{what}: {', '.join(shown)}" for what, shown in more.items() if shown]
     if len(robot.report):
         lines.append(f"report: {len(robot.report)} remarks, see robot.report")
     return "\n".join([head, *lines])
@@ -82,12 +74,12 @@ def _limits(joint: Joint) -> str:
 
 
 def _flexibility(joint: Joint) -> str:
-    """What gives way, and how stiff it is, in the units of its motion."""
-    if not has_spring(joint):
-        return f"{joint.name} (play {_limits(joint)})"
+    """A flexible joint, and how stiff it is, in the units of its motion."""
+    if not joint.has_spring:
+        return f"{joint.name} (backlash {_limits(joint)})"
     units = {"prismatic": "N/m", "free": "N/m, N m/rad"}.get(joint.kind.name, "N m/rad")
-    play = f", play {_number(joint.backlash)}" if has_play(joint) else ""
-    return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{play})"
+    dead_zone = f", backlash {_number(joint.backlash)}" if joint.has_backlash else ""
+    return f"{joint.name} ({' '.join(_number(k) for k in joint.stiffness)} {units}{dead_zone})"
 
 
 def _contact(shape: ContactShape) -> str:

@@ -5,22 +5,9 @@ so that derivatives of every order stay finite. Quaternions are (x, y, z, w). Fo
 Atchuthan, "A micro Lie theory for state estimation in robotics", 2018, appendices B and D.
 """
 
-from typing import Any
-
-from pliant.scalar import atan2, cos, select, sin, sqrt
+from pliant.scalar import Scalar, atan2, cos, select, sin, sqrt
 from pliant.spatial import Vector
 
-__all__ = [
-    "planar_exponential",
-    "planar_logarithm",
-    "pose_exponential",
-    "pose_logarithm",
-    "pose_rate",
-    "turn_exponential",
-    "turn_logarithm",
-]
-
-Scalar = Any
 _HALF = 1 / 2
 # Taylor's coefficients of (1 - t/2 cot(t/2)) / t^2 in powers of t^2, up to the term below 1e-16 at t^2 = 0.1
 _THIRD = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000, 1 / 74724249600,

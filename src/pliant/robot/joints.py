@@ -19,56 +19,39 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pliant.robot.exponential import (
-    planar_exponential,
-    planar_logarithm,
-    pose_exponential,
-    pose_logarithm,
-    pose_rate,
-    turn_exponential,
-    turn_logarithm,
+    planar_exponential, planar_logarithm, pose_exponential, pose_logarithm, pose_rate, turn_exponential, turn_logarithm,
 )  # fmt: skip
-from pliant.robot.sampling import uniform, uniform_quaternion
-from pliant.robot.structure import coordinate_axis, turn_of_axis
-from pliant.scalar import cos, is_constant, sin
+from pliant.scalar import Scalar, cos, is_constant, sin, sqrt
 from pliant.spatial import (
-    AxisRotation,
-    Force,
-    MatrixRotation,
-    Motion,
-    Rotation,
-    Transform,
-    Vector,
-    quaternion_product,
-    rotation_about,
-    rotation_from_quaternion,
+    AxisRotation, Force, Matrix3, MatrixRotation, Motion, Rotation, Transform, Vector, quaternion_product,
+    rotation_about, rotation_from_quaternion,
 )  # fmt: skip
 
-__all__ = [
-    "KINDS", "Continuous", "Fixed", "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute",
-    "Scalars", "Spherical", "Spin",
-]  # fmt: skip
-
-Scalar = Any
 Scalars = Sequence[Scalar] | np.ndarray
 Axis = tuple[Scalar, Scalar, Scalar]
 
+# slides along x, y, z and turns about them
+_UNITS = tuple(Motion(*(Vector.unit(k), Vector.zero())[::step]) for step in (1, -1) for k in range(3))
+
 
 class JointKind(ABC):
-    """What every kind of joint answers to. S, the motion subspace, is constant in the child's frame.
+    """The interface of every kind of joint. S, the motion subspace, is constant in the child's frame.
 
     Attributes:
         name: of the kind, as in URDF where that has it.
-        q_labels, v_labels: what the entries of q and v are called, "" for a joint with just one.
+        q_labels, v_labels: names of the entries of q and v, "" for a joint with just one.
+        reach: how far from zero random coordinates without limits are, at most [rad or m].
     """
 
     name: ClassVar[str]
     q_labels: ClassVar[tuple[str, ...]]
     v_labels: ClassVar[tuple[str, ...]]
+    reach: ClassVar[float] = math.pi
 
     @property
     def nq(self) -> int:
@@ -110,7 +93,7 @@ class JointKind(ABC):
         return Motion(Vector(*entries[:3]), Vector(*entries[3:]))
 
     def project(self, f: Force) -> list[Scalar]:
-        """S^T f, what the joint's own force must hold of f."""
+        """S^T f, the part of f that the joint's own force must hold."""
         if self.rows is None:
             return [column.dot(f) for column in self.columns]
         entries = list(f)
@@ -136,7 +119,6 @@ class JointKind(ABC):
         """The coordinates at which the child's frame is the joint's."""
         return [0] * self.nq
 
-    @abstractmethod
     def random(self, rng: np.random.Generator, lower: Scalars, upper: Scalars, size: int | None = None) -> list[Scalar]:
         """Uniform coordinates: within the limits where there are any, else up to pi [rad] or 1 [m].
 
@@ -145,6 +127,7 @@ class JointKind(ABC):
             lower, upper: limits of each coordinate, infinite for none; rotations heed none.
             size: how many samples in each scalar, or None for floats.
         """
+        return [_uniform(rng, low, high, self.reach, size) for low, high in zip(lower, upper, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -159,13 +142,10 @@ class Fixed(JointKind):
     def transform(self, q: Scalars) -> Transform:
         return Transform.identity()
 
-    def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return []
-
 
 @dataclass(frozen=True)
-class _Turning(JointKind):
-    """One angle about a unit axis."""
+class _OneAxis(JointKind):
+    """One coordinate of a unit axis: by default, an angle about it."""
 
     axis: Axis = (0, 0, 1)
 
@@ -179,26 +159,23 @@ class _Turning(JointKind):
     def transform(self, q: Scalars) -> Transform:
         return Transform(_turn(self.axis, q[0]), Vector.zero())
 
-    def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return [uniform(rng, lower[0], upper[0], math.pi, size)]
-
 
 @dataclass(frozen=True)
-class Revolute(_Turning):
+class Revolute(_OneAxis):
     """A turn about an axis, within limits."""
 
     name: ClassVar[str] = "revolute"
 
 
 @dataclass(frozen=True)
-class Continuous(_Turning):
+class Continuous(_OneAxis):
     """A turn about an axis, without limits; one angle, that counts the full turns."""
 
     name: ClassVar[str] = "continuous"
 
 
 @dataclass(frozen=True)
-class Helical(_Turning):
+class Helical(_OneAxis):
     """A screw: a turn about an axis that advances along it by ``pitch`` [m/rad]."""
 
     pitch: Scalar = 0
@@ -214,14 +191,11 @@ class Helical(_Turning):
 
 
 @dataclass(frozen=True)
-class Prismatic(JointKind):
+class Prismatic(_OneAxis):
     """A slide along a unit axis."""
 
-    axis: Axis = (0, 0, 1)
-
     name: ClassVar[str] = "prismatic"
-    q_labels: ClassVar[tuple[str, ...]] = ("",)
-    v_labels: ClassVar[tuple[str, ...]] = ("",)
+    reach: ClassVar[float] = 1
 
     @cached_property
     def columns(self) -> tuple[Motion, ...]:  # type: ignore[override]
@@ -229,9 +203,6 @@ class Prismatic(JointKind):
 
     def transform(self, q: Scalars) -> Transform:
         return Transform(MatrixRotation.identity(), _along(self.axis, q[0]))
-
-    def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return [uniform(rng, lower[0], upper[0], 1, size)]
 
 
 @dataclass(frozen=True)
@@ -241,9 +212,7 @@ class Spherical(JointKind):
     name: ClassVar[str] = "spherical"
     q_labels: ClassVar[tuple[str, ...]] = ("qx", "qy", "qz", "qw")
     v_labels: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
-    columns: ClassVar[tuple[Motion, ...]] = tuple(  # type: ignore[assignment]
-        Motion(Vector.zero(), Vector.unit(k)) for k in range(3)
-    )
+    columns: ClassVar[tuple[Motion, ...]] = _UNITS[3:]  # type: ignore[assignment]
 
     def transform(self, q: Scalars) -> Transform:
         return Transform(rotation_from_quaternion(*q), Vector.zero())
@@ -258,11 +227,11 @@ class Spherical(JointKind):
         return [0, 0, 0, 1]
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        return uniform_quaternion(rng, size)
+        return _uniform_quaternion(rng, size)
 
 
 @dataclass(frozen=True)
-class Spin(_Turning):
+class Spin(_OneAxis):
     """A turn of a body that is round about its axis, in a frame that does not turn with it: of rotors."""
 
     name: ClassVar[str] = "spin"
@@ -292,13 +261,12 @@ class Planar(JointKind):
         return Motion(x, zero), Motion(y, zero), Motion(zero, z)
 
     @cached_property
-    def _directions(self) -> tuple[Vector, Vector, Vector]:
+    def _directions(self) -> tuple[Vector, ...]:
         match coordinate_axis(self.axis):
             case (k, 1):
-                return Vector.unit((k + 1) % 3), Vector.unit((k + 2) % 3), Vector.unit(k)
+                return tuple(Vector.unit((k + n) % 3) for n in (1, 2, 0))
             case _:
-                R = turn_of_axis(self.axis)
-                return R.column(0), R.column(1), R.column(2)
+                return tuple(turn_of_axis(self.axis).column(n) for n in range(3))
 
     def transform(self, q: Scalars) -> Transform:
         x, y, c, s = q
@@ -328,7 +296,7 @@ class Planar(JointKind):
         return [0, 0, 1, 0]
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        x, y = (uniform(rng, lower[k], upper[k], 1, size) for k in range(2))
+        x, y = (_uniform(rng, lower[k], upper[k], 1, size) for k in range(2))
         angle = rng.uniform(-math.pi, math.pi, size)
         return [x, y, cos(angle), sin(angle)]
 
@@ -340,10 +308,7 @@ class Free(JointKind):
     name: ClassVar[str] = "free"
     q_labels: ClassVar[tuple[str, ...]] = ("x", "y", "z", "qx", "qy", "qz", "qw")
     v_labels: ClassVar[tuple[str, ...]] = ("vx", "vy", "vz", "wx", "wy", "wz")
-    columns: ClassVar[tuple[Motion, ...]] = tuple(  # type: ignore[assignment]
-        [Motion(Vector.unit(k), Vector.zero()) for k in range(3)]
-        + [Motion(Vector.zero(), Vector.unit(k)) for k in range(3)]
-    )
+    columns: ClassVar[tuple[Motion, ...]] = _UNITS  # type: ignore[assignment]
 
     def transform(self, q: Scalars) -> Transform:
         return Transform(rotation_from_quaternion(*q[3:]), Vector(*q[:3]))
@@ -363,13 +328,48 @@ class Free(JointKind):
         return [0, 0, 0, 0, 0, 0, 1]
 
     def random(self, rng, lower, upper, size=None) -> list[Scalar]:
-        position = [uniform(rng, lower[k], upper[k], 1, size) for k in range(3)]
-        return position + uniform_quaternion(rng, size)
+        position = [_uniform(rng, lower[k], upper[k], 1, size) for k in range(3)]
+        return position + _uniform_quaternion(rng, size)
 
 
 KINDS: dict[str, type[JointKind]] = {
     kind.name: kind for kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Spherical, Planar, Free)
 }
+
+
+# ---- axes
+
+ROUNDING = 1e-15
+"""How far off structural zeros and ones may be: only plain numbers are touched, and none by more."""
+
+
+def snapped(x: Scalar, rounding: float = ROUNDING) -> Scalar:
+    """``x``, or the integer 0, 1 or -1 that it is but for rounding."""
+    if not is_constant(x):
+        return x
+    return next((n for n in (0, 1, -1) if abs(x - n) <= rounding), x)
+
+
+def coordinate_axis(axis: tuple[Scalar, ...]) -> tuple[int, int] | None:
+    """(k, sign) if the axis is plus or minus coordinate axis k, else None."""
+    if not all(is_constant(a) for a in axis):
+        return None
+    nonzero = [k for k in range(3) if axis[k] != 0]
+    if len(nonzero) != 1 or abs(axis[nonzero[0]]) != 1:
+        return None
+    return nonzero[0], int(axis[nonzero[0]])
+
+
+def turn_of_axis(axis: tuple[Scalar, ...]) -> Matrix3:
+    """A constant rotation R with R e_z = axis, with as many zeros as the axis allows.
+
+    Its first column is at right angles to the axis and to the coordinate direction least along it.
+    """
+    a = Vector(*axis)
+    least = min(range(3), key=lambda k: abs(axis[k])) if all(is_constant(e) for e in axis) else 0
+    first = Vector.unit(least).cross(a)
+    first = first * (1 / sqrt(first.dot(first)))
+    return Matrix3.from_columns(first, a.cross(first), a)
 
 
 def _turn(axis: Axis, angle: Scalar) -> Rotation:
@@ -394,3 +394,21 @@ def _normalised(unit: tuple[Scalar, ...]) -> list[Scalar]:
     """A vector of almost unit length brought closer to it, by one Newton step, as in Pinocchio."""
     scale = (3 - sum(e * e for e in unit)) / 2
     return [e * scale for e in unit]
+
+
+def _uniform(rng: np.random.Generator, lower: float, upper: float, reach: float, size: int | None) -> Scalar:
+    """Uniform within the limits; an open side lies ``reach`` from zero, or twice that from the other."""
+    # some files write 1e16 for "no limit"
+    low, high = sorted(x if abs(x) < 1e6 else math.copysign(math.inf, x) for x in (lower, upper))
+    if math.isinf(low) and math.isinf(high):
+        low, high = -reach, reach
+    elif math.isinf(low) or math.isinf(high):
+        low, high = (high - 2 * reach, high) if math.isinf(low) else (low, low + 2 * reach)
+    return rng.uniform(low, high, size)
+
+
+def _uniform_quaternion(rng: np.random.Generator, size: int | None) -> list[Scalar]:
+    """Unit quaternions, every turn as likely as any other."""
+    parts = [rng.standard_normal(size) for _ in range(4)]
+    length = np.sqrt(sum(p * p for p in parts))
+    return [p / length for p in parts]

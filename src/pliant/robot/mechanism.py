@@ -12,21 +12,24 @@ Link i is in its own frame, B in formulas, and its parent's is P; -1 is the worl
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pliant.robot.checks import check_rotor
-from pliant.robot.joints import Fixed, JointKind, Scalars, Spin
-from pliant.robot.model import WORLD, Joint, Motor
-from pliant.robot.structure import coordinate_axis, snapped_inertia, snapped_transform, turn_of_axis
-from pliant.scalar import is_constant
-from pliant.spatial import Inertia, MatrixRotation, Steps, Symmetric3, Transform, Vector
+import numpy as np
+
+from pliant.errors import RobotError
+from pliant.robot.joints import ROUNDING, Fixed, JointKind, Scalars, Spin, coordinate_axis, snapped, turn_of_axis
+from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Motor, Named
+from pliant.scalar import Scalar, is_constant
+from pliant.spatial import (
+    AxisRotation, Inertia, Matrix3, MatrixRotation, Rotation, Steps, Symmetric3, Transform, Vector,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from pliant.robot.robot import Robot
 
-__all__ = ["Link", "Mechanism"]
 
-Scalar = Any
+# moments of inertia this small next to those about the joint are none
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class Mechanism:
             rotor = _rotor(robot, motor, len(links), links, poses)
             if rotor is not None:
                 carrier = links[rotor.parent].body
-                check_rotor(motor, carrier, inertias[rotor.parent], rotor.kind.axis)  # type: ignore[attr-defined]
+                _check_rotor(motor, carrier, inertias[rotor.parent], rotor.kind.axis)  # type: ignore[attr-defined]
                 # at rest it is part of the link that carries it
                 inertias[rotor.parent] += Inertia(0, Vector.zero(), Symmetric3(*(-x for x in rotor.inertia.J)))
                 inertias.append(rotor.inertia)
@@ -153,15 +156,13 @@ class Mechanism:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The links that hang on each link."""
-        return tuple(self._hanging_on(i) for i in range(len(self.links)))
+        hanging = [[link.index for link in self.links if link.parent == i] for i in range(len(self.links))]
+        return tuple(map(tuple, hanging))
 
     @cached_property
     def roots(self) -> tuple[int, ...]:
         """The links that hang on the world."""
-        return self._hanging_on(-1)
-
-    def _hanging_on(self, parent: int) -> tuple[int, ...]:
-        return tuple(link.index for link in self.links if link.parent == parent)
+        return tuple(link.index for link in self.links if link.parent < 0)
 
     def ancestors(self, i: int) -> tuple[int, ...]:
         """The links between link i and the world, the nearest first, i not among them."""
@@ -175,7 +176,7 @@ class Mechanism:
         """For each dof d: d itself and the dofs between it and the world, downward.
 
         Entry (d, e) of M with e <= d is zero unless e is in support[d], and so in its factor L^T D L. Joints that
-        mimic others spoil that; rotors do not, since what carries them is on the path of their joint.
+        mimic others spoil that; rotors do not, since the links that carry them are on the path of their joint.
         """
         if any(link.is_mimic for link in self.joint_links):
             return tuple(tuple(range(d, -1, -1)) for d in range(self.nv))
@@ -219,29 +220,16 @@ class Mechanism:
 def _link(
     robot: "Robot", joint: Joint, index: int, parent: int, kind: JointKind, placement: Transform, turn: Transform
 ) -> Link:
-    q, v = robot.q_slice(joint.name), robot.v_slice(joint.name)
+    v = robot.v_slice(joint.name)
     ratio, offset = _lead(robot, joint)
     motors = sum(m.armature for m in robot.motors.values() if m.joint == joint.name and not has_rotor(robot, m))
     is_mimic = joint.mimic is not None
     felt = ratio * ratio if is_mimic else 1
     return Link(
-        index=index,
-        parent=parent,
-        name=joint.name,
-        body=joint.child,
-        kind=kind,
-        placement=placement,
-        inertia=Inertia.zero(),
-        q=q,
-        v=v,
-        dofs=tuple(range(v.start, v.stop)),
-        armature=tuple(felt * (a + motors) for a in joint.armature),
-        damping=tuple(felt * d for d in joint.damping),
-        ratio=ratio,
-        offset=offset,
-        is_mimic=is_mimic,
-        frame_turn=turn,
-    )
+        index, parent, joint.name, joint.child, kind, placement, Inertia.zero(), robot.q_slice(joint.name), v,
+        dofs=tuple(range(v.start, v.stop)), armature=tuple(felt * (a + motors) for a in joint.armature),
+        damping=tuple(felt * d for d in joint.damping), ratio=ratio, offset=offset, is_mimic=is_mimic, frame_turn=turn,
+    )  # fmt: skip
 
 
 def has_rotor(robot: "Robot", motor: Motor) -> bool:
@@ -262,26 +250,14 @@ def _rotor(
     i, X_BL = poses[base.parent]
     axis = Vector(*(motor.rotor_axis or robot.joints[motor.joint].kind.axis))  # type: ignore[attr-defined]
     unit = snapped_transform(X_BL @ base.placement).R.rotate(axis)
-    kind = Spin(tuple(unit))
     leader = next(link for link in links if link.name == motor.joint)
     moments = [motor.rotor_inertia * a * b for a, b in itertools.combinations_with_replacement(unit, 2)]
+    name, still = f"{motor.name}.rotor", Transform.identity()
     return replace(
-        leader,
-        index=index,
-        parent=i,
-        name=f"{motor.name}.rotor",
-        body=f"{motor.name}.rotor",
-        kind=kind,
-        placement=Transform.identity(),
-        inertia=Inertia(0, Vector.zero(), Symmetric3(*moments)),
-        armature=(0,),
-        damping=(0,),
-        ratio=motor.gear * leader.ratio,
-        offset=0,
-        is_mimic=True,
-        frame_turn=Transform.identity(),
-        is_rotor=True,
-    )
+        leader, index=index, parent=i, name=name, body=name, kind=Spin(tuple(unit)), placement=still, frame_turn=still,
+        inertia=Inertia(0, Vector.zero(), Symmetric3(*moments)), armature=(0,), damping=(0,),
+        ratio=motor.gear * leader.ratio, offset=0, is_mimic=True, is_rotor=True,
+    )  # fmt: skip
 
 
 def _lead(robot: "Robot", joint: Joint) -> tuple[Scalar, Scalar]:
@@ -297,11 +273,128 @@ def _lead(robot: "Robot", joint: Joint) -> tuple[Scalar, Scalar]:
 def _aligned(kind: JointKind) -> tuple[JointKind, Transform]:
     """The kind about +x, +y or +z, and the turn X_JA to the frame in which it is."""
     axis = getattr(kind, "axis", None)
-    if axis is None or not all(is_constant(a) for a in axis):
+    if axis is None or not all(map(is_constant, axis)) or coordinate_axis(axis) in ((0, 1), (1, 1), (2, 1)):
         return kind, Transform.identity()
-    match coordinate_axis(axis):
-        case (_, 1):
-            return kind, Transform.identity()
-        case _:
-            turn = Transform(MatrixRotation(turn_of_axis(axis)), Vector.zero())
-            return replace(kind, axis=(0, 0, 1)), snapped_transform(turn)  # type: ignore[type-var]
+    turn = Transform(MatrixRotation(turn_of_axis(axis)), Vector.zero())
+    return replace(kind, axis=(0, 0, 1)), snapped_transform(turn)  # type: ignore[type-var]
+
+
+def _check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> None:
+    """Raise if a rotor has more inertia than the link that it is part of: the rest would be negative.
+
+    I - J a a^T has no negative eigenvalue if J a^T I^-1 a <= 1. Directions in which the link has no inertia, as rods
+    and points have none, are left out: there it has been idealised.
+
+    Args:
+        motor: a gyroscopic one.
+        body: of the link that carries it.
+        inertia: of that link, less other rotors.
+        axis: a, of the spin, in the link's frame.
+    """
+    numbers = (inertia.mass, *inertia.h, *inertia.J, motor.rotor_inertia, *axis)
+    if not all(map(is_constant, numbers)) or inertia.mass == 0:
+        return
+    moments, axes = np.linalg.eigh(np.array([*inertia.about_com().full()], dtype=float).reshape(3, 3))
+    along = axes.T @ np.array(axis, dtype=float)
+    has_some = moments > NOTHING * float(inertia.J.xx + inertia.J.yy + inertia.J.zz)
+    inverse = float((along[has_some] ** 2 / moments[has_some]).sum())
+    if motor.rotor_inertia * inverse > 1 + NOTHING:
+        problem = (
+            f"the rotor of gyroscopic motor {motor.name!r} has {motor.rotor_inertia:.4g} kg m^2, more than the link it "
+            f"is part of, body {body!r} and bodies fixed to it: that has {1 / inverse:.4g} kg m^2 about the rotor's "
+            "axis, less other rotors"
+        )
+        cure = "give the rotor_inertia before the gear, or the body more inertia"
+        raise RobotError(problem, subject=f"motor {motor.name!r}", field="rotor_inertia", cure=cure)
+
+
+# ---- fixed joints
+
+
+def keepers(robot: "Robot") -> dict[str, tuple[str, Transform]]:
+    """For each body, the one that it is fixed to in the end, and its pose X_KB there.
+
+    A body fixed to the world keeps itself, since the world carries no shapes; others are fixed to it in turn.
+    """
+    keeper = {WORLD: (WORLD, Transform.identity())}
+    for joint in robot.joints.values():
+        kept, X_KP = keeper[joint.parent]
+        is_taken_in = isinstance(joint.kind, Fixed) and kept != WORLD
+        keeper[joint.child] = (kept, X_KP @ joint.placement) if is_taken_in else (joint.child, Transform.identity())
+    return keeper
+
+
+def lumped(robot: "Robot") -> "Robot":
+    """A copy in which each body takes in those fixed to it; their names remain as frames.
+
+    A body fixed to the world stays, since the world carries no shapes. Contact shapes move along.
+    """
+    bodies: dict[str, Body] = {}
+    joints, joint_frames = [], []
+    keeper = keepers(robot)
+    for joint in robot.joints.values():
+        body = robot.bodies[joint.child]
+        kept, X_KP = keeper[joint.parent]
+        X_KJ = X_KP @ joint.placement
+        if keeper[body.name][0] != body.name:
+            bodies[kept] = _merged(bodies[kept], body, X_KJ)
+            if joint.name not in robot.frames:
+                joint_frames.append(Frame(joint.name, kept, X_KJ))
+        else:
+            bodies[body.name] = body
+            joints.append(replace(joint, parent=kept, placement=X_KJ))
+
+    frames = []
+    for frame in robot.frames.values():
+        kept, X_KB = keeper[frame.body]
+        frames.append(replace(frame, body=kept, placement=X_KB @ frame.placement))
+    return replace(
+        robot,
+        bodies=Named("body", bodies.values(), robot.bodies.owner),
+        joints=Named("joint", joints, robot.joints.owner),
+        frames=Named("frame", [*frames, *joint_frames], robot.frames.owner),
+        contacts=Named("contact", [s.moved(*keeper[s.body]) for s in robot.contacts.values()], robot.contacts.owner),
+    )
+
+
+def _merged(body: Body, other: Body, X: Transform) -> Body:
+    def moved(shapes: tuple[Geometry, ...]) -> tuple[Geometry, ...]:
+        return tuple(replace(g, placement=X @ g.placement) for g in shapes)
+
+    return Body(
+        body.name,
+        body.inertia + other.inertia.transformed(X),
+        body.visuals + moved(other.visuals),
+        body.collisions + moved(other.collisions),
+    )
+
+
+# ---- structural zeros and ones
+
+
+def snapped_transform(X: Transform) -> Transform:
+    """The same pose with structural zeros and ones."""
+    m = Matrix3(snapped(e) for e in X.R.matrix())
+    return Transform(_about_coordinate_axis(m) or MatrixRotation(m), Vector(*(snapped(e) for e in X.p)))
+
+
+def snapped_inertia(inertia: Inertia) -> Inertia:
+    """The same inertia with integers for exact zeros: small inertias are meant."""
+    m, h, J = inertia.mass, inertia.h, inertia.J
+    return Inertia(snapped(m, 0), Vector(*(snapped(e, 0) for e in h)), Symmetric3(*(snapped(e, 0) for e in J)))
+
+
+def _about_coordinate_axis(m: Matrix3) -> Rotation | None:
+    """The turn about a coordinate axis that ``m`` is, unless it just swaps axes or is none."""
+    e = m.entry
+    if not all(is_constant(x) for x in m):
+        return None
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        # a cosine of 1 is not enough: an axis tilted by 1e-8 has it too
+        beside = (e(k, i), e(k, j), e(i, k), e(j, k))
+        alone = type(e(k, k)) is int and e(k, k) == 1 and all(type(x) is int for x in beside)
+        is_turn = abs(e(i, i) - e(j, j)) <= ROUNDING and abs(e(i, j) + e(j, i)) <= ROUNDING
+        if alone and is_turn and type(e(i, i)) is not int:
+            return AxisRotation(k, e(i, i), e(j, i))
+    return None

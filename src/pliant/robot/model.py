@@ -1,22 +1,22 @@
-"""The parts of a robot: bodies, joints, frames, motors. Frozen; numbers may be any scalar."""
+"""The parts of a robot: bodies, joints, frames, motors, their collections, and findings about them.
+
+All are frozen; numbers may be any scalar.
+"""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from pliant.checks import is_zero
+from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind
+from pliant.scalar import Scalar
 from pliant.spatial import Inertia, Transform
 
-__all__ = [
-    "CONTROLS", "WORLD", "Body", "Closure", "Flexibility", "Frame", "FrameSpring", "Geometry", "Joint", "Law", "Limits",
-    "MeshSource", "Mimic", "Motor",
-]  # fmt: skip
-
-Scalar = Any
 Law = Callable[[Scalar], Scalar]
 
 WORLD = "world"
@@ -24,7 +24,7 @@ WORLD = "world"
 
 
 class MeshSource(Protocol):
-    """What can tell the points of a mesh; readers of files bring it, since this layer reads none."""
+    """Gives the points of a mesh; `pliant.meshes.MeshFile` reads them from a file."""
 
     def points(self, packages: Iterable[str | Path] = ()) -> np.ndarray:
         """Its points (n, 3), before scaling [m]; ``packages`` are more folders to look in."""
@@ -42,7 +42,7 @@ class Geometry:
         file: of a mesh.
         scale: of a mesh, along each axis.
         color: red, green, blue, opacity in [0, 1], or None.
-        mesh: what reads the points of a mesh, on demand; see `pliant.formats.MeshFile`.
+        mesh: reads the points of a mesh, on demand; see `pliant.meshes.MeshFile`.
     """
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "mesh"]
@@ -67,6 +67,11 @@ class Body:
     inertia: Inertia
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
+
+    @property
+    def has_inertia(self) -> bool:
+        """Whether it has mass, or a moment of inertia."""
+        return not is_zero(self.inertia.mass, *self.inertia.J)
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,10 @@ class Mimic:
     offset: Scalar = 0
 
 
+PER_DOF = ("damping", "friction", "armature", "stiffness", "hardening")
+"""The numbers of a joint of which each dof has its own."""
+
+
 @dataclass(frozen=True)
 class Joint:
     """A joint between two bodies.
@@ -106,10 +115,10 @@ class Joint:
         friction: Coulomb's, [N m or N], for each dof.
         armature: inertia of the rotor as felt at the joint [kg m^2 or kg], for each dof, motors apart.
         mimic: its leader, if it has no coordinate of its own.
-        stiffness: of a spring, for each dof [N m/rad or N/m]; see `pliant.robot.springs`.
+        stiffness: of a spring, for each dof [N m/rad or N/m]; see `pliant.actuation.joint_springs`.
         hardening: its part that grows with the cube of the deflection, for each dof [N m/rad^3 or N/m^3].
         law: generic functions of the deflection of a dof that give more of its pull [N m or N], for each dof, or None.
-        backlash: the width of the play in the middle, where spring and damping do nothing [rad or m]; of a joint
+        backlash: the width of the dead zone in the middle, where spring and damping do nothing [rad or m]; of a joint
             with one dof, as the next three.
         rest: where the spring pulls to [rad or m].
         restitution: share of its speed with which the joint leaves a limit that it hits, 0 to 1.
@@ -121,10 +130,10 @@ class Joint:
     parent: str
     child: str
     placement: Transform
-    limits: Limits
-    damping: tuple[Scalar, ...]
-    friction: tuple[Scalar, ...]
-    armature: tuple[Scalar, ...]
+    limits: Limits = field(default_factory=Limits)
+    damping: tuple[Scalar, ...] = ()
+    friction: tuple[Scalar, ...] = ()
+    armature: tuple[Scalar, ...] = ()
     mimic: Mimic | None = None
     stiffness: tuple[Scalar, ...] = ()
     hardening: tuple[Scalar, ...] = ()
@@ -135,10 +144,30 @@ class Joint:
     is_locked: bool = False
 
     def __post_init__(self) -> None:
-        # a joint without a spring need not say so for each dof
-        for what, nothing in (("stiffness", 0), ("hardening", 0), ("law", None)):
+        # a joint need not say for each dof what it does not have
+        nq, nv = self.kind.nq, self.kind.nv
+        for what in (*PER_DOF, "law"):
             if not getattr(self, what):
-                object.__setattr__(self, what, (nothing,) * self.kind.nv)
+                object.__setattr__(self, what, (None if what == "law" else 0,) * nv)
+        if not isinstance(self.limits.lower, tuple):
+            of = self.limits
+            full = Limits((of.lower,) * nq, (of.upper,) * nq, (of.velocity,) * nv, (of.effort,) * nv)
+            object.__setattr__(self, "limits", full)
+
+    @property
+    def has_spring(self) -> bool:
+        """Whether some dof has a spring."""
+        return any(law is not None for law in self.law) or not is_zero(*self.stiffness, *self.hardening)
+
+    @property
+    def has_backlash(self) -> bool:
+        """Whether its spring has a dead zone."""
+        return not is_zero(self.backlash)
+
+    @property
+    def is_nonlinear(self) -> bool:
+        """Whether the force of its spring is not proportional to the deflection."""
+        return self.has_backlash or any(law is not None for law in self.law) or not is_zero(*self.hardening)
 
 
 @dataclass(frozen=True)
@@ -151,7 +180,7 @@ class Frame:
 
 
 CONTROLS = ("torque", "position", "velocity")
-"""What the control of a motor can mean."""
+"""The meanings that the control of a motor can have."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +195,7 @@ class Motor:
     | "position" | kp (u - q) - kd v |
     | "velocity" | kd (u - v) |
 
-    or what its ``law`` says, cut off at what it can: between -effort_limit and effort_limit, less on the
+    or the torque of its ``law``, clipped to the range between -effort_limit and effort_limit, less on the
     side on which it drives, by the line that reaches zero at the no-load speed.
 
     Attributes:
@@ -210,7 +239,7 @@ class Motor:
 
 @dataclass(frozen=True)
 class Closure:
-    """Two frames held together, beside the tree: a loop.
+    """A loop closure: two frames held together, in addition to the tree.
 
     Attributes:
         kind: "point" holds their origins together, "weld" their axes too, "distance" their origins ``length`` apart.
@@ -245,12 +274,148 @@ class FrameSpring:
 
 @dataclass(frozen=True)
 class Flexibility:
-    """What gives way between a motor and its link, or within a link: a joint with a spring, or with play.
+    """Compliance between a motor and its link, or within a link: a joint with a spring, or with backlash.
 
     Attributes:
-        name: of the joint that gives way.
+        name: of the flexible joint.
         joint: the motor's joint, which follows it; None within a link.
     """
 
     name: str
     joint: str | None = None
+
+
+# ---- collections
+
+
+T = TypeVar("T", bound=Any)  # whatever has a name
+
+
+class Named(Mapping[str, T], Generic[T]):
+    """Things by name or by index, in order; an unknown name raises an error that lists near ones."""
+
+    __slots__ = ("_by_name", "_items", "kind", "owner")
+
+    def __init__(self, kind: str, items: Iterable[T], owner: str = ""):
+        """A collection of things of a ``kind`` ("joint"), in order, that belong to ``owner`` (for errors)."""
+        self.kind = kind
+        self.owner = owner
+        self._items = tuple(items)
+        self._by_name = {item.name: item for item in self._items}
+        if len(self._by_name) < len(self._items):
+            twice = next(i.name for i in self._items if self._by_name[i.name] is not i)
+            problem = f"two {kind}s are named {twice!r}"
+            raise RobotError(problem, subject=f"{kind} {twice!r}", field="name", cure="names must be unique")
+
+    def __getitem__(self, key: str | int) -> T:
+        try:
+            return self._by_name[key] if isinstance(key, str) else self._items[key]
+        except (KeyError, TypeError):
+            raise RobotError(unknown_name(self.kind, key, self._by_name, self.owner)) from None
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def index(self, name: str) -> int:
+        """The place of the thing of that name."""
+        return self._items.index(self[name])
+
+    def replaced(self, item: T) -> "Named[T]":
+        """A copy in which ``item`` takes the place of the one of its name."""
+        old = self[item.name]
+        return Named(self.kind, (item if i is old else i for i in self._items), self.owner)
+
+    def extended(self, *items: T) -> "Named[T]":
+        """A copy with ``items`` at the end."""
+        return Named(self.kind, (*self._items, *items), self.owner)
+
+    def __repr__(self) -> str:
+        plural = {"body": "bodies", "flexibility": "flexibilities"}.get(self.kind, f"{self.kind}s")
+        return f"{len(self)} {plural}: {', '.join(self._by_name)}"
+
+
+def depth_first(joints: Sequence[Joint], bodies: Sequence[str]) -> list[Joint]:
+    """The joints from the world outward, each subtree before the next sibling, siblings as given.
+
+    Raises on a body carried by two joints and on a cycle.
+    """
+    if not bodies:
+        raise RobotError("the robot has no bodies", field="bodies", cure="add one")
+    carrier: dict[str, Joint] = {}
+    children: dict[str, list[Joint]] = {}
+    for joint in joints:
+        if joint.child == WORLD:
+            subject = f"joint {joint.name!r}"
+            raise RobotError(f"{subject} has the world as its child", subject=subject, cure="make it the parent")
+        if joint.child in carrier:
+            both = f"{carrier[joint.child].name!r} and {joint.name!r}"
+            problem, cure = f"body {joint.child!r} is the child of joints {both}", "a body has one parent: remove one"
+            raise RobotError(problem, subject=f"body {joint.child!r}", field="parent", cure=cure)
+        carrier[joint.child] = joint
+        children.setdefault(joint.parent, []).append(joint)
+
+    ordered: list[Joint] = []
+    stack = list(reversed(children.get(WORLD, [])))
+    while stack:
+        joint = stack.pop()
+        ordered.append(joint)
+        stack += reversed(children.get(joint.child, []))
+
+    if len(ordered) < len(bodies):
+        reached = {joint.child for joint in ordered}
+        lost = next(name for name in bodies if name not in reached)
+        loop = _cycle(carrier, lost)
+        problem = f"joints form a cycle: {' -> '.join(loop)}"
+        raise RobotError(problem, subject=f"body {loop[0]!r}", field="parent", cure="remove one of them")
+    return ordered
+
+
+def _cycle(carrier: dict[str, Joint], body: str) -> list[str]:
+    """The cycle of bodies that leads to a body, its first again at the end."""
+    path = [body]
+    while (body := carrier[body].parent) not in path:
+        path.append(body)
+    return [body, *reversed(path[path.index(body) :])]
+
+
+# ---- findings
+
+
+Outcome = Literal["odd", "dropped", "guessed", "repaired"]
+"""What happened to a part of a robot on the way here."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One remark on the robot or its file.
+
+    Attributes:
+        kind: what happened to it.
+        subject: the thing, e.g. "body 'foot'".
+        message: about it.
+        line: of the file it came from, if known.
+    """
+
+    kind: Outcome
+    subject: str
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = f" (line {self.line})" if self.line is not None else ""
+        return f"{self.kind}: {self.subject}{where}: {self.message}"
+
+
+class Report(tuple[Finding, ...]):
+    """An immutable list of findings, printed one a line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) or "nothing to report"

@@ -1,33 +1,34 @@
 """The robot: frozen, named, and edited by making copies."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import describe
-from pliant.robot.contacts import ContactPoint, ContactShape, points_of
-from pliant.robot.edits import Edits
+from pliant.robot import collisions, configurations, contacts, describe, flexibilities, mechanism
+from pliant.robot.contacts import ContactPoint, ContactShape
+from pliant.robot.exports import RobotExports
+from pliant.robot.joints import Scalars
 from pliant.robot.mechanism import Mechanism
-from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSpring, Joint, Motor
-from pliant.robot.named import Named
-from pliant.robot.report import Report
-from pliant.scalar import is_constant
+from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSpring, Joint, Motor, Named, Report
+from pliant.robot.part_checks import (
+    check_closure, check_motor, check_spring, edited_joint, motor_values, placement, with_motors,
+)  # fmt: skip
+from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
-
-__all__ = ["Robot"]
-
-Scalar = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot(Edits):
+class Robot(RobotExports):
     """A tree of bodies and joints, with frames and motors; made by `RobotBuilder` or a reader.
 
-    Two robots are equal only if they are the same object; `digest` compares content.
+    It never changes: methods ``with_...`` make copies. Two robots are equal only if they are the same object; `digest`
+    compares content.
 
     Attributes:
         bodies: in depth-first order, without the world.
@@ -35,12 +36,13 @@ class Robot(Edits):
         frames: one for each body, of its name, then the others.
         motors: in the order of the controls u.
         gravity: its acceleration in the world frame [m/s^2].
-        closures: frames held together beside the tree.
+        closures: loop closures, frames held together in addition to the tree.
         springs: between frames.
         contacts: shapes that can touch the ground.
         contact_pairs: names of two of them that can touch each other, too.
-        flexibilities: what gives way at motors' joints or within links, by the name of the joint that does.
-        report: what was odd, dropped, guessed or mended on the way here.
+        flexibilities: compliance at motors' joints or within links, by the name of the flexible joint.
+        report: findings on the way here: odd, dropped, guessed or repaired.
+        file: that it was read from, if any; not part of `digest`.
     """
 
     name: str
@@ -55,18 +57,19 @@ class Robot(Edits):
     contacts: Named[ContactShape] = field(default_factory=lambda: Named("contact", ()))
     contact_pairs: tuple[tuple[str, str], ...] = ()
     flexibilities: Named[Flexibility] = field(default_factory=lambda: Named("flexibility", ()))
+    file: Path | None = None
 
     # ---- sizes and layout
 
     @cached_property
     def nq(self) -> int:
         """Length of the configuration q."""
-        return sum(j.kind.nq for j in self._independent)
+        return sum(j.kind.nq for j in self.independent_joints)
 
     @cached_property
     def nv(self) -> int:
         """Length of the velocity v: degrees of freedom."""
-        return sum(j.kind.nv for j in self._independent)
+        return sum(j.kind.nv for j in self.independent_joints)
 
     @property
     def nu(self) -> int:
@@ -86,22 +89,23 @@ class Robot(Edits):
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        """What each entry of q is: the joint's name, with a suffix if it has several."""
-        return tuple(describe.entry_name(j.name, label) for j in self._independent for label in j.kind.q_labels)
+        """A name for each entry of q: the joint's, with a suffix if it has several."""
+        return tuple(describe.entry_name(j.name, label) for j in self.independent_joints for label in j.kind.q_labels)
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        """What each entry of v is."""
-        return tuple(describe.entry_name(j.name, label) for j in self._independent for label in j.kind.v_labels)
+        """A name for each entry of v."""
+        return tuple(describe.entry_name(j.name, label) for j in self.independent_joints for label in j.kind.v_labels)
 
     @cached_property
-    def _independent(self) -> tuple[Joint, ...]:
+    def independent_joints(self) -> tuple[Joint, ...]:
+        """The joints that have coordinates of their own: all but those that mimic another."""
         return tuple(j for j in self.joints.values() if j.mimic is None)
 
     @cached_property
     def _slices(self) -> dict[str, tuple[slice, slice]]:
         slices, iq, iv = {}, 0, 0
-        for joint in self._independent:
+        for joint in self.independent_joints:
             nq, nv = joint.kind.nq, joint.kind.nv
             slices[joint.name] = slice(iq, iq + nq), slice(iv, iv + nv)
             iq, iv = iq + nq, iv + nv
@@ -124,7 +128,7 @@ class Robot(Edits):
         return tuple(found)
 
     def carrier(self, joint: str) -> Joint:
-        """The joint whose parent carries the motor of a joint: itself, or the first of what gives way before it."""
+        """The joint whose parent carries the motor of a joint: itself, or the first of the flexible ones before it."""
         found = self.joints[joint]
         springs = {f.name for f in self.flexibilities.values() if f.joint == joint}
         for above in self.path(found.parent):
@@ -155,13 +159,13 @@ class Robot(Edits):
     @cached_property
     def contact_points(self) -> tuple[ContactPoint, ...]:
         """Every point that can touch the ground, in the order of the contacts."""
-        return points_of(self.contacts.values())
+        return contacts.points_of(self.contacts.values())
 
     # ---- configurations
 
     def neutral(self) -> np.ndarray:
         """The configuration with every joint at its zero, (nq,)."""
-        return np.array([x for j in self._independent for x in j.kind.neutral()], dtype=float)
+        return np.array([x for j in self.independent_joints for x in j.kind.neutral()], dtype=float)
 
     def random(self, rng: np.random.Generator | int | None = None, batch: int | None = None) -> np.ndarray:
         """Configurations drawn uniformly: within the limits, else up to pi [rad] or 1 [m].
@@ -173,11 +177,7 @@ class Robot(Edits):
         Returns:
             (nq,) or (batch, nq).
         """
-        rng = np.random.default_rng(rng)
-        columns: list[Any] = []
-        for j in self._independent:
-            columns += j.kind.random(rng, j.limits.lower, j.limits.upper, batch)
-        return np.stack(columns, axis=-1) if columns else np.zeros((0,) if batch is None else (batch, 0))
+        return configurations.random(self, np.random.default_rng(rng), batch)
 
     def integrate(self, q: Any, v: Any, dt: Any = 1) -> Any:
         """Where the constant velocity v takes q in the time dt [s], on the configuration manifold.
@@ -186,11 +186,15 @@ class Robot(Edits):
             q, v: arrays (nq,), (nv,) or with a batch in front, or sequences of any scalars.
             dt: a number, or one for each robot of the batch.
         """
-        return self._joint_by_joint(lambda kind, a, b: kind.integrate(a, [x * dt for x in b]), ("q", q), ("v", v))
+
+        def moved(kind: Any, q: Any, v: Any) -> list:
+            return kind.integrate(q, [x * dt for x in v])
+
+        return configurations.joint_by_joint(self, moved, q=q, v=v)
 
     def difference(self, q0: Any, q1: Any) -> Any:
         """The constant velocity that takes q0 to q1 in one second, the shorter way round; arguments as `integrate`."""
-        return self._joint_by_joint(lambda kind, a, b: kind.difference(a, b), ("q0", q0), ("q1", q1))
+        return configurations.joint_by_joint(self, lambda kind, a, b: kind.difference(a, b), q0=q0, q1=q1)
 
     def chart_rate(self, w: Any, v: Any) -> Any:
         """dw/dt for which integrate(q, w) moves with the velocity v: v itself for joints of one dof, and at w = 0.
@@ -198,29 +202,263 @@ class Robot(Edits):
         Args:
             w, v: arrays (nv,) or with a batch in front, or sequences of any scalars.
         """
-        return self._joint_by_joint(lambda kind, a, b: kind.chart_rate(a, b), ("w", w), ("v", v))
+        return configurations.joint_by_joint(self, lambda kind, a, b: kind.chart_rate(a, b), w=w, v=v)
 
-    def _joint_by_joint(self, function: Callable[..., list], *arguments: tuple[str, Any]) -> Any:
-        """Apply a function of kind and coordinates to each joint: on NumPy, a scalar is a column of the batch."""
-        columns = [self._columns(name, value) for name, value in arguments]
-        results: list[Scalar] = []
-        for joint in self._independent:
-            q, v = self._slices[joint.name]
-            parts = (c[q if name[0] == "q" else v] for (name, _), c in zip(arguments, columns, strict=True))
-            results += function(joint.kind, *parts)
-        if not all(is_constant(x) or isinstance(x, np.ndarray) for c in columns for x in c):
-            return np.array(results, dtype=object)
-        if not results:
-            return np.zeros((*np.shape(arguments[0][1])[:-1], 0))
-        return np.stack(np.broadcast_arrays(*results), axis=-1).astype(float)
+    def q_from(self, other: "Robot", q: Any) -> np.ndarray:
+        """Configurations of another robot for this one: joints of one name are alike, others at their zero.
 
-    def _columns(self, name: str, value: Any) -> list[Scalar]:
-        columns = list(np.moveaxis(value, -1, 0)) if isinstance(value, np.ndarray) and value.ndim else list(value)
-        expected = self.nq if name[0] == "q" else self.nv
-        if len(columns) != expected:
-            size = "nq" if name[0] == "q" else "nv"
-            raise RobotError(f"{name} has {len(columns)} entries, but {self.frames.owner} has {size} = {expected}")
-        return columns
+        Args:
+            other: e.g. the robot before it was made flexible.
+            q: (nq,) or (batch, nq) of the other one.
+        """
+        return configurations.carried_over(self, other, q, "q")
+
+    def v_from(self, other: "Robot", v: Any) -> np.ndarray:
+        """Velocities of another robot for this one, as `q_from`; joints that the other does not have are at rest."""
+        return configurations.carried_over(self, other, v, "v")
+
+    # ---- copies: motors, joints and frames
+
+    def with_motor(self, joint: str, *, name: str | None = None, **values: Any) -> "Robot":
+        """A copy with one more motor on a joint, by default of the joint's name.
+
+        If the joint has a motor of that name already, it is changed instead.
+
+        Args:
+            joint: one with one degree of freedom.
+            values: gear, rotor_inertia, effort_limit, control, kp, kd and the other attributes of `Motor`.
+        """
+        check_name("joint", joint, subject="a motor")
+        name = joint if name is None else name
+        check_name("name", name, subject="a motor")
+        if name in self.motors and self.motors[name].joint == joint:
+            return self.with_motors([name], **{key: [value] for key, value in values.items()})
+        motor = Motor(name, joint, **motor_values(name, values))
+        check_motor(motor, self.joints)
+        return replace(self, motors=self.motors.extended(motor))
+
+    def with_motors(self, names: str | Iterable[str] | None = None, **values: Any) -> "Robot":
+        """A copy in which motors have other values.
+
+        Args:
+            names: which ones, all if None.
+            values: attributes of `Motor`: one for all of them, or a sequence with one for each (a rotor_axis for all
+                is a sequence of sequences).
+        """
+        return replace(self, motors=with_motors(self.motors, self.joints, names, values))
+
+    def with_joint(
+        self,
+        name: str,
+        *,
+        damping: Any = None,
+        friction: Any = None,
+        armature: Any = None,
+        limits: Any = None,
+        stiffness: Any = None,
+        hardening: Any = None,
+        law: Any = None,
+        backlash: Scalar = None,
+        rest: Scalar = None,
+        restitution: Scalar = None,
+        locked: bool | None = None,
+    ) -> "Robot":
+        """A copy in which a joint has other values; None leaves them, see `Joint` and `Limits`."""
+        check_name("name", name, subject="a joint")
+        values = {"damping": damping, "friction": friction, "armature": armature, "stiffness": stiffness,
+                  "hardening": hardening, "law": law, "backlash": backlash, "rest": rest, "restitution": restitution,
+                  "is_locked": locked, "limits": limits}  # fmt: skip
+        return replace(self, joints=self.joints.replaced(edited_joint(self.joints[name], values)))
+
+    def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
+        """A copy with one more frame, placed on a body or another frame [m, rad]."""
+        subject = f"frame {name!r}"
+        check_name("name", name, subject="a frame")
+        if name == WORLD or name in self.joints:
+            meant = "the world" if name == WORLD else f"the child of joint {name!r}"
+            problem = f"a frame cannot be named {name!r}: as a frame, that means {meant}"
+            raise RobotError(problem, subject=subject, field="name", cure="take another name")
+        on = self.frame(body)
+        frame = Frame(name, on.body, on.placement @ placement(position, rpy, subject=subject))
+        return replace(self, frames=self.frames.extended(frame))
+
+    def with_gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "Robot":
+        """A copy under another gravity [m/s^2]."""
+        check_finite("gravity", x, y, z)
+        return replace(self, gravity=Vector(x, y, z))
+
+    def with_closure(self, kind: str, a: str, b: str, *, length: Scalar = 0, name: str | None = None) -> "Robot":
+        """A copy in which two frames are held together; see `Closure`.
+
+        Args:
+            a, b: names of frames, bodies or joints, or "world".
+            name: by default "a-b".
+        """
+        closure = Closure(name or f"{a}-{b}", kind, a, b, length)  # type: ignore[arg-type]
+        check_closure(closure, self)
+        return replace(self, closures=self.closures.extended(closure))
+
+    def with_spring(
+        self, a: str, b: str, *, stiffness: Scalar, damping: Scalar = 0, length: Scalar = 0, name: str | None = None
+    ) -> "Robot":
+        """A copy with a spring and damper between two frames; see `FrameSpring`.
+
+        Args:
+            a, b: names of frames, bodies or joints, or "world".
+            name: by default "a-b".
+        """
+        spring = FrameSpring(name or f"{a}-{b}", a, b, stiffness, damping, length)
+        check_spring(spring, self)
+        return replace(self, springs=self.springs.extended(spring))
+
+    def lumped(self) -> "Robot":
+        """A copy without fixed joints: bodies merged, frames kept; only the one that holds the base stays."""
+        return mechanism.lumped(self)
+
+    # ---- copies: contact shapes
+
+    def with_contact(
+        self,
+        frame: str,
+        *,
+        radius: Scalar = 0,
+        points: Sequence[Sequence[Scalar]] | None = None,
+        box: Sequence[Scalar] | None = None,
+        length: Scalar | None = None,
+        name: str | None = None,
+        friction: Scalar | None = None,
+        restitution: Scalar | None = None,
+    ) -> "Robot":
+        """A copy with one more contact shape, at a frame.
+
+        Without options it is a point; with ``radius`` a sphere; with ``radius`` and ``length`` a capsule along the
+        frame's z; with ``box`` the corners of a box.
+
+        Args:
+            frame: name of a frame, body or joint.
+            radius: [m], 0 for points.
+            points: [(x, y, z), ...] in the frame [m], in place of its origin.
+            box: full sizes (x, y, z) [m].
+            length: of a capsule's segment, between the centers of its ends [m].
+            name: of the shape, by default the frame's.
+            friction, restitution: its own; None for those of the ground and the contact model.
+        """
+        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length)
+        return contacts.with_shapes(self, [replace(shape, friction=friction, restitution=restitution)])
+
+    def with_contacts(self, *frames: str, **options: Any) -> "Robot":
+        """A copy with the same contact shape at several frames; options as in `with_contact`, except ``name``.
+
+        Args:
+            frames: their names; if none is given, every body that carries no other: feet, hands, heads.
+        """
+        if not frames:
+            carrying = {joint.parent for joint in self.joints.values()}
+            frames = tuple(body for body in self.bodies if body not in carrying)
+        return reduce(lambda robot, frame: robot.with_contact(frame, **options), frames, self)
+
+    def without_contacts(self, *names: str) -> "Robot":
+        """A copy without these contact shapes and their pairs; without all of them if no name is given."""
+        leaving = {self.contacts[name].name for name in names or self.contacts}
+        kept = [shape for shape in self.contacts.values() if shape.name not in leaving]
+        pairs = tuple(pair for pair in self.contact_pairs if not leaving & set(pair))
+        return replace(self, contacts=Named("contact", kept, self.bodies.owner), contact_pairs=pairs)
+
+    def with_contact_pair(self, a: str, b: str) -> "Robot":
+        """A copy in which two spheres or capsules, on bodies that move relative to each other, make contact, too."""
+        contacts.check_pair(self, a, b)
+        return replace(self, contact_pairs=(*self.contact_pairs, (a, b)))
+
+    def with_collision_contacts(
+        self,
+        bodies: str | Iterable[str] | None = None,
+        *,
+        points: int = 8,
+        merge: float = collisions.MERGE,
+        limit: int | None = 12,
+        packages: str | Path | Iterable[str | Path] = (),
+    ) -> "Robot":
+        """A copy with the collision shapes of its bodies as contact shapes.
+
+        Spheres, capsules and boxes are exact on flat ground. A cylinder becomes points on its two rims, a mesh
+        those few of its vertices that keep its outline best. ``report`` lists all approximations, with the number of
+        points and the error, and all shapes that cannot be used. Left out are bodies fixed to the world, points
+        strictly inside another shape of the same rigid part, and all but one of those that coincide.
+
+        Args:
+            bodies: which ones, all if None.
+            points: most points for a mesh or a cylinder, at least 4; a cylinder gets at least 6.
+            merge: points on one rigid part at most this far apart are one [m].
+            limit: most points on one rigid part, a body with those fixed to it; None for all. The points that keep
+                the outline of the part best are kept.
+            packages: more folders to find mesh files in, in addition to those given on loading.
+        """
+        return collisions.with_collision_contacts(self, bodies, points, merge, limit, packages)
+
+    # ---- copies: flexible joints
+
+    def with_flexibility(
+        self,
+        where: str,
+        *,
+        stiffness: Any,
+        damping: Any = 0,
+        inertia: Any = 0,
+        hardening: Any = 0,
+        law: Any = None,
+        backlash: Scalar = 0,
+        kind: str | None = None,
+        axis: Sequence[Scalar] | None = None,
+        name: str | None = None,
+        share: float | None = None,
+        normal: Sequence[Scalar] | None = None,
+        beyond: Iterable[str] | None = None,
+    ) -> "Robot":
+        """A copy with a spring between a motor and its link, or within a link.
+
+            robot.with_flexibility("knee", stiffness=1e4, damping=10)                   # series-elastic, about the axis
+            robot.with_flexibility("hip", stiffness=(2e4, 2e4, 5e3))                    # turns about x, y and z
+            robot.with_flexibility("shin_middle", stiffness=(1e3, 1e3, 1e4))            # a link, cut at a frame
+
+        The spring is a joint of its own, named after ``where`` with "_flexibility": its coordinates are the
+        deflection, those of the motor's joint the motor's side. With one stiffness it turns about the axis of the
+        joint (or slides along a prismatic one's), with three it is spherical, with six free, linear first.
+
+        Args:
+            where: the joint of a motor; or a fixed joint, or a frame at which a link is cut in two.
+            stiffness: one, three or six [N m/rad or N/m].
+            damping: one for all, or one for each [N m s/rad or N s/m].
+            inertia: of the body between spring and rotor [kg m^2]: one for all axes or three; of a slide a mass [kg];
+                of six axes a mass and three. Zero is exact if the motor has rotor inertia.
+            hardening: factor of the cube of the deflection [N m/rad^3 or N/m^3].
+            law: a generic function of the deflection that adds to the force [N m or N]; one or one for each.
+            backlash: the whole width of the dead zone in the middle of the spring [rad or m]; for one stiffness.
+            kind: "revolute" or "prismatic", if one stiffness is not for the joint's own motion.
+            axis: of one stiffness, in the frame of the joint or frame; by default the joint's.
+            name: of the spring joint and the new body.
+            share: where a link is cut, the share of its mass and inertia that is beyond; by default the link is
+                taken for the uniform box with its inertia and cut by a plane.
+            normal: of that plane, in the link's frame; by default it points from the link's origin to the cut.
+            beyond: joints and frames of the link that are beyond the cut; by default those behind the plane.
+        """
+        spring = flexibilities.Spring(stiffness, damping, inertia, hardening, law, backlash, kind, axis, where)
+        return flexibilities.with_flexibility(self, where, spring, name, share, normal, beyond)
+
+    def with_backlash(
+        self, joint: str, width: Scalar, *, restitution: Scalar = 0, inertia: Scalar = 0, name: str | None = None
+    ) -> "Robot":
+        """A copy with backlash between a motor and its link, or in the spring that is there.
+
+        Without a spring the backlash is a joint of its own, "JOINT_backlash", free to move between two limits.
+
+        Args:
+            joint: of a motor.
+            width: from limit to limit, at the joint [rad or m].
+            restitution: share of the speed that the limits return, 0 to 1; not for a spring.
+            inertia: of the body between the backlash and the rotor [kg m^2 or kg]; zero is exact if there is a rotor.
+            name: of the joint with the backlash.
+        """
+        return flexibilities.with_backlash(self, joint, width, restitution, inertia, name)
 
     # ---- views
 
@@ -242,5 +480,5 @@ class Robot(Edits):
         return describe.table(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is cached is made again
+        # cached values are made again
         return {f.name: getattr(self, f.name) for f in fields(self)}

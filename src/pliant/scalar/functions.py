@@ -5,21 +5,22 @@ asks; arrays are taken element by element. Conditions come from ``< <= > >=`` (a
 joined by `both`, `either` and `negation`, and are used by `select`.
 """
 
+from collections.abc import Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import TraceError
-from pliant.scalar.expr import Expr
-from pliant.scalar.ops import TABLE
-from pliant.scalar.table import Table
-
-__all__ = [
-    "abs", "acos", "asin", "atan2", "both", "cos", "either", "equal", "evaluate", "exp", "floor", "is_constant",
-    "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt", "tan",
-]  # fmt: skip
+from pliant.errors import PliantError, TraceError, bad_value
+from pliant.scalar.graph import Expr
+from pliant.scalar.ops import TABLE, Table
 
 Scalar = Any
+"""A number of any kind. A type checker cannot follow them: generic code is checked by running it on every kind."""
+
+Scalars = Sequence[Scalar] | np.ndarray
+"""Several of them in a row."""
+
 _PLAIN = (int, float, bool, np.floating, np.integer, np.bool_)
 
 
@@ -34,21 +35,34 @@ def evaluate(op: str, *args: Scalar) -> Scalar:
     if not special:
         return TABLE[op].python(*args)
     if any(isinstance(a, np.ndarray) for a in special):
-        if all(isinstance(a, np.ndarray) and a.dtype != object for a in special):
+        if all(isinstance(a, np.ndarray) and a.dtype.kind in "fiub" for a in special):
             return getattr(np, TABLE[op].numpy or op)(*args)
         return np.vectorize(lambda *a: evaluate(op, *a), otypes=[object])(*args)
     for a in special:
         if isinstance(a, Expr):
             return a.graph.apply(op, *args)
-    return _sympy(op, args)
+    rule, symbols = TABLE[op].sympy, [as_sympy(a, subject=op) for a in args]
+    import sympy
+
+    return getattr(sympy, rule)(*symbols) if isinstance(rule, str) else rule(sympy, *symbols)  # type: ignore[misc]
 
 
-def _sympy(op: str, args: tuple) -> Scalar:
-    import sympy  # an extra, and slow to import
+def as_sympy(x: Scalar, name: str = "argument", subject: str = "") -> Any:
+    """A number or expression as a SymPy expression; raises for strings, which SymPy would evaluate, and for all else.
 
-    rule = TABLE[op].sympy
-    args = tuple(sympy.sympify(a) for a in args)
-    return getattr(sympy, rule)(*args) if isinstance(rule, str) else rule(sympy, *args)  # type: ignore[misc]
+    Args:
+        name, subject: the field that it is, for the error.
+    """
+    is_number = isinstance(x, Number | np.bool_) and not isinstance(x, complex)
+    if is_number or (hasattr(x, "free_symbols") and not hasattr(x, "shape")):
+        import sympy  # an extra, and slow to import
+
+        found = sympy.sympify(x, strict=True)
+        if isinstance(found, sympy.Expr | sympy.logic.boolalg.Boolean):
+            return found
+    raise PliantError(
+        bad_value(name, x, "a real number, an array of them, a SymPy expression or a traced scalar", subject)
+    )
 
 
 def sin(x: Scalar) -> Scalar:
@@ -137,8 +151,10 @@ def lookup(table: Table, index: Scalar) -> Scalar:
     if isinstance(index, Expr):
         return index.graph.lookup(table, index)
     raise TraceError(
-        f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula; "
-        "use numbers, arrays or traced scalars, or a function with a formula instead of the table"
+        f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula",
+        subject=repr(table),
+        field="index",
+        cure="use numbers, arrays or traced scalars, or a function with a formula instead of the table",
     )
 
 

@@ -1,24 +1,177 @@
-"""The arena of traced scalars: expression nodes, interned and folded at birth.
+"""Traced scalars: the nodes of an expression graph, interned and folded at birth.
 
 A `Graph` is an arena of nodes in order of creation, hence in topological order. Arithmetic on an
 `Expr` adds a node to its graph, unless an equal one is there already or the result simplifies to
-something that is. So common sub-expressions, zeros and ones never reach the compiler.
+something that is. So common sub-expressions, zeros and ones never reach the compiler. NumPy's
+functions and arrays take traced scalars element by element.
 
 Folding takes scalars for real numbers: 0 x is 0 and x - x is 0 also where x will be infinite or NaN,
 the sign of a zero is not kept, and x / 3 is x times the rounded inverse.
 """
 
 import math
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from pliant.errors import TraceError
-from pliant.scalar import ops
-from pliant.scalar.expr import Expr
-from pliant.scalar.table import Table
+from numpy import empty, frompyfunc, ndarray
 
-__all__ = ["Graph"]
+from pliant.errors import TraceError
+from pliant.scalar.ops import TABLE, Table
+
+
+def _condition(op: str, *, is_swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """The method of an operator that gives a condition; an array is NumPy's, element by element."""
+
+    def method(self: "Expr", other: Any) -> Any:
+        if type(other) is ndarray:
+            return NotImplemented
+        return self.graph.apply(op, other, self) if is_swapped else self.graph.apply(op, self, other)
+
+    return method
+
+
+class Expr:
+    """One node of a graph: an operation applied to nodes before it.
+
+    Attributes:
+        graph: the arena it lives in.
+        op: name of the operation, a key of `pliant.scalar.TABLE`, or "input", "const" or "lookup".
+        args: the nodes it acts on.
+        value: the number of a "const", the name of an "input", the table of a "lookup", otherwise None.
+        index: its place in the graph.
+    """
+
+    __slots__ = ("args", "graph", "index", "op", "value")
+
+    def __init__(self, graph: "Graph", op: str, args: tuple, value: Any, index: int):
+        self.graph = graph
+        self.op = op
+        self.args = args
+        self.value = value
+        self.index = index
+
+    def __add__(self, other):
+        return self.graph.add(self, other) if type(other) is not ndarray else NotImplemented
+
+    def __radd__(self, other):
+        return self.graph.add(other, self)
+
+    def __sub__(self, other):
+        return self.graph.sub(self, other) if type(other) is not ndarray else NotImplemented
+
+    def __rsub__(self, other):
+        return self.graph.sub(other, self)
+
+    def __mul__(self, other):
+        return self.graph.mul(self, other) if type(other) is not ndarray else NotImplemented
+
+    def __rmul__(self, other):
+        return self.graph.mul(other, self)
+
+    def __truediv__(self, other):
+        return self.graph.div(self, other) if type(other) is not ndarray else NotImplemented
+
+    def __rtruediv__(self, other):
+        return self.graph.div(other, self)
+
+    def __neg__(self):
+        return self.graph.neg(self)
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return self.graph.apply("abs", self)
+
+    def __pow__(self, exponent):
+        return self.graph.power(self, exponent)
+
+    def __rpow__(self, base):
+        return self.graph.power(base, self)
+
+    __lt__ = _condition("less")
+    __le__ = _condition("less_equal")
+    __gt__ = _condition("less", is_swapped=True)
+    __ge__ = _condition("less_equal", is_swapped=True)
+    __eq__ = _condition("equal")  # type: ignore[assignment]
+    __and__ = _condition("and")
+    __or__ = _condition("or")
+
+    def __ne__(self, other):  # type: ignore[override]
+        return ~(self == other)
+
+    def __invert__(self):
+        return self.graph.apply("not", self)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        """NumPy's functions of a traced scalar, and `array * expr`, element by element."""
+        function = _UFUNCS.get(ufunc.__name__)
+        if function is None or method != "__call__" or options:
+            raise TraceError(
+                f"numpy.{ufunc.__name__} does not work on a traced scalar ({self!r})",
+                subject=repr(self), cure="use Pliant's functions: pliant.math.sin, pliant.math.select, ...",
+            )  # fmt: skip
+        # a traced scalar is wrapped, or NumPy would ask us again
+        arrays = [x if isinstance(x, ndarray) else _wrapped(x) for x in inputs]
+        return frompyfunc(function, len(arrays), 1)(*arrays)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self):
+        raise TraceError(
+            f"the truth of a traced scalar ({self!r}) is not known while tracing, so it cannot "
+            "decide an `if`, `while`, `and` or `or`",
+            subject=repr(self),
+            cure="use pliant.math.select(condition, then, otherwise), and & | ~ between conditions",
+        )
+
+    def __float__(self):
+        functions = "pliant.math.sin, pliant.math.sqrt, pliant.math.select, ..."
+        cure = f"use Pliant's functions ({functions}) instead of those of math"
+        raise TraceError(f"a traced scalar ({self!r}) has no number while tracing", subject=repr(self), cure=cure)
+
+    __int__ = __float__
+    __index__ = __float__
+
+    def __repr__(self):
+        if self.op == "const":
+            return f"{self.value:g}"
+        if self.op == "input":
+            return str(self.value)
+        shown = ", ".join(f"%{a.index}" if a.args else repr(a) for a in self.args)
+        if self.op == "lookup":
+            shown = f"{self.value!r}, {shown}"
+        return f"%{self.index} = {self.op}({shown})"
+
+
+def _wrapped(x: Any) -> ndarray:
+    array = empty((), dtype=object)
+    array[()] = x
+    return array
+
+
+def _applied(op: str) -> Callable[..., Expr]:
+    def apply(*args: Any) -> Expr:
+        graph = next(a.graph for a in args if type(a) is Expr)
+        return graph.apply(op, *args)
+
+    return apply
+
+
+# NumPy's functions by name: what they do to elements of which one at least is traced
+_UFUNCS: dict[str, Callable[..., Any]] = {
+    row.numpy: _applied(name) for name, row in TABLE.items() if row.numpy is not None
+}
+_UFUNCS |= {"equal": operator.eq, "less": operator.lt, "less_equal": operator.le}
+_UFUNCS |= {"greater": operator.gt, "greater_equal": operator.ge, "not_equal": operator.ne, "power": operator.pow}
+_UFUNCS |= {"bitwise_and": operator.and_, "bitwise_or": operator.or_, "invert": operator.invert}
+_UFUNCS |= {"positive": operator.pos, "absolute": operator.abs}
+
+# what they ask of the elements of an array of objects
+for _name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan2", "sqrt", "exp", "log", "floor"):
+    setattr(Expr, _name, _UFUNCS[_name])
 
 
 class Graph:
@@ -37,15 +190,14 @@ class Graph:
     def constant(self, value: float) -> Expr:
         """The node of a number."""
         value = float(value) + 0.0  # no negative zero
-        key = ("const", value if value == value else "nan")
-        node = self._interned.get(key)
-        return self._intern(key, "const", (), value) if node is None else node
+        return self._intern(("const", value if value == value else "nan"), "const", (), value)
 
     def lift(self, x: Any) -> Expr:
         """``x`` as a node of this graph."""
         if type(x) is Expr:
             if x.graph is not self:
-                raise TraceError(f"{x!r} belongs to another trace; scalars of two traces cannot meet")
+                problem, cure = f"{x!r} belongs to another trace", "scalars of two traces cannot meet"
+                raise TraceError(problem, subject=repr(x), cure=cure)
             return x
         try:
             if not isinstance(x, str | bytes):  # which float() would read as a number
@@ -54,29 +206,27 @@ class Graph:
             pass
         if hasattr(x, "free_symbols"):
             raise TraceError(
-                f"the symbol {x!r} meets a traced scalar: what has symbols, such as a robot with a symbolic mass, "
-                "gives formulas and cannot be compiled; call the function with symbols for its arguments, too"
+                f"the symbol {x!r} meets a traced scalar: functions of symbols, such as those of a robot with a "
+                "symbolic mass, give formulas and cannot be compiled",
+                subject=repr(x),
+                cure="call the function with symbols for its arguments, too",
             )
         raise TraceError(
-            f"cannot use {x!r} of type {type(x).__name__} with a traced scalar; "
-            "numbers and scalars of the same trace only"
+            f"cannot use {x!r} of type {type(x).__name__} with a traced scalar",
+            subject=repr(x),
+            cure="numbers and scalars of the same trace only",
         )
 
     def _intern(self, key: tuple, op: str, args: tuple, value: Any = None) -> Expr:
-        node = Expr(self, op, args, value, len(self.nodes))
-        self.nodes.append(node)
-        self._interned[key] = node
+        """The node of that key; a new one if there is none."""
+        node = self._interned.get(key)
+        if node is None:
+            node = self._interned[key] = Expr(self, op, args, value, len(self.nodes))
+            self.nodes.append(node)
         return node
 
-    def _unary(self, op: str, a: Expr) -> Expr:
-        key = (op, a.index)
-        node = self._interned.get(key)
-        return self._intern(key, op, (a,)) if node is None else node
-
     def _binary(self, op: str, a: Expr, b: Expr) -> Expr:
-        key = (op, a.index, b.index)
-        node = self._interned.get(key)
-        return self._intern(key, op, (a, b)) if node is None else node
+        return self._intern((op, a.index, b.index), op, (a, b))
 
     # The four operations and their folding. They are hot: a robot's step makes 1e5 calls.
 
@@ -178,7 +328,7 @@ class Graph:
             return self._binary("sub", a.args[1], a.args[0])
         if a.op == "mul" and a.args[0].op == "const":
             return self.mul(-a.args[0].value, a.args[1])
-        return self._unary("neg", a)
+        return self._intern(("neg", a.index), "neg", (a,))
 
     def power(self, a, exponent) -> Expr:
         """``a`` to an integer or half-integer power, by squaring; any other by exp and log."""
@@ -201,9 +351,7 @@ class Graph:
         index = self.lift(index)
         if index.op == "const":
             return self.constant(table.at(index.value))
-        key = ("lookup", table.digest, index.index)
-        node = self._interned.get(key)
-        return self._intern(key, "lookup", (index,), table) if node is None else node
+        return self._intern(("lookup", table.digest, index.index), "lookup", (index,), table)
 
     def apply(self, op: str, *args) -> Expr:
         """The node of any operation of the table, folded."""
@@ -230,14 +378,12 @@ class Graph:
                 for one, other in (nodes, nodes[::-1]):
                     if one.op == "const":
                         return other if bool(one.value) == (op == "and") else one
-            # a constant last: it is no NaN, so code need not look whether the second one is
+            # a constant last: it is never NaN, so that code need not check the second one
             if nodes[0].op == "const" or (nodes[1].op != "const" and nodes[0].index > nodes[1].index):
                 nodes = nodes[1], nodes[0]
         elif (op == "not" and nodes[0].op == "not") or (op == "abs" and nodes[0].op == "neg"):
             return nodes[0].args[0] if op == "not" else self.apply("abs", nodes[0].args[0])
-        key = (op, *[n.index for n in nodes])
-        node = self._interned.get(key)
-        return self._intern(key, op, nodes) if node is None else node
+        return self._intern((op, *[n.index for n in nodes]), op, nodes)
 
     _arithmetic: ClassVar[dict[str, Callable[..., Expr]]] = {"add": add, "sub": sub, "mul": mul, "div": div, "neg": neg}
 
@@ -249,6 +395,6 @@ def _is_normal(value: float) -> bool:
 
 def _meaning(op: str, values: list[float]) -> float:
     try:
-        return float(ops.TABLE[op].python(*values))
+        return float(TABLE[op].python(*values))
     except (ValueError, OverflowError, ZeroDivisionError):
         return math.nan

@@ -1,4 +1,4 @@
-"""The table of operations: one row says all there is to know about an operation.
+"""The table of operations: one row says all there is to know about an operation. And tables of numbers, for lookups.
 
 - ``python``: its meaning on floats. A kernel is right when it agrees with this.
 - ``partials``: the derivatives by each argument, from the arguments and the result, or None where
@@ -12,6 +12,7 @@
 Comparisons give a condition, which only ``select and or not`` take.
 """
 
+import hashlib
 import math
 import struct
 from collections.abc import Callable
@@ -19,7 +20,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["CONDITIONS", "TABLE", "Op"]
+import numpy as np
+
+from pliant.errors import TraceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +41,6 @@ class Op:
 def _fma(a: float, b: float, c: float) -> float:
     exact = Fraction(a) * Fraction(b) + Fraction(c) if math.isfinite(a * b + c) else a * b + c
     return float(exact)
-
-
-def _exponent(x: float) -> float:
-    return float(math.frexp(x)[1] - 1)
-
-
-def _mantissa(x: float) -> float:
-    return 2 * math.frexp(x)[0]
 
 
 def _low_bits(t: float) -> int:
@@ -154,10 +149,71 @@ _ROWS = [
     Op("odd", 1, lambda t: bool(_low_bits(t) & 1), None, None),
     Op("half_odd", 1, lambda t: bool(_low_bits(t) & 2), None, None),
     Op("power_of_two", 1, lambda k: math.ldexp(1, int(k)) if math.isfinite(k) else math.nan, None, None),
-    Op("exponent", 1, _exponent, None, None),
-    Op("mantissa", 1, _mantissa, None, None),
+    Op("exponent", 1, lambda x: float(math.frexp(x)[1] - 1), None, None),
+    Op("mantissa", 1, lambda x: 2 * math.frexp(x)[0], None, None),
 ]
 
 TABLE: dict[str, Op] = {row.name: row for row in _ROWS}
 
 CONDITIONS = frozenset(("less", "less_equal", "equal", "and", "or", "not", "odd", "half_odd"))
+
+
+# ---- tables of numbers, such as the data of height maps and measured curves
+
+# every index is a whole number that float32 has exactly
+MOST_ENTRIES = 2**24
+
+
+class Table:
+    """A row of numbers that never changes; two of them are equal if their numbers are, bit for bit.
+
+    Attributes:
+        numbers: the entries, a read-only array of float64.
+        digest: a name made of the numbers, which stands for them where they would be too many.
+    """
+
+    __slots__ = ("digest", "numbers")
+
+    numbers: np.ndarray
+    digest: str
+
+    def __init__(self, numbers: Any):
+        try:
+            copied = np.array(numbers, dtype=np.float64)
+        except (TypeError, ValueError, TraceError) as error:
+            raise TraceError(f"a table takes plain numbers, known while tracing: {error}") from error
+        if copied.ndim != 1 or not 1 <= copied.size <= MOST_ENTRIES:
+            raise TraceError(f"a table is a row of 1 to {MOST_ENTRIES} numbers, not an array of shape {copied.shape}")
+        copied.setflags(write=False)
+        object.__setattr__(self, "numbers", copied)
+        object.__setattr__(self, "digest", hashlib.sha256(copied.tobytes()).hexdigest())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise TraceError("a table cannot be changed: graphs and compiled code stand on it")
+
+    def __reduce__(self):
+        return Table, (self.numbers,)
+
+    def at(self, index: float) -> float:
+        """The entry at the largest integer not above ``index``, clamped to the table; NaN for NaN."""
+        if index != index:
+            return math.nan
+        return float(self.numbers[int(min(max(index, 0), len(self) - 1))])
+
+    def column(self, indices: np.ndarray) -> np.ndarray:
+        """The entries at an array of indices."""
+        is_number = indices == indices
+        clamped = np.clip(np.where(is_number, indices, 0), 0, len(self) - 1)
+        return np.where(is_number, self.numbers[clamped.astype(np.int64)], np.nan)
+
+    def __len__(self) -> int:
+        return self.numbers.size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Table) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"table of {len(self)}"

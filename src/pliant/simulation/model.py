@@ -1,26 +1,22 @@
-"""All that one step of a simulation is about: robot, ground, contact, forces, and the numbers that vary."""
+"""The model of a step: robot, ground, contact, forces, the numbers that vary; and controllers compiled into it."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from pliant.actuation.forces import ExternalForce
-from pliant.actuation.motors import is_saturable
-from pliant.contact.closures import ClosureRows, closure_group
+import numpy as np
+
+from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.joint_forces import is_saturable
+from pliant.checks import check, check_callable, function_name, is_whole, numbers
+from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
-from pliant.contact.joint_rows import JointRow
-from pliant.contact.rigid import RigidContact
-from pliant.contact.solver import is_elastic
+from pliant.contact.models import RigidContact
 from pliant.contact.touching import Group, contact_groups
+from pliant.errors import SimulationError, TraceError, bad_value
 from pliant.robot import Robot
-from pliant.robot.springs import has_play
-from pliant.scalar import is_constant
-
-__all__ = ["StepModel"]
-
-Scalar = Any
+from pliant.scalar import Expr, Scalar, is_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +38,14 @@ class StepModel:
     precision: str = "float64"
     has_limits: bool = True
 
-    def with_values(self, **changes: Any) -> "StepModel":
-        """A copy with other values."""
-        return replace(self, **changes)
-
     @property
     def is_rigid(self) -> bool:
-        """Whether contacts are rows of the solver."""
+        """Whether contacts are constraints of the solver."""
         return isinstance(self.contact, RigidContact)
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Contacts that the solver treats as rows, in groups."""
+        """Contacts that the solver treats as constraints, in groups."""
         friction, restitution = (self.contact.friction, self.contact.restitution) if self.is_rigid else (0, 0)
         groups = contact_groups(self.robot, self.ground, friction, restitution)
         # a compliant law has friction and losses of its own
@@ -78,20 +70,20 @@ class StepModel:
             joint = robot.joints[link.name]
             if link.is_mimic:
                 continue
-            if has_play(joint):
-                found.append(JointRow(link.dofs[0], joint.name, "play"))
+            if joint.has_backlash:
+                found.append(JointRow(link.dofs[0], joint.name, "backlash"))
             for k, d in enumerate(link.dofs):
                 if joint.is_locked:
                     found.append(JointRow(d, joint.name, "lock"))
                 elif not _is_zero(joint.friction[k]) or joint.name in dry:
                     found.append(JointRow(d, joint.name, "friction"))
-                if link.kind.nv == 1 and not joint.is_locked and self.has_limits and has_stops(joint):
+                if link.kind.nv == 1 and not joint.is_locked and self.has_limits and has_limits(joint):
                     found.append(JointRow(d, joint.name, "stop"))
         return sorted(found, key=lambda row: not row.is_steady)
 
     @property
     def steady_rows(self) -> list[JointRow]:
-        """Those of the joint rows that act all the time: they come first."""
+        """Those of the joint constraints that act all the time: they come first."""
         return [row for row in self.joint_rows if row.is_steady]
 
     @property
@@ -107,7 +99,7 @@ class StepModel:
     @property
     def is_elastic(self) -> bool:
         """Whether some contact may have restitution."""
-        return any(is_elastic(group) for group in self.groups)
+        return any(group.is_elastic for group in self.groups)
 
     @property
     def has_elastic_stops(self) -> bool:
@@ -120,19 +112,110 @@ class StepModel:
         """Whether there is anything for the solver."""
         return bool(self.groups or self.joint_rows or self.closures)
 
+    @property
+    def has_corrections(self) -> bool:
+        """Whether positions may have to be corrected: penetrations, open loops, joints beyond limits."""
+        return bool((self.is_rigid and self.groups) or self.closures or self.stop_rows) and self.correction > 0
+
     @cached_property
     def has_saturable_motors(self) -> bool:
         """Whether a motor's limit has to be watched through the step."""
         return any(is_saturable(m) for m in self.robot.motors.values())
 
 
-def has_stops(joint: Any) -> bool:
-    """Whether a joint has a limit on some side; some files write 1e16 for none."""
-    bounds: Sequence[Scalar] = (*joint.limits.lower, *joint.limits.upper)
-    return any(not is_constant(b) or abs(b) < 1e9 for b in bounds) and not any(
-        is_constant(b) and math.isnan(b) for b in bounds
-    )
-
-
 def _is_zero(x: Scalar) -> bool:
     return is_constant(x) and x == 0
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A generic function that gives the controls, compiled with the step: no call of Python while it runs.
+
+        Controller(lambda t, q, v: [-20 * q[0] - 2 * v[0]])
+        Controller(tracking, commands=2)               # tracking(t, q, v, command) -> u
+        Controller(hopping, memory=(0, 0))             # hopping(t, q, v, memory) -> (u, memory)
+        Controller(both, commands=2, memory=(0,))      # both(t, q, v, command, memory) -> (u, memory)
+
+    It is asked once a control period, as a controller in Python is.
+
+    Attributes:
+        function: of the time [s], q and v, generic over the scalar (`pliant.math.select` in place of branches).
+        commands: how many numbers it takes from outside, in place of the controls.
+        memory: what it remembers from period to period, at the start.
+    """
+
+    function: Callable[..., Any]
+    commands: int = 0
+    memory: Sequence[float] = ()
+
+    def __call__(self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any) -> tuple[list, list]:
+        """Controls and the new memory."""
+        name = self.name
+        extra = ([command] if self.commands else []) + ([memory] if len(self.memory) else [])
+        try:
+            result = self.function(t, q, v, *extra)
+        except TraceError as error:
+            cure = "a compiled controller runs for many robots at once, so write pliant.math.select(condition, a, b) "
+            cure += "in place of `if`"
+            raise TraceError(f"controller {name!r}: {error}", subject=f"controller {name!r}", cure=cure) from None
+        if len(self.memory):
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise self._error("has a memory, but does not return one", "return (u, memory)")
+            u, kept = self._scalars(result[0], "controls"), self._scalars(result[1], "memories")
+            if len(kept) != len(self.memory):
+                problem = f"returned {len(kept)} memories of {len(self.memory)}"
+                raise self._error(problem, "return as many as it has")
+        else:
+            u, kept = self._scalars(result, "controls"), []
+        if len(u) != robot.nu:
+            problem = f"returned {len(u)} controls for {robot.nu} motors: {', '.join(robot.motors)}"
+            raise self._error(problem, "return one for each")
+        return u, kept
+
+    @property
+    def name(self) -> str:
+        """Of its function."""
+        return function_name(self.function)
+
+    def _error(self, problem: str, cure: str) -> SimulationError:
+        subject = f"controller {self.name!r}"
+        return SimulationError(f"{subject} {problem}", subject=subject, field="controller", cure=cure)
+
+    def _scalars(self, value: Any, what: str) -> list[Scalar]:
+        is_row = isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, object)) == 1
+        if not is_row or any(x is None or isinstance(x, str) for x in value):
+            shown = "a single number" if is_constant(value) or isinstance(value, Expr) else repr(value)
+            raise self._error(f"returned {shown} for its {what}", "give a list of numbers")
+        return list(value)
+
+
+def as_controller(value: Any) -> Controller | None:
+    """A controller from one, or from a function of t, q and v; checked."""
+    if value is None:
+        return None
+    if not isinstance(value, Controller):
+        if not callable(value):
+            takes = "a function (t, q, v) -> u or a pliant.Controller"
+            raise SimulationError(bad_value("controller", value, takes))
+        value = Controller(value)
+    commands = value.commands
+    check("commands of the controller", commands, "0 or more", is_whole(commands) and commands >= 0)
+    memory = numbers("memory of the controller", value.memory)
+    check(
+        "memory of the controller", value.memory, "finite numbers", memory.ndim == 1 and bool(np.isfinite(memory).all())
+    )
+    extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
+    check_callable("controller", value.function, "t", "q", "v", *extra)
+    return value
+
+
+def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
+    """The forces on bodies of a robot, from any iterable; raises if one of them is not a force on a body it has."""
+    is_several = isinstance(forces, Iterable) and not isinstance(forces, str)
+    found: tuple[Any, ...] = tuple(forces) if is_several else (forces,)
+    wrong = [f for f in found if not isinstance(f, ExternalForce)]
+    if wrong or not is_several:
+        raise SimulationError(bad_value("forces", forces, "a list of pliant.ExternalForce"))
+    for force in found:
+        robot.frame(force.body)
+    return found

@@ -18,22 +18,42 @@ A parameter is named by its path:
 A star stands for all names, one column each: "motors.*.kp"; bodies without mass are left out.
 """
 
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import PliantError, SimulationError, unknown_name
-from pliant.scalar import Graph
+from pliant.robot import Robot
+from pliant.scalar import Graph, Scalars, is_constant
 from pliant.simulation.model import StepModel
-from pliant.simulation.parameter_paths import Entry, entries_of
-from pliant.simulation.parameter_ranges import fault_of
+from pliant.simulation.state import spans
+from pliant.spatial import Inertia, Symmetric3, Vector
 
-__all__ = ["ParameterArrays", "Parameters"]
+_TREES = ("bodies", "joints", "motors", "springs")
+_JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
+_CONTACT_NUMBERS = ("friction", "restitution")
+_BODY_NUMBERS = ("mass", "com", "inertia")
 
-Scalar = Any
+# from, to, and whether the first is allowed; a number that is not listed can be anything
+_FROM_ZERO = (0, np.inf, True)
+_ABOVE_ZERO = (0, np.inf, False)
+_SHARE = (0, 1, True)
+_NUMBERS = dict.fromkeys(
+    ("friction", "damping", "armature", "stiffness", "hardening", "backlash", "kp", "kd", "viscous_friction",
+     "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length"),
+    _FROM_ZERO,
+) | {"restitution": _SHARE, "mass": _ABOVE_ZERO, "no_load_speed": _ABOVE_ZERO}  # fmt: skip
+
+# as files are read: principal moments that miss the triangle inequality by so much are slips of rounding
+_TOLERANCE = 1e-6
+
+
+def _error(path: str, problem: str, cure: str) -> SimulationError:
+    subject = f"parameter {path!r}"
+    return SimulationError(f"{subject} {problem}", subject=subject, field=path.rpartition(".")[2], cure=cure)
 
 
 class Parameters:
@@ -46,15 +66,16 @@ class Parameters:
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
         self.model = model
-        paths = _checked(paths)
-        self.groups: dict[str, list[Entry]] = {path: entries_of(model, path) for path in paths}
-        taken = [entry.path for group in self.groups.values() for entry in group]
-        twice = [path for path in taken if taken.count(path) > 1]
-        if twice:
-            raise SimulationError(f"the parameter {twice[0]!r} is named twice in {list(paths)}")
+        found = [(path, entries_of(model, path)) for path in _checked(paths)]
+        self.groups: dict[str, list[Entry]] = dict(found)
+        taken = [entry.path for _, group in found for entry in group]
+        for path in taken:
+            if taken.count(path) > 1:
+                problem = f"the parameter {path!r} is named twice in {list(paths)}"
+                raise SimulationError(problem, subject=path, field="varying", cure="name it once")
 
-    def fault_of(self, path: str, values: np.ndarray) -> str | None:
-        """Why the values of a path, (..., n), cannot be, or None."""
+    def fault_of(self, path: str, values: np.ndarray) -> tuple[str, str] | None:
+        """Why the values of a path, (..., n), cannot be, and the cure; or None."""
         tree, _, what = path.rpartition(".")
         if tree != "law":
             return fault_of(path, values)
@@ -62,13 +83,13 @@ class Parameters:
             for value in (values.min(), values.max()):
                 replace(self.model.contact.law, **{what: float(value)})
         except PliantError as error:
-            return f"does not fit: {error}"
+            return f"does not fit: {error.fault.problem}", error.cure
         return None
 
     @property
     def size(self) -> int:
         """How many numbers a robot has."""
-        return sum(len(entry.default) for group in self.groups.values() for entry in group)
+        return sum(self.sizes.values())
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -86,7 +107,7 @@ class Parameters:
         graph = Graph()
         return self.applied([graph.input(f"parameter {k}") for k in range(self.size)])
 
-    def applied(self, values: Sequence[Scalar]) -> StepModel:
+    def applied(self, values: Scalars) -> StepModel:
         """The model with these numbers."""
         model, at = self.model, 0
         for group in self.groups.values():
@@ -100,74 +121,205 @@ class Parameters:
 class ParameterArrays(MutableMapping[str, np.ndarray]):
     """Values of the parameters by path: (n,) or (batch, n), with n dropped where it is 1.
 
-    Setting takes one value for all robots or one for each, and refuses what cannot be. Nothing is compiled
-    again. What is written into the array of a path, ``parameters["friction"][2] = 0.5``, is taken unseen.
+    Setting takes one value for all robots or one for each, and raises on values that cannot be. Nothing is compiled
+    again. Values written into the array of a path, ``parameters["friction"][2] = 0.5``, are not checked.
     """
 
     def __init__(self, parameters: Parameters, batch: int | None, dtype: Any):
         self._parameters = parameters
-        self._sizes = parameters.sizes
+        self._spans = spans(parameters.sizes)
         lead = () if batch is None else (batch,)
         self.data = np.array(np.broadcast_to(parameters.defaults, (*lead, parameters.size)), dtype=dtype, order="C")
 
-    def _span(self, path: str) -> slice:
-        if path not in self._sizes:
-            unknown = unknown_name("varying parameter", path, self._sizes, "the simulation")
+    def __getitem__(self, path: str) -> np.ndarray:
+        if path not in self._spans:
+            unknown = unknown_name("varying parameter", path, self._spans, "the simulation")
             cure = f"{unknown.cure}; declare it with Simulation(..., varying=[...])"
             raise SimulationError(replace(unknown, cure=cure))
-        start = 0
-        for other, size in self._sizes.items():
-            if other == path:
-                return slice(start, start + size)
-            start += size
-        raise AssertionError
-
-    def __getitem__(self, path: str) -> np.ndarray:
-        part = self.data[..., self._span(path)]
-        return part[..., 0] if self._sizes[path] == 1 else part
+        part = self.data[..., self._spans[path]]
+        return part[..., 0] if part.shape[-1] == 1 else part
 
     def __setitem__(self, path: str, value: Any) -> None:
         try:
             array = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
-            raise SimulationError(f"parameter {path!r} takes numbers, not {value!r}") from None
+            raise _error(path, f"is {value!r}", "it takes numbers") from None
         target = self[path]
         if not np.isfinite(array).all():
-            raise SimulationError(f"parameter {path!r} has values that are not finite")
+            raise _error(path, "has values that are not finite", "it takes finite numbers")
         try:
             array = np.broadcast_to(array, target.shape)
         except ValueError:
-            raise SimulationError(
-                f"parameter {path!r} takes an array of shape {target.shape}, or what broadcasts to it; "
-                f"not {array.shape}"
-            ) from None
+            cure = f"it takes {target.shape}, or what broadcasts to it"
+            raise _error(path, f"has values of shape {array.shape}", cure) from None
         fault = self._parameters.fault_of(path, array) if array.size else None
         if fault:
-            raise SimulationError(f"parameter {path!r} {fault}")
+            raise _error(path, *fault)
         target[...] = array
 
     def __delitem__(self, path: str) -> None:
-        raise SimulationError(f"parameter {path!r} cannot be removed from a simulation")
+        raise _error(path, "cannot be removed from a simulation", "leave it out of varying=[...]")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sizes)
+        return iter(self._spans)
 
     def __len__(self) -> int:
-        return len(self._sizes)
+        return len(self._spans)
 
     def __repr__(self) -> str:
         return f"parameters: {', '.join(f'{path} {self[path].shape}' for path in self) or 'none varies'}"
 
 
 def _checked(paths: Any) -> list[str]:
-    """A list of paths, each of them once."""
+    """A list of paths."""
     if isinstance(paths, str):
-        raise SimulationError(f"varying is the text {paths!r}; give a list of paths, as in [{paths!r}]")
+        cure = f"give a list of paths, as in [{paths!r}]"
+        raise SimulationError(f"varying is the text {paths!r}", field="varying", cure=cure)
     found = list(paths) if isinstance(paths, Iterable) else [paths]
-    wrong = [path for path in found if not isinstance(path, str)]
-    if wrong:
-        raise SimulationError(f"varying has {wrong[0]!r}; it takes a list of paths, as in ['gravity', 'motors.*.kp']")
-    twice = [path for path in found if found.count(path) > 1]
-    if twice:
-        raise SimulationError(f"the parameter {twice[0]!r} is named twice in {found}")
+    for path in found:
+        if not isinstance(path, str):
+            cure = "it takes a list of paths, as in ['gravity', 'motors.*.kp']"
+            raise SimulationError(f"varying has {path!r}", field="varying", cure=cure)
     return found
+
+
+# ---- paths: which numbers of a model they name, and how to put in others
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number, or a few, of the model: how to read it and how to put in others."""
+
+    path: str
+    default: tuple[float, ...]
+    put: Callable[[StepModel, Scalars], StepModel]
+
+
+def entries_of(model: StepModel, path: str) -> list[Entry]:
+    """The numbers that a path names; a star names those of all bodies, joints, motors or springs that have them."""
+    parts = path.split(".")
+    if parts == ["gravity"]:
+        put = lambda m, x: replace(m, robot=replace(m.robot, gravity=Vector(*x)))  # noqa: E731
+        return [Entry(path, _numbers(path, tuple(model.robot.gravity)), put)]
+    if path in _CONTACT_NUMBERS and hasattr(model.contact, path):
+        put = lambda m, x: replace(m, contact=replace(m.contact, **{path: x[0]}))  # noqa: E731
+        return [Entry(path, _numbers(path, (getattr(model.contact, path),)), put)]
+    if path in (f.name for f in fields(model.contact)):
+        kind = type(model.contact).__name__
+        problem = f"{path!r} cannot vary: it is the same for all robots of a simulation"
+        raise SimulationError(problem, subject=path, field="varying", cure=f"give it to {kind}({path}=...)")
+    if len(parts) == 2 and parts[0] == "law" and hasattr(model.contact, "law"):
+        return [_law_entry(model, path, parts[1])]
+    # names of bodies and joints may have dots themselves
+    tree, what = parts[0], parts[-1]
+    if tree not in _TREES or len(parts) < 3:
+        valid = ["gravity", "friction", "restitution", "law.NAME", *(f"{t}.NAME.WHAT" for t in _TREES)]
+        cure = f"valid: {', '.join(valid)}"
+        raise SimulationError(f"no parameter has the path {path!r}", subject=path, field="varying", cure=cure)
+    name = ".".join(parts[1:-1])
+    named = getattr(model.robot, tree)
+    if name == "*":
+        can_vary = lambda item: not _is_massless(tree, item) and (tree != "joints" or item.kind.nv > 0)  # noqa: E731
+        return [_tree_entry(model.robot, path, tree, n, what) for n in named if can_vary(named[n])]
+    if _is_massless(tree, named[name]):
+        problem = f"{path!r} cannot vary: body {name!r} has no mass"
+        raise SimulationError(problem, subject=path, field="varying", cure="give it one first")
+    return [_tree_entry(model.robot, path, tree, named[name].name, what)]
+
+
+def _is_massless(tree: str, item: Any) -> bool:
+    return tree == "bodies" and is_constant(item.inertia.mass) and item.inertia.mass == 0
+
+
+def _law_entry(model: StepModel, path: str, what: str) -> Entry:
+    law = model.contact.law
+    names = [f.name for f in fields(law)] if hasattr(law, "__dataclass_fields__") else []
+    if what not in names:
+        raise SimulationError(unknown_name("attribute", what, names, f"the contact law {law!r}"))
+
+    def put(m: StepModel, x: Scalars) -> StepModel:
+        return replace(m, contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
+
+    return Entry(path, _numbers(path, (getattr(law, what),)), put)
+
+
+def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Entry:
+    item = getattr(robot, tree)[name]
+    own = path.replace("*", name)
+    kind = "body" if tree == "bodies" else tree[:-1]
+    valid = {"bodies": _BODY_NUMBERS, "joints": _JOINT_NUMBERS}.get(tree)
+    if valid is None:
+        valid = [f.name for f in fields(item) if _is_number(getattr(item, f.name))]
+    if what not in valid:
+        raise SimulationError(unknown_name("number", what, valid, f"{kind} {name!r}"))
+    if tree == "bodies":
+        parts = {"mass": (item.inertia.mass,), "com": item.inertia.com(), "inertia": item.inertia.about_com()}
+        return Entry(own, _numbers(own, tuple(parts[what])), lambda m, x: _with_body(m, name, what, x))
+    value = getattr(item, what)
+    several = isinstance(value, tuple)
+
+    def put(m: StepModel, x: Scalars) -> StepModel:
+        collection = getattr(m.robot, tree)
+        changed = replace(collection[name], **{what: tuple(x) if several else x[0]})
+        return replace(m, robot=replace(m.robot, **{tree: collection.replaced(changed)}))
+
+    return Entry(own, _numbers(own, value if several else (value,)), put)
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, str | bool | tuple) and x is not None and not callable(x)
+
+
+def _with_body(model: StepModel, name: str, what: str, x: Scalars) -> StepModel:
+    body = model.robot.bodies[name]
+    old = body.inertia
+    mass, com, tensor = old.mass, old.com(), old.about_com()
+    if what == "mass":
+        tensor = Symmetric3(*(entry * (x[0] / mass) for entry in tensor))
+        mass = x[0]
+    elif what == "com":
+        com = Vector(*x)
+    else:
+        tensor = Symmetric3(*x)
+    bodies = model.robot.bodies.replaced(replace(body, inertia=Inertia.from_com(mass, com, tensor)))
+    return replace(model, robot=replace(model.robot, bodies=bodies))
+
+
+def _numbers(path: str, values: Scalars) -> tuple[float, ...]:
+    if not all(is_constant(x) for x in values):
+        raise _error(path, "is not a number in this robot, so it has no default", "give the robot a number")
+    bad = [x for x in values if not np.isfinite(x)]
+    if bad:
+        raise _error(path, f"is {bad[0]}", "give the robot a finite value to vary")
+    return tuple(float(x) for x in values)
+
+
+# ---- ranges: values that the robot's own edits and contact models take
+
+
+def fault_of(path: str, values: np.ndarray) -> tuple[str, str] | None:
+    """The problem with values of a parameter, (..., n), and the cure; or None."""
+    what = path.rpartition(".")[2]
+    if what == "inertia":
+        return _fault_of_inertia(values)
+    low, high, is_closed = _NUMBERS.get(what, (-np.inf, np.inf, True))
+    wrong = (values < low) | (values > high) if is_closed else (values <= low) | (values > high)
+    if not wrong.any():
+        return None
+    least = f"{low} or more" if is_closed else f"above {low}"
+    most = f" and at most {high:g}" if high < np.inf else ""
+    return f"has the value {values[wrong].flat[0]:g}", f"it must be {least}{most}"
+
+
+def _fault_of_inertia(values: np.ndarray) -> tuple[str, str] | None:
+    """Principal moments are not negative and obey the triangle inequality: tr(I) / 2 1 - I has no negative ones."""
+    xx, xy, xz, yy, yz, zz = np.moveaxis(values.reshape(-1, 6), -1, 0)
+    tensors = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(-1, 3, 3)
+    half: Any = (xx + yy + zz) / 2
+    second = np.linalg.eigvalsh(half[:, None, None] * np.eye(3) - tensors)
+    wrong = second[:, 0] < -_TOLERANCE * abs(second).max(axis=1)
+    if not wrong.any():
+        return None
+    shown = ", ".join(f"{m:.4g}" for m in np.linalg.eigvalsh(tensors[wrong][0]))
+    cure = "they must be 0 or more, none above the sum of the others"
+    return f"has the principal moments ({shown}) kg m^2", cure

@@ -1,15 +1,18 @@
-"""What a rollout returns."""
+"""Rollouts: many control periods of many robots in one native call."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.checks import check, is_whole, numbers
 from pliant.errors import SimulationError, unknown_name
 from pliant.robot import Robot
 from pliant.simulation.state import State
 
-__all__ = ["Rollout"]
+if TYPE_CHECKING:
+    from pliant.simulation.simulation import Simulation
 
 
 @dataclass(frozen=True)
@@ -47,3 +50,145 @@ class Rollout:
     def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.channels.items())
         return f"Rollout of {self.robot.name!r}: {shapes}"
+
+
+def rollout(
+    sim: "Simulation", states: Any, controls: Any, periods: int | None, channels: Sequence[str],
+    out: Mapping[str, np.ndarray] | None, threads: int | None,
+) -> Rollout:  # fmt: skip
+    """`Simulation.rollout`, which documents the arguments."""
+    threads = sim.threads if threads is None else threads
+    check("threads", threads, "1 or more", is_whole(threads) and threads > 0)
+    check("periods", periods, "None, or 0 or more", periods is None or (is_whole(periods) and periods >= 0))
+    names = channel_names(channels, sim.layout.sizes, "the state")
+    start = _start(sim, states)
+    given, count = _controls(sim, controls, periods)
+    robots = _robots(sim, start, given)
+    found = roll(sim, start, given, count, names, int(threads), robots, out)
+    return Rollout(State(found.pop("next"), sim.layout), found, sim.robot)
+
+
+def channel_names(channels: Any, valid: Mapping[str, Any] | Sequence[str], owner: str = "") -> tuple[str, ...]:
+    """Names of channels, each once."""
+    if isinstance(channels, str):
+        cure = f"give a list of names, as in [{channels!r}]"
+        raise SimulationError(f"channels is the text {channels!r}", field="channels", cure=cure)
+    check("channels", channels, "a list of names", isinstance(channels, Sequence | set | frozenset | dict))
+    for name in channels:
+        if name not in valid:
+            raise SimulationError(unknown_name("channel", name, valid, owner))
+    return tuple(dict.fromkeys(channels))
+
+
+def roll(
+    sim: "Simulation", start: np.ndarray, controls: np.ndarray | None, periods: int, names: tuple[str, ...],
+    threads: int, robots: int | None, out: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """The channels of so many periods, and the state at the end as "next".
+
+    Args:
+        start: (size,) or (robots, size).
+        controls: (periods, n), (robots, periods, n), or None for zero.
+        robots: how many, None for one without a batch axis.
+    """
+    kernel = sim.kernels.rollout(names)
+    n = sim.plan.inputs
+    parameters = sim.parameters.data
+    if parameters.ndim == 2 and parameters.shape[0] != robots:
+        parameters = parameters[0]  # there are none: the numbers of robots have been compared
+    given = np.zeros((periods, n), sim.dtype) if controls is None else np.ascontiguousarray(controls, sim.dtype)
+    counts = {} if n else {"periods": periods}
+    results = kernel(
+        *sim.kernels.arguments(start, given, parameters),
+        out=None if out is None else _outputs(sim, names, out, robots, periods),
+        threads=threads,
+        **counts,
+    )
+    return dict(zip((*names, "next"), results if isinstance(results, tuple | list) else (results,), strict=True))
+
+
+def _start(sim: "Simulation", states: Any) -> np.ndarray:
+    """The rows of the states to begin with."""
+    if states is None:
+        return sim.data
+    if isinstance(states, State):
+        sim.check_layout(states)
+        return np.ascontiguousarray(states.data, sim.dtype)
+    if not isinstance(states, tuple | list) or len(states) != 2:
+        cure = "give a State, arrays (q, v), or None"
+        raise SimulationError(f"states is a {type(states).__name__}", field="states", cure=cure)
+    q, v = (numbers(name, x) for name, x in zip("qv", states, strict=True))
+    try:
+        lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    except ValueError:
+        problem, cure = (
+            f"states: q has shape {q.shape} and v {v.shape}",
+            "give both for the same robots, or one for all",
+        )
+        raise SimulationError(problem, field="states", cure=cure) from None
+    check("states", states, "(nq,) or (batch, nq), and (nv,) or (batch, nv)", len(lead) < 2)
+    return sim.fresh(lead, q, v)
+
+
+def _controls(sim: "Simulation", controls: Any, periods: int | None) -> tuple[np.ndarray | None, int]:
+    """The controls as an array, if there are any, and the number of periods."""
+    if controls is None:
+        if periods is None:
+            raise SimulationError(
+                "rollout has no controls", field="controls", cure="give them, or the number of periods"
+            )
+        return None, int(periods)
+    given, n = numbers("controls", controls, sim.dtype), sim.plan.inputs
+    if given.ndim not in (2, 3) or given.shape[-1] != n:
+        cure = f"they take (periods, {n}) or (batch, periods, {n})"
+        raise SimulationError(f"controls have shape {given.shape}", field="controls", cure=cure)
+    if periods not in (None, given.shape[-2]):
+        problem = f"controls have {given.shape[-2]} periods, but periods is {periods}"
+        raise SimulationError(problem, field="periods", cure="leave periods out")
+    return given, given.shape[-2]
+
+
+def _robots(sim: "Simulation", start: np.ndarray, controls: np.ndarray | None) -> int | None:
+    """How many robots states, controls and parameters agree on; None for one without a batch axis."""
+    robots = start.shape[0] if start.ndim == 2 else None
+    if controls is not None and controls.ndim == 3:
+        if robots not in (None, controls.shape[0]):
+            problem = f"the states are of {robots} robots, the controls of {controls.shape[0]}"
+            raise SimulationError(problem, field="controls", cure="give both the same batch, or one of them without")
+        robots = controls.shape[0]
+    values = sim.parameters.data
+    if values.ndim == 2 and values.shape[1] and values.shape[0] != robots:
+        problem = f"the parameters are of {values.shape[0]} robots, the rollout has {1 if robots is None else robots}"
+        raise SimulationError(problem, field="states", cure="give states of as many robots")
+    return robots
+
+
+def _bad_output(channel: str, problem: str, cure: str) -> SimulationError:
+    subject = f"out for channel {channel!r}"
+    return SimulationError(f"{subject} {problem}", subject=subject, field="out", cure=cure)
+
+
+def _outputs(
+    sim: "Simulation", names: tuple[str, ...], out: Any, robots: int | None, periods: int
+) -> tuple[np.ndarray, ...]:
+    """The user's arrays, and new ones for the other channels and the last state."""
+    check("out", out, "arrays by the names of channels, as in {'q': array}", isinstance(out, Mapping))
+    lead = () if robots is None else (robots,)
+    for name, array in out.items():
+        if name not in names:
+            raise SimulationError(unknown_name("channel", name, names, "the rollout's out"))
+        shape = (*lead, periods, sim.layout.sizes[name])
+        if not isinstance(array, np.ndarray):
+            raise _bad_output(name, f"is a {type(array).__name__}", "it takes a NumPy array")
+        if array.shape != shape or array.dtype != sim.dtype:
+            cure = f"this rollout makes {shape} of {sim.dtype}"
+            raise _bad_output(name, f"has shape {array.shape} and type {array.dtype}", cure)
+        row = array[0] if robots else array  # robots themselves may lie anywhere
+        if not (array.flags.writeable and array.flags.aligned and row.flags.c_contiguous):
+            raise _bad_output(name, "is read-only or not in C order", "make it with numpy.empty")
+        if np.may_share_memory(array, sim.data):
+            raise _bad_output(name, "shares its memory with the state", "make it with numpy.empty")
+    made = [
+        out[name] if name in out else np.empty((*lead, periods, sim.layout.sizes[name]), sim.dtype) for name in names
+    ]
+    return (*made, np.empty((*lead, sim.layout.size), sim.dtype))

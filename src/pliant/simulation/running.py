@@ -1,257 +1,381 @@
-"""Runs: going on for a while, with a log, in memory or on file."""
+"""Runs: a simulation yields blocks, logs that follow one another in time, and `record` makes one log of them.
 
+The blocks of a `Simulation` are made here, too: what to do in each control period, and the channels of the log.
+"""
+
+import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from importlib import import_module
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.dynamics.flexibility import flexibility_names
+from pliant.actuation.joint_springs import check_flexible, flexibility_names
+from pliant.checks import check, check_callable, is_real
+from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import SimulationError, SimulationWarning
+from pliant.files.writing import checked_folder
 from pliant.progress import Progress
 from pliant.recording.log import Log
+from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
-from pliant.simulation.checks import check, check_callable, check_flexible, is_real, is_whole
-from pliant.simulation.rolling_out import channel_names, roll
+from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.rollout import channel_names, roll
+from pliant.simulation.state import time_of
 
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
-__all__ = ["read_back", "run", "source_of"]
+BLOCK = 0.25
+"""Wall-clock time that a block takes, about [s]: so often a file grows and progress is shown."""
 
-_CHANNELS = ("q", "v", "tau", "forces", "energy", "impulses", "solver", "trouble", "flexibility", "power")
-
-# numbers that a part of a run keeps in memory at most
+_CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power")
+# numbers that a block keeps in memory at most
 _MEMORY = 2e7
-# time that a part takes of a run that goes to a file, or shows how far it is [s]
-_PART = 0.25
-# numbers of a log that is read back from its file at the end
+# control periods of the first block
+_FIRST = 64
+# numbers of a log that is read back whole from its file at the end
 _MOST = 5e7
 
 
-def run(
+def record(
+    blocks: Iterable[Log],
+    span: tuple[float, float] = (0.0, 0.0),
+    *,
+    save: str | os.PathLike[str] | None = None,
+    progress: bool | None = False,
+) -> Log:
+    """Drive a run to its end, and return its log.
+
+    If an error or Ctrl-C ends it, the blocks until then are kept: on file, if there is one, and as the attribute
+    ``log`` of the error or `KeyboardInterrupt`, with ``log.is_complete`` False.
+
+    Args:
+        blocks: of the run, as the method `blocks` of a simulation gives them.
+        span: start and end of the run [s].
+        save, progress: as in `Simulation.run`.
+    """
+    path = None if save is None else checked_folder(save)
+    kept: list[Log] = []
+    writer: Any = None
+    try:
+        with Progress(*span, progress) as bar:
+            for block in blocks:
+                if path is None:
+                    kept.append(block)
+                elif writer is None:
+                    # files are not needed by most runs, and take time to import
+                    from pliant.storage.writing import LogWriter
+
+                    writer, kept = LogWriter(path, block, until=span[1]), [block]
+                else:
+                    writer.append(block)
+                    kept[1:] = [block]
+                bar.update(float(block.t[-1]))
+        if writer is not None:
+            writer.finish()
+    except BaseException as error:
+        if writer is not None:
+            writer.close()
+        with suppress(Exception):  # without any block there is no log
+            error.log = _joined(kept, writer, is_complete=False)  # type: ignore[attr-defined]
+        raise
+    return _joined(kept, writer, is_complete=True)
+
+
+def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
+    """The log of all blocks, or the one on file; if that is large, one of so many entries, with a warning."""
+    # counts, such as that of the steps, are those of the last block
+    first, metadata = kept[0], kept[-1].metadata
+    if writer is None:
+        return replace(Log.joined(kept), metadata=metadata, is_complete=is_complete)
+    from pliant.storage.reading import load_log
+
+    numbers = sum(array.size for array in first.channels.values()) / len(first.t) * writer.rows
+    stride = max(1, int(np.ceil(numbers / _MOST)))
+    if stride > 1:
+        message = f"the log of this run is large: {writer.path} has {writer.rows} entries, of which one in {stride} is "
+        message += "returned; pliant.load_log(path, start=, end=) reads others"
+        warnings.warn(message, SimulationWarning, stacklevel=4)
+    with warnings.catch_warnings():
+        # that the run did not end is known
+        warnings.simplefilter("ignore", SimulationWarning)
+        return replace(load_log(writer.path, stride=stride), source=first.source, metadata=metadata)
+
+
+def blocks_of(
     sim: "Simulation",
     duration: float,
-    controller: Callable[..., Any] | None,
-    u: Any,
-    channels: Sequence[str],
-    every: int,
-    save: str | os.PathLike[str] | None = None,
-    progress: bool | None = None,
+    *,
+    controller: Callable[..., Any] | None = None,
+    u: Any = None,
+    commands: Any = None,
+    every: float | None = None,
+    channels: Sequence[str] = DEFAULT_CHANNELS,
     settings: Mapping[str, Any] | None = None,
-) -> Log:
-    """`Simulation.run`, where the arguments are told.
-
-    An error on the way, such as the controller's, has what there was until then as its attribute ``log``.
-    """
-    check("duration", duration, "a time in seconds", is_real(duration) and duration >= 0)
-    check("every", every, "1 or more", is_whole(every) and every > 0)
+) -> Iterator[Log]:
+    """The blocks of a run, with the options of `Simulation.run`; the first has the state at the start alone."""
+    check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
     names = channel_names(channels, _CHANNELS)
     if "flexibility" in names:
         check_flexible(sim.robot)
-    if controller is not None and u is not None:
-        raise SimulationError("run takes a controller or constant controls u, not both")
+    period = sim.dt * sim.plan.substeps
+    apart = _periods_apart(every, period)
+    periods = round(float(duration) / period)
+    first = sim.t
+    log = _Entries(sim, names, source_of(sim, **dict(settings or {})), first, period)
+    given = _inputs(sim, controller, u, commands)
+    yield log.start()
+    if callable(given):
+        most = max(1, int(_MEMORY / sim.data.size))
+        yield from in_blocks(_called_periods(sim, periods, given, apart, log), log, most)
+    else:
+        yield from _compiled_blocks(sim, periods, given, apart, log)
+    sim.note_divergences()
+
+
+def _periods_apart(every: float | None, period: float) -> int:
+    """Control periods from one entry of the log to the next."""
+    if every is None:
+        return 1
+    takes = f"a time in seconds, not shorter than the control period of {period:g} s"
+    check("every", every, takes, is_real(every) and every >= period * (1 - 1e-9))
+    return round(every / period)
+
+
+def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, commands: Any) -> Any:
+    """The inputs of a period: a row, None for zeros, or a function (t, q, v) that gives them."""
+    own = sim.plan.controller
+    given = {"controller": controller, "u": u, "commands": commands}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) > 1:
+        problem = f"run has {' and '.join(named)}"
+        raise SimulationError(problem, subject="run", field=named[1], cure="give one of them")
+    if isinstance(controller, Controller):
+        cure = "Simulation(robot, controller=...) compiles it into the step"
+        problem = "controller of run is a Controller; it takes a function (t, q, v) -> u"
+        raise SimulationError(problem, subject="run", field="controller", cure=cure)
     if controller is not None:
         check_callable("controller", controller, "t", "q", "v")
-    period = sim.dt * sim.plan.substeps
-    periods = round(float(duration) / period)
-    first = sim.time
-    until = first + periods * period
-    source = source_of(sim, **dict(settings or {}))
-    with Progress(first, until, progress) as shown:
-        is_paced = save is not None or shown.is_shown
-        blocks = (
-            _compiled_blocks(sim, periods, u, int(every), is_paced)
-            if controller is None
-            else _called_blocks(sim, periods, controller, int(every), is_paced, first)
-        )
-
-        def timed() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            for kept, rows in blocks:
-                times = np.array([first + k * period for k in kept])
-                yield times, rows
-                shown.update(float(times[-1]))
-
-        if save is not None:
-            return _saved(sim, timed(), names, source, save, until)
-        found: list[tuple[np.ndarray, np.ndarray]] = []
-        try:
-            found.extend(timed())
-        except Exception as error:
-            if found:
-                with suppress(Exception):  # there is another error on its way
-                    error.log = _joined(sim, found, names, source)  # type: ignore[attr-defined]
-            raise
-    return _joined(sim, found, names, source)
-
-
-def _joined(
-    sim: "Simulation", found: Sequence[tuple[np.ndarray, np.ndarray]], names: Sequence[str], source: Source
-) -> Log:
-    times, parts = zip(*found, strict=True)
-    data = np.concatenate(parts, axis=0 if sim.batch is None else 1)
-    return _log(sim, np.concatenate(times), data, names, source)
+        return controller
+    if u is not None and own is not None:
+        cure = "give commands=" if own.commands else "leave it out"
+        problem = "u: this simulation has a compiled controller, which gives the controls"
+        raise SimulationError(problem, subject="run", field="u", cure=cure)
+    if commands is None:
+        return None if u is None else sim.inputs(u)
+    if own is None or not own.commands:
+        cure = "see pliant.Controller"
+        problem = "run has commands, but the simulation has no compiled controller that takes any"
+        raise SimulationError(problem, subject="run", field="commands", cure=cure)
+    if not callable(commands):
+        return sim.inputs(commands)
+    check_callable("commands", commands, "t")
+    return lambda t, q, v: commands(t)
 
 
 # ---- going on
 
-Block = tuple[list[int], np.ndarray]
 
+def in_blocks(periods: Iterable[None], entries: Any, most: float = math.inf) -> Iterator[Log]:
+    """The blocks of a run whose entries come one by one, also those that there are when an error ends it.
 
-def _called_blocks(
-    sim: "Simulation", periods: int, controller: Callable[..., Any], every: int, is_paced: bool, first: float
-) -> Iterator[Block]:
-    """With a call of the controller in each period; what a block holds: numbers of periods, and states then."""
-    axis = 0 if sim.batch is None else 1
-    period = sim.dt * sim.plan.substeps
-    yield [0], np.expand_dims(sim.data.copy(), axis)
-    rows, kept = [], []
-    most = max(1, int(_MEMORY / sim.data.size))
+    Args:
+        periods: goes on with the run, a part each time.
+        entries: of the run; ``len(entries)`` are there, and ``entries.block()`` takes them out as a log.
+        most: entries of a block.
+    """
     begun = time.perf_counter()
     try:
-        for k in range(1, periods + 1):
-            sim.step(controller(first + (k - 1) * period, sim.q, sim.v))
-            if k % every == 0 or k == periods:
-                rows.append(sim.data.copy())
-                kept.append(k)
-            if rows and (len(rows) >= most or (is_paced and time.perf_counter() - begun > _PART)):
-                yield kept, np.stack(rows, axis=axis)
-                rows, kept, begun = [], [], time.perf_counter()
+        for _ in periods:
+            if len(entries) and (len(entries) >= most or time.perf_counter() - begun > BLOCK):
+                yield entries.block()
+                begun = time.perf_counter()
     except (Exception, KeyboardInterrupt):
-        # a file gets what there was until then
-        if rows:
-            yield kept, np.stack(rows, axis=axis)
+        if len(entries):
+            yield entries.block()
         raise
-    if rows:
-        yield kept, np.stack(rows, axis=axis)
+    if len(entries):
+        yield entries.block()
 
 
-def _compiled_blocks(sim: "Simulation", periods: int, u: Any, every: int, is_paced: bool) -> Iterator[Block]:
+def _called_periods(
+    sim: "Simulation", periods: int, inputs: Callable[..., Any], apart: int, log: "_Entries"
+) -> Iterator[None]:
+    """With a call of Python in each period."""
+    for k in range(1, periods + 1):
+        given = inputs(log.first + (k - 1) * log.period, sim.q, sim.v)
+        before = sim.data
+        sim.step(given)
+        if k % apart == 0 or k == periods:
+            log.add(k, before, given)
+        yield
+
+
+def _compiled_blocks(
+    sim: "Simulation", periods: int, given: np.ndarray | None, apart: int, log: "_Entries"
+) -> Iterator[Log]:
     """Without a call of Python in between, in parts that fit in memory."""
-    given = None if u is None else sim.inputs(u)
-    yield [0], np.expand_dims(sim.data.copy(), 0 if sim.batch is None else 1)
     names = tuple(sim.layout.sizes)
     most = max(1, int(_MEMORY / sim.data.size))
-    chunk = min(most, 16) if is_paced else most
-    done = 0
+    chunk, done = min(most, _FIRST), 0
     while done < periods:
         begun = time.perf_counter()
         count = min(chunk, periods - done)
         held = None if given is None else np.repeat(given[..., None, :], count, axis=-2)
         result = roll(sim, sim.data, held, count, names, sim.threads, sim.batch)
+        start = sim.data[..., None, :].copy()
         sim.data[...] = result.pop("next")
         whole = np.concatenate([result[name] for name in names], axis=-1)
-        kept = [k for k in range(1, count + 1) if (done + k) % every == 0 or done + k == periods]
+        kept = [k for k in range(1, count + 1) if (done + k) % apart == 0 or done + k == periods]
         if kept:
-            yield [done + k for k in kept], whole[..., [k - 1 for k in kept], :]
+            u = None
+            if "u" in log.names:
+                before = np.concatenate([start, whole], axis=-2)[..., [k - 1 for k in kept], :]
+                lead = before.shape[:-1]
+                row = np.zeros(sim.plan.inputs) if given is None else given[..., None, :]
+                u = log.controls(before, np.broadcast_to(row, (*lead, sim.plan.inputs)))
+            yield log.of([done + k for k in kept], whole[..., [k - 1 for k in kept], :], u)
         done += count
-        if is_paced:
-            faster = min(8.0, _PART / max(time.perf_counter() - begun, 1e-6))
-            chunk = min(most, max(1, round(count * faster)))
-    sim.note_troubles()
+        faster = min(8.0, BLOCK / max(time.perf_counter() - begun, 1e-6))
+        chunk = min(most, max(1, round(count * faster)))
 
 
 # ---- what is kept
 
 
-def _saved(
-    sim: "Simulation",
-    blocks: Iterator[tuple[np.ndarray, np.ndarray]],
-    names: Sequence[str],
-    source: Source,
-    path: str | os.PathLike[str],
-    until: float,
-) -> Log:
-    """Each block on file as it comes; the log is what is read back at the end."""
-    import_module("pliant.files.whole").checked_folder(path)  # before anything is compiled
-    t, data = next(blocks)
-    begin = _log(sim, t, data, names, source)
-    with import_module("pliant.storage.saving").LogWriter(path, begin, until=until) as writer:
-        before = data[..., -1:, :]
-        for t, data in blocks:
-            writer.append(_log(sim, t, data, names, source, before))
-            before = data[..., -1:, :]
-        writer.finish()
-    return replace(read_back(path, writer.rows, begin, stacklevel=5), source=source)
+@dataclass
+class _Entries:
+    """Makes logs of states.
 
-
-def read_back(path: str | os.PathLike[str], rows: int, begin: Log, stacklevel: int) -> Log:
-    """The log of a run that is on file; if it is large, every so many-th entry, with a warning.
-
-    Args:
-        rows: entries on file.
-        begin: the part with which it begins.
-        stacklevel: of the warning.
+    Attributes:
+        names: of the channels.
+        first: the time at the start [s].
+        period: between the numbers of entries [s].
     """
-    numbers = sum(array.size for array in begin.channels.values()) / len(begin.t) * rows
-    every = max(1, int(np.ceil(numbers / _MOST)))
-    if every > 1:
-        warnings.warn(
-            f"the log of this run is large: {os.fspath(path)} has {rows} entries, of which every {every}th is "
-            "returned; pliant.load_log(path, start=, end=) reads others",
-            SimulationWarning,
-            stacklevel=stacklevel,
-        )
-    return import_module("pliant.storage.loading").load_log(path, every=every)
+
+    sim: "Simulation"
+    names: Sequence[str]
+    source: Source
+    first: float
+    period: float
+    _before: np.ndarray | None = None
+    _added: list[tuple[int, np.ndarray, np.ndarray | None]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self._added)
+
+    def add(self, k: int, before: np.ndarray, given: Any) -> None:
+        """Keep the state after period k, from the one before it and the inputs."""
+        u = None
+        if "u" in self.names:
+            zeros = np.zeros((*before.shape[:-1], self.sim.plan.inputs))
+            u = self.controls(before, zeros if given is None else self.sim.inputs(given))
+        self._added.append((k, self.sim.data.copy(), u))
+
+    def block(self) -> Log:
+        """The log of the states that were added."""
+        numbers, rows, u = zip(*self._added, strict=True)
+        self._added = []
+        axis = 0 if self.sim.batch is None else 1
+        return self.of(numbers, np.stack(rows, axis=axis), np.stack(u, axis=axis) if "u" in self.names else None)
+
+    def start(self) -> Log:
+        """The block of the state at the start; no controls have acted yet."""
+        data = np.expand_dims(self.sim.data.copy(), 0 if self.sim.batch is None else 1)
+        return self.of([0], data, np.zeros((*data.shape[:-1], self.sim.robot.nu)))
+
+    def of(self, numbers: Sequence[int], data: np.ndarray, u: np.ndarray | None) -> Log:
+        """The block of states (..., times, size) after periods of these numbers.
+
+        Args:
+            u: controls of the period before each of the states, if they are kept.
+        """
+        sim, robot = self.sim, self.sim.robot
+        t = np.array([self.first + k * self.period for k in numbers])
+        data = np.ascontiguousarray(data)
+        found: dict[str, np.ndarray] = {}
+        columns: dict[str, tuple[str, ...]] = {}
+        for name in self.names:
+            if name == "energy":
+                for term, values in sim.kernels.energy(data, sim.parameters.data).items():
+                    found[f"energy.{term}"] = values
+            elif name == "power":
+                # the mean of a step takes its start, too
+                longer = data if self._before is None else np.concatenate([self._before, data], axis=-2)
+                for term, values in sim.kernels.power(longer, sim.parameters.data).items():
+                    found[f"power.{term}"] = values[..., -len(t) :]
+            elif name == "flexibility":
+                state = sim.kernels.flexibility(data, sim.parameters.data)
+                for part, values in state._asdict().items():
+                    found[part] = values
+                    is_of_motor = "position" in part or "velocity" in part
+                    columns[part] = tuple(robot.motors) if is_of_motor else flexibility_names(robot)
+            elif name == "forces":
+                found["forces"] = sim.forces_of(data).reshape(*data.shape[:-1], 3 * len(sim.contact_names))
+            elif name == "u" and u is not None:
+                found["u"] = u
+            else:
+                found[name] = data[..., sim.layout.span({"tau": "torques"}.get(name, name))]
+        about = {"robot": robot.name, "dt": sim.dt, "substeps": sim.plan.substeps,
+                 "integrator": sim.plan.integrator, "precision": sim.precision}  # fmt: skip
+        self._before = data[..., -1:, :]
+        return Log(t, found, columns_of(sim, found) | columns, sim.batch, about, self.source)
+
+    def controls(self, before: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+        """Controls of periods, from the states (..., size) before them and their inputs (..., n)."""
+        if self.sim.plan.controller is None:
+            return np.array(inputs, dtype=float)
+        lead, layout = before.shape[:-1], self.sim.layout
+        parts = [before[..., layout.span(name)] for name in ("clock", "q", "v", "memory")]
+        rows = np.concatenate([*parts, inputs], axis=-1).astype(float)
+        return self._controls(np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))).reshape(*lead, -1)
+
+    @cached_property
+    def _controls(self) -> Kernel:
+        sim = self.sim
+        controller = sim.plan.controller
+        assert controller is not None
+        sizes = [*(sim.layout.sizes[name] for name in ("clock", "q", "v", "memory")), sim.plan.inputs]
+        ends = np.cumsum(sizes).tolist()
+
+        def run(row: Any) -> list[Any]:
+            clock, q, v, memory, command = (row[b - n : b] for b, n in zip(ends, sizes, strict=True))
+            return controller(sim.robot, time_of(clock, sim.dt), q, v, command, memory)[0]
+
+        return kernel_from_function(run, {"row": (sum(sizes),)}, name="controls")
 
 
-def _log(
-    sim: "Simulation",
-    t: np.ndarray,
-    data: np.ndarray,
-    channels: Sequence[str],
-    source: Source,
-    before: np.ndarray | None = None,
-) -> Log:
-    """The log of states (..., times, size); ``before`` is the one before the first, if there is one."""
-    found: dict[str, np.ndarray] = {}
-    columns: dict[str, tuple[str, ...]] = {}
-    giving = flexibility_names(sim.robot)
-    data = np.ascontiguousarray(data)
-    for name in channels:
-        if name == "energy":
-            for term, values in sim.kernels.energy(data, sim.parameters.data).items():
-                found[f"energy.{term}"] = values
-        elif name == "power":
-            # the mean of a step takes its start, too
-            longer = data if before is None else np.concatenate([before, data], axis=-2)
-            for term, values in sim.kernels.power(longer, sim.parameters.data).items():
-                found[f"power.{term}"] = values[..., -len(t) :]
-        elif name == "flexibility":
-            state = sim.kernels.flexibility(data, sim.parameters.data)
-            for part, values in state._asdict().items():
-                found[part] = values
-                columns[part] = tuple(sim.robot.motors) if "position" in part or "velocity" in part else giving
-        elif name == "forces":
-            forces = sim.forces_of(data)
-            found["forces"] = forces.reshape(*data.shape[:-1], 3 * len(sim.contact_names))
-            columns["forces"] = tuple(f"{c}.{axis}" for c in sim.contact_names for axis in "xyz")
-        else:
-            found[name] = data[..., sim.layout.span({"tau": "torques"}.get(name, name))]
-    robot = sim.robot
-    names = {"q": robot.coordinate_names, "v": robot.velocity_names, "tau": tuple(robot.motors)}
-    columns |= {name: names[name] for name in names if name in found}
-    about = {"robot": robot.name, "dt": sim.dt, "substeps": sim.plan.substeps,
-             "integrator": sim.plan.integrator, "precision": sim.precision}  # fmt: skip
-    return Log(t, found, columns, sim.batch, about, source)
+def columns_of(sim: Any, channels: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Names of the columns of those channels that both simulations have."""
+    robot, motors = sim.robot, tuple(sim.robot.motors)
+    known = {"q": robot.coordinate_names, "v": robot.velocity_names, "tau": motors, "u": motors,
+             "forces": tuple(f"{contact}.{axis}" for contact in sim.contact_names for axis in "xyz")}  # fmt: skip
+    return {name: known[name] for name in channels if name in known}
+
+
+def source_with(sim: Any, model: StepModel, settings: Mapping[str, Any]) -> Source:
+    """The source of a log, from what both simulations have and the settings of one."""
+    own = {"simulation": type(sim).__name__, "contact": model.contact, "forces": model.forces}
+    own |= {"limits": model.has_limits}
+    return Source(sim.robot, model.ground, tuple(sim.contact_names), plain(own | dict(settings)))
 
 
 def source_of(sim: "Simulation", **more: Any) -> Source:
-    """What a log of the simulation comes from.
+    """The source of a log of the simulation.
 
     Args:
         more: settings of the run.
     """
-    model, plan, varied = sim.model, sim.plan, sim.parameters
+    plan, varied = sim.plan, sim.parameters
     settings = {
-        "simulation": type(sim).__name__, "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator,
-        "contact": model.contact, "forces": model.forces, "limits": model.has_limits, "precision": sim.precision,
+        "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator, "precision": sim.precision,
         "batch": sim.batch, "threads": sim.threads, "rtol": plan.control.rtol, "atol": plan.control.atol,
         "controller": plan.controller, "parameters": {path: varied[path] for path in varied}, **more,
     }  # fmt: skip
-    return Source(sim.robot, model.ground, tuple(sim.contact_names), plain(settings))
+    return source_with(sim, sim.model, settings)

@@ -2,41 +2,39 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuation.forces import ExternalForce
+from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.joint_springs import FlexibilityState, check_flexible
+from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
 from pliant.compiler import Kernel
-from pliant.contact.default_contacts import with_contacts
 from pliant.contact.ground import as_ground
-from pliant.contact.rigid import RigidContact
-from pliant.dynamics.flexibility import FlexibilityState
+from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
-from pliant.recording.upward import UpwardSimulation
+from pliant.recording.protocol import CHANNELS
 from pliant.robot import Robot
-from pliant.simulation.checks import as_forces, check, check_contact, check_flexible, is_real, is_whole, row_numbers
-from pliant.simulation.controller import as_controller
-from pliant.simulation.current_state import CurrentState
-from pliant.simulation.diagnostics import Diagnostics
-from pliant.simulation.divergence import Trouble
-from pliant.simulation.kernels import Kernels
-from pliant.simulation.model import StepModel
+from pliant.robot.collisions import with_default_contacts
+from pliant.simulation.model import StepModel, as_controller, as_forces
 from pliant.simulation.parameters import ParameterArrays, Parameters
-from pliant.simulation.plan import Plan
-from pliant.simulation.rolling_out import rollout
-from pliant.simulation.rollout import Rollout
-from pliant.simulation.running import run
-from pliant.simulation.state import State
+from pliant.simulation.programs import Kernels, Plan
+from pliant.simulation.rollout import Rollout, rollout
+from pliant.simulation.running import blocks_of, record
+from pliant.simulation.state import (
+    Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
+)  # fmt: skip
 
-__all__ = ["Simulation"]
+if TYPE_CHECKING:
+    from pliant.viewer.server import Viewer
 
 
-class Simulation(CurrentState, UpwardSimulation):
+class Simulation:
     """A robot, or a batch of them, moving in time.
 
         sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(), batch=4096)
@@ -49,8 +47,8 @@ class Simulation(CurrentState, UpwardSimulation):
     Arrays are (n,) for one robot, (batch, n) for many. What is compiled is kept on disk.
 
     On a ground, a robot without contacts of its own touches with the collision geometry of the bodies at
-    the ends of its tree and of its root, with at most 8 points each; `robot.report` of the simulation says
-    which. For others, give it contacts: `Robot.with_collision_contacts` (of any bodies), `Robot.with_contact`.
+    the ends of its tree and of its root, with at most 8 points each; `robot.report` of the simulation lists
+    them. For others, give it contacts: `Robot.with_collision_contacts` (of any bodies), `Robot.with_contact`.
 
     Attributes:
         robot: with the contacts that it has in this simulation.
@@ -59,7 +57,7 @@ class Simulation(CurrentState, UpwardSimulation):
         data: the numbers of the state at this moment, (size,) or (batch, size); `state` is a copy to keep.
         layout: what these numbers are.
         parameters: values of the numbers declared as varying, to read and to set.
-        troubles: robots that have been frozen, and why.
+        divergences: robots that have been frozen, and why.
     """
 
     def __init__(
@@ -100,7 +98,7 @@ class Simulation(CurrentState, UpwardSimulation):
             varying: paths of numbers that differ from robot to robot, see `pliant.simulation.parameters`.
             limits: whether limits of joints hold.
             rtol, atol: tolerances of the adaptive integrator.
-            progress: whether to tell about compilations longer than a second; None: on a terminal.
+            progress: whether to report compilations longer than a second (default: on a terminal).
         """
         check("dt", dt, "a time in seconds above zero", is_real(dt) and dt > 0)
         check("batch", batch, "None, or 1 or more", batch is None or (is_whole(batch) and batch > 0))
@@ -108,10 +106,11 @@ class Simulation(CurrentState, UpwardSimulation):
         check("threads", threads, "1 or more", is_whole(threads) and threads > 0)
         check("precision", precision, "'float64' or 'float32'", precision in ("float64", "float32"))
         if not isinstance(robot, Robot):
-            raise SimulationError(f"a simulation takes a Robot first, not {type(robot).__name__}; see pliant.load")
+            problem = f"a simulation takes a Robot first, not {type(robot).__name__}"
+            raise SimulationError(problem, field="robot", cure="see pliant.load")
         contact = RigidContact() if contact is None else contact
         check_contact(contact)
-        self.robot = with_contacts(robot, has_ground=ground is not None)
+        self.robot = with_default_contacts(robot, has_ground=ground is not None)
         if ground is not None and self.robot.is_free and not self.robot.contacts:
             warnings.warn(
                 f"there is a ground, but nothing of robot {robot.name!r} can touch it: it has no collision geometry; "
@@ -124,7 +123,7 @@ class Simulation(CurrentState, UpwardSimulation):
         self.precision = precision
         self.threads = int(threads)
         self.progress = progress
-        self.troubles: list[Trouble] = []
+        self.divergences: list[Divergence] = []
         self.model = StepModel(
             self.robot,
             float(dt),
@@ -136,7 +135,6 @@ class Simulation(CurrentState, UpwardSimulation):
         )
         varied = Parameters(self.model, varying)
         self.plan = Plan(
-            self.model,
             varied,
             integrator=integrator,
             substeps=int(substeps),
@@ -154,8 +152,134 @@ class Simulation(CurrentState, UpwardSimulation):
         self._input_shape = self._no_input.shape
         self._has_input = self.plan.inputs > 0
         self._has_parameters = varied.size > 0
-        self._flag = self.layout.span("trouble").start
+        self._flag = self.layout.span("divergence").start
         self.reset()
+
+    # ---- the state at this moment
+
+    @property
+    def dt(self) -> float:
+        return self.model.dt
+
+    def reset(self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None) -> None:
+        """Put robots into a new state, by default at rest and in the neutral configuration.
+
+        Args:
+            q, v: (nq,), (nv,) for all robots, or one for each of those chosen. Quaternions whose length is
+                within a thousandth of one are brought to unit length.
+            t: time [s]; it is rounded to whole steps.
+            robots: indices or a mask of those to reset; None for all of them.
+        """
+        check("t", t, "a finite time in seconds", is_real(t))
+        if robots is not None and self.batch is None:
+            problem = "reset(robots=...) is for a batch"
+            raise SimulationError(problem, field="robots", cure="this simulation has one robot: leave it out")
+        if robots is None or self.batch is None:
+            self.data[...] = self.fresh(self.data.shape[:-1], q, v, t)
+            self.divergences = []
+        else:
+            chosen = chosen_robots(robots, self.batch)
+            self.data[chosen] = self.fresh(chosen.shape, q, v, t)
+            again = set(chosen.tolist())
+            self.divergences = [divergence for divergence in self.divergences if divergence.robot not in again]
+
+    def fresh(self, lead: tuple[int, ...], q: Any = None, v: Any = None, t: float = 0) -> np.ndarray:
+        """The numbers of states that begin here, (*lead, size)."""
+        data = np.zeros((*lead, self.layout.size), self.dtype)
+        state, robot = State(data, self.layout), self.robot
+        q, v = robot.neutral() if q is None else q, np.zeros(robot.nv) if v is None else v
+        state.q[...] = configurations(robot, q, state.q.shape, self.precision)
+        state.v[...] = velocities(robot, v, state.v.shape)
+        set_clock(state.part("clock"), round(t / self.dt))
+        if self.plan.controller:
+            state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
+        return data
+
+    @property
+    def state(self) -> State:
+        """A snapshot; setting it goes on from there."""
+        return State(self.data.copy(), self.layout)
+
+    @state.setter
+    def state(self, state: State) -> None:
+        if not isinstance(state, State):
+            cure = "it takes a State, as sim.state gives it"
+            raise SimulationError(f"state is a {type(state).__name__}", field="state", cure=cure)
+        self.check_layout(state)
+        if state.data.shape != self.data.shape:
+            problem = f"the state has shape {state.data.shape}, the simulation {self.data.shape}"
+            raise SimulationError(problem, field="state", cure="take one of as many robots")
+        self.data[...] = state.data
+        self.divergences = []
+        self.note_divergences(quiet=True)
+
+    def check_layout(self, state: State) -> None:
+        """Raise if a state is not one of this simulation."""
+        if dict(state.layout.sizes) != dict(self.layout.sizes):
+            has, wanted = dict(state.layout.sizes), dict(self.layout.sizes)
+            problem = f"the state is of another simulation: it has {has}, this one {wanted}"
+            raise SimulationError(problem, field="state", cure="reset(q=state.q, v=state.v, t=...) instead")
+        if state.layout.dt != self.layout.dt:
+            problem = f"the state is of a simulation with dt = {state.layout.dt:g} s, this one has {self.layout.dt:g} s"
+            cure = "times are counted in steps, so reset(q=state.q, v=state.v, t=...) instead"
+            raise SimulationError(problem, field="state", cure=cure)
+
+    def _part(self, name: str) -> np.ndarray:
+        return self.data[..., self.layout.span(name)]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configurations, a copy."""
+        return self._part("q").copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities, a copy."""
+        return self._part("v").copy()
+
+    @property
+    def t(self) -> float:
+        """Time [s]: the latest of the robots that have not diverged. ``state.t`` has that of each robot."""
+        times = np.atleast_1d(State(self.data, self.layout).t)
+        moving = np.atleast_1d(self._part("divergence")[..., 0]) == 0
+        return float(times[moving].max() if moving.any() else times.max())
+
+    @property
+    def tau(self) -> np.ndarray:
+        """Torques of the motors in the last step [N m or N], a copy; zero for robots that diverged."""
+        return self._part("torques").copy()
+
+    @property
+    def contact_names(self) -> list[str]:
+        """Names of the contacts, in the order of `contact_forces`."""
+        return self.model.contact_names
+
+    @property
+    def contact_forces(self) -> np.ndarray:
+        """On the robot at each contact, in the world's axes, over the last step [N]; (..., contacts, 3)."""
+        return self.forces_of(self.data)
+
+    def forces_of(self, data: np.ndarray) -> np.ndarray:
+        """Forces at the contacts, of the numbers of states: (..., size) -> (..., contacts, 3)."""
+        impulses = data[..., self.layout.span("impulses")]
+        return impulses.reshape(*impulses.shape[:-1], len(self.contact_names), 3) / self.dt
+
+    def note_divergences(self, quiet: bool = False) -> None:
+        """Look for robots that have diverged since, and warn of them."""
+        flags = np.atleast_1d(self._part("divergence")[..., 0])
+        if not flags.any():
+            return
+        times = np.atleast_1d(State(self.data, self.layout).t)
+        known = {divergence.robot for divergence in self.divergences}
+        found = [
+            Divergence(int(k), float(times[k]), divergence_text(self.robot, int(flags[k])))
+            for k in np.flatnonzero(flags)
+            if k not in known
+        ]
+        self.divergences += found
+        if found and not quiet:
+            more = f" (and {len(found) - 1} more, see sim.divergences)" if len(found) > 1 else ""
+            warnings.warn(f"{found[0]}; it is frozen{more}", SimulationWarning, stacklevel=level_of_caller())
 
     # ---- moving on
 
@@ -178,9 +302,9 @@ class Simulation(CurrentState, UpwardSimulation):
         self.data, self._spare = self._spare, self.data
         if self.batch is None:
             if self.data.item(self._flag):
-                self.note_troubles()
+                self.note_divergences()
         elif self.data[:, self._flag].any():
-            self.note_troubles()
+            self.note_divergences()
 
     @cached_property
     def _period(self) -> Kernel:
@@ -196,36 +320,40 @@ class Simulation(CurrentState, UpwardSimulation):
             what = f"{n} commands of the controller" if owner else f"{n} motors: " + ", ".join(self.robot.motors)
             given = f"has shape {np.shape(u)}" if isinstance(u, np.ndarray | list | tuple) else f"is {u!r}"
             takes = f"({n},) or {shape}" if len(shape) > 1 else f"({n},)"
-            raise SimulationError(f"u {given}; it takes {takes}, one number for each of the {what}")
+            raise SimulationError(f"u {given}", field="u", cure=f"it takes {takes}, one number for each of the {what}")
         return np.ascontiguousarray(found)
 
     def run(
         self,
         duration: float,
-        controller: Callable[..., Any] | None = None,
         *,
+        controller: Callable[..., Any] | None = None,
         u: Any = None,
-        channels: Sequence[str] = ("q", "v", "tau", "forces", "energy"),
-        every: int = 1,
+        commands: Any = None,
+        every: float | None = None,
+        channels: Sequence[str] = CHANNELS,
         save: str | os.PathLike[str] | None = None,
         progress: bool | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Log:
         """Go on for a while and keep a log.
 
+        If an error or Ctrl-C ends the run, its attribute ``log`` has what was recorded until then.
+
         Args:
             duration: [s]; rounded to whole control periods.
             controller: a function (t, q, v) -> u called once a period, with arrays as `q` and `v` have them and
-                t the time of the simulation, which is that of the robots that are not in trouble, the latest if
-                they differ; None stands for zero controls. For one that is compiled, see the constructor.
-            u: constant controls, if there is no controller.
-            channels: what to keep: of "q", "v", "tau", "forces", "energy", "power" (by term, for
-                `pliant.analysis.energy_ledger`), "impulses", "solver", "trouble" and "flexibility" (the fields of
-                `pliant.dynamics.FlexibilityState`, each a channel).
-            every: keep one of so many periods; the start and the end are kept in any case.
-            save: path of a log file, such as "run.h5", that is written as the run goes on, in parts of less than a
-                second; what is there opens with `pliant.load_log` at any time, also if the program is killed. Memory
-                stays bounded; of a log of more than 5e7 numbers, the one returned has every so many-th entry only.
+                t as `t` has it. For one that is compiled, see the constructor.
+            u: constant controls, if there is no controller; zero by default.
+            commands: of the compiled controller: constant numbers, (n,) or (batch, n), or a function of time.
+            every: time between entries of the log [s], rounded to whole control periods; each period by default.
+                The start and the end are kept in any case.
+            channels: of "q", "v", "tau" (torques of the motors in the last step), "u" (controls in the last period),
+                "forces", "energy", "power" (by term, for `pliant.analysis.energy_ledger`), "impulses", "solver",
+                "divergence" and "flexibility" (the fields of `pliant.actuation.FlexibilityState`, each a channel).
+            save: path of a log file, such as "run.h5", that is written as the run goes on, in blocks of less than a
+                second; it opens with `pliant.load_log` at any time, even if the program is killed. Memory stays
+                bounded; of a log of more than 5e7 numbers, the one returned has one in so many entries only.
             progress: whether to show the simulated time and the real-time factor of runs longer than a second; None:
                 as in the constructor, else on a terminal.
             settings: more to keep in ``log.source.settings``, such as a seed.
@@ -234,7 +362,15 @@ class Simulation(CurrentState, UpwardSimulation):
             The log, which begins with the state at the start.
         """
         shown = self.progress if progress is None else progress
-        return run(self, duration, controller, u, channels, every, save, shown, settings)
+        until = self.t + duration if is_real(duration) else self.t
+        blocks = self.blocks(
+            duration, controller=controller, u=u, commands=commands, every=every, channels=channels, settings=settings
+        )
+        return record(blocks, (self.t, until), save=save, progress=shown)
+
+    def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
+        """A run as blocks that follow one another, for `pliant.simulation.record`; options as in `run`."""
+        return blocks_of(self, duration, **options)
 
     def rollout(
         self,
@@ -261,7 +397,53 @@ class Simulation(CurrentState, UpwardSimulation):
         """
         return rollout(self, states, controls, periods, channels, out, threads)
 
-    # ---- what it found
+    def view(
+        self,
+        controller: Callable[..., Any] | None = None,
+        *,
+        gains: Mapping[str, Any] | None = None,
+        robots: int | slice | Sequence[int] | None = None,
+        layout: str = "grid",
+        show: str | Iterable[str] = (),
+        follow: bool | None = True,
+        play: bool = True,
+        speed: float = 1.0,
+        port: int = 8080,
+        host: str = "127.0.0.1",
+        block: bool | None = None,
+        browser: bool = False,
+        detail: int = 80_000,
+        packages: str | Path | Iterable[str | Path] = (),
+    ) -> "Viewer":
+        """Run it in real time in the browser: push it, change gains and parameters, pause, reset.
+
+            sim.view(controller, gains={"kp": (0, 200, 80)})        # controller(t, q, v, kp=...)
+
+        It goes on from where it is; the parameters of ``varying`` get sliders.
+
+        Args:
+            controller: a function (t, q, v) -> u, as `run` takes it; an error that it raises is shown, and stops the
+                simulation until it is reset.
+            gains: numbers that the controller takes by name, with their range: (lowest, highest, first), or the
+                first only.
+            robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
+                Pushes and sliders act on all.
+            layout, show, follow: as in `Log.view`.
+            play: whether to run at once.
+            speed: relative to real time.
+            port, host, block, browser, detail, packages: as in `Robot.view`.
+
+        Returns:
+            The viewer; its ``player`` is the `Runner`, its ``error`` the one that stopped the simulation.
+        """
+        from pliant.viewer.live import live
+
+        return live(
+            self, controller, gains=gains, robots=robots, layout=layout, show=show, follow=follow, play=play,
+            speed=speed, port=port, host=host, block=block, browser=browser, detail=detail, packages=packages,
+        )  # fmt: skip
+
+    # ---- results
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -284,5 +466,5 @@ class Simulation(CurrentState, UpwardSimulation):
         source = "" if self._has_own_contacts or not self.contact_names else " (from collision geometry)"
         return (
             f"Simulation of {robots} {self.robot.name!r}: dt = {self.dt:g} s, {self.plan.substeps} steps a period, "
-            f"{self.plan.integrator}, {len(self.contact_names)} contacts{source}, {self.precision}, t = {self.time:g} s"
+            f"{self.plan.integrator}, {len(self.contact_names)} contacts{source}, {self.precision}, t = {self.t:g} s"
         )

@@ -1,342 +1,445 @@
-"""The stages of the step around the contact solver: rows, sweeps, and what is left of penetrations."""
+"""The program of a step, and the stages of its solver: constraints, iterations, and the correction of positions."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
-from pliant.contact.closures import closure_rows, correct_closure, start_closure, sweep_closure
-from pliant.contact.group_rows import SLOP, Visit, group_rows
-from pliant.contact.joint_rows import JointRow, joint_row_vectors, row_support, sweep_joint
-from pliant.contact.rows import moved
-from pliant.contact.solver import (
-    bounce_speed,
-    correct,
-    impulses_on_rows,
-    is_sliding,
-    sweep,
-    sweep_frictionless,
-    sweep_sticking,
-    warm_start,
+from pliant.compiler.tracing import Stages
+from pliant.contact.constraint_rows import (
+    beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
+    sweep_closure, sweep_joint,
 )  # fmt: skip
-from pliant.contact.sticking import MOST_STICKING, sticking_factor
-from pliant.scalar import abs, both, either, equal, is_constant, maximum, minimum, negation, select
-from pliant.simulation.joint_bounds import beyond_stops, held_bounds, stop_corrections
+from pliant.contact.solver import (
+    MOST_STICKING, SLOP, Visit, bounce_speed, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
+    sweep_frictionless, sweep_sticking, warm_start,
+)  # fmt: skip
+from pliant.contact.touching import Touch
+from pliant.dynamics.joint_space_inertia import Factor
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.step_stages import StepStages, any_of, parts_of, touches_of
-from pliant.spatial import Vector
+from pliant.simulation.parameters import Parameters
+from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
-__all__ = ["SolverStages"]
+Record = dict[str, Any]
 
-Scalar = Any
+# names that every group of contacts has, and every loop, with its number
+_OF_GROUPS = ("near", "rows", "impulse", "last impulse", "push", "slides", "sticks")
+_OF_LOOPS = ("loop", "closure", "last closure")
 
-# sweeps over penetrations; they need not be exact, what is left goes in the next step
+# iterations over penetrations; they need not be exact, what is left goes in the next step
 _CORRECTIONS = 8
 
-# sweeps after which directions of sliding are changed by half only, since they may go in a circle
+# iterations after which directions of sliding are changed by half only, since they may go in a circle
 _PATIENCE = 20
 
-# sweeps after which the next ones are guessed from the last two
+# iterations after which the next ones are guessed from the last two
 _ACCELERATED = 3
 
-# in float32, sweeps that change velocities by so many tolerances may end if they do not get better
+# in float32, iterations that change velocities by so many tolerances may end if they do not get better
 _ROUNDING = 16
 
-# a step whose last sweep changes velocities by more has failed [m/s]
+# a step whose last iteration changes velocities by more has failed [m/s]
 _FAILURE = 1e-2
 
-# sweeps without friction, of a step that failed
+# iterations without friction, of a step that failed
 _FRICTIONLESS = 100
 
 # loops that are open less than this are closed [m, rad]
 _CLOSED = 1e-9
 
 
-class SolverStages(StepStages):
-    """Stages that find rows and solve for their impulses."""
+# ---- the program of a step
 
-    def find_contacts(self) -> None:
-        """Rows of each group that is near and of the loops, and the impulses of the last step as a start."""
-        for k in range(len(self.model.groups)):
 
-            def stage(m: StepModel, motion, w, impulse, landings, k=k):
-                group, touches = m.groups[k], touches_of(motion, k)
-                factor, mechanism = motion["factor"], m.robot.mechanism
-                rows = group_rows(mechanism, group, self.poses(motion), touches, factor, m.dt, m.precision)
-                if self.model.is_elastic:
-                    known, first = landings[self._first(k) :], Visit(group, rows, motion["start"])
-                    for c, contact in enumerate(rows["contacts"]):
-                        speed, landing = bounce_speed(first, c, known[c], m.dt)
-                        contact |= {"target": contact["target"] + speed, "landing": landing}
-                start = impulses_on_rows(rows, impulse)
-                if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
-                    rows["sticking"] = sticking_factor(rows, start, m.precision)
-                return rows, warm_start(group, rows, w, start), start
+class StepProgram:
+    """The program of a step under construction.
 
-            with self.stages.loop(1, when=f"near {k}"):
-                self.add(stage, ("motion", "w", f"impulse {k}", "landings"), (f"rows {k}", "w", f"impulse {k}"))
-                if self._has_short_way(k):
-                    for flag, start in ((f"slides {k}", 0), (f"sticks {k}", 1)):
-                        self.stages.variable(flag, 1)
-                        self.add(lambda m, w, start=start: [start], ("w",), (flag,))
+    Attributes:
+        stages: what has been added so far.
+        model: what is simulated; parameters: its numbers that vary.
+    """
 
-        for k in range(len(self.model.closures)):
+    def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
+        self.stages = stages
+        self.model = model
+        self.parameters = parameters
+        nv, limits = model.robot.nv, len(model.stop_rows)
+        sizes = {"w": nv, "v next": nv, "shift": nv, "saturated": model.robot.nu, "held": limits, "stop push": limits}
+        sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
+        sizes |= dict.fromkeys(("settled", "joints on", "deep"), 1)
+        if model.has_rows:
+            sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
+        for k, group in enumerate(model.groups):
+            contacts = len(group.names)
+            sizes |= {f"near {k}": 1, f"impulse {k}": 3 * contacts, f"push {k}": contacts}
+        for k, closure in enumerate(model.closures):
+            sizes[f"closure {k}"] = closure.size
+        for name, size in sizes.items():
+            stages.variable(name, size)
 
-            def close(m: StepModel, motion, w, impulse, k=k):
-                group, origin = m.closures[k], Vector(*motion["origin"])
-                rows = closure_rows(m.robot.mechanism, group, self.poses(motion), origin, motion["factor"], m.dt)
-                return rows, start_closure(group, rows, w, impulse)
+    def add(self, function: Callable[..., Mapping[str, Any]], k: int | None = None) -> None:
+        """Add a stage, which reads what its parameters name and returns what it writes, by name.
 
-            self.add(close, ("motion", "w", f"closure {k}"), (f"loop {k}", "w"))
+        The first parameter is the model, with the numbers of the robot at hand. ``v_next`` stands for "v next". What
+        each contact group and each loop has, such as ``near``, is a list of all; with ``k`` it is that of number k.
+        A parameter with a default takes it where there is no such variable or record.
+        """
+        wanted = {}
+        for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+            names = self._names(name.replace("_", " "), k)
+            is_there = isinstance(names, list) or names in self.stages
+            if is_there or parameter.default is inspect.Parameter.empty:
+                wanted[name] = names
+        reads = [one for names in wanted.values() for one in (names if isinstance(names, list) else [names])]
 
-    def find_joint_rows(self) -> None:
-        """Rows of the joints, those of stops where they join in, and their impulses of the last step as a start."""
-        model = self.model
+        def stage(p: Scalars, *values: Any) -> dict[str, Any]:
+            left = iter(values)
+            given = {
+                name: [next(left) for _ in names] if isinstance(names, list) else next(left)
+                for name, names in wanted.items()
+            }
+            written: dict[str, Any] = {}
+            for name, value in function(self.parameters.applied(p), **given).items():
+                names = self._names(name, k)
+                written |= dict(zip(names, value, strict=True)) if isinstance(names, list) else {names: value}
+            return written
 
-        def stage(rows: Sequence[JointRow]) -> Any:
-            def found(m: StepModel, motion, w, impulses):
-                mechanism, vectors = m.robot.mechanism, []
-                for row, p in zip(rows, impulses, strict=True):
-                    vectors.append(joint_row_vectors(mechanism, row, motion["factor"]))
-                    w = moved(w, row_support(mechanism, row), [vectors[-1]["DY"]], [p])
-                return vectors, w
+        self.stages.add(stage, ("parameters", *reads))
 
-            return found
+    def _names(self, name: str, k: int | None) -> str | list[str]:
+        """The names of the program for one of a stage."""
+        counts = dict.fromkeys(_OF_GROUPS, len(self.model.groups)) | dict.fromkeys(_OF_LOOPS, len(self.model.closures))
+        if name not in counts:
+            return name
+        return [f"{name} {i}" for i in range(counts[name])] if k is None else f"{name} {k}"
 
-        if model.steady_rows:
-            self.add(stage(model.steady_rows), ("motion", "w", "steady"), ("steady rows", "w"))
-        if model.stop_rows:
-            with self.stages.loop(1, when="joints on"):
-                self.add(stage(model.stop_rows), ("motion", "w", "stops"), ("stop rows", "w"))
+    def only_if(self, flag: str) -> AbstractContextManager[None]:
+        """Stages that only robots with a flag take."""
+        return self.stages.loop(1, when=flag)
 
-    def sweeps(self) -> Any:
-        """Rounds of sweeps until no velocity changes."""
-        return self.stages.loop(self.model.contact.sweeps, until="converged")
 
-    def sweep_contacts(self) -> None:
-        """Coulomb's law at each contact in turn; for soles and other groups, the short way as long as none slides."""
-        for k in range(len(self.model.groups)):
-            with self.stages.loop(1, when=f"near {k}"):
-                if self._has_short_way(k):
-                    self._sweep_with_short_way(k)
-                else:
-                    names = (f"rows {k}", "w", f"impulse {k}", "error", "sweeps")
-                    self.add(self._full_sweep(k), names, ("w", f"impulse {k}", "error"))
+def poses_of(motion: Record) -> Any:
+    """Poses of the links that constraints are made of."""
+    return {
+        i: Transform(MatrixRotation(Matrix3(tuple(entries[:9]))), Vector(*entries[9:]))
+        for i, entries in motion["poses"].items()
+    }
 
-    def _has_short_way(self, k: int) -> bool:
-        group = self.model.groups[k]
-        has_friction = all(not (is_constant(mu) and mu == 0) for mu in group.friction)
-        return self.model.is_rigid and len(group.names) > 1 and has_friction
 
-    def _sweep_with_short_way(self, k: int) -> None:
-        """A robot of which a contact slides takes the full visit, and goes on so until none does."""
+def factor_of(m: StepModel, motion: Record) -> Factor:
+    """The factor of A."""
+    above = [support[1:] for support in m.robot.mechanism.support]
+    return Factor(motion["factor"]["L"], motion["factor"]["D_inverse"], above)
 
-        def short(m: StepModel, rows, w, impulse, error):
+
+def touches_of(motion: Record, k: int) -> list[Touch]:
+    """Where the contacts of group k are."""
+    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:])) for t in motion["touches"][k]]
+
+
+def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
+    """Values cut into parts of these sizes."""
+    left = iter(values)
+    return [[next(left) for _ in range(size)] for size in sizes]
+
+
+def any_of(conditions: Scalars) -> Scalar:
+    """Whether one of the conditions holds."""
+    result: Scalar = False
+    for c in conditions:
+        if c is not False:
+            result = c if result is False else either(result, c)
+    return 0 if result is False else result
+
+
+# ---- constraints
+
+
+def find_contacts(step: StepProgram) -> None:
+    """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
+    for k in range(len(step.model.groups)):
+
+        def found(m: StepModel, motion, w, impulse, landings, k=k):
+            group, touches = m.groups[k], touches_of(motion, k)
+            rows = group_rows(
+                m.robot.mechanism, group, poses_of(motion), touches, motion["factor"], m.dt, m.precision
+            )  # fmt: skip
+            if m.is_elastic:
+                before = sum(len(g.names) for g in m.groups[:k])
+                known, first = landings[before:], Visit(group, rows, motion["start"])
+                for c, contact in enumerate(rows["contacts"]):
+                    speed, landing = bounce_speed(first, c, known[c], m.dt)
+                    contact |= {"target": contact["target"] + speed, "landing": landing}
+            start = impulses_on_rows(rows, impulse)
+            if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
+                rows["sticking"] = sticking_factor(rows, start, m.precision)
+            return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start}
+
+        with step.only_if(f"near {k}"):
+            step.add(found, k)
+            if _has_short_way(step.model, k):
+                for flag in ("slides", "sticks"):
+                    step.stages.variable(f"{flag} {k}", 1)
+                step.add(lambda m: {"slides": [0], "sticks": [1]}, k)
+
+    for k in range(len(step.model.closures)):
+
+        def closed(m: StepModel, motion, w, closure, k=k):
+            group, origin = m.closures[k], Vector(*motion["origin"])
+            rows = closure_rows(m.robot.mechanism, group, poses_of(motion), origin, motion["factor"], m.dt)
+            return {"loop": rows, "w": moved(w, group.support, [row["DY"] for row in rows], closure)}
+
+        step.add(closed, k)
+
+
+def find_joint_rows(step: StepProgram) -> None:
+    """Constraints of the joints, those of limits where they join in, with the impulses of the last step as a start."""
+
+    def found(m: StepModel, rows, motion, w, impulses):
+        mechanism, vectors = m.robot.mechanism, []
+        for row, p in zip(rows, impulses, strict=True):
+            vectors.append(joint_row_vectors(mechanism, row, motion["factor"]))
+            w = moved(w, row_support(mechanism, row), [vectors[-1]["DY"]], [p])
+        return vectors, w
+
+    def found_steady(m: StepModel, motion, w, steady):
+        vectors, w = found(m, m.steady_rows, motion, w, steady)
+        return {"steady rows": vectors, "w": w}
+
+    def found_limits(m: StepModel, motion, w, stops):
+        vectors, w = found(m, m.stop_rows, motion, w, stops)
+        return {"stop rows": vectors, "w": w}
+
+    if step.model.steady_rows:
+        step.add(found_steady)
+    if step.model.stop_rows:
+        with step.only_if("joints on"):
+            step.add(found_limits)
+
+
+# ---- iterations
+
+
+def sweeps(step: StepProgram) -> AbstractContextManager[None]:
+    """Iterations until no velocity changes."""
+    return step.stages.loop(step.model.contact.sweeps, until="converged")
+
+
+def sweep_contacts(step: StepProgram) -> None:
+    """Coulomb's law at each contact in turn; for soles and other groups, the short way as long as none slides."""
+    for k in range(len(step.model.groups)):
+
+        def short(m: StepModel, rows, w, impulse, error, k=k):
             w, impulse, worst, slides = sweep_sticking(m.groups[k], rows, w, impulse, error[0])
-            return w, impulse, [worst], [slides], [negation(slides)]
+            flags = {"slides": [slides], "sticks": [negation(slides)]}
+            return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
-        def full(m: StepModel, rows, w, impulse, error, sweeps):
-            w, impulse, worst = self._full_sweep(k)(m, rows, w, impulse, error, sweeps)
-            slides = is_sliding(rows, impulse)
-            return w, impulse, worst, [slides], [negation(slides)]
-
-        names, flags = (f"rows {k}", "w", f"impulse {k}", "error"), (f"slides {k}", f"sticks {k}")
-        with self.stages.loop(1, when=f"sticks {k}"):
-            self.add(short, names, ("w", f"impulse {k}", "error", *flags))
-        with self.stages.loop(1, when=f"slides {k}"):
-            self.add(full, (*names, "sweeps"), ("w", f"impulse {k}", "error", *flags))
-
-    def _full_sweep(self, k: int) -> Any:
-        def stage(m: StepModel, rows, w, impulse, error, sweeps):
+        def full(m: StepModel, rows, w, impulse, error, sweeps, k=k):
             answer = None if m.is_rigid else m.contact.answer(m.dt)
             relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
-            return w, impulse, [worst]
+            return {"w": w, "impulse": impulse, "error": [worst]}
 
-        return stage
+        def full_with_flags(m: StepModel, rows, w, impulse, error, sweeps, full=full):
+            found = full(m, rows, w, impulse, error, sweeps)
+            slides = is_sliding(rows, found["impulse"])
+            return {**found, "slides": [slides], "sticks": [negation(slides)]}
 
-    def sweep_closures(self) -> None:
-        """Loops are kept closed."""
-        for k in range(len(self.model.closures)):
+        with step.only_if(f"near {k}"):
+            if not _has_short_way(step.model, k):
+                step.add(full, k)
+                continue
+            # a robot of which a contact slides takes the full visit, and goes on so until none does
+            with step.only_if(f"sticks {k}"):
+                step.add(short, k)
+            with step.only_if(f"slides {k}"):
+                step.add(full_with_flags, k)
 
-            def stage(m: StepModel, rows, w, impulse, error, k=k):
-                w, impulse, worst = sweep_closure(m.closures[k], rows, w, impulse, error[0])
-                return w, impulse, [worst]
 
-            self.add(stage, (f"loop {k}", "w", f"closure {k}", "error"), ("w", f"closure {k}", "error"))
+def _has_short_way(m: StepModel, k: int) -> bool:
+    group = m.groups[k]
+    has_friction = all(not (is_constant(mu) and mu == 0) for mu in group.friction)
+    return m.is_rigid and len(group.names) > 1 and has_friction
 
-    def sweep_joints(self) -> None:
-        """Dry friction and locks, and stops where they join in."""
-        model, steady = self.model, len(self.model.steady_rows)
 
-        def stage(rows: Sequence[JointRow], at: slice) -> Any:
-            def swept(m: StepModel, vectors, bounds, w, impulses, error, held):
-                worst, new = error[0], []
-                limits = bounds[at]
-                if not rows[0].is_steady:
-                    limits = [held_bounds(b, side) for b, side in zip(limits, held, strict=True)]
-                for row, x, b, p in zip(rows, vectors, limits, impulses, strict=True):
-                    w, p, worst = sweep_joint(row, row_support(m.robot.mechanism, row), x, b, w, p, worst)
-                    new.append(p)
-                return w, new, [worst]
+def sweep_closures(step: StepProgram) -> None:
+    """Loops are kept closed."""
+    for k in range(len(step.model.closures)):
 
-            return swept
+        def swept(m: StepModel, loop, w, closure, error, k=k):
+            w, closure, worst = sweep_closure(m.closures[k], loop, w, closure, error[0])
+            return {"w": w, "closure": closure, "error": [worst]}
 
-        if model.steady_rows:
-            of_steady = stage(model.steady_rows, slice(0, steady))
-            self.add(of_steady, ("steady rows", "bounds", "w", "steady", "error", "held"), ("w", "steady", "error"))
-        if model.stop_rows:
-            of_stops = stage(model.stop_rows, slice(steady, None))
-            with self.stages.loop(1, when="joints on"):
-                self.add(of_stops, ("stop rows", "bounds", "w", "stops", "error", "held"), ("w", "stops", "error"))
+        step.add(swept, k)
 
-    def check_convergence(self) -> None:
-        """The sweep is the last if it changed nothing; a robot whose numbers are no longer finite is done, too."""
-        if not self.model.has_rows:
-            return
-        tolerance = self.model.contact.tolerance_in(self.model.precision)
 
-        def stage(m: StepModel, error, before, sweeps, scale):
-            bound = tolerance * scale[0]
-            is_done = negation(error[0] > bound)
-            if m.precision == "float32":
-                # near the tolerance, what no longer shrinks is rounding
-                stays = both(sweeps[0] >= 1, error[0] > before[0] / 2)
-                is_done = either(is_done, both(error[0] < _ROUNDING * bound, stays))
-            count = sweeps[0] + 1
-            return [is_done], [error[0]], [count], [0], [both(negation(is_done), count >= _ACCELERATED)]
+def sweep_joints(step: StepProgram) -> None:
+    """Dry friction, backlash and locks, and limits where they join in."""
 
-        self.add(stage, ("error", "residual", "sweeps", "scale"), ("converged", "residual", "sweeps", "error", "slow"))
+    def swept(m: StepModel, rows, vectors, bounds, w, impulses, error):
+        worst, new = error[0], []
+        for row, x, b, p in zip(rows, vectors, bounds, impulses, strict=True):
+            w, p, worst = sweep_joint(row, row_support(m.robot.mechanism, row), x, b, w, p, worst)
+            new.append(p)
+        return w, new, [worst]
 
-    def accelerate(self) -> None:
-        """Where sweeps go on, the next begins from what the last two point at.
+    def swept_steady(m: StepModel, steady_rows, bounds, w, steady, error):
+        w, steady, error = swept(m, m.steady_rows, steady_rows, bounds[: len(m.steady_rows)], w, steady, error)
+        return {"w": w, "steady": steady, "error": error}
 
-        Anderson's method with one step of memory [Walker and Ni 2011]: with x what a sweep began with and
-        g(x) what it made of it, f = g - x and df the change of f since the sweep before, the next one begins
-        with g - c (g - g'), c = df . f / df . df, where g' is the g before. Impulses and w go together,
-        since w depends linearly on them; the product is that of the kinetic energy.
-        """
-        if not self.model.has_rows:
-            return
-        names = [*self.each("impulse"), *self.closure_names]
-        names += ["steady"] if self.model.steady_rows else []
-        names += ["stops"] if self.model.stop_rows else []
+    def swept_limits(m: StepModel, stop_rows, bounds, w, stops, error, held):
+        own = [held_bounds(b, side) for b, side in zip(bounds[len(m.steady_rows) :], held, strict=True)]
+        w, stops, error = swept(m, m.stop_rows, stop_rows, own, w, stops, error)
+        return {"w": w, "stops": stops, "error": error}
 
-        def stage(m: StepModel, motion, sweeps, w, start, last_f, last_w, *impulses):
-            half = len(impulses) // 2
-            now, before = ([x for part in parts for x in part] for parts in (impulses[:half], impulses[half:]))
-            f = [a - b for a, b in zip(w, start, strict=True)]
-            change = [a - b for a, b in zip(f, last_f, strict=True)]
-            scaled = [a * d for a, d in zip(change, motion["factor"]["D"], strict=True)]
-            size = sum((a * b for a, b in zip(scaled, change, strict=True)), 0)
-            c = sum((a * b for a, b in zip(scaled, f, strict=True)), 0) / select(size > 0, size, 1)
-            # the first two times there is nothing to go by yet
-            known = both(sweeps[0] >= _ACCELERATED + 2, size > 0)
-            c = select(known, minimum(maximum(c, -20), 0.5), 0)
-            next_w = [a - c * (a - b) for a, b in zip(w, last_w, strict=True)]
-            guessed = [a - c * (a - b) for a, b in zip(now, before, strict=True)]
-            sizes = [len(part) for part in impulses[:half]]
-            return (next_w, next_w, f, w, *parts_of(guessed, sizes), *impulses[:half])
+    if step.model.steady_rows:
+        step.add(swept_steady)
+    if step.model.stop_rows:
+        with step.only_if("joints on"):
+            step.add(swept_limits)
 
-        kept = [f"last {name}" for name in names]
-        for name, like in zip(kept, names, strict=True):
-            self.stages.variable(name, self.stages.variables[like])
-        with self.stages.loop(1, when="slow"):
-            self.add(
-                stage,
-                ("motion", "sweeps", "w", "w start", "last f", "last w", *names, *kept),
-                ("w", "w start", "last f", "last w", *names, *kept),
-            )
 
-    def do_without_friction(self) -> None:
-        """Where sweeps ran out with much left to do, a step without friction at the contacts.
+def check_convergence(step: StepProgram) -> None:
+    """The iteration is the last if it changed nothing; a robot whose numbers are no longer finite is done, too."""
 
-        Impulses that Coulomb's law has not settled may bring energy, those without friction never do. The step
-        still counts as one that did not converge.
-        """
-        model = self.model
-        if not (model.groups and model.is_rigid):
-            return
-        tolerance = model.contact.tolerance_in(model.precision)
+    def checked(m: StepModel, error, residual, sweeps, scale):
+        bound = m.contact.tolerance_in(m.precision) * scale[0]
+        is_done = negation(error[0] > bound)
+        if m.precision == "float32":
+            # near the tolerance, what no longer shrinks is rounding
+            stays = both(sweeps[0] >= 1, error[0] > residual[0] / 2)
+            is_done = either(is_done, both(error[0] < _ROUNDING * bound, stays))
+        count = sweeps[0] + 1
+        slow = both(negation(is_done), count >= _ACCELERATED)
+        return {"converged": [is_done], "residual": [error[0]], "sweeps": [count], "error": [0], "slow": [slow]}
 
-        def failure(m: StepModel, converged, residual):
-            return [both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))]
+    if step.model.has_rows:
+        step.add(checked)
 
-        def check(m: StepModel, error, scale):
-            return [negation(error[0] > tolerance * scale[0])], [0]
 
-        for name in ("failed", "rested"):
-            self.stages.variable(name, 1)
-        self.add(failure, ("converged", "residual"), ("failed",))
-        with self.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
-            for k in range(len(model.groups)):
+def accelerate(step: StepProgram) -> None:
+    """Where iterations go on, the next begins from what the last two point at.
 
-                def stage(m: StepModel, rows, w, impulse, error, k=k):
-                    w, impulse, worst = sweep_frictionless(m.groups[k], rows, w, impulse, error[0])
-                    return w, impulse, [worst]
+    Anderson's method with one step of memory [Walker and Ni 2011]: with x what an iteration began with and
+    g(x) what it made of it, f = g - x and df the change of f since the iteration before, the next one begins
+    with g - c (g - g'), c = df . f / df . df, where g' is the g before. Impulses and w go together,
+    since w depends linearly on them; the product is that of the kinetic energy.
+    """
+    model = step.model
+    if not model.has_rows:
+        return
+    names = [f"impulse {k}" for k in range(len(model.groups))] + [f"closure {k}" for k in range(len(model.closures))]
+    for name in ("steady", "stops", *names):
+        step.stages.variable(f"last {name}", step.stages.variables[name])
 
-                with self.stages.loop(1, when=f"near {k}"):
-                    self.add(stage, (f"rows {k}", "w", f"impulse {k}", "error"), ("w", f"impulse {k}", "error"))
-            self.sweep_closures()
-            self.sweep_joints()
-            self.add(check, ("error", "scale"), ("rested", "error"))
+    def guessed(
+        m: StepModel, motion, sweeps, w, w_start, last_f, last_w, impulse, closure, steady, stops, last_impulse,
+        last_closure, last_steady, last_stops,
+    ):  # fmt: skip
+        f = [a - b for a, b in zip(w, w_start, strict=True)]
+        change = [a - b for a, b in zip(f, last_f, strict=True)]
+        scaled = [a * d for a, d in zip(change, motion["factor"]["D"], strict=True)]
+        size = sum((a * b for a, b in zip(scaled, change, strict=True)), 0)
+        c = sum((a * b for a, b in zip(scaled, f, strict=True)), 0) / select(size > 0, size, 1)
+        # the first two times there is nothing to go by yet
+        known = both(sweeps[0] >= _ACCELERATED + 2, size > 0)
+        c = select(known, minimum(maximum(c, -20), 0.5), 0)
 
-    @property
-    def corrects(self) -> bool:
-        """Whether there is anything that may have to be brought back."""
-        model = self.model
-        return bool(self._rigid_groups() or model.closures or model.stop_rows) and model.correction > 0
+        def ahead(now: Any, before: Any) -> list[Scalar]:
+            return [a - c * (a - b) for a, b in zip(now, before, strict=True)]
 
-    def correct_positions(self) -> None:
-        """A displacement beside the velocity that takes back penetrations and joints beyond stops, and closes loops."""
-        if not self.corrects:
-            return
-        share, model = self.model.correction, self.model
-        groups, closures = self._rigid_groups(), range(len(model.closures))
+        next_w = ahead(w, last_w)
+        return {
+            "w": next_w, "w start": next_w, "last f": f, "last w": w,
+            "impulse": [ahead(*parts) for parts in zip(impulse, last_impulse, strict=True)], "last impulse": impulse,
+            "closure": [ahead(*parts) for parts in zip(closure, last_closure, strict=True)], "last closure": closure,
+            "steady": ahead(steady, last_steady), "last steady": steady,
+            "stops": ahead(stops, last_stops), "last stops": stops,
+        }  # fmt: skip
 
-        def depth(m: StepModel, motion, q, *loops):
-            # twice what is left alone: what has been taken back there does not come up again
-            deep = [touch.gap < -2 * SLOP for k in groups for touch in touches_of(motion, k)]
-            deep += [abs(row["open"]) * m.dt > _CLOSED for rows in loops for row in rows]
-            deep += [abs(beyond_stops(m, row, q)) > _CLOSED for row in m.stop_rows]
-            none = [0] * m.robot.nv
-            return ([any_of(deep)], none, [0] * len(m.stop_rows), *([0] * len(m.groups[k].names) for k in groups))
+    with step.only_if("slow"):
+        step.add(guessed)
 
-        def stops(m: StepModel, vectors, q, v, shift, pushes):
-            new = []
-            for row, x, p in zip(m.stop_rows, vectors, pushes, strict=True):
-                bounds = stop_corrections(m, row, q, v[row.dof])
-                shift, p, _ = sweep_joint(row, row_support(m.robot.mechanism, row), x, bounds, shift, p, 0)
-                new.append(p)
-            return shift, new
 
-        self.stages.variable("stop push", len(model.stop_rows))
-        self.add(
-            depth,
-            ("motion", "q", *(f"loop {k}" for k in closures)),
-            ("deep", "shift", "stop push", *(f"push {k}" for k in groups)),
-        )
-        with self.stages.loop(1, when="deep"):
-            with self.stages.loop(_CORRECTIONS):
-                for k in groups:
-                    with self.stages.loop(1, when=f"near {k}"):
-                        self.add(
-                            lambda m, rows, shift, push, k=k: correct(m.groups[k], rows, shift, push, share),
-                            (f"rows {k}", "shift", f"push {k}"),
-                            ("shift", f"push {k}"),
-                        )
-                for k in closures:
-                    self.add(
-                        lambda m, rows, shift, k=k: correct_closure(m.closures[k], rows, shift),
-                        (f"loop {k}", "shift"),
-                        ("shift",),
-                    )
-                if model.stop_rows:
-                    with self.stages.loop(1, when="joints on"):
-                        self.add(stops, ("stop rows", "q", "v next", "shift", "stop push"), ("shift", "stop push"))
-            self.add(lambda m, motion, w: self.factor(motion).velocity(w), ("motion", "shift"), ("shift",))
+def do_without_friction(step: StepProgram) -> None:
+    """Where iterations ran out with much left to do, a step without friction at the contacts.
 
-    def _rigid_groups(self) -> range:
-        return range(len(self.model.groups) if self.model.is_rigid else 0)
+    Impulses that Coulomb's law has not settled may bring energy, those without friction never do. The step
+    still counts as one that did not converge.
+    """
+    model = step.model
+    if not (model.groups and model.is_rigid):
+        return
 
-    def _first(self, k: int) -> int:
-        """How many contacts come before group k."""
-        return sum(len(g.names) for g in self.model.groups[:k])
+    def failure(m: StepModel, converged, residual):
+        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))]}
+
+    def check(m: StepModel, error, scale):
+        tolerance = m.contact.tolerance_in(m.precision)
+        return {"rested": [negation(error[0] > tolerance * scale[0])], "error": [0]}
+
+    for name in ("failed", "rested"):
+        step.stages.variable(name, 1)
+    step.add(failure)
+    with step.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
+        for k in range(len(model.groups)):
+
+            def swept(m: StepModel, rows, w, impulse, error, k=k):
+                w, impulse, worst = sweep_frictionless(m.groups[k], rows, w, impulse, error[0])
+                return {"w": w, "impulse": impulse, "error": [worst]}
+
+            with step.only_if(f"near {k}"):
+                step.add(swept, k)
+        sweep_closures(step)
+        sweep_joints(step)
+        step.add(check)
+
+
+# ---- positions
+
+
+def correct_positions(step: StepProgram) -> None:
+    """A displacement beside the velocity that takes back penetrations and joints beyond limits, and closes loops."""
+    model = step.model
+    if not model.has_corrections:
+        return
+    groups = range(len(model.groups) if model.is_rigid else 0)
+
+    def depth(m: StepModel, motion, q, loop, push):
+        # twice what is left alone: what has been taken back there does not come up again
+        deep = [touch.gap < -2 * SLOP for k in groups for touch in touches_of(motion, k)]
+        deep += [abs(row["open"]) * m.dt > _CLOSED for rows in loop for row in rows]
+        deep += [abs(beyond_limits(m.robot, row, q)) > _CLOSED for row in m.stop_rows]
+        none: Record = {"shift": [0] * m.robot.nv, "stop push": [0] * len(m.stop_rows)}
+        return {"deep": [any_of(deep)], **none, "push": [[0] * len(part) for part in push]}
+
+    def limits(m: StepModel, stop_rows, q, v_next, shift, stop_push):
+        new = []
+        for row, x, p in zip(m.stop_rows, stop_rows, stop_push, strict=True):
+            bounds = limit_corrections(m.robot, row, q, v_next[row.dof], m.correction, m.dt)
+            shift, p, _ = sweep_joint(row, row_support(m.robot.mechanism, row), x, bounds, shift, p, 0)
+            new.append(p)
+        return {"shift": shift, "stop push": new}
+
+    step.add(depth)
+    with step.only_if("deep"):
+        with step.stages.loop(_CORRECTIONS):
+            for k in groups:
+
+                def corrected(m: StepModel, rows, shift, push, k=k):
+                    shift, push = correct(m.groups[k], rows, shift, push, m.correction)
+                    return {"shift": shift, "push": push}
+
+                with step.only_if(f"near {k}"):
+                    step.add(corrected, k)
+            for k in range(len(model.closures)):
+
+                def closed(m: StepModel, loop, shift, k=k):
+                    return {"shift": correct_closure(m.closures[k], loop, shift)}
+
+                step.add(closed, k)
+            if model.stop_rows:
+                with step.only_if("joints on"):
+                    step.add(limits)
+        step.add(lambda m, motion, shift: {"shift": factor_of(m, motion).velocity(shift)})

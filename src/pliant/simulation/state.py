@@ -1,16 +1,28 @@
-"""The state of a simulation: all that the next step depends on, a row of numbers for each robot."""
+"""The state of a simulation: all that the next step depends on, a row of numbers for each robot; and what it reports.
 
-from collections.abc import Mapping
+`Diagnostics` has the solver, contacts and energy at the end of the last step. A robot whose numbers are not finite, or
+as large as in an explosion, is frozen and reported by name as a `Divergence`.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import SimulationError, unknown_name
-from pliant.simulation.checks import check, is_whole
-from pliant.simulation.clock import steps_of
+from pliant.checks import check, finite_rows, is_whole
+from pliant.errors import SimulationError, bad_value, unknown_name
+from pliant.robot import Planar, Robot
+from pliant.scalar import Scalar, Scalars, abs, both, select
+from pliant.simulation.model import StepModel
 
-__all__ = ["State", "StateLayout"]
+# lengths of quaternions that are off by more than this are mistakes, not rounding
+_UNIT = 1e-3
+
+# lengths that are off by less stay as they are, so that a configuration read from a simulation can be put back
+_ROUNDING = {"float64": 1e-12, "float32": 1e-6}
 
 
 @dataclass(frozen=True)
@@ -38,12 +50,13 @@ class StateLayout:
         """Where a part is in the row."""
         if name not in self.sizes:
             raise SimulationError(unknown_name("part", name, self.sizes, "the state"))
-        start = 0
-        for other, size in self.sizes.items():
-            if other == name:
-                return slice(start, start + size)
-            start += size
-        raise AssertionError
+        return spans(self.sizes)[name]
+
+
+def spans(sizes: Mapping[str, int]) -> dict[str, slice]:
+    """Where each part is in a row, from their sizes."""
+    ends = accumulate(sizes.values())
+    return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
 class State:
@@ -103,15 +116,17 @@ class State:
     def robot(self, k: int) -> "State":
         """That of robot k of the batch, alone."""
         if self.batch is None:
-            raise SimulationError("this state is of one robot only; it has no batch to take one from")
+            problem = "the state is of one robot, not of a batch"
+            raise SimulationError(problem, subject="the state", field="robot", cure="take the state itself")
         if not is_whole(k) or not -self.batch <= k < self.batch:
-            raise SimulationError(f"state.robot({k!r}): the batch has {self.batch} robots, 0 to {self.batch - 1}")
+            raise SimulationError(bad_value("robot", k, f"0 to {self.batch - 1}", "the state"))
         return State(self.data[k].copy(), self.layout)
 
     def repeated(self, batch: int) -> "State":
         """Branches: so many copies of the state of one robot."""
         if self.batch is not None:
-            raise SimulationError("only the state of one robot can be repeated; take one with state.robot(k)")
+            problem = "only the state of one robot can be repeated"
+            raise SimulationError(problem, subject="state.repeated", cure="take one with state.robot(k)")
         check("batch", batch, "1 or more", is_whole(batch) and batch > 0)
         return State(np.repeat(self.data[None], batch, axis=0), self.layout)
 
@@ -123,3 +138,208 @@ class State:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"
         parts = ", ".join(f"{name} {size}" for name, size in self.layout.sizes.items() if size)
         return f"State of {robots}: {parts}"
+
+
+# ---- what users give
+
+
+def configurations(robot: Robot, q: Any, shape: tuple[int, ...], precision: str) -> np.ndarray:
+    """Configurations of the shape (..., nq): finite, with quaternions of unit length."""
+    return _unit(robot, finite_rows("q", q, shape, robot.coordinate_names), _ROUNDING[precision])
+
+
+def velocities(robot: Robot, v: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Velocities of the shape (..., nv), finite."""
+    return finite_rows("v", v, shape, robot.velocity_names)
+
+
+def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
+    """Directions of joints brought to unit length: quaternions, and the cosine and sine of planar joints."""
+    for link in robot.mechanism.links:
+        kind = link.kind
+        if kind.nq == kind.nv or link.is_mimic:
+            continue
+        at = slice(link.q.stop - (2 if isinstance(kind, Planar) else 4), link.q.stop)
+        what = "cosine and sine" if isinstance(kind, Planar) else "quaternion"
+        length = np.linalg.norm(q[..., at], axis=-1)
+        wrong = abs(length - 1) > _UNIT
+        if wrong.any():
+            where = np.argwhere(wrong)[0] if wrong.ndim else np.array([], int)
+            of_robot = f" of robot {where[0]}" if q.ndim > 1 else ""
+            raise SimulationError(
+                f"q: the {what} of joint {link.name!r}{of_robot} has the length {length[tuple(where)]:.6g}",
+                subject=f"joint {link.name!r}",
+                field="q",
+                cure="it takes unit length",
+            )
+        if (abs(length - 1) > rounding).any():
+            scale = np.where(abs(length - 1) > rounding, length, 1)
+            q = q.copy()
+            q[..., at] /= scale[..., None]
+    return q
+
+
+# ---- the clock: steps done, exact however long a simulation runs
+
+# float64 counts steps in one number; float32 counts to 2^24 only, so there the steps are s0 + 2^20 s1, s0 below 2^20
+_TURN = 2**20
+
+
+def clock_size(precision: str) -> int:
+    """How many numbers the clock has."""
+    return 2 if precision == "float32" else 1
+
+
+def time_of(clock: Scalars, dt: Scalar) -> Scalar:
+    """The time [s]."""
+    return (clock[0] if len(clock) == 1 else clock[0] + _TURN * clock[1]) * dt
+
+
+def ticked(clock: Scalars, steps: int, moves: Scalar) -> list[Scalar]:
+    """The clock so many steps later, for a robot that moves."""
+    if len(clock) == 1:
+        return [select(moves, clock[0] + steps, clock[0])]
+    # a control period may have more steps than a turn
+    turns, rest = divmod(steps, _TURN)
+    count = clock[0] + rest
+    is_round = count >= _TURN
+    later = [select(is_round, count - _TURN, count), clock[1] + turns + select(is_round, 1, 0)]
+    return [select(moves, a, b) for a, b in zip(later, clock, strict=True)]
+
+
+def steps_of(clock: np.ndarray) -> np.ndarray:
+    """Steps done, of clocks (..., size)."""
+    clock = clock.astype(float)
+    return clock[..., 0] if clock.shape[-1] == 1 else clock[..., 0] + _TURN * clock[..., 1]
+
+
+def set_clock(clock: np.ndarray, steps: int) -> None:
+    """Put clocks (..., size) to so many steps."""
+    if clock.shape[-1] == 1:
+        clock[...] = steps
+    else:
+        clock[..., 1], clock[..., 0] = divmod(steps, _TURN)
+
+
+_PACKAGE = __name__.partition(".")[0] + "."
+
+# numbers beyond this are taken for an explosion
+_HUGE = {"float64": 1e12, "float32": 1e8}
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Why a robot does not move any more.
+
+    Attributes:
+        robot: its index in the batch.
+        time: when [s].
+        what: the cause, in words.
+    """
+
+    robot: int
+    time: float
+    what: str
+
+    def __str__(self) -> str:
+        return f"robot {self.robot} at t = {self.time:.6g} s: {self.what}"
+
+
+# ---- codes: 0, then one for each velocity, one for each control, and one for the steps of the adaptive integrator
+
+
+def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar) -> Scalar:
+    """The code after a step: that before it, or that of the first control or velocity that is out of bounds."""
+    huge = _HUGE[model.precision]
+    code: Scalar = 0
+    for k in reversed(range(len(v))):
+        code = select(abs(v[k]) <= huge, code, 1 + k)
+    for k in reversed(range(len(u))):
+        code = select(abs(u[k]) <= huge, code, 1 + len(v) + k)
+    return select(both(before <= 0, before >= 0), code, before)
+
+
+def steps_code(robot: Robot) -> int:
+    """The code where the adaptive integrator finds no step."""
+    return 1 + robot.nv + robot.nu
+
+
+def divergence_text(robot: Robot, code: int) -> str:
+    """A code in words."""
+    if code == steps_code(robot):
+        return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
+    if code > robot.nv:
+        return f"control of motor {list(robot.motors)[code - 1 - robot.nv]!r} is not finite or too large"
+    name = robot.velocity_names[code - 1]
+    return f"the velocity of {name!r} is not finite or too large; use a shorter dt, softer gains, or lower forces"
+
+
+def level_of_caller() -> int:
+    """The ``stacklevel`` with which a warning points to the user's line, the first outside of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Arrays are for one robot, or have the batch in front.
+
+    Attributes:
+        residual: largest change of a contact's velocity in the last iteration [m/s].
+        sweeps: iterations over all contacts in the last step.
+        is_converged: whether the iterations of the last step sufficed: the residual is within the solver's tolerance.
+        penetration: deepest [m], at the start of the last semi-implicit step or at the end of another.
+        contacts: names of the contacts.
+        forces: on the robot at each contact, in the world's axes, over the last step [N]; (contacts, 3).
+        is_active: whether each contact pushes; (contacts,).
+        energy: kinetic, potential (of gravity) and elastic (of springs at joints and between frames) [J], by name.
+        accepted, rejected: steps that the adaptive integrator took and tried in vain in the last control period.
+    """
+
+    residual: Any
+    sweeps: Any
+    is_converged: Any
+    penetration: Any
+    contacts: Sequence[str]
+    forces: np.ndarray
+    is_active: np.ndarray
+    energy: dict[str, Any]
+    accepted: Any = 0
+    rejected: Any = 0
+
+    @classmethod
+    def of(cls, state: State, contacts: Sequence[str], forces: np.ndarray, energy: dict[str, Any]) -> "Diagnostics":
+        """Those of a state; forces are (..., contacts, 3) [N]."""
+        solver, trials = state.part("solver"), state.part("trials")
+        found: list[Any] = [solver[..., k] for k in range(4)]
+        found += [trials[..., k] if trials.shape[-1] else np.zeros_like(found[0]) for k in range(2)]
+        residual, sweeps, depth, is_unsolved, accepted, rejected = found
+        is_converged: Any = is_unsolved == 0
+        if state.batch is None:
+            residual, depth, is_converged = float(residual), float(depth), bool(is_converged)
+            sweeps, accepted, rejected = int(sweeps), int(accepted), int(rejected)
+        is_active = np.abs(forces).sum(axis=-1) > 0
+        return cls(residual, sweeps, is_converged, depth, contacts, forces, is_active, energy, accepted, rejected)
+
+    def __repr__(self) -> str:
+        if np.ndim(self.residual):
+            count = len(self.residual)
+            worst = int(np.argmax(self.residual))
+            return (
+                f"Diagnostics of {count} robots: residual up to {self.residual[worst]:.2e} m/s (robot {worst}), "
+                f"iterations up to {int(self.sweeps.max())}, {int((~self.is_converged).sum())} not converged, "
+                f"penetration up to {self.penetration.max():.2e} m, {self.is_active.sum(axis=-1).mean():.2f} contacts "
+                "active on average"
+            )
+        lines = [
+            f"residual {self.residual:.2e} m/s after {int(self.sweeps)} iterations"
+            + ("" if self.is_converged else " (not converged)"),
+            f"penetration {self.penetration:.2e} m",
+            "energy: " + ", ".join(f"{name} {value:.6g} J" for name, value in self.energy.items()),
+        ]
+        for name, force, on in zip(self.contacts, self.forces, self.is_active, strict=True):
+            if on:
+                lines.append(f"contact {name}: ({force[0]:.4g}, {force[1]:.4g}, {force[2]:.4g}) N")
+        return "\n".join(lines)

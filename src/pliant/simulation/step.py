@@ -1,33 +1,369 @@
-"""THE step, semi-implicit, with rigid contact: one line a stage.
+"""THE step, semi-implicit, with rigid or compliant contact: one line a stage in `add_step`.
 
-Each stage is a generic function of `RigidStep`; `Stages` hands results on and makes a program of it,
-which is compiled for one robot and run for many. Loops are the program's: a robot leaves one when it
-is done, or never enters.
+Each stage is a generic function that reads what its parameters name and writes the names that it returns; `StepProgram`
+hands values on and makes a program of it, which is compiled for one robot and run for many. Loops are the program's: a
+robot leaves one when it is done, or never enters. In the program, ``w`` is L v; of contact group k, ``near k`` says
+whether the robot has it near the ground, ``rows k`` are its constraints and ``impulse k`` their impulses; of loop k,
+``loop k`` are its constraints and ``closure k`` their impulses.
+
+Dampers at joints and the gains of motors are taken at the end of the step. With K and D their matrices,
+A = M + dt D + dt^2 K and
+
+    A (v+ - v) = dt (f(q, v) - h(q, v) - (D + dt K) v)
+
+which is stable however stiff they are and has the zeros of M: D is diagonal, and K has entries beside the diagonal
+only among the dofs of one joint, where a spring has several axes. A spring is taken so, too, if it is too stiff for
+the step to follow: its swing dies out. One that swings slowly must not, so its force is taken at
+q + dt (v+ - v) / 4, which keeps its energy [Newmark 1959, with beta = 1/4] and leaves A stable, too. Between the
+two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is that at
+
+    q + dt ((1 - 3/4 r) v+ - r/4 v)
+
+axis by axis where a spring has several: one that is soft swings on beside one that is stiff.
+
+A = L^T D L; the result is w = L v+. Both velocities are in the axes of the start, in which bodies that float keep
+theirs (`pliant.robot.configurations`).
 """
 
-from pliant.compiler.stages import Stages
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pliant.actuation.body_forces import frame_spring_forces, outside_forces
+from pliant.actuation.joint_forces import Drive, JointForces, SpringBlock, drives, joint_forces
+from pliant.compiler.tracing import Stages
+from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
+from pliant.contact.solver import factor_record, impulses_in_world
+from pliant.contact.touching import Group, Touch
+from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
+from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.dynamics.newton_euler import newton_euler
+from pliant.robot import Link
+from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
+from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.rigid_step import RigidStep
+from pliant.simulation.solver_stages import (
+    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
+    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
+)  # fmt: skip
+from pliant.simulation.state import divergence_code, ticked, time_of
+from pliant.spatial import Transform, Vector
 
-__all__ = ["add_step"]
+# inertia of a joint that is held at its limit, relative to its own
+_HOLDING = 1000
+
+_THREE_QUARTERS = 3 / 4
+
+# inertia of a dof that has none, as a slender rod about itself: any spring there is too stiff for the step
+_NONE = 1e-30
+
+# contacts are near if they could meet within the step at twice their speed and this much more [m/s]
+_SPARE_SPEED = 5
+
+# rounds to find out which motors and joints are at their limits
+_ROUNDS = 4
+
+# joints further beyond their limits than this are brought back [rad or m]
+_BEYOND = 1e-9
+
+# velocities that go through a limit by less are left to the next step [rad/s or m/s]
+_THROUGH = 1e-7
+
+# a torque this many times larger than it was is taken for saturated if it would be beyond the limit
+_NEARLY = 1 + 1e-6
 
 
 def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     """Add one step of length dt to a program that has q, v, u and the variables of the state."""
-    step = RigidStep(stages, model, parameters)
+    step = StepProgram(stages, model, parameters)
 
-    with step.until_limits_agree():  # again, if a motor or a joint turns out to be beyond its limit
-        step.move_freely()  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
-        step.find_contacts()  # rows of the near ones, and their impulses of the last step
-        step.find_joint_rows()
-        with step.sweeps():  # until no contact changes any more
-            step.sweep_contacts()
-            step.sweep_closures()
-            step.sweep_joints()
-            step.check_convergence()
-            step.accelerate()
-        step.do_without_friction()  # only where sweeps ran out
-        step.check_limits()
-    step.correct_positions()  # penetrations and open loops, without changing velocities
-    step.finish()  # v = L^-1 w, q from the new velocity; a robot in trouble stays where it was
+    with until_limits_agree(step):  # again, if a motor or a joint turns out to be beyond its limit
+        move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
+        find_contacts(step)  # constraints of the near ones, and their impulses of the last step
+        find_joint_rows(step)
+        with sweeps(step):  # until no contact changes any more
+            sweep_contacts(step)
+            sweep_closures(step)
+            sweep_joints(step)
+            check_convergence(step)
+            accelerate(step)
+        do_without_friction(step)  # only where iterations ran out
+        check_limits(step)
+    correct_positions(step)  # penetrations and open loops, without changing velocities
+    finish(step)  # v = L^-1 w, q from the new velocity; a robot that diverges stays where it was
+
+
+# ---- limits of motors and joints
+
+
+@contextmanager
+def until_limits_agree(step: StepProgram) -> Iterator[None]:
+    """Rounds until every motor and joint that is at a limit is known, which they are at once as a rule.
+
+    The first round takes for saturated, or held by a limit, what was so in the last step. Constraints of joints join
+    in only where one would go through its limit.
+    """
+    if not _has_limits(step.model):
+        yield
+        return
+
+    def expected(m: StepModel, q, v, u, clock, torques, stops, stop_landings):
+        given = drives(m.robot, q, v, u, time_of(clock, m.dt))
+        landings = stop_landings if len(stop_landings) else [0] * len(m.joint_rows)
+        bounds = [bounds_of(m.robot, row, q, v, x, m.dt) for row, x in zip(m.joint_rows, landings, strict=True)]
+        needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
+        needed += [negation(equal(p, 0)) for p in stops]
+        needed += [abs(beyond_limits(m.robot, row, q)) > _BEYOND for row in m.stop_rows]
+        return {
+            "bounds": bounds,
+            "saturated": [d.saturation(torque * _NEARLY) for d, torque in zip(given, torques, strict=True)],
+            "held": [select(p > 0, 1, select(p < 0, -1, 0)) for p in stops],
+            "joints on": [any_of(needed)],
+        }
+
+    step.add(expected)
+    with step.stages.loop(_ROUNDS, until="settled"):
+        yield
+
+
+def check_limits(step: StepProgram) -> None:
+    """v = L^-1 w; another round if a motor or joint is beyond a limit that was not seen."""
+
+    def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, bounds=()):
+        v = factor_of(m, motion).velocity(w)
+        if not _has_limits(m):
+            return {"v next": v, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
+        rates = [link.rate(v)[0] for link in _motor_links(m)]
+        now = [_saturation(d, rate) for d, rate in zip(motion["drives"], rates, strict=True)]
+        wrong = [negation(equal(a, b)) for a, b in zip(now, saturated, strict=True)]
+        holding = []
+        for row, b, side, p in zip(m.stop_rows, _of_limits(m, bounds), held, stops, strict=True):
+            # a limit that would pull lets go; one that is gone through takes hold
+            kept = select(side * p > 0, side, 0)
+            holding.append(select(equal(side, 0), violated_limit(b, v[row.dof], _THROUGH * scale[0]), kept))
+        wrong += [negation(equal(a, b)) for a, b in zip(holding, held, strict=True)]
+        again = any_of(wrong)
+        joints_on = [select(again, 1, joints_on[0])]
+        return {"v next": v, "settled": [negation(again)], "joints on": joints_on, "saturated": now, "held": holding}
+
+    step.add(checked)
+
+
+def _has_limits(m: StepModel) -> bool:
+    return bool(m.joint_rows) or m.has_saturable_motors
+
+
+def _of_limits(m: StepModel, bounds: Sequence[Record]) -> Sequence[Record]:
+    """The bounds at the limits of joints, which come last."""
+    return bounds[len(m.steady_rows) :] if m.stop_rows else []
+
+
+def _motor_links(m: StepModel) -> list[Link]:
+    """The link of each motor's joint."""
+    links = {link.name: link for link in m.robot.mechanism.joint_links}
+    return [links[motor.joint] for motor in m.robot.motors.values()]
+
+
+def _drive_record(drive: Drive, dt: Scalar) -> Record:
+    """A motor's line in the joint's velocity at the end of the step, as it acts and as it would without a limit."""
+    return {
+        "torque": drive.line.torque,
+        "gain": drive.line.gain(dt),
+        "wanted": drive.wanted.torque,
+        "wanted gain": drive.wanted.gain(dt),
+        "lower": drive.lower,
+        "upper": drive.upper,
+        "is limited": drive.is_limited,
+    }
+
+
+def _saturation(drive: Record, rate: Scalar) -> Scalar:
+    """1 or -1 if the torque at the end of the step is beyond the motor's upper or lower limit, else 0."""
+    if not drive["is limited"]:
+        return 0
+    torque = drive["wanted"] - drive["wanted gain"] * rate
+    return select(torque > drive["upper"], 1, select(torque < drive["lower"], -1, 0))
+
+
+# ---- free motion
+
+
+@dataclass(frozen=True)
+class FreeMotion:
+    """Result of the stage.
+
+    Attributes:
+        factor: of A.
+        start: L v of the velocity at the start.
+        w: L v+ of the velocity that the forces lead to.
+        poses: of the links, in the world's axes about ``origin``.
+    """
+
+    factor: Factor
+    start: list[Scalar]
+    w: list[Scalar]
+    poses: list[Transform]
+    origin: Vector
+    joints: JointForces
+
+
+def free_motion(
+    model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None,
+    held: Sequence[tuple[int, Scalar, Scalar]] = (),
+) -> FreeMotion:  # fmt: skip
+    """The motion of a step if nothing touched.
+
+    Args:
+        saturated: motors that are at their limits, see `pliant.actuation.joint_forces.drives`.
+        held: dof, whether it is held (1 or 0), and the velocity with which: it is given so much inertia that
+            contacts find it almost rigid. A constraint of the solver makes it exact, and takes the inertia out again.
+    """
+    robot, dt = model.robot, model.dt
+    mechanism = robot.mechanism
+    poses = link_poses(mechanism, q, about_root=True)
+    origin = root_origin(mechanism, q)
+
+    # forces
+    joints = joint_forces(robot, q, v, u, t, saturated, has_rows=True)
+    on_links = outside_forces(robot, model.forces, poses, t, dt)
+    if robot.springs:
+        on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
+    h = newton_euler(robot, q, v, held_acceleration(robot, list(v)), on_links=on_links.listed(len(mechanism.links)))
+
+    # inertia, and stiffness and damping taken implicitly
+    A = composite_inertia(robot, q)
+    M = [list(row) for row in A]
+    change = []
+    for d in range(robot.nv):
+        gain = joints.damping[d] + dt * joints.stiffness[d]
+        A[d][d] = A[d][d] + dt * gain
+        change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
+    for spring, axis in ((s, axis) for s in joints.springs for axis in s.axes):
+        r = _resolved(M, spring, axis, dt)
+        for d, e, k in spring.entries(axis):
+            A[d][e] = A[d][e] + dt * dt * (1 - r * _THREE_QUARTERS) * k
+            lost = dt * dt * (1 - r) * k
+            change[d] = change[d] - lost * v[e]
+            if d != e:
+                change[e] = change[e] - lost * v[d]
+    for d, is_held, velocity in held:
+        extra = is_held * _HOLDING * A[d][d]
+        A[d][d] = A[d][d] + extra
+        change[d] = change[d] + extra * (velocity - v[d])
+    factor = factorized(mechanism, A)
+    start = factor.coordinates(v)
+    w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]
+    return FreeMotion(factor, start, w, poses, origin, joints)
+
+
+def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
+    """r = 1 / (1 + (w dt)^4) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
+
+    Of M only the dofs themselves count, and the rotor behind a flexibility: without it there is nothing to swing
+    against.
+    """
+    slope, b = axis
+    ease: Scalar = 0
+    for i, d in enumerate(spring.dofs):
+        M_dd = M[d][d]
+        if spring.rotor is not None:
+            M_jj, M_jd = M[spring.rotor][spring.rotor], M[spring.rotor][d]
+            M_dd = M_dd - M_jd * M_jd / M_jj
+        ease = ease + b[i] * b[i] / maximum(M_dd, _NONE)
+    square = dt * dt * slope * ease
+    return 1 / (1 + square * square)
+
+
+def move_freely(step: StepProgram) -> None:
+    """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
+
+    def moved(m: StepModel, q, v, u, clock, impulses, closings, saturated, held, bounds=()):
+        holds = [
+            (row.dof, select(equal(side, 0), 0, 1), held_bounds(b, side)["low"])
+            for row, side, b in zip(m.stop_rows, held, _of_limits(m, bounds), strict=True)
+        ]
+        limited = saturated if m.has_saturable_motors else None
+        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds)
+        touches = [group.touches(motion.poses, motion.origin, m.ground) for group in m.groups]
+        near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
+        before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
+        fastest = 0
+        for x in v:
+            fastest = maximum(fastest, abs(x))
+        return {
+            "motion": {
+                "factor": factor_record(motion.factor),
+                "start": motion.start,
+                "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
+                "origin": list(motion.origin),
+                "touches": [[[t.gap, *t.normal, *t.p] for t in found] for found in touches],
+                "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
+            },
+            "w": motion.w,
+            "sweeps": [0],
+            "scale": [1 + fastest / 10],
+            "near": [[x] for x in near],
+            "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, before, strict=True)],
+            "closure": parts_of(closings, [c.size for c in m.closures]),
+        }
+
+    step.add(moved)
+
+
+def _links_of_rows(m: StepModel) -> list[int]:
+    """Links whose poses constraints are made of."""
+    ends = {i for g in (*m.groups, *m.closures) for i in (g.a, g.b) if i >= 0}
+    return sorted({j for i in ends for j in (i, *m.robot.mechanism.ancestors(i))})
+
+
+def _is_near(m: StepModel, group: Group, touches: Sequence[Touch], v: Scalars) -> Scalar:
+    """Whether a contact of the group could meet what it touches within the step."""
+    speed = sum((lever * abs(v[d]) for d, lever in group.levers.items()), 0)
+    lowest = touches[0].gap
+    for touch in touches[1:]:
+        lowest = minimum(lowest, touch.gap)
+    return lowest < m.dt * (2 * speed + _SPARE_SPEED)
+
+
+# ---- the new state
+
+
+def finish(step: StepProgram) -> None:
+    """The new state; a robot that diverges keeps the old one."""
+
+    def finished(
+        m: StepModel, q, v, u, v_next, shift, clock, divergence, motion, residual, sweeps, converged, near, rows,
+        impulse, closure, bounds=(),
+    ):  # fmt: skip
+        cause = divergence_code(m, u, v_next, divergence[0])
+        moves = equal(cause, 0)
+        rate = [a + b for a, b in zip(v_next, shift, strict=True)] if m.has_corrections else v_next
+        q_next = straight_motion(m.robot, q, rate, m.dt)
+        v_next = carried_velocity(m.robot, v_next, m.dt, rate)
+        worlds, landings, deepest = [], [], 0
+        for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
+            inside = negation(equal(is_near[0], 0))
+            worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
+            landings += [select(inside, c.get("landing", 0), 0) for c in own["contacts"]]
+            for touch in touches_of(motion, k):
+                deepest = maximum(deepest, -touch.gap)
+        solver = [residual[0], sweeps[0], deepest, select(equal(converged[0], 0), 1, 0)]
+        return {
+            "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
+            "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
+            "clock": ticked(clock, 1, moves),
+            "divergence": [cause],
+            "impulses": worlds,
+            "landings": landings if m.is_elastic else [],
+            "stop landings": [b.get("landing", 0) for b in bounds] if m.has_elastic_stops else [],
+            "closings": [x for part in closure for x in part],
+            # of joints with one dof, whose velocity is the same in all axes
+            "torques": [
+                d["torque"] - d["gain"] * link.rate(v_next)[0]
+                for d, link in zip(motion["drives"], _motor_links(m), strict=True)
+            ],
+            "solver": solver if m.has_rows else [0, 0, deepest, 0],
+        }
+
+    step.add(finished)

@@ -1,25 +1,26 @@
-"""The file of a log: HDF5, opened and read as something that nobody vouches for.
+"""The container of logs: HDF5, opened and read as an untrusted file.
 
 A file may be cut off, damaged, or made to do harm: links and datasets that lead to other files are refused, so are
-filters other than those that Pliant uses, and every size is held against what is stored before memory is asked for.
+filters other than those that Pliant uses, and every size is compared with what is stored before memory is allocated.
+
+The superblock at the head of a file says whether a program writes to it and how long the file is. The library refuses
+files in which either is wrong, as after a program was killed, although all that was flushed is in order. So it reads a
+corrected superblock; the file itself is not changed. docs/decisions/0016 has the alternatives.
 """
 
+import contextlib
 import json
 import math
 import os
+import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.errors import PliantError, needs
-from pliant.storage.superblock import MendedFile, head_of
-
-__all__ = [
-    "FORMAT", "VERSION", "dataset", "group", "has", "opened", "put_text", "read_all", "read_text", "trouble_with",
-]  # fmt: skip
+from pliant.errors import PliantError, bad_value, needs
+from pliant.files.writing import PlacedFile
 
 FORMAT = "pliant log"
 VERSION = 1
@@ -28,26 +29,31 @@ MAX_TEXT = 256_000_000
 # deflate packs a thousand zeros into one byte, and no more
 _MOST_PACKED = 1100
 _FILTERS = {1, 2, 3}  # deflate, shuffle, checksum
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+# signature, version, sizes of addresses and lengths, flags, base, extension, end, root [HDF5 file format, II.A]
+_FORM = struct.Struct("<8sBBBB4Q")
+_MASK = 0xFFFFFFFF
 
 
-@contextmanager
+@contextlib.contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     """The file of a log to read, also one that is still being written, or whose writer was killed."""
     h5py = needs("h5py", "logs", "reading a log")
     found = _existing(path)
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         try:
             if not h5py.is_hdf5(found):
-                raise PliantError(f"{found} is no log: {_looks_like(found)}; logs are what log.save() writes")
-            head = head_of(found)
+                problem = f"{found} is not a log: {_looks_like(found)}"
+                raise PliantError(problem, subject="log", cure="give a file that log.save() wrote")
+            head = _head_of(found)
             if head is None or head.is_sound:
                 file = h5py.File(found, "r", locking="best-effort")
             else:
-                mended = MendedFile(found, head)
-                stack.callback(mended.close)
-                file = h5py.File(mended, "r")
+                repaired = _RepairedFile(found, head)
+                stack.callback(repaired.close)
+                file = h5py.File(repaired, "r")
         except (OSError, RuntimeError) as error:
-            raise trouble_with(found, error) from None
+            raise read_error(found, error) from None
         stack.callback(file.close)
         _check_format(file, found)
         yield file
@@ -57,29 +63,32 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     try:
         found = Path(os.fspath(path)).expanduser()
     except TypeError:
-        raise PliantError(f"{path!r} is no path; give the name of a log file") from None
+        raise PliantError(bad_value("path", path, "the name of a log file")) from None
     if found.is_dir():
-        raise PliantError(f"{found} is a folder; give the name of a log file in it")
+        raise _not_readable(f"{found} is a folder", "give the name of a log file in it")
     if not found.exists():
-        raise PliantError(f"there is no file {found}; give the path of a log, as log.save() wrote it")
+        raise _not_readable(f"there is no file {found}", "give the path of a log, as log.save() wrote it")
     if not os.access(found, os.R_OK):
-        raise PliantError(f"{found} may not be read; check its permissions")
+        raise _not_readable(f"{found} may not be read", "check its permissions")
     return found
+
+
+def _not_readable(problem: str, cure: str) -> PliantError:
+    return PliantError(problem, subject="log", field="path", cure=cure)
 
 
 def _check_format(file: Any, path: Path) -> None:
     try:
         name, version = file.attrs.get("format"), file.attrs.get("version")
     except (OSError, RuntimeError, KeyError, TypeError, UnicodeError) as error:
-        raise trouble_with(path, error) from None
+        raise read_error(path, error) from None
     if name != FORMAT:
-        raise PliantError(f"{path} is a file of HDF5, but no log of Pliant; logs are what log.save() writes")
+        raise _not_readable(f"{path} is an HDF5 file, but not a log of Pliant", "give a file that log.save() wrote")
     if not isinstance(version, int | np.integer) or version < 1:
-        raise PliantError(f"{path} says that it is a log of version {version!r}, which there is not; it is damaged")
+        raise damaged(f"{path} has the unknown version {version!r}", "version")
     if version > VERSION:
-        raise PliantError(
-            f"{path} is a log of version {version}, and this Pliant reads up to {VERSION}; pip install -U pliant"
-        )
+        problem = f"{path} is a log of version {version}, and this Pliant reads up to {VERSION}"
+        raise PliantError(problem, subject="log", field="version", cure="pip install -U pliant")
 
 
 def _looks_like(path: Path) -> str:
@@ -92,24 +101,24 @@ def _looks_like(path: Path) -> str:
         return f"its head is damaged ({size} bytes)"
     known = {b"PK\x03\x04": "a zip or npz file", b"PAR1": "a Parquet file", b"\x89MCAP": "an MCAP recording",
              b"\x93NUMPY": "an array of NumPy", b"\x80": "maybe a pickle"}  # fmt: skip
-    for mark, what in known.items():
-        if head.startswith(mark):
-            return f"it is {what}"
-    return "it is no file of HDF5"
+    return next((f"it is {what}" for mark, what in known.items() if head.startswith(mark)), "it is not an HDF5 file")
 
 
-def trouble_with(path: Any, error: Exception) -> PliantError:
-    """What HDF5 says, in words."""
+def read_error(path: Any, error: Exception) -> PliantError:
+    """The error of HDF5, in words."""
     said = str(error)
     if "truncated file" in said:
-        return PliantError(f"{path} is cut off, and nothing of it can be read: copy or download it again")
+        return _not_readable(f"{path} is cut off, and nothing of it can be read", "copy or download it again")
     if "permission" in said.lower():
-        return PliantError(f"{path} may not be read; check its permissions")
+        return _not_readable(f"{path} may not be read", "check its permissions")
     if "unable to lock" in said:
-        return PliantError(f"{path} is in use by another program; wait until it is done")
-    return PliantError(
-        f"{path} is damaged and cannot be read: {said.splitlines()[0] if said else type(error).__name__}"
-    )
+        return _not_readable(f"{path} is in use by another program", "wait until it is done")
+    return damaged(f"{path} cannot be read: {said.splitlines()[0] if said else type(error).__name__}", "path")
+
+
+def damaged(problem: str, field: str) -> PliantError:
+    """The error of a file that is not as it was written."""
+    return PliantError(problem, subject="log", field=field, cure="the file is damaged")
 
 
 # ---- parts
@@ -122,23 +131,21 @@ def has(parent: Any, name: str) -> bool:
 
 def group(parent: Any, name: str) -> Any:
     """A group in this very file."""
-    h5py = needs("h5py", "logs", "reading a log")
-    return _here(h5py, parent, name, h5py.Group)
+    return _here(parent, name, "Group")
 
 
 def dataset(parent: Any, name: str) -> Any:
     """A dataset that is stored in this very file, and is not larger than what is stored."""
-    h5py = needs("h5py", "logs", "reading a log")
-    found = _here(h5py, parent, name, h5py.Dataset)
+    found = _here(parent, name, "Dataset")
     where = f"dataset {found.name!r}"
     plan = found.id.get_create_plist()
     if found.is_virtual or found.external:
-        raise PliantError(f"{where} of the log refers to another file, which a log may not")
+        raise damaged(f"{where} of the log refers to another file, which a log may not", found.name)
     if found.dtype.kind not in "biufc" or found.dtype.hasobject or found.shape is None:
-        raise PliantError(f"{where} of the log has type {found.dtype}; it takes numbers")
+        raise damaged(f"{where} of the log has type {found.dtype}, which is not one of numbers", found.name)
     filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
     if not set(filters) <= _FILTERS:
-        raise PliantError(f"{where} of the log needs a filter that Pliant does not use")
+        raise damaged(f"{where} of the log needs a filter that Pliant does not use", found.name)
     size = math.prod(found.shape) * found.dtype.itemsize
     padded = math.prod(found.chunks) * found.dtype.itemsize if found.chunks else 0
     try:
@@ -146,19 +153,18 @@ def dataset(parent: Any, name: str) -> Any:
     except (OSError, RuntimeError):  # its index is cut off, and maybe not all of it
         stored = found.file.id.get_filesize()
     if size > _MOST_PACKED * stored + padded:
-        raise PliantError(f"{where} of the log says that it has {size:.3g} bytes, which the file does not hold")
+        raise damaged(f"{where} of the log says that it has {size:.3g} bytes, which the file does not hold", found.name)
     return found
 
 
-def _here(h5py: Any, parent: Any, name: str, kind: type) -> Any:
+def _here(parent: Any, name: str, kind: str) -> Any:
     if not has(parent, name):
-        raise PliantError(f"the log has no {name!r} in {parent.name!r}; it is damaged")
-    link = parent.get(name, getlink=True)
-    if not isinstance(link, h5py.HardLink):
-        raise PliantError(f"{name!r} in {parent.name!r} of the log is a link to elsewhere, which a log may not have")
+        raise damaged(f"the log has no {name!r} in {parent.name!r}", name)
+    if type(parent.get(name, getlink=True)).__name__ != "HardLink":
+        raise damaged(f"{name!r} in {parent.name!r} of the log is a link to elsewhere, which a log may not have", name)
     found = parent[name]
-    if not isinstance(found, kind):
-        raise PliantError(f"{name!r} in {parent.name!r} of the log is no {kind.__name__.lower()}; it is damaged")
+    if type(found).__name__ != kind:
+        raise damaged(f"{name!r} in {parent.name!r} of the log is not a {kind.lower()}", name)
     return found
 
 
@@ -168,35 +174,43 @@ def read_all(found: Any) -> np.ndarray:
         return found[()]
     except MemoryError:
         size = math.prod(found.shape) * found.dtype.itemsize
-        raise PliantError(
-            f"{found.name!r} of the log takes {size / 1e9:.1f} GB, which memory does not have; "
-            "load_log takes channels=, start=, end= and robots= to read a part"
-        ) from None
+        problem = f"{found.name!r} of the log takes {size / 1e9:.1f} GB, more than the free memory"
+        cure = "read a part: load_log takes channels=, start=, end= and robots="
+        raise PliantError(problem, subject="log", field=found.name, cure=cure) from None
 
 
 # ---- text
 
 
 def put_text(parent: Any, name: str, value: Any) -> None:
-    """Plain data as JSON, packed."""
-    packed = np.frombuffer(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False).encode(), dtype=np.uint8)
+    """Put plain data into a dataset, as packed JSON."""
+    packed = np.frombuffer(to_json(value), dtype=np.uint8)
     options = {"compression": "gzip", "compression_opts": 4} if packed.size > 500 else {}
     parent.create_dataset(name, data=packed, chunks=(packed.size,), fletcher32=True, **options)
 
 
 def read_text(parent: Any, name: str) -> Any:
-    """The plain data."""
+    """The plain data of a dataset."""
     found = dataset(parent, name)
     if found.dtype != np.uint8 or found.ndim != 1 or found.size > MAX_TEXT:
-        raise PliantError(f"{name!r} of the log is no text; it is damaged")
+        raise damaged(f"{name!r} of the log is not a text", name)
+    return from_json(read_all(found).tobytes(), name)
+
+
+def to_json(value: Any) -> bytes:
+    """Plain data as JSON, with words for infinities and NaN, which it does not have."""
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False).encode()
+
+
+def from_json(data: bytes, name: str) -> Any:
+    """The plain data of `to_json`."""
     try:
-        return json.loads(read_all(found).tobytes().decode(), object_hook=_number)
+        return json.loads(data.decode(), object_hook=_number)
     except (ValueError, RecursionError) as error:
-        raise PliantError(f"{name!r} of the log is no plain data: {error}") from None
+        raise damaged(f"{name!r} of the log is not JSON: {error}", name) from None
 
 
 def _finite(value: Any) -> Any:
-    """With words for the numbers that JSON does not have."""
     if isinstance(value, float) and not math.isfinite(value):
         return {"number": str(value)}
     if isinstance(value, dict):
@@ -208,3 +222,99 @@ def _number(found: dict[str, Any]) -> Any:
     if list(found) == ["number"] and found["number"] in ("inf", "-inf", "nan"):
         return float(found["number"])
     return found
+
+
+# ---- superblocks of files that were cut off, or whose writer was killed
+
+
+class _Head(NamedTuple):
+    """What the head of a file says.
+
+    Attributes:
+        is_open: whether a program writes to it, or was killed when it did.
+        end: length that the file should have [bytes].
+        size: that it has.
+    """
+
+    is_open: bool
+    end: int
+    size: int
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the library opens it."""
+        return not self.is_open and self.size >= self.end
+
+
+def _head_of(path: Path) -> _Head | None:
+    """The head of a file as Pliant writes them, version 2 or 3; None for others, and for damaged ones."""
+    with path.open("rb") as file:
+        data = file.read(_FORM.size + 4)
+        size = os.fstat(file.fileno()).st_size
+    if len(data) < _FORM.size + 4:
+        return None
+    signature, version, offsets, lengths, flags, base, _, end, _ = _FORM.unpack_from(data)
+    (checksum,) = struct.unpack_from("<I", data, _FORM.size)
+    if signature != _SIGNATURE or version not in (2, 3) or (offsets, lengths, base) != (8, 8, 0):
+        return None
+    return _Head(flags != 0, end, size) if checksum == _lookup3(data[: _FORM.size]) else None
+
+
+def trim(path: Path) -> None:
+    """Give back room that was reserved and not used: all beyond the end that the superblock of a closed file states."""
+    with contextlib.suppress(OSError):
+        head = _head_of(path)
+        if head is not None and not head.is_open and head.end < head.size:
+            os.truncate(path, head.end)
+
+
+class _RepairedFile(PlacedFile):
+    """A file to read, with a superblock that says that it was closed, and as long as it should be."""
+
+    def __init__(self, path: Path, head: _Head):
+        super().__init__(max(head.size, head.end))
+        self._file = path.open("rb")
+        data = bytearray(self._file.read(_FORM.size))
+        data[11] = 0  # the flags
+        self._head = bytes(data) + struct.pack("<I", _lookup3(bytes(data)))
+
+    def bytes_at(self, at: int, size: int) -> bytes:
+        """So many bytes from a place on; raises where the file is cut off, since zeros would pass for numbers."""
+        self._file.seek(at)
+        found = bytearray(self._file.read(size))
+        if len(found) < size:
+            raise OSError(f"the file ends before byte {at + size}")
+        part = self._head[at : at + size]
+        found[: len(part)] = part
+        return bytes(found)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Do nothing: it is for reading."""
+        return self._size
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def _lookup3(data: bytes) -> int:
+    """The checksum of HDF5's metadata: Bob Jenkins' lookup3, with the start value zero."""
+    a = b = c = (0xDEADBEEF + len(data)) & _MASK
+    words = struct.unpack(f"<{-(-len(data) // 12) * 3}I", data.ljust(-(-len(data) // 12) * 12, b"\0"))
+    for k in range(0, len(words), 3):
+        a, b, c = (a + words[k]) & _MASK, (b + words[k + 1]) & _MASK, (c + words[k + 2]) & _MASK
+        if k + 3 < len(words):
+            for turn in (4, 6, 8, 16, 19, 4):
+                # each round: subtract, mix in a turned neighbour, add the third; then the names move on
+                a = ((a - c) & _MASK) ^ _turned(c, turn)
+                c = (c + b) & _MASK
+                a, b, c = b, c, a
+    for turn in (14, 11, 25, 16, 4, 14, 24):
+        c = ((c ^ b) - _turned(b, turn)) & _MASK
+        a, b, c = b, c, a
+    return b
+
+
+def _turned(x: int, bits: int) -> int:
+    return ((x << bits) | (x >> (32 - bits))) & _MASK

@@ -1,7 +1,7 @@
 """Logs as tables, for other programs: text, Apache Parquet, arrays of NumPy.
 
-A table has a row an entry and the columns of `Log.to_dict`: "t", "q.knee", "energy.kinetic"; of a batch, robot after
-robot, with the robot's number in a column "robot" before them. They hold the numbers, not the robot: `Log.save` does.
+A table has a row for each entry and the columns of `Log.to_dict`: "t", "q.knee", "energy.kinetic"; of a batch, robot
+after robot, with the robot's number in a first column "robot". `Log.save` keeps the robot, too.
 """
 
 import csv
@@ -14,25 +14,16 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, needs
-from pliant.files.whole import whole_file
+from pliant.files.writing import whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import plain
-
-__all__ = ["to_csv", "to_npz", "to_parquet"]
 
 # rows that are turned into text at a time
 _ROWS = 4096
 
 
 def to_csv(log: Log, path: str | os.PathLike[str]) -> Path:
-    """Write a table of text with names in its first line; numbers in as many digits as give the same ones again.
-
-    Args:
-        path: of the file, such as "run.csv".
-
-    Returns:
-        The path.
-    """
+    """Write a table as text: `Log.to_csv`."""
     columns = _columns(log)
     with whole_file(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -45,22 +36,14 @@ def to_csv(log: Log, path: str | os.PathLike[str]) -> Path:
 
 
 def to_parquet(log: Log, path: str | os.PathLike[str]) -> Path:
-    """Write a table of Apache Parquet, with types and bits as the log has them; settings are in its metadata.
-
-    Args:
-        path: of the file, such as "run.parquet".
-
-    Returns:
-        The path.
-    """
+    """Write an Apache Parquet table: `Log.to_parquet`."""
     arrow = needs("pyarrow", "export", "log.to_parquet()")
     parquet = needs("pyarrow.parquet", "export", "log.to_parquet()")
     arrays = {}
     for name, array in _columns(log).items():
         if array.dtype.kind == "c":
-            raise PliantError(
-                f"column {name!r} has complex numbers, which Parquet does not know; leave its channel out"
-            )
+            problem = f"column {name!r} has complex numbers, which Parquet does not have"
+            raise PliantError(problem, subject="log", field=name, cure="leave its channel out")
         arrays[name] = arrow.array(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("="), copy=False))
     table = arrow.table(arrays).replace_schema_metadata({"pliant": json.dumps(_about(log))})
     with whole_file(path) as beside:
@@ -69,18 +52,12 @@ def to_parquet(log: Log, path: str | os.PathLike[str]) -> Path:
 
 
 def to_npz(log: Log, path: str | os.PathLike[str]) -> Path:
-    """Write the arrays for ``numpy.load``: "t" and each channel as the log has them, and "about.json".
-
-    Args:
-        path: of the file, such as "run.npz".
-
-    Returns:
-        The path.
-    """
+    """Write arrays of NumPy: `Log.to_npz`."""
     with whole_file(path) as beside, zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in {"t": log.t, **log.channels}.items():
             if array.dtype.hasobject:
-                raise PliantError(f"channel {name!r} holds objects, which no file can hold; it takes numbers")
+                problem = f"channel {name!r} holds objects, which no file can hold"
+                raise PliantError(problem, subject="log", field=name, cure="it takes numbers")
             # the sizes of large entries are not known before
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
@@ -95,7 +72,8 @@ def _columns(log: Log) -> dict[str, np.ndarray]:
         return flat
     t = flat.pop("t")
     if "robot" in flat:
-        raise PliantError("a channel of the batch is named 'robot', as the column with the robot's number; rename it")
+        problem = "a channel of the batch is named 'robot', like the column with the robot's number"
+        raise PliantError(problem, subject="log", field="robot", cure="rename it")
     table = {"robot": np.repeat(np.arange(log.batch, dtype=np.int32), len(t)), "t": np.tile(t, log.batch)}
     return table | {name: array.reshape(-1) for name, array in flat.items()}
 
@@ -106,7 +84,7 @@ def _texts(array: np.ndarray) -> Any:
 
 
 def _about(log: Log) -> dict[str, Any]:
-    """What the numbers are of, in what JSON has."""
+    """Metadata of the numbers, in the types of JSON."""
     about = {"columns": plain(dict(log.columns)), "batch": log.batch, "metadata": plain(dict(log.metadata))}
     if log.source is not None:
         about |= {"robot": log.source.robot.name, "settings": plain(dict(log.source.settings))}

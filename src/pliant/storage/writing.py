@@ -1,30 +1,162 @@
-"""What a log's file holds, in which order, and how it is put there."""
+"""Logs to HDF5 files: at once, or as a run goes on.
 
-from collections.abc import Sequence
+A file has the datasets "t" and "channels/NAME", which grow along time, and texts of JSON that say what they are. Those
+of event-driven runs also have "notes", with events and modes, and "steps", the dense output. "state" says how many
+entries, bytes of notes and steps are complete; it is written last, so that what it counts is there.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from pliant.contact.ground import Ground
-from pliant.errors import PliantError
-from pliant.recording.event_log import HybridLog, segment_arrays
-from pliant.recording.formulas import MAX_NODES
+from pliant.errors import PliantError, needs
+from pliant.files.writing import careful, checked_folder, file_error, reserve, whole_file
 from pliant.recording.log import Log
-from pliant.recording.portable import ground_parts
-from pliant.recording.source import Relief, Source, plain
-from pliant.storage.event_logs import append_hybrid, put_hybrid_header
-from pliant.storage.hdf5 import FORMAT, VERSION, put_text
-from pliant.storage.reliefs import relief_of
-from pliant.storage.robots import robot_to_plain
+from pliant.recording.source import plain
+from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json, trim
+from pliant.storage.source_codec import put_source
 
-__all__ = ["append", "dataset_name", "needed_bytes", "put_count", "put_header"]
-
+# readers of HDF5 from 1.10 on (2016), the first that reads while another program writes
+_LIBRARY = ("v110", "v110")
+# bytes of the disk to reserve at a time, if it has them
+_RESERVE = 4_000_000
 # bytes of a chunk, about
 _CHUNK = 131_072
 # bytes by which the index of chunks grows at a time, about
 _INDEX = 500_000
-MAX_TABLES = 4_000_000
+_PACKING = {"compression": "gzip", "compression_opts": 1}
+
+
+def save(log: Log, path: str | os.PathLike[str], *, packed: bool = True) -> Path:
+    """Write an HDF5 file: `Log.save`."""
+    h5py = needs("h5py", "logs", "log.save()")
+    with whole_file(path) as beside, careful(beside) as raw, h5py.File(raw, "w", libver=_LIBRARY) as file:
+        _put_header(file, log, rows=len(log.t), is_packed=packed)
+        _append(file, log, [])
+        _put_state(file, is_complete=log.is_complete)
+    return Path(path)
+
+
+class LogWriter:
+    """Writes a log part by part, so that the file opens at any moment, also if this program is killed.
+
+        with LogWriter("run.h5", first, until=10.0) as writer:
+            for part in parts:
+                writer.append(part)
+            writer.finish()
+
+    The head of the file is written whole beside it and moved into place, so that an existing log is replaced only by
+    one that opens. From then on entries are appended in the way in which HDF5 lets others read meanwhile (SWMR):
+    numbers first, then how many there are. Numbers are not packed, since a packed part would have to be written anew
+    whenever it grows. See docs/decisions/0016.
+
+    Attributes:
+        rows: entries that are on file.
+        end: time of the last of them [s], or None.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], first: Log, *, until: float | None = None):
+        """Make the file.
+
+        Args:
+            path: of the file.
+            first: the log that it begins with, possibly without entries; its channels are those of the file.
+            until: when the run is going to end [s].
+        """
+        h5py = needs("h5py", "logs", "a log that is saved as it goes on")
+        self.path = checked_folder(path)
+        self.batch, self.until = first.batch, until
+        self.rows, self.end = 0, None
+        self._names, self._modes = list(first.channels), list[str]()
+        self._file: Any = None
+        with whole_file(self.path) as beside, careful(beside) as raw, h5py.File(raw, "w", libver=_LIBRARY) as file:
+            _put_header(file, first, rows=0, is_packed=False, until=until)
+            _append(file, first, self._modes)
+            _put_state(file, is_complete=False)
+        try:
+            # both flags at once: there is no moment at which the file is open for writing and says nothing of readers
+            access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+            access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
+            flags = h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE
+            self._file = h5py.File(h5py.h5f.open(os.fsencode(self.path), flags, fapl=access))
+        except (OSError, RuntimeError) as error:
+            raise _write_error(self.path, error) from None
+        self._count(first)
+
+    def append(self, part: Log) -> None:
+        """Append entries and the events among them; they are on file when this returns."""
+        if list(part.channels) != self._names or part.batch != self.batch:
+            raise PliantError(
+                f"the log in {self.path} has channels {self._names} of {self.batch or 1} robots",
+                subject="log", field="channels",
+                cure=f"a part with {list(part.channels)} of {part.batch or 1} cannot follow",
+            )  # fmt: skip
+        with self._reporting():
+            self._reserve(part)
+            _append(self._file, part, self._modes)
+            self._file.flush()
+            _put_state(self._file, is_complete=False)
+            self._file["state"].flush()
+        self._count(part)
+
+    def _count(self, part: Log) -> None:
+        self.rows += len(part.t)
+        self.end = float(part.t[-1]) if len(part.t) else self.end
+
+    def finish(self) -> None:
+        """Mark the log as complete and close the file."""
+        with self._reporting():
+            _put_state(self._file, is_complete=True)
+            self._file.flush()
+            self.close()
+
+    def close(self) -> None:
+        """Leave the file as it is, for a run that was cut off."""
+        if self._file:  # which is false when it is closed
+            with contextlib.suppress(OSError, RuntimeError, ValueError):
+                self._file.close()
+            trim(self.path)
+
+    def _reserve(self, part: Log) -> None:
+        """Have room on the disk for a part before HDF5 gets it."""
+        missing = self._file.id.get_filesize() + needed_bytes(part) - self.path.stat().st_size
+        if missing > 0:
+            reserve(self.path, missing, _RESERVE)
+
+    @contextlib.contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, RuntimeError) as error:
+            kept = f"the log until t = {self.end:g} s, {self.rows} entries" if self.rows else "no entry"
+            self.close()
+            found = _write_error(self.path, error)
+            cure = f"{found.cure}; the file opens and has {kept}" if found.cure else f"the file opens and has {kept}"
+            raise found.with_cure(cure) from None
+
+    def __enter__(self) -> "LogWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _write_error(path: str | os.PathLike[str], error: Exception) -> PliantError:
+    said = str(error)
+    number = getattr(error, "errno", None)
+    if number is None and "errno = " in said:
+        # HDF5 reports the number of the system's error in its text only
+        digits = said.split("errno = ")[1].split(",")[0].strip("' )")
+        number = int(digits) if digits.isdecimal() else None
+    return file_error(path, OSError(number or 0, said.splitlines()[0] if said else type(error).__name__))
+
+
+# ---- the head of a file
 
 
 def dataset_name(channel: str) -> str:
@@ -33,45 +165,41 @@ def dataset_name(channel: str) -> str:
     return "%2E" + name[1:] if name.startswith(".") else name
 
 
-def put_header(file: Any, log: Log, *, rows: int, is_packed: bool, until: float | None = None) -> None:
-    """All but the entries: what the log is of, and an empty dataset for each channel.
+def _put_header(file: Any, log: Log, *, rows: int, is_packed: bool, until: float | None = None) -> None:
+    """All but the entries: the source of the log, and an empty dataset for each channel.
 
     Args:
-        log: whose channels say types and shapes.
+        log: whose channels have the types and shapes.
         rows: how many there are going to be, 0 if that is not known.
-        is_packed: whether to pack the numbers.
+        is_packed: whether to compress the numbers.
         until: when the run is going to end [s].
     """
     file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
     lead = 1 if log.batch is None else 2
     about = {
-        "kind": "HybridLog" if isinstance(log, HybridLog) else "Log",
         "batch": log.batch,
         "channels": [{"name": name, "dataset": dataset_name(name)} for name in log.channels],
         "columns": {name: list(names) for name, names in log.columns.items()},
         "metadata": plain(dict(log.metadata)),
         "until": until,
+        "is_event_driven": log.is_event_driven,
     }
     put_text(file, "about", about)
-    # entries, bytes of notes and steps that are there for good, and whether these are all
+    # entries, whether these are all, bytes of notes, steps
     file.create_dataset("state", data=np.zeros(4, dtype=np.int64), chunks=(4,), fletcher32=True)
-    _entries(file, "t", log.t.dtype, None, (), rows, is_packed)
+    _put_entries(file, "t", log.t.dtype, None, (), rows, is_packed)
     channels = file.create_group("channels")
     for name, array in log.channels.items():
         if array.dtype.kind not in "biufc":
-            raise PliantError(f"channel {name!r} holds {array.dtype}, which no log file can hold; it takes numbers")
-        _entries(channels, dataset_name(name), array.dtype, log.batch, array.shape[lead:], rows, is_packed)
-    if isinstance(log, HybridLog):
-        put_hybrid_header(file, log, is_packed)
-    if log.source is not None:
-        folder = file.create_group("source")
-        _put_source(folder, log.source)
-        relief = relief_of(log)
-        if relief is not None:
-            _put_relief(folder, relief)
+            problem = f"channel {name!r} holds {array.dtype}, which a log file cannot hold"
+            raise PliantError(problem, subject="log", field=name, cure="it takes numbers")
+        _put_entries(channels, dataset_name(name), array.dtype, log.batch, array.shape[lead:], rows, is_packed)
+    if log.is_event_driven:
+        _put_event_header(file, log, is_packed)
+    put_source(file, log)
 
 
-def _entries(
+def _put_entries(
     parent: Any, name: str, dtype: Any, batch: int | None, entry: Sequence[int], rows: int, is_packed: bool
 ) -> None:
     """An empty dataset that grows along time."""
@@ -80,7 +208,7 @@ def _entries(
     axis = len(robots)
     if is_packed and rows:
         chunk = (*chunk[:axis], min(chunk[axis], rows), *chunk[axis + 1 :])
-    packing = {"compression": "gzip", "compression_opts": 1, "shuffle": True} if is_packed else {}
+    packing = _PACKING | {"shuffle": True} if is_packed else {}
     # a side of length zero may have no chunk unless it could grow
     most = (*robots, None, *(n or None for n in entry))
     parent.create_dataset(name, (*robots, 0, *entry), dtype, maxshape=most, chunks=chunk, fletcher32=True, **packing)
@@ -94,75 +222,60 @@ def _chunk(dtype: Any, batch: int | None, entry: Sequence[int]) -> tuple[int, ..
     return (*(() if batch is None else (int(np.clip(_CHUNK // (size * steps), 1, batch)),)), steps, *sides)
 
 
-def _put_source(file: Any, source: Source) -> None:
-    """The robot with its meshes, the ground, the settings."""
-    about = {
-        "contacts": list(source.contacts), "settings": plain(dict(source.settings)),
-        "versions": plain(dict(source.versions)), "created": source.created,
-    }  # fmt: skip
-    robot, meshes = robot_to_plain(source.robot)
-    put_text(file, "about", about)
-    put_text(file, "robot", robot)
-    if meshes:
-        folder = file.create_group("meshes")
-        for k, surfaces in enumerate(meshes):
-            mesh = folder.create_group(str(k))
-            for j, surface in enumerate(surfaces):
-                part = mesh.create_group(str(j))
-                for what in ("points", "faces"):
-                    options = {"compression": "gzip", "compression_opts": 4, "shuffle": True, "fletcher32": True}
-                    part.create_dataset(what, data=getattr(surface, what), **options)
-                part.attrs["color"] = np.array(surface.color or [], dtype=float)
-    if source.ground is not None:
-        _put_ground(file, source.ground)
+def _put_event_header(file: Any, log: Log, is_packed: bool) -> None:
+    """Empty datasets for the notes, lines of JSON, and for the steps of the dense output."""
+    packing = _PACKING if is_packed else {}
+    file.create_dataset("notes", (0,), np.uint8, maxshape=(None,), chunks=(16_384,), fletcher32=True, **packing)
+    steps = file.create_group("steps")
+    nq, nv = (log.source.robot.nq, log.source.robot.nv) if log.source is not None else (0, 0)
+    for name, entry in (("t", ()), ("h", ()), ("q", (nq,)), ("v", (nv,)), ("stages", (7, 2, nv))):
+        chunk, most = (256, *(max(1, n) for n in entry)), (None, *(n or None for n in entry))
+        shuffled = packing | {"shuffle": True} if is_packed else {}
+        steps.create_dataset(name, (0, *entry), float, maxshape=most, chunks=chunk, fletcher32=True, **shuffled)
 
 
-def _put_ground(file: Any, ground: Ground | Relief) -> None:
-    """As the formula that it computes; where it has none, or one too large, by heights."""
-    about: dict[str, Any] = {"name": ground.name, "friction": None, "restitution": None, "numbers": [], "formula": None}
-    if isinstance(ground, Relief):
-        put_text(file, "ground", about | {"friction": ground.friction, "restitution": ground.restitution})
-        return
-    parts = ground_parts(ground)
-    formula = parts.pop("formula")
-    about |= parts
-    if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MAX_TABLES:
-        about["formula"] = formula.to_plain() | {"tables": len(formula.tables)}
-        for k, table in enumerate(formula.tables):
-            options = {"compression": "gzip", "shuffle": True} if len(table) > 500 else {}
-            file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **options)
-    put_text(file, "ground", about)
+# ---- entries
 
 
-def _put_relief(file: Any, relief: Relief) -> None:
-    """Heights on a grid, for readers that know no formulas."""
-    made = file.create_dataset("heights", data=relief.heights, compression="gzip", shuffle=True, fletcher32=True)
-    made.attrs["origin"], made.attrs["spacing"] = np.array(relief.origin, float), np.array(relief.spacing, float)
-
-
-def append(file: Any, part: Log, modes: list[str]) -> None:
-    """Entries after those that are there, and the events among them; they count from `put_count` on.
+def _append(file: Any, part: Log, modes: list[str]) -> None:
+    """Entries after those that are there, and the events among them; they count from `_put_state` on.
 
     Args:
-        modes: that have been so far, of an event-driven run; those of the part are put behind them.
+        modes: of the parts so far, of an event-driven run; new ones of this part are added.
     """
-    first = file["t"].shape[0]
-    stop = first + len(part.t)
     channels = dict(part.channels)
-    if isinstance(part, HybridLog):
-        channels |= append_hybrid(file, part, modes)
-    file["t"].resize(stop, axis=0)
-    file["t"][first:stop] = part.t
-    axis = 0 if part.batch is None else 1
+    if part.is_event_driven:
+        channels |= _append_events(file, part, modes)
+    _extend(file["t"], part.t)
     for name, array in channels.items():
-        target = file["channels"][dataset_name(name)]
-        target.resize(stop, axis=axis)
-        if array.size:
-            target[(slice(None),) * axis + (slice(first, stop),)] = array
+        _extend(file["channels"][dataset_name(name)], array, axis=0 if part.batch is None else 1)
 
 
-def put_count(file: Any, *, is_complete: bool) -> None:
-    """Say that what was appended is there for good."""
+def _append_events(file: Any, part: Log, modes: list[str]) -> dict[str, np.ndarray]:
+    """Events and steps of a part; returns its channel "mode" by the numbers that all parts share."""
+    fresh = [name for name in part.modes if name not in modes]
+    modes += fresh
+    events = [plain(event) for event in part.events]
+    end = None if part.dense is None else float(part.dense.t[-1])
+    line = to_json({"events": events, "modes": fresh, "end": end}) + b"\n"
+    _extend(file["notes"], np.frombuffer(line, dtype=np.uint8))
+    for name, array in ({} if part.dense is None else part.dense.steps).items():
+        _extend(file["steps"][name], array)
+    if "mode" not in part.channels:
+        return {}
+    places = np.array([*map(modes.index, part.modes)] or [0], dtype=part["mode"].dtype)
+    return {"mode": places[part["mode"]]}
+
+
+def _extend(target: Any, array: np.ndarray, axis: int = 0) -> None:
+    first = target.shape[axis]
+    target.resize(first + array.shape[axis], axis=axis)
+    if array.size:
+        target[(slice(None),) * axis + (slice(first, None),)] = array
+
+
+def _put_state(file: Any, *, is_complete: bool) -> None:
+    """Count what has been appended."""
     notes = file["notes"].shape[0] if "notes" in file else 0
     steps = file["steps/t"].shape[0] if "steps" in file else 0
     file["state"][:] = file["t"].shape[0], int(is_complete), notes, steps
@@ -179,6 +292,7 @@ def needed_bytes(part: Log) -> int:
         sides = 1 if batch is None else -(-batch // chunk[0])
         steps = len(part.t) // chunk[axis] + 2
         total += sides * steps * (int(np.prod(chunk)) * array.dtype.itemsize + 32)
-    if isinstance(part, HybridLog):
-        total += 2 * sum(array.nbytes for array in segment_arrays(part.segments).values()) + 2000 * len(part.events)
+    if part.is_event_driven:
+        steps = {} if part.dense is None else part.dense.steps
+        total += 2 * sum(array.nbytes for array in steps.values()) + 2000 * len(part.events)
     return total

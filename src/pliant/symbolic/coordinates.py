@@ -1,22 +1,20 @@
 """Symbols for the motion of a robot: coordinates, velocities, accelerations, controls."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from pliant.errors import PliantError, unknown_name
-from pliant.robot import Joint, Robot
-
-__all__ = [
-    "Coordinates", "check_name", "check_parameters", "check_sympy", "coordinates_of", "identifier", "robot_symbols",
-]  # fmt: skip
+from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.robot import Robot
 
 # functions that formulas call
 _FUNCTIONS = {
     "Jlog", "abs", "acos", "asin", "atan", "atan2", "cos", "diag", "exp", "floor", "log", "max", "min", "play", "push",
     "sign", "sin", "sqrt", "tan",
 }  # fmt: skip
+
+_NAMES = "'joints', or a name for each joint: {'knee': 'x1'}"
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Coordinates:
     Attributes:
         q, v, vd, u: configuration, velocity, acceleration, controls.
         t: time, of which laws of motors may be functions.
-        meaning: what each entry of q, v and u belongs to, as the robot names it.
+        meaning: the owner of each entry of q, v and u, as the robot names it.
         rates: for each velocity that is the rate of a coordinate: that coordinate.
     """
 
@@ -80,28 +78,28 @@ def coordinates_of(robot: Robot, names: Mapping[str, str] | str | None = None) -
 
 
 def _chosen(robot: Robot, names: Mapping[str, str] | str | None) -> dict[str, str]:
-    own: list[Joint] = [j for j in robot.joints.values() if j.mimic is None and j.kind.nq]
+    own = [j.name for j in robot.joints.values() if j.mimic is None and j.kind.nq]
     if names is None:
         return {}
-    if isinstance(names, str):
-        if names != "joints":
-            raise PliantError(f"names is {names!r}; give 'joints', or a name for each joint: {{'knee': 'x1'}}")
-        return {j.name: f"q_{identifier(j.name)}" for j in own}
+    if names == "joints":
+        return {joint: f"q_{identifier(joint)}" for joint in own}
     if not isinstance(names, Mapping):
-        raise PliantError(f"names is {names!r}; give 'joints', or a name for each joint: {{'knee': 'x1'}}")
+        raise PliantError(bad_value("names", names, _NAMES))
     for joint, name in names.items():
-        if joint not in [j.name for j in own]:
-            raise PliantError(unknown_name("joint with coordinates", joint, [j.name for j in own], robot.joints.owner))
+        if joint not in own:
+            raise PliantError(unknown_name("joint with coordinates", joint, own, robot.joints.owner))
         check_name(f"the coordinate of joint {joint!r}", name)
     return dict(names)
 
 
 def check_name(subject: str, name: object) -> None:
     """Raise if a symbol cannot have this name: no word of letters, digits and _, or the name of a function."""
-    if not isinstance(name, str) or not name.isidentifier():
-        raise PliantError(f"{subject} cannot be named {name!r}; use letters, digits and _, a letter first")
+    problem, cure = f"{subject} cannot be named {name!r}", "use letters, digits and _, a letter first"
     if name in _FUNCTIONS:
-        raise PliantError(f"{subject} cannot be named {name!r}, which is a function in formulas; take another name")
+        problem, cure = f"{problem}, which is a function in formulas", "take another name"
+    elif isinstance(name, str) and name.isidentifier():
+        return
+    raise PliantError(problem, subject=subject, field="name", cure=cure)
 
 
 def _symbol(letter: str, name: str | None, label: str, index: int, count: int) -> Any:
@@ -128,10 +126,9 @@ def _check_distinct(coordinates: Coordinates, robot: Robot) -> None:
     seen: set[str] = set()
     for symbol in coordinates.motion[:-1]:
         if symbol.name in seen:
-            raise PliantError(
-                f"{symbol.name!r} would stand for two things in the equations of {robot.name!r}; "
-                "give other names, as in names={'knee': 'x1'}"
-            )
+            problem = f"{symbol.name!r} would stand for two things in the equations of {robot.name!r}"
+            cure = "give other names, as in names={'knee': 'x1'}"
+            raise PliantError(problem, subject=f"symbol {symbol.name!r}", field="names", cure=cure)
         seen.add(symbol.name)
 
 
@@ -145,13 +142,15 @@ def check_parameters(robot: Robot, coordinates: Coordinates) -> list[Any]:
         if symbol.name in motion:
             raise PliantError(
                 f"{symbol.name!r} is a parameter of {robot.name!r} and also the name of a coordinate, velocity, "
-                f"control or of time; rename the parameter, or the coordinates with names={{'knee': 'x1'}}"
+                "control or of time",
+                subject=f"symbol {symbol.name!r}",
+                field="names",
+                cure="rename the parameter, or the coordinates with names={'knee': 'x1'}",
             )
         if found.setdefault(symbol.name, symbol) != symbol:
-            raise PliantError(
-                f"two different symbols of {robot.name!r} are named {symbol.name!r}, with other assumptions; "
-                "make it once and use it everywhere"
-            )
+            problem = f"two different symbols of {robot.name!r} are named {symbol.name!r}, with other assumptions"
+            cure = "make it once and use it everywhere"
+            raise PliantError(problem, subject=f"symbol {symbol.name!r}", field="names", cure=cure)
     return [found[name] for name in sorted(found)]
 
 
@@ -166,13 +165,12 @@ def _symbols(part: Any) -> Iterator[Any]:
     if hasattr(part, "free_symbols"):
         yield from part.free_symbols
     else:
-        for inner in _parts(part):
+        for inner in part if isinstance(part, list | tuple) else parts_of(part).values():
             yield from _symbols(inner)
 
 
-def _parts(part: Any) -> Iterable[Any]:
-    if isinstance(part, list | tuple):
-        return part
+def parts_of(part: Any) -> dict[str, Any]:
+    """The values that a part of a robot is made of, by name."""
     if is_dataclass(part):
-        return [getattr(part, f.name) for f in fields(part)]
-    return [getattr(part, slot) for slot in getattr(type(part), "__slots__", ()) if hasattr(part, slot)]
+        return {f.name: getattr(part, f.name) for f in fields(part) if f.init}
+    return {slot: getattr(part, slot) for slot in getattr(type(part), "__slots__", ()) if hasattr(part, slot)}

@@ -5,22 +5,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pliant.dynamics import frame_jacobian, kinetic_energy, potential_energy
-from pliant.errors import PliantError, unknown_name
+from pliant.dynamics import coriolis_matrix, frame_jacobian, kinetic_energy, potential_energy
+from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.progress import working
 from pliant.robot import Robot
-from pliant.symbolic.applied import applied_forces
 from pliant.symbolic.code import c_source, matlab_source, python_source
 from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
-from pliant.symbolic.methods import METHODS, Terms, christoffel, coriolis, has_minimal_coordinates
-from pliant.symbolic.progress import working
-from pliant.symbolic.robots import WHAT, symbolic_robot
-from pliant.symbolic.rotations import with_single_joints
-from pliant.symbolic.sharing import is_longer, symbols_of
-from pliant.symbolic.tidying import Tidy
-from pliant.symbolic.tracing import traced_terms
-
-__all__ = ["Equations", "equations"]
+from pliant.symbolic.methods import METHODS, Terms, christoffel, has_minimal_coordinates, traced_terms
+from pliant.symbolic.robots import WHAT, symbolic_robot, with_single_joints
+from pliant.symbolic.tidying import Tidy, is_longer, symbols_of
 
 # robots in numbers are traced from so many dofs on; with fewer, SymPy alone is quick, and keeps fractions
 _MANY = 6
@@ -32,13 +26,13 @@ _LONG = 3000
 class Equations:
     """The equations of motion M(q) vd + b(q, v) + g(q) = Q(q, v, u), made by `equations`.
 
-    Matrices and columns are SymPy's, and immutable. What is not needed for the equations themselves (C, tau, the
-    energies, Jacobians) is made when it is asked for.
+    Matrices and columns are SymPy's, and immutable. Quantities that the equations themselves do not need (C, tau, the
+    energies, Jacobians) are made on demand.
 
     Attributes:
         robot: whose they are, with its symbols.
         method: by which they were found.
-        coordinates: the symbols of motion, and what they belong to.
+        coordinates: the symbols of motion, and their owners.
         M: mass matrix, nv x nv; rotor inertia is on its diagonal.
         b: Coriolis and centrifugal forces, nv: C v.
         g: gravity forces, nv.
@@ -100,7 +94,7 @@ class Equations:
         q, v = list(self.coordinates.q), list(self.coordinates.v)
         if has_minimal_coordinates(self.robot) and not is_longer(self.M, _LONG):
             return self._tidy.matrix(christoffel(self.M, q, v))
-        return self._tidy.matrix(coriolis(self.robot, q, v))
+        return self._tidy.matrix(coriolis_matrix.algorithm(self.robot, q, v))
 
     @cached_property
     def kinetic(self) -> Any:
@@ -180,13 +174,13 @@ def equations(
 ) -> Equations:
     """The equations of motion of a robot as formulas: M(q) vd + b(q, v) + g(q) = Q(q, v, u).
 
-    The algorithms of `pliant.dynamics` run on SymPy symbols. What comes out is multiplied out, so that what cancels
-    is gone, and put back together to be read.
+    The algorithms of `pliant.dynamics` run on SymPy symbols. Their results are multiplied out, so that terms cancel,
+    and put back together to be read.
 
         print(pliant.equations(pliant.load("two_link_arm")))
         pliant.equations(robot, parameters="masses", names={"knee": "x"}).latex()
 
-    Limits of joints and motors, closures and contacts are no part of the equations.
+    The equations leave out limits of joints and motors, closures and contacts.
 
     Args:
         method: "newton-euler", "projected" or "lagrange"; they agree.
@@ -195,17 +189,20 @@ def equations(
         names: of coordinates, ``{"knee": "x1"}`` by joint, or "joints" for q_JOINT; else q1, q2 and so on.
         rotations: "euler" makes free, spherical and planar joints chains of single joints, with roll, pitch and yaw.
         simplify: True for all formulas, however long it takes; None for those where it is quick; False for none,
-            which is the quickest. What takes more than two seconds tells on the terminal what it is at.
+            which is the quickest. Work that takes longer shows its progress on the terminal.
     """
     check_sympy()
+    from pliant.symbolic.forces import applied_forces
+
     if method not in METHODS:
         raise PliantError(unknown_name("method", method, METHODS))
     if not isinstance(robot, Robot):
-        raise PliantError(f"equations takes a Robot first, not {type(robot).__name__}; see pliant.load")
+        problem = f"equations takes a Robot first, not {type(robot).__name__}"
+        raise PliantError(problem, subject="equations", field="robot", cure="see pliant.load")
     if robot.nv == 0:
-        raise PliantError(
-            f"robot {robot.name!r} has no joint that moves, and so no equations; load it with base='free'?"
-        )
+        subject = f"robot {robot.name!r}"
+        problem, cure = f"{subject} has no joint that moves, and so no equations", "load it with base='free'?"
+        raise PliantError(problem, subject=subject, field="joints", cure=cure)
     values: dict[Any, float] = {}
     if parameters is not None:
         robot, values = _with_parameters(robot, parameters)
@@ -215,7 +212,8 @@ def equations(
     known = check_parameters(robot, coordinates)
     q, v, u, t = coordinates.q, coordinates.v, coordinates.u, coordinates.t
     tidy = Tidy(coordinates.motion, simplify, positions=q)
-    with working(robot.name, can_be_quicker=simplify is not False) as at:
+    hint = "simplify=False (--raw) is quicker" if simplify is not False else ""
+    with working(f"equations of {robot.name}", hint=hint) as at:
         at(f"formulas by {method}")
         is_traced = simplify is False or (simplify is None and not known and robot.nv >= _MANY)
         terms: Terms = traced_terms(method, robot, q, v) if is_traced else METHODS[method](robot, q, v)
@@ -239,10 +237,10 @@ def _with_parameters(robot: Robot, parameters: str | Iterable[str] | Mapping[str
     try:
         asked = list(parameters)
     except TypeError:
-        raise PliantError(
-            f"parameters is {parameters!r}; give 'all', a kind of numbers such as 'masses', a list of kinds and names, "
-            "or a mapping such as {'m_rod': 'm'}"
-        ) from None
+        takes = (
+            "'all', a kind of numbers such as 'masses', a list of kinds and names, or a mapping such as {'m_rod': 'm'}"
+        )
+        raise PliantError(bad_value("parameters", parameters, takes)) from None
     if not asked:
         return robot, {}
     return symbolic_robot(robot, *asked, names=parameters if isinstance(parameters, Mapping) else None)

@@ -1,27 +1,25 @@
 """Three ways to the equations of motion M vd + b + g = Q. They share no step, and must agree.
 
-- "newton-euler": the recursive algorithm, run on symbols. tau = M vd + b + g is what it returns, so g is what it
-  returns at rest, b what is left without gravity, and column j of M what the acceleration 1 of dof j takes.
+- "newton-euler": the recursive algorithm, run on symbols. It returns tau = M vd + b + g: g at rest, b with the
+  velocity but without gravity, and column j of M for the acceleration 1 of dof j alone.
 - "projected": Newton's and Euler's equations of each body, projected by its Jacobians.
 - "lagrange": d/dt dT/dv - dT/dq + dU/dq, by derivatives of the energies.
+
+`traced_terms` runs them by way of an expression graph, which is much quicker than SymPy for long formulas: traced
+scalars fold and share as they are made; each node then is one operation on SymPy's symbols. Numbers of the algorithms
+become floats on the way, 1/2 is 0.5.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass, replace
 from typing import Any, NamedTuple
 
-from pliant.dynamics import (
-    coriolis_matrix,
-    inverse_dynamics,
-    kinetic_energy,
-    potential_energy,
-    projected_newton_euler,
-)  # fmt: skip
+from pliant.dynamics import inverse_dynamics, kinetic_energy, potential_energy, projected_newton_euler
 from pliant.errors import PliantError
-from pliant.robot import Robot
-
-__all__ = ["METHODS", "Terms", "check_minimal_coordinates", "christoffel", "coriolis", "has_minimal_coordinates"]
-
-Scalar = Any
+from pliant.robot import Named, Robot
+from pliant.scalar import Expr, Graph, Scalar, as_sympy
+from pliant.scalar.evaluation import adjoints, interpret, tangents
+from pliant.symbolic.coordinates import parts_of
 
 
 class Terms(NamedTuple):
@@ -52,30 +50,41 @@ def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Ter
     )
 
 
-def _projected(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
-    return Terms(*projected_newton_euler.algorithm(robot, q, v))
-
-
 def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
-    """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq."""
     import sympy
 
+    def gradient(e: Scalar, by: Sequence[Scalar]) -> list[Scalar]:
+        return [sympy.diff(as_sympy(e), x) for x in by]
+
+    def along(formulas: Sequence[Scalar], rates: dict[Scalar, Scalar]) -> list[Scalar]:
+        return [sympy.Add(*(sympy.diff(e, x) * rate for x, rate in rates.items())) for e in formulas]
+
+    return _by_energies(robot, q, v, gradient, along)
+
+
+def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any) -> Terms:
+    """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq.
+
+    Args:
+        gradient: of a formula by symbols.
+        along: the changes of formulas when symbols change at given rates.
+    """
     check_minimal_coordinates(robot)
-    T = sympy.sympify(kinetic_energy.algorithm(robot, q, v))
-    U = sympy.sympify(potential_energy.algorithm(robot, q))
-    momenta = [sympy.diff(T, rate) for rate in v]
+    T, U = kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q)
+    momenta = gradient(T, v)
     # d/dt dT/dv = M vd + sum_k d(dT/dv)/dq_k v_k
-    drift = [sympy.Add(*(sympy.diff(p, x) * rate for x, rate in zip(q, v, strict=True))) for p in momenta]
+    drift = along(momenta, dict(zip(q, v, strict=True)))
+    columns = [along(momenta, {rate: 1}) for rate in v]
     return Terms(
-        [[sympy.diff(p, rate) for rate in v] for p in momenta],
-        [d - sympy.diff(T, x) for d, x in zip(drift, q, strict=True)],
-        [sympy.diff(U, x) for x in q],
+        [[column[i] for column in columns] for i in range(robot.nv)],
+        [a - b for a, b in zip(drift, gradient(T, q), strict=True)],
+        gradient(U, q),
     )
 
 
 METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], Terms]] = {
     "newton-euler": _newton_euler,
-    "projected": _projected,
+    "projected": lambda robot, q, v: Terms(*projected_newton_euler.algorithm(robot, q, v)),
     "lagrange": _lagrange,
 }
 
@@ -91,11 +100,6 @@ def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[S
         return sympy.Add(*((dM[i][j][k] + dM[i][k][j] - dM[k][j][i]) * v[k] for k in range(n))) / 2
 
     return [[entry(i, j) for j in range(n)] for i in range(n)]
-
-
-def coriolis(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The Coriolis matrix without derivatives, for any coordinates."""
-    return coriolis_matrix.algorithm(robot, q, v)
 
 
 def _several_coordinates(robot: Robot) -> list[str]:
@@ -114,6 +118,71 @@ def check_minimal_coordinates(robot: Robot) -> None:
     if joints:
         kinds = ", ".join(f"{name!r} ({robot.joints[name].kind.name})" for name in joints)
         raise PliantError(
-            f"method 'lagrange' takes coordinates whose rates are the velocities; {robot.name!r} has joints with more "
-            f"coordinates than that: {kinds}. Use rotations='euler', which makes them single joints, or another method"
+            f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints with "
+            f"more coordinates than that: {kinds}",
+            subject=f"robot {robot.name!r}",
+            field="method",
+            cure="use rotations='euler', which makes them single joints, or another method",
         )
+
+
+# ---- by way of an expression graph
+
+
+def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) -> Terms:
+    """M, b and g as formulas in the symbols q and v and those of the robot, by one of `METHODS`."""
+    graph = Graph()
+    inputs: dict[Any, Expr] = {}
+
+    def traced(e: Any) -> Expr:
+        if e not in inputs:
+            inputs[e] = graph.input(f"s{len(inputs)}")
+        return inputs[e]
+
+    x, rates = [traced(s) for s in q], [traced(s) for s in v]
+    own = _traced_robot(robot, traced)
+
+    def gradient(e: Scalar, by: Sequence[Expr]) -> list[Expr]:
+        return [graph.lift(slope) for slope in adjoints([graph.lift(e)], [1], by)]
+
+    is_lagrange = method == "lagrange"
+    terms = _by_energies(own, x, rates, gradient, tangents) if is_lagrange else METHODS[method](own, x, rates)
+    flat = [*(e for row in terms.M for e in row), *terms.b, *terms.g]
+    made = iter(interpret([graph.lift(e) for e in flat], {node.value: e for e, node in inputs.items()}))
+    n = robot.nv
+    return Terms([[next(made) for _ in range(n)] for _ in range(n)], [next(made) for _ in range(n)], list(made))
+
+
+def _traced_robot(robot: Robot, traced: Callable[[Any], Expr]) -> Robot:
+    """A copy whose symbols are traced scalars."""
+
+    def named(old: Named[Any]) -> Named[Any]:
+        return Named(old.kind, [_changed(item, traced) for item in old.values()], old.owner)
+
+    return replace(
+        robot, bodies=named(robot.bodies), joints=named(robot.joints), motors=named(robot.motors),
+        frames=named(robot.frames), gravity=_changed(robot.gravity, traced),
+    )  # fmt: skip
+
+
+def _changed(part: Any, traced: Callable[[Any], Expr]) -> Any:
+    """A part with traced scalars for what has symbols; itself, if nothing has."""
+    if hasattr(part, "free_symbols"):
+        return traced(part) if part.free_symbols else float(part)
+    if isinstance(part, tuple):
+        new = [_changed(x, traced) for x in part]
+        return part if _is_same(new, part) else tuple(new)
+    old = parts_of(part)
+    new = {name: _changed(x, traced) for name, x in old.items()}
+    if _is_same(new.values(), old.values()):
+        return part
+    if is_dataclass(part):
+        return replace(part, **new)  # type: ignore[type-var]
+    made = object.__new__(type(part))
+    for slot, x in new.items():
+        object.__setattr__(made, slot, x)
+    return made
+
+
+def _is_same(new: Any, old: Any) -> bool:
+    return all(a is b for a, b in zip(new, old, strict=True))

@@ -1,8 +1,8 @@
 """Formulas as sums of products: the normal form in which equal formulas of a robot are the same.
 
-What the algorithms compute is a polynomial in parameters, velocities and the cosines and sines of angles.
-Written out, with s^2 = 1 - c^2 for every angle, it has one form only, so that what cancels is gone. Numbers
-stay exact as long as they are (fractions); floats cancel to within rounding.
+The algorithms compute polynomials in parameters, velocities and the cosines and sines of angles. Written out, with
+s^2 = 1 - c^2 for every angle, such a polynomial has one form only, so that terms cancel. Numbers stay exact as long as
+they are (fractions); floats cancel to within rounding.
 """
 
 from collections.abc import Iterable
@@ -11,15 +11,14 @@ from math import isfinite
 from typing import Any
 
 from pliant.errors import PliantError
-
-__all__ = ["Factors", "Number", "Polynomial", "Polynomials", "TooLongError", "total"]
+from pliant.scalar import as_sympy
 
 Number = int | float | Fraction
 Factors = tuple[tuple[int, int], ...]
 """A product: pairs of an atom's number and its power, sorted."""
 Polynomial = dict[Factors, Number]
 
-# floats that cancel leave this much of what they were, at most
+# floats that cancel leave this share of themselves, at most
 _ROUNDING = 1e-13
 
 
@@ -30,11 +29,11 @@ class TooLongError(PliantError):
 class Polynomials:
     """Reads SymPy expressions as polynomials in numbered atoms.
 
-    An angle has two atoms next to each other, its cosine and its sine. What is no sum, product or power of
+    An angle has two atoms next to each other, its cosine and its sine. Anything but a sum, product or power of
     atoms (a root, a quotient of sums, a condition) is an atom itself.
 
     Attributes:
-        atoms: what each number stands for.
+        atoms: by number.
         angles: the angle of an atom that is a cosine or a sine, by number.
     """
 
@@ -81,7 +80,7 @@ class Polynomials:
             return self._power(e.base, int(e.exp))
         if isinstance(e, sympy.cos | sympy.sin):
             return self._turned(e.args[0])[isinstance(e, sympy.sin)]
-        return self._atom(e)
+        return {((self._number_of(e), 1),): 1}
 
     def expression(self, polynomial: Polynomial) -> Any:
         """The polynomial as a SymPy expression; cosines and sines are functions that nothing is known about."""
@@ -106,13 +105,14 @@ class Polynomials:
         """The product of two polynomials."""
         self.allowed -= len(a) * len(b)
         if self.allowed < 0:
-            raise TooLongError("a formula is too long to write out; leave it as it is, with simplify=False")
+            cure = "leave it as it is, with simplify=False"
+            raise TooLongError("a formula is too long to write out", field="simplify", cure=cure)
         found: Polynomial = {}
         for p, x in a.items():
             for r, y in b.items():
                 number = x * y
                 for factors, sign in self._times(p, r):
-                    _add(found, factors, number * sign)
+                    add_term(found, factors, number * sign)
         return found
 
     def _times(self, a: Factors, b: Factors) -> list[tuple[Factors, int]]:
@@ -137,15 +137,12 @@ class Polynomials:
         return done
 
     def _power(self, base: Any, exponent: int) -> Polynomial:
-        if exponent < 0 and not base.is_Symbol:
-            polynomial = self.read(base)
-            if len(polynomial) == 1:
-                ((factors, number),) = polynomial.items()
-                if not any(atom in self.angles for atom, _ in factors):
-                    inverse = Fraction(1) / number if not isinstance(number, float) else 1 / number
-                    return {tuple((a, p * exponent) for a, p in factors): inverse**-exponent}
-            return {((self._number_of(base), exponent),): 1}
-        if base.is_Symbol:
+        if exponent < 0 and not base.is_Symbol and len(self.read(base)) == 1:
+            ((factors, number),) = self.read(base).items()
+            if not any(atom in self.angles for atom, _ in factors):
+                inverse = Fraction(1) / number if not isinstance(number, float) else 1 / number
+                return {tuple((a, p * exponent) for a, p in factors): inverse**-exponent}
+        if exponent < 0 or base.is_Symbol:
             return {((self._number_of(base), exponent),): 1}
         power: Polynomial = {(): 1}
         factor = self.read(base)
@@ -155,9 +152,7 @@ class Polynomials:
 
     def _turned(self, angle: Any) -> tuple[Polynomial, Polynomial]:
         """Cosine and sine of a sum of whole multiples of symbols, by the addition theorems; else atoms."""
-        import sympy
-
-        parts = sympy.sympify(angle).as_coefficients_dict()
+        parts = as_sympy(angle).as_coefficients_dict()
         if not all(x.is_Symbol and k.is_Integer and abs(k) < 9 for x, k in parts.items()):
             return self._angle(angle)
         cosine: Polynomial = {(): 1}
@@ -184,9 +179,6 @@ class Polynomials:
             self._sines.add(s)
         return {((c, 1),): 1}, {((c + 1, 1),): 1}
 
-    def _atom(self, e: Any) -> Polynomial:
-        return {((self._number_of(e), 1),): 1}
-
     def _number_of(self, e: Any) -> int:
         if e not in self._numbers:
             self._numbers[e] = len(self.atoms)
@@ -199,20 +191,17 @@ def total(polynomials: Iterable[Polynomial]) -> Polynomial:
     found: Polynomial = {}
     for polynomial in polynomials:
         for factors, number in polynomial.items():
-            _add(found, factors, number)
+            add_term(found, factors, number)
     return found
 
 
-def _add(polynomial: Polynomial, factors: Factors, number: Number) -> None:
-    before = polynomial.get(factors)
-    if before is None:
-        if number != 0:
-            polynomial[factors] = number
-        return
+def add_term(polynomial: dict[Any, Number], factors: Any, number: Number, rounding: float = _ROUNDING) -> None:
+    """Add a term; it goes if what is left of it is nothing but rounding."""
+    before = polynomial.get(factors, 0)
     after = before + number
-    is_rest = isinstance(after, float) and abs(after) <= _ROUNDING * max(abs(before), abs(number))
+    is_rest = isinstance(after, float) and before != 0 and abs(after) <= rounding * max(abs(before), abs(number))
     if after == 0 or is_rest:
-        del polynomial[factors]
+        polynomial.pop(factors, None)
     else:
         polynomial[factors] = after
 
@@ -224,5 +213,5 @@ def _number(e: Any) -> Number:
         return Fraction(int(e.p), int(e.q))
     number = float(e)
     if not isfinite(number):
-        raise PliantError(f"a formula of the robot contains {e}; give its parts finite numbers")
+        raise PliantError(f"a formula of the robot contains {e}", cure="give its parts finite numbers")
     return int(number) if number == int(number) else number

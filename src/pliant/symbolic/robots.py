@@ -1,23 +1,28 @@
-"""Robots whose numbers are symbols."""
+"""Robots for formulas: with symbols for numbers, and with single joints in place of those with quaternions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pliant.errors import PliantError, unknown_name
-from pliant.robot import Body, Frame, FrameSpring, Joint, Motor, Named, Robot
-from pliant.scalar import is_constant
+from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.robot import (
+    Body, Frame, FrameSpring, Free, Joint, JointKind, Limits, Motor, Named, Planar, Prismatic, Revolute, Robot,
+    Spherical,
+)  # fmt: skip
+from pliant.robot.joints import coordinate_axis
+from pliant.scalar import Scalar, as_sympy, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
 from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols
-
-__all__ = ["WHAT", "SymbolicRobot", "symbolic_robot"]
-
-Scalar = Any
 
 WHAT = ("masses", "centers", "inertias", "lengths", "gravity", "armatures", "damping", "stiffness", "friction")
 """The kinds of numbers that can become symbols."""
 
 _AXES = "xyz"
+# numbers of the dofs of a joint: the field, their kind, and the letter of the symbols
+_PER_DOF = (
+    ("armature", "armatures", "J"), ("damping", "damping", "d"), ("stiffness", "stiffness", "k"),
+    ("hardening", "stiffness", "h"), ("friction", "friction", "f"),
+)  # fmt: skip
 _MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
@@ -34,29 +39,10 @@ class SymbolicRobot(NamedTuple):
 
 
 def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = None) -> SymbolicRobot:
-    """A copy with chosen numbers replaced by symbols that are named after bodies and joints.
-
-    | what | symbols |
-    |---|---|
-    | "masses" | m_BODY |
-    | "centers" | c_BODY of centres of mass, with _x _y _z if several entries are not zero |
-    | "inertias" | I_BODY_xx and so on, about the centre of mass |
-    | "lengths" | l_JOINT of the joint's place in its parent, l_FRAME of other frames; rests l_SPRING of springs |
-    | "gravity" | g |
-    | "armatures" | J_JOINT, J_MOTOR as felt at the joint |
-    | "damping" | d_JOINT, d_MOTOR, d_SPRING |
-    | "stiffness" | k_JOINT, k_SPRING; h_JOINT of what hardens, r_JOINT of rests, w_JOINT of the width of a play |
-    | "friction" | f_JOINT, f_MOTOR |
-
-    What is zero stays zero. Lengths and gravity are positive symbols: their signs stay where they were.
-
-    Args:
-        what: kinds of numbers, as in the table, or names of symbols; everything, if none is given.
-        names: other names or formulas for some of the symbols, ``{"m_rod": "m", "I_rod_yy": m * l**2 / 12}``.
-    """
+    """A copy with numbers replaced by symbols, and their values: `Robot.symbolic`."""
     check_sympy()
     if names is not None and not isinstance(names, Mapping):
-        raise PliantError(f"names is {names!r}; give other names of symbols as a mapping: {{'m_rod': 'm'}}")
+        raise PliantError(bad_value("names", names, "other names of symbols as a mapping: {'m_rod': 'm'}"))
     makers = _Symbols(robot, what or WHAT, dict(names or {}))
     made = makers.robot()
     makers.check_known()
@@ -64,7 +50,7 @@ def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = N
 
 
 class _Symbols:
-    """Gives out symbols, and keeps what they stand for."""
+    """Gives out symbols, and keeps their values."""
 
     def __init__(self, robot: Robot, what: tuple[str, ...], names: dict[str, Any]):
         self.source = robot
@@ -82,7 +68,7 @@ class _Symbols:
                 raise PliantError(unknown_name("symbol", name, [*WHAT, *self._offered], owner))
 
     def scalar(self, kind: str, name: str, value: Scalar, *, is_signed: bool = False) -> Scalar:
-        """The symbol for a number, with the number's sign; what is zero or no number stays."""
+        """The symbol for a number, with the number's sign; zeros and symbols stay."""
         import sympy
 
         if not is_constant(value) or value == 0:
@@ -97,18 +83,18 @@ class _Symbols:
             check_name(f"symbol {name!r} of {self.source.name!r}", chosen)
             chosen = sympy.Symbol(chosen, real=True) if is_signed else sympy.Symbol(chosen, positive=True)
         if not is_constant(chosen) and not isinstance(chosen, sympy.Expr):
-            raise PliantError(
-                f"symbol {name!r} of {self.source.name!r} cannot become {chosen!r}; give a name, or a formula of SymPy"
-            )
-        chosen: Any = sympy.sympify(chosen)
+            problem = f"symbol {name!r} of {self.source.name!r} cannot become {chosen!r}"
+            cure = "give a name, or a formula of SymPy"
+            raise PliantError(problem, subject=f"symbol {name!r}", field="names", cure=cure)
+        chosen: Any = as_sympy(chosen)
         amount = float(value) if is_signed else abs(float(value))
         if chosen.is_Symbol:
             known = self.values.setdefault(chosen, amount)
             if abs(known - amount) > 1e-9 * abs(known):
-                raise PliantError(
-                    f"symbol {chosen.name!r} would stand for two numbers of {self.source.name!r}, {known:g} and "
-                    f"{amount:g} ({name}); give one of them another name"
-                )
+                subject = f"symbol {chosen.name!r}"
+                two = f"{known:g} and {amount:g} ({name})"
+                problem = f"{subject} would stand for two numbers of {self.source.name!r}, {two}"
+                raise PliantError(problem, subject=subject, field="names", cure="give one of them another name")
         return chosen if is_signed or value > 0 else -chosen
 
     def vector(self, kind: str, name: str, p: Vector) -> Vector:
@@ -119,7 +105,7 @@ class _Symbols:
 
     def each(self, kind: str, letter: str, owner: str, values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         """Numbers of the dofs of one joint."""
-        name = f"{letter}_{identifier(owner)}"
+        name = f"{letter}_{owner}"
         labels = [name if len(values) == 1 else f"{name}_{k + 1}" for k in range(len(values))]
         return tuple(self.scalar(kind, label, x) for label, x in zip(labels, values, strict=True))
 
@@ -148,42 +134,29 @@ class _Symbols:
         moments = _rounded(tuple(own.J if is_massless else own.about_com()), tuple(own.J))
         mass = self.scalar("masses", f"m_{name}", own.mass)
         place = self.vector("centers", f"c_{name}", center)
-        tensor = Symmetric3(
-            *(
-                self.scalar("inertias", f"I_{name}_{axes}", x, is_signed=axes[0] != axes[1])
-                for axes, x in zip(_MOMENTS, moments, strict=True)
-            )
-        )
-        numbers = (mass, *place, *tensor)
-        if all(is_constant(a) for a in numbers):
+        entries = [
+            self.scalar("inertias", f"I_{name}_{axes}", x, is_signed=axes[0] != axes[1])
+            for axes, x in zip(_MOMENTS, moments, strict=True)
+        ]
+        if all(is_constant(a) for a in (mass, *place, *entries)):
             return body
-        return replace(body, inertia=Inertia.from_com(mass, place, tensor))
+        return replace(body, inertia=Inertia.from_com(mass, place, Symmetric3(*entries)))
 
     def joint(self, joint: Joint) -> Joint:
-        p = self.vector("lengths", f"l_{identifier(joint.name)}", joint.placement.p)
-        rest = self.scalar("stiffness", f"r_{identifier(joint.name)}", joint.rest, is_signed=True)
-        return replace(
-            joint,
-            placement=Transform(joint.placement.R, p),
-            armature=self.each("armatures", "J", joint.name, joint.armature),
-            damping=self.each("damping", "d", joint.name, joint.damping),
-            stiffness=self.each("stiffness", "k", joint.name, joint.stiffness),
-            hardening=self.each("stiffness", "h", joint.name, joint.hardening),
-            friction=self.each("friction", "f", joint.name, joint.friction),
-            rest=rest,
-            backlash=self.scalar("stiffness", f"w_{identifier(joint.name)}", joint.backlash),
-        )
+        name = identifier(joint.name)
+        p = self.vector("lengths", f"l_{name}", joint.placement.p)
+        rest = self.scalar("stiffness", f"r_{name}", joint.rest, is_signed=True)
+        changes = {field: self.each(kind, letter, name, getattr(joint, field)) for field, kind, letter in _PER_DOF}
+        backlash = self.scalar("stiffness", f"w_{name}", joint.backlash)
+        return replace(joint, placement=Transform(joint.placement.R, p), rest=rest, backlash=backlash, **changes)
 
     def motor(self, motor: Motor) -> Motor:
         name = identifier(motor.name)
         felt = motor.rotor_inertia if motor.gyroscopic else motor.armature
         inertia = self.scalar("armatures", f"J_{name}", felt)
-        changes: dict[str, Any] = {}
-        if not is_constant(inertia) and motor.gyroscopic:
-            changes = {"rotor_inertia": inertia}
-        elif not is_constant(inertia):
-            # nothing else sees the gear
-            changes = {"gear": 1, "rotor_inertia": inertia}
+        changes: dict[str, Any] = {} if is_constant(inertia) else {"rotor_inertia": inertia}
+        if changes and not motor.gyroscopic:
+            changes["gear"] = 1  # nothing else sees it
         return replace(
             motor,
             viscous_friction=self.scalar("damping", f"d_{name}", motor.viscous_friction),
@@ -217,3 +190,73 @@ def _rounded(values: tuple[Scalar, ...], scale: tuple[Scalar, ...] | None = None
         return 0 if abs(x) <= noise else short if abs(short - x) <= noise else x
 
     return [rounded(x) for x in values]
+
+
+# ---- joints with quaternions as chains of single joints, for equations in minimal coordinates
+
+_X, _Y, _Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+_TURNS: list[tuple[str, JointKind]] = [("yaw", Revolute(_Z)), ("pitch", Revolute(_Y)), ("roll", Revolute(_X))]
+_SLIDES: list[tuple[str, JointKind]] = [("x", Prismatic(_X)), ("y", Prismatic(_Y)), ("z", Prismatic(_Z))]
+
+
+def _euler(robot: Robot, joint: Joint) -> list[tuple[str, JointKind]] | None:
+    """Slides along x, y and z, then turns about z, y and x: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    kind = joint.kind
+    if isinstance(kind, Free):
+        return _SLIDES + _TURNS
+    if isinstance(kind, Spherical):
+        return list(_TURNS)
+    if isinstance(kind, Planar):
+        match coordinate_axis(kind.axis):
+            case (k, 1):
+                units = [_X, _Y, _Z]
+                first, second = units[(k + 1) % 3], units[(k + 2) % 3]
+                return [("x", Prismatic(first)), ("y", Prismatic(second)), ("turn", Revolute(units[k]))]
+        problem = f"planar joint {joint.name!r} of {robot.name!r} has an oblique normal"
+        raise PliantError(problem, subject=f"joint {joint.name!r}", field="axis", cure="give it x, y or z")
+    return None
+
+
+def with_single_joints(robot: Robot, rotations: str) -> Robot:
+    """A copy in which free, spherical and planar joints are chains of single joints on massless bodies.
+
+    Their coordinates are JOINT_x, JOINT_y, JOINT_z and JOINT_yaw, JOINT_pitch, JOINT_roll. At a pitch of a right
+    angle two turns are about the same axis, and M is singular there.
+    """
+    if rotations != "euler":
+        raise PliantError(unknown_name("way to write rotations", rotations, ["euler"]))
+    joints: list[Joint] = []
+    bodies: list[Body] = []
+    for joint in robot.joints.values():
+        chain = _euler(robot, joint)
+        if chain is None:
+            joints.append(joint)
+            bodies.append(robot.bodies[joint.child])
+            continue
+        _check_bare(robot, joint)
+        parent, placement = joint.parent, joint.placement
+        for k, (label, kind) in enumerate(chain):
+            name, is_last = f"{joint.name}_{label}", k == len(chain) - 1
+            child = joint.child if is_last else name
+            bodies.append(robot.bodies[child] if is_last else Body(name, Inertia.zero()))
+            limits = Limits((-float("inf"),), (float("inf"),), (float("inf"),), (float("inf"),))
+            joints.append(Joint(name, kind, parent, child, placement, limits, (0,), (0,), (0,)))
+            parent, placement = name, Transform.identity()
+    return replace(
+        robot,
+        bodies=Named("body", bodies, robot.bodies.owner),
+        joints=Named("joint", joints, robot.joints.owner),
+    )
+
+
+def _check_bare(robot: Robot, joint: Joint) -> None:
+    """Raise if the joint has forces along its velocities, which would act along others in the chain."""
+    for what in ("damping", "friction", "armature", "stiffness", "hardening"):
+        if not all(is_constant(x) and x == 0 for x in getattr(joint, what)):
+            raise PliantError(
+                f"joint {joint.name!r} of {robot.name!r} has {what}, which a chain of single joints would put on other "
+                "axes",
+                subject=f"joint {joint.name!r}",
+                field=what,
+                cure="take it off, or write the equations without rotations='euler'",
+            )

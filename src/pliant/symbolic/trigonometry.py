@@ -5,15 +5,15 @@ is often the shorter one: c1 c2 - s1 s2 = cos(q1 + q2). Where two of its terms h
 they are one product: 1/2 + 1/2 cos(2 q1) = cos(q1)^2, cos(2 q1 + q2) + cos(q2) = 2 cos(q1 + q2) cos(q1).
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import isclose
 from typing import Any, NamedTuple
 
-from pliant.symbolic.polynomials import Number
-
-__all__ = ["Turn", "Wave", "shortest"]
+from pliant.symbolic.polynomials import Number, add_term
 
 Turn = tuple[tuple[Any, int], ...]
 """A sum of angles: pairs of an angle's number and how often it is in the sum, sorted; the first is positive."""
@@ -23,6 +23,7 @@ _NO_TURN: Turn = ()
 _MOST = 7
 # numbers that are equal but for rounding
 _ALIKE = 1e-12
+_add = partial(add_term, rounding=_ALIKE)
 
 
 class Wave(NamedTuple):
@@ -58,9 +59,7 @@ def _by_sines(polynomial: dict[Product, Number]) -> dict[Product, Number]:
             step: dict[Product, Number] = {}
             for product, number in changed.items():
                 if product.count(c) > 1:
-                    rest = list(product)
-                    rest.remove(c)
-                    rest.remove(c)
+                    rest = list((Counter(product) - Counter([c, c])).elements())
                     _add(step, tuple(rest), number)
                     _add(step, tuple(sorted([*rest, s, s])), -number)
                 else:
@@ -143,18 +142,11 @@ def _ratio(x: Number, y: Number) -> int:
 
 def _merged(p: Product, r: Product, sign: int) -> tuple[int, Product] | None:
     """p + sign r as a number and one product, if they differ in one wave only and half of the angles is whole."""
-    own, other = list(p), list(r)
-    for wave in p:
-        if wave in other:
-            own.remove(wave)
-            other.remove(wave)
+    common = Counter(p) & Counter(r)
+    own, other = (list((Counter(product) - common).elements()) for product in (p, r))
     if len(own) > 1 or len(other) > 1:
         return None
-    common = list(p)
-    for wave in own:
-        common.remove(wave)
-    a = own[0] if own else Wave(False, _NO_TURN)
-    b = other[0] if other else Wave(False, _NO_TURN)
+    a, b = (waves[0] if waves else Wave(False, _NO_TURN) for waves in (own, other))
     half, rest = _halved(_sum(a.turn, b.turn, 1)), _halved(_sum(a.turn, b.turn, -1))
     if a.is_sine != b.is_sine or half is None or rest is None:
         return None
@@ -163,7 +155,7 @@ def _merged(p: Product, r: Product, sign: int) -> tuple[int, Product] | None:
     first, one = _wave(a.is_sine if is_plus else not a.is_sine, half)
     second, two = _wave(not is_plus, rest)
     number = (2 if is_plus or a.is_sine else -2) * one * two
-    return (number, _plain([*common, first, second])) if number else None
+    return (number, _plain([*common.elements(), first, second])) if number else None
 
 
 def _wave(is_sine: bool, turn: Turn, sign: int = 1) -> tuple[Wave, int]:
@@ -189,12 +181,3 @@ def _sum(a: Turn, b: Turn, sign: int) -> Turn:
 
 def _halved(turn: Turn) -> Turn | None:
     return tuple((angle, k // 2) for angle, k in turn) if all(k % 2 == 0 for _, k in turn) else None
-
-
-def _add(polynomial: dict[Product, Number], product: Product, number: Number) -> None:
-    before = polynomial.get(product, 0)
-    after = before + number
-    if after == 0 or (isinstance(after, float) and abs(after) <= _ALIKE * abs(before)):
-        polynomial.pop(product, None)
-    else:
-        polynomial[product] = after

@@ -1,13 +1,10 @@
-"""Formulas written out, as text or LaTeX, in an order that people use, with places to break long lines."""
+"""Formulas written out as text or LaTeX (which Matplotlib understands), in an order that people use, in lines."""
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from pliant.symbolic.coordinates import Coordinates, identifier
-
-__all__ = ["HINGE", "Writer", "broken", "printed_width"]
 
 _NUMBERED = re.compile(r"q([1-9])$")
 _SHORT = re.compile(r"[cs]\d+$")
@@ -17,28 +14,86 @@ _ORDER = ("mM", "IJ", "g")
 _FUNCTIONS = {"Max": "max", "Min": "min", "ceiling": "ceil"}
 # sums in brackets of up to this many characters stay on one line
 _UNBROKEN = 48
+# where a piece may be broken after all
 HINGE = "\0"
-"""Where a piece may be broken after all."""
+_GREEK = (
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "kappa", "lambda", "mu", "nu", "xi", "rho",
+    "sigma", "tau", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega",
+)  # fmt: skip
+# functions that LaTeX knows by themselves
+_KNOWN = ("cos", "sin", "tan", "exp", "log", "min", "max")
+
+# how text and LaTeX write things; {} are the parts
+_SYNTAX: dict[str, tuple[str, str]] = {
+    "index": ("{}{}", "{}_{{{}}}"),
+    "power": ("{}^{}", "{}^{{{}}}"),
+    "root": ("sqrt({})", r"\sqrt{{{}}}"),
+    "<=": ("<=", r"\leq"),
+    ">=": (">=", r"\geq"),
+    "!=": ("!=", r"\neq"),
+    "==": ("==", "="),
+    "word": (" {} ", r"\;\mathrm{{{}}}\;"),
+    # a choice is in one line, since Matplotlib has no environments
+    "choice": ("{{{}}}", r"\{{{}\}}"),
+    "case": ("{} where {}", r"{}\;\mathrm{{where}}\;{}"),
+    "otherwise": ("else {}", r"\mathrm{{else}}\;{}"),
+    "undefined": ("else undefined", r"\mathrm{else\;undefined}"),
+    "comma": (", ", r",\;"),
+    # one entry of the force of a spring with several axes
+    "J": ("Jlog", r"J_{\log}"),
+    "log": ("log", r"\log"),
+    "product": ("{}^T {} {}", r"{}^{{T}} {} \, {}"),
+    "entry": ("({})_{}", "({})_{{{}}}"),
+}
+# meanings of functions, and of the letters of springs
+_LEGEND: dict[str, tuple[str, str]] = {
+    "play": (
+        "play(x, w) = x - min(max(x, -w/2), w/2): a stretch x less the play of width w in its middle",
+        r"\operatorname{{play}}(x, w) & = x - \min(\max(x, -\frac{{w}}{{2}}), \frac{{w}}{{2}})",
+    ),
+    "push": (
+        "push(s, p) = p where it has the sign of s, else 0",
+        r"\operatorname{{push}}(s, p) & = p\;\mathrm{{where\;it\;has\;the\;sign\;of}}\;s,\;\mathrm{{else}}\;0",
+    ),
+    "joint": ("{joint}: ", r"\mathrm{{{joint}}}:\;"),
+    "place": ("{p} = ({place}), {R} the rotation of {turn}", r"{p} & = ({place})"),
+    "rotation": ("", r"{R} & = \mathrm{{rotation\;of}}\;{turn}"),
+    "turn": (
+        "log = the rotation vector of {turn}, at most pi long",
+        r"\log & = \mathrm{{rotation\;vector\;of}}\;{turn}",
+    ),
+    "rate": (
+        "Jlog: log' = Jlog w, with w the angular velocity of {joint}",
+        r"\frac{{d}}{{dt}} \log & = J_{{\log}} \omega_{{\mathrm{{{joint}}}}}",
+    ),
+    "law": ("{F} = ({pulls})", "{F} & = ({pulls})"),
+    "linear": ("{K} = diag({numbers})", r"{K} & = \mathrm{{diag}}({numbers})"),
+}
 
 
-class Writer(ABC):
-    """What text and LaTeX share: the order of terms and factors. A formula is a list of pieces.
+class Writer:
+    """Writes formulas as text, or as LaTeX: terms and factors in order. A formula is a list of pieces.
 
     Between two pieces a line may be broken; within one, at `HINGE` only, if it is too long for a line. The first
     piece has no sign before it unless it is a minus; the others begin with " + " or " - ".
 
     Attributes:
-        short: short names of cosines and sines that were used, and what they stand for.
-        called: functions that were used, by name; springs: those that give way in all directions, by joint.
+        short: short names of cosines and sines that were used, and their meanings.
+        called: functions that were used, by name; springs: those that deflect in all directions, by joint.
     """
 
-    def __init__(self, coordinates: Coordinates, others: Iterable[Any] = (), sprung: Collection[str] = ()):
+    def __init__(
+        self, is_latex: bool, coordinates: Coordinates, others: Iterable[Any] = (), sprung: Collection[str] = ()
+    ):
         """A writer of formulas in these coordinates and ``others``, all other symbols that occur.
 
         Args:
+            is_latex: whether it writes LaTeX; else plain text, ``1/2 m l^2 s2 q1'^2``, where ' is the rate with time.
             sprung: joints with springs in all directions; if it is one, its forces need no name of the joint.
         """
-        self.coordinates = coordinates
+        self.is_latex = is_latex
+        self.width = printed_width if is_latex else _text_width
+        self._syntax = {name: forms[is_latex] for name, forms in _SYNTAX.items()}
         self.short: dict[str, str] = {}
         self.called: dict[str, Any] = {}
         self.springs: dict[str, Any] = {}
@@ -77,7 +132,7 @@ class Writer(ABC):
     # ---- order
 
     def _term_order(self, e: Any) -> tuple:
-        """Accelerations first, then controls, positions, velocities; last what only has cosines and sines."""
+        """Accelerations first, then controls, positions, velocities; last terms with cosines and sines only."""
         import sympy
 
         used = sorted(self._places[s] for s in e.free_symbols if s in self._places)
@@ -133,17 +188,19 @@ class Writer(ABC):
         for factor in above:
             parts.append(self._enclosed(factor) if factor.is_Add else [self._factor(factor)])
         for k, part in enumerate(parts):
-            found[-1] += (self._space(part[0]) if k else "") + part[0]
+            # Matplotlib leaves no space before the name of a function
+            space = " \\, " if part[0].startswith("\\operatorname") else " "
+            found[-1] += (space if k else "") + part[0]
             found += part[1:]
         return self._divided(found, below) if below else found
 
     def _enclosed(self, e: Any) -> list[str]:
         inner = self.pieces(e)
-        first, last = self._brackets("".join(inner))
+        first, last = "[]" if self.is_latex and "(" in "".join(inner) else "()"
         inner[0] = first + inner[0]
         inner[-1] += last
         whole = HINGE.join(inner)
-        return [whole] if self._width(whole) <= _UNBROKEN else inner
+        return [whole] if self.width(whole) <= _UNBROKEN else inner
 
     def _factor(self, e: Any) -> str:
         import sympy
@@ -155,22 +212,27 @@ class Writer(ABC):
         if isinstance(e, sympy.cos | sympy.sin):
             return self._wave("cos" if isinstance(e, sympy.cos) else "sin", e.args[0])
         if e.is_Pow:
-            return self._root(e.base) if 2 * e.exp == 1 else self._power(e.base, self.line(e.exp))
+            is_root = 2 * e.exp == 1
+            return self._syntax["root"].format(self.line(e.base)) if is_root else self._power(e.base, self.line(e.exp))
         return self._other(e)
 
     def _other(self, e: Any) -> str:
         import sympy
 
-        from pliant.symbolic.named_functions import turn_pull
+        from pliant.symbolic.forces import turn_pull
 
         if isinstance(e, sympy.Abs):
-            return self._size(e.args[0])
+            return f"|{self.line(e.args[0])}|"
         if isinstance(e, turn_pull):
             return self._spring(e)
         if isinstance(e, sympy.Piecewise):
-            parts: Any = e.args
-            cases = [(self.line(value), self._condition(c)) for value, c in parts if c != sympy.true]
-            return self._cases(cases, next((self.line(value) for value, c in parts if c == sympy.true), ""))
+            own, parts, last = self._syntax, [], self._syntax["undefined"]
+            for value, condition in e.args:  # type: ignore[misc]
+                if condition == sympy.true:
+                    last = own["otherwise"].format(self.line(value))
+                else:
+                    parts.append(own["case"].format(self.line(value), self._condition(condition)))
+            return own["choice"].format(own["comma"].join([*parts, last]))
         if e.is_Function and all(isinstance(a, sympy.Expr) for a in e.args):
             name = str(e.func.__name__)
             name = _FUNCTIONS.get(name, name)
@@ -184,91 +246,115 @@ class Writer(ABC):
         self.springs.setdefault(e.joint, e)
         is_free, index = len(e.q) == 7, e.axis % 3 + 1
         is_turn = not is_free or e.axis >= 3
+        own, number = self._syntax, ("2" if is_turn else "1") if is_free else ""
+        K, F, R, p = (self.letter(x) for x in "KFRp")
+        K, F = (own["index"].format(x, number) if number else x for x in (K, F))
+        left, x = (own["J"], own["log"]) if is_turn else (R, p)
+        part = own["product"].format(left, K, x) if not any(e.hardening) else own["power"].format(left, "T") + f" {F}"
         entry = str(index) if len(self._sprung) == 1 else f"{identifier(e.joint)}_{index}"
-        return self._pull(is_turn, not any(e.hardening), ("2" if is_turn else "1") if is_free else "", entry)
+        if self.is_latex:
+            entry = "\\,".join(word if word.isdigit() else f"\\mathrm{{{word}}}" for word in entry.split("_") if word)
+        return own["entry"].format(part, entry)
 
     def _condition(self, e: Any) -> str:
         import sympy
 
         if isinstance(e, sympy.And | sympy.Or):
             word = "and" if isinstance(e, sympy.And) else "or"
-            return self._joined(word, sorted(self._condition(a) for a in e.args))
+            return self._syntax["word"].format(word).join(sorted(self._condition(a) for a in e.args))
         if e.is_Relational:
-            return self._compared(e.rel_op, self.line(e.lhs), self.line(e.rhs))
+            return f"{self.line(e.lhs)} {self._syntax.get(e.rel_op, e.rel_op)} {self.line(e.rhs)}"
         return self._unknown(e)
 
     def _wave(self, name: str, angle: Any) -> str:
         parts = angle.as_coefficients_dict()
         if all(s in self._digits and k == 1 for s, k in parts.items()):
             digits = "".join(sorted(self._digits[s] for s in parts))
-            short = self._short_wave(name[0], digits)
+            short = self._syntax["index"].format(name[0], digits)
             self.short[short] = f"{self._function(name)}({self.line(angle)})"
             return short
         return f"{self._function(name)}({self.line(angle)})"
 
-    @abstractmethod
-    def _width(self, text: str) -> int:
-        """How wide a text is printed, in characters."""
+    # ---- what text and LaTeX write differently
 
-    @abstractmethod
-    def _space(self, following: str) -> str:
-        """What stands between factors, before ``following``."""
-
-    @abstractmethod
-    def _brackets(self, inner: str) -> str:
-        """A text in brackets."""
-
-    @abstractmethod
-    def _number(self, number: Any) -> str:
-        """A number."""
-
-    @abstractmethod
-    def _symbol(self, symbol: Any) -> str:
-        """A symbol."""
-
-    @abstractmethod
-    def _power(self, base: Any, exponent: str) -> str:
-        """A power."""
-
-    @abstractmethod
-    def _root(self, e: Any) -> str:
-        """A root."""
-
-    @abstractmethod
-    def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
-        """Factors above and below a line."""
-
-    @abstractmethod
-    def _short_wave(self, letter: str, digits: str) -> str:
-        """The short name of a sine or cosine."""
-
-    @abstractmethod
     def _function(self, name: str) -> str:
-        """The name of a function."""
+        if not self.is_latex:
+            return name
+        return f"\\{name}" if name in _KNOWN else f"\\operatorname{{{name}}}"
 
-    @abstractmethod
-    def _size(self, e: Any) -> str:
-        """An absolute value."""
+    def _number(self, number: Any) -> str:
+        text = f"{float(number):.6g}" if number.is_Float else str(number)
+        if not self.is_latex or number.is_Integer:
+            return text
+        if not number.is_Float:
+            return f"\\frac{{{number.p}}}{{{number.q}}}"
+        mantissa, e, exponent = text.partition("e")
+        return f"{mantissa} \\times 10^{{{int(exponent)}}}" if e else text
 
-    @abstractmethod
-    def _cases(self, cases: Sequence[tuple[str, str]], otherwise: str) -> str:
-        """Cases, and what holds otherwise."""
+    def _symbol(self, symbol: Any) -> str:
+        base, dots = self._rates.get(symbol, (symbol, 0))
+        if not self.is_latex:
+            return base.name + "'" * dots
+        letter, *below = base.name.split("_")
+        match = re.fullmatch(r"([A-Za-z]+)(\d+)", letter)
+        if match:
+            letter, below = match[1], [match[2], *below]
+        letter = f"\\{letter}" if letter in _GREEK else letter if len(letter) == 1 else f"\\mathrm{{{letter}}}"
+        if dots:
+            letter = f"\\{'d' * dots}ot{{{letter}}}"
+        parts = [b if len(b) == 1 or b.isdigit() or set(b) <= set("xyz") else f"\\mathrm{{{b}}}" for b in below if b]
+        return letter + ("_{" + "\\,".join(parts) + "}" if parts else "")
 
-    @abstractmethod
-    def _joined(self, word: str, conditions: Sequence[str]) -> str:
-        """Conditions joined by a word."""
+    def _power(self, base: Any, exponent: str) -> str:
+        shown = self._factor(base) if base.is_Symbol or base.is_Function else f"({self.line(base)})"
+        needs_none = self.is_latex or exponent.isalnum()
+        return self._syntax["power"].format(shown, exponent if needs_none else f"({exponent})")
 
-    @abstractmethod
-    def _compared(self, sign: str, left: str, right: str) -> str:
-        """A comparison."""
+    def _divided(self, above: list[str], below: Sequence[Any]) -> list[str]:
+        if not self.is_latex:
+            parts = [f"({self.line(e)})" if e.is_Add else self._factor(e) for e in below]
+            return [*above[:-1], above[-1] + "".join(f" / {p}" for p in parts)]
+        bottom = " ".join(f"({self.line(e)})" if e.is_Add and len(below) > 1 else self.line(e) for e in below)
+        top = "".join(above).replace(HINGE, "")
+        return [f"\\frac{{{top}}}{{{bottom}}}"]
 
-    @abstractmethod
-    def _pull(self, is_turn: bool, has_matrix: bool, numbers: str, entry: str) -> str:
-        """The pull of a spring with several axes."""
-
-    @abstractmethod
     def _unknown(self, e: Any) -> str:
-        """What no rule above covers."""
+        import sympy
+
+        if not self.is_latex:
+            return str(e).replace("**", "^")
+        return sympy.latex(e, symbol_names={s: self._symbol(s) for s in e.free_symbols})
+
+    # ---- meanings of functions
+
+    def legend(self) -> list[str]:
+        """Lines for the functions that were used; in LaTeX with & before the equals sign."""
+        lines = {name: forms[self.is_latex] for name, forms in _LEGEND.items()}
+        found = [lines[name].format() for name in ("play", "push") if name in self.called]
+        for joint, e in self.springs.items():
+            words = joint.replace("_", "\\_") if self.is_latex else joint
+            before = "" if len(self.springs) == 1 else lines["joint"].format(joint=words)
+            K, F, R, p = (self.letter(x) for x in "KFRp")
+            turn, place = (", ".join(self.line(x) for x in part) for part in (e.q[-4:], e.q[:-4]))
+            used = ["place", "rotation", "turn", "rate"] if place else ["turn", "rate"]
+            letters = {"p": p, "R": R, "place": place, "turn": f"({turn})", "joint": words}
+            found += [before + lines[name].format(**letters) for name in used if lines[name]]
+            # a free joint has springs of its place and of its turn
+            for number, part in (("1", slice(0, 3)), ("2", slice(3, 6))) if place else (("", slice(0, 3)),):
+                letters = {x: self._syntax["index"].format(y, number) if number else y for x, y in (("K", K), ("F", F))}
+                letters["numbers"] = ", ".join(self.line(x) for x in e.stiffness[part])
+                letters["pulls"] = ", ".join(self._pulls(e, part))
+                found.append(before + lines["law" if any(e.hardening) else "linear"].format(**letters))
+        return found
+
+    def _pulls(self, e: Any, part: slice) -> list[str]:
+        """k x + h x^3 for each entry x of a deflection."""
+        import sympy
+
+        is_turn = len(e.q) == 4 or part.start == 3
+        places = sympy.symbols("log_1 log_2 log_3", real=True) if is_turn else e.q[:3]
+        rows = zip(e.stiffness[part], e.hardening[part], places, strict=True)
+        return [self.line(k * x + h * x**3) for k, h, x in rows]
 
 
 def broken(pieces: Sequence[str], width: int, measure: Callable[[str], int] = len) -> list[str]:
@@ -282,6 +368,10 @@ def broken(pieces: Sequence[str], width: int, measure: Callable[[str], int] = le
             else:
                 lines.append(part.lstrip(" "))
     return lines
+
+
+def _text_width(text: str) -> int:
+    return len(text.replace(HINGE, ""))
 
 
 def printed_width(latex: str) -> int:

@@ -8,23 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check, check_at_least, chosen_robots
 from pliant.errors import SimulationError
-from pliant.events.simulation import EventSimulation
-from pliant.plots.column_groups import column_groups
-from pliant.render.drawing import DETAIL
+from pliant.plots.curves import column_groups
+from pliant.plots.figures import round_number
+from pliant.render.log_motion import forces_at_points
+from pliant.render.robot_drawing import DETAIL
 from pliant.simulation import Simulation
 from pliant.simulation.running import source_of
-from pliant.viewer.page import Viewer, closing_on_error, nice, opened, served
-from pliant.viewer.panels import show_panel
-from pliant.viewer.recording import checked_number, chosen_robots
+from pliant.viewer.browser_scene import BrowserScene
+from pliant.viewer.controls import rolling_plot, show_panel, speed_choice
 from pliant.viewer.runner import Runner
-from pliant.viewer.scene import Scene, check_marks
-from pliant.viewer.side_plots import rolling_plot
-
-__all__ = ["live"]
+from pliant.viewer.server import Viewer, opened
 
 DIRECTIONS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0), "+z": (0, 0, 1), "-z": (0, 0, -1)}
-SPEEDS = ("0.1x", "0.25x", "0.5x", "1x", "2x")
+MOST = 9  # robots of a batch that are shown by default
+SPEEDS = (0.1, 0.25, 0.5, 1, 2)
 
 
 def live(
@@ -32,7 +31,7 @@ def live(
     controller: Callable[..., Any] | None = None,
     *,
     gains: Mapping[str, Any] | None = None,
-    robots: int | Sequence[int] | None = None,
+    robots: int | slice | Sequence[int] | None = None,
     layout: str = "grid",
     show: str | Iterable[str] = (),
     follow: bool | None = True,
@@ -45,71 +44,46 @@ def live(
     detail: int = DETAIL,
     packages: str | Path | Iterable[str | Path] = (),
 ) -> Viewer:
-    """Run a simulation in real time and show it: push it, change gains and parameters, pause, reset.
-
-        live(sim, controller, gains={"kp": (0, 200, 80)})        # controller(t, q, v, kp=...)
-
-    Args:
-        sim: goes on from where it is; what `Simulation(varying=...)` names gets sliders.
-        controller: a function (t, q, v) -> u, as `Simulation.run` takes it; what it raises is shown, and stops the
-            simulation until it is reset.
-        gains: numbers that the controller takes by name, with their range: (lowest, highest, first), or the
-            first only.
-        robots: of a batch: their indices, or how many; None for the first nine. Pushes and sliders are for all.
-        layout, show, follow: as in `view_log`.
-        play: whether to run at once.
-        speed: against real time.
-        port, host, block, browser, detail, packages: as in `view_robot`.
-
-    Returns:
-        The viewer; its ``player`` is the `Runner`, its ``error`` what stopped the simulation.
-    """
-    if isinstance(sim, EventSimulation):
-        raise SimulationError(
-            "live: a EventSimulation goes from event to event and cannot be pushed in between; "
-            "use a pliant.Simulation with RigidContact, or run it first and look at the log: sim.run(2.0).view()"
-        )
+    """Run a simulation in real time in the browser: `Simulation.view`, which has the arguments."""
     if not isinstance(sim, Simulation):
-        raise SimulationError(f"live takes a Simulation first, not {type(sim).__name__}; see pliant.Simulation")
-    if controller is not None and not callable(controller):
-        raise SimulationError(f"live: controller is {controller!r}; it takes a function (t, q, v) -> u")
+        problem = f"live takes a Simulation first, not {type(sim).__name__}"
+        cure = "an EventSimulation goes from event to event and cannot be pushed; view its log: sim.run(2.0).view()"
+        raise SimulationError(problem, subject="live", field="sim", cure=cure)
+    is_function = controller is None or callable(controller)
+    check("controller", controller, "a function (t, q, v) -> u", is_function, subject="live")
+    check_at_least("speed", speed, 0, strict=True, subject="live", error=SimulationError)
     ranges = {name: _range(name, value) for name, value in (gains or {}).items()}
     if ranges and controller is None:
-        raise SimulationError("live: gains are for a controller; give one that takes them by name")
-    speed = checked_number("live", "speed", speed, above=0)
-    indices = chosen_robots(sim.batch, robots, "live")
-    marks = check_marks(show)
-    viewer = served("live", port=port, host=host, label=f"Pliant: {sim.robot.name}, live")
-    with closing_on_error(viewer):
-        q = _rows(sim, np.asarray(sim.q, dtype=float), indices)[:, None]
-        scene = Scene(viewer.server, source_of(sim), q, layout=layout, show=marks, follow=follow, detail=detail,
-                      packages=packages)  # fmt: skip
-        names = sim.contact_names
-        wanted = [names.index(p.name) if p.name in names else -1 for p in sim.robot.contact_points]
+        cure = "give a controller that takes them by name"
+        raise SimulationError("live: gains need a controller", subject="live", field="gains", cure=cure)
+    indices = chosen_robots(robots, sim.batch, first=MOST, least=1)
+
+    def shown(values: Any) -> np.ndarray:
+        """The rows of the robots that are shown."""
+        array = np.asarray(values, dtype=float)
+        return array[None] if sim.batch is None else array[indices]
+
+    page = {"port": port, "host": host, "block": block, "browser": browser}
+    with opened("live", f"Pliant: {sim.robot.name}, live", **page) as viewer:
+        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
+        scene = BrowserScene(viewer.server, source_of(sim), shown(sim.q)[:, None], **options)
 
         def draw(sim: Simulation) -> None:
             forces = None
-            if wanted:
-                found = _rows(sim, np.asarray(sim.contact_forces, dtype=float), indices)
-                empty = np.zeros((*found.shape[:-2], 1, 3))
-                forces = np.concatenate([found, empty], axis=-2)[..., wanted, :]
-            scene.draw(_rows(sim, np.asarray(sim.q, dtype=float), indices), forces)
+            if sim.robot.contact_points:
+                forces = forces_at_points(sim.robot, sim.contact_names, shown(sim.contact_forces))
+            scene.draw(shown(sim.q), forces)
 
         runner = viewer.player = Runner(sim, controller, {n: first for n, (_, _, first) in ranges.items()}, draw)
-        runner.is_playing, runner.speed = bool(play), speed
+        runner.is_playing, runner.speed = bool(play), float(speed)
         _run_panel(viewer.server, runner)
         _push_panel(viewer.server, runner, scene.size)
         _gain_panel(viewer.server, runner, ranges)
-        _plot_panel(viewer.server, runner, indices[0])
+        _plot_panel(viewer.server, runner, int(indices[0]))
         show_panel(viewer.server, scene)
-        viewer.at_end(runner.stop)
         draw(sim)
         runner.start()
-    return opened(viewer, port, block, browser)
-
-
-def _rows(sim: Simulation, array: np.ndarray, indices: list[int]) -> np.ndarray:
-    return array[None] if sim.batch is None else array[indices]
+    return viewer
 
 
 def _range(name: str, value: Any) -> tuple[float, float, float]:
@@ -119,14 +93,14 @@ def _range(name: str, value: Any) -> tuple[float, float, float]:
         numbers = []
     if len(numbers) == 1 and math.isfinite(numbers[0]):
         return _around(numbers[0])
-    if len(numbers) != 3 or not numbers[0] <= numbers[2] <= numbers[1] or numbers[0] == numbers[1]:
-        raise SimulationError(f"live: gain {name!r} is {value!r}; it takes a number, or (lowest, highest, first)")
+    is_right = len(numbers) == 3 and numbers[0] <= numbers[2] <= numbers[1] and numbers[0] != numbers[1]
+    check(f"gain {name!r}", value, "a number, or (lowest, highest, initial)", is_right, subject="live")
     low, high, first = numbers
     return low, high, first
 
 
 def _around(value: float) -> tuple[float, float, float]:
-    """A range for a slider that says nothing of its own: from zero to three times the value."""
+    """The default range of a slider: from zero to three times the value."""
     if value == 0:
         return -1.0, 1.0, 0.0
     return min(0.0, 3 * value), max(0.0, 3 * value), value
@@ -138,7 +112,7 @@ def _run_panel(server: Any, runner: Runner) -> None:
         play = gui.add_button("Pause" if runner.is_playing else "Run")
         step = gui.add_button("Step")
         reset = gui.add_button("Reset")
-        speed = gui.add_dropdown("speed", SPEEDS, initial_value="1x")
+        speed_choice(gui, runner, SPEEDS)
         status = gui.add_markdown("")
     shown = {"at": 0.0}
 
@@ -157,17 +131,13 @@ def _run_panel(server: Any, runner: Runner) -> None:
         runner.reset()
         runner.is_playing = True
 
-    @speed.on_update
-    def _(event: Any) -> None:
-        runner.speed = float(event.target.value.removesuffix("x"))
-
     def follow() -> None:
         now = time.monotonic()
         if now - shown["at"] < 0.15:
             return
         shown["at"] = now
         play.label = "Pause" if runner.is_playing else "Run"
-        text = f"t = {runner.sim.time:.2f} s, {runner.pace:.2f} of real time"
+        text = f"t = {runner.sim.t:.2f} s, {runner.pace:.2f} x real time"
         if runner.error is not None:
             what = f"**{type(runner.error).__name__}: {runner.error}**"
             text = f"{what}\n\n```text\n{runner.text[-1500:]}\n```\n\nReset starts again."
@@ -187,7 +157,8 @@ def _push_panel(server: Any, runner: Runner, size: float) -> None:
     with gui.add_folder("Push"):
         body = gui.add_dropdown("body", bodies, initial_value=heavy)
         direction = gui.add_dropdown("direction", tuple(DIRECTIONS), initial_value="+y")
-        force = gui.add_slider("force [N]", 0.0, nice(6 * weight), nice(weight / 100), nice(weight))
+        most, step, first = (round_number(share * weight) for share in (6, 0.01, 1))
+        force = gui.add_slider("force [N]", 0.0, most, step, first)
         duration = gui.add_slider("for [s]", 0.02, 1.0, 0.02, 0.1)
         button = gui.add_button("Push")
 
@@ -201,38 +172,38 @@ def _gain_panel(server: Any, runner: Runner, ranges: Mapping[str, tuple[float, f
     if ranges:
         with gui.add_folder("Gains"):
             for name, (low, high, first) in ranges.items():
-                slider = gui.add_slider(name, low, high, nice((high - low) / 200), first)
+                slider = gui.add_slider(name, low, high, round_number((high - low) / 200), first)
                 slider.on_update(lambda event, name=name: runner.gains.__setitem__(name, float(event.target.value)))
     if not len(parameters):
         return
     with gui.add_folder("Parameters"):
-        trouble = gui.add_markdown("")
+        refused = gui.add_markdown("")
         for path in parameters:
             start = np.array(parameters[path], dtype=float)
             is_one = np.unique(start).size == 1
-            # several numbers keep their proportions
+            # several numbers are scaled by one factor
             low, high, first = _around(float(start.flat[0])) if is_one else (0.0, 3.0, 1.0)
-            slider = gui.add_slider(path if is_one else f"{path} x", low, high, nice((high - low) / 300), first)
+            slider = gui.add_slider(path if is_one else f"{path} x", low, high, round_number((high - low) / 300), first)
 
             def change(event: Any, path: str = path, start: np.ndarray = start, is_one: bool = is_one) -> None:
                 value = float(event.target.value)
                 try:
                     parameters[path] = np.full_like(start, value) if is_one else start * value
-                    trouble.content = ""
+                    refused.content = ""
                 except SimulationError as error:
-                    trouble.content = f"**{error}**"
+                    refused.content = f"**{error}**"
 
             slider.on_update(change)
 
 
 def _plot_panel(server: Any, runner: Runner, index: int) -> None:
-    """The last moments of q, v or tau of the first robot shown."""
+    """Add a plot of the latest q, v or tau of the first robot shown."""
     sim, robot = runner.sim, runner.sim.robot
     names = {"q": robot.coordinate_names, "v": robot.velocity_names, "tau": tuple(robot.motors)}
 
     def now(channel: str) -> tuple[float, np.ndarray]:
         values = np.asarray(getattr(sim, channel), dtype=float)
-        return sim.time, values if sim.batch is None else values[index]
+        return sim.t, values if sim.batch is None else values[index]
 
     add = rolling_plot(server, [g for c, columns in names.items() for g in column_groups(c, columns, robot)], now)
     shown = {"at": 0.0}

@@ -1,24 +1,25 @@
-"""A simulation that runs in real time, in a thread of its own: paused, pushed, reset and tuned while it does."""
+"""A simulation that runs in real time, in a thread of its own: paused, pushed, reset and tuned while it runs."""
 
 import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.checks import check
 from pliant.dynamics import frame_jacobian, mass_matrix
 from pliant.errors import SimulationError
 from pliant.simulation import Simulation
 
-__all__ = ["Push", "Runner", "pushed"]
+RATE = 50.0
+"""Pictures a second, at most."""
+# how far a run may fall behind real time before the rest is forgotten [s]
+_LATEST = 0.1
 
-RATE = 50.0  # pictures a second, at most
-LATEST = 0.1  # what the clock may be behind before it lets go of the rest [s]
 
-
-class Push:
+class Push(NamedTuple):
     """A force on a body for a while.
 
     Attributes:
@@ -27,23 +28,25 @@ class Push:
         until: time of the simulation at which it ends [s].
     """
 
-    def __init__(self, body: str, force: Any, until: float):
-        self.body, self.force, self.until = body, np.asarray(force, dtype=float), float(until)
+    body: str
+    force: np.ndarray
+    until: float
 
 
 class Runner:
-    """Steps a simulation as fast as time goes, or as a factor of that.
+    """Runs a simulation in real time, or at a factor of it.
 
     Args:
-        sim: to run; it goes on from where it is.
+        sim: to run, from its present state.
         controller: a function (t, q, v) -> u, with the values of ``gains`` by name if there are any; None for zero.
         gains: numbers that the controller takes by name.
-        draw: called with the simulation, some times a second.
+        draw: called with the simulation, `RATE` times a second.
 
     Attributes:
-        is_playing, speed: may be set at any time.
-        pace: simulated over real time, lately.
-        error: what stopped it, None if nothing did; `text` says it at length.
+        is_playing: may be set at any time.
+        speed: factor of real time to run at; may be set at any time.
+        pace: simulated over real time, lately; a run that falls behind does not catch up.
+        error: the exception that stopped it, or None; ``text`` has its traceback.
     """
 
     def __init__(
@@ -80,21 +83,19 @@ class Runner:
         """Push a body with a force in the world's axes, 3 [N], for a while [s]."""
         self.sim.robot.frame(body)
         array = np.asarray(force, dtype=float)
-        if array.shape != (3,) or not np.isfinite(array).all() or not duration > 0:
-            raise SimulationError(
-                f"push: force {force!r} for {duration!r} s; it takes three numbers [N] and a time [s]"
-            )
+        is_right = array.shape == (3,) and np.isfinite(array).all() and duration > 0
+        check("force", force, "three numbers [N], for a time above zero [s]", bool(is_right), subject="push")
         with self._lock:
-            self.pushes.append(Push(body, array, self.sim.time + duration))
+            self.pushes.append(Push(body, array, self.sim.t + duration))
 
     def reset(self) -> None:
-        """Back to where it was when it was handed over; errors are forgotten."""
+        """Back to the state at the start, without error."""
         with self._lock:
             self.sim.state = self._start
             self.pushes, self.error, self.text = [], None, ""
 
     def advance(self, periods: int = 1) -> None:
-        """Go on by control periods; what goes wrong on the way is kept, and stops it."""
+        """Go on by control periods; an exception is kept as `error`, and pauses."""
         with self._lock:
             try:
                 for _ in range(periods):
@@ -106,36 +107,42 @@ class Runner:
 
     def _period(self) -> None:
         sim = self.sim
-        t, period = sim.time, sim.dt * sim.plan.substeps
+        t, period = sim.t, sim.dt * sim.plan.substeps
         self.pushes = [push for push in self.pushes if push.until > t + period / 2]
         for push in self.pushes:
             part = sim.data[..., sim.layout.span("v")]
             part[...] = pushed(sim, push, period)
         u = None if self.controller is None else self.controller(t, sim.q, sim.v, **self.gains)
         sim.step(u)
-        if sim.troubles and len(sim.troubles) >= (sim.batch or 1):
-            raise SimulationError(f"{sim.troubles[0]}; reset it")
+        if sim.divergences and len(sim.divergences) >= (sim.batch or 1):
+            raise SimulationError(f"{sim.divergences[0]}; reset it")
 
     def _run(self) -> None:
-        before = time.monotonic()
-        owed = 0.0
-        while not self._end.wait(max(0.0, 1 / RATE - (time.monotonic() - before))):
+        """Until the end: a part of a second of motion, the wait for real time, and a picture."""
+        due = before = time.monotonic()
+        while not self._end.is_set():
+            began, start = time.monotonic(), self.sim.t
+            for _ in range(max(1, round(self.speed / RATE / (self.sim.dt * self.sim.plan.substeps)))):
+                # a slow robot is shown after part of the time
+                if not self.is_playing or self.error is not None or time.monotonic() - began > 2 / RATE:
+                    break
+                self.advance()
+            passed = max(0.0, self.sim.t - start)
+            due += passed / self.speed if passed else 1 / RATE
+            self._end.wait(max(0.0, due - time.monotonic()))
             now = time.monotonic()
-            passed, before = now - before, now
-            done = 0
-            if self.is_playing and self.error is None:
-                period = self.sim.dt * self.sim.plan.substeps
-                owed = min(owed + passed * self.speed, max(LATEST, period))
-                # in small parts, so that a slow robot still shows
-                while owed >= period and time.monotonic() - now < 2 / RATE and self.error is None:
-                    self.advance()
-                    owed -= period
-                    done += 1
-                self.pace = 0.9 * self.pace + 0.1 * (done * period / max(passed, 1e-6))
-            with self._lock:
-                self.draw(self.sim)
-            for listener in self._listeners:
-                listener()
+            due = max(due, now - _LATEST)
+            if passed:
+                self.pace = 0.9 * self.pace + 0.1 * passed / max(now - before, 1e-6)
+            before = now
+            self.changed()
+
+    def changed(self) -> None:
+        """Draw the simulation, and call the listeners."""
+        with self._lock:
+            self.draw(self.sim)
+        for listener in self._listeners:
+            listener()
 
 
 def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:

@@ -1,137 +1,66 @@
 """Robots and logs in the browser: `view_robot`, with sliders to pose it, and `view_log`, which plays."""
 
+import threading
 import time
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import RobotError
+from pliant.checks import check, check_at_least
+from pliant.contact.ground import as_ground
+from pliant.errors import PliantError, RobotError
 from pliant.recording.log import Log
 from pliant.recording.source import Source
-from pliant.render.drawing import DETAIL
+from pliant.render.log_motion import LogMotion
 from pliant.robot import Robot
-from pliant.viewer.page import Viewer, closing_on_error, opened, served
-from pliant.viewer.panels import joint_sliders, show_panel
-from pliant.viewer.playback import Player, playback_panel
-from pliant.viewer.recording import Recording, checked_number
-from pliant.viewer.scene import Scene, check_marks
-from pliant.viewer.side_plots import time_plot
+from pliant.viewer.browser_scene import BrowserScene, log_scene
+from pliant.viewer.controls import joint_sliders, show_panel, speed_choice, time_plot
+from pliant.viewer.server import Viewer, opened
 
-__all__ = ["Viewer", "view_log", "view_robot"]
+RATE = 60.0  # most pictures a second
+SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
 
 
-def view_robot(
-    robot: Robot,
-    q: Any = None,
-    *,
-    ground: Any = None,
-    show: str | Iterable[str] = (),
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    block: bool | None = None,
-    browser: bool = False,
-    detail: int = DETAIL,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> Viewer:
-    """Show a robot in the browser, with a slider for each joint to pose it.
-
-    Args:
-        robot: its visual shapes are drawn, else its collision shapes, else its tree.
-        q: configuration at first, (nq,); neutral if None.
-        ground: `pliant.flat()` and others; None for none.
-        show: marks to switch on: "frames", "inertias", "mass", "contacts", "names".
-        port: to listen on; the next free one if it is in use, and any if 0.
-        host: "127.0.0.1" is seen from this machine only, "0.0.0.0" from others, too.
-        block: whether to wait until the viewer is closed; None: in a script, not in a shell or notebook.
-        browser: whether to open a window of the browser.
-        detail: most triangles to draw.
-        packages: more folders in which to look for meshes.
-
-    Returns:
-        The viewer: its ``url``, ``close()`` and ``wait()``; a context manager.
-    """
-    from pliant.contact.ground import as_ground
-
-    marks = check_marks(show)
+def view_robot(robot: Robot, q, *, ground, show, port, host, block, browser, detail, packages) -> Viewer:
+    """Show a robot in the browser: `Robot.view`, which has the arguments."""
+    name = f"robot {robot.name!r}"
     q = robot.neutral() if q is None else np.asarray(q, dtype=float)
     if q.shape != (robot.nq,):
-        raise RobotError(f"q has shape {q.shape}; {robot.name!r} takes ({robot.nq},)")
-    if not np.isfinite(q).all():
-        raise RobotError("view: q has entries that are not finite; give a configuration of numbers")
-    viewer = served("the viewer", port=port, host=host, label=f"Pliant: {robot.name}")
-    with closing_on_error(viewer):
+        problem, cure = f"q has shape {q.shape}", f"{robot.name!r} takes ({robot.nq},)"
+        raise RobotError(problem, subject=name, field="q", cure=cure)
+    check("q", q, "finite numbers", bool(np.isfinite(q).all()), subject=name, error=RobotError)
+    page = {"port": port, "host": host, "block": block, "browser": browser}
+    with opened("the viewer", f"Pliant: {robot.name}", **page) as viewer:
         source = Source(robot, None if ground is None else as_ground(ground))
-        # an arm that stands somewhere is to be in the picture wherever its sliders take it
-        poses = [q] if robot.is_free else [q, *robot.random(0, batch=30)]
-        scene = Scene(
-            viewer.server, source, np.array(poses)[None], follow=False, show=marks, detail=detail, packages=packages
+        # an arm fits into the picture wherever its sliders take it
+        poses = np.array([q] if robot.is_free else [q, *robot.random(0, batch=30)])
+        scene = BrowserScene(
+            viewer.server, source, poses[None], follow=False, show=show, detail=detail, packages=packages
         )
         scene.draw(q[None])
-        viewer.server.gui.add_markdown(_about(robot, scene.drawing.notes))
+        about = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {float(robot.mass):.4g} kg"
+        viewer.server.gui.add_markdown("\n\n".join([about, *_notes(scene)]))
         joint_sliders(viewer.server, robot, q, scene.size, lambda new: scene.draw(new[None]))
         show_panel(viewer.server, scene, has_forces=False)
-    return opened(viewer, port, block, browser)
+    return viewer
 
 
 def view_log(
-    log: Log,
-    *,
-    robots: int | Sequence[int] | None = None,
-    layout: str = "grid",
-    traces: Sequence[str] = (),
-    plot: str | None = None,
-    show: str | Iterable[str] = (),
-    follow: bool | None = None,
-    deflection: float = 1.0,
-    play: bool = True,
-    speed: float = 1.0,
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    block: bool | None = None,
-    browser: bool = False,
-    detail: int = DETAIL,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> Viewer:
-    """Play a log in the browser: play, pause, step, speed, a slider of time, and a plot beside.
-
-    Args:
-        log: with the channel "q"; forces are shown if it has the channel "forces".
-        robots: of a batch: their indices, or how many; None for the first nine.
-        layout: "grid" puts several side by side, "overlay" in one place.
-        traces: frames whose path is drawn; "mass" for the centre of mass.
-        plot: channel to plot at first.
-        show: marks to switch on: "frames", "inertias", "mass", "contacts", "names", "forces", "cones".
-        follow: whether the picture goes with the robots; None: if they go farther than they are large.
-        deflection: factor by which deflections of flexible joints are exaggerated.
-        play: whether to play at once.
-        speed: against real time.
-        port, host, block, browser, detail, packages: as in `view_robot`.
-
-    Returns:
-        The viewer.
-    """
-    recording = Recording(log, "the viewer", robots)
-    deflection = checked_number("view", "deflection", deflection)
-    speed = checked_number("view", "speed", speed, above=0)
-    marks = check_marks(show)
-    frames = [None if t == "mass" else recording.robot.frame(t).name for t in traces]
-    viewer = served("the viewer", port=port, host=host, label=f"Pliant: {recording.robot.name}")
-    with closing_on_error(viewer):
-        scene = Scene(viewer.server, recording.source, recording.q, layout=layout, show=marks, follow=follow,
-                      detail=detail, packages=packages)  # fmt: skip
-        scene.factor = deflection
-        for name, frame in zip(traces, frames, strict=True):
-            scene.trace(name, [recording.path(frame, k) for k in range(len(recording.indices))])
-
-        def draw(step: int) -> None:
-            scene.draw(recording.q[:, step], None if recording.forces is None else recording.forces[:, step])
-
-        player = viewer.player = Player(recording, draw)
-        player.speed = speed
-        playback_panel(viewer.server, player)
-        one = log if log.batch is None else log.robot(recording.indices[0])
+    log: Log, *, robots, layout, traces, plot, show, follow, deflection, play, speed, port, host, block, browser,
+    detail, packages,
+) -> Viewer:  # fmt: skip
+    """Play a log in the browser: `Log.view`, which has the arguments."""
+    motion = LogMotion(log, "the viewer", robots)
+    check_at_least("speed", speed, 0, strict=True, subject="the viewer", error=PliantError)
+    page = {"port": port, "host": host, "block": block, "browser": browser}
+    with opened("the viewer", f"Pliant: {motion.robot.name}", **page) as viewer:
+        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
+        scene, draw = log_scene(viewer.server, motion, traces, deflection, **options)
+        player = viewer.player = Player(motion, draw)
+        player.speed = float(speed)
+        _playback_panel(viewer.server, player)
+        one = log if log.batch is None else log.robot(int(motion.indices[0]))
         move = time_plot(viewer.server, one, plot)
         plotted = {"at": 0.0}
 
@@ -142,22 +71,143 @@ def view_log(
                 move(player.t)
 
         player.on_change(move_plot)
-        show_panel(viewer.server, scene, has_forces=recording.forces is not None)
-        notes = _notes(scene.drawing.notes)
-        if notes:
+        show_panel(viewer.server, scene, has_forces=motion.forces is not None)
+        for notes in _notes(scene):
             viewer.server.gui.add_markdown(notes)
-        viewer.at_end(player.stop)
         player.start()
-        if play and len(recording.t) > 1:
+        if play and len(motion.t) > 1:
             player.toggle()
-    return opened(viewer, port, block, browser)
+    return viewer
 
 
-def _about(robot: Robot, notes: Sequence[str]) -> str:
-    text = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {float(robot.mass):.4g} kg"
-    return text + ("\n\n" + _notes(notes) if notes else "")
+def _notes(scene: BrowserScene) -> list[str]:
+    """The first few notes of a drawing as a list in Markdown; nothing if there are none."""
+    notes = scene.drawing.notes
+    more = [f"and {len(notes) - 5} more"] if len(notes) > 5 else []
+    return ["\n".join(f"- {note}" for note in (*notes[:5], *more))] if notes else []
 
 
-def _notes(notes: Sequence[str]) -> str:
-    shown = [f"- {note}" for note in notes[:5]] + ([f"- and {len(notes) - 5} more"] if len(notes) > 5 else [])
-    return "\n".join(shown)
+# ---- playback
+
+
+class Player:
+    """A clock that plays the motion of a log, in a thread of its own.
+
+    Attributes:
+        is_playing: whether the clock runs.
+        speed: factor of real time.
+        loops: whether it starts again at the end.
+        t: its time [s].
+    """
+
+    def __init__(self, motion: LogMotion, draw: Callable[[int], None]):
+        self.motion, self.draw = motion, draw
+        self.is_playing, self.speed, self.loops = False, 1.0, True
+        self.t = float(motion.t[0])
+        self.step = -1
+        self._listeners: list[Callable[[], None]] = []
+        self._lock = threading.RLock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pliant player", daemon=True)
+
+    def start(self) -> None:
+        self.go(self.t)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._end.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout=2)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call a function after each picture, and when the clock starts or stops."""
+        self._listeners.append(listener)
+
+    def go(self, t: float) -> None:
+        """Show the time t [s]."""
+        with self._lock:
+            self.t = float(np.clip(t, self.motion.t[0], self.motion.t[-1]))
+            step = self.motion.step_at(self.t)
+            if step != self.step:
+                self.step = step
+                self.draw(step)
+        self._notify()
+
+    def go_by(self, steps: int) -> None:
+        """Pause, and go forward by steps of the log; back if negative."""
+        self.is_playing = False
+        step = min(max(self.step + steps, 0), len(self.motion.t) - 1)
+        self.go(float(self.motion.t[step]))
+
+    def toggle(self) -> None:
+        """Play or pause; at the end, play from the start."""
+        if not self.is_playing and self.t >= self.motion.t[-1]:
+            self.go(float(self.motion.t[0]))
+        self.is_playing = not self.is_playing
+        self._notify()
+
+    def _notify(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def _run(self) -> None:
+        before = time.monotonic()
+        while not self._end.wait(1 / RATE):
+            now = time.monotonic()
+            passed, before = now - before, now
+            if not self.is_playing:
+                continue
+            t = self.t + passed * self.speed
+            if t >= self.motion.t[-1]:
+                if self.loops:
+                    t = float(self.motion.t[0])
+                else:
+                    self.is_playing = False
+            self.go(t)
+
+
+def _playback_panel(server: Any, player: Player) -> None:
+    """Add controls of a player: play, pause, step, speed and a time slider."""
+    gui, motion = server.gui, player.motion
+    first, last = float(motion.t[0]), float(motion.t[-1])
+    with gui.add_folder("Playback"):
+        play = gui.add_button("Play", icon="player-play")
+        steps = gui.add_button_group("step", ("|<", "<", ">", ">|"))
+        span = max(last - first, 1e-6)
+        slider = gui.add_slider("t [s]", first, first + span, min(span, max(span / 2000, 1e-6)), first)
+        speed_choice(gui, player, SPEEDS)
+        loop = gui.add_checkbox("loop", player.loops)
+    shown = {"at": 0.0, "playing": False}
+
+    @play.on_click
+    def _(_: Any) -> None:
+        player.toggle()
+
+    @steps.on_click
+    def _(event: Any) -> None:
+        many = len(motion.t)
+        player.go_by({"|<": -many, "<": -1, ">": 1, ">|": many}[event.target.value])
+
+    @slider.on_update
+    def _(event: Any) -> None:
+        # without a client, the player itself has moved the slider
+        if event.client is not None:
+            player.is_playing = False
+            player.go(event.target.value)
+
+    @loop.on_update
+    def _(event: Any) -> None:
+        player.loops = event.target.value
+
+    def follow() -> None:
+        now = time.monotonic()
+        if player.is_playing != shown["playing"]:
+            shown["playing"] = player.is_playing
+            play.label = "Pause" if player.is_playing else "Play"
+            play.icon = "player-pause" if player.is_playing else "player-play"
+        elif player.is_playing and now - shown["at"] < 0.06:
+            return  # the slider does not follow every picture
+        shown["at"] = now
+        slider.value = player.t
+
+    player.on_change(follow)

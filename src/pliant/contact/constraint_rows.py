@@ -1,0 +1,407 @@
+"""Constraints of the solver: elimination against the mass matrix; loop closures; limits, friction, locks of joints.
+
+With A = L^T D L the matrix of the step, a row of the Jacobian J becomes Y = L^-T J^T. In the coordinates w = L v, the
+velocity along the constraint is Y . w, and an impulse p along it changes w by D^-1 Y p. Both need only the dofs between
+the world and the bodies that touch: neither M^-1 nor the matrix J A^-1 J^T is ever formed.
+
+A loop closure holds frames together at their origins, altogether, or at a distance, by impulses of any sign. Directions
+in which the robot cannot move, as those across a planar loop, drop out by themselves: their impulse stays zero.
+
+Several constraints may act along a dof d of a joint, J = e_d, each with an impulse of its own:
+
+- a limit or a lock keeps the velocity u within [low, high]: the impulse is what brings it there;
+- dry friction wants u = 0, with |p| <= f dt;
+- a spring with backlash pushes only beyond it: p = -max(0, c+ + r u) where u takes the joint beyond its upper end,
+  -min(0, c- + r u) beyond the lower one, with c the impulse of the spring on either side if the joint stayed, and r
+  what motion adds to it. Where u just reaches an end, p is anything between that and none.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.actuation.joint_forces import dry_friction
+from pliant.actuation.joint_springs import backlash_sides
+from pliant.robot import Closure, Joint, Mechanism, Robot
+from pliant.scalar import Scalar, Scalars, abs, either, is_constant, maximum, minimum, select, sqrt
+from pliant.spatial import Motion, Symmetric3, Transform, Vector
+
+Columns = dict[int, Vector]
+Record = dict[str, Any]
+
+_SUMS = 4
+
+
+def support_of(mechanism: Mechanism, links: Iterable[int]) -> tuple[int, ...]:
+    """The dofs that move one of the links, or whose elimination is felt there, the last one first."""
+    dofs = {
+        e
+        for i in links
+        if i >= 0
+        for j in (i, *mechanism.ancestors(i))
+        for d in mechanism.links[j].dofs
+        for e in mechanism.support[d]
+    }
+    return tuple(sorted(dofs, reverse=True))
+
+
+def point_columns(mechanism: Mechanism, poses: Sequence[Transform], i: int, p: Vector) -> Columns:
+    """Velocity of the point of link i that is at p, for each dof at unit rate; in the axes of the poses."""
+    return {d: motion.linear for d, motion in _columns(mechanism, poses, i, p).items()}
+
+
+def turn_columns(mechanism: Mechanism, poses: Sequence[Transform], i: int) -> Columns:
+    """Angular velocity of link i, for each dof at unit rate."""
+    return {d: motion.angular for d, motion in _columns(mechanism, poses, i, Vector.zero()).items()}
+
+
+def _columns(mechanism: Mechanism, poses: Sequence[Transform], i: int, p: Vector) -> dict[int, Motion]:
+    found: dict[int, Motion] = {}
+    for j in (i, *mechanism.ancestors(i)) if i >= 0 else ():
+        link = mechanism.links[j]
+        X = Transform(poses[j].R, poses[j].p - p)
+        for d, S in zip(link.dofs, link.kind.columns, strict=True):
+            column = X.act(S) * link.ratio
+            found[d] = found[d] + column if d in found else column
+    return found
+
+
+def relative(a: Columns, b: Columns) -> Columns:
+    """The columns of a point of one body as seen from a point of another."""
+    found = dict(a)
+    for d, column in b.items():
+        found[d] = found[d] - column if d in found else -column
+    return found
+
+
+def eliminated(
+    L: Mapping[int, Mapping[int, Scalar]], support: Sequence[int], columns: Columns, direction: Vector
+) -> list[Scalar]:
+    """Y = L^-T J^T of the row J = direction . columns, one entry for each dof of ``support``."""
+    Y = {d: direction.dot(columns[d]) if d in columns else 0 for d in support}
+    for d in support:  # from the leaves to the root
+        for e, entry in L[d].items():
+            Y[e] = Y[e] - entry * Y[d]
+    return [Y[d] for d in support]
+
+
+def scaled(Y: Scalars, support: Sequence[int], D_inverse: Scalars) -> list[Scalar]:
+    """D^-1 Y."""
+    return [D_inverse[d] * y for d, y in zip(support, Y, strict=True)]
+
+
+def dot(Y: Scalars, support: Sequence[int], w: Scalars) -> Scalar:
+    """Y . w, the velocity along the constraint; as a few sums side by side, since visits wait for one another."""
+    sums: list[Scalar] = [0] * _SUMS
+    for k, (d, y) in enumerate(zip(support, Y, strict=True)):
+        sums[k % _SUMS] = sums[k % _SUMS] + y * w[d]
+    while len(sums) > 1:
+        sums = [sum(sums[k : k + 2], 0) for k in range(0, len(sums), 2)]
+    return sums[0]
+
+
+def moved(w: Scalars, support: Sequence[int], DY: Sequence[Scalars], impulse: Scalars) -> list[Scalar]:
+    """w after impulses along constraints: w + D^-1 Y p."""
+    out = list(w)
+    for k, d in enumerate(support):
+        for row, p in zip(DY, impulse, strict=True):
+            out[d] = out[d] + row[k] * p
+    return out
+
+
+def row_vectors(factor: Record, support: Sequence[int], columns: Columns, direction: Vector) -> Record:
+    """Y, D^-1 Y and G = Y D^-1 Y^T of the row J = direction . columns."""
+    Y = eliminated(factor["L"], support, columns, direction)
+    DY = scaled(Y, support, factor["D_inverse"])
+    return {"Y": Y, "DY": DY, "G": sum((a * b for a, b in zip(Y, DY, strict=True)), 0)}
+
+
+def row_matrix(Y: Sequence[Scalars], DY: Sequence[Scalars]) -> Symmetric3:
+    """G = Y D^-1 Y^T of three constraints: how their velocities answer to their impulses."""
+    entries = [sum((a * b for a, b in zip(Y[r], DY[c], strict=True)), 0) for r in range(3) for c in range(r, 3)]
+    return Symmetric3(*entries)
+
+
+def tangents_of(normal: Vector) -> tuple[Vector, Vector]:
+    """Two unit vectors that make a right-handed frame with a normal, without a branch.
+
+    [Duff et al. 2017, "Building an orthonormal basis, revisited"]; for (0, 0, 1) they are x and y.
+    """
+    sign = select(normal.z >= 0, 1, -1)
+    a = -1 / (sign + normal.z)
+    b = normal.x * normal.y * a
+    return (
+        Vector(1 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x),
+        Vector(b, sign + normal.y * normal.y * a, -normal.y),
+    )
+
+
+_SIZES = {"point": 3, "weld": 6, "distance": 1}
+
+# an open loop closes with this speed at most [m/s, rad/s]
+_CORRECTION_SPEED = 1
+
+
+@dataclass(frozen=True)
+class ClosureRows:
+    """A closure between two links.
+
+    Attributes:
+        a, b: links, -1 for the world; X_a, X_b: the frames in them.
+        support: the dofs that matter.
+    """
+
+    closure: Closure
+    a: int
+    b: int
+    X_a: Transform
+    X_b: Transform
+    support: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """How many directions it holds."""
+        return _SIZES[self.closure.kind]
+
+
+def closure_group(robot: Robot, closure: Closure) -> ClosureRows:
+    """A closure as the solver sees it."""
+    mechanism = robot.mechanism
+    (a, X_a), (b, X_b) = mechanism.frame(closure.a), mechanism.frame(closure.b)
+    return ClosureRows(closure, a, b, X_a, X_b, support_of(mechanism, [a, b]))
+
+
+def closure_rows(
+    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], origin: Vector, factor: Record, dt: Scalar
+) -> list[Record]:
+    """The constraints, with how far the loop is open along each, as a velocity that would close it in one step."""
+    world = Transform(Transform.identity().R, -origin)
+    X_A, X_B = ((poses[i] if i >= 0 else world) @ X for i, X in ((group.a, group.X_a), (group.b, group.X_b)))
+    apart = X_A.p - X_B.p
+    points = relative(point_columns(mechanism, poses, group.a, X_A.p), point_columns(mechanism, poses, group.b, X_B.p))
+    kind = group.closure.kind
+    if kind == "distance":
+        length = sqrt(apart.dot(apart) + 1e-24)
+        wanted = [(points, apart * (1 / length), length - group.closure.length)]
+    else:
+        wanted = [(points, Vector.unit(k), apart[k]) for k in range(3)]
+    if kind == "weld":
+        turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
+        # half the sum of the axes' cross products: the turn between the frames, to second order
+        R_A, R_B = X_A.R.matrix(), X_B.R.matrix()
+        turned = Vector.zero()
+        for k in range(3):
+            turned = turned + R_B.column(k).cross(R_A.column(k)) * 0.5
+        wanted += [(turns, Vector.unit(k), turned[k]) for k in range(3)]
+    rows = []
+    for columns, direction, gap in wanted:
+        row = row_vectors(factor, group.support, columns, direction)
+        held = row["G"] > 1e-14
+        rows.append({**row, "rate": select(held, 1 / select(held, row["G"], 1), 0), "open": gap / dt})
+    return rows
+
+
+def sweep_closure(
+    group: ClosureRows, rows: Sequence[Record], w: Scalars, impulse: Scalars, error: Scalar
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """One visit to each constraint: w, the impulses, and the largest change of a velocity so far."""
+    out, impulses = list(w), []
+    for row, p in zip(rows, impulse, strict=True):
+        change = -dot(row["Y"], group.support, out) * row["rate"]
+        out = moved(out, group.support, [row["DY"]], [change])
+        impulses.append(p + change)
+        error = maximum(error, abs(change) * row["G"])
+    return out, impulses, error
+
+
+def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Scalars) -> list[Scalar]:
+    """One visit to each constraint to close what is open, as a displacement that changes no velocity."""
+    out = list(shift)
+    for row in rows:
+        wanted = minimum(maximum(-row["open"], -_CORRECTION_SPEED), _CORRECTION_SPEED)
+        change = (wanted - dot(row["Y"], group.support, out)) * row["rate"]
+        out = moved(out, group.support, [row["DY"]], [change])
+    return out
+
+
+# some files write 1e16 where a joint has no limit [rad or m]; and a velocity that no joint has [rad/s or m/s]
+_UNLIMITED = 1e9
+
+# a joint this near its limit is on it [rad or m]
+_TOUCHING = 1e-9
+
+
+@dataclass(frozen=True)
+class JointRow:
+    """A constraint along a dof.
+
+    Attributes:
+        dof: which one; joint: whose.
+        kind: "stop" (a limit), "lock", "friction" or "backlash".
+    """
+
+    dof: int
+    joint: str
+    kind: str
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it acts all the time, not only at a limit."""
+        return self.kind != "stop"
+
+
+def is_limit(limit: Scalar) -> bool:
+    """Whether a limit of a joint is one: finite, or a scalar that may be."""
+    return not is_constant(limit) or abs(limit) < _UNLIMITED
+
+
+def has_limits(joint: Joint) -> bool:
+    """Whether a joint has a limit on some side."""
+    bounds: Scalars = (*joint.limits.lower, *joint.limits.upper)
+    return any(map(is_limit, bounds)) and not any(is_constant(b) and math.isnan(b) for b in bounds)
+
+
+# ---- bounds
+
+
+def bounds_of(robot: Robot, row: JointRow, q: Scalars, v: Scalars, landing: Scalar, dt: Scalar) -> Record:
+    """The bounds of a joint's constraint in a step, as `sweep_joint` takes them.
+
+    Args:
+        landing: speed with which the joint came onto a limit in the last step, positive at the lower one.
+    """
+    joint = robot.joints[row.joint]
+    if row.kind == "lock":
+        return {"low": 0, "high": 0}
+    if row.kind == "stop":
+        return _at_limits(joint, q[robot.q_slice(row.joint).start], v[row.dof], landing, dt)
+    if row.kind == "backlash":
+        return _with_backlash(joint, q[robot.q_slice(row.joint).start], dt)
+    return {"friction": dt * dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start)}
+
+
+def _at_limits(joint: Joint, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> Record:
+    """Velocities that keep the joint within its limits, or throw it back."""
+    lower, upper = joint.limits.lower[0], joint.limits.upper[0]
+    low = -maximum(x - lower, 0) / dt if is_limit(lower) else -_UNLIMITED
+    high = maximum(upper - x, 0) / dt if is_limit(upper) else _UNLIMITED
+    arrival: Scalar = 0
+    e = joint.restitution
+    if not (is_constant(e) and e == 0):
+        # as for contacts: a landing within the step is remembered, and thrown back in the next one
+        if is_limit(lower):
+            speed = e * maximum(maximum(-rate, landing), 0)
+            on = x - lower <= _TOUCHING
+            arrival = select(either(on, -rate * dt <= x - lower), arrival, -rate)
+            low = select(on, maximum(low, speed), low)
+            high = maximum(high, low)
+        if is_limit(upper):
+            speed = e * maximum(maximum(rate, -landing), 0)
+            on = upper - x <= _TOUCHING
+            arrival = select(either(on, rate * dt <= upper - x), arrival, -rate)
+            high = select(on, minimum(high, -speed), high)
+            low = minimum(low, high)
+    return {"low": low, "high": high, "landing": arrival}
+
+
+def _with_backlash(joint: Joint, q: Scalar, dt: Scalar) -> Record:
+    """Impulses of a spring and damper beyond the backlash, taken at the end of the step."""
+    sides = backlash_sides(joint, q)
+    found = {"above": dt * sides.above, "below": dt * sides.below, "rate": dt * (sides.damping + dt * sides.stiffness)}
+    return found | {"low": sides.to_lower / dt, "high": sides.to_upper / dt}
+
+
+def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:
+    """Whether a joint that moves with u, without its constraint, goes through a limit."""
+    return either(u < bounds["low"], u > bounds["high"]) if row.kind == "stop" else False
+
+
+def violated_limit(bounds: Record, u: Scalar, tolerance: Scalar) -> Scalar:
+    """The limit that a joint with velocity u goes through: 1 for the lower, -1 for the upper one, else 0."""
+    return select(u < bounds["low"] - tolerance, 1, select(u > bounds["high"] + tolerance, -1, 0))
+
+
+def held_bounds(bounds: Record, held: Scalar) -> Record:
+    """The bounds of a joint that is held at its lower limit (1) or upper one (-1): its velocity is the limit's."""
+    low = select(held < 0, bounds["high"], bounds["low"])
+    high = select(held > 0, bounds["low"], bounds["high"])
+    return {"low": low, "high": high}
+
+
+def limit_corrections(robot: Robot, row: JointRow, q: Scalars, v: Scalar, share: Scalar, dt: Scalar) -> Record:
+    """Bounds of the displacement beside the velocity v of a joint, as a velocity.
+
+    Together they must not take the joint through a limit, and bring it back from beyond one by a share.
+    """
+    x, lower, upper = _place(robot, row, q)
+    low: Scalar = -_UNLIMITED
+    high: Scalar = _UNLIMITED
+    if is_limit(lower):
+        low = _back(lower - x, share) / dt - v
+    if is_limit(upper):
+        high = -_back(x - upper, share) / dt - v
+        low = minimum(low, high) if is_limit(lower) else low
+    return {"low": low, "high": high}
+
+
+def _place(robot: Robot, row: JointRow, q: Scalars) -> tuple[Scalar, Scalar, Scalar]:
+    """Where a joint is, and its limits."""
+    limits = robot.joints[row.joint].limits
+    return q[robot.q_slice(row.joint).start], limits.lower[0], limits.upper[0]
+
+
+def _back(beyond: Scalar, share: Scalar) -> Scalar:
+    """How far a joint has to go: a share of what it is beyond its limit; up to the limit if it is not."""
+    return select(beyond > 0, beyond * share, beyond)
+
+
+def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
+    """How far a joint is beyond its limits: what must be added to q to be back, or 0."""
+    x, lower, upper = _place(robot, row, q)
+    below = maximum(lower - x, 0) if is_limit(lower) else 0
+    above = maximum(x - upper, 0) if is_limit(upper) else 0
+    return below - above
+
+
+# ---- visits
+
+
+def joint_row_vectors(mechanism: Mechanism, row: JointRow, factor: Record) -> Record:
+    """Y, D^-1 Y and G of a joint's constraint."""
+    x = Vector.unit(0)
+    vectors = row_vectors(factor, row_support(mechanism, row), {row.dof: x}, x)
+    return {**vectors, "rate": 1 / vectors["G"]}
+
+
+def row_support(mechanism: Mechanism, row: JointRow) -> tuple[int, ...]:
+    """The dofs of a joint's constraint, the last one first."""
+    link = next(k for k in mechanism.links if row.dof in k.dofs)
+    return tuple(d for d in support_of(mechanism, [link.index]) if d <= row.dof)
+
+
+def sweep_joint(
+    row: JointRow, support: Sequence[int], vectors: Record, bounds: Record, w: Scalars, impulse: Scalar, error: Scalar
+) -> tuple[list[Scalar], Scalar, Scalar]:
+    """One visit to a joint: w, its impulse, and the largest change of a velocity so far.
+
+    Args:
+        vectors: from `joint_row_vectors`.
+        bounds: "low" and "high" of the velocity at limits, or "friction" f dt, or "above", "below" and "rate" of a
+            backlash, the c+, c- and r of either side, with "low" and "high" the velocities that just reach its ends.
+    """
+    free = dot(vectors["Y"], support, w) - vectors["G"] * impulse
+    if row.kind == "friction":
+        new = minimum(maximum(-free * vectors["rate"], -bounds["friction"]), bounds["friction"])
+    elif row.kind == "backlash":
+        share = 1 / (1 + bounds["rate"] * vectors["G"])
+        above = (bounds["above"] + bounds["rate"] * free) * share
+        below = (bounds["below"] + bounds["rate"] * free) * share
+        # a damper that pushes on arrival must not do so before: the impulse at most brings the joint to the end
+        above = maximum(minimum(above, (free - bounds["high"]) * vectors["rate"]), 0)
+        below = minimum(maximum(below, (free - bounds["low"]) * vectors["rate"]), 0)
+        new = -(above + below)
+    else:
+        new = (minimum(maximum(free, bounds["low"]), bounds["high"]) - free) * vectors["rate"]
+    change = new - impulse
+    return moved(w, support, [vectors["DY"]], [change]), new, maximum(error, abs(change) * vectors["G"])

@@ -1,0 +1,325 @@
+"""Models of contact: rigid, by impulses, and compliant, by a law of depth, rate and slip.
+
+    law(depth, rate, (slip_x, slip_y)) -> (normal_force, (friction_x, friction_y))
+
+``depth`` [m] is positive in the ground, ``rate`` [m/s] is its time derivative, and the slip [m/s] is the velocity of
+the point along two directions tangential to the ground. Forces [N] act on the robot: the normal force pushes it out and
+is never negative, friction opposes the slip. A law is generic over the scalar. Those here are classes whose parameters
+may be scalars of any kind, so that each robot of a batch can have its own; a law of your own is any function of that
+form.
+
+In the semi-implicit step, a compliant law holds at the end of the step: the impulse of a contact is
+
+    p = dt law(depth - dt u_n, -u_n, u_t)
+
+with u the velocity that p itself leads to. Stiff springs and steep friction are stable at any step.
+`CompliantContact.answer` takes one step towards it at each visit: Newton's along the normal, with the derivative of the
+law by its trace; across, friction is a damper of the strength that it has at the slip so far, which converges also
+where friction is steep at rest and flat beyond [Kacanov's method]. The other integrators take the law as a force at
+each of their stages.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pliant.checks import check, check_at_least, check_friction, check_restitution, function_name, is_whole
+from pliant.contact.constraint_rows import tangents_of
+from pliant.contact.touching import Touch
+from pliant.errors import ContactError, SimulationError, TraceError, bad_value
+from pliant.scalar import Expr, Graph, Scalar, exp, is_constant, log, maximum, minimum, select, sqrt
+from pliant.scalar.evaluation import tangents
+from pliant.scalar.ops import CONDITIONS
+from pliant.spatial import Symmetric3, Vector
+
+ContactLaw = Callable[[Scalar, Scalar, tuple[Scalar, Scalar]], tuple[Scalar, tuple[Scalar, Scalar]]]
+
+
+def sliding_friction(
+    normal: Scalar, slip: tuple[Scalar, Scalar], friction: Scalar, slip_speed: Scalar
+) -> tuple[Scalar, Scalar]:
+    """Coulomb's friction, made smooth at rest: exactly mu N against the slip from ``slip_speed`` on.
+
+    f = -mu N g(r) s / |s|, with r = |s| / slip_speed, g = (3 r - r^3) / 2 for r < 1 and g = 1 for all
+    larger r. So it does not grow with speed, it is the same in all directions, its derivative is continuous
+    (g' = 0 at r = 1), and near rest it is a damper of 3/2 mu N / slip_speed. Written without |s| in a
+    denominator, it is
+
+        f = -mu N s (3 - min(r^2, 1)) / (2 sqrt(max(|s|^2, slip_speed^2))).
+
+    A damper holds nothing: under a constant load below mu N the point creeps, at less than ``slip_speed``.
+
+    Args:
+        normal: normal force N [N].
+        slip: tangential velocity s of the point [m/s].
+        friction: coefficient mu.
+        slip_speed: from here on the point counts as sliding [m/s].
+
+    Returns:
+        The two components of the force on the point [N].
+    """
+    squared = slip[0] * slip[0] + slip[1] * slip[1]
+    limit = slip_speed * slip_speed
+    blend = 3 - minimum(squared / limit, 1)
+    factor = -friction * normal * blend / (2 * sqrt(maximum(squared, limit)))
+    return factor * slip[0], factor * slip[1]
+
+
+@dataclass(frozen=True)
+class SpringDamper:
+    """A linear spring and damper in parallel that can push, not pull, with Coulomb's friction.
+
+    N = max(0, stiffness depth + damping rate) for depth > 0, otherwise 0. With damping, the force jumps at
+    touch-down, where the rate is not zero; `HuntCrossley` does not. Friction is `sliding_friction`.
+
+    Attributes:
+        stiffness: of the ground under one point [N/m].
+        damping: of the same [N s/m].
+        friction: coefficient of friction.
+        slip_speed: from here on friction is Coulomb's [m/s].
+    """
+
+    stiffness: Scalar
+    damping: Scalar
+    friction: Scalar = 0.7
+    slip_speed: Scalar = 1e-3
+
+    def __post_init__(self):
+        _check_parameters(self, "stiffness", "damping")
+
+    def __call__(
+        self, depth: Scalar, rate: Scalar, slip: tuple[Scalar, Scalar]
+    ) -> tuple[Scalar, tuple[Scalar, Scalar]]:
+        """Normal force and friction [N]."""
+        push = maximum(self.stiffness * depth + self.damping * rate, 0)
+        normal = select(depth > 0, push, 0)
+        return normal, sliding_friction(normal, slip, self.friction, self.slip_speed)
+
+
+@dataclass(frozen=True)
+class HuntCrossley:
+    """A non-linear spring whose damping grows with depth, so that the force starts and ends at zero.
+
+    N = stiffness depth^exponent max(0, 1 + 3/2 dissipation rate) for depth > 0, otherwise 0 [Hunt and
+    Crossley 1975]. The exponent 3/2 is that of Hertz for a sphere on a plane. A body that comes in at the
+    speed v leaves with the restitution 1 - dissipation v, for small dissipation v, whatever its mass, the
+    stiffness and the exponent. Friction is `sliding_friction`.
+
+    Attributes:
+        stiffness: of the ground under one point [N/m^exponent].
+        dissipation: loss of restitution per speed of impact [s/m].
+        exponent: 1 or more; multiples of 1/2 are the cheapest.
+        friction: coefficient of friction.
+        slip_speed: from here on friction is Coulomb's [m/s].
+    """
+
+    stiffness: Scalar
+    dissipation: Scalar
+    exponent: Scalar = 1.5
+    friction: Scalar = 0.7
+    slip_speed: Scalar = 1e-3
+
+    def __post_init__(self):
+        _check_parameters(self, "stiffness", "dissipation")
+        check_at_least("exponent", self.exponent, 1, subject=type(self).__name__)
+
+    def __call__(
+        self, depth: Scalar, rate: Scalar, slip: tuple[Scalar, Scalar]
+    ) -> tuple[Scalar, tuple[Scalar, Scalar]]:
+        """Normal force and friction [N]."""
+        is_inside = depth > 0
+        # outside, any positive number will do: the derivative of the root stays finite
+        spring = self.stiffness * _power(select(is_inside, depth, 1), self.exponent)
+        push = spring * maximum(1 + 3 * self.dissipation * rate / 2, 0)
+        normal = select(is_inside, push, 0)
+        return normal, sliding_friction(normal, slip, self.friction, self.slip_speed)
+
+
+def _power(base: Scalar, exponent: Scalar) -> Scalar:
+    """``base`` > 0 to a power: by products and a root where these do."""
+    if not is_constant(exponent) or 2 * exponent % 1 != 0:
+        return exp(exponent * log(base))
+    whole, half = divmod(exponent, 1)
+    power = base ** int(whole)
+    return power * sqrt(base) if half else power
+
+
+def _check_parameters(law: Any, *names: str) -> None:
+    owner = type(law).__name__
+    for name in names:
+        check_at_least(name, getattr(law, name), 0, subject=owner)
+    check_at_least("friction", law.friction, 0, subject=owner)
+    check_at_least("slip_speed", law.slip_speed, 0, strict=True, subject=owner)
+
+
+def check_law(law: Any) -> Any:
+    """The law itself, if it can be traced and returns a normal force and two components of friction.
+
+    Only the form is checked, not the physics: whether it pulls or adds energy depends on its arguments. A
+    law that keeps symbols or scalars of a trace as its attributes cannot be tried, and passes.
+    """
+    if not callable(law):
+        form = "a function (depth, rate, (slip_x, slip_y)) -> (normal, (friction_x, friction_y))"
+        raise ContactError(bad_value("law", law, form))
+    label = f"contact law {function_name(law)}"
+    graph = Graph()
+    depth, rate, slip_x, slip_y = (graph.input(name) for name in ("depth", "rate", "slip_x", "slip_y"))
+    if any(isinstance(x, Expr) or hasattr(x, "free_symbols") for x in getattr(law, "__dict__", {}).values()):
+        return law  # its parameters belong to another trace, or are symbols: it is seen when it is called
+    try:
+        result: Any = law(depth, rate, (slip_x, slip_y))
+    except TraceError as error:
+        raise error.within(label) from error
+    except (AttributeError, TypeError) as error:
+        cure = "it is called with traced scalars, law(depth, rate, (slip_x, slip_y)): use their operators and the "
+        cure += "functions of pliant.math (exp, select, ...), not those of math and numpy"
+        raise TraceError(f"{label}: {error}", subject=label, field="law", cure=cure) from error
+    except Exception as error:
+        error.add_note(f"while tracing {label}, called with depth, rate, (slip_x, slip_y)")
+        raise
+    try:
+        normal, (friction_x, friction_y) = result
+    except (TypeError, ValueError):
+        normal = friction_x = friction_y = None
+    if not all(map(_is_force, (normal, friction_x, friction_y))):
+        cure = "it must return (normal, (friction_x, friction_y)), three scalars [N]"
+        raise ContactError(f"{label}: it returned {result!r}", subject=label, field="law", cure=cure)
+    return law
+
+
+def _is_force(x: Any) -> bool:
+    return x.op not in CONDITIONS if isinstance(x, Expr) else is_constant(x) and not isinstance(x, bool)
+
+
+# changes of velocities with which the solver is content [m/s]
+_TOLERANCES = {"float64": 1e-9, "float32": 2e-6}
+
+
+def check_contact(contact: Any) -> None:
+    """Raise unless it is a contact model, with settings; its class has none yet."""
+    takes = "a RigidContact or a CompliantContact"
+    if isinstance(contact, type):
+        problem = f"contact is the class {contact.__name__}"
+        raise SimulationError(problem, field="contact", cure=f"make one: {contact.__name__}()")
+    check("contact", contact, takes, hasattr(contact, "tolerance_in"))
+
+
+def _check_iterations(subject: str, tolerance: Any, sweeps: Any) -> None:
+    if tolerance is not None:
+        check_at_least("tolerance", tolerance, 0, strict=True, subject=subject)
+    check("sweeps", sweeps, "1 or more", is_whole(sweeps) and sweeps > 0, subject=subject, error=ContactError)
+
+
+@dataclass(frozen=True)
+class RigidContact:
+    """Rigid contact by impulses, solved in each step by iterations over the contacts.
+
+    Attributes:
+        friction: coefficient of friction, where neither the ground nor the contact has its own.
+        restitution: share of the approach speed with which a contact separates, 0 to 1, likewise.
+        tolerance: iterations end when none changes a contact's velocity by more than this [m/s] times one plus a
+            tenth of the robot's largest velocity (default: 1e-9 in float64 and 2e-6 in float32).
+        sweeps: most iterations in a step; `Simulation.diagnostics` reports whether they sufficed.
+        correction: share of a penetration that is taken back in one step, without changing velocities.
+    """
+
+    friction: Scalar = 0.7
+    restitution: Scalar = 0
+    tolerance: float | None = None
+    sweeps: int = 200
+    correction: float = 0.2
+
+    def __post_init__(self) -> None:
+        subject = "RigidContact"
+        for name in ("friction", "restitution"):
+            takes = "a number; None is for grounds and contacts"
+            value = getattr(self, name)
+            check(name, value, takes, value is not None, subject=subject, error=ContactError)
+        check_friction(subject, self.friction)
+        check_restitution(subject, self.restitution)
+        _check_iterations(subject, self.tolerance, self.sweeps)
+        check_at_least("correction", self.correction, 0, subject=subject)
+        check("correction", self.correction, "at most 1", self.correction <= 1, subject=subject, error=ContactError)
+
+    def tolerance_in(self, precision: str) -> float:
+        """The tolerance, by default that of the precision [m/s]."""
+        return _TOLERANCES[precision] if self.tolerance is None else self.tolerance
+
+
+@dataclass(frozen=True)
+class CompliantContact:
+    """Contact by a compliant law.
+
+    Attributes:
+        law: (depth, rate, slip) -> (normal force, friction), as `SpringDamper`, `HuntCrossley` or your own
+            generic function; see `pliant.contact.models`.
+        tolerance: as for `RigidContact` [m/s].
+        sweeps: most iterations in a step of the semi-implicit integrator.
+    """
+
+    law: ContactLaw = field(default_factory=lambda: SpringDamper(stiffness=5e4, damping=500))
+    tolerance: float | None = None
+    sweeps: int = 200
+
+    def __post_init__(self) -> None:
+        check_law(self.law)
+        _check_iterations("CompliantContact", self.tolerance, self.sweeps)
+
+    def tolerance_in(self, precision: str) -> float:
+        """The tolerance, by default that of the precision [m/s]."""
+        return _TOLERANCES[precision] if self.tolerance is None else self.tolerance
+
+    def force(self, gap: Scalar, u: Vector) -> Vector:
+        """The force on the robot along the axes of a contact, normal last, at a gap and a velocity along them."""
+        normal, friction = self.law(-gap, -u.z, (u.x, u.y))
+        return Vector(friction[0], friction[1], normal)
+
+    def force_on(self, touch: Touch, velocity: Vector) -> Vector:
+        """The force on the robot at a contact with a velocity, both in the axes of the poses [N]."""
+        axes = (*tangents_of(touch.normal), touch.normal)
+        local = self.force(touch.gap, Vector(*(axis.dot(velocity) for axis in axes)))
+        f = Vector.zero()
+        for axis, part in zip(axes, local, strict=True):
+            f = f + axis * part
+        return f
+
+    def answer(self, dt: Scalar) -> Callable[..., Vector]:
+        """The impulse of a contact that takes it nearer to its law, as `pliant.contact.solver.sweep` asks for it."""
+
+        def impulse(contact: dict[str, Any], u: Vector, p: Vector, G: Symmetric3) -> Vector:
+            # along the normal: p_n = dt f_n(u_n + ...), along the tangent of f_n; friction goes with it in proportion
+            f, slope = self._normal(contact["gap"], dt, u)
+            rx, ry = _shares(p, *_shares(f, 0, 0))
+            change = (dt * f.z - p.z) / (1 - dt * slope * (G.zz + G.xz * rx + G.yz * ry))
+            normal = p.z + change
+            first = Vector(rx * change, ry * change, change)
+            u, p = u + G @ first, p + first
+            # across it: p_t = -c (u_t + G_tt (p_t' - p_t)), with the strength c that friction has now; its share of
+            # the normal force is the law's, the normal force is that of the impulse, of which stiff laws are no measure
+            rx, ry = _shares(self.force(contact["gap"] + dt * u.z, u), rx, ry)
+            size2 = maximum(u.x * u.x + u.y * u.y, 1e-20)
+            c = maximum(-normal * (rx * u.x + ry * u.y) / size2, 0)
+            rest = Vector(rx * normal - p.x, ry * normal - p.y, 0)
+            xx, xy, yy = 1 + c * G.xx, c * G.xy, 1 + c * G.yy
+            scale = 1 / (xx * yy - xy * xy)
+            across = ((yy * rest.x - xy * rest.y) * scale, (xx * rest.y - xy * rest.x) * scale)
+            return p + Vector(*across, 0)
+
+        return impulse
+
+    def _normal(self, gap: Scalar, dt: Scalar, u: Vector) -> tuple[Vector, Scalar]:
+        """The force at the end of the step, and the derivative of its normal part by u_n."""
+        f = self.force(gap + dt * u.z, u)
+        if isinstance(f.z, Expr) and isinstance(u.z, Expr):
+            return f, tangents([f.z], {u.z: 1})[0]
+        # on floats
+        h = 1e-7
+        ahead = self.force(gap + dt * (u.z + h), Vector(u.x, u.y, u.z + h)).z
+        return f, (ahead - f.z) / h
+
+
+def _shares(f: Vector, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """Friction as a share of the normal force, or of impulses; x and y where there is none."""
+    pushes = f.z > 0
+    scale = 1 / select(pushes, f.z, 1)
+    return select(pushes, f.x * scale, x), select(pushes, f.y * scale, y)

@@ -1,0 +1,347 @@
+"""Values of the parts of a robot, as users give them: checked, and in the form that the code wants. Symbols pass."""
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.checks import (
+    as_scalar, check, check_at_least, check_finite, check_name, check_one_of, entries, is_sequence, is_zero,
+    one_for_each, per_entry,
+)  # fmt: skip
+from pliant.errors import Call, Fault, PliantError, RobotError, bad_value, unknown_name
+from pliant.robot.joints import JointKind, Scalars, snapped
+from pliant.robot.model import CONTROLS, PER_DOF, Closure, FrameSpring, Joint, Law, Limits, Motor, Named
+from pliant.scalar import Expr, Graph, Scalar, is_constant
+from pliant.scalar.evaluation import interpret, nodes_of, tangents
+from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
+
+if TYPE_CHECKING:
+    from pliant.robot.robot import Robot
+
+
+# files print six digits or so: thin plates and rods miss the triangle inequality by that much
+TOLERANCE = 1e-6
+
+
+def wrong(subject: str, field: str, problem: str, cure: str, call: Call | None = None) -> RobotError:
+    """The error of a part of a robot; see `Fault`."""
+    return RobotError(problem, subject=subject, field=field, cure=cure, call=call)
+
+
+# ---- places and axes
+
+
+def vector(name: str, values: Scalars, *, subject: str) -> Vector:
+    """Three finite numbers as a vector, exact zeros and ones as integers."""
+    found = entries(name, values, "three numbers", subject=subject)
+    if len(found) != 3:
+        raise wrong(subject, name, f"{name} of {subject} has {len(found)} entries", "it takes three")
+    check_finite(name, *found, subject=subject)
+    return Vector(*(snapped(x, 0) for x in found))
+
+
+def placement(position: Scalars, rpy: Scalars, *, subject: str) -> Transform:
+    """The pose at a position [m] with roll, pitch and yaw [rad]."""
+    p, angles = vector("position", position, subject=subject), vector("rpy", rpy, subject=subject)
+    if is_zero(*angles):
+        return Transform(MatrixRotation.identity(), p)
+    return Transform(rotation_from_rpy(*angles), p)
+
+
+def normalised_axis(subject: str, kind: JointKind) -> tuple[JointKind, str | None]:
+    """The kind with an axis of unit length, and a remark if it was not."""
+    axis: Scalars | None = getattr(kind, "axis", None)
+    if axis is None:
+        return kind, None
+    vector("axis", axis, subject=subject)
+    if not all(map(is_constant, axis)):
+        return kind, None
+    length = math.hypot(*axis)
+    if length == 0:
+        raise RobotError(bad_value("axis", (0, 0, 0), "a direction", subject))
+    unit = replace(kind, axis=tuple(snapped(a / length) for a in axis))  # type: ignore[type-var]
+    return unit, f"axis of length {length:.6g} normalised" if abs(length - 1) > TOLERANCE else None
+
+
+# ---- limits
+
+
+def full_limits(subject: str, limits: Any, kind: JointKind) -> Limits:
+    """`Limits` with a number for each entry, from `Limits` or a pair (lower, upper)."""
+    if not isinstance(limits, Limits):
+        is_pair = is_sequence(limits) and len(limits) == 2
+        check("limits", limits, "a pair (lower, upper), or Limits(...)", is_pair, subject=subject, error=RobotError)
+        limits = Limits(*limits)
+    sizes = {"lower": kind.nq, "upper": kind.nq, "velocity": kind.nv, "effort": kind.nv}
+    full = {key: per_entry(f"{key} limit", getattr(limits, key), n, subject=subject) for key, n in sizes.items()}
+    return Limits(**full)
+
+
+def crossed_limits(joint: Joint) -> Fault | None:
+    """The fault of a lower limit that is above its upper one."""
+    for low, high in zip(joint.limits.lower, joint.limits.upper, strict=True):
+        if is_constant(low) and is_constant(high) and low > high:
+            problem = f"the lower limit {low} is above the upper one {high}"
+            return Fault(problem, f"joint {joint.name!r}", "limits", "swap them")
+    return None
+
+
+# ---- motors
+
+
+def motor_values(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Values of a motor by the names of its attributes; raises on other names."""
+    known = [f.name for f in fields(Motor) if f.name not in ("name", "joint")]
+    for key in values:
+        if key not in known:
+            raise RobotError(unknown_name("attribute", key, known, f"motor {name!r}"))
+    return {key: as_scalar(value) for key, value in values.items()}
+
+
+def check_motor(motor: Motor, joints: Named[Joint]) -> None:
+    """Raise if the motor cannot drive its joint, or has an impossible value."""
+    kind = joints[motor.joint].kind
+    subject = f"motor {motor.name!r}"
+
+    def fault(problem: str, field: str, cure: str, **example: Any) -> RobotError:
+        return wrong(subject, field, problem, cure, Call("with_motor", motor.joint, example) if example else None)
+
+    if kind.nv != 1:
+        cure = "motors drive joints with one degree of freedom"
+        raise fault(f"{subject} cannot drive the {kind.name} joint {motor.joint!r}, of {kind.nv} dofs", "joint", cure)
+    check_finite("gear", motor.gear, subject=subject)
+    for what in ("rotor_inertia", "kp", "kd", "viscous_friction", "dry_friction"):
+        check_at_least(what, getattr(motor, what), 0, subject=subject, error=RobotError)
+    for what in ("effort_limit", "velocity_limit"):
+        per_entry(what, getattr(motor, what), 1, subject=subject, least=0)
+    if is_zero(motor.gear):
+        problem = f"gear of {subject} is 0, so its rotor turns without the joint"
+        raise fault(problem, "gear", "give its ratio, as in {call}", gear=9)
+    per_entry("no_load_speed", motor.no_load_speed, 1, subject=subject)
+    is_possible = not is_constant(motor.no_load_speed) or motor.no_load_speed > 0
+    check("no_load_speed", motor.no_load_speed, "a number above 0", is_possible, subject=subject, error=RobotError)
+    if motor.rotor_axis is not None:
+        axis = vector("rotor_axis", motor.rotor_axis, subject=subject)
+        if all(map(is_constant, axis)) and abs(math.hypot(*axis) - 1) > TOLERANCE:
+            problem = f"rotor_axis of {subject} has length {math.hypot(*axis):.6g}"
+            raise fault(problem, "rotor_axis", "give a unit vector")
+    elif motor.gyroscopic and kind.name == "prismatic":
+        cure = "give the axis about which the rotor spins, {call}"
+        raise fault(f"{subject} is gyroscopic on a prismatic joint", "rotor_axis", cure, rotor_axis="...")
+    check_one_of("control", motor.control, CONTROLS, subject=subject, error=RobotError)
+    if motor.control == "position" and is_zero(motor.kp):
+        raise fault(f"{subject} has position control but kp = 0", "kp", "give it gains, as in {call}", kp=80, kd=2)
+    if motor.control == "velocity" and is_zero(motor.kd):
+        raise fault(f"{subject} has velocity control but kd = 0", "kd", "give it a gain, as in {call}", kd=2)
+    is_law = motor.law is None or callable(motor.law)
+    check("law", motor.law, "a function (u, q, v, t) -> torque", is_law, subject=subject, error=RobotError)
+
+
+def with_motors(motors: Named[Motor], joints: Named[Joint], names: Any, values: dict[str, Any]) -> Named[Motor]:
+    """The motors, of which some have other values; arguments as in `Robot.with_motors`."""
+    is_choice = names is None or isinstance(names, Iterable)
+    takes = "a name, a list of names, or None for all"
+    check("names", names, takes, is_choice, subject="the motors", error=RobotError)
+    chosen = list(motors) if names is None else [names] if isinstance(names, str) else list(names)
+    motor_values(chosen[0] if chosen else "", values)
+    columns = {key: one_for_each(f"{key} of the motors", value, len(chosen)) for key, value in values.items()}
+    for k, name in enumerate(chosen):
+        check_name("name", name, subject="a motor")
+        motor = replace(motors[name], **{key: column[k] for key, column in columns.items()})
+        check_motor(motor, joints)
+        motors = motors.replaced(motor)
+    return motors
+
+
+# ---- joints, closures, springs
+
+
+def with_values(joint: Joint, subject: str = "", *, limits: Any = None, law: Any = None, **values: Any) -> Joint:
+    """A copy of a joint with other values, checked: one for all dofs or one for each; None leaves them."""
+    subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
+    changes: dict[str, Any] = {
+        key: per_entry(key, value, nv, subject=subject, least=0) if key in PER_DOF else as_scalar(value)
+        for key, value in values.items()
+        if value is not None
+    }
+    if law is not None:
+        changes["law"] = tuple(one_for_each(f"law of {subject}", law, nv))
+    if limits is not None:
+        changes["limits"] = full_limits(subject, limits, joint.kind)
+    changed = replace(joint, **changes)
+    check_joint(changed, subject)
+    return changed
+
+
+def edited_joint(joint: Joint, values: dict[str, Any]) -> Joint:
+    """A copy of a joint with other values, which must do something; see `Robot.with_joint`."""
+    subject = f"joint {joint.name!r}"
+    given = [key.removeprefix("is_") for key, value in values.items() if value is not None]
+    if given and joint.kind.nv == 0:
+        call = Call("with_flexibility", joint.name, {"stiffness": (10000, 10000, 10000)})
+        cure = "leave it out, or make the joint flexible: {call}"
+        raise wrong(subject, given[0], f"{given[0]} of {subject} would do nothing: it is fixed", cure, call)
+    changed = with_values(joint, **values)
+    fault = crossed_limits(changed)
+    if fault and "limits" in given:
+        raise RobotError(fault).within(subject)
+    return changed
+
+
+def check_joint(joint: Joint, subject: str = "") -> None:
+    """Raise if a value that needs one degree of freedom is on a joint with more, or a value is impossible."""
+    subject, nv = subject or f"joint {joint.name!r}", joint.kind.nv
+    for what in PER_DOF:
+        per_entry(what, getattr(joint, what), nv, subject=subject, least=0)
+        check_finite(what, *getattr(joint, what), subject=subject)
+    check_finite("rest", joint.rest, subject=subject)
+    for what in ("restitution", "backlash"):
+        check_at_least(what, getattr(joint, what), 0, subject=subject, error=RobotError)
+    is_possible = not is_constant(joint.restitution) or joint.restitution <= 1
+    check("restitution", joint.restitution, "0 to 1", is_possible, subject=subject, error=RobotError)
+    is_flag = isinstance(joint.is_locked, bool | np.bool_)
+    check("locked", joint.is_locked, "True or False", is_flag, subject=subject, error=RobotError)
+    for law in joint.law:
+        if law is not None:
+            takes = "a function of the deflection"
+            check("law", law, takes, callable(law), subject=f"the spring of {subject}", error=RobotError)
+            _check_law(subject, law)
+    if joint.has_spring and nv != 1 and joint.kind.name not in ("spherical", "free"):
+        cure = "springs are at joints with one degree of freedom, spherical and free ones"
+        raise wrong(subject, "stiffness", f"{subject} is {joint.kind.name}", cure)
+    used = [what for what in ("restitution", "is_locked", "backlash", "rest") if not is_zero(getattr(joint, what))]
+    if used and nv != 1:
+        field = used[0].removeprefix("is_")
+        cure = f"{field} takes a joint with one degree of freedom"
+        raise wrong(subject, field, f"{subject} is {joint.kind.name}", cure)
+    if joint.has_backlash and not joint.has_spring:
+        cure = "give it stiffness, or limits for free travel"
+        raise wrong(subject, "stiffness", f"{subject} has backlash but no spring", cure)
+
+
+def check_closure(closure: Closure, robot: "Robot") -> None:
+    """Raise if the closure's kind or frames are unknown, or its length is impossible."""
+    subject = f"closure {closure.name!r}"
+    kinds = ("point", "weld", "distance")
+    if closure.kind not in kinds:
+        raise RobotError(unknown_name("kind of closure", closure.kind, kinds, subject))
+    _check_ends(subject, closure.a, closure.b, robot)
+    if closure.kind == "distance":
+        check_finite("length", closure.length, subject=subject)
+        is_possible = not is_constant(closure.length) or closure.length > 0
+        takes = "a number above 0 [m]; for 0 use kind 'point'"
+        check("length", closure.length, takes, is_possible, subject=subject, error=RobotError)
+
+
+def check_spring(spring: FrameSpring, robot: "Robot") -> None:
+    """Raise if the spring's frames are unknown or its values impossible."""
+    subject = f"spring {spring.name!r}"
+    _check_ends(subject, spring.a, spring.b, robot)
+    for what in ("stiffness", "damping", "length"):
+        check_at_least(what, getattr(spring, what), 0, subject=subject, error=RobotError)
+
+
+def _check_ends(subject: str, a: str, b: str, robot: "Robot") -> None:
+    if robot.frame(a).body == robot.frame(b).body:
+        problem = f"both ends of {subject}, {a!r} and {b!r}, are on body {robot.frame(a).body!r}"
+        raise wrong(subject, "frames", problem, "take frames on two bodies")
+
+
+# ---- laws of springs
+
+
+def law_and_slope(law: Law, x: Scalar) -> tuple[Scalar, Scalar]:
+    """A law at a deflection x, and its derivative there, in the scalars of x."""
+    value, slope = _of(law)
+    nodes = [e for e in (value, slope) if isinstance(e, Expr)]
+    found = iter(interpret(nodes, {"x": x}))
+    value, slope = (next(found) if isinstance(e, Expr) else e for e in (value, slope))
+    return value, slope
+
+
+def _check_law(subject: str, law: Law) -> None:
+    """Raise unless a law can be traced and is finite, and so is its slope, where the spring is at rest."""
+    try:
+        _of(law)
+        at_rest: tuple[Any, ...] = law_and_slope(law, 0.0)
+        for what, x in zip(("it", "its slope"), at_rest, strict=True):
+            if not (is_constant(x) and np.isfinite(x)):
+                problem = f"law of a spring: {what} is {x} at rest, for a deflection of 0"
+                raise RobotError(problem, subject=subject, field="law", cure="make it finite there")
+    except PliantError as error:
+        raise error.within(subject) from None
+
+
+def law_text(law: Law) -> str:
+    """What a law computes, as text: equal for laws that compute alike, whatever they are called."""
+    value, _ = _of(law)
+    if not isinstance(value, Expr):
+        return repr(value)
+    nodes = nodes_of([value])
+    places = {node.index: k for k, node in enumerate(nodes)}
+    own = [getattr(node.value, "digest", node.value) for node in nodes]
+    return repr([(n.op, x, *(places[a.index] for a in n.args)) for n, x in zip(nodes, own, strict=True)])
+
+
+def _of(law: Law) -> tuple[Scalar, Scalar]:
+    return _traced(law) if isinstance(law, Hashable) else _traced.__wrapped__(law)
+
+
+@cache
+def _traced(law: Law) -> tuple[Scalar, Scalar]:
+    x = Graph().input("x")
+    takes = "it takes one deflection and returns one force"
+    try:
+        value = law(x)
+    except PliantError as error:
+        raise error.within("law of a spring") from None
+    except Exception as error:  # whatever a user's function does
+        cure = "make its force finite for every deflection" if isinstance(error, ArithmeticError) else takes
+        raise RobotError(f"law of a spring: {type(error).__name__}: {error}", field="law", cure=cure) from error
+    if isinstance(value, Expr):
+        return value, tangents([value], {x: 1})[0]
+    if not is_constant(value):
+        raise RobotError(f"law of a spring returned {value!r}", field="law", cure=takes)
+    return value, 0
+
+
+# ---- inertias
+
+
+def impossible_inertia(tensor: Symmetric3) -> str | None:
+    """Why no body has this tensor about its centre of mass, or None if one has.
+
+    Principal moments obey the triangle inequality: the second moments of mass, 1/2 tr(I) 1 - I, are
+    not negative.
+    """
+    if not all(is_constant(e) for e in tensor):
+        return None
+    second, _ = np.linalg.eigh(second_moments(tensor))
+    if second[0] >= -TOLERANCE * abs(second).max():
+        return None
+    moments = second.sum() - second[::-1]
+    shown = ", ".join(f"{m if abs(m) > TOLERANCE * abs(moments).max() else 0:.4g}" for m in moments)
+    law = "are not positive" if moments[0] < -TOLERANCE * moments[-1] else "break the triangle inequality"
+    return f"principal moments of inertia ({shown}) kg m^2 {law}"
+
+
+def repaired_inertia(tensor: Symmetric3) -> Symmetric3:
+    """The tensor of the nearest distribution of mass: negative second moments become zero."""
+    second, axes = np.linalg.eigh(second_moments(tensor))
+    return tensor_of((axes * second.clip(0)) @ axes.T)
+
+
+def tensor_of(second: np.ndarray) -> Symmetric3:
+    """tr(S) 1 - S, of the second moments S of mass."""
+    tensor = np.trace(second) * np.eye(3) - second
+    return Symmetric3(*(float(tensor[r, c]) for r in range(3) for c in range(r, 3)))
+
+
+def second_moments(tensor: Symmetric3) -> np.ndarray:
+    """1/2 tr(I) 1 - I, the second moments of mass of a tensor I, (3, 3)."""
+    full = np.array(tuple(tensor.full()), dtype=float).reshape(3, 3)
+    return np.trace(full) / 2 * np.eye(3) - full

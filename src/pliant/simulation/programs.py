@@ -1,0 +1,375 @@
+"""The programs of a simulation, each compiled when it is first needed: a control period, rollouts, energy and power.
+
+With u the mean velocity of a step and f a force in it, f u dt is the work of f in the step, since M (v+ - v) = f dt
+and the energy of motion changes by M (v+ - v) (v+ + v) / 2. That holds for a blow, too: an impulse p does the work
+p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the power that of the moment.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pliant.actuation.body_forces import outside_forces, stretches
+from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
+from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
+from pliant.compiler import Kernel, kernel_from_function
+from pliant.compiler.program import Program
+from pliant.compiler.tracing import Stages
+from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
+from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.errors import SimulationError, unknown_name
+from pliant.integrators.adaptive import StepControl
+from pliant.progress import compiling
+from pliant.scalar import Scalar, Scalars, equal, select
+from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.parameters import Parameters
+from pliant.simulation.smooth_step import add_smooth_step
+from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of
+from pliant.simulation.step import add_step
+from pliant.spatial import Vector
+
+INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
+
+# parts of the state that a diverged robot keeps as they were when it stopped
+_LASTING = ("q", "v", "clock", "divergence", "memory")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the programs of a simulation are made of.
+
+    Attributes:
+        parameters: the model, and its numbers that vary.
+        integrator: one of `INTEGRATORS`.
+        substeps: steps in a control period.
+        control: tolerances of the adaptive integrator.
+    """
+
+    parameters: Parameters
+    integrator: str = "semi-implicit"
+    substeps: int = 1
+    controller: Controller | None = None
+    control: StepControl = field(default_factory=StepControl)
+
+    def __post_init__(self) -> None:
+        if self.integrator not in INTEGRATORS:
+            raise SimulationError(unknown_name("integrator", self.integrator, INTEGRATORS))
+        if self.integrator != "semi-implicit":
+            self._check_smooth()
+
+    @property
+    def model(self) -> StepModel:
+        """Robot, ground, contact and forces, with unknowns in place of what varies."""
+        return self.parameters.structure
+
+    def _check_smooth(self) -> None:
+        """Raise if the motion is not smooth: these integrators take no constraints."""
+        model = self.model
+        rows = {
+            "rigid contact": (model.is_rigid and model.groups, "use contact=pliant.CompliantContact(...)"),
+            "dry friction of joints": (any(r.kind == "friction" for r in model.joint_rows), "set it to zero"),
+            "locked joints": (any(j.is_locked for j in model.robot.joints.values()), "unlock them"),
+            "limits of joints": (model.stop_rows, "give limits=False"),
+            "loop closures": (model.closures, "replace them by springs between frames"),
+        }
+        for what, (is_there, cure) in rows.items():
+            if is_there:
+                problem = f"the integrator {self.integrator!r} is for smooth motion and this robot has {what}"
+                cure = f"{cure}, or use integrator='semi-implicit'"
+                raise SimulationError(problem, subject=what, field="integrator", cure=cure)
+
+    @property
+    def inputs(self) -> int:
+        """How many controls a period takes: those of the motors, or the commands of the controller."""
+        return self.controller.commands if self.controller else self.model.robot.nu
+
+    @property
+    def layout(self) -> StateLayout:
+        """The parts of the state."""
+        model, robot = self.model, self.model.robot
+        contacts = len(model.contact_names)
+        is_adaptive = self.integrator == "dormand-prince"
+        sizes = {
+            "q": robot.nq,
+            "v": robot.nv,
+            "clock": clock_size(model.precision),  # steps done
+            "divergence": 1,  # 0, or the code of a cause, see `divergence`
+            "torques": robot.nu,  # of the motors [N m or N]
+            "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
+            "landings": contacts if model.is_elastic else 0,  # speeds on impact within the last step [m/s]
+            "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
+            "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
+            "stop landings": len(model.joint_rows) if model.has_elastic_stops else 0,
+            "closings": sum(c.size for c in model.closures),  # impulses of the loops
+            "solver": 4,  # residual [m/s], iterations, deepest penetration [m], whether they did not suffice
+            "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected
+            "h": 1 if is_adaptive else 0,  # step to go on with [s]
+            "memory": len(self.controller.memory) if self.controller else 0,
+        }
+        return StateLayout(sizes, model.dt)
+
+    @property
+    def arrays(self) -> dict[str, int]:
+        """What the programs take for each robot, and how many numbers; the controls a row for each period."""
+        sizes = {"state": self.layout.size, "input": self.inputs, "parameters": self.parameters.size}
+        return {name: size for name, size in sizes.items() if size}
+
+    # ---- programs
+
+    def period(self) -> Program:
+        """(state, u, parameters) -> the state one control period later."""
+        stages = self._opened()
+        self._add_period(stages)
+        self._close(stages)
+        return stages.program(tuple(self.arrays), ("next",))
+
+    def rollout(self, channels: tuple[str, ...]) -> Program:
+        """Many periods, with a row of inputs and a row of each channel for each, and the last state."""
+        stages = self._opened()
+        rows = {f"record {name}": name for name in channels}
+        for row, name in rows.items():
+            stages.variable(row, stages.variables[name])
+        with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(rows)):
+            self._add_period(stages)
+            if rows:
+                self._hand_out(stages, tuple(rows.values()), tuple(rows))
+        self._close(stages)
+        return stages.program(tuple(self.arrays), (*rows, "next"))
+
+    def _opened(self) -> Stages:
+        layout = self.layout
+        stages = Stages(
+            state=layout.size, input=self.inputs, parameters=self.parameters.size, next=layout.size, **layout.sizes
+        )
+        if self.controller:
+            stages.variable("u", self.model.robot.nu)
+        spans = [layout.span(name) for name in layout.sizes]
+        stages.add(lambda state: tuple(state[s] for s in spans), ("state",), tuple(layout.sizes))
+        return stages
+
+    def _close(self, stages: Stages) -> None:
+        self._hand_out(stages, tuple(self.layout.sizes), ("next",))
+
+    def _hand_out(self, stages: Stages, names: tuple[str, ...], writes: tuple[str, ...]) -> None:
+        """Parts of the state for the user: of a diverged robot, forces and the like are zero, since they may be NaN."""
+
+        def stage(divergence, *parts):
+            moves = equal(divergence[0], 0)
+            shown = [
+                part if name in _LASTING else [select(moves, x, 0) for x in part]
+                for name, part in zip(names, parts, strict=True)
+            ]
+            if len(writes) < len(names):
+                return [x for part in shown for x in part]
+            return shown[0] if len(shown) == 1 else shown
+
+        stages.add(stage, ("divergence", *names), writes)
+
+    def _add_period(self, stages: Stages) -> None:
+        robot, dt = self.model.robot, self.model.dt
+        controller = self.controller
+        if controller:
+
+            def controlled(clock, q, v, command, memory):
+                return controller(robot, time_of(clock, dt), q, v, command, memory)
+
+            stages.add(controlled, ("clock", "q", "v", "input", "memory"), ("u", "memory"))
+        elif "u" not in stages:
+            stages.variable("u", robot.nu)
+        if not controller:
+            stages.add(lambda given: given, ("input",), ("u",))
+        if self.integrator == "dormand-prince":
+            # it chooses its own steps, of the whole period
+            add_smooth_step(stages, self.parameters, self.integrator, self.control, self.substeps)
+        elif self.substeps == 1:
+            self._add_step(stages)
+        else:
+            with stages.loop(self.substeps):
+                self._add_step(stages)
+
+    def _add_step(self, stages: Stages) -> None:
+        if self.integrator == "semi-implicit":
+            add_step(stages, self.model, self.parameters)
+        else:
+            add_smooth_step(stages, self.parameters, self.integrator, self.control, 1)
+
+
+class Kernels:
+    """Kernels of a plan.
+
+    Attributes:
+        plan: of the programs.
+        precision: "float64" or "float32".
+        threads: that share a batch.
+        progress: whether to report compilations that take long (default: on a terminal).
+    """
+
+    def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
+        self.plan = plan
+        self.precision = precision
+        self.threads = threads
+        self.progress = progress
+        self._kernels: dict[Any, Kernel] = {}
+
+    @cached_property
+    def period(self) -> Kernel:
+        """A control period: (state, inputs, parameters) -> next state."""
+        return self._compiled("simulation", self.plan.period, {}, self.threads)
+
+    def rollout(self, channels: tuple[str, ...]) -> Kernel:
+        """Many periods, with a row of each channel for each, and the last state."""
+        if channels not in self._kernels:
+            outputs = {f"record {channel}": (self.plan.layout.sizes[channel],) for channel in channels}
+            self._kernels[channels] = self._compiled("rollouts", lambda: self.plan.rollout(channels), outputs, 1)
+        return self._kernels[channels]
+
+    def _compiled(self, what: str, program: Callable[[], Program], outputs: dict[str, Any], threads: int) -> Kernel:
+        plan, name = self.plan, self.plan.model.robot.name
+        inputs = {array: (size,) for array, size in plan.arrays.items()}
+        outputs = {**outputs, "next": (plan.layout.size,)}
+        how: dict[str, Any] = {"precision": self.precision, "threads": threads}
+        with compiling(f"the {what} of {name!r}", self.progress):
+            return Kernel(program(), inputs, outputs, name=f"{what} of {name}", **how)
+
+    def arguments(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
+        """Those that the kernels take: none without numbers."""
+        given = {"state": state, "input": inputs, "parameters": parameters}
+        return [given[name] for name in self.plan.arrays]
+
+    # ---- of states (..., size), with the batch first, if there is one, then maybe times; parameters are (size,) or
+    # (batch, size)
+
+    def energy(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, Any]:
+        """Kinetic, potential and elastic energy [J], by name."""
+        terms = self._of_parts(energies, parameters, **self._parts(data, "q", "v"))
+        return {name: float(terms[k]) if terms.ndim == 1 else terms[..., k] for k, name in enumerate(ENERGY_TERMS)}
+
+    def power(self, data: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """Power by term [W] of states (..., times, size), see `powers`.
+
+        Where one state follows another by a step, it is the mean of that step; else that of the moment.
+        """
+        is_stepped = self.plan.integrator == "semi-implicit"
+        parts = self._parts(data, "q", "v", "torques", "impulses", "steady", "stops")
+        v, clock = parts["v"], steps_of(data[..., self.plan.layout.span("clock")])
+        mean = np.array(v)
+        if is_stepped:
+            is_next = (np.diff(clock, axis=-1) == 1)[..., None]
+            mean[..., 1:, :] = np.where(is_next, (v[..., 1:, :] + v[..., :-1, :]) / 2, v[..., 1:, :])
+        t = (clock - is_stepped)[..., None] * self.plan.layout.dt
+
+        def power(model: StepModel, q, v, torques, impulses, steady, stops, t, mean) -> list[Scalar]:
+            forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
+            return powers(model, t[0], q, v, mean, torques, forces, joints if is_stepped else None)
+
+        found = self._of_parts(power, parameters, **parts, t=t, mean=mean)
+        return {name: found[..., k] for k, name in enumerate(POWER_TERMS)}
+
+    def flexibility(self, data: np.ndarray, parameters: np.ndarray) -> FlexibilityState:
+        """Both sides of the flexible joints."""
+
+        def flexibility(model: StepModel, q, v) -> list[Scalar]:
+            return [x for part in flexibility_state.algorithm(model.robot, q, v) for x in part]
+
+        robot = self.plan.model.robot
+        whole = self._of_parts(flexibility, parameters, **self._parts(data, "q", "v"))
+        sizes = [robot.nu] * 4 + [len(flexibility_names(robot))] * 3
+        return FlexibilityState(*np.split(whole, np.cumsum(sizes)[:-1], axis=-1))
+
+    def _parts(self, data: np.ndarray, *names: str) -> dict[str, np.ndarray]:
+        return {name: data[..., self.plan.layout.span(name)] for name in names}
+
+    def _of_parts(self, function: Callable[..., list[Scalar]], parameters: np.ndarray, **parts: np.ndarray) -> Any:
+        """``function(model, **parts)`` of parts of states, (..., n) each, compiled when it is first asked for."""
+        name, varied, lead = function.__name__, self.plan.parameters, parts["q"].shape[:-1]
+        if name not in self._kernels:
+            shapes = {part: values.shape[-1:] for part, values in parts.items()} | {"p": (varied.size,)}
+            order = tuple(parts)
+
+            def run(*values: Any) -> list[Scalar]:
+                return function(varied.applied(values[-1]), **dict(zip(order, values[:-1], strict=True)))
+
+            self._kernels[name] = kernel_from_function(run, shapes, name=name)
+        rows = [np.ascontiguousarray(x, float).reshape(math.prod(lead), x.shape[-1]) for x in parts.values()]
+        p = parameters.astype(float)
+        if p.ndim == 2:
+            p = np.repeat(p, math.prod(lead) // len(p), axis=0)
+        return self._kernels[name](*rows, p).reshape(*lead, -1)
+
+
+# ---- energy and power
+
+
+ENERGY_TERMS = ("kinetic", "potential", "elastic")
+"""Of motion, of gravity, of springs."""
+
+POWER_TERMS = ("motors", "outside", "damping", "friction", "springs", "stops", "impacts", "sliding")
+"""Motors; forces from outside; dampers of joints and viscous friction of motors; dry friction of joints; dampers of
+springs and flexibilities; limits and locks of joints; contacts, along their normals and across them."""
+
+# the term of each kind of constraint at a joint
+_TERM = {"friction": "friction", "backlash": "springs", "lock": "stops", "stop": "stops"}
+
+
+def energies(model: StepModel, q: Scalars, v: Scalars) -> list[Scalar]:
+    """Energy of each of `ENERGY_TERMS` [J]; the gains of motors are not springs."""
+    robot = model.robot
+    elastic = joint_spring_energy(robot, q)
+    if robot.springs:
+        poses, origin = link_poses(robot.mechanism, q, about_root=True), root_origin(robot.mechanism, q)
+        for stretch in stretches(robot, poses, origin):
+            elastic = elastic + stretch.energy
+    return [kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q), elastic]
+
+
+def powers(
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, mean: Scalars, torques: Scalars, forces: Scalars,
+    rows: Scalars | None,
+) -> list[Scalar]:  # fmt: skip
+    """Power of each of `POWER_TERMS` [W]; positive where it goes into the robot.
+
+    Args:
+        t: when the step began [s].
+        q, v: at its end.
+        mean: velocity in the step; v itself where the motion is smooth.
+        torques: of the motors, nu.
+        forces: of the contacts on the first body, in the world's axes, 3 each.
+        rows: forces along `StepModel.joint_rows`; None if the motion has none.
+    """
+    robot = model.robot
+    mechanism = robot.mechanism
+    found: dict[str, Scalar] = dict.fromkeys(POWER_TERMS, 0)
+
+    # motors, dampers, and constraints at joints
+    links = {link.name: link for link in mechanism.joint_links}
+    for motor, torque in zip(robot.motors.values(), torques, strict=True):
+        found["motors"] = found["motors"] + torque * links[motor.joint].rate(mean)[0]
+    found["damping"], found["springs"] = damping_powers(robot, q, v, mean, has_rows=rows is not None)
+    for row, force in zip(model.joint_rows, rows or (), strict=rows is not None):
+        if row.kind == "backlash":
+            # the spring gives its part back
+            force = force - spring_force(robot.joints[row.joint], [q[robot.q_slice(row.joint).start]]).f[0]
+        found[_TERM[row.kind]] = found[_TERM[row.kind]] + force * mean[row.dof]
+
+    # forces on bodies
+    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+    ends, means = (link_velocities(mechanism, q, x) for x in (v, mean))
+    found["outside"] = outside_forces(robot, model.forces, poses, t, model.dt).power(means)
+    for stretch in stretches(robot, poses, origin):
+        found["springs"] = found["springs"] - stretch.damper_pull(stretch.rate(ends)) * stretch.rate(means)
+
+    # contacts
+    at = 0
+    for group in model.groups:
+        for touch in group.touches(poses, origin, model.ground):
+            f = Vector(*forces[at : at + 3])
+            at += 3
+            slip = group.velocity(touch, poses, means)
+            normal = f.dot(touch.normal) * touch.normal.dot(slip)
+            found["impacts"] = found["impacts"] + normal
+            found["sliding"] = found["sliding"] + f.dot(slip) - normal
+    return [found[term] for term in POWER_TERMS]

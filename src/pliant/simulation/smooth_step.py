@@ -1,0 +1,172 @@
+"""The step of the integrators of smooth motion, as stages of a program: forces, accelerations, and the state after it.
+
+An integrator brings a body of statements over the variables t, q, v and dt, and what it reports at the end: `_REPORTS`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outside_forces
+from pliant.actuation.joint_forces import joint_forces, motor_torques
+from pliant.compiler.tracing import Stages
+from pliant.contact.touching import Touch
+from pliant.dynamics.articulated_body import accelerations
+from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.dynamics.newton_euler import newton_euler
+from pliant.integrators.adaptive import StepControl, adaptive_body
+from pliant.integrators.midpoint import midpoint_body
+from pliant.integrators.runge_kutta import RK4, explicit_body
+from pliant.scalar import Scalar, Scalars, equal, is_constant, maximum, select
+from pliant.simulation.model import StepModel
+from pliant.simulation.parameters import Parameters
+from pliant.simulation.state import divergence_code, steps_code, ticked, time_of
+from pliant.spatial import Force, Motion, Transform, Vector
+
+
+def smooth_acceleration(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:
+    """vd of M vd + h = f, with all forces at the time t."""
+    f, on_links = _forces(model, t, q, v, u)
+    h = newton_euler(model.robot, q, v, [0] * model.robot.nv, on_links=on_links)
+    return accelerations(model.robot, q, [a - b for a, b in zip(f, h, strict=True)])
+
+
+def smooth_forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:
+    """Joint forces, with those on bodies taken to the joints: f of M vd + C v + g = f."""
+    f, on_links = _forces(model, t, q, v, u)
+    if on_links is None:
+        return f
+    zero = [0] * model.robot.nv
+    weightless = model.robot.with_gravity(0, 0, 0)
+    taken = newton_euler(weightless, q, zero, zero, on_links=on_links)
+    return [a - b for a, b in zip(f, taken, strict=True)]
+
+
+def _forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> tuple[list[Scalar], list[Force] | None]:
+    """Forces at the dofs, and on each link, if there are any."""
+    robot, mechanism = model.robot, model.robot.mechanism
+    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+    velocities = link_velocities(mechanism, q, v)
+    total = outside_forces(robot, model.forces, poses, t, model.dt)
+    total.add_all(frame_spring_forces(robot, poses, origin, velocities))
+    total.add_all(_contacts_on_links(model, poses, origin, velocities))
+    return joint_forces(robot, q, v, u, t).at(v), total.listed(len(mechanism.links))
+
+
+def contact_forces(
+    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion]
+) -> list[tuple[int, int, Touch, Vector]]:
+    """The forces of compliant contacts: links, place, and force on the first link, in the world's axes."""
+    if model.is_rigid:
+        return []
+    return [
+        (group.a, group.b, touch, model.contact.force_on(touch, group.velocity(touch, poses, velocities)))
+        for group in model.groups
+        for touch in group.touches(poses, origin, model.ground)
+    ]
+
+
+def _contacts_on_links(
+    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion]
+) -> LinkForces:
+    total = LinkForces()
+    for a, b, touch, f in contact_forces(model, poses, origin, velocities):
+        for i, force in ((a, f), (b, -f)):
+            if i >= 0:
+                R = poses[i].R
+                total.add(i, Force(R.rotate_back(force), R.rotate_back((touch.p - poses[i].p).cross(force))))
+    return total
+
+
+def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, control: StepControl, steps: int) -> None:
+    """Add a step of an integrator to a program that has q, v, u and the variables of the state.
+
+    Args:
+        integrator: "rk4", "midpoint" or "dormand-prince".
+        control: tolerances of the adaptive integrator.
+        steps: how many steps of the clock it makes in one.
+    """
+    model = parameters.structure
+    robot = model.robot
+    extra, statements = _body(parameters, integrator, control)
+    own = {"t": 1, "t_end": 1, "dt": 1, "q start": robot.nq, "v start": robot.nv}
+    for name, size in (own | extra).items():
+        if name not in stages:
+            stages.variable(name, size)
+
+    def begin(clock, q, v):
+        t = time_of(clock, model.dt)
+        return {"t": [t], "t_end": [t + steps * model.dt], "dt": [model.dt], "q start": q, "v start": v}
+
+    stages.add(begin, ("clock", "q", "v"))
+    if integrator == "dormand-prince":
+        stages.add(lambda: {"trouble": [0], "accepted": [0], "rejected": [0]}, ())
+    stages.extend(statements)
+    report, reads = _REPORTS[integrator]
+    stages.add(report, reads)
+
+    def finish(q, v, q_start, v_start, u, clock, divergence, report, p):
+        m = parameters.applied(p)
+        mechanism = m.robot.mechanism
+        cause = divergence_code(m, u, v, divergence[0])
+        if not is_constant(report["stuck"]):
+            cause = select(equal(cause, 0), select(report["stuck"] > 0, steps_code(m.robot), 0), cause)
+        moves = equal(cause, 0)
+        poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+        touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v)), 0
+        for *_, touch, _ in touching:
+            deepest = maximum(deepest, -touch.gap)
+        return {
+            "q": [select(moves, a, b) for a, b in zip(q, q_start, strict=True)],
+            "v": [select(moves, a, b) for a, b in zip(v, v_start, strict=True)],
+            "clock": ticked(clock, steps, moves),
+            "divergence": [cause],
+            "torques": motor_torques(m.robot, q, v, u, time_of(clock, m.dt)),
+            "impulses": [x * m.dt for *_, f in touching for x in f],
+            "solver": [report["change"], 0, deepest, report["unsolved"]],
+        }
+
+    state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "parameters")
+    stages.add(finish, state)
+
+
+def _body(parameters: Parameters, integrator: str, control: StepControl) -> tuple[dict[str, int], list[Any]]:
+    """The variables of an integrator beside t, q, v and dt, and its statements."""
+    model = parameters.structure
+    robot = model.robot
+
+    def acceleration(t, q, v, u, p):
+        return smooth_acceleration(parameters.applied(p), t, q, v, u)
+
+    def forces(t, q, v, u, p):
+        return smooth_forces(parameters.applied(p), t, q, v, u)
+
+    def linear(q, v, u, p):
+        return joint_forces(parameters.applied(p).robot, q, v, u, 0).linear()
+
+    reads = ("u", "parameters")
+    if integrator == "dormand-prince":
+        return adaptive_body(robot, acceleration, control, reads=reads)
+    if integrator == "midpoint":
+        return midpoint_body(
+            robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot,
+            precision=model.precision, is_linear=not any(j.is_nonlinear for j in robot.joints.values()),
+        )  # fmt: skip
+    return explicit_body(robot, RK4, acceleration, reads=reads)
+
+
+# ---- reports: whether the integrator is stuck, the last change of its iterations, and whether they did not suffice
+
+
+def _report(stuck: Scalar = 0, change: Scalar = 0, unsolved: Scalar = 0, **more: Any) -> dict[str, Any]:
+    return {"report": {"stuck": stuck, "change": change, "unsolved": unsolved}, **more}
+
+
+_REPORTS = {
+    "dormand-prince": (
+        lambda stuck, taken, vain: _report(stuck[0], trials=[taken[0], vain[0]]), ("trouble", "accepted", "rejected"),
+    ),
+    "midpoint": (
+        lambda change, solved: _report(0, change[0], 1 - solved[0]), ("midpoint_change", "midpoint_solved"),
+    ),
+    "rk4": (_report, ()),
+}  # fmt: skip

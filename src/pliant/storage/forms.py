@@ -1,0 +1,258 @@
+"""The forms of stored data, which msgspec holds files against: what is read has the fields and types that it should.
+
+The form of a dataclass follows from its annotations, so that a field added to `pliant.robot.Motor` is stored, read and
+checked without a line here. Nothing in a file names a class or is executed: the form decides what is made.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from pliant.errors import PliantError, RobotError
+from pliant.recording.formulas import Formula
+from pliant.recording.log import Event
+from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, Named, Report, Robot
+from pliant.robot.joints import KINDS, JointKind
+from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
+
+Text = Annotated[str, Meta(max_length=100_000)]
+# integers that are exact by structure stay integers
+Number = Annotated[int, Meta(ge=-(2**53), le=2**53)] | float
+MAX_BODIES = 20_000
+LEFT_OUT = {"file"}
+"""Fields of a robot that mean something on this machine only."""
+# finite numbers beyond it overflow in the first product
+_LARGEST = 1e300
+
+
+def checked(plain: Any, form: Any, what: str) -> Any:
+    """Plain data in a form, or an error that names the place where they do not fit.
+
+    Args:
+        plain: as `json.loads` returns it.
+        form: a type of msgspec.
+        what: the data are, for messages.
+    """
+    try:
+        return msgspec.convert(plain, form)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise PliantError(f"{what} in the log is damaged: {error}", subject=what) from None
+
+
+def made(stored: Any) -> Any:
+    """The object that stored data describe: structs become the objects that they stand for, all else stays."""
+    if isinstance(stored, _Form):
+        return type(stored).makes(**{name: made(getattr(stored, name)) for name in stored.__struct_fields__})
+    if isinstance(stored, float) and _LARGEST < abs(stored) < math.inf:
+        raise PliantError(f"a number in the log is {stored:g}; it takes up to {_LARGEST:g}")
+    return tuple(map(made, stored)) if isinstance(stored, tuple) else stored
+
+
+class _Form(Struct, forbid_unknown_fields=True):
+    """Stored data; ``makes`` is called with the fields to make the object."""
+
+    makes: ClassVar[Callable[..., Any]] = dict
+
+
+# ---- numbers in space
+
+
+class _Vector(_Form, array_like=True):
+    x: Number
+    y: Number
+    z: Number
+    makes = Vector
+
+
+class _Symmetric(_Form, array_like=True):
+    xx: Number
+    xy: Number
+    xz: Number
+    yy: Number
+    yz: Number
+    zz: Number
+    makes = Symmetric3
+
+
+class _AxisRotation(_Form):
+    axis: Literal[0, 1, 2]
+    c: Number
+    s: Number
+    makes = AxisRotation
+
+
+class _Pose(_Form):
+    R: _AxisRotation | tuple[(Number,) * 9]  # type: ignore[valid-type]
+    p: _Vector
+
+    @staticmethod
+    def makes(R: Any, p: Vector) -> Transform:
+        return Transform(R if isinstance(R, AxisRotation) else MatrixRotation(Matrix3(R)), p)
+
+
+class _Inertia(_Form):
+    mass: Number
+    h: _Vector
+    J: _Symmetric
+    makes = Inertia
+
+
+# ---- parts of robots
+
+
+class _Kind(_Form):
+    kind: Literal[tuple(KINDS)]  # type: ignore[valid-type]
+    axis: tuple[Number, Number, Number] | UnsetType = UNSET
+    pitch: Number | UnsetType = UNSET
+
+    @staticmethod
+    def makes(kind: str, **own: Any) -> JointKind:
+        return KINDS[kind](**{name: value for name, value in own.items() if value is not UNSET})
+
+
+class _Law(_Form):
+    """A formula, or the name of a function that has none and why."""
+
+    inputs: tuple[Text, ...] = ()
+    nodes: list[list[Any]] = []
+    output: int = 0
+    name: Text = "formula"
+    tables: tuple[tuple[Number, ...], ...] = ()
+    lost: Text = ""
+    why: str = ""
+
+    @staticmethod
+    def makes(tables: Any, lost: str, why: str, **plain: Any) -> "Formula | LostLaw":
+        return LostLaw(lost) if lost else Formula.from_plain(plain, tables)
+
+
+class LostLaw:
+    """Stands for a function that could not be stored: the robot can be drawn, and raises when it is simulated."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, *arguments: Any) -> Any:
+        problem = f"its law {self.name!r} is a Python function, which no log can hold"
+        raise RobotError(problem, subject="robot", field="law", cure="give the robot its law again to simulate it")
+
+    def __repr__(self) -> str:
+        return f"<lost law {self.name!r}>"
+
+
+# ---- forms of dataclasses
+
+_ONE_OR_MANY = Number | tuple[Number, ...]
+_KNOWN: dict[Any, Any] = {
+    Any: Number, float: Number, str: Text, Vector: _Vector, Transform: _Pose, Inertia: _Inertia, JointKind: _Kind,
+}  # fmt: skip
+# fields whose annotation does not tell how they are stored
+_FIELDS: dict[tuple[type, str], Any] = {
+    (Geometry, "mesh"): int | None,
+    (Joint, "law"): tuple[_Law | None, ...],
+    (Motor, "law"): _Law | None,
+    **{(Limits, f.name): _ONE_OR_MANY for f in fields(Limits)},
+}
+
+
+@cache
+def form_of(kind: type, **other: Any) -> type[_Form]:
+    """The form of a dataclass, from the types of its fields.
+
+    Args:
+        kind: the dataclass.
+        other: forms of fields whose type does not tell.
+    """
+    hints = get_type_hints(kind)
+    own = [(f.name, other.get(f.name) or _FIELDS.get((kind, f.name)) or _stored(hints[f.name])) for f in fields(kind)]
+    form: Any = msgspec.defstruct(kind.__name__, own, bases=(_Form,), kw_only=True)
+    form.makes = kind
+    return form
+
+
+def _stored(hint: Any) -> Any:
+    """The form of an annotation."""
+    if hint in _KNOWN:
+        return _KNOWN[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return Union[tuple(map(_stored, arguments))]  # noqa: UP007
+    if origin is tuple:
+        return tuple[tuple(a if a is ... else _stored(a) for a in arguments)]  # type: ignore[misc]
+    if origin is Named:
+        return tuple[form_of(*arguments), ...]  # type: ignore[misc]
+    if hint is Report:
+        return tuple[form_of(Finding), ...]  # type: ignore[misc]
+    return form_of(hint) if hasattr(hint, "__dataclass_fields__") else hint
+
+
+@cache
+def robot_form() -> type[Struct]:
+    """The form of all of a robot."""
+    hints = get_type_hints(Robot)
+    own = [(f.name, _stored(hints[f.name])) for f in fields(Robot) if f.name not in LEFT_OUT]
+    many_bodies = Annotated[tuple[form_of(Body), ...], Meta(max_length=MAX_BODIES)]  # type: ignore[misc]
+    return msgspec.defstruct("Robot", [*own, ("bodies", many_bodies), ("digest", Text | None)], kw_only=True)
+
+
+# ---- logs
+
+
+class AboutChannel(Struct):
+    """A channel and its dataset."""
+
+    name: Text
+    dataset: Text
+
+
+class AboutLog(Struct):
+    """What a log is of; ``until`` is when the run was going to end [s]."""
+
+    batch: Annotated[int, Meta(gt=0, lt=2**31)] | None
+    channels: Annotated[tuple[AboutChannel, ...], Meta(max_length=10_000)]
+    columns: dict[str, tuple[str, ...]]
+    metadata: dict[str, Any]
+    until: float | None
+    is_event_driven: bool
+
+
+class AboutSource(Struct):
+    """What a `Source` has besides robot and ground."""
+
+    contacts: tuple[Text, ...]
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    created: Text
+
+
+class AboutFormula(Struct):
+    """A `Formula` and the number of its tables."""
+
+    inputs: tuple[Text, ...]
+    nodes: list[list[Any]]
+    output: int
+    name: Text
+    tables: Annotated[int, Meta(ge=0, le=10_000)]
+
+
+class AboutGround(Struct):
+    """A ground; without a formula it is known by its heights."""
+
+    name: Text
+    friction: Number | None
+    restitution: Number | None
+    formula: AboutFormula | None
+
+
+class Note(Struct):
+    """What an event-driven run adds with each part: its events, modes that are new, and where its steps end [s]."""
+
+    events: tuple[form_of(Event, impulse=dict[Text, _ONE_OR_MANY]), ...]  # type: ignore[valid-type]
+    modes: tuple[Text, ...]
+    end: float | None

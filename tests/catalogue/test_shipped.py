@@ -1,0 +1,127 @@
+"""The robots that come with Pliant: clean, loadable by Pinocchio, and as their comments say."""
+
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import pliant
+from pliant.catalogue.library import load, robots
+from pliant.errors import RobotError
+
+FOLDER = Path(pliant.__file__).parent / "catalogue" / "urdf"
+# name: nq, nv, nu, mass [kg]
+SIZES = {
+    "acrobot": (2, 2, 1, 2.0),
+    "arm7": (7, 7, 7, 19.2),
+    "biped": (20, 19, 13, 40.8),
+    "cart_pole": (2, 2, 1, 1.1),
+    "double_pendulum": (2, 2, 0, 2.4),
+    "pendulum": (1, 1, 1, 1.0),
+    "quadruped": (19, 18, 12, 12.0),
+    "two_link_arm": (2, 2, 2, 4.8),
+}
+
+
+def test_all_are_listed() -> None:
+    # two are made by functions: see test_hopper.py and test_hopper_flight.py
+    shipped = [name for name, robot in robots().items() if robot.origin == "pliant"]
+    assert shipped == sorted([*SIZES, "hopper", "hopper_flight"])
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_clean_and_of_the_stated_size(name: str) -> None:
+    robot = load(name, strict=True)
+    nq, nv, nu, mass = SIZES[name]
+    assert (robot.name, robot.nq, robot.nv, robot.nu) == (name, nq, nv, nu)
+    assert robot.mass == pytest.approx(mass)
+    assert list(robot.report) == []
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_comment_on_top_tells_the_numbers(name: str) -> None:
+    text = (FOLDER / f"{name}.urdf").read_text(encoding="utf-8")
+    assert text.split("\n")[1] == "<!--"
+    assert " m" in text[: text.index("-->")]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_inertias_are_possible(name: str) -> None:
+    """Stricter than the builder: every second moment of mass is at least zero, but for the digits of the file."""
+    model = pin.buildModelFromUrdf(str(FOLDER / f"{name}.urdf"), pin.JointModelFreeFlyer())
+    for inertia in list(model.inertias)[2:]:
+        second = np.trace(inertia.inertia) / 2 * np.eye(3) - inertia.inertia
+        assert np.linalg.eigvalsh(second)[0] >= -1e-9 * np.trace(second)
+
+
+def test_base_of_a_shipped_robot_can_be_changed() -> None:
+    assert load("quadruped").is_free
+    assert not load("quadruped", base="fixed").is_free
+    assert not load("arm7").is_free
+
+
+def test_pendulum_is_a_simple_one_of_one_metre() -> None:
+    """I / (m c) = 1 m: the length of the simple pendulum that swings alike."""
+    rod = load("pendulum").bodies["rod"].inertia
+    assert rod.J.entry(1, 1) / -rod.h.z == pytest.approx(1, rel=1e-15)
+
+
+@pytest.mark.parametrize("name", ["acrobot", "double_pendulum", "two_link_arm", "cart_pole"])
+def test_rods_are_uniform_and_slender(name: str) -> None:
+    """About its hinge, a rod has m l^2 / 3, twice the centre being its length; along itself nothing."""
+    for body in list(load(name).bodies.values())[-2:]:
+        if body.name in ("cart", "hand"):
+            continue
+        m, c, J = body.inertia.mass, body.inertia.h.z / body.inertia.mass, body.inertia.J
+        assert J.entry(0, 0) == J.entry(1, 1) == pytest.approx(m * (2 * c) ** 2 / 3, rel=1e-15)
+        assert J.entry(2, 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "frames", "position"),
+    [
+        ("quadruped", ["lf_foot", "rf_foot", "lh_foot", "rh_foot"], (0.19, 0.13, -0.4)),
+        ("biped", ["left_sole", "right_sole"], (0.03, 0.1, -0.87)),
+        ("arm7", ["tool"], (0, 0, 1.24)),
+        ("two_link_arm", ["hand"], (0, 0, 1)),
+    ],
+)
+def test_frames_are_where_the_comments_say(name: str, frames: list[str], position: tuple[float, ...]) -> None:
+    robot = load(name, base="fixed")
+    model = pin.buildModelFromUrdf(str(FOLDER / f"{name}.urdf"))
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, pin.neutral(model))
+    for frame in frames:
+        assert robot.frame(frame).name == frame
+        p = data.oMf[model.getFrameId(frame)].translation
+        # legs are mirror images of each other; files have some twelve digits
+        np.testing.assert_allclose([abs(p[0]), abs(p[1]), p[2]], position, atol=1e-12)
+
+
+def test_feet_touch_the_ground_with_their_shapes() -> None:
+    assert [load("quadruped").bodies[f"{leg}_foot"].collisions[0].kind for leg in ("lf", "rh")] == ["sphere", "sphere"]
+    assert load("biped").bodies["left_foot"].collisions[0].kind == "box"
+
+
+def test_unknown_name_lists_near_ones() -> None:
+    with pytest.raises(RobotError, match="'quadruped'"):
+        load("quadrupd")
+
+
+def test_unknown_suffix_lists_the_readers(tmp_path: Path) -> None:
+    with pytest.raises(RobotError, match=r"\.urdf"):
+        load(tmp_path / "robot.step")
+    with pytest.raises(RobotError, match="without a suffix"):
+        load(tmp_path / "robot")
+
+
+def test_path_by_suffix(tmp_path: Path) -> None:
+    copy = tmp_path / "mine.urdf"
+    copy.write_bytes((FOLDER / "arm7.urdf").read_bytes())
+    assert load(copy).name == load(str(copy), base="free").name == "arm7"
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(RobotError, match=r"no option named 'bse' in pliant.load; did you mean 'base'"):
+        load("pendulum", bse="free")

@@ -1,0 +1,95 @@
+"""Where robots are and where they begin."""
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.catalogue.starts import contact_centers, extent, scattered, swung, within_limits
+from pliant.errors import RobotError
+
+HOPPER = pliant.load("hopper")
+
+
+@pytest.mark.parametrize("ground", [pliant.flat(0.3), pliant.slope(0.4), pliant.slope(-0.3, direction=1)])
+def test_the_lowest_point_is_as_high_as_asked(ground: pliant.Ground) -> None:
+    q = HOPPER.neutral()
+    q[:2] = 0.4, -0.7
+    for height in (0.0, 0.25):
+        center = np.array(contact_centers(HOPPER, HOPPER.on_ground(q, ground, height=height).tolist()))
+        level, normal = ground.surface(center[0], center[1])
+        # the distance of a ball's centre from a plane, less its radius; moved up by height, that is height n_z more
+        distance = (center[2] - level) * normal.z - 0.03
+        assert distance == pytest.approx(height * normal.z, abs=1e-12)
+
+
+def test_a_batch_is_placed_as_one_by_one() -> None:
+    robot = pliant.load("quadruped").with_collision_contacts()
+    ground = pliant.slope(0.2)
+    q = scattered(robot, robot.neutral(), 5, 0.1, 3)
+    several = robot.on_ground(q, ground, height=0.1)
+    one_by_one = np.array([robot.on_ground(row, ground, height=0.1) for row in q])
+    # kernels and floats round differently
+    np.testing.assert_allclose(several, one_by_one, rtol=0, atol=1e-12)
+
+
+def test_contacts_are_those_of_a_simulation() -> None:
+    robot = pliant.load("quadruped")
+    q = robot.on_ground(robot.stance())
+    foot = pliant.frame_pose(robot, q, "lf_foot")
+    # balls of 0.02 m are the feet
+    assert foot[2, 3] == pytest.approx(0.02, abs=1e-12)
+    assert q[0] == 0 and robot.stance()[2] == 0, "q itself stays"
+
+
+def test_what_cannot_be_placed() -> None:
+    arm = pliant.load("two_link_arm")
+    with pytest.raises(RobotError) as error:
+        arm.on_ground(arm.neutral())
+    assert (error.value.field, error.value.cure) == ("base", "load it with base='free'")
+    with pytest.raises(RobotError) as error:
+        pliant.load("pendulum", base="free").on_ground(np.zeros(8))
+    assert error.value.field == "contacts"
+    with pytest.raises(pliant.SimulationError) as error:
+        HOPPER.on_ground([0.0])
+    assert error.value.field == "q"
+
+
+def test_scatter() -> None:
+    q = scattered(HOPPER, HOPPER.neutral(), 400, 0.05, 1)
+    assert (q[0] == HOPPER.neutral()).all()
+    assert (q == scattered(HOPPER, HOPPER.neutral(), 400, 0.05, 1)).all()
+    assert (q[:, :3] == 0).all()
+    # a standard deviation of 400 samples is off by 1/sqrt(800) of it at one sigma: 4 of those
+    assert q[1:, 7].std() == pytest.approx(0.05, rel=0.15)
+    np.testing.assert_allclose(np.linalg.norm(q[:, 3:7], axis=1), 1, rtol=0, atol=1e-12)
+
+
+def test_scatter_of_what_slides_and_gives() -> None:
+    """Of a sliding joint a tenth, and springs begin as they were."""
+    cart = pliant.load("cart_pole")
+    q = scattered(cart, cart.neutral(), 400, 0.05, 1)
+    slides = [j.name for j in cart.joints.values() if j.kind.name == "prismatic"]
+    assert slides and q[1:, cart.q_slice(slides[0])].std() == pytest.approx(0.005, rel=0.15)
+    q = scattered(HOPPER, HOPPER.neutral(), 10, 0.05, 1)
+    assert HOPPER.flexibilities
+    for name in HOPPER.flexibilities:
+        assert (q[:, HOPPER.q_slice(name)] == 0).all()
+
+
+def test_limits() -> None:
+    q = within_limits(HOPPER, HOPPER.neutral() + 5)
+    assert q[HOPPER.q_slice("hip_roll")] == 1
+    assert q[HOPPER.q_slice("leg")] == 0.12
+    assert q[0] == 5, "a base has none"
+
+
+def test_swing() -> None:
+    cart = pliant.load("cart_pole")
+    q = swung(cart, cart.neutral())
+    assert q[cart.q_slice("slider")] == 0
+    assert q[cart.q_slice("hinge")] == pytest.approx(np.pi / 6)
+
+
+def test_extent() -> None:
+    lower, upper = extent(HOPPER, HOPPER.neutral())
+    np.testing.assert_allclose((lower, upper), [[-0.03, -0.03, -0.63], [0.03, 0.03, 0]], rtol=0, atol=1e-12)

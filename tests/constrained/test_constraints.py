@@ -1,0 +1,111 @@
+"""What can be named as a contact, and what the errors say of the rest."""
+
+import numpy as np
+import pytest
+
+import pliant
+from held_robots import box
+from pliant.constrained.constraints import constraints_of, row_count
+from pliant.errors import ContactError, KernelError, PliantError
+
+
+def test_names_pairs_and_closures() -> None:
+    robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
+    found = constraints_of(robot, ("box", ("c1", "xz ry"), "rope"))
+    assert [c.directions for c in found] == [(0, 1, 2), (0, 2, 4), (0,)]
+    assert [c.is_closure for c in found] == [False, False, True]
+    assert row_count(robot, "c3") == 3
+    assert row_count(robot, (("c3", "xyz"), ("c3", "rx ry rz"))) == 6
+
+
+@pytest.mark.parametrize(
+    ("contacts", "message"),
+    [
+        ((), "no contacts are given for robot 'box'"),
+        (("c9",), "no contact frame or closure named 'c9' in robot 'box'; did you mean 'c"),
+        ((("c1", "xyw"),), "contact 'c1' has no direction 'w', given in 'xyw'; valid: 'x', 'y', 'z'"),
+        ((("c1", "x rq"),), "no direction 'r', given in 'x rq'"),
+        ((("c1", ""),), "contact 'c1' has no directions"),
+        ((("c1", "xyx"),), "has direction 'x' twice in 'xyx'"),
+        (("world",), "contact 'world' of robot 'box' does not move"),
+        (("c1", "c1"), "contact 'c1' is held along 'x' twice"),
+        ((3,), "contact 3 is neither the name of a frame nor a pair"),
+        ((("c1", "x", "y"),), "is neither the name of a frame nor a pair"),
+        (7, "contacts is 7; it takes a tuple of frames"),
+        ((("rope", "x"),), "contact 'rope' is a closure, whose kind says what it holds"),
+        (("rope", "rope"), "contact 'rope' is held twice"),
+    ],
+)
+def test_what_cannot_be_held(contacts, message: str) -> None:
+    robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
+    with pytest.raises(ContactError) as caught:
+        pliant.constrained.contact_jacobian(robot, robot.neutral(), contacts=contacts)
+    assert message in str(caught.value)
+
+
+def test_a_frame_on_a_fixed_base_does_not_move() -> None:
+    robot = pliant.load("two_link_arm")
+    with pytest.raises(ContactError, match="contact 'base' of robot 'two_link_arm' does not move"):
+        pliant.constrained.contact_inertia(robot, robot.neutral(), contacts=("base",))
+
+
+def test_a_name_that_means_two_things() -> None:
+    robot = box().with_closure("distance", "c0", "world", length=1, name="c1")
+    with pytest.raises(ContactError, match="'c1' is the name of a frame and of a closure"):
+        constraints_of(robot, ("c1",))
+
+
+def test_shapes_and_options_that_do_not_fit() -> None:
+    robot = box()
+    q, v = robot.neutral(), np.zeros(6)
+    with pytest.raises(KernelError, match="tau"):
+        pliant.constrained.constrained_dynamics(robot, q, v, np.zeros(5), contacts=("c1",))
+    with pytest.raises(PliantError, match="q is None; give an array of shape \\(7,\\)"):
+        pliant.constrained.constrained_dynamics(robot, None, v, v, contacts=("c1",))
+    with pytest.raises(PliantError, match="missing a required argument: 'contacts'"):
+        pliant.constrained.constrained_dynamics(robot, q, v, v)
+    with pytest.raises(PliantError, match="are options"):
+        pliant.constrained.contact_rank(robot, q, contacts={"c1"})
+    with pytest.raises(ContactError, match="axes is 'body'; it takes 'world' or 'local'"):
+        pliant.constrained.contact_jacobian(robot, q, contacts=("c1",), axes="body")
+    with pytest.raises(KernelError, match="f"):
+        pliant.constrained.contact_wrench(robot, q, np.zeros(4), contacts=("c1",))
+    with pytest.raises(ContactError, match="restitution of an impact is 2; it takes 0 to 1"):
+        pliant.constrained.impact_velocity(robot, q, v, contacts=("c1",), restitution=2)
+
+
+def test_lists_are_as_good_as_tuples() -> None:
+    robot = box()
+    q, rest = robot.random(3), np.zeros(6)
+    expected = pliant.constrained.contact_jacobian(robot, q, contacts=("c0", ("c1", "xz ry")))
+    for contacts in (["c0", ["c1", "xz ry"]], ["c0", ("c1", ["x", "z", "ry"])], ("c0", ("c1", ("xz", "ry")))):
+        np.testing.assert_array_equal(pliant.constrained.contact_jacobian(robot, q, contacts=contacts), expected)
+        kernel = pliant.compile(pliant.constrained.contact_jacobian, robot, contacts=contacts)
+        np.testing.assert_array_equal(kernel(q), expected)
+    held = pliant.constrained.constrained_dynamics(robot, q, rest, rest, contacts=["c0", "c1"])
+    options = {"contacts": ["c0", "c1"], "normal": [0, 0, 1]}
+    margins = pliant.constrained.friction_margins(robot, q, held.f, friction=[0.5, 0.7], **options)
+    again = pliant.constrained.friction_margins(robot, q, held.f, friction=(0.5, 0.7), contacts=("c0", "c1"))
+    np.testing.assert_array_equal(margins, again)
+    with pytest.raises(ContactError, match=r"contact \('c1', \('x', 3\)\) is neither"):
+        pliant.constrained.contact_jacobian(robot, q, contacts=[("c1", ["x", 3])])
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "takes"),
+    [
+        (-1, "0 or more"),
+        ("a", "a number"),
+        (float("nan"), "a finite number"),
+        (1, "a share, below 1"),
+    ],
+)
+@pytest.mark.parametrize(
+    "function",
+    [pliant.constrained.contact_rank, pliant.constrained.orthogonal_projector, pliant.constrained.static_torques],
+)
+def test_tolerances_that_are_none(function, tolerance, takes: str) -> None:
+    robot = box()
+    with pytest.raises(ContactError) as error:
+        function(robot, robot.neutral(), contacts="c0", tolerance=tolerance)
+    assert (error.value.field, error.value.cure) == ("tolerance", f"it takes {takes}")

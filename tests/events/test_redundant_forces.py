@@ -1,0 +1,114 @@
+"""Forces of contacts that hold each other: spread so that friction bears them."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import pliant
+from hybrid_robots import G, box
+from pliant.events.redundant_forces import cancelling, spread
+
+
+def rows_of(points: np.ndarray) -> np.ndarray:
+    """Rates of points on a level body by its six velocities: z, x and y of each."""
+    axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]], dtype=float)
+    return np.array([np.r_[e, np.cross(p, e)] for p in points for e in axes])
+
+
+def margins(F: np.ndarray, mu: np.ndarray, sticks: np.ndarray) -> np.ndarray:
+    return np.where(sticks, mu * F[:, 0] - np.hypot(F[:, 1], F[:, 2]), F[:, 0])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_it_knows_whether_any_forces_fit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 6))
+    rows = rows_of(np.c_[rng.normal(size=(k, 2)), np.zeros(k)])
+    D = cancelling(rows @ rows.T).reshape(-1, k, 3)
+    mu, sticks = np.full(k, 0.6), np.full(k, True)
+    F = rng.normal(size=(k, 3)) - (1.5, 0, 0)
+
+    def cone(x: np.ndarray) -> np.ndarray:
+        # smooth where the tangential force is zero, unlike the margins
+        forces = F + np.tensordot(x[:-1], D, 1)
+        h = mu * forces[:, 0] - x[-1]
+        return np.r_[h, h**2 - forces[:, 1] ** 2 - forces[:, 2] ** 2]
+
+    starts = [np.r_[0.1 * rng.normal(size=len(D)), -9] for _ in range(2)]
+    rest = [{"type": "ineq", "fun": cone}]
+    tries = [minimize(lambda x: -x[-1], x, constraints=rest, options={"maxiter": 500, "ftol": 1e-12}) for x in starts]
+    best = max(found.x[-1] for found in tries if cone(found.x).min() > -1e-9)
+    # more weight on every contact moves all margins alike: a little less than enough, and a little more
+    for beyond in (-1e-4, 1e-4):
+        given = F + np.array([(beyond - best) / 0.6, 0, 0])
+        found = spread(given, D, mu, sticks)
+        assert np.allclose(rows.T @ (found - given).ravel(), 0, atol=1e-9)
+        assert np.sign(margins(found, mu, sticks).min()) == np.sign(beyond)
+
+
+def test_forces_that_fit_are_found_where_the_least_do_not() -> None:
+    # two feet that push outwards more than friction bears: only squeezing less is wrong
+    F = np.array([[1.0, 0.9, 0], [1.0, -0.9, 0]])
+    D = np.array([[[0, 1, 0], [0, -1, 0]]]) / np.sqrt(2)
+    found = spread(F, D, np.full(2, 0.5), np.full(2, True))
+    assert margins(found, np.full(2, 0.5), np.full(2, True)).min() > 0
+    assert found.sum(axis=0) == pytest.approx([2, 0, 0])
+
+
+def test_independent_contacts_have_nothing_to_spread() -> None:
+    assert cancelling(np.diag([2.0, 1.0, 3.0])).shape == (0, 3)
+
+
+@pytest.mark.parametrize("where", [0.0, 0.04])
+def test_a_box_on_four_corners_slips_when_friction_is_used_up(where: float) -> None:
+    # a force along x at the height of the ground, growing with time, a little aside: it turns the box as well. Its four
+    # corners have twelve forces for six balances
+    robot, mu = box(mass=2), 0.5
+    push = pliant.ExternalForce(
+        "box", force=lambda t: (10 * t, 0, 0), torque=lambda t: (0, -0.05 * 10 * t, -where * 10 * t)
+    )
+    sim = pliant.EventSimulation(robot, ground=pliant.flat(friction=mu), forces=[push])
+    sim.reset(q=[0, 0, 0.05, 0, 0, 0, 1])
+    log = sim.run(1.2)
+    slips = log.events_of("slip")
+    if where == 0:
+        # mu m g = 10 t
+        assert slips[0].t == pytest.approx(mu * 2 * G / 10, abs=1e-9)
+        assert slips[0].after == "box.0 slides, box.1 slides, box.2 slides, box.3 slides"
+    else:
+        assert mu * 2 * G / 10 * 0.5 < slips[0].t < mu * 2 * G / 10
+    assert np.allclose(log["forces"][log.t < slips[0].t].reshape(-1, 4, 3).sum(axis=1)[:, 2], 2 * G, atol=1e-9)
+
+
+def test_slides_that_die_out_sideways_end() -> None:
+    # thrown askew onto waves, it comes to rest on corners whose slips turn as they end
+    m, (x, y, z) = 0.6, (0.34, 0.31, 0.08)
+    moments = m * (y * y + z * z) / 12, m * (x * x + z * z) / 12, m * (x * x + y * y) / 12
+    builder = pliant.RobotBuilder("slab").body("slab", m, (0, 0, 0), (moments[0], 0, 0, moments[1], 0, moments[2]))
+    robot = builder.build(base="free").with_contact("slab", box=(x, y, z))
+    sim = pliant.EventSimulation(robot, ground=pliant.waves(0.05, 0.5), friction=0.5)
+    turn = np.array([-0.252, -0.0789, -0.9642, -0.0241])
+    sim.reset(q=[0, 0, 1, *turn / np.linalg.norm(turn)], v=[-3.3, 2.8, -0.2, -1.3, -1.8, -0.8])
+    log = sim.run(1.0)
+    total = log["energy.kinetic"] + log["energy.potential"]
+    # of 6 J, to the integrator's 1e-8 in a step
+    assert np.diff(total).max() < 1e-7
+    assert sum(event.energy_lost for event in log.events) > 1
+    assert log.metadata["steps"] < 2000
+
+
+def test_a_quadruped_lands_under_gains_of_its_own() -> None:
+    robot = pliant.load("quadruped")
+    q = robot.neutral()
+    q[2] = 0.5
+    for leg in ("lf", "lh", "rf", "rh"):
+        q[robot.q_slice(f"{leg}_hip_pitch")], q[robot.q_slice(f"{leg}_knee")] = 0.6, -1.2
+    pose = q[7:].copy()
+    sim = pliant.EventSimulation(robot, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8)
+    sim.reset(q=q, lift=True)
+    log = sim.run(0.2, controller=lambda t, q, v: 60 * (pose - q[7:]) - v[6:])
+    landed = [event for event in log.events if event.kind == "touch-down"]
+    assert {name for event in landed for name in event.names} >= {"lf_foot", "lh_foot", "rf_foot", "rh_foot"}
+    assert all(event.energy_lost > -1e-9 for event in log.events)
+    # one touch-down after another, not one twice
+    assert len({(event.t, event.names) for event in landed}) == len(landed)

@@ -1,0 +1,209 @@
+"""The log: channels, columns, parts and other forms."""
+
+import pickle
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from pliant.errors import PliantError
+from pliant.recording.log import Log
+
+
+def log_of(batch: int | None = None, steps: int = 30) -> Log:
+    rng = np.random.default_rng(0)
+    lead = (steps,) if batch is None else (batch, steps)
+    return Log(
+        np.arange(steps) * 0.1,
+        {"q": rng.normal(size=(*lead, 3)), "v": rng.normal(size=(*lead, 2)), "energy": rng.normal(size=lead)},
+        {"q": ("hip", "knee", "ankle")},
+        batch,
+        {"robot": "hopper", "dt": 0.1},
+    )
+
+
+ONE, MANY = log_of(), log_of(4)
+
+
+def test_channels_by_item_and_attribute() -> None:
+    assert ONE["q"] is ONE.q
+    assert ONE.q.shape == (30, 3)
+    assert MANY.q.shape == (4, 30, 3)
+    assert ONE["t"] is ONE.t
+    assert ONE.t.shape == (30,)
+    assert MANY.energy.shape == (4, 30)
+    assert list(ONE) == ["q", "v", "energy"]
+    assert "q" in ONE
+    assert "x" not in ONE
+    assert len(ONE) == len(MANY) == 30
+    assert hasattr(ONE, "energy")
+    assert not hasattr(ONE, "power")
+    assert "energy" in dir(ONE)
+    assert ONE.metadata["dt"] == 0.1
+
+
+def test_columns() -> None:
+    np.testing.assert_array_equal(ONE["q", "knee"], ONE.q[:, 1])
+    np.testing.assert_array_equal(MANY.column("q", "ankle"), MANY.q[:, :, 2])
+
+
+@pytest.mark.parametrize("ask, message", [
+    (lambda log: log["energi"], "no channel named 'energi' in the log; did you mean 'energy'"),
+    (lambda log: log["xyz123"], "valid: 't', 'q', 'v', 'energy'"),
+    (lambda log: log["q", "kne"], "no column named 'kne' in channel 'q' of the log; did you mean 'knee'"),
+    (lambda log: log["v", "knee"], r"channel 'v' of the log has no names for its columns; index log\['v'\]"),
+    (lambda log: log[1.5], r"index of the log is 1\.5; it takes .*a column, log\['q', 'knee'\]"),
+    (lambda log: log[3], r"index of the log is 3; .*a slice of steps, log\[10:20\]"),
+    (lambda log: log[1.5:], "it takes a channel"),
+    (lambda log: log[[99]], "the log has 30 steps; index 99 is out of bounds"),
+    (lambda log: log[np.zeros(7, bool)], "the log has 30 steps; boolean index"),
+    (lambda log: log.robot(4), "no robot 4 in the log; the batch has 4 robots, 0 to 3"),
+    (lambda log: log.robot("a"), "the batch has 4 robots"),
+    (lambda log: log.robot(0).robot(0), "this log is of one robot"),
+])  # fmt: skip
+def test_wrong_questions(ask, message: str) -> None:
+    with pytest.raises(PliantError, match=message):
+        ask(MANY)
+
+
+def test_an_unknown_attribute_names_those_near() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'energy'"):
+        _ = ONE.energie
+
+
+# ---- parts
+
+
+@pytest.mark.parametrize("log", [ONE, MANY], ids=["one", "many"])
+def test_slices(log: Log) -> None:
+    part = log[10:20]
+    assert len(part) == 10
+    np.testing.assert_array_equal(part.t, log.t[10:20])
+    np.testing.assert_array_equal(part["q", "hip"], log["q", "hip"][..., 10:20])
+    assert part.metadata == log.metadata
+    assert np.shares_memory(part.q, log.q)
+    np.testing.assert_array_equal(log[::-1].energy, log.energy[..., ::-1])
+    np.testing.assert_array_equal(log[log.t > 1.05].t, log.t[11:])
+    np.testing.assert_array_equal(log[[0, 5]].t, log.t[[0, 5]])
+    assert len(log[30:]) == 0
+
+
+def test_between_times() -> None:
+    """The times 0.1 k are rounded, so 0.3 is 0.30000000000000004, and counts as 0.3."""
+    assert ONE.t[3] != 0.3
+    np.testing.assert_array_equal(ONE.between(0.3, 0.6).t, ONE.t[3:7])
+    assert len(ONE.between(0.31, 0.39)) == 0
+    assert len(ONE.between(-1, 99)) == 30
+    assert len(ONE[:1].between(0, 0)) == 1
+
+
+def test_one_robot_of_many() -> None:
+    one = MANY.robot(2)
+    assert one.batch is None
+    np.testing.assert_array_equal(one.q, MANY.q[2])
+    np.testing.assert_array_equal(MANY.robot(-1)["q", "knee"], MANY.q[3, :, 1])
+    assert one[5:7].q.shape == (2, 3)
+
+
+# ---- frozen
+
+
+def test_nothing_can_be_changed() -> None:
+    source = np.zeros((5, 2))
+    log = Log(np.arange(5.0), {"x": source})
+    with pytest.raises(ValueError, match="read-only"):
+        log.x[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        log[1:3].t[0] = 1
+    with pytest.raises(AttributeError):
+        log.t = np.zeros(5)
+    with pytest.raises(TypeError):
+        log.channels["y"] = source
+    with pytest.raises(TypeError):
+        log.metadata["y"] = 1
+    source[0] = 7  # the array itself is its owner's
+    assert log.x[0, 0] == 7
+
+
+def test_equality() -> None:
+    assert log_of() == ONE
+    assert log_of().identical(ONE)
+    assert ONE != MANY
+    assert ONE[1:] != ONE[:-1]
+    assert ONE != "log"
+    assert Log(ONE.t, dict(ONE.channels), {}) != ONE, "the names of the columns count"
+    x = np.array([0.0, np.nan])
+    assert Log(x[:1], {"x": x[1:]}) == Log(x[:1], {"x": x[1:].copy()}), "NaN equals NaN"
+    assert Log(x[:1], {"x": x[:1]}) != Log(x[:1], {"x": -x[:1]}), "-0 is not 0, bit for bit"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(ONE)
+
+
+@pytest.mark.parametrize("log", [ONE, MANY, MANY[3:9]], ids=["one", "many", "part"])
+def test_pickles(log: Log) -> None:
+    again = pickle.loads(pickle.dumps(log))
+    assert again == log
+    assert dict(again.metadata) == dict(log.metadata)
+    with pytest.raises(ValueError, match="read-only"):
+        again.q[0] = 1
+
+
+def test_repr() -> None:
+    assert repr(MANY).splitlines() == [
+        "Log of 4 robots: 30 steps, t = 0 to 2.9 s",
+        "  q       (4, 30, 3)  hip, knee, ankle",
+        "  v       (4, 30, 2)",
+        "  energy  (4, 30)",
+    ]
+    assert repr(ONE[:0]).startswith("Log: 0 steps\n")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ((np.zeros((2, 2)), {}), r"t has shape \(2, 2\)"),
+    ((np.zeros(3), {"x": np.zeros(4)}), r"channel 'x' has shape \(4,\); it takes \(steps, ...\) from \(3,\) on"),
+    ((np.zeros(3), {"x": np.zeros((2, 3))}, {}, 4), r"takes \(batch, steps, ...\) from \(4, 3\) on"),
+    ((np.zeros(3), {"t": np.zeros(3)}), "cannot be named 't'"),
+    ((np.zeros(3), {"x": np.zeros((3, 2))}, {"x": ("a",)}), r"entries of shape \(2,\), but its columns are \['a'\]"),
+    ((np.zeros(3), {"x": np.zeros((3, 2))}, {"x": ("a", "a")}), "as many different names"),
+    ((np.zeros(3), {"x": np.zeros(3)}, {"y": ()}), "no channel named 'y'"),
+])  # fmt: skip
+def test_wrong_logs(arguments: tuple, message: str) -> None:
+    with pytest.raises(PliantError, match=message):
+        Log(*arguments)
+
+
+# ---- other forms
+
+
+def test_flat_dictionary() -> None:
+    flat = ONE.to_dict()
+    assert list(flat) == ["t", "q.hip", "q.knee", "q.ankle", "v.0", "v.1", "energy"]
+    np.testing.assert_array_equal(flat["q.knee"], ONE["q", "knee"])
+    np.testing.assert_array_equal(flat["v.1"], ONE.v[:, 1])
+    assert MANY.to_dict()["q.knee"].shape == (4, 30)
+    pose = Log(np.zeros(2), {"pose": np.arange(8.0).reshape(2, 2, 2)}).to_dict()
+    assert list(pose) == ["t", "pose.0.0", "pose.0.1", "pose.1.0", "pose.1.1"]
+    assert pose["pose.1.0"].tolist() == [2, 6]
+
+
+def test_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(PliantError, match="pip install pandas"):
+        ONE.to_frame()
+
+
+def test_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pandas is handed, seen by a stand-in for it."""
+    stand_in = types.ModuleType("pandas")
+    stand_in.DataFrame = lambda data, index: (data, index)
+    stand_in.Index = lambda values, name: (name, values)
+    stand_in.MultiIndex = types.SimpleNamespace(from_product=lambda parts, names: (names, [list(p) for p in parts]))
+    monkeypatch.setitem(sys.modules, "pandas", stand_in)
+    data, (name, t) = ONE.to_frame()
+    assert (name, t is ONE.t, list(data)) == ("t", True, list(ONE.to_dict())[1:])
+    data, (names, parts) = MANY.to_frame()
+    assert names == ["robot", "t"]
+    assert parts == [[0, 1, 2, 3], ONE.t.tolist()]
+    # rows of robot 0 first, as from_product counts
+    np.testing.assert_array_equal(data["q.knee"][30:60], MANY.q[1, :, 1])

@@ -1,0 +1,162 @@
+"""The viewer as a server: its handle, its port, what it holds and what it refuses."""
+
+import re
+import socket
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.plots.figures import round_number
+from pliant.viewer.server import served
+from pliant.viewer.replay import replay_page
+from pliant.viewer.browser_scene import BrowserScene
+
+
+def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:
+    robot = pliant.load("pendulum")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with robot.view(port=port, block=False) as viewer:
+            assert viewer.port != port
+            assert viewer.url == f"http://localhost:{viewer.port}"
+            assert capsys.readouterr().out == f"viewer at {viewer.url} (port {port} is in use)\n"
+            assert viewer.is_open
+            with socket.create_connection(("127.0.0.1", viewer.port), timeout=5):
+                pass
+    assert not viewer.is_open
+    viewer.close()
+    assert repr(viewer) == "Viewer, closed"
+
+
+def test_bad_calls_are_refused() -> None:
+    robot = pliant.load("pendulum")
+    for options, message in (
+        ({"port": 70000}, "port of the viewer is 70000; it takes a whole number from 0"),
+        ({"show": "frame"}, "no mark named 'frame' in the viewer; did you mean 'frames'"),
+        ({"q": np.zeros(3)}, r"q has shape \(3,\); 'pendulum' takes \(1,\)"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            robot.view(block=False, **options)
+
+
+def test_without_viser_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(pliant.PliantError, match=r"the viewer needs viser: pip install 'pliant\[view\]'"):
+        pliant.load("pendulum").view(block=False)
+
+
+def test_scene_holds_the_robots_where_they_are(batch: pliant.Log) -> None:
+    with batch.view(port=0, block=False, play=False, show=("frames", "inertias", "mass", "names")) as viewer:
+        robot = batch.source.robot
+        viewer.player.go(0.05)
+        step = viewer.player.step
+        assert step == 10
+        for k in range(4):
+            node = viewer.server.scene.get_handle_by_name(f"/world/robot {k}/forearm")
+            X = np.asarray(pliant.frame_pose(robot, batch.q[k, step], "forearm"))
+            np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
+        # side by side: no two robots' worlds are in one place
+        places = [viewer.server.scene.get_handle_by_name(f"/world/robot {k}").position for k in range(4)]
+        assert len({tuple(np.round(p, 6)) for p in places}) == 4
+
+
+def test_a_robot_that_goes_up_stays_in_the_picture(hop: pliant.Log) -> None:
+    robot = hop.source.robot
+    distances = []
+    for climb in (0.0, 4.0):
+        q = np.tile(robot.neutral(), (11, 1))
+        q[:, 2] = 0.7 + np.linspace(0, climb, 11)
+        log = pliant.Log(np.linspace(0, 1, 11), {"q": q}, source=hop.source)
+        with log.view(port=0, block=False, play=False) as viewer:
+            camera = viewer.server.initial_camera
+            distances.append(np.linalg.norm(np.subtract(camera.position, camera.look_at)))
+            # all of it is in the picture, so that the world stays
+            viewer.player.go(1.0)
+            assert viewer.server.scene.get_handle_by_name("/world").position[2] == 0
+    assert distances[1] > 2 * distances[0]
+    # what was not foreseen is followed, hops are not
+    with served("a test", port=0) as viewer:
+        scene = BrowserScene(viewer.server, hop.source, q[:1][None], follow=True)
+        for up, expected in ((0.02, 0.0), (3.0, -3.0)):
+            moved = q[:1].copy()
+            moved[0, 2] += up
+            scene.draw(moved)
+            assert scene.world.position[2] == pytest.approx(expected, abs=scene.size)
+        assert scene.world.position[2] < -1
+
+
+def test_the_picture_follows_a_robot_that_goes_far(hop: pliant.Log) -> None:
+    q = np.tile(hop.source.robot.neutral(), (11, 1))
+    q[:, 0], q[:, 1], q[:, 2] = np.linspace(0, 5, 11), np.linspace(0, 1, 11), 0.7
+    log = pliant.Log(np.linspace(0, 1, 11), {"q": q}, source=hop.source)
+    with log.view(port=0, block=False, play=False) as viewer:
+        world = viewer.server.scene.get_handle_by_name("/world")
+        viewer.player.go(1.0)
+        # the world goes back by as much as the robot went on
+        np.testing.assert_allclose(world.position, (-5, -1, 0), atol=1e-12)
+    with log.view(port=0, block=False, play=False, follow=False) as viewer:
+        viewer.player.go(1.0)
+        np.testing.assert_array_equal(viewer.server.scene.get_handle_by_name("/world").position, 0)
+
+
+def test_a_number_is_the_number_of_a_robot(batch: pliant.Log, tmp_path: Path) -> None:
+    """In every function that takes robots=."""
+    with batch.view(port=0, block=False, play=False, robots=3) as viewer:
+        node = viewer.server.scene.get_handle_by_name("/world/robot 0/forearm")
+        X = np.asarray(pliant.frame_pose(batch.source.robot, batch.q[3, 0], "forearm"))
+        np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
+        assert viewer.server.scene.get_handle_by_name("/world/robot 1") is None
+    sim = pliant.Simulation(batch.source.robot, batch=4, progress=False)
+    sim.reset(q=batch.q[:, 0])
+    with sim.view(port=0, block=False, play=False, robots=3) as viewer:
+        node = viewer.server.scene.get_handle_by_name("/world/robot 0/forearm")
+        np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
+    curves = [re.findall("<polyline points=.*?>", page) for page in (
+        replay_page(batch, robots=3), replay_page(batch.robot(3)), replay_page(batch),
+    )]  # fmt: skip
+    assert curves[0] == curves[1] != curves[2]
+    for draw in (
+        batch.view, sim.view, lambda **options: batch.to_html(tmp_path / "x.html", **options), batch.plot,
+        lambda **options: batch.to_image(tmp_path / "x.png", **options), batch.plot_phase,
+        lambda **options: batch.to_video(tmp_path / "x.mp4", **options),
+    ):  # fmt: skip
+        with pytest.raises(pliant.PliantError) as error:
+            draw(robots=4)
+        assert error.value.field == "robots"
+        assert "0 to 3" in error.value.cure
+
+
+@pytest.mark.parametrize("speed", [0.25, 0.3])
+def test_the_page_shows_the_speed(hop: pliant.Log, speed: float) -> None:
+    sim = pliant.Simulation(hop.source.robot, progress=False)
+    for view in (hop.view, sim.view):
+        with view(port=0, block=False, play=False, speed=speed) as viewer:
+            assert viewer.player.speed == speed
+            (shown,) = (h for h in viewer.server.gui._gui_input_handle_from_uuid.values() if h.label == "speed")
+            assert shown.value == f"{speed:g}x"
+            assert list(shown.options) == sorted(shown.options, key=lambda text: float(text[:-1]))
+
+
+def test_the_plot_that_is_asked_for_is_shown_or_refused(hop: pliant.Log) -> None:
+    with hop.view(port=0, block=False, play=False, plot="energy") as viewer:
+        (shown,) = (h for h in viewer.server.gui._gui_input_handle_from_uuid.values() if h.label == "channel")
+        assert shown.value == "energy"
+    with pytest.raises(pliant.PliantError, match="no channel named 'enrgy' in the log; did you mean 'energy'"):
+        hop.view(port=0, block=False, play=False, plot="enrgy")
+
+
+def test_layouts_and_traces_are_checked(batch: pliant.Log) -> None:
+    with pytest.raises(pliant.PliantError, match="no layout named 'row'"):
+        batch.view(port=0, block=False, layout="row")
+    with pytest.raises(pliant.PliantError, match="no frame named 'toe'"):
+        batch.view(port=0, block=False, traces=["toe"])
+
+
+@pytest.mark.parametrize(("x", "expected"), [(0.34, 0.2), (0.5, 0.5), (7, 5), (1, 1), (1e-4, 1e-4)])
+def test_round_numbers(x: float, expected: float) -> None:
+    assert round_number(x) == pytest.approx(expected)
