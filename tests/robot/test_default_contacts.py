@@ -5,7 +5,7 @@ import pytest
 
 import pliant
 from pliant import Simulation
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 from pliant.robot import Geometry, Prismatic, Robot, RobotBuilder
 from pliant.spatial import MatrixRotation, Transform, Vector
 from simulated_robots import BALL, QUADRUPED

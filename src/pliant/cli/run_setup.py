@@ -15,7 +15,7 @@ from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import load_robot, loose_base, origin
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
 from pliant.robot import Robot
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation

@@ -28,7 +28,7 @@ from pliant.integrators.dense import Chart, first_root, first_time
 from pliant.recording.log import Event, Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.robot import Robot
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 from pliant.simulation.model import Controller, StepModel, as_forces
 from pliant.simulation.rollout import channel_names
 from pliant.simulation.running import in_blocks, record

@@ -20,7 +20,7 @@ from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
 from pliant.robot import Robot
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 from pliant.simulation.model import StepModel, as_controller, as_forces
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
