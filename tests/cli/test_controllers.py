@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.cli.controllers import chosen_controller, default_controller, in_file
+from pliant.cli.sources import chosen_controller, default_controller, in_file
 from pliant.errors import PliantError
 
 PENDULUM = pliant.load("pendulum")
