@@ -61,7 +61,8 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
     except PliantError as error:
         raise _with_log(error, settings, streamed is not None) from None
     about = _summary(ready, done)
-    files = write_outputs(done.log, settings, streamed is not None, _facts(about))
+    facts = {"controller": about["controller"], **dict(_pace(about))}
+    files = write_outputs(done.log, settings, streamed is not None, facts)
     about["files"] = files
     if settings.json:
         print_json(about)
@@ -285,11 +286,6 @@ def _print_summary(about: dict[str, Any]) -> None:
     pairs += [("divergence", text) for text in about["divergences"][:3]]
     pairs += [(f"{kind} file" if kind == "log" else kind, path) for kind, path in about["files"].items()]
     print_pairs("run", pairs)
-
-
-def _facts(about: dict[str, Any]) -> dict[str, str]:
-    """Facts for the report that are not in the log."""
-    return {"controller": about["controller"], **dict(_pace(about))}
 
 
 def _pace(about: dict[str, Any]) -> list[tuple[str, str]]:
