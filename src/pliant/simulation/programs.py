@@ -21,7 +21,8 @@ from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
-from pliant.errors import SimulationError, unknown_name
+from pliant.checks import check_known
+from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars, equal, select
@@ -56,8 +57,7 @@ class Plan:
     control: StepControl = field(default_factory=StepControl)
 
     def __post_init__(self) -> None:
-        if self.integrator not in INTEGRATORS:
-            raise SimulationError(unknown_name("integrator", self.integrator, INTEGRATORS))
+        check_known("integrator", self.integrator, INTEGRATORS, error=SimulationError)
         if self.integrator != "semi-implicit":
             self._check_smooth()
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.checks import check, is_whole, numbers
-from pliant.errors import SimulationError, unknown_name
+from pliant.checks import check, check_known, is_whole, numbers
+from pliant.errors import SimulationError
 from pliant.robot import Robot
 from pliant.simulation.state import State
 
@@ -33,8 +33,7 @@ class Rollout:
     robot: Robot
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.channels:
-            raise SimulationError(unknown_name("channel", name, self.channels, "the rollout"))
+        check_known("channel", name, self.channels, "the rollout", error=SimulationError)
         return self.channels[name]
 
     @property
@@ -75,8 +74,7 @@ def channel_names(channels: Any, valid: Mapping[str, Any] | Sequence[str], owner
         raise SimulationError(f"channels is the text {channels!r}", field="channels", cure=cure)
     check("channels", channels, "a list of names", isinstance(channels, Sequence | set | frozenset | dict))
     for name in channels:
-        if name not in valid:
-            raise SimulationError(unknown_name("channel", name, valid, owner))
+        check_known("channel", name, valid, owner, error=SimulationError)
     return tuple(dict.fromkeys(channels))
 
 
@@ -175,8 +173,7 @@ def _outputs(
     check("out", out, "arrays by the names of channels, as in {'q': array}", isinstance(out, Mapping))
     lead = () if robots is None else (robots,)
     for name, array in out.items():
-        if name not in names:
-            raise SimulationError(unknown_name("channel", name, names, "the rollout's out"))
+        check_known("channel", name, names, "the rollout's out", error=SimulationError)
         shape = (*lead, periods, sim.layout.sizes[name])
         if not isinstance(array, np.ndarray):
             raise _bad_output(name, f"is a {type(array).__name__}", "it takes a NumPy array")

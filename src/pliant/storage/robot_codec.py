@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check_known
 from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.meshes.mesh_file import FAR
 from pliant.meshes.surfaces import Surface, distinct_rows
@@ -219,8 +220,7 @@ def _check_parts(robot: Robot) -> None:
         check_spring(spring, robot)
     for shape in robot.contacts.values():
         check_shape(shape)
-        if shape.body not in robot.bodies:
-            raise RobotError(unknown_name("body", shape.body, robot.bodies, f"contact {shape.name!r}"))
+        check_known("body", shape.body, robot.bodies, f"contact {shape.name!r}", error=RobotError)
     for flexibility in robot.flexibilities.values():
         for name in (flexibility.name, flexibility.joint):
             if name is not None and name not in robot.joints:
