@@ -211,15 +211,9 @@ def _falls_back(
 
 
 def _solved(
-    motion: SmoothMotion,
-    now: _Now,
-    terms: Terms,
-    v: np.ndarray,
-    who: list[int],
-    sliding: list,
-    creeps: list[int],
+    motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray, who: list[int], sliding: list, creeps: list[int],
     cause: int | None,
-) -> Solution:
+) -> Solution:  # fmt: skip
     n = len(motion.constraints)
     if not who:
         return Solution((), np.zeros((0, 2)), np.zeros((0, 3)), np.zeros((0, 3)))

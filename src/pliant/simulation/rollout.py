@@ -96,12 +96,9 @@ def roll(
         parameters = parameters[0]  # there are none: the numbers of robots have been compared
     given = np.zeros((periods, n), sim.dtype) if controls is None else np.ascontiguousarray(controls, sim.dtype)
     counts = {} if n else {"periods": periods}
-    results = kernel(
-        *sim.kernels.arguments(start, given, parameters),
-        out=None if out is None else _outputs(sim, names, out, robots, periods),
-        threads=threads,
-        **counts,
-    )
+    arguments = sim.kernels.arguments(start, given, parameters)
+    arrays = None if out is None else _outputs(sim, names, out, robots, periods)
+    results = kernel(*arguments, out=arrays, threads=threads, **counts)
     return dict(zip((*names, "next"), results if isinstance(results, tuple | list) else (results,), strict=True))
 
 
@@ -119,10 +116,8 @@ def _start(sim: "Simulation", states: Any) -> np.ndarray:
     try:
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     except ValueError:
-        problem, cure = (
-            f"states: q has shape {q.shape} and v {v.shape}",
-            "give both for the same robots, or one for all",
-        )
+        problem = f"states: q has shape {q.shape} and v {v.shape}"
+        cure = "give both for the same robots, or one for all"
         raise SimulationError(problem, field="states", cure=cure) from None
     check("states", states, "(nq,) or (batch, nq), and (nv,) or (batch, nv)", len(lead) < 2)
     return sim.fresh(lead, q, v)
@@ -132,9 +127,8 @@ def _controls(sim: "Simulation", controls: Any, periods: int | None) -> tuple[np
     """The controls as an array, if there are any, and the number of periods."""
     if controls is None:
         if periods is None:
-            raise SimulationError(
-                "rollout has no controls", field="controls", cure="give them, or the number of periods"
-            )
+            cure = "give them, or the number of periods"
+            raise SimulationError("rollout has no controls", field="controls", cure=cure)
         return None, int(periods)
     given, n = numbers("controls", controls, sim.dtype), sim.plan.inputs
     if given.ndim not in (2, 3) or given.shape[-1] != n:

@@ -74,8 +74,7 @@ class State:
     __slots__ = ("data", "layout")
 
     def __init__(self, data: np.ndarray, layout: StateLayout):
-        self.data = data
-        self.layout = layout
+        self.data, self.layout = data, layout
 
     def __getstate__(self) -> dict[str, Any]:
         return {"data": self.data, "sizes": dict(self.layout.sizes), "dt": self.layout.dt}
@@ -166,12 +165,8 @@ def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
         if wrong.any():
             where = np.argwhere(wrong)[0] if wrong.ndim else np.array([], int)
             of_robot = f" of robot {where[0]}" if q.ndim > 1 else ""
-            raise SimulationError(
-                f"q: the {what} of joint {link.name!r}{of_robot} has the length {length[tuple(where)]:.6g}",
-                subject=f"joint {link.name!r}",
-                field="q",
-                cure="it takes unit length",
-            )
+            problem = f"q: the {what} of joint {link.name!r}{of_robot} has the length {length[tuple(where)]:.6g}"
+            raise SimulationError(problem, subject=f"joint {link.name!r}", field="q", cure="it takes unit length")
         if (abs(length - 1) > rounding).any():
             scale = np.where(abs(length - 1) > rounding, length, 1)
             q = q.copy()
