@@ -327,11 +327,9 @@ class EventSimulation:
             if fresh and self._chatters(entries.events):
                 self._hold(controls)
             if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < _CROWDED:
-                raise SimulationError(
-                    f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self._t:.9g} s ({self.mode_name}): "
-                    f"the simulation is not advancing, at q = {self._q}, v = {self._v}",
-                    subject="run", field="rest_speed", cure="try a larger rest_speed",
-                )  # fmt: skip
+                crowd = f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self._t:.9g} s ({self.mode_name})"
+                problem = f"{crowd}: the simulation is not advancing, at q = {self._q}, v = {self._v}"
+                raise SimulationError(problem, subject="run", field="rest_speed", cure="try a larger rest_speed")
             yield
         self._sample(entries)
 

@@ -197,8 +197,8 @@ class Simulation:
 
     def check_layout(self, state: State) -> None:
         """Raise if a state is not one of this simulation."""
-        if dict(state.layout.sizes) != dict(self.layout.sizes):
-            has, wanted = dict(state.layout.sizes), dict(self.layout.sizes)
+        has, wanted = dict(state.layout.sizes), dict(self.layout.sizes)
+        if has != wanted:
             problem = f"the state is of another simulation: it has {has}, this one {wanted}"
             raise SimulationError(problem, field="state", cure="reset(q=state.q, v=state.v, t=...) instead")
         if state.layout.dt != self.layout.dt:
@@ -253,11 +253,8 @@ class Simulation:
             return
         times = np.atleast_1d(State(self.data, self.layout).t)
         known = {divergence.robot for divergence in self.divergences}
-        found = [
-            Divergence(int(k), float(times[k]), divergence_text(self.robot, int(flags[k])))
-            for k in np.flatnonzero(flags)
-            if k not in known
-        ]
+        fresh = [int(k) for k in np.flatnonzero(flags) if k not in known]
+        found = [Divergence(k, float(times[k]), divergence_text(self.robot, int(flags[k]))) for k in fresh]
         self.divergences += found
         if found and not quiet:
             more = f" (and {len(found) - 1} more, see sim.divergences)" if len(found) > 1 else ""

@@ -42,10 +42,6 @@ class StateLayout:
         """Numbers in a row."""
         return sum(self.sizes.values())
 
-    def is_like(self, other: "StateLayout") -> bool:
-        """Whether a row of the other means the same."""
-        return dict(self.sizes) == dict(other.sizes) and self.dt == other.dt
-
     def span(self, name: str) -> slice:
         """Where a part is in the row."""
         if name not in self.sizes:
@@ -131,7 +127,7 @@ class State:
 
     def identical(self, other: "State") -> bool:
         """Whether every number is the same, bit for bit, and means the same."""
-        return self.layout.is_like(other.layout) and np.array_equal(self.data, other.data, equal_nan=True)
+        return self.layout == other.layout and np.array_equal(self.data, other.data, equal_nan=True)
 
     def __repr__(self) -> str:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"
@@ -320,8 +316,7 @@ class Diagnostics:
 
     def __repr__(self) -> str:
         if np.ndim(self.residual):
-            count = len(self.residual)
-            worst = int(np.argmax(self.residual))
+            count, worst = len(self.residual), int(np.argmax(self.residual))
             return (
                 f"Diagnostics of {count} robots: residual up to {self.residual[worst]:.2e} m/s (robot {worst}), "
                 f"iterations up to {int(self.sweeps.max())}, {int((~self.is_converged).sum())} not converged, "
