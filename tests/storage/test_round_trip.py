@@ -14,7 +14,7 @@ import random_robots
 import real_robots
 from pliant.recording.source import Source
 from pliant.storage import source_codec
-from pliant.storage.robot_codec import StoredMesh, robot_from_plain, robot_to_plain
+from pliant.storage.source_codec import StoredMesh, robot_from_plain, robot_to_plain
 from simulated_robots import LEG, LEG_Q
 
 

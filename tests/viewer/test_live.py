@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.viewer.runner import Push, Runner, pushed
+from pliant.viewer.live import Push, Runner, pushed
 
 
 def simulation(**options: object) -> pliant.Simulation:
