@@ -12,9 +12,17 @@ become floats on the way, 1/2 is 0.5.
 
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from pliant.dynamics import inverse_dynamics, kinetic_energy, potential_energy, projected_newton_euler
+import sympy
+
+from pliant.dynamics import (
+    ProjectedEquations,
+    inverse_dynamics,
+    kinetic_energy,
+    potential_energy,
+    projected_newton_euler,
+)
 from pliant.errors import PliantError
 from pliant.robot import Named, Robot
 from pliant.scalar import Expr, Graph, Scalar, as_sympy
@@ -22,27 +30,13 @@ from pliant.scalar.evaluation import adjoints, interpret, tangents
 from pliant.symbolic.coordinates import parts_of
 
 
-class Terms(NamedTuple):
-    """The left side of the equations of motion.
-
-    Attributes:
-        M: mass matrix.
-        b: Coriolis and centrifugal forces.
-        g: gravity forces.
-    """
-
-    M: Sequence[Sequence[Scalar]]
-    b: Sequence[Scalar]
-    g: Sequence[Scalar]
-
-
-def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
+def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> ProjectedEquations:
     nv = robot.nv
     rest = [0] * nv
     floating = robot.with_gravity(0, 0, 0)
     units = [[int(i == j) for i in range(nv)] for j in range(nv)]
     columns = [inverse_dynamics.algorithm(floating, q, rest, unit) for unit in units]
-    return Terms(
+    return ProjectedEquations(
         # M is symmetric, and the lower triangle is shorter: what is nearer to the world moves less
         [[columns[min(i, j)][max(i, j)] for j in range(nv)] for i in range(nv)],
         inverse_dynamics.algorithm(floating, q, v, rest),
@@ -50,9 +44,7 @@ def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Ter
     )
 
 
-def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
-    import sympy
-
+def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> ProjectedEquations:
     def gradient(e: Scalar, by: Sequence[Scalar]) -> list[Scalar]:
         return [sympy.diff(as_sympy(e), x) for x in by]
 
@@ -62,7 +54,9 @@ def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
     return _by_energies(robot, q, v, gradient, along)
 
 
-def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any) -> Terms:
+def _by_energies(
+    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any
+) -> ProjectedEquations:
     """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq.
 
     Args:
@@ -75,24 +69,22 @@ def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradien
     # d/dt dT/dv = M vd + sum_k d(dT/dv)/dq_k v_k
     drift = along(momenta, dict(zip(q, v, strict=True)))
     columns = [along(momenta, {rate: 1}) for rate in v]
-    return Terms(
+    return ProjectedEquations(
         [[column[i] for column in columns] for i in range(robot.nv)],
         [a - b for a, b in zip(drift, gradient(T, q), strict=True)],
         gradient(U, q),
     )
 
 
-METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], Terms]] = {
+METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], ProjectedEquations]] = {
     "newton-euler": _newton_euler,
-    "projected": lambda robot, q, v: Terms(*projected_newton_euler.algorithm(robot, q, v)),
+    "projected": projected_newton_euler.algorithm,
     "lagrange": _lagrange,
 }
 
 
 def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[Scalar]]:
     """C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) v_k, with the rates v of the coordinates q."""
-    import sympy
-
     n = len(q)
     dM = [[[sympy.diff(M[i, j], x) for x in q] for j in range(n)] for i in range(n)]
 
@@ -117,19 +109,16 @@ def check_minimal_coordinates(robot: Robot) -> None:
     joints = _several_coordinates(robot)
     if joints:
         kinds = ", ".join(f"{name!r} ({robot.joints[name].kind.name})" for name in joints)
-        raise PliantError(
-            f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints with "
-            f"more coordinates than that: {kinds}",
-            subject=f"robot {robot.name!r}",
-            field="method",
-            cure="use rotations='euler', which makes them single joints, or another method",
-        )
+        problem = f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints "
+        problem += f"with more coordinates than that: {kinds}"
+        cure = "use rotations='euler', which makes them single joints, or another method"
+        raise PliantError(problem, subject=f"robot {robot.name!r}", field="method", cure=cure)
 
 
 # ---- by way of an expression graph
 
 
-def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) -> Terms:
+def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) -> ProjectedEquations:
     """M, b and g as formulas in the symbols q and v and those of the robot, by one of `METHODS`."""
     graph = Graph()
     inputs: dict[Any, Expr] = {}
@@ -150,7 +139,9 @@ def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) 
     flat = [*(e for row in terms.M for e in row), *terms.b, *terms.g]
     made = iter(interpret([graph.lift(e) for e in flat], {node.value: e for e, node in inputs.items()}))
     n = robot.nv
-    return Terms([[next(made) for _ in range(n)] for _ in range(n)], [next(made) for _ in range(n)], list(made))
+    return ProjectedEquations(
+        [[next(made) for _ in range(n)] for _ in range(n)], [next(made) for _ in range(n)], list(made)
+    )
 
 
 def _traced_robot(robot: Robot, traced: Callable[[Any], Expr]) -> Robot:
