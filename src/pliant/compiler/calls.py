@@ -73,7 +73,7 @@ class Doorway:
 @functools.cache
 def _method() -> _Method:
     for name in _API:
-        native.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+        native.symbols[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     text = Path(__file__).with_name("doorway.ll").read_text(encoding="ascii").replace("TRIPLE", native.machine().triple)
     content = (text, native.machine(), native.versions(), native.source_digest())
     key = hashlib.sha256(repr(content).encode()).hexdigest()
