@@ -1,4 +1,4 @@
-"""Files that describe no robot, whose errors name file, line, thing and cure; and odd files, which load and are reported."""
+"""Files that describe no robot, whose errors name file, line, thing and cure; and odd files, which load."""
 
 from pathlib import Path
 import numpy as np

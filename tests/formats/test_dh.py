@@ -1,4 +1,4 @@
-"""Robots from Denavit-Hartenberg tables: both conventions against their products of matrices, symbols, exactness, errors."""
+"""Robots from Denavit-Hartenberg tables: both conventions against products of matrices, symbols, exactness, errors."""
 
 import math
 from typing import Any

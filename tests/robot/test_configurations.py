@@ -21,7 +21,6 @@ from pliant.scalar.evaluation import interpret
 from random_robots import close, robots, seeds
 
 
-seeds = st.integers(0, 2**32 - 1)
 FLOATING = [OFF_CENTRE, PLANAR]
 
 
