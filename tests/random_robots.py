@@ -36,12 +36,7 @@ class State(NamedTuple):
 
 @st.composite
 def robots(
-    draw: st.DrawFn,
-    kinds: Sequence[str] = ALL,
-    *,
-    most: int = 6,
-    mimic: bool = True,
-    floating: bool | None = None,
+    draw: st.DrawFn, kinds: Sequence[str] = ALL, *, most: int = 6, mimic: bool = True, floating: bool | None = None
 ) -> Robot:
     """A tree of up to ``most`` joints of the given kinds: any axes, armature, gravity, frames off the bodies' own.
 

@@ -198,8 +198,7 @@ def by_hand(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarray,
     for k, corners in enumerate(triangles):
         (x0, y0, n0), (x1, y1, n1), (x2, y2, n2) = corners
         shares = np.linalg.solve(
-            np.array([[x0, x1, x2], [y0, y1, y2], [1, 1, 1]]),
-            np.stack([x.ravel(), y.ravel(), np.ones(x.size)]),
+            np.array([[x0, x1, x2], [y0, y1, y2], [1, 1, 1]]), np.stack([x.ravel(), y.ravel(), np.ones(x.size)])
         )
         n = (shares.T @ [n0, n1, n2]).reshape(x.shape)
         takes = (shares >= 0).all(axis=0).reshape(x.shape) & (n > nearness)

@@ -121,10 +121,7 @@ def test_a_batch_stands_side_by_side(tmp_path: Path) -> None:
 
 def test_a_robot_of_any_kind(tmp_path: Path) -> None:
     """With shapes, without any, and on uneven ground; it stands on the floor."""
-    robots = {
-        "shapes": pliant.load("quadruped"),
-        "tree": pliant.load("hopper_flight"),
-    }
+    robots = {"shapes": pliant.load("quadruped"), "tree": pliant.load("hopper_flight")}
     for name, robot in robots.items():
         pixels = pixels_of(robot.to_image(tmp_path / f"{name}.png", size=SMALL))
         # something is in the middle that is not floor or sky

@@ -182,11 +182,7 @@ def test_pickle_and_digest():
     [
         ("axle", {"stiffness": -1}, "stiffness of the flexibility at joint 'axle' is -1; it takes 0 or more"),
         ("axle", {"stiffness": math.nan}, "stiffness of the flexibility at joint 'axle' is nan; it takes"),
-        (
-            "axle",
-            {"stiffness": math.inf},
-            "stiffness of the flexibility at joint 'axle' is inf; it takes",
-        ),
+        ("axle", {"stiffness": math.inf}, "stiffness of the flexibility at joint 'axle' is inf; it takes"),
         ("axle", {"stiffness": 0}, "has no spring: stiffness is zero; give it some"),
         ("axle", {"stiffness": (1, 2)}, "has 2 entries; give one .*, three .* or six"),
         ("axle", {"stiffness": (1,) * 4}, "has 4 entries; give one"),
@@ -228,11 +224,7 @@ def test_pickle_and_digest():
         ("axle", {"stiffness": 1, "inertia": (1, 2, 30)}, r"inertia of .*: .*\(1, 2, 30\) .* triangle inequal"),
         ("axle", {"stiffness": (1,) * 6, "inertia": (1, 1, 2, 30)}, "inertia of .* triangle inequality"),
         ("axle", {"stiffness": 1, "backlash": math.nan}, "backlash of the flexibility at joint 'axle' is nan"),
-        (
-            "axle",
-            {"stiffness": 1, "backlash": math.inf},
-            "backlash of .* at joint 'axle' is inf; it takes",
-        ),
+        ("axle", {"stiffness": 1, "backlash": math.inf}, "backlash of .* at joint 'axle' is inf; it takes"),
         ("axle", {"stiffness": 1, "hardening": math.inf}, "hardening of the flexibility at joint 'axle' is"),
         ("axle", {"stiffness": 1, "axis": 5}, "axis of the flexibility at joint 'axle' is 5; it takes three numbers"),
         ("axle", {"stiffness": 1, "axis": {1, 2, 3}}, "axis of .* is .*; it takes three numbers"),

@@ -64,10 +64,7 @@ def body_states(robot: Robot, q: np.ndarray, v: np.ndarray) -> dict[str, tuple[T
     for joint in robot.joints.values():
         X_WP, v_P = states[joint.parent]
         X_PB = joint.placement @ joint.kind.transform(own_coordinates(robot, joint.name, q))
-        states[joint.child] = (
-            X_WP @ X_PB,
-            X_PB.act_back(v_P) + joint.kind.motion(own_rates(robot, joint.name, v)),
-        )
+        states[joint.child] = (X_WP @ X_PB, X_PB.act_back(v_P) + joint.kind.motion(own_rates(robot, joint.name, v)))
     return states
 
 
