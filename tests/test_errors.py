@@ -1,16 +1,27 @@
 """Errors carry fields, and one module composes their sentences; the vocabulary of checks."""
 
-import pickle
-import pytest
-import pliant
-from pliant.errors import Call, Fault, Place, PliantError, RobotError, bad_value, needs, unknown_name
 import math
+import pickle
 from fractions import Fraction
-import numpy as np
-import sympy
-from pliant import checks
-from pliant.errors import ContactError, SimulationError
 
+import numpy as np
+import pytest
+import sympy
+
+import pliant
+from pliant import checks
+from pliant.errors import (
+    Call,
+    ContactError,
+    Fault,
+    Place,
+    PliantError,
+    RobotError,
+    SimulationError,
+    bad_value,
+    needs,
+    unknown_name,
+)
 
 # ---- a test of each kind of sentence
 

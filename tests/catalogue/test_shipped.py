@@ -3,14 +3,15 @@
 import subprocess
 import sys
 from pathlib import Path
-import pytest
-import pliant
-from pliant.catalogue import library
-from pliant.errors import RobotError
+
 import numpy as np
 import pinocchio as pin
-from pliant.catalogue.library import load, robots
+import pytest
 
+import pliant
+from pliant.catalogue import library
+from pliant.catalogue.library import load, robots
+from pliant.errors import RobotError
 
 # ---- names
 

@@ -2,16 +2,16 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
+
 import pytest
+
 import pliant
 from pliant.catalogue.side_file import SideFile
 from pliant.catalogue.side_tables import TABLES
-from pliant.robot import Limits, Robot
-from side_files import EXAMPLE, QUADRUPED, ROOT, Write, assert_same, refused
-from pathlib import Path
 from pliant.errors import RobotError
-from side_files import SHIPPED
-
+from pliant.robot import Limits, Robot
+from side_files import EXAMPLE, QUADRUPED, ROOT, SHIPPED, Write, assert_same, refused
 
 ROTORS = '[motors."*"]\nrotor_inertia = 1e-4\n'
 

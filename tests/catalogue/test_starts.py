@@ -2,14 +2,14 @@
 
 import shutil
 from pathlib import Path
+
 import numpy as np
 import pytest
+
 import pliant
-from pliant.catalogue.starts import known_stance
+from pliant.catalogue.starts import contact_centers, extent, known_stance, scattered, swung, within_limits
 from pliant.errors import RobotError
 from side_files import SHIPPED
-from pliant.catalogue.starts import contact_centers, extent, scattered, swung, within_limits
-
 
 # ---- stances
 

@@ -1,17 +1,18 @@
 """The small commands: `pliant robots`, `plot`, `view`, `bench` and `cache`."""
 
+import shutil
+import sys
 from pathlib import Path
+
 import pytest
+
 import pliant
 from pliant.catalogue import library
-from pliant.cli.sources import load_robot, origin
-from pliant.errors import PliantError
-import shutil
-from pliant.viewer import viewer
-import sys
 from pliant.cli import bench
 from pliant.cli.bench import OtherRobotError, mujoco_model, pinocchio_model
-
+from pliant.cli.sources import load_robot, origin
+from pliant.errors import PliantError
+from pliant.viewer import viewer
 
 # ---- pliant robots
 

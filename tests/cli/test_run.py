@@ -11,15 +11,17 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
 import numpy as np
 import pytest
+
 import pliant
-from pliant.render import video
 from pliant import report
-from pliant.storage import load_log
 from pliant.cli.run_setup import as_contact, as_ground, as_row
 from pliant.cli.settings import Settings
 from pliant.errors import PliantError
+from pliant.render import video
+from pliant.storage import load_log
 
 
 def test_a_pendulum_swings(program) -> None:

@@ -1,15 +1,15 @@
 """Settings from the command line and from TOML files."""
 
-import math
-import pytest
-from pliant.cli.settings import Push, numbers, pushes, row, springs
-from pliant.errors import PliantError
 import inspect
+import math
 from dataclasses import fields
 from pathlib import Path
-from pliant.cli.run import run
-from pliant.cli.settings import PATHS, Settings, gathered
 
+import pytest
+
+from pliant.cli.run import run
+from pliant.cli.settings import PATHS, Push, Settings, gathered, numbers, pushes, row, springs
+from pliant.errors import PliantError
 
 # ---- words that mean several numbers
 

@@ -1,13 +1,13 @@
 """The hopper hops: in place, to a target, after pushes, on every kind of ground; what its controller reads."""
 
 from typing import Any
+
 import numpy as np
 import pytest
-import pliant
-from pliant.control import RaibertMemory, raibert
-from pliant.control import HopperMachine
-from pliant.robot import Robot
 
+import pliant
+from pliant.control import HopperMachine, RaibertMemory, raibert
+from pliant.robot import Robot
 
 HOPPER = pliant.load("hopper")
 STANDING = 0.63  # height of the body with the leg at rest, upright on its foot [m]

@@ -1,14 +1,14 @@
 """The spring-loaded inverted pendulum, and motors that hold a pose."""
 
 from math import acos, asin, atan2, cos, hypot, pi, radians, sin, sqrt
+
 import numpy as np
 import pytest
-import pliant
-from pliant.control import Apex, Slip, SlipError
-from pliant.catalogue.starts import extent
-from pliant.control import hold, hold_gains
-from pliant.errors import RobotError
 
+import pliant
+from pliant.catalogue.starts import extent
+from pliant.control import Apex, Slip, SlipError, hold, hold_gains
+from pliant.errors import RobotError
 
 # ---- closed forms, symmetry, and the runner of the literature
 

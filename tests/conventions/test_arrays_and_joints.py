@@ -1,17 +1,17 @@
 """Lines of docs/conventions.md on arrays, calls, and the coordinates and order of joints."""
 
 import math
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
 import sympy
+
 import pliant
-from pliant.robot import Helical, Planar
+from pliant.robot import Helical, Mimic, Planar
 from pliant.spatial import Vector, rotation_about
 from stated_conventions import ROD, TIGHT, one_joint, pose, rate, state, turn
-from pathlib import Path
-from pliant.robot import Mimic
-
 
 # ---- arrays and calls
 

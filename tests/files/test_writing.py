@@ -1,13 +1,14 @@
 """Files are written whole or not at all; full disks and other errors say what to do."""
 
 import errno
-from pathlib import Path
-import pytest
-import pliant
-from pliant.files.writing import checked_folder, file_error, whole_file
 import os
 import resource
-from pliant.files.writing import CarefulFile
+from pathlib import Path
+
+import pytest
+
+import pliant
+from pliant.files.writing import CarefulFile, checked_folder, file_error, whole_file
 
 
 def test_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
 """Files that describe no robot, whose errors name file, line, thing and cure; and odd files, which load."""
 
+import logging
 from pathlib import Path
+
 import numpy as np
 import pytest
+
 import pliant
 from pliant.errors import Place, RobotError
 from pliant.formats import load_urdf
-from urdf_text import INERTIAL, PENDULUM, joint, link, refused
-import logging
-from urdf_text import LIMIT
+from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
 
 
 def test_missing_file(write, tmp_path: Path) -> None:

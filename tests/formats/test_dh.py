@@ -2,19 +2,19 @@
 
 import math
 from typing import Any
+
 import numpy as np
 import pytest
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 import pliant
-from pliant.errors import RobotError
+from pliant.errors import PliantError, RobotError
 from pliant.formats.dh import COLUMNS
 from pliant.robot import Limits, Robot
 from pliant.spatial import AxisRotation, MatrixRotation, Transform, Vector, rotation_from_rpy
 from random_robots import close, seeds
-from pliant.errors import PliantError
-
 
 # products of a few matrices of entries about one
 ROUNDING = 1e-13

@@ -1,17 +1,17 @@
 """What the URDF reader reads, with mesh files, Xacro and real robots."""
 
 import math
+import sys
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
-from pliant.formats import load_urdf
-from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
-from pathlib import Path
-import sys
-from pliant.errors import PliantError
-from pliant.errors import RobotError
-from real_robots import LEFT_OUT, PATHS, real_robot
 
+from pliant.errors import PliantError, RobotError
+from pliant.formats import load_urdf
+from real_robots import LEFT_OUT, PATHS, real_robot
+from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
 
 # ---- what is read
 

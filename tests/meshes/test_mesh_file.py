@@ -3,20 +3,20 @@
 import pickle
 import struct
 from pathlib import Path
+
 import coal
 import numpy as np
 import pytest
+
 from pliant.errors import PliantError, RobotError
 from pliant.formats import load_urdf
+from pliant.meshes import MeshFile, read_mesh, text_numbers
 from pliant.meshes import mesh_file as module
-from pliant.meshes import MeshFile, read_mesh
-from real_robots import real_robot
-from urdf_text import INERTIAL, link
 from pliant.meshes.stl_obj import read_obj
 from pliant.meshes.surfaces import fans
-from pliant.meshes import text_numbers
 from pliant.meshes.text_numbers import indices, numbers, points_of_rows, rows_of
-
+from real_robots import real_robot
+from urdf_text import INERTIAL, link
 
 TETRAHEDRON = np.array([(0, 0, 0), (2, 0, 0), (0, 3, 0), (0, 0, 5)], dtype=float)
 TRIANGLES = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]

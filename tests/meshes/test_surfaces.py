@@ -1,18 +1,19 @@
 """Faces and colours of mesh files as trimesh reads them; few points for many; distinct rows."""
 
 from pathlib import Path
+
 import numpy as np
 import pytest
 import trimesh
 from PIL import Image
+from scipy.spatial import ConvexHull
+
 from pliant.errors import RobotError
 from pliant.meshes import MeshFile
-from real_robots import PATHS
-from scipy.spatial import ConvexHull
-from pliant.meshes.support_points import DIRECTIONS, extreme_points, few_points, nearest_ball
 from pliant.meshes import surfaces as module
+from pliant.meshes.support_points import DIRECTIONS, extreme_points, few_points, nearest_ball
 from pliant.meshes.surfaces import distinct_rows
-
+from real_robots import PATHS
 
 SHARE = PATHS["panda_description/panda.urdf"].parents[2]
 

@@ -1,14 +1,15 @@
 """Plots over time and phase portraits: what is on them, and that nothing else changes."""
 
 from pathlib import Path
+
 import matplotlib
 import numpy as np
 import pytest
+
 import pliant
+from pliant.plots.curves import MOST, column_groups, log_groups, matching, panels_of, unit_of
 from pliant.plots.time_plots import contact_spans, mode_spans, spans_of
-from pliant.plots.curves import panels_of, unit_of
 from view_logs import batch_log, bounce_log, hopper_log
-from pliant.plots.curves import MOST, column_groups, log_groups, matching
 
 
 def labels(figure) -> list[str]:

@@ -3,23 +3,24 @@
 import ast
 import importlib
 import inspect
+import pickle
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+
 import numpy as np
 import pytest
+import sympy
+
 import pliant
 from pliant.recording.exports import LogExports
-from pliant.robot.exports import RobotExports
-from pliant.viewer.replay import replay_page
-import pickle
-import sympy
 from pliant.recording.formulas import Formula
 from pliant.recording.source import ground_of, ground_parts
+from pliant.robot.exports import RobotExports
 from pliant.robot.part_checks import law_text
-
+from pliant.viewer.replay import replay_page
 
 LOG = pliant.Log(np.arange(3.0), {"q": np.zeros((3, 1))})
 

@@ -1,13 +1,15 @@
 """The log: channels, columns, parts, events, modes and other forms."""
 
+import dataclasses
 import pickle
 import sys
 import types
+
 import numpy as np
 import pytest
-from pliant.errors import PliantError
-import dataclasses
+
 import pliant
+from pliant.errors import PliantError
 from pliant.recording import Event, Log
 
 

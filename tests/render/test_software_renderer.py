@@ -1,20 +1,33 @@
 """Pictures: cameras, shapes as triangles, the rasterizer, colors, shadows, smooth edges, ground of any shape."""
 
 import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
+
 import pliant
 from pliant.render.camera import Camera, as_camera
-from pliant.render.shapes import downhill_azimuth
-from pliant.render.studio import Studio
-from pliant.render.shapes import (
-    Mesh, along, arrow, box, capsule, clustered, cone, creased, cylinder, joined, moved, normals, sphere, turned,
-)  # fmt: skip
-from pliant.render.software_renderer import rasterised
-from dataclasses import replace
-from pliant.render.software_renderer import Floor, Surface, rendered
 from pliant.render.shading import SUN, behind_light, linear, screen
-
+from pliant.render.shapes import (
+    Mesh,
+    along,
+    arrow,
+    box,
+    capsule,
+    clustered,
+    cone,
+    creased,
+    cylinder,
+    downhill_azimuth,
+    joined,
+    moved,
+    normals,
+    sphere,
+    turned,
+)  # fmt: skip
+from pliant.render.software_renderer import Floor, Surface, rasterised, rendered
+from pliant.render.studio import Studio
 
 # ---- cameras
 

@@ -1,19 +1,19 @@
 """Videos and stills: read back with other libraries; bad calls."""
 
-import numpy as np
-import pytest
-import pliant
-from pliant.render.log_motion import LogMotion
-from pliant.recording.source import Source
-from view_logs import bounce_log, hopper_log
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-import imageio_ffmpeg
-from PIL import Image
-from view_logs import ball, batch_log
 
+import imageio_ffmpeg
+import numpy as np
+import pytest
+from PIL import Image
+
+import pliant
+from pliant.recording.source import Source
+from pliant.render.log_motion import LogMotion
+from view_logs import ball, batch_log, bounce_log, hopper_log
 
 # ---- robots between the entries of a log
 

@@ -1,25 +1,23 @@
 """Joints that float keep their velocity in space, and the rate of the chart that integrate(q, w) needs for that."""
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given
+import sympy
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 import pliant
 from moving_robots import OFF_CENTRE, PLANAR, SPHERICAL_PENDULUM, TURNING
-from pliant.robot import Robot
-from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
-from random_robots import ALL, robot_of, state_of
-import math
-import sympy
-from hypothesis import settings
 from pliant import load
 from pliant.compiler import kernel_from_function
 from pliant.errors import RobotError
-from pliant.robot import Continuous, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical
+from pliant.robot import Continuous, Free, Helical, JointKind, Planar, Prismatic, Revolute, Robot, Spherical
+from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Graph
 from pliant.scalar.evaluation import interpret
-from random_robots import close, robots, seeds
-
+from random_robots import ALL, close, robot_of, robots, seeds, state_of
 
 FLOATING = [OFF_CENTRE, PLANAR]
 

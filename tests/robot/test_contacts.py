@@ -1,18 +1,18 @@
 """Contact shapes from code: where they are, what carries them, what cannot be, and defaults."""
 
 import pickle
+
 import numpy as np
 import pytest
 import sympy
+
 import pliant
-from pliant.errors import RobotError
-from pliant.robot import ContactPoint, ContactShape, Robot
 from pliant import Simulation
+from pliant.errors import RobotError
+from pliant.robot import ContactPoint, ContactShape, Geometry, Prismatic, Robot, RobotBuilder
 from pliant.robot.collisions import with_default_contacts
-from pliant.robot import Geometry, Prismatic, RobotBuilder
 from pliant.spatial import MatrixRotation, Transform, Vector
 from simulated_robots import BALL, QUADRUPED
-
 
 INERTIA = (1, 0, 0, 1, 0, 1)
 

@@ -1,20 +1,21 @@
 """The page that replays a log, and recordings for Foxglove, read by another reader of MCAP."""
 
 import base64
+import json
 import re
 from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 import zstandard
+from mcap.reader import make_reader
+from mcap_protobuf.decoder import DecoderFactory
+
 import pliant
 from pliant.render.robot_drawing import body_poses
 from pliant.viewer.replay import chart, replay_page
-import json
-from mcap.reader import make_reader
-from mcap_protobuf.decoder import DecoderFactory
 from simulated_robots import LEG, LEG_Q
-
 
 # ---- the page
 

@@ -1,18 +1,18 @@
 """What a page shows, without the page: motions of logs, their clock, arrows, cones and centres of mass."""
 
-import numpy as np
-import pytest
-import pliant
-from pliant.render.log_motion import LogMotion
-from pliant.viewer.browser_scene import exaggerated
 import time
-from pliant.viewer.viewer import Player
+
+import numpy as np
 import pinocchio as pin
+import pytest
+
+import pliant
 from pliant.recording.source import Source
+from pliant.render.log_motion import LogMotion
 from pliant.render.robot_drawing import body_poses
 from pliant.render.shapes import directed, quaternions
-from pliant.viewer.browser_scene import center_of_mass, friction_of, ground_normals
-
+from pliant.viewer.browser_scene import center_of_mass, exaggerated, friction_of, ground_normals
+from pliant.viewer.viewer import Player
 
 # ---- motions
 

@@ -3,17 +3,19 @@
 import re
 import socket
 import sys
-from pathlib import Path
-import numpy as np
-import pytest
-import pliant
-from pliant.plots.figures import round_number
-from pliant.viewer.server import served
-from pliant.viewer.replay import replay_page
-from pliant.viewer.browser_scene import BrowserScene
 import time
 from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant.plots.figures import round_number
+from pliant.viewer.browser_scene import BrowserScene
+from pliant.viewer.replay import replay_page
 from pliant.viewer.runner import Push, Runner, pushed
+from pliant.viewer.server import served
 
 
 def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:
