@@ -23,15 +23,12 @@ def test_a_value_that_a_field_cannot_have() -> None:
     assert (error.subject, error.field, error.cure, error.place) == ("motor 'knee'", "kp", "it takes 0 or more", None)
 
 
-@pytest.mark.parametrize(
-    ("name", "valid", "cure"),
-    [
-        ("kne", ["knee", "hip"], "did you mean 'knee'?"),
-        ("x", ["knee", "hip"], "valid: 'knee', 'hip'"),
-        ("x", [], "there are none"),
-        ("x", [f"joint{k:02d}" for k in range(32)], ", and 2 more"),
-    ],
-)
+@pytest.mark.parametrize(("name", "valid", "cure"), [
+    ("kne", ["knee", "hip"], "did you mean 'knee'?"),
+    ("x", ["knee", "hip"], "valid: 'knee', 'hip'"),
+    ("x", [], "there are none"),
+    ("x", [f"joint{k:02d}" for k in range(32)], ", and 2 more"),
+])  # fmt: skip
 def test_an_unknown_name(name: str, valid: list[str], cure: str) -> None:
     error = PliantError(unknown_name("frame", name, valid, "robot 'leg'"))
     assert str(error).startswith(f"no frame named {name!r} in robot 'leg'; ")

@@ -158,15 +158,12 @@ def test_rods_are_uniform_and_slender(name: str) -> None:
         assert J.entry(2, 2) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "frames", "position"),
-    [
-        ("quadruped", ["lf_foot", "rf_foot", "lh_foot", "rh_foot"], (0.19, 0.13, -0.4)),
-        ("biped", ["left_sole", "right_sole"], (0.03, 0.1, -0.87)),
-        ("arm7", ["tool"], (0, 0, 1.24)),
-        ("two_link_arm", ["hand"], (0, 0, 1)),
-    ],
-)
+@pytest.mark.parametrize(("name", "frames", "position"), [
+    ("quadruped", ["lf_foot", "rf_foot", "lh_foot", "rh_foot"], (0.19, 0.13, -0.4)),
+    ("biped", ["left_sole", "right_sole"], (0.03, 0.1, -0.87)),
+    ("arm7", ["tool"], (0, 0, 1.24)),
+    ("two_link_arm", ["hand"], (0, 0, 1)),
+])  # fmt: skip
 def test_frames_are_where_the_comments_say(name: str, frames: list[str], position: tuple[float, ...]) -> None:
     robot = load(name, base="fixed")
     model = pin.buildModelFromUrdf(str(FOLDER / f"{name}.urdf"))

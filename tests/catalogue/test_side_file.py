@@ -160,16 +160,13 @@ def test_backlash_between_stops_and_in_a_spring(toml: Write, arm: Robot) -> None
     assert_same(pliant.catalogue.read_side_file(arm, toml(both)), made)
 
 
-@pytest.mark.parametrize(
-    ("keys", "options"),
-    [
-        ("radius = 0.02\nfriction = 0.6\nrestitution = 0.1", dict(radius=0.02, friction=0.6, restitution=0.1)),
-        ("box = [0.1, 0.2, 0.3]", dict(box=(0.1, 0.2, 0.3))),
-        ("radius = 0.02\nlength = 0.1", dict(radius=0.02, length=0.1)),
-        ('points = [[0, 0, 0],\n [0.1, 0, 0]]\nname = "sole"', dict(points=[(0, 0, 0), (0.1, 0, 0)], name="sole")),
-        ("", {}),
-    ],
-)
+@pytest.mark.parametrize(("keys", "options"), [
+    ("radius = 0.02\nfriction = 0.6\nrestitution = 0.1", dict(radius=0.02, friction=0.6, restitution=0.1)),
+    ("box = [0.1, 0.2, 0.3]", dict(box=(0.1, 0.2, 0.3))),
+    ("radius = 0.02\nlength = 0.1", dict(radius=0.02, length=0.1)),
+    ('points = [[0, 0, 0],\n [0.1, 0, 0]]\nname = "sole"', dict(points=[(0, 0, 0), (0.1, 0, 0)], name="sole")),
+    ("", {}),
+])  # fmt: skip
 def test_contacts(keys: str, options: dict, toml: Write) -> None:
     quadruped = pliant.load("quadruped")
     path = toml(f"[contacts.lf_foot]\n{keys}")

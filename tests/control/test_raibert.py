@@ -302,16 +302,13 @@ def changed(**values: object) -> Robot:
     return HOPPER.with_motor("hip_roll", **values)
 
 
-@pytest.mark.parametrize(
-    ("robot", "hip", "leg", "message"),
-    [
-        (pliant.load("pendulum"), HIP, "leg", "robot 'pendulum' has a fixed base"),
-        (HOPPER, ("hip_rol", "hip_pitch"), "leg", "no joint named 'hip_rol' in robot 'hopper'"),
-        (HOPPER, ("hip_pitch", "hip_roll"), "leg", r"joint 'hip_pitch' .* it must be Revolute\(axis=\(1, 0, 0\)\)"),
-        (HOPPER, HIP, "hip_roll", r"it must be Prismatic\(axis=\(0, 0, -1\)\)"),
-        (changed(control="position", kp=80), HIP, "leg", "has no motor under torque control"),
-    ],
-)
+@pytest.mark.parametrize(("robot", "hip", "leg", "message"), [
+    (pliant.load("pendulum"), HIP, "leg", "robot 'pendulum' has a fixed base"),
+    (HOPPER, ("hip_rol", "hip_pitch"), "leg", "no joint named 'hip_rol' in robot 'hopper'"),
+    (HOPPER, ("hip_pitch", "hip_roll"), "leg", r"joint 'hip_pitch' .* it must be Revolute\(axis=\(1, 0, 0\)\)"),
+    (HOPPER, HIP, "hip_roll", r"it must be Prismatic\(axis=\(0, 0, -1\)\)"),
+    (changed(control="position", kp=80), HIP, "leg", "has no motor under torque control"),
+])  # fmt: skip
 def test_another_robot_is_an_error(robot: Robot, hip: tuple[str, str], leg: str, message: str) -> None:
     with pytest.raises(pliant.RobotError, match=message):
         pliant.control.raibert(robot, hip=hip, leg=leg)

@@ -36,15 +36,12 @@ def test_wrong_encoding(tmp_path: Path) -> None:
     refused(path, "bad.urdf:1", "XML")
 
 
-@pytest.mark.parametrize(
-    "doctype",
-    [
-        '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">',
-        '<!ENTITY c SYSTEM "file:///etc/passwd">',
-        '<!ENTITY % p SYSTEM "http://example.org/a.dtd"> %p;',
-        "<!ELEMENT robot ANY>",
-    ],
-)
+@pytest.mark.parametrize("doctype", [
+    '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">',
+    '<!ENTITY c SYSTEM "file:///etc/passwd">',
+    '<!ENTITY % p SYSTEM "http://example.org/a.dtd"> %p;',
+    "<!ELEMENT robot ANY>",
+])  # fmt: skip
 def test_declarations_are_refused(tmp_path: Path, doctype: str) -> None:
     path = tmp_path / "laughs.urdf"
     path.write_text(f'<?xml version="1.0"?>\n<!DOCTYPE robot [{doctype}]>\n<robot name="&c;"><link name="a"/></robot>')
@@ -172,20 +169,12 @@ def test_mutilated_files_meet_no_other_error(tmp_path: Path) -> None:
     assert 0 < refusals < 300
 
 
-@pytest.mark.parametrize(
-    ("elements", "line", "subject", "field"),
-    [
-        ((link("a"), link("b"), joint("j", "a", "c")), 10, "joint 'j'", "child"),
-        (
-            (link("a"), link("b"), joint("j", "a", "b", inside='<limit effort="x" velocity="1"/>')),
-            10,
-            "<limit>",
-            "effort",
-        ),
-        ((link("a"), link("b")), 2, "body 'a'", "joint"),
-        ((link("a"), link("a")), 6, "body 'a'", "name"),
-    ],
-)
+@pytest.mark.parametrize(("elements", "line", "subject", "field"), [
+    ((link("a"), link("b"), joint("j", "a", "c")), 10, "joint 'j'", "child"),
+    ((link("a"), link("b"), joint("j", "a", "b", inside='<limit effort="x" velocity="1"/>')), 10, "<limit>", "effort"),
+    ((link("a"), link("b")), 2, "body 'a'", "joint"),
+    ((link("a"), link("a")), 6, "body 'a'", "name"),
+])  # fmt: skip
 def test_errors_have_a_place_and_fields(write, elements: tuple[str, ...], line: int, subject: str, field: str) -> None:
     path = write(*elements)
     with pytest.raises(RobotError) as caught:

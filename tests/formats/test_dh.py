@@ -400,17 +400,14 @@ def test_order_of_the_standard_convention_is_told() -> None:
 
 
 @pytest.mark.parametrize("which", ["base", "tool"])
-@pytest.mark.parametrize(
-    ("pose", "message"),
-    [
-        (3, "is 3; it takes a Transform or"),
-        ((0, 0, 1), "it takes a Transform or"),
-        (((0, 0), (0, 0, 0)), "has 2 entries; it takes three"),
-        (((0, 0, math.nan), (0, 0, 0)), "is nan"),
-        (Transform(MatrixRotation.identity(), Vector(0, math.inf, 0)), "is inf"),
-        (np.eye(4), "it takes a Transform or"),
-    ],
-)
+@pytest.mark.parametrize(("pose", "message"), [
+    (3, "is 3; it takes a Transform or"),
+    ((0, 0, 1), "it takes a Transform or"),
+    (((0, 0), (0, 0, 0)), "has 2 entries; it takes three"),
+    (((0, 0, math.nan), (0, 0, 0)), "is nan"),
+    (Transform(MatrixRotation.identity(), Vector(0, math.inf, 0)), "is inf"),
+    (np.eye(4), "it takes a Transform or"),
+])  # fmt: skip
 def test_bad_poses(which: str, pose: Any, message: str) -> None:
     with pytest.raises(RobotError, match=message) as caught:
         pliant.from_dh([GOOD], **{which: pose})

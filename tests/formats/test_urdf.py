@@ -43,17 +43,14 @@ def test_inertia_agrees_with_pinocchio(write) -> None:
     np.testing.assert_allclose(np.array(list(ours.J.full())).reshape(3, 3), about_origin, rtol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("type_", "kind", "nq", "nv"),
-    [
-        ("revolute", "revolute", 1, 1),
-        ("continuous", "continuous", 1, 1),
-        ("prismatic", "prismatic", 1, 1),
-        ("fixed", "fixed", 0, 0),
-        ("floating", "free", 7, 6),
-        ("planar", "planar", 4, 3),
-    ],
-)
+@pytest.mark.parametrize(("type_", "kind", "nq", "nv"), [
+    ("revolute", "revolute", 1, 1),
+    ("continuous", "continuous", 1, 1),
+    ("prismatic", "prismatic", 1, 1),
+    ("fixed", "fixed", 0, 0),
+    ("floating", "free", 7, 6),
+    ("planar", "planar", 4, 3),
+])  # fmt: skip
 def test_types_of_joints(load, type_: str, kind: str, nq: int, nv: int) -> None:
     robot = load(link("base"), link("rod"), joint("j", "base", "rod", type_))
     assert robot.joints["j"].kind.name == kind

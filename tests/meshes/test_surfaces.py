@@ -52,16 +52,13 @@ def read(folder: Path, name: str, text: str):
     return MeshFile(name, folder).surfaces()
 
 
-@pytest.mark.parametrize(
-    ("faces", "triangles"),
-    [
-        (f'<triangles material="paint">{INPUTS}<p>0 1 2 0 2 3</p></triangles>', 2),
-        (f'<polylist material="paint">{INPUTS}<vcount>4</vcount><p>0 1 2 3</p></polylist>', 2),
-        (f'<polygons material="paint">{INPUTS}<p>0 1 2 3</p></polygons>', 2),
-        (f'<trifans material="paint">{INPUTS}<p>0 1 2 3</p></trifans>', 2),
-        (f'<tristrips material="paint">{INPUTS}<p>0 1 3 2</p></tristrips>', 2),
-    ],
-)
+@pytest.mark.parametrize(("faces", "triangles"), [
+    (f'<triangles material="paint">{INPUTS}<p>0 1 2 0 2 3</p></triangles>', 2),
+    (f'<polylist material="paint">{INPUTS}<vcount>4</vcount><p>0 1 2 3</p></polylist>', 2),
+    (f'<polygons material="paint">{INPUTS}<p>0 1 2 3</p></polygons>', 2),
+    (f'<trifans material="paint">{INPUTS}<p>0 1 2 3</p></trifans>', 2),
+    (f'<tristrips material="paint">{INPUTS}<p>0 1 3 2</p></tristrips>', 2),
+])  # fmt: skip
 def test_collada_faces_of_every_kind(tmp_path: Path, faces: str, triangles: int) -> None:
     (surface,) = read(tmp_path, "a.dae", dae(faces))
     assert len(surface.faces) == triangles
@@ -105,19 +102,16 @@ def test_materials_outside_are_not_opened(tmp_path: Path) -> None:
     assert surface.color is None
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.obj", f"{QUAD}f 1 2 9\n", "names a point that is not in the file"),
-        ("a.obj", f"{QUAD}f 1 2 x\n", "names a point that is not in the file"),
-        ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 9</p></triangles>"), "not in the file"),
-        ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 -1</p></triangles>"), "not in the file"),
-        ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 nan</p></triangles>"), "not numbers"),
-        ("a.dae", dae(f"<polylist>{INPUTS}<vcount>400</vcount><p>0 1 2</p></polylist>"), "more corners than there are"),
-        ("a.dae", dae("<triangles><p>0 1 2</p></triangles>"), "no offsets"),
-        ("a.ply", "ply", "no reader for meshes of this kind"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "message"), [
+    ("a.obj", f"{QUAD}f 1 2 9\n", "names a point that is not in the file"),
+    ("a.obj", f"{QUAD}f 1 2 x\n", "names a point that is not in the file"),
+    ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 9</p></triangles>"), "not in the file"),
+    ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 -1</p></triangles>"), "not in the file"),
+    ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 nan</p></triangles>"), "not numbers"),
+    ("a.dae", dae(f"<polylist>{INPUTS}<vcount>400</vcount><p>0 1 2</p></polylist>"), "more corners than there are"),
+    ("a.dae", dae("<triangles><p>0 1 2</p></triangles>"), "no offsets"),
+    ("a.ply", "ply", "no reader for meshes of this kind"),
+])  # fmt: skip
 def test_broken_faces(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(RobotError, match=message):
         read(tmp_path, name, text)
@@ -141,14 +135,11 @@ def test_a_file_is_read_again_if_it_changes(tmp_path: Path) -> None:
         mesh.surfaces()
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "hyq_description/meshes/trunk/trunk.dae",
-        "panda_description/meshes/visual/link1.dae",
-        "bolt_description/meshes/stl/bolt_body.stl",
-    ],
-)
+@pytest.mark.parametrize("file", [
+    "hyq_description/meshes/trunk/trunk.dae",
+    "panda_description/meshes/visual/link1.dae",
+    "bolt_description/meshes/stl/bolt_body.stl",
+])  # fmt: skip
 def test_area_is_that_of_trimesh(file: str) -> None:
     path = SHARE / file
     ours = sum(area(s) for s in MeshFile(path.name, path.parent).surfaces())

@@ -124,19 +124,16 @@ def test_pairs(leg: Robot) -> None:
     assert robot.lumped().contact_pairs == (("toe", "tail"),)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "words"),
-    [
-        ("toe", "heel", "both are on body 'foot'"),
-        ("toe", "thigh", "fixed to each other"),
-        ("toe", "box", "'box' is of kind box"),
-        ("toe", "point", "'point' is of kind points"),
-        ("toe", "tial", "did you mean 'tail'"),
-        ("toe", "toe", "both are on body"),
-        ("tail", "trunk", "declared already"),
-        ("trunk", "tail", "declared already"),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "words"), [
+    ("toe", "heel", "both are on body 'foot'"),
+    ("toe", "thigh", "fixed to each other"),
+    ("toe", "box", "'box' is of kind box"),
+    ("toe", "point", "'point' is of kind points"),
+    ("toe", "tial", "did you mean 'tail'"),
+    ("toe", "toe", "both are on body"),
+    ("tail", "trunk", "declared already"),
+    ("trunk", "tail", "declared already"),
+])  # fmt: skip
 def test_impossible_pairs(leg: Robot, a: str, b: str, words: str) -> None:
     robot = leg.with_contacts("toe", "tail", "thigh", "trunk", radius=0.1).with_contact("foot", radius=1, name="heel")
     robot = robot.with_contact("tail", box=(1, 1, 1), name="box").with_contact("tail", name="point")
@@ -189,34 +186,31 @@ def test_table_lists_contacts(leg: Robot) -> None:
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"frame": "teo"}, ["no frame named 'teo'", "'toe'"]),
-        ({"frame": "world"}, ["'world'", "the ground itself"]),
-        ({"radius": -0.1}, ["radius of contact 'toe' is -0.1", "0 or more"]),
-        ({"radius": NAN}, ["radius of contact 'toe'", "nan"]),
-        ({"radius": INF}, ["radius", "inf"]),
-        ({"radius": "big"}, ["radius", "'big'", "it takes a number"]),
-        ({"friction": -1}, ["friction of contact 'toe' is -1"]),
-        ({"friction": NAN}, ["friction", "nan"]),
-        ({"restitution": -0.1}, ["restitution of contact 'toe' is -0.1"]),
-        ({"restitution": 1.1}, ["restitution of contact 'toe' is 1.1", "0 to 1"]),
-        ({"restitution": NAN}, ["restitution", "nan"]),
-        ({"box": (1, 0, 1)}, ["box of contact 'toe'", "above 0"]),
-        ({"box": (1, -1, 1)}, ["box of contact 'toe'", "-1"]),
-        ({"box": (1, NAN, 1)}, ["box of contact 'toe'", "nan"]),
-        ({"box": (1, 1)}, ["box of contact 'toe'", "2 entries"]),
-        ({"box": (1, 1, 1), "radius": 0.1}, ["boxes are sharp"]),
-        ({"points": []}, ["has no points"]),
-        ({"points": [(0, 0, 0), (0, NAN, 0)]}, ["point 1 of contact 'toe'", "nan"]),
-        ({"points": [(0, 0)]}, ["point 0 of contact 'toe'", "2 entries"]),
-        ({"length": 1}, ["a length but no radius"]),
-        ({"length": 0, "radius": 1}, ["length of contact 'toe'", "above 0"]),
-        ({"length": NAN, "radius": 1}, ["length of contact 'toe'", "nan"]),
-        ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["more than one of points, box and length"]),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"frame": "teo"}, ["no frame named 'teo'", "'toe'"]),
+    ({"frame": "world"}, ["'world'", "the ground itself"]),
+    ({"radius": -0.1}, ["radius of contact 'toe' is -0.1", "0 or more"]),
+    ({"radius": NAN}, ["radius of contact 'toe'", "nan"]),
+    ({"radius": INF}, ["radius", "inf"]),
+    ({"radius": "big"}, ["radius", "'big'", "it takes a number"]),
+    ({"friction": -1}, ["friction of contact 'toe' is -1"]),
+    ({"friction": NAN}, ["friction", "nan"]),
+    ({"restitution": -0.1}, ["restitution of contact 'toe' is -0.1"]),
+    ({"restitution": 1.1}, ["restitution of contact 'toe' is 1.1", "0 to 1"]),
+    ({"restitution": NAN}, ["restitution", "nan"]),
+    ({"box": (1, 0, 1)}, ["box of contact 'toe'", "above 0"]),
+    ({"box": (1, -1, 1)}, ["box of contact 'toe'", "-1"]),
+    ({"box": (1, NAN, 1)}, ["box of contact 'toe'", "nan"]),
+    ({"box": (1, 1)}, ["box of contact 'toe'", "2 entries"]),
+    ({"box": (1, 1, 1), "radius": 0.1}, ["boxes are sharp"]),
+    ({"points": []}, ["has no points"]),
+    ({"points": [(0, 0, 0), (0, NAN, 0)]}, ["point 1 of contact 'toe'", "nan"]),
+    ({"points": [(0, 0)]}, ["point 0 of contact 'toe'", "2 entries"]),
+    ({"length": 1}, ["a length but no radius"]),
+    ({"length": 0, "radius": 1}, ["length of contact 'toe'", "above 0"]),
+    ({"length": NAN, "radius": 1}, ["length of contact 'toe'", "nan"]),
+    ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["more than one of points, box and length"]),
+])  # fmt: skip
 def test_bad_numbers(leg: Robot, options: dict[str, object], words: list[str]) -> None:
     refused(leg, *words, **{"frame": "toe", **options})
 

@@ -246,19 +246,16 @@ def test_a_new_dataclass_has_a_form() -> None:
     assert (found.name, found.noise, found.gains) == ("imu", 0, (1, 2.5)) and type(found.noise) is int
 
 
-@pytest.mark.parametrize(
-    ("change", "place"),
-    [
-        ({"name": 7}, r"`str`, got `int` - at `\$\.name`"),
-        ({"kind": "camera"}, r"'camera' - at `\$\.kind`"),
-        ({"noise": True}, r"got `bool` - at `\$\.noise`"),
-        ({"noise": [1]}, r"got `array` - at `\$\.noise`"),
-        ({"axis": [0, 1]}, r"\$\.axis"),
-        ({"axis": [0, 1, 2, 3]}, r"\$\.axis"),
-        ({"gains": [1, "2"]}, r"`str` - at `\$\.gains\[1\]`"),
-        ({"code": "import os"}, "unknown field `code`"),
-    ],
-)
+@pytest.mark.parametrize(("change", "place"), [
+    ({"name": 7}, r"`str`, got `int` - at `\$\.name`"),
+    ({"kind": "camera"}, r"'camera' - at `\$\.kind`"),
+    ({"noise": True}, r"got `bool` - at `\$\.noise`"),
+    ({"noise": [1]}, r"got `array` - at `\$\.noise`"),
+    ({"axis": [0, 1]}, r"\$\.axis"),
+    ({"axis": [0, 1, 2, 3]}, r"\$\.axis"),
+    ({"gains": [1, "2"]}, r"`str` - at `\$\.gains\[1\]`"),
+    ({"code": "import os"}, "unknown field `code`"),
+])  # fmt: skip
 def test_what_does_not_fit_is_named(change: dict[str, Any], place: str) -> None:
     with pytest.raises(PliantError, match=f"the sensor in the log is damaged: .*{place}") as error:
         checked(PLAIN | change, form_of(Sensor), "the sensor")

@@ -258,15 +258,12 @@ def test_live_runs_until_its_controller_fails() -> None:
         assert not viewer.player.is_playing
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"controller": 3}, "takes a function"),
-        ({"gains": {"kp": 1.0}}, "gains need a controller"),
-        ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' of live is"),
-        ({"show": "x"}, "no mark named 'x'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"controller": 3}, "takes a function"),
+    ({"gains": {"kp": 1.0}}, "gains need a controller"),
+    ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' of live is"),
+    ({"show": "x"}, "no mark named 'x'"),
+])  # fmt: skip
 def test_bad_live_calls_are_refused(arguments: dict, message: str) -> None:
     with pytest.raises(pliant.PliantError, match=message):
         pliant.live(simulation(), block=False, **arguments)
