@@ -12,14 +12,10 @@ from pliant.formats import load_urdf
 from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
 
 
-def test_missing_file(write, tmp_path: Path) -> None:
+def test_missing_files_and_folders(write, tmp_path: Path) -> None:
     write(*PENDULUM, name="pendulum.urdf")
     refused(tmp_path / "pendulm.urdf", "no such file", "pendulum.urdf")
     refused(tmp_path / "nowhere" / "a.urdf", "no such file", "folder")
-
-
-def test_folder(write, tmp_path: Path) -> None:
-    write(*PENDULUM, name="pendulum.urdf")
     refused(tmp_path, "folder", "pendulum.urdf")
 
 
@@ -28,10 +24,6 @@ def test_not_xml(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.urdf"
     path.write_text(text)
     refused(path, "bad.urdf:", "not well-formed XML", "column")
-
-
-def test_wrong_encoding(tmp_path: Path) -> None:
-    path = tmp_path / "bad.urdf"
     path.write_bytes(b'<robot name="\xff\xfe"/>')
     refused(path, "bad.urdf:1", "XML")
 
@@ -61,13 +53,10 @@ def test_too_deep_and_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     refused(path, "larger than")
 
 
-def test_other_formats(tmp_path: Path) -> None:
+def test_other_formats_and_stubs_without_links(write, tmp_path: Path) -> None:
     path = tmp_path / "a.urdf"
     path.write_text('<mujoco model="a"/>')
     refused(path, "<mujoco>", "MJCF")
-
-
-def test_stub_without_links(write) -> None:
     refused(write(), "no links")
 
 
@@ -80,11 +69,8 @@ def test_unexpanded_xacro(write) -> None:
 
 @pytest.mark.parametrize("value", ["two", "", "1,5", "nan", "inf", "1_0", "1 2"])
 def test_numbers_that_are_none(write, value: str) -> None:
-    refused(
-        write(link("a"), link("b", INERTIAL.replace('value="2"', f'value="{value}"')), joint("j", "a", "b")),
-        "urdf:7",
-        "mass",
-    )
+    path = write(link("a"), link("b", INERTIAL.replace('value="2"', f'value="{value}"')), joint("j", "a", "b"))
+    refused(path, "urdf:7", "mass")
 
 
 @pytest.mark.parametrize("value", ["1 2", "1 2 3 4", "1 2 z"])
@@ -116,14 +102,11 @@ def test_duplicate_names(write) -> None:
     refused(write(*elements), "urdf:9", "'j'", "unique")
 
 
-def test_two_roots(write) -> None:
-    refused(write(link("a", ""), link("b", ""), link("c", ""), joint("j", "a", "b")), "2 roots", "'a'", "'c'", "join")
-
-
-def test_two_parents(write) -> None:
+def test_two_roots_and_two_parents(write) -> None:
+    links = (link("a", ""), link("b", ""), link("c", ""))
+    refused(write(*links, joint("j", "a", "b")), "2 roots", "'a'", "'c'", "join")
     joints = joint("i", "a", "b"), joint("j", "a", "c"), joint("k", "b", "c")
-    elements = (link("a", ""), link("b", ""), link("c", ""), *joints)
-    refused(write(*elements), "'c'", "'j'", "'k'", "remove one")
+    refused(write(*links, *joints), "'c'", "'j'", "'k'", "remove one")
 
 
 def test_cycle(write) -> None:
@@ -141,22 +124,7 @@ def test_mutilated_files_meet_no_other_error(tmp_path: Path) -> None:
     """Whatever is cut out of a file, doubled or overwritten: it loads, or the error is ours."""
     rng = np.random.default_rng(0)
     source = (Path(pliant.__file__).parent / "catalogue" / "urdf" / "two_link_arm.urdf").read_bytes()
-    words = [
-        b"",
-        b"0",
-        b"nan",
-        b"-1",
-        b"1e999",
-        b'"',
-        b"<",
-        b"/>",
-        b"</link>",
-        b"base",
-        b"world",
-        b"&amp;",
-        b"\xff",
-        b" 1 2",
-    ]
+    words = [b"", *b'0 nan -1 1e999 " < /> </link> base world &amp; \xff'.split(), b" 1 2"]
     path, refusals = tmp_path / "robot.urdf", 0
     for _ in range(300):
         a, length = int(rng.integers(len(source))), int(rng.integers(1, 30))

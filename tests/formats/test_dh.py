@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pliant
-from pliant.errors import PliantError, RobotError
+from pliant.errors import RobotError
 from pliant.formats.dh import COLUMNS
 from pliant.robot import Limits, Robot
 from pliant.spatial import AxisRotation, MatrixRotation, Transform, Vector, rotation_from_rpy
@@ -316,6 +316,7 @@ l, m = sympy.symbols("l m")
 
 CASES: dict[str, tuple[Any, str]] = {
     "three numbers": ([GOOD, (0, 1, 2)], r"row 2 has 3 numbers; give alpha, a, theta, d \(modified convention\)"),
+    "no numbers": ([()], "row 1 has 0 numbers"),
     "five numbers": ([(0, 1, 2, 3, 4)], "row 1 has 5 numbers"),
     "no row": ([GOOD, 3], "row 2 is 3; give alpha, a, theta, d as a tuple, or a DHRow"),
     "text for a row": ([GOOD, "0 0 0 0"], "row 2 is '0 0 0 0'; give"),
@@ -389,12 +390,9 @@ def test_what_is_wrong_is_told(case: str) -> None:
         pliant.from_dh(rows)
 
 
-def test_unknown_convention() -> None:
+def test_conventions() -> None:
     with pytest.raises(RobotError, match=r"no convention named 'Modified' in from_dh; did you mean 'modified'"):
         pliant.from_dh([GOOD], "Modified")
-
-
-def test_order_of_the_standard_convention_is_told() -> None:
     with pytest.raises(RobotError, match=r"give theta, d, a, alpha \(standard convention\)"):
         pliant.from_dh([(0, 1)], "standard")
 
@@ -414,30 +412,21 @@ def test_bad_poses(which: str, pose: Any, message: str) -> None:
     assert f"{which} of from_dh" in str(caught.value)
 
 
-def test_bad_gravity() -> None:
-    with pytest.raises(RobotError, match="gravity of from_dh is 5; it takes three numbers"):
-        pliant.from_dh([GOOD], gravity=5)  # type: ignore[arg-type]
-    with pytest.raises(RobotError, match="gravity of from_dh has 2 entries"):
-        pliant.from_dh([GOOD], gravity=(0, 0))
-    with pytest.raises(RobotError, match="gravity of from_dh is nan; it takes a finite number"):
-        pliant.from_dh([GOOD], gravity=(0, 0, math.nan))
-
-
-@pytest.mark.parametrize("name", [5, ["arm"], ""])
-def test_names_of_robots_that_are_none(name: Any) -> None:
-    with pytest.raises(RobotError, match=r"name of from_dh is .*; it takes a name"):
-        pliant.from_dh([GOOD], name=name)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"gravity": 5}, "gravity of from_dh is 5; it takes three numbers"),
+    ({"gravity": (0, 0)}, "gravity of from_dh has 2 entries"),
+    ({"gravity": (0, 0, math.nan)}, "gravity of from_dh is nan; it takes a finite number"),
+    *(({"name": name}, r"name of from_dh is .*; it takes a name") for name in (5, ["arm"], "")),
+])  # fmt: skip
+def test_bad_gravity_and_names(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(RobotError, match=message):
+        pliant.from_dh([GOOD], **options)
 
 
 def test_powers_of_a_symbol_are_no_second_meaning() -> None:
     """A length in an inertia is right; only a bare symbol can be told to be one thing."""
     robot = pliant.from_dh([(0, l, 0, 0, {"mass": m, "com": (l / 2, 0, 0), "inertia": (0, m * l**2, m * l**2)})])
     assert robot.mass == m
-
-
-def test_errors_are_of_pliant() -> None:
-    with pytest.raises(PliantError):
-        pliant.from_dh([()])
 
 
 def test_impossible_inertias_can_be_kept_or_mended() -> None:

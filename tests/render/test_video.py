@@ -55,12 +55,6 @@ def test_entries_themselves_and_both_sides_of_an_event() -> None:
     assert np.ptp(around) < 1e-8
 
 
-def test_a_log_without_what_it_takes_says_so() -> None:
-    log = hopper_log()
-    with pytest.raises(pliant.PliantError, match="test needs channel 'q' of the log, which has v"):
-        LogMotion(pliant.Log(log.t, {"v": log.v}, source=log.source), "test")
-
-
 # ---- videos and stills
 
 SMALL = (96, 64)

@@ -27,7 +27,7 @@ def batch() -> pliant.Log:
 def run(batch: int | None) -> pliant.Log:
     sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=batch)
     sim.reset(q=LEG_Q, v=[0.3, 0, 0, 0.1, 0.2, 0.3, 0, 0])
-    return sim.run(0.06, every=3)
+    return sim.run(0.06, every=0.003)
 
 
 def rows(log: pliant.Log) -> dict[str, np.ndarray]:

@@ -57,7 +57,7 @@ def test_logs_that_cannot_be_shown_say_why(hop: pliant.Log) -> None:
     with pytest.raises(pliant.PliantError, match="source"):
         LogMotion(pliant.Log(hop.t, {"q": hop.q}), "test")
     without = pliant.Log(hop.t, {"v": hop.v}, source=hop.source)
-    with pytest.raises(pliant.PliantError, match="test needs channel 'q'"):
+    with pytest.raises(pliant.PliantError, match="test needs channel 'q' of the log, which has v"):
         LogMotion(without, "test")
     with pytest.raises(pliant.PliantError, match="the log has no steps"):
         LogMotion(hop[0:0], "test")
