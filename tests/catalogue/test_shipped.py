@@ -21,7 +21,7 @@ def test_names_of_example_robot_data_load() -> None:
     assert anymal.is_free and go2.is_free
     assert (anymal.name, anymal.nv, go2.nv) == ("anymal", 18, 18)
     assert not pliant.load("panda").is_free
-    assert not pliant.load("anymal", base="fixed").is_free
+    assert not pliant.load("anymal", base="fixed").is_free and not pliant.load("quadruped", base="fixed").is_free
     assert pliant.load("talos").is_free, "the name of a folder stands for the plainest of its files"
 
 
@@ -86,6 +86,7 @@ def test_options_that_a_robot_does_not_take() -> None:
     with pytest.raises(RobotError) as error:
         pliant.load("anymal", bse="fixed")
     assert (error.value.field, error.value.cure) == ("bse", "did you mean 'base', 'side'?")
+    assert str(error.value).startswith("no option named 'bse' in pliant.load; ")
 
 
 # ---- shipped robots
@@ -117,10 +118,7 @@ def test_clean_and_of_the_stated_size(name: str) -> None:
     assert (robot.name, robot.nq, robot.nv, robot.nu) == (name, nq, nv, nu)
     assert robot.mass == pytest.approx(mass)
     assert list(robot.report) == []
-
-
-@pytest.mark.parametrize("name", SIZES)
-def test_comment_on_top_tells_the_numbers(name: str) -> None:
+    # a comment on top tells the numbers
     text = (FOLDER / f"{name}.urdf").read_text(encoding="utf-8")
     assert text.split("\n")[1] == "<!--"
     assert " m" in text[: text.index("-->")]
@@ -133,12 +131,6 @@ def test_inertias_are_possible(name: str) -> None:
     for inertia in list(model.inertias)[2:]:
         second = np.trace(inertia.inertia) / 2 * np.eye(3) - inertia.inertia
         assert np.linalg.eigvalsh(second)[0] >= -1e-9 * np.trace(second)
-
-
-def test_base_of_a_shipped_robot_can_be_changed() -> None:
-    assert load("quadruped").is_free
-    assert not load("quadruped", base="fixed").is_free
-    assert not load("arm7").is_free
 
 
 def test_pendulum_is_a_simple_one_of_one_metre() -> None:
@@ -181,11 +173,6 @@ def test_feet_touch_the_ground_with_their_shapes() -> None:
     assert load("biped").bodies["left_foot"].collisions[0].kind == "box"
 
 
-def test_unknown_name_lists_near_ones() -> None:
-    with pytest.raises(RobotError, match="'quadruped'"):
-        load("quadrupd")
-
-
 def test_unknown_suffix_lists_the_readers(tmp_path: Path) -> None:
     with pytest.raises(RobotError, match=r"\.urdf"):
         load(tmp_path / "robot.step")
@@ -197,8 +184,3 @@ def test_path_by_suffix(tmp_path: Path) -> None:
     copy = tmp_path / "mine.urdf"
     copy.write_bytes((FOLDER / "arm7.urdf").read_bytes())
     assert load(copy).name == load(str(copy), base="free").name == "arm7"
-
-
-def test_an_unknown_option_is_named() -> None:
-    with pytest.raises(RobotError, match=r"no option named 'bse' in pliant.load; did you mean 'base'"):
-        load("pendulum", bse="free")

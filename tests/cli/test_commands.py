@@ -1,4 +1,4 @@
-"""The small commands: `pliant robots`, `plot`, `view`, `bench` and `cache`."""
+"""The small commands: `pliant info`, `robots`, `plot`, `view`, `bench` and `cache`."""
 
 import shutil
 import sys
@@ -13,6 +13,32 @@ from pliant.cli.bench import OtherRobotError, mujoco_model, pinocchio_model
 from pliant.cli.sources import load_robot, origin
 from pliant.errors import PliantError
 from pliant.viewer import viewer
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ("info pendulumm", "did you mean 'pendulum'"),
+    ("info nowhere.urdf", "no such file"),
+    ("info nothing.h5", "there is no file"),
+    ("info bad.urdf", "bad.urdf"),
+    ("view pendulumm", "did you mean 'pendulum'"),
+    ("view nothing.h5", "there is no file nothing.h5"),
+    ("view nowhere.urdf", "no such file"),
+    ("bench pendulumm", "did you mean 'pendulum'"),
+    ("plot LOG qq", "no channel named 'qq'"),
+    ("plot LOG q.hinj", "did you mean 'hinge'"),
+    ("plot LOG q --robot 7", "--robot is 7; it takes 0 to 2"),
+    ("plot LOG q --out plot.xyz", "plot.xyz"),
+    ("plot LOG q --out nowhere/plot.png", "folder nowhere does not exist"),
+    ("plot nothing.h5", "there is no file nothing.h5"),
+    ("plot notes.txt", "notes.txt is not a log"),
+])  # fmt: skip
+def test_errors_are_one_line(program, shown: list, log_file: Path, arguments: str, message: str) -> None:
+    Path("notes.txt").write_text("hello")
+    Path("bad.urdf").write_text("<robot")
+    done = program(*(log_file if word == "LOG" else word for word in arguments.split()))
+    assert (done.code, done.out, done.err.count("\n"), shown) == (1, "", 1, [])
+    assert message in done.err
+
 
 # ---- pliant robots
 
@@ -109,22 +135,6 @@ def test_it_lies_beside_the_log(program, log_file: Path, tmp_path: Path) -> None
     assert (tmp_path / "mine.png").is_file()
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (("LOG", "qq"), "no channel named 'qq'"),
-    (("LOG", "q.hinj"), "did you mean 'hinge'"),
-    (("LOG", "q", "--robot", "7"), "--robot is 7; it takes 0 to 2"),
-    (("LOG", "q", "--out", "plot.xyz"), "plot.xyz"),
-    (("LOG", "q", "--out", "nowhere/plot.png"), "folder nowhere does not exist"),
-    (("nothing.h5",), "there is no file nothing.h5"),
-    (("notes.txt",), "notes.txt is not a log"),
-])  # fmt: skip
-def test_errors_are_one_line(program, log_file: Path, arguments: tuple[str, ...], message: str) -> None:
-    Path("notes.txt").write_text("hello")
-    done = program("plot", *(log_file if word == "LOG" else word for word in arguments))
-    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
-    assert message in done.err
-
-
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95])
 def test_a_log_that_was_cut_off(program, log_file: Path, share: float) -> None:
     """Whatever is left of it, there is an answer: what was saved, or that it cannot be read."""
@@ -174,16 +184,6 @@ def test_a_robot_is_shown_as_it_stands(program, shown: list) -> None:
     assert (other["ground"], at.tolist()) == (None, [0.0])
 
 
-@pytest.mark.parametrize("source, message", [
-    ("pendulumm", "did you mean 'pendulum'"), ("nothing.h5", "there is no file nothing.h5"),
-    ("nowhere.urdf", "no such file"),
-])  # fmt: skip
-def test_nothing_to_show(program, shown: list, source: str, message: str) -> None:
-    done = program("view", source)
-    assert (done.code, done.out, done.err.count("\n"), shown) == (1, "", 1, [])
-    assert message in done.err
-
-
 def test_after_a_run(program, shown: list) -> None:
     assert program("run", "pendulum", "--time", "0.05", "--view", "--quiet").code == 0
     assert shown[0][0] == "view_log"
@@ -223,11 +223,6 @@ def test_text_and_what_cannot_be_compared(program, monkeypatch: pytest.MonkeyPat
     assert "pinocchio: not installed: pip install pin\n" in done.out
     assert "mujoco: not installed: pip install mujoco\n" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
-
-
-def test_an_unknown_robot(program) -> None:
-    done = program("bench", "pendulumm")
-    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
 
 
 def test_peers_have_the_same_robot_or_none() -> None:
@@ -273,3 +268,77 @@ def test_no_cache(program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLIANT_CACHE_DIR", "off")
     assert program("cache").out == "there is no cache: PLIANT_CACHE_DIR turns it off\n"
     assert program("cache", "--clear", "--json").json == {"folder": None, "kernels": 0, "bytes": 0, "removed": 0}
+
+
+# ---- pliant info: what it says is what the robot has
+
+
+def test_numbers_are_the_robots(program) -> None:
+    robot, about = pliant.load("hopper"), program("info", "hopper", "--json").json
+    assert (about["nq"], about["nv"], about["nu"]) == (robot.nq, robot.nv, robot.nu)
+    assert about["mass"] == robot.mass == sum(body["mass"] for body in about["bodies"])
+    assert [joint["name"] for joint in about["joints"]] == list(robot.joints)
+    assert [motor["name"] for motor in about["motors"]] == list(robot.motors)
+    leg = next(joint for joint in about["joints"] if joint["name"] == "leg")
+    assert (leg["kind"], leg["lower"], leg["upper"]) == ("prismatic", [-0.12], [0.12])
+    assert [(shape["name"], shape["points"]) for shape in about["contacts"]] == [("foot", 1)]
+    # the foot is 0.6 m below the hip, with a ball of 0.03 m
+    assert about["extent"]["lower"][2] == pytest.approx(-0.63, abs=1e-12)
+    assert about["problems"] == []
+
+
+def test_a_limit_that_is_not_there_is_null(program) -> None:
+    joint = program("info", "pendulum", "--json").json["joints"][-1]
+    assert joint["lower"] == joint["upper"] == [None]
+
+
+def test_text(program) -> None:
+    for robot in ("quadruped", "hopper", "arm7"):
+        done = program("info", robot)
+        assert (done.code, done.err) == (0, "")
+        assert max(map(len, done.out.splitlines())) <= 80
+        found = pliant.load(robot)
+        assert f"nq = {found.nq}, nv = {found.nv}, nu = {found.nu}" in done.out
+        assert all(name in done.out for name in [*found.joints, *found.bodies, *found.motors])
+        assert "problems: none found" in done.out
+
+
+def test_the_tree_of_a_long_chain_is_whole(program, tmp_path: Path) -> None:
+    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    link = f'<link name="b{{0}}"><inertial><mass value="1"/>{inertia}</inertial></link>'
+    joint = '<joint name="j{1}" type="continuous"><parent link="b{0}"/><child link="b{1}"/><axis xyz="0 1 0"/></joint>'
+    text = "".join(link.format(i) for i in range(40)) + "".join(joint.format(i, i + 1) for i in range(39))
+    (tmp_path / "chain.urdf").write_text(f'<robot name="chain">{text}</robot>')
+    assert "b39  1 kg  (j39)" in program("info", "chain.urdf").out
+
+
+def test_the_extent_of_a_box(program, block: Path) -> None:
+    about = program("info", block, "--base", "free", "--json").json
+    # of the box 0.4 x 0.4 x 0.2 m; the wheel's origin is on top of it
+    assert about["extent"]["lower"] == pytest.approx([-0.2, -0.2, -0.1], abs=1e-9)
+    assert about["extent"]["upper"] == pytest.approx([0.2, 0.2, 0.1], abs=1e-9)
+    assert (about["base"], about["nv"]) == ("free", 7)
+    about = program("info", block, "--json").json
+    assert (about["base"], about["nv"]) == ("fixed", 1)
+
+
+def test_problems_in_the_file(program, block: Path) -> None:
+    # an inertia that no body can have, on the line on which it stands
+    block.write_text(block.read_text().replace('izz="0.02"', 'izz="0.9"'))
+    done = program("info", block)
+    assert (done.code, done.err) == (0, "")
+    assert "problems: 1 found" in done.out
+    problem = program("info", block, "--json").json["problems"][0]
+    assert (problem["kind"], problem["line"]) == ("odd", 2)
+    assert f"{problem['subject']} (line 2): {problem['message']}" in done.out
+
+
+def test_a_log(program) -> None:
+    program("run", "pendulum", "--time", "0.1", "--log", "run.h5")
+    about = program("info", "run.h5", "--json").json
+    assert (about["robot"], about["entries"], about["is_complete"]) == ("pendulum", 101, True)
+    assert about["channels"]["q"] == ["hinge"]
+    assert about["settings"]["dt"] == 0.001
+    done = program("info", "run.h5")
+    assert "101, t = 0 to 0.1 s" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80

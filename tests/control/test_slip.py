@@ -171,12 +171,10 @@ def test_a_quadruped_stands() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(RobotError) as error:
-        hold(PENDULUM, [0.0], gains=(1.0,))
-    assert error.value.field == "gains"
-    with pytest.raises(RobotError) as error:
-        hold(PENDULUM, [0.0], gains=(1.0, -1.0))
-    assert error.value.field == "kd"
+    for gains, field in (((1.0,), "gains"), ((1.0, -1.0), "kd")):
+        with pytest.raises(RobotError) as error:
+            hold(PENDULUM, [0.0], gains=gains)
+        assert error.value.field == field
     with pytest.raises(RobotError) as error:
         hold(pliant.load("double_pendulum"), [0.0, 0.0])
     assert (error.value.subject, error.value.field) == ("robot 'double_pendulum'", "motors")

@@ -53,19 +53,16 @@ def test_units_by_what_the_column_is() -> None:
 
 
 def test_unknown_names_have_near_ones() -> None:
-    log = hopper_log()
-    with pytest.raises(pliant.PliantError, match="no channel named 'taus' in the log; did you mean 'tau'"):
-        log.plot("taus")
-    with pytest.raises(pliant.PliantError, match=r"no column named 'hip_rol' in channel 'q' of the log; did you mean"):
-        log.plot("q.hip_rol")
-    with pytest.raises(pliant.PliantError, match=r"did you mean 'foot"):
-        log.plot("forces.fot")
-    with pytest.raises(pliant.PliantError, match="channels is 3; it takes names"):
-        log.plot(3)
-    with pytest.raises(pliant.PliantError, match=r"no entry between 7 and None s; it goes from 0 to 0\.4 s"):
-        log.plot("q", start=7)
-    with pytest.raises(pliant.PliantError, match=r"a plot ends with \.svg, \.pdf or \.png"):
-        log.plot("q.leg", path="x.txt")
+    for channels, options, message in (
+        ("taus", {}, "no channel named 'taus' in the log; did you mean 'tau'"),
+        ("q.hip_rol", {}, "no column named 'hip_rol' in channel 'q' of the log; did you mean"),
+        ("forces.fot", {}, "did you mean 'foot"),
+        (3, {}, "channels is 3; it takes names"),
+        ("q", {"start": 7}, r"no entry between 7 and None s; it goes from 0 to 0\.4 s"),
+        ("q.leg", {"path": "x.txt"}, r"a plot ends with \.svg, \.pdf or \.png"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            hopper_log().plot(channels, **options)
 
 
 def test_in_a_crowd_the_busiest_are_drawn_and_a_note_says_so() -> None:

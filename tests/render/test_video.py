@@ -171,11 +171,8 @@ def test_a_video_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(("module", "call", "message"), [
     ("matplotlib", lambda log, p: log.plot("q"), r"log\.plot\(\) needs matplotlib: pip install 'pliant\[plots\]'"),
     ("matplotlib", lambda log, p: log.plot_energy(), r"needs matplotlib: pip install 'pliant\[plots\]'"),
-    (
-        "imageio_ffmpeg",
-        lambda log, p: log.to_video(p / "x.mp4"),
-        r"MP4 needs imageio_ffmpeg: pip install 'pliant\[video\]'",
-    ),
+    ("imageio_ffmpeg", lambda log, p: log.to_video(p / "x.mp4"),
+     r"MP4 needs imageio_ffmpeg: pip install 'pliant\[video\]'"),
     ("PIL", lambda log, p: log.to_image(p / "x.png"), r"log\.to_image\(\) needs PIL: pip install 'pliant\[video\]'"),
 ])  # fmt: skip
 def test_what_is_not_installed_is_named(module, call, message, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

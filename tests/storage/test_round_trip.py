@@ -38,7 +38,7 @@ def one() -> pliant.Log:
 
 
 @pytest.fixture(scope="module")
-def hybrid() -> pliant.Log:
+def event_driven() -> pliant.Log:
     sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
     q = sim.robot.neutral()
     q[2] += 0.02
@@ -97,22 +97,22 @@ def test_parts(batch: pliant.Log, tmp_path: Path) -> None:
         pliant.load_log(path, start=7)
 
 
-def test_events_modes_and_motion_in_between(hybrid: pliant.Log, tmp_path: Path) -> None:
-    found = pliant.load_log(hybrid.save(tmp_path / "run.h5"))
+def test_events_modes_and_motion_in_between(event_driven: pliant.Log, tmp_path: Path) -> None:
+    found = pliant.load_log(event_driven.save(tmp_path / "run.h5"))
     times = np.linspace(0, 0.2, 31)
-    for log in (found, pickle.loads(pickle.dumps(hybrid))):
-        assert log.is_event_driven and log == hybrid and log.modes == hybrid.modes
-        assert len(log.events) == len(hybrid.events) > 0 and log.dense.t[-1] == hybrid.dense.t[-1]
-        for a, b in zip(log.events, hybrid.events, strict=True):
+    for log in (found, pickle.loads(pickle.dumps(event_driven))):
+        assert log.is_event_driven and log == event_driven and log.modes == event_driven.modes
+        assert len(log.events) == len(event_driven.events) > 0 and log.dense.t[-1] == event_driven.dense.t[-1]
+        for a, b in zip(log.events, event_driven.events, strict=True):
             assert (a.t, a.kind, a.names, a.energy_lost) == (b.t, b.kind, b.names, b.energy_lost)
             assert (a.before, a.after) == (b.before, b.after) and list(a.impulse) == list(b.impulse)
             assert all(np.array_equal(a.impulse[name], b.impulse[name]) for name in a.impulse)
-        for a, b in zip(log.at(times), hybrid.at(times), strict=True):
+        for a, b in zip(log.at(times), event_driven.at(times), strict=True):
             assert a.tobytes() == b.tobytes()
-    same_source(found.source, hybrid.source)
+    same_source(found.source, event_driven.source)
     part = pliant.load_log(tmp_path / "run.h5", start=0.1)
-    assert part.is_event_driven and part == hybrid.between(0.1, 1)
-    assert hybrid[2:4].is_event_driven and hybrid[2:4].source is hybrid.source
+    assert part.is_event_driven and part == event_driven.between(0.1, 1)
+    assert event_driven[2:4].is_event_driven and event_driven[2:4].source is event_driven.source
 
 
 def test_log_made_by_hand(tmp_path: Path) -> None:

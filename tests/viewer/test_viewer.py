@@ -272,9 +272,9 @@ def test_bad_live_calls_are_refused(arguments: dict, message: str) -> None:
 def test_live_takes_a_simulation() -> None:
     with pytest.raises(pliant.PliantError, match="live takes a Simulation first, not Robot"):
         pliant.live(pliant.load("hopper"))  # type: ignore[arg-type]
-    hybrid = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
+    driven = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
     with pytest.raises(pliant.PliantError, match=r"goes from event to event .* sim.run\(2.0\).view\(\)"):
-        pliant.live(hybrid)  # type: ignore[arg-type]
+        pliant.live(driven)  # type: ignore[arg-type]
 
 
 def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
