@@ -41,7 +41,7 @@ def symbolic() -> sympy.Matrix:
 
 
 @pytest.fixture(scope="module")
-def robot() -> Robot:
+def flight() -> Robot:
     return pliant.load("hopper_flight")
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 import pliant
-from hybrid_robots import G, block, jumps, point
+from simple_bodies import G, jumps, planar_block, point
 from simulated_robots import ball
 
 E, HEIGHT = 0.7, 0.5
@@ -80,7 +80,7 @@ def rocking():
     """A block released on one edge, with so much friction that it does not slide."""
     c, s = math.cos(TILT), math.sin(TILT)
     x, z = WIDTH / 2, -TALL / 2
-    sim = pliant.EventSimulation(block(WIDTH, TALL), ground=pliant.flat(friction=2))
+    sim = pliant.EventSimulation(planar_block(WIDTH, TALL), ground=pliant.flat(friction=2))
     sim.reset(q=[x - (c * x + s * z), s * x - c * z, TILT])
     return sim.run(2.5)
 

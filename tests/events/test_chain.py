@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
-from hybrid_robots import G, box, chain
+from simple_bodies import G, box, chain
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.4])

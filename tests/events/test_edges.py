@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from hybrid_robots import G, point
+from simple_bodies import G, point
 
 V, MU = 3.0, 0.1
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 import pliant
-from hybrid_robots import G, box, point
+from simple_bodies import G, box, point
 
 MU = 0.4
 ANGLE = math.atan(MU)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from hybrid_robots import block, box, planar
+from simple_bodies import box, planar, planar_block
 from simulated_robots import PENDULUM, ball
 
 ROD = planar("rod", 1, 1 / 3, [(0, -1)])  # of length 2
@@ -57,9 +57,9 @@ def test_a_start_inside_the_ground_is_an_error_that_says_how_deep() -> None:
     with pytest.raises(pliant.SimulationError, match=r"begins with 'box.0' 0.02 m inside the ground; .*lift=True"):
         sim.reset(q=[0, 0, 0.03, 0, 0, 0, 1])
     with pytest.raises(pliant.SimulationError, match=r"'block.0' 0.1 m inside the ground; give another q"):
-        pliant.EventSimulation(block(0.2, 0.4), ground=pliant.flat()).reset(q=[0, 0.1, 0])
+        pliant.EventSimulation(planar_block(0.2, 0.4), ground=pliant.flat()).reset(q=[0, 0.1, 0])
     with pytest.raises(pliant.SimulationError, match="no free base to lift"):
-        pliant.EventSimulation(block(0.2, 0.4), ground=pliant.flat()).reset(q=[0, 0.1, 0], lift=True)
+        pliant.EventSimulation(planar_block(0.2, 0.4), ground=pliant.flat()).reset(q=[0, 0.1, 0], lift=True)
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.5, 1.2])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pliant
-from hybrid_robots import NOTHING, G, block, point
 from pliant.robot import RobotBuilder
+from simple_bodies import NOTHING, G, planar_block, point
 from simulated_robots import PENDULUM
 
 
@@ -46,7 +46,7 @@ def test_a_load_leaves_a_swinging_platform_at_minus_g() -> None:
 
 def test_two_feet_leave_at_once() -> None:
     lift = pliant.ExternalForce("block", force=lambda t: (0, 0, 50 * t))
-    sim = pliant.EventSimulation(block(0.4, 0.2), ground=pliant.flat(), forces=[lift])
+    sim = pliant.EventSimulation(planar_block(0.4, 0.2), ground=pliant.flat(), forces=[lift])
     sim.reset(q=[0, 0.1, 0])
     log = sim.run(0.6)
     assert [(event.kind, event.names) for event in log.events] == [("lift-off", ("block.0", "block.1"))]
@@ -56,7 +56,7 @@ def test_two_feet_leave_at_once() -> None:
 
 def test_constraints_do_not_drift() -> None:
     """A mast swings on a foot that sticks, for five seconds: its springs are the only thing that moves."""
-    foot = block(0.4, 0.1, mass=5)
+    foot = planar_block(0.4, 0.1, mass=5)
     builder = RobotBuilder("mast").body("sled", 0, (0, 0, 0), NOTHING).body("lift", 0, (0, 0, 0), NOTHING)
     builder.body("foot", 5, (0, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1)).body("mast", 1, (0, 0, 0.3), (0.01, 0, 0, 0.01, 0, 0))
     builder.joint("x", "prismatic", "world", "sled", axis=(1, 0, 0))

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 import pliant
-from hybrid_robots import G, box
 from pliant.events.redundant_forces import cancelling, spread
+from simple_bodies import G, box
 
 
 def rows_of(points: np.ndarray) -> np.ndarray:

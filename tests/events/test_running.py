@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
-from hybrid_robots import G, box, point
+from simple_bodies import G, box, point
 from simulated_robots import CART_POLE, PENDULUM
 
 FALL = math.sqrt(2 * 0.3 / G)

@@ -1,4 +1,4 @@
-"""Plots: what is on them, and that nothing else changes."""
+"""Plots over time and phase portraits: what is on them, and that nothing else changes."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.plots.curves import MOST, column_groups, log_groups, matching, panels_of, unit_of
 from pliant.plots.time_plots import contact_spans, mode_spans, spans_of
-from pliant.plots.curves import panels_of, unit_of
 from view_logs import batch_log, bounce_log, hopper_log
 
 
@@ -53,19 +53,16 @@ def test_units_by_what_the_column_is() -> None:
 
 
 def test_unknown_names_have_near_ones() -> None:
-    log = hopper_log()
-    with pytest.raises(pliant.PliantError, match="no channel named 'taus' in the log; did you mean 'tau'"):
-        log.plot("taus")
-    with pytest.raises(pliant.PliantError, match=r"no column named 'hip_rol' in channel 'q' of the log; did you mean"):
-        log.plot("q.hip_rol")
-    with pytest.raises(pliant.PliantError, match=r"did you mean 'foot"):
-        log.plot("forces.fot")
-    with pytest.raises(pliant.PliantError, match="channels is 3; it takes names"):
-        log.plot(3)
-    with pytest.raises(pliant.PliantError, match=r"no entry between 7 and None s; it goes from 0 to 0\.4 s"):
-        log.plot("q", start=7)
-    with pytest.raises(pliant.PliantError, match=r"a plot ends with \.svg, \.pdf or \.png"):
-        log.plot("q.leg", path="x.txt")
+    for channels, options, message in (
+        ("taus", {}, "no channel named 'taus' in the log; did you mean 'tau'"),
+        ("q.hip_rol", {}, "no column named 'hip_rol' in channel 'q' of the log; did you mean"),
+        ("forces.fot", {}, "did you mean 'foot"),
+        (3, {}, "channels is 3; it takes names"),
+        ("q", {"start": 7}, r"no entry between 7 and None s; it goes from 0 to 0\.4 s"),
+        ("q.leg", {"path": "x.txt"}, r"a plot ends with \.svg, \.pdf or \.png"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            hopper_log().plot(channels, **options)
 
 
 def test_in_a_crowd_the_busiest_are_drawn_and_a_note_says_so() -> None:
@@ -154,3 +151,89 @@ def test_long_lines_keep_their_extremes() -> None:
     line = pliant.Log(t, {"y": y}).plot("y").axes[0].lines[0]
     assert len(line.get_xdata()) < 7000
     assert line.get_ydata().max() == 7.0 and line.get_xdata()[0] == 0 and line.get_xdata()[-1] == 1
+
+
+# ---- groups of columns
+
+
+def test_a_robot_with_many_joints_shows_all_of_them() -> None:
+    names = [f"base.{e}" for e in ("x", "y", "z", "qx", "qy", "qz", "qw")] + [f"j{k}" for k in range(12)]
+    groups = column_groups("q", names, None)
+    assert [g.label for g in groups] == [
+        "q: base position", "q: base orientation", "q: joints 1-8", "q: joints 9-12",
+    ]  # fmt: skip
+    assert [k for g in groups for k in g.entries] == list(range(19))
+    assert all(len(g.columns) <= MOST for g in groups)
+    feet = [f"{foot}.{axis}" for foot in ("left", "right") for axis in "xyz"]
+    assert [g.title for g in column_groups("forces", feet, None)] == ["forces: left [N]", "forces: right [N]"]
+    assert [g.label for g in column_groups("forces", feet[:3], None)] == ["forces"]
+    assert [g.label for g in column_groups("u", names[:9], None)][:1] == ["u: base position"]
+
+
+def test_a_log_has_each_column_once() -> None:
+    log = hopper_log()
+    groups = log_groups(log)
+    names = [g.flat_name(c) for g in groups for c in g.columns]
+    assert sorted(names) == sorted(n for n in log.to_dict() if n != "t")
+    assert len({g.label for g in groups}) == len(groups)
+    (energy,) = matching(groups, "energy")
+    assert energy.title == "energy [J]" and "kinetic" in energy.columns
+    (leg,) = matching(groups, "q.leg")
+    assert "leg" in leg.columns
+    # turning and sliding joints have no unit in common
+    assert {g.unit for g in matching(groups, "q")} == {"m", "", "rad"}
+
+
+# ---- phase portraits
+
+
+def test_velocity_over_position() -> None:
+    log = hopper_log()
+    figure = log.plot_phase("hip_pitch", "root_joint.z")
+    first, second = figure.axes
+    np.testing.assert_array_equal(first.lines[0].get_xdata(), log["q", "hip_pitch"])
+    np.testing.assert_array_equal(first.lines[0].get_ydata(), log["v", "hip_pitch"])
+    # what is plotted is the slope of the position: differences over two steps are off by dt^2 / 6 of the third
+    # derivative, which landing makes large at a few entries
+    slope = np.gradient(log["q", "root_joint.z"], log.t)
+    assert np.median(abs(second.lines[0].get_ydata() - slope)) < 1e-2
+    assert (first.get_xlabel(), first.get_ylabel()) == ("hip_pitch [rad]", "velocity [rad/s]")
+    assert (second.get_xlabel(), second.get_ylabel()) == ("root_joint.z [m]", "velocity [m/s]")
+
+
+def test_the_velocity_of_a_position_is_along_the_same_axis_of_the_world() -> None:
+    turned = np.array([0.0, np.sin(0.6), 0.0, np.cos(0.6)])  # by 1.2 rad about y
+    q, v = np.array([[1.0, 2.0, 3.0, *turned]] * 3), np.array([[0.5, 0.25, -2.0, 1.0, 2.0, 3.0]] * 3)
+    ends = ("x", "y", "z", "qx", "qy", "qz", "qw"), ("vx", "vy", "vz", "wx", "wy", "wz")
+    columns = {name: tuple(f"base.{e}" for e in own) for name, own in zip("qv", ends, strict=True)}
+    figure = pliant.Log(np.arange(3.0), {"q": q, "v": v}, columns).plot_phase("base.x", "base.y", "base.z")
+    found = [axis.lines[0].get_ydata()[0] for axis in figure.axes]
+    c, s = np.cos(1.2), np.sin(1.2)
+    np.testing.assert_allclose(found, [c * 0.5 - s * 2.0, 0.25, -s * 0.5 - c * 2.0], rtol=1e-12)
+    planar = {"q": ("base.x", "base.y", "base.cos", "base.sin"), "v": ("base.vx", "base.vy", "base.wz")}
+    moves = {"q": np.array([[0.0, 0.0, c, s]] * 3), "v": np.array([[0.5, 0.25, 1.0]] * 3)}
+    figure = pliant.Log(np.arange(3.0), moves, planar).plot_phase("base.x", "base.y")
+    found = [axis.lines[0].get_ydata()[0] for axis in figure.axes]
+    np.testing.assert_allclose(found, [c * 0.5 - s * 0.25, s * 0.5 + c * 0.25], rtol=1e-12)
+
+
+def test_impacts_are_dotted_and_marked() -> None:
+    log = bounce_log()
+    axis = log.plot_phase().axes[0]
+    dotted = [line for line in axis.lines if line.get_linestyle() == ":"]
+    assert len(dotted) == len(log.events)
+    before, after = dotted[0].get_ydata()
+    assert after == pytest.approx(-0.5 * before, rel=1e-9)  # the restitution
+    marks = [line for line in axis.lines if line.get_marker() == "v"]
+    assert [line.get_xdata()[0] for line in marks] == pytest.approx([0.1] * len(log.events), abs=1e-9)
+
+
+def test_a_batch_and_bad_names() -> None:
+    axis = batch_log().plot_phase("hip_roll", robots=[0, 2]).axes[0]
+    assert [t.get_text() for t in axis.get_legend().get_texts()] == ["robot 0", "robot 2"]
+    with pytest.raises(pliant.PliantError, match="no column named 'hip_pich' in channel 'q' of the log; did you mean"):
+        hopper_log().plot_phase("hip_pich")
+    with pytest.raises(pliant.PliantError, match=r"'root_joint\.qw' is a coordinate of an orientation"):
+        hopper_log().plot_phase("root_joint.qw")
+    with pytest.raises(pliant.PliantError, match="needs channels 'q' and 'v'"):
+        pliant.Log(np.arange(3.0), {"q": np.zeros((3, 1))}).plot_phase()

@@ -1,12 +1,14 @@
-"""Files are written whole or not at all, and errors say what to do."""
+"""Files are written whole or not at all; full disks and other errors say what to do."""
 
 import errno
+import os
+import resource
 from pathlib import Path
 
 import pytest
 
 import pliant
-from pliant.files.writing import checked_folder, file_error, whole_file
+from pliant.files.writing import CarefulFile, checked_folder, file_error, whole_file
 
 
 def test_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -37,3 +39,20 @@ def test_errors_have_fields(tmp_path: Path) -> None:
         with pytest.raises(pliant.PliantError, match=problem) as error:
             checked_folder(path)  # type: ignore[arg-type]
         assert error.value.field == "path" and error.value.cure
+
+
+def test_file_that_bears_errors(tmp_path: Path) -> None:
+    with (tmp_path / "x").open("w+b") as raw:
+        file = CarefulFile(raw.fileno())
+        file.write(b"0123456789")
+        file.seek(2)
+        assert file.read(3) == b"234" and file.tell() == 5 and file.truncate(8) == 8
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))
+        try:
+            file.seek(0, os.SEEK_END)
+            assert file.write(b"more") == 4 and file.error is not None, "the error is kept"
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        file.seek(6)
+        assert file.read() == b"67\0\0\0\0", "what was lost reads as zeros"
