@@ -4,12 +4,6 @@ import itertools
 import keyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sympy.printing.c import C99CodePrinter
-from sympy.printing.octave import OctaveCodePrinter
-from sympy.printing.pycode import PythonCodePrinter
-import sympy
-
-from pliant.symbolic.forces import written_out
 from pliant.progress import working
 from pliant.symbolic.coordinates import identifier
 from pliant.symbolic.tidying import named_parts, symbols_of
@@ -59,6 +53,10 @@ class Program(NamedTuple):
 
 def _program(eq: "Equations", name: str | None, entry: str = "", first: int = 0) -> Program:
     """The content; ``entry`` and ``first`` are how the parameters are written, as "p[{}]", and numbered."""
+    import sympy
+
+    from pliant.symbolic.forces import written_out
+
     own, n = eq.coordinates, len(eq.b)
     formulas = [*eq.M, *eq.b, *eq.g, *written_out(eq.Q)]
     used = symbols_of(formulas)
@@ -138,6 +136,8 @@ def _printer(base: Any, settings: dict[str, Any]) -> Any:
 
 def python_source(eq: "Equations", name: str | None = None) -> str:
     """A Python function (q, v, u, *, parameters) -> M, b, g, Q."""
+    from sympy.printing.pycode import PythonCodePrinter
+
     p, n = _program(eq, name), len(eq.b)
     # math has no sign, and copysign has none for zero
     sign = {"sign": lambda x: f"(({x} > 0) - ({x} < 0))"}
@@ -164,6 +164,8 @@ _C_POWERS = [
 
 def c_source(eq: "Equations", name: str | None = None) -> str:
     """A C99 function void name(q, v, u, [t,] [p,] M, b, g, Q); M row by row."""
+    from sympy.printing.c import C99CodePrinter
+
     p, n = _program(eq, name, "p[{}]"), len(eq.b)
     write = _printer(C99CodePrinter, {"user_functions": {"Pow": _C_POWERS}})
     arguments = [f"const double {x}[{len(names) or ''}]" for x, names in p.inputs.items() if names or x != "p"]
@@ -183,6 +185,8 @@ def c_source(eq: "Equations", name: str | None = None) -> str:
 
 def matlab_source(eq: "Equations", name: str | None = None) -> str:
     """A function [M, b, g, Q] = name(q, v, u, [p,] [t]) for Matlab and Octave."""
+    from sympy.printing.octave import OctaveCodePrinter
+
     p, n = _program(eq, name, "p({})", 1), len(eq.b)
     write = _printer(OctaveCodePrinter, {"inline": True})
     arguments = ["q", "v", "u", *(["p"] if p.values else []), *(["t"] if p.has_time else [])]

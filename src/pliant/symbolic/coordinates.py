@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-import sympy
-
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import Robot
 
@@ -42,6 +40,14 @@ class Coordinates:
     def motion(self) -> tuple[Any, ...]:
         """All that changes with time."""
         return (*self.q, *self.v, *self.vd, *self.u, self.t)
+
+
+def check_sympy() -> None:
+    """Raise if SymPy, an extra, is not installed."""
+    try:
+        import sympy  # noqa: F401
+    except ImportError:
+        raise PliantError("formulas need SymPy, which is not installed: pip install 'pliant[symbolic]'") from None
 
 
 def coordinates_of(robot: Robot, names: Mapping[str, str] | str | None = None) -> Coordinates:
@@ -106,6 +112,8 @@ def _symbol(letter: str, name: str | None, label: str, index: int, count: int) -
 
 
 def _real(name: str) -> Any:
+    import sympy
+
     return sympy.Symbol(name, real=True)
 
 
@@ -132,10 +140,13 @@ def check_parameters(robot: Robot, coordinates: Coordinates) -> list[Any]:
         if symbol.name in _FUNCTIONS:
             check_name(f"a parameter of {robot.name!r}", symbol.name)
         if symbol.name in motion:
-            problem = f"{symbol.name!r} is a parameter of {robot.name!r} and also the name of a coordinate, velocity, "
-            cure = "rename the parameter, or the coordinates with names={'knee': 'x1'}"
-            problem += "control or of time"
-            raise PliantError(problem, subject=f"symbol {symbol.name!r}", field="names", cure=cure)
+            raise PliantError(
+                f"{symbol.name!r} is a parameter of {robot.name!r} and also the name of a coordinate, velocity, "
+                "control or of time",
+                subject=f"symbol {symbol.name!r}",
+                field="names",
+                cure="rename the parameter, or the coordinates with names={'knee': 'x1'}",
+            )
         if found.setdefault(symbol.name, symbol) != symbol:
             problem = f"two different symbols of {robot.name!r} are named {symbol.name!r}, with other assumptions"
             cure = "make it once and use it everywhere"

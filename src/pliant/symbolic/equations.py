@@ -5,17 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import sympy
-
-from pliant.symbolic.forces import applied_forces
 from pliant.dynamics import coriolis_matrix, frame_jacobian, kinetic_energy, potential_energy
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.progress import working
 from pliant.robot import Robot
 from pliant.symbolic.code import c_source, matlab_source, python_source
-from pliant.symbolic.coordinates import Coordinates, check_parameters, coordinates_of
+from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
-from pliant.symbolic.methods import METHODS, christoffel, has_minimal_coordinates, traced_terms
+from pliant.symbolic.methods import METHODS, Terms, christoffel, has_minimal_coordinates, traced_terms
 from pliant.symbolic.robots import WHAT, symbolic_robot, with_single_joints
 from pliant.symbolic.tidying import Tidy, is_longer, symbols_of
 
@@ -82,6 +79,8 @@ class Equations:
     @cached_property
     def tau(self) -> Any:
         """The left side, M vd + b + g, nv."""
+        import sympy
+
         left = self.M * self.vd + self.b + self.g
         return sympy.ImmutableMatrix([self._tidy(e, is_shared=False) for e in left])
 
@@ -192,6 +191,9 @@ def equations(
         simplify: True for all formulas, however long it takes; None for those where it is quick; False for none,
             which is the quickest. Work that takes longer shows its progress on the terminal.
     """
+    check_sympy()
+    from pliant.symbolic.forces import applied_forces
+
     if method not in METHODS:
         raise PliantError(unknown_name("method", method, METHODS))
     if not isinstance(robot, Robot):
@@ -214,7 +216,7 @@ def equations(
     with working(f"equations of {robot.name}", hint=hint) as at:
         at(f"formulas by {method}")
         is_traced = simplify is False or (simplify is None and not known and robot.nv >= _MANY)
-        terms = traced_terms(method, robot, q, v) if is_traced else METHODS[method](robot, q, v)
+        terms: Terms = traced_terms(method, robot, q, v) if is_traced else METHODS[method](robot, q, v)
         parts = []
         for letter, rows in zip("Mbg", terms, strict=True):
             at(f"tidying {letter}" if simplify is not False else f"gathering {letter}")
@@ -245,4 +247,6 @@ def _with_parameters(robot: Robot, parameters: str | Iterable[str] | Mapping[str
 
 
 def _column(symbols: tuple[Any, ...]) -> Any:
+    import sympy
+
     return sympy.ImmutableMatrix(len(symbols), 1, symbols)

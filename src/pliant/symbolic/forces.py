@@ -2,6 +2,7 @@
 
 Formulas of springs call functions by name, where writing them out would bury the rest. They are SymPy's functions:
 numbers put in give a number, and `doit`, or `written_out` for many formulas, puts their definitions in their place.
+This module imports SymPy, and is imported where formulas are made.
 """
 
 from collections.abc import Callable, Sequence

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from pliant.symbolic.forces import turn_pull
 from pliant.progress import working
 from pliant.scalar import as_sympy
 from pliant.symbolic.tidying import folded, is_longer, named_parts
@@ -79,6 +78,8 @@ def _matrix_parts(M: Any) -> list[tuple[list[tuple[str, str]], Any]]:
 
 
 def _sprung(eq: "Equations") -> set[str]:
+    from pliant.symbolic.forces import turn_pull
+
     return {call.joint for call in eq.Q.atoms(turn_pull)}
 
 

@@ -12,17 +12,9 @@ become floats on the way, 1/2 is 0.5.
 
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-import sympy
-
-from pliant.dynamics import (
-    ProjectedEquations,
-    inverse_dynamics,
-    kinetic_energy,
-    potential_energy,
-    projected_newton_euler,
-)
+from pliant.dynamics import inverse_dynamics, kinetic_energy, potential_energy, projected_newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Named, Robot
 from pliant.scalar import Expr, Graph, Scalar, as_sympy
@@ -30,13 +22,27 @@ from pliant.scalar.evaluation import adjoints, interpret, tangents
 from pliant.symbolic.coordinates import parts_of
 
 
-def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> ProjectedEquations:
+class Terms(NamedTuple):
+    """The left side of the equations of motion.
+
+    Attributes:
+        M: mass matrix.
+        b: Coriolis and centrifugal forces.
+        g: gravity forces.
+    """
+
+    M: Sequence[Sequence[Scalar]]
+    b: Sequence[Scalar]
+    g: Sequence[Scalar]
+
+
+def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
     nv = robot.nv
     rest = [0] * nv
     floating = robot.with_gravity(0, 0, 0)
     units = [[int(i == j) for i in range(nv)] for j in range(nv)]
     columns = [inverse_dynamics.algorithm(floating, q, rest, unit) for unit in units]
-    return ProjectedEquations(
+    return Terms(
         # M is symmetric, and the lower triangle is shorter: what is nearer to the world moves less
         [[columns[min(i, j)][max(i, j)] for j in range(nv)] for i in range(nv)],
         inverse_dynamics.algorithm(floating, q, v, rest),
@@ -44,7 +50,9 @@ def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Pro
     )
 
 
-def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> ProjectedEquations:
+def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
+    import sympy
+
     def gradient(e: Scalar, by: Sequence[Scalar]) -> list[Scalar]:
         return [sympy.diff(as_sympy(e), x) for x in by]
 
@@ -54,9 +62,7 @@ def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Project
     return _by_energies(robot, q, v, gradient, along)
 
 
-def _by_energies(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any
-) -> ProjectedEquations:
+def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any) -> Terms:
     """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq.
 
     Args:
@@ -69,22 +75,24 @@ def _by_energies(
     # d/dt dT/dv = M vd + sum_k d(dT/dv)/dq_k v_k
     drift = along(momenta, dict(zip(q, v, strict=True)))
     columns = [along(momenta, {rate: 1}) for rate in v]
-    return ProjectedEquations(
+    return Terms(
         [[column[i] for column in columns] for i in range(robot.nv)],
         [a - b for a, b in zip(drift, gradient(T, q), strict=True)],
         gradient(U, q),
     )
 
 
-METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], ProjectedEquations]] = {
+METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], Terms]] = {
     "newton-euler": _newton_euler,
-    "projected": projected_newton_euler.algorithm,
+    "projected": lambda robot, q, v: Terms(*projected_newton_euler.algorithm(robot, q, v)),
     "lagrange": _lagrange,
 }
 
 
 def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[Scalar]]:
     """C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) v_k, with the rates v of the coordinates q."""
+    import sympy
+
     n = len(q)
     dM = [[[sympy.diff(M[i, j], x) for x in q] for j in range(n)] for i in range(n)]
 
@@ -109,16 +117,19 @@ def check_minimal_coordinates(robot: Robot) -> None:
     joints = _several_coordinates(robot)
     if joints:
         kinds = ", ".join(f"{name!r} ({robot.joints[name].kind.name})" for name in joints)
-        problem = f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints "
-        problem += f"with more coordinates than that: {kinds}"
-        cure = "use rotations='euler', which makes them single joints, or another method"
-        raise PliantError(problem, subject=f"robot {robot.name!r}", field="method", cure=cure)
+        raise PliantError(
+            f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints with "
+            f"more coordinates than that: {kinds}",
+            subject=f"robot {robot.name!r}",
+            field="method",
+            cure="use rotations='euler', which makes them single joints, or another method",
+        )
 
 
 # ---- by way of an expression graph
 
 
-def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) -> ProjectedEquations:
+def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) -> Terms:
     """M, b and g as formulas in the symbols q and v and those of the robot, by one of `METHODS`."""
     graph = Graph()
     inputs: dict[Any, Expr] = {}
@@ -139,9 +150,7 @@ def traced_terms(method: str, robot: Robot, q: Sequence[Any], v: Sequence[Any]) 
     flat = [*(e for row in terms.M for e in row), *terms.b, *terms.g]
     made = iter(interpret([graph.lift(e) for e in flat], {node.value: e for e, node in inputs.items()}))
     n = robot.nv
-    return ProjectedEquations(
-        [[next(made) for _ in range(n)] for _ in range(n)], [next(made) for _ in range(n)], list(made)
-    )
+    return Terms([[next(made) for _ in range(n)] for _ in range(n)], [next(made) for _ in range(n)], list(made))
 
 
 def _traced_robot(robot: Robot, traced: Callable[[Any], Expr]) -> Robot:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import sympy
-
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.robot import (
     Body, Frame, FrameSpring, Free, Joint, JointKind, Limits, Motor, Named, Planar, Prismatic, Revolute, Robot,
@@ -14,7 +12,7 @@ from pliant.robot import (
 from pliant.robot.joints import coordinate_axis
 from pliant.scalar import Scalar, as_sympy, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
-from pliant.symbolic.coordinates import check_name, identifier, robot_symbols
+from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols
 
 WHAT = ("masses", "centers", "inertias", "lengths", "gravity", "armatures", "damping", "stiffness", "friction")
 """The kinds of numbers that can become symbols."""
@@ -42,6 +40,7 @@ class SymbolicRobot(NamedTuple):
 
 def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = None) -> SymbolicRobot:
     """A copy with numbers replaced by symbols, and their values: `Robot.symbolic`."""
+    check_sympy()
     if names is not None and not isinstance(names, Mapping):
         raise PliantError(bad_value("names", names, "other names of symbols as a mapping: {'m_rod': 'm'}"))
     makers = _Symbols(robot, what or WHAT, dict(names or {}))
@@ -70,6 +69,8 @@ class _Symbols:
 
     def scalar(self, kind: str, name: str, value: Scalar, *, is_signed: bool = False) -> Scalar:
         """The symbol for a number, with the number's sign; zeros and symbols stay."""
+        import sympy
+
         if not is_constant(value) or value == 0:
             return value
         while name in self._offered or name in self._taken:
@@ -252,7 +253,10 @@ def _check_bare(robot: Robot, joint: Joint) -> None:
     """Raise if the joint has forces along its velocities, which would act along others in the chain."""
     for what in ("damping", "friction", "armature", "stiffness", "hardening"):
         if not all(is_constant(x) and x == 0 for x in getattr(joint, what)):
-            subject = f"joint {joint.name!r}"
-            problem = f"{subject} of {robot.name!r} has {what}, which a chain of single joints would put on other axes"
-            cure = "take it off, or write the equations without rotations='euler'"
-            raise PliantError(problem, subject=subject, field=what, cure=cure)
+            raise PliantError(
+                f"joint {joint.name!r} of {robot.name!r} has {what}, which a chain of single joints would put on other "
+                "axes",
+                subject=f"joint {joint.name!r}",
+                field=what,
+                cure="take it off, or write the equations without rotations='euler'",
+            )

@@ -4,9 +4,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-import sympy
-
-from pliant.symbolic.forces import turn_pull
 from pliant.symbolic.coordinates import Coordinates, identifier
 
 _NUMBERED = re.compile(r"q([1-9])$")
@@ -136,6 +133,8 @@ class Writer:
 
     def _term_order(self, e: Any) -> tuple:
         """Accelerations first, then controls, positions, velocities; last terms with cosines and sines only."""
+        import sympy
+
         used = sorted(self._places[s] for s in e.free_symbols if s in self._places)
         names = self._parameter_order(e)
         if not used:
@@ -150,6 +149,8 @@ class Writer:
         return kind, used[0], waves, names, tuple(used)
 
     def _factor_order(self, e: Any) -> tuple:
+        import sympy
+
         base = e.base if e.is_Pow else e
         used = [self._places[s] for s in base.free_symbols if s in self._places]
         if not used or (base.is_Add and not base.has(sympy.cos, sympy.sin) and base.free_symbols - self._places.keys()):
@@ -202,6 +203,8 @@ class Writer:
         return [whole] if self.width(whole) <= _UNBROKEN else inner
 
     def _factor(self, e: Any) -> str:
+        import sympy
+
         if e.is_Number:
             return self._number(e)
         if e.is_Symbol:
@@ -214,6 +217,10 @@ class Writer:
         return self._other(e)
 
     def _other(self, e: Any) -> str:
+        import sympy
+
+        from pliant.symbolic.forces import turn_pull
+
         if isinstance(e, sympy.Abs):
             return f"|{self.line(e.args[0])}|"
         if isinstance(e, turn_pull):
@@ -250,6 +257,8 @@ class Writer:
         return own["entry"].format(part, entry)
 
     def _condition(self, e: Any) -> str:
+        import sympy
+
         if isinstance(e, sympy.And | sympy.Or):
             word = "and" if isinstance(e, sympy.And) else "or"
             return self._syntax["word"].format(word).join(sorted(self._condition(a) for a in e.args))
@@ -310,6 +319,8 @@ class Writer:
         return [f"\\frac{{{top}}}{{{bottom}}}"]
 
     def _unknown(self, e: Any) -> str:
+        import sympy
+
         if not self.is_latex:
             return str(e).replace("**", "^")
         return sympy.latex(e, symbol_names={s: self._symbol(s) for s in e.free_symbols})
@@ -338,6 +349,8 @@ class Writer:
 
     def _pulls(self, e: Any, part: slice) -> list[str]:
         """k x + h x^3 for each entry x of a deflection."""
+        import sympy
+
         is_turn = len(e.q) == 4 or part.start == 3
         places = sympy.symbols("log_1 log_2 log_3", real=True) if is_turn else e.q[:3]
         rows = zip(e.stiffness[part], e.hardening[part], places, strict=True)
@@ -379,6 +392,8 @@ def _rank(name: str) -> int:
 
 def _angles(e: Any) -> set[Any]:
     """Symbols that occur inside cosines and sines only."""
+    import sympy
+
     waves = e.atoms(sympy.cos, sympy.sin)
     outside = e.xreplace({wave: sympy.Integer(2) for wave in waves}).free_symbols
     return set().union(*(wave.free_symbols for wave in waves)) - outside
