@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from pliant.dynamics import (
     bias_forces, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
@@ -239,7 +239,6 @@ def test_mimic_joints(name: str, base: str) -> None:
     pair.check_momentum()
 
 
-@settings(max_examples=100)
 @given(robots(mimic=False, most=8), seeds, turns)
 def test_random_trees(robot: Robot, seed: int, turn: float | None) -> None:
     model = pinocchio_model(robot)
