@@ -18,9 +18,6 @@ from pliant.compiler.llvm import Vectors
 from pliant.scalar import Expr, Graph, Table, lookup, sin
 
 
-# ---- rows to lanes and back, for every width, precision, size and number of rows
-
-
 SIZES = range(21)
 TRANSFER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 

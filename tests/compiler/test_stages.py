@@ -14,9 +14,6 @@ from pliant.errors import TraceError
 from pliant.scalar import Expr, select, sin
 
 
-# ---- stages of a program: variables, records, and constants that fold from one to the next
-
-
 def run(program: Program, *inputs: np.ndarray, width: int = 4) -> np.ndarray:
     """All outputs side by side."""
     return np.hstack(Native(program, width)(*inputs))

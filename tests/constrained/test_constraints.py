@@ -11,9 +11,6 @@ from pliant.errors import ContactError, KernelError, PliantError
 from random_robots import ALL, close, rate, robot_of, state_of
 
 
-# ---- what can be named as a contact, and what the errors say of the rest
-
-
 def test_names_pairs_and_closures() -> None:
     robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
     found = constraints_of(robot, ("box", ("c1", "xz ry"), "rope"))
@@ -23,24 +20,21 @@ def test_names_pairs_and_closures() -> None:
     assert row_count(robot, (("c3", "xyz"), ("c3", "rx ry rz"))) == 6
 
 
-@pytest.mark.parametrize(
-    ("contacts", "message"),
-    [
-        ((), "no contacts are given for robot 'box'"),
-        (("c9",), "no contact frame or closure named 'c9' in robot 'box'; did you mean 'c"),
-        ((("c1", "xyw"),), "contact 'c1' has no direction 'w', given in 'xyw'; valid: 'x', 'y', 'z'"),
-        ((("c1", "x rq"),), "no direction 'r', given in 'x rq'"),
-        ((("c1", ""),), "contact 'c1' has no directions"),
-        ((("c1", "xyx"),), "has direction 'x' twice in 'xyx'"),
-        (("world",), "contact 'world' of robot 'box' does not move"),
-        (("c1", "c1"), "contact 'c1' is held along 'x' twice"),
-        ((3,), "contact 3 is neither the name of a frame nor a pair"),
-        ((("c1", "x", "y"),), "is neither the name of a frame nor a pair"),
-        (7, "contacts is 7; it takes a tuple of frames"),
-        ((("rope", "x"),), "contact 'rope' is a closure, whose kind says what it holds"),
-        (("rope", "rope"), "contact 'rope' is held twice"),
-    ],
-)
+@pytest.mark.parametrize("contacts, message", [
+    ((), "no contacts are given for robot 'box'"),
+    (("c9",), "no contact frame or closure named 'c9' in robot 'box'; did you mean 'c"),
+    ((("c1", "xyw"),), "contact 'c1' has no direction 'w', given in 'xyw'; valid: 'x', 'y', 'z'"),
+    ((("c1", "x rq"),), "no direction 'r', given in 'x rq'"),
+    ((("c1", ""),), "contact 'c1' has no directions"),
+    ((("c1", "xyx"),), "has direction 'x' twice in 'xyx'"),
+    (("world",), "contact 'world' of robot 'box' does not move"),
+    (("c1", "c1"), "contact 'c1' is held along 'x' twice"),
+    ((3,), "contact 3 is neither the name of a frame nor a pair"),
+    ((("c1", "x", "y"),), "is neither the name of a frame nor a pair"),
+    (7, "contacts is 7; it takes a tuple of frames"),
+    ((("rope", "x"),), "contact 'rope' is a closure, whose kind says what it holds"),
+    (("rope", "rope"), "contact 'rope' is held twice"),
+])  # fmt: skip
 def test_what_cannot_be_held(contacts, message: str) -> None:
     robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
     with pytest.raises(ContactError) as caught:
@@ -96,15 +90,12 @@ def test_lists_are_as_good_as_tuples() -> None:
         pliant.constrained.contact_jacobian(robot, q, contacts=[("c1", ["x", 3])])
 
 
-@pytest.mark.parametrize(
-    ("tolerance", "takes"),
-    [
-        (-1, "0 or more"),
-        ("a", "a number"),
-        (float("nan"), "a finite number"),
-        (1, "a share, below 1"),
-    ],
-)
+@pytest.mark.parametrize("tolerance, takes", [
+    (-1, "0 or more"),
+    ("a", "a number"),
+    (float("nan"), "a finite number"),
+    (1, "a share, below 1"),
+])  # fmt: skip
 @pytest.mark.parametrize(
     "function",
     [pliant.constrained.contact_rank, pliant.constrained.orthogonal_projector, pliant.constrained.static_torques],

@@ -13,9 +13,6 @@ from pliant.errors import ContactError
 from random_robots import close, pinocchio_model, robot_of, state_of
 
 
-# ---- quadratic programs: Gauss's principle, contacts that open, friction within a pyramid, impacts that push only
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_constrained_motion(seed: int) -> None:
     kinds = ("revolute", "prismatic", "spherical", "revolute")

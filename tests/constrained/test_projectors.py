@@ -11,9 +11,6 @@ from pliant.constrained.semidefinite import SemidefiniteFactor
 from random_robots import close
 
 
-# ---- the consistent inverse and its projector: identities on random robots, of any rank
-
-
 @given(case=cases(most=4))
 @settings(max_examples=60)
 def test_the_projector_takes_out_contact_forces(case: Case) -> None:
@@ -87,7 +84,7 @@ def test_kernels_of_a_box_on_four_corners() -> None:
     np.testing.assert_array_equal(split.rank, 6)
 
 
-# ---- aghili's projector: identities on random robots, of any rank
+# ---- Aghili's projector: identities on random robots, of any rank
 
 
 @given(case=cases(most=4))

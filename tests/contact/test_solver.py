@@ -23,9 +23,6 @@ from pliant.spatial import Symmetric3, Vector
 from random_robots import ALL, robot_of, state_of
 
 
-# ---- coulomb's law at one contact: closed forms of sticking, opening and sliding, and the residual that judges them
-
-
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -20,9 +20,6 @@ from random_robots import State, close, gradient, robot_of, robots, seeds, state
 from real_robots import FAMILIES, Pair, pinocchio_robot, real_robot
 
 
-# ---- derivatives of inverse and forward dynamics: against differences on random trees, and against Pinocchio
-
-
 DIFFERENCES = 1e-8  # see `random_robots.rate`
 many = settings(max_examples=40)
 

@@ -14,9 +14,6 @@ from pliant.spatial import Transform
 from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
 
-# ---- poses, velocities and accelerations of frames: each is the rate of the one before
-
-
 ROUNDING = 1e-12
 DIFFERENCES = 1e-7  # see random_robots.rate
 
@@ -134,7 +131,7 @@ def test_choices_that_are_none() -> None:
         frame_pose(robot, q, "stone_link")
 
 
-# ---- jacobians of frames: they give the velocities, their rates the rest of the accelerations
+# ---- Jacobians of frames: they give the velocities, their rates the rest of the accelerations
 
 
 references = st.sampled_from(REFERENCES)

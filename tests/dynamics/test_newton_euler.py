@@ -15,9 +15,6 @@ from pliant.robot import RobotBuilder
 from random_robots import ONE_DOF, close, gradient, rate, robots, seeds, state_of, turns
 
 
-# ---- inverse dynamics, bias and gravity forces: identities on random trees, and closed forms
-
-
 ROUNDING = 1e-11  # of sums over a few links
 DIFFERENCES = 1e-7  # see random_robots.rate
 

@@ -8,10 +8,7 @@ from scipy.integrate import quad
 
 import pliant
 from hybrid_robots import G, block, jumps, point
-from simulated_robots import ball
-
-
-# ---- impacts whose outcome is known: a ball that bounces, one that skids, a block that rocks
+from simulated_robots import ball, started
 
 
 E, HEIGHT = 0.7, 0.5
@@ -20,8 +17,7 @@ ZENO = math.sqrt(2 * HEIGHT / G) * (1 + E) / (1 - E)
 
 @pytest.fixture(scope="module")
 def bounces():
-    sim = pliant.EventSimulation(point(1.5), ground=pliant.flat(), restitution=E)
-    sim.reset(q=[0, HEIGHT])
+    sim = started(pliant.EventSimulation(point(1.5), ground=pliant.flat(), restitution=E), q=[0, HEIGHT])
     return sim.run(ZENO + 0.5)
 
 
@@ -130,9 +126,7 @@ def ramp(sign: int) -> pliant.Ground:
 
 
 def test_a_point_that_slides_into_a_ramp_hits_it() -> None:
-    sim = pliant.EventSimulation(point(), ground=ramp(1))
-    sim.reset(q=[0, 0], v=[V, 0])
-    log = sim.run(0.5)
+    log = started(pliant.EventSimulation(point(), ground=ramp(1)), q=[0, 0], v=[V, 0]).run(0.5)
     # x = v t - mu g t^2 / 2 reaches 1
     when = (V - math.sqrt(V**2 - 2 * MU * G)) / (MU * G)
     hit = log.events[0]
@@ -146,9 +140,7 @@ def test_a_point_that_slides_into_a_ramp_hits_it() -> None:
 
 
 def test_a_point_that_slides_over_an_edge_flies() -> None:
-    sim = pliant.EventSimulation(point(), ground=ramp(-1))
-    sim.reset(q=[0, 0], v=[V, 0])
-    log = sim.run(1.2)
+    log = started(pliant.EventSimulation(point(), ground=ramp(-1)), q=[0, 0], v=[V, 0]).run(1.2)
     when = (V - math.sqrt(V**2 - 2 * MU * G)) / (MU * G)
     speed = V - MU * G * when
     assert [event.kind for event in log.events[:2]] == ["lift-off", "touch-down"]
@@ -166,8 +158,7 @@ def test_a_point_that_jumps_over_a_riser_in_a_step_is_told_not_lifted() -> None:
 
 
 def test_a_point_lands_on_the_tread_of_a_stair() -> None:
-    sim = pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3), friction=0.5)
-    sim.reset(q=[0.15, 0.5])
+    sim = started(pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3), friction=0.5), q=[0.15, 0.5])
     log = sim.run(0.5)
     assert [event.kind for event in log.events] == ["touch-down"]
     assert sim.q == pytest.approx([0.15, 0.1], abs=1e-10)

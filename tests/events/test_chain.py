@@ -6,9 +6,7 @@ import pytest
 import pliant
 from hybrid_robots import G, box, chain
 from pliant.robot import RobotBuilder
-
-
-# ---- many contacts at once: chains and boxes that fall, and lie
+from simulated_robots import started
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.4])
@@ -101,14 +99,12 @@ def leg():
 
 def test_a_leg_that_lands_converges_with_first_order() -> None:
     robot, q, duration = leg(), [0.45, -0.4, 0.8], 0.25
-    event = pliant.EventSimulation(robot, ground=pliant.flat(friction=0.6))
-    event.reset(q=q)
+    event = started(pliant.EventSimulation(robot, ground=pliant.flat(friction=0.6)), q=q)
     log = event.run(duration)
     assert {"touch-down"} <= {e.kind for e in log.events}
     errors = []
     for dt in (1e-3, 5e-4, 2.5e-4, 1.25e-4):
-        sim = pliant.Simulation(robot, dt=dt, ground=pliant.flat(friction=0.6))
-        sim.reset(q=q)
+        sim = started(pliant.Simulation(robot, dt=dt, ground=pliant.flat(friction=0.6)), q=q)
         sim.run(duration)
         errors.append(np.linalg.norm(sim.q - event.q))
     # landings fall anywhere in a step, so the order holds in the mean: an eighth after three halvings
@@ -128,8 +124,7 @@ def apexes(log) -> np.ndarray:
 @pytest.mark.parametrize("speed", [0.0, 0.5])
 def test_a_hopper_hops_as_high_as_by_time_stepping(speed: float) -> None:
     controller = pliant.control.raibert(HOPPER)
-    sim = pliant.EventSimulation(HOPPER, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8)
-    sim.reset(q=START)
+    sim = started(pliant.EventSimulation(HOPPER, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8), q=START)
     log = sim.run(3.0, controller=controller, commands=[speed, 0, 0.2], period=1e-3, every=1e-3)
     stepped = pliant.Simulation(HOPPER, dt=5e-4, substeps=2, ground=pliant.flat(friction=0.8), controller=controller)
     stepped.reset(q=START)

@@ -9,10 +9,7 @@ from scipy.optimize import brentq
 import pliant
 from hybrid_robots import G, NOTHING, block, box, point
 from pliant.robot import RobotBuilder
-from simulated_robots import PENDULUM
-
-
-# ---- dry friction on slopes and under forces that change, against motions by hand
+from simulated_robots import PENDULUM, started
 
 
 MU = 0.4
@@ -156,8 +153,7 @@ def test_a_load_leaves_a_swinging_platform_at_minus_g() -> None:
     """With both on it, z = -s + a cos(w t), s = (M + m) g / k; the load leaves where z'' = -g: z = 0, as s w^2 = g."""
     k, M, m, a = 400.0, 1.0, 0.5, 0.08
     sag, w = (M + m) * G / k, math.sqrt(k / (M + m))
-    sim = pliant.EventSimulation(platform(k, M, m), rtol=1e-10, atol=1e-12)
-    sim.reset(q=[-sag - a, 0.2 - sag - a])
+    sim = started(pliant.EventSimulation(platform(k, M, m), rtol=1e-10, atol=1e-12), q=[-sag - a, 0.2 - sag - a])
     log = sim.run(0.25)
     assert log.events[0].kind == "lift-off"
     assert log.events[0].t == pytest.approx(math.acos(-sag / a) / w, abs=1e-8)
@@ -166,8 +162,7 @@ def test_a_load_leaves_a_swinging_platform_at_minus_g() -> None:
 
 def test_two_feet_leave_at_once() -> None:
     lift = pliant.ExternalForce("block", force=lambda t: (0, 0, 50 * t))
-    sim = pliant.EventSimulation(block(0.4, 0.2), ground=pliant.flat(), forces=[lift])
-    sim.reset(q=[0, 0.1, 0])
+    sim = started(pliant.EventSimulation(block(0.4, 0.2), ground=pliant.flat(), forces=[lift]), q=[0, 0.1, 0])
     log = sim.run(0.6)
     assert [(event.kind, event.names) for event in log.events] == [("lift-off", ("block.0", "block.1"))]
     assert log.events[0].t == pytest.approx(2 * G / 50, abs=1e-9)
@@ -184,8 +179,7 @@ def test_constraints_do_not_drift() -> None:
     builder.joint("turn", "revolute", "lift", "foot", axis=(0, 1, 0))
     builder.joint("sway", "revolute", "foot", "mast", (0, 0, 0.05), axis=(0, 1, 0), stiffness=20)
     robot = builder.build().with_contact("foot", points=[(p.center.x, 0, p.center.z) for p in foot.contact_points])
-    sim = pliant.EventSimulation(robot, ground=pliant.flat(friction=1))
-    sim.reset(q=[0.3, 0.05, 0, 0.1])
+    sim = started(pliant.EventSimulation(robot, ground=pliant.flat(friction=1)), q=[0.3, 0.05, 0, 0.1])
     log = sim.run(5.0, every=0.05)
     assert log.events == ()
     assert log.modes == ("foot.0 sticks, foot.1 sticks",)
@@ -199,8 +193,7 @@ def test_a_pendulum_hits_its_stop_rests_on_it_and_leaves_it() -> None:
     """Onto a joint limit with all its energy, and thrown back with e of its speed; its motor takes it off."""
     e = 0.5
     robot = PENDULUM.with_joint("hinge", limits=(-4, -0.3), restitution=e, damping=0)
-    sim = pliant.EventSimulation(robot)
-    sim.reset(q=[-1.0])
+    sim = started(pliant.EventSimulation(robot), q=[-1.0])
     log = sim.run(6.0)
     hits = log.events_of("touch-down")
     assert {event.names for event in hits} == {("hinge upper",)}

@@ -9,10 +9,7 @@ from scipy.optimize import minimize
 import pliant
 from hybrid_robots import G, block, box, planar
 from pliant.events.redundant_forces import cancelling, spread
-from simulated_robots import PENDULUM, ball
-
-
-# ---- forces of contacts that hold each other: spread so that friction bears them
+from simulated_robots import PENDULUM, ball, started
 
 
 def rows_of(points: np.ndarray) -> np.ndarray:
@@ -110,8 +107,7 @@ def test_a_quadruped_lands_under_gains_of_its_own() -> None:
     for leg in ("lf", "lh", "rf", "rh"):
         q[robot.q_slice(f"{leg}_hip_pitch")], q[robot.q_slice(f"{leg}_knee")] = 0.6, -1.2
     pose = q[7:].copy()
-    sim = pliant.EventSimulation(robot, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8)
-    sim.reset(q=q, lift=True)
+    sim = started(pliant.EventSimulation(robot, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8), q=q, lift=True)
     log = sim.run(0.2, controller=lambda t, q, v: 60 * (pose - q[7:]) - v[6:])
     landed = [event for event in log.events if event.kind == "touch-down"]
     assert {name for event in landed for name in event.names} >= {"lf_foot", "lh_foot", "rf_foot", "rh_foot"}
@@ -178,8 +174,7 @@ def test_a_start_inside_the_ground_is_an_error_that_says_how_deep() -> None:
 
 @pytest.mark.parametrize("angle", [0.0, 0.5, 1.2])
 def test_lift_takes_it_out(angle: float) -> None:
-    sim = pliant.EventSimulation(box(), ground=pliant.slope(angle))
-    sim.reset(q=[0.3, 0.1, -0.4, 0, 0, 0, 1], lift=True)
+    sim = started(pliant.EventSimulation(box(), ground=pliant.slope(angle)), q=[0.3, 0.1, -0.4, 0, 0, 0, 1], lift=True)
     gap = sim.terms(0.0, sim.q, sim.v, np.zeros(0)).gap
     assert gap.min() == pytest.approx(0, abs=1e-11)
     assert sim.q[:2] == pytest.approx([0.3, 0.1])

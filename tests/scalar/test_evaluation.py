@@ -14,16 +14,8 @@ from pliant.scalar.evaluation import interpret, jacobian, nodes_of, tangents
 from random_graphs import RandomGraph, graphs
 
 
-# ---- A graph evaluated on every kind of scalar
-
-
 def formula(x, y):
-    return [
-        sin(x) * y + 3,
-        sqrt(x * x + y * y) / 2,
-        select(x < y, atan2(y, x), exp(-x)),
-        abs(x - y) ** 3,
-    ]
+    return [sin(x) * y + 3, sqrt(x * x + y * y) / 2, select(x < y, atan2(y, x), exp(-x)), abs(x - y) ** 3]
 
 
 @pytest.fixture

@@ -19,9 +19,6 @@ from pliant.robot import Robot, RobotBuilder
 from pliant.scalar import select
 
 
-# ---- adaptive steps: errors follow the tolerance, robots do not disturb each other, trouble ends the loop
-
-
 WRITES = ("h", "accepted", "rejected", "trouble")
 
 

@@ -15,9 +15,6 @@ from pliant.robot import Planar, RobotBuilder
 from simulated_robots import BALL, CART_POLE, LEG, PENDULUM, QUADRUPED, leg
 
 
-# ---- what cannot be is refused at once: the message names the thing and the cure
-
-
 Call = Callable[[], object]
 
 
@@ -214,17 +211,12 @@ MANY = Simulation(QUADRUPED, ground=pliant.flat(), batch=3)
     (lambda: ONE.rollout(5, periods=3), r"states is a int; give a State, arrays \(q, v\), or None"),
     (lambda: ONE.rollout(([0, 0], [0, 0, 0]), periods=3), "v has shape"),
     (lambda: ONE.rollout(([0, np.nan], [0, 0]), periods=3), "q is not finite at 'hinge'"),
+    (lambda: ONE.rollout((np.zeros((3, 2)), [0, 0]), np.zeros((4, 5, 1))),
+     "the states are of 3 robots, the controls of 4; give both the same batch"),
 ])  # fmt: skip
 def test_calls(call: Call, message: str) -> None:
     with pytest.raises(SimulationError, match=message):
         call()
-
-
-def test_rollouts_of_batches_that_differ() -> None:
-    with pytest.raises(
-        SimulationError, match="the states are of 3 robots, the controls of 4; give both the same batch"
-    ):
-        ONE.rollout((np.zeros((3, 2)), [0, 0]), np.zeros((4, 5, 1)))
 
 
 def test_nothing_moves_by_a_refused_call() -> None:

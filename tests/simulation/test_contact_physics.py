@@ -10,9 +10,7 @@ import real_robots
 from pliant.contact import Ground
 from pliant.robot import Robot
 from simple_bodies import G, ball, block, point_mass, positions, turned
-
-
-# ---- rigid contact against closed forms: bounces, drops, slopes, sliding, rolling, rocking
+from simulated_robots import started
 
 
 # ---- impacts
@@ -21,8 +19,7 @@ from simple_bodies import G, ball, block, point_mass, positions, turned
 def test_a_ball_bounces_to_the_heights_of_its_restitution() -> None:
     """Apexes at e^(2n) h; at rest from the Zeno time sqrt(2 h / g) (1 + e) / (1 - e) = 1.3545709 s on."""
     e, h = 0.5, 1.0
-    sim = pliant.Simulation(ball(restitution=e), dt=1e-3, ground=pliant.flat())
-    sim.reset(q=[0, 0, h + 0.1, 0, 0, 0, 1])
+    sim = started(pliant.Simulation(ball(restitution=e), dt=1e-3, ground=pliant.flat()), q=[0, 0, h + 0.1, 0, 0, 0, 1])
     log = sim.run(2.0, channels=("q", "v"))
     z, rate = positions(log)[:, 2] - 0.1, np.asarray(log["v"])[:, 2]
     apexes = z[1:-1][(z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:])]
@@ -40,8 +37,7 @@ def test_a_ball_bounces_to_the_heights_of_its_restitution() -> None:
 def test_heights_of_bounces_converge_with_the_step() -> None:
     errors = []
     for dt in (1e-3, 1e-4):
-        sim = pliant.Simulation(ball(restitution=0.8), dt=dt, ground=pliant.flat())
-        sim.reset(q=[0, 0, 1.1, 0, 0, 0, 1])
+        sim = started(pliant.Simulation(ball(restitution=0.8), dt=dt, ground=pliant.flat()), q=[0, 0, 1.1, 0, 0, 0, 1])
         z = positions(sim.run(1.5, channels=("q",)))[:, 2] - 0.1
         apexes = z[1:-1][(z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:])]
         errors.append(np.abs(apexes[:2] / 0.8 ** np.array([2, 4]) - 1).max())
@@ -51,8 +47,7 @@ def test_heights_of_bounces_converge_with_the_step() -> None:
 
 @pytest.mark.parametrize("dt", [1e-3, 2e-3, 5e-3])
 def test_a_drop_without_restitution_neither_sinks_nor_rebounds(dt: float) -> None:
-    sim = pliant.Simulation(ball(), dt=dt, ground=pliant.flat())
-    sim.reset(q=[0, 0, 1.1, 0, 0, 0, 1])
+    sim = started(pliant.Simulation(ball(), dt=dt, ground=pliant.flat()), q=[0, 0, 1.1, 0, 0, 0, 1])
     z = positions(sim.run(1.0, channels=("q",)))[:, 2] - 0.1
     landed = int(np.argmax(z < 1e-6))
     assert landed * dt == pytest.approx(math.sqrt(2 / G), abs=dt)  # whole steps
@@ -222,7 +217,7 @@ def test_sliding_deceleration_does_not_depend_on_speed(model: str) -> None:
     np.testing.assert_allclose((speeds - sim.v[:, 0]) / 0.015, mu * G, rtol=1e-6)
 
 
-# ---- newton's restitution where surfaces curve or bodies spin: the contact leaves with e times its approach
+# ---- Newton's restitution where surfaces curve or bodies spin: the contact leaves with e times its approach
 
 
 E, DT = 0.8, 1e-3
@@ -313,8 +308,7 @@ def stiff_walker() -> Robot:
 def test_a_robot_that_rests_on_its_stops_does_not_sink() -> None:
     """Dropped, it comes to rest on the ground and within its limits."""
     robot = stiff_walker()
-    sim = pliant.Simulation(robot, ground=pliant.flat(friction=0.8))
-    sim.reset(q=Q)
+    sim = started(pliant.Simulation(robot, ground=pliant.flat(friction=0.8)), q=Q)
     sim.run(4.0, channels=())
     found = sim.diagnostics
     # micrometres are left alone

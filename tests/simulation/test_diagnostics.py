@@ -12,10 +12,7 @@ import pliant
 from pliant import CompliantContact, RigidContact, Simulation, SimulationWarning, SpringDamper
 from pliant.simulation import Divergence
 from pliant.simulation.state import divergence_code, divergence_text, steps_code
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, dropped
-
-
-# ---- what a simulation tells about itself: solver, contacts, energy
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, dropped, started
 
 
 STANDING = QUADRUPED.with_motors(control="position", kp=200, kd=5)
@@ -61,8 +58,7 @@ def test_the_solver_at_rest(at_rest: Simulation) -> None:
 
 
 def test_penetration_is_that_at_the_start_of_the_step() -> None:
-    sim = Simulation(BALL, ground=0)
-    sim.reset(q=[0, 0, 0.097, 0, 0, 0, 1])
+    sim = started(Simulation(BALL, ground=0), q=[0, 0, 0.097, 0, 0, 0, 1])
     sim.step()
     assert sim.diagnostics.penetration == pytest.approx(0.003, abs=1e-15)
     sim.step()
@@ -96,8 +92,7 @@ def test_in_the_air_nothing_is_active() -> None:
 
 
 def test_a_batch_has_an_entry_for_each_robot() -> None:
-    sim = Simulation(LEG, ground=0, batch=3)
-    sim.reset(LEG_Q, LEG_V)
+    sim = started(Simulation(LEG, ground=0, batch=3), LEG_Q, LEG_V)
     sim.run(0.02)
     told = sim.diagnostics
     for array in (told.residual, told.sweeps, told.is_converged, told.penetration, *told.energy.values()):
@@ -132,8 +127,7 @@ def test_energy_knows_the_parameters() -> None:
 
 
 def test_single_precision_has_its_own_tolerance() -> None:
-    sim = Simulation(BALL, ground=0, precision="float32")
-    sim.reset(q=[0, 0, 0.1, 0, 0, 0, 1])
+    sim = started(Simulation(BALL, ground=0, precision="float32"), q=[0, 0, 0.1, 0, 0, 0, 1])
     sim.run(0.1)
     told = sim.diagnostics
     assert told.is_converged
@@ -202,8 +196,7 @@ def test_a_ball_that_lands_sliding_on_compliant_ground() -> None:
 
 def test_what_has_ended_in_time_has_converged() -> None:
     q, v, u = dropped(64, 150)
-    sim = Simulation(QUADRUPED, ground=pliant.flat(), dt=2e-3, batch=64)
-    sim.reset(q, v)
+    sim = started(Simulation(QUADRUPED, ground=pliant.flat(), dt=2e-3, batch=64), q, v)
     for k in range(150):
         sim.step(u[:, k])
     told = sim.diagnostics
@@ -211,8 +204,7 @@ def test_what_has_ended_in_time_has_converged() -> None:
 
 
 def test_a_frozen_robot_has_finite_diagnostics() -> None:
-    sim = Simulation(LEG, ground=0, batch=2)
-    sim.reset(LEG_Q, LEG_V)
+    sim = started(Simulation(LEG, ground=0, batch=2), LEG_Q, LEG_V)
     sim.run(0.02)
     with pytest.warns(pliant.SimulationWarning):
         sim.step([[0, 0], [0, np.nan]])
@@ -306,8 +298,7 @@ def test_it_is_told_about_once() -> None:
 
 def test_one_good_control_does_not_help() -> None:
     """Frozen is frozen, also when the controls are numbers again."""
-    sim = Simulation(PENDULUM)
-    sim.reset(q=[1])
+    sim = started(Simulation(PENDULUM), q=[1])
     with pytest.warns(SimulationWarning, match="robot 0 at t = 0 s: control of motor 'hinge'"):
         sim.step([np.nan])
     for _ in range(3):
@@ -321,8 +312,7 @@ def test_an_exploding_robot_is_frozen(integrator: str) -> None:
     robot = PENDULUM.with_motors(effort_limit=np.inf, law=lambda u, q, v, t: u * v * v * v)
     start = {"q": [[0.1]] * 5, "v": [[1.0]] * 5}
     u = np.array([[0.0], [0.01], [1e3], [0.02], [-0.1]])
-    sim = Simulation(robot, integrator=integrator, batch=5)
-    sim.reset(**start)
+    sim = started(Simulation(robot, integrator=integrator, batch=5), **start)
     with pytest.warns(SimulationWarning, match="robot 2"):
         sim.run(0.1, u=u)
     divergence = sim.divergences[0]
@@ -331,8 +321,7 @@ def test_an_exploding_robot_is_frozen(integrator: str) -> None:
     else:
         assert divergence.what.startswith("the velocity of 'hinge' is not finite or too large; use a shorter dt")
     others = [0, 1, 3, 4]
-    alone = Simulation(robot, integrator=integrator, batch=4)
-    alone.reset(q=[[0.1]] * 4, v=[[1.0]] * 4)
+    alone = started(Simulation(robot, integrator=integrator, batch=4), q=[[0.1]] * 4, v=[[1.0]] * 4)
     alone.run(0.1, u=u[others])
     np.testing.assert_array_equal(sim.state.data[others], alone.state.data)
     assert np.isfinite(sim.q).all()
@@ -351,8 +340,7 @@ def test_a_rollout_freezes_them_too() -> None:
 
 
 def test_a_run_tells_too_and_logs_to_the_end() -> None:
-    sim = Simulation(PENDULUM, batch=2)
-    sim.reset(q=[1])
+    sim = started(Simulation(PENDULUM, batch=2), q=[1])
     with pytest.warns(SimulationWarning, match="robot 1"):
         log = sim.run(0.02, u=[[0], [np.nan]])
     assert len(log) == 21
@@ -362,8 +350,7 @@ def test_a_run_tells_too_and_logs_to_the_end() -> None:
 
 @pytest.mark.parametrize("again", ["all", "some", "state"])
 def test_reset_clears_divergence(again: str) -> None:
-    sim = Simulation(PENDULUM, batch=3)
-    sim.reset(q=[1])
+    sim = started(Simulation(PENDULUM, batch=3), q=[1])
     good = sim.state
     with pytest.warns(SimulationWarning):
         sim.step([[np.nan], [0], [np.nan]])
@@ -398,8 +385,7 @@ def test_shown() -> None:
 
 def test_divergence_within_a_period() -> None:
     """Substeps after the one that fails do not move it either."""
-    sim = Simulation(PENDULUM, substeps=10)
-    sim.reset(q=[1])
+    sim = started(Simulation(PENDULUM, substeps=10), q=[1])
     with pytest.warns(SimulationWarning, match="at t = 0 s"):
         sim.step([np.inf])
     assert (sim.q.tolist(), sim.t) == ([1], 0)

@@ -14,9 +14,7 @@ import pliant
 from pliant import ExternalForce
 from pliant.robot import Revolute, Robot, RobotBuilder
 from pliant.scalar import sin
-
-
-# ---- flexible joints against systems written by hand: rotor, spring and link, and what they keep
+from simulated_robots import started
 
 
 EXACT = {"integrator": "dormand-prince", "rtol": 1e-10, "atol": 1e-13}
@@ -33,9 +31,7 @@ def two_masses(I=0.1, J=1.0, k=100.0, nu=0.0, If=0.0, **values) -> Robot:
 
 
 def run(robot: Robot, duration: float, q, v, *, dt: float = 1e-2, controller=None, u=None, **options) -> pliant.Log:
-    sim = pliant.Simulation(robot, dt=dt, **options)
-    sim.reset(q=q, v=v)
-    return sim.run(duration, controller=controller, u=u)
+    return started(pliant.Simulation(robot, dt=dt, **options), q=q, v=v).run(duration, controller=controller, u=u)
 
 
 # ---- the system of rotor, spring and link
@@ -203,9 +199,7 @@ def hanging(name: str, **more) -> tuple[Robot, np.ndarray]:
 
 
 def energies(robot: Robot, q, duration: float, **options) -> tuple[np.ndarray, np.ndarray]:
-    sim = pliant.Simulation(robot, batch=len(q), **options)
-    sim.reset(q=q)
-    log = sim.run(duration, channels=("energy",))
+    log = started(pliant.Simulation(robot, batch=len(q), **options), q=q).run(duration, channels=("energy",))
     total = log["energy.kinetic"] + log["energy.potential"] + log["energy.elastic"]
     return total, log["energy.elastic"][:, :1]
 
@@ -307,8 +301,7 @@ def soft(stiffness, damping=0, *, rotor: float = 0.1, **values) -> Robot:
 
 def run_shaken(robot: Robot, duration: float, *, dt: float = 1e-3, **options) -> pliant.Log:
     rigid = arm()
-    sim = pliant.Simulation(robot, dt=dt, **options)
-    sim.reset(q=robot.q_from(rigid, START))
+    sim = started(pliant.Simulation(robot, dt=dt, **options), q=robot.q_from(rigid, START))
     return sim.run(duration, channels=("q", "v", "energy"), every=max(dt, 1e-2))
 
 
@@ -381,8 +374,7 @@ def test_a_damped_spring_never_brings_energy(stiffness):
     rng = np.random.default_rng(0)
     speed = 0.3 * rng.standard_normal((8, robot.nv))
     for options in ({"dt": 1e-3}, {"dt": 5e-3}, {"dt": 1e-3, "integrator": "midpoint"}):
-        sim = pliant.Simulation(robot, batch=8, **options)
-        sim.reset(v=speed)
+        sim = started(pliant.Simulation(robot, batch=8, **options), v=speed)
         log = sim.run(0.5, channels=("energy",))
         total = log["energy.kinetic"] + log["energy.elastic"]
         # place and velocity of a swing are known half a step apart, its energy only to a share of w dt / 2

@@ -12,6 +12,7 @@ from moving_robots import slopes
 from pliant.robot import Robot, RobotBuilder
 from random_robots import pinocchio_model, robot_of
 from simple_bodies import G, pendulum, sliding, turned, turning
+from simulated_robots import started
 
 
 # ---- motion without contact whose closed form is known: pendulum, symmetric top, a body that tumbles, springs
@@ -142,8 +143,7 @@ def test_frequency_of_a_joint_spring() -> None:
     half = [(n + 0.5) * math.pi / w for n in range(3)]
 
     def errors(integrator: str, dt: float) -> float:
-        sim = pliant.Simulation(robot, dt=dt, integrator=integrator)
-        sim.reset(q=[0.2 + 0.1])
+        sim = started(pliant.Simulation(robot, dt=dt, integrator=integrator), q=[0.2 + 0.1])
         log = sim.run(1.0, channels=("q", "v"))
         t, q = crossings(pliant.Log(log.t, {"q": np.asarray(log["q"]) - 0.2, "v": log["v"]}))[:3], sim.q[0]
         # the velocities of the semi-implicit step are those of half a step earlier; it keeps time to dt^2
@@ -160,13 +160,11 @@ def test_a_spring_that_the_step_resolves_does_not_die_out() -> None:
     """After 100 s of a swing at w dt = 0.05 the semi-implicit step has the amplitude that it began with; a spring at
     w dt = 30 is still within a few steps."""
     robot = turning(inertia=0.4, stiffness=0.4 * 50**2)
-    sim = pliant.Simulation(robot, dt=1e-3)
-    sim.reset(q=[0.1])
+    sim = started(pliant.Simulation(robot, dt=1e-3), q=[0.1])
     sim.run(99.0, channels=())
     # det of the map is 1 - (w dt)^2 (1 - r), r = 1 / (1 + (w dt)^4): amplitude falls by (w dt)^6 / 2 a step, 8e-9
     assert sim.run(1.0, channels=("q",)).q.max() == pytest.approx(0.1, rel=2e-3)
-    stiff = pliant.Simulation(turning(inertia=0.4, stiffness=0.4 * 30e3**2), dt=1e-3)
-    stiff.reset(q=[0.1])
+    stiff = started(pliant.Simulation(turning(inertia=0.4, stiffness=0.4 * 30e3**2), dt=1e-3), q=[0.1])
     assert abs(stiff.run(0.02, channels=("q",)).q[-1, 0]) < 1e-12
 
 
@@ -190,9 +188,7 @@ def test_springs_between_frames() -> None:
         builder.body(name, mass)
         builder.joint(f"slide {name}", "prismatic", "world", name, axis=(1, 0, 0))
     robot = builder.build().with_spring("a", "b", stiffness=75, length=0.5)
-    sim = pliant.Simulation(robot, dt=1e-3, integrator="rk4")
-    sim.reset(q=[0, 0.6])
-    log = sim.run(2.0, channels=("q", "energy"))
+    log = started(pliant.Simulation(robot, dt=1e-3, integrator="rk4"), q=[0, 0.6]).run(2.0, channels=("q", "energy"))
     q = np.asarray(log["q"])
     w = math.sqrt(75 * (1 + 1 / 3))
     np.testing.assert_allclose(q[:, 1] - q[:, 0], 0.5 + 0.1 * np.cos(w * log.t), atol=1e-7)  # (w dt)^4 t
@@ -205,8 +201,7 @@ def test_a_damped_spring_to_the_world() -> None:
     """It hangs at m g / k in the end, and swings with sqrt(k/m - (d/2m)^2) on the way, in every direction alike."""
     k, d, m = 100.0, 1.0, 2.0
     robot = sliding(mass=m).with_spring("world", "mass", stiffness=k, damping=d, length=0)
-    sim = pliant.Simulation(robot, dt=1e-3, integrator="rk4")
-    sim.reset(q=[-0.5])
+    sim = started(pliant.Simulation(robot, dt=1e-3, integrator="rk4"), q=[-0.5])
     z = np.asarray(sim.run(3.0, channels=("q",))["q"])[:, 0]
     rest, s = -m * G / k, d / (2 * m)
     w = math.sqrt(k / m - s * s)
@@ -382,8 +377,7 @@ def test_a_tree_moves_as_in_mujoco() -> None:
     q1 = swapped(np.array(data.qpos), -1)
     v1 = np.array([*(base(q1).T @ data.qvel[:3]), *data.qvel[3:]])
     for integrator, dt, tolerance in (("rk4", 1e-3, 1e-7), ("dormand-prince", 1e-2, 1e-7), ("midpoint", 1e-3, 1e-3)):
-        sim = pliant.Simulation(robot, dt=dt, integrator=integrator, rtol=1e-10, atol=1e-11)
-        sim.reset(q=q, v=v)
+        sim = started(pliant.Simulation(robot, dt=dt, integrator=integrator, rtol=1e-10, atol=1e-11), q=q, v=v)
         for _ in range(round(0.5 / dt)):
             sim.step()
         assert np.abs(robot.difference(sim.q, q1)).max() < tolerance, integrator

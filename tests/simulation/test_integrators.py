@@ -21,7 +21,7 @@ from pliant.scalar.evaluation import interpret
 from random_robots import ALL, robot_of
 
 
-# ---- runge-Kutta methods: conditions of order, and the order that is seen on every kind of joint
+# ---- Runge-Kutta methods: conditions of order, and the order that is seen on every kind of joint
 
 
 TABLEAUS = [HEUN, RK4, DORMAND_PRINCE]

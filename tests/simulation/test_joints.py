@@ -9,9 +9,7 @@ import pliant
 from moving_robots import slopes
 from pliant.robot import Robot, RobotBuilder
 from simple_bodies import G, sliding, turning
-
-
-# ---- joints with limits, dry friction, locks: rows of the solver
+from simulated_robots import started
 
 
 ARM = pliant.load("arm7")
@@ -19,9 +17,7 @@ ARM = pliant.load("arm7")
 
 def run(robot: Robot, q=None, v=None, *, t: float = 1.0, dt: float = 1e-3, **options) -> tuple[np.ndarray, np.ndarray]:
     """q and v over time."""
-    sim = pliant.Simulation(robot, dt=dt, **options)
-    sim.reset(q=q, v=v)
-    log = sim.run(t, channels=("q", "v"))
+    log = started(pliant.Simulation(robot, dt=dt, **options), q=q, v=v).run(t, channels=("q", "v"))
     return np.asarray(log["q"]), np.asarray(log["v"])
 
 
@@ -117,8 +113,7 @@ def test_a_locked_joint_stays() -> None:
     """An arm with one joint locked moves as an arm without that joint."""
     robot = ARM.with_joint("joint2", locked=True)
     q0 = ARM.neutral() + 0.3
-    sim = pliant.Simulation(robot, dt=1e-3)
-    sim.reset(q=q0)
+    sim = started(pliant.Simulation(robot, dt=1e-3), q=q0)
     log = sim.run(0.5, channels=("q", "v"))
     k = robot.q_slice("joint2").start
     np.testing.assert_allclose(np.asarray(log["q"])[:, k], q0[k], atol=1e-10)
@@ -210,8 +205,7 @@ def test_drift_is_of_second_order() -> None:
     v = np.linalg.svd(pliant.frame_jacobian(robot, q, "tip")[[0, 2]])[2][-1] * 2
     worst = []
     for dt in (2e-3, 1e-3, 5e-4):
-        sim = pliant.Simulation(robot, dt=dt)
-        sim.reset(q=q, v=v)
+        sim = started(pliant.Simulation(robot, dt=dt), q=q, v=v)
         log = sim.run(0.5, channels=("q",))
         worst.append(float(np.abs(apart(robot, np.asarray(log["q"]), "tip", "anchor")).max()))
     assert slopes(worst) == pytest.approx([2, 2], abs=0.4), worst
@@ -222,8 +216,7 @@ def test_forces_of_a_hanging_four_bar() -> None:
     robot = chain(3).with_closure("point", "tip", "anchor")
     for joint in robot.joints:
         robot = robot.with_joint(joint, damping=2)
-    sim = pliant.Simulation(robot, dt=1e-3)
-    sim.reset(q=four_bar_start())
+    sim = started(pliant.Simulation(robot, dt=1e-3), q=four_bar_start())
     sim.run(10.0, channels=())
     np.testing.assert_allclose(sim.v, 0, atol=1e-6)
     force = sim.state.part("closings") / 1e-3
@@ -243,8 +236,7 @@ def test_a_rod_at_a_distance_is_a_pendulum() -> None:
     robot = builder.build().with_closure("distance", "point", "world", length=1)
     errors = []
     for dt in (1e-3, 5e-4):
-        sim = pliant.Simulation(robot, dt=dt)
-        sim.reset(q=[1, 0, 0])
+        sim = started(pliant.Simulation(robot, dt=dt), q=[1, 0, 0])
         q = np.asarray(sim.run(1.2, channels=("q",))["q"])
         assert np.abs(np.linalg.norm(q, axis=1) - 1).max() < 2e-4 * (dt / 1e-3) ** 2
         low = np.flatnonzero(q[:, 0] < 0)[0]
@@ -271,8 +263,7 @@ def test_a_welded_arm_is_one_body() -> None:
     builder = RobotBuilder("one rod")
     builder.body("rod", 2, (0, 0, -1), (2 * 4 / 12, 0, 0, 2 * 4 / 12, 0, 2e-3))
     builder.joint("joint", "spherical", "world", "rod")
-    alone = pliant.Simulation(builder.build(), dt=1e-3)
-    alone.reset(q=start[:4], v=[0.5, 0, 0])
+    alone = started(pliant.Simulation(builder.build(), dt=1e-3), q=start[:4], v=[0.5, 0, 0])
     alone.run(1.0, channels=())
     # both of first order
     np.testing.assert_allclose(q[-1, :4], alone.q, atol=5e-3)
@@ -283,8 +274,7 @@ def test_a_loop_that_starts_open_closes() -> None:
     """A fifth of what is left in each step, and no speed from it."""
     robot = chain(3).with_gravity(0, 0, 0).with_closure("point", "tip", "anchor")
     q = four_bar_start() + np.array([1e-3, -1e-3, 2e-3])
-    sim = pliant.Simulation(robot, dt=1e-3)
-    sim.reset(q=q)
+    sim = started(pliant.Simulation(robot, dt=1e-3), q=q)
     before = np.linalg.norm(apart(robot, q, "tip", "anchor"))
     sim.run(0.01, channels=())
     after = np.linalg.norm(apart(robot, sim.q, "tip", "anchor"))

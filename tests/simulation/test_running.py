@@ -14,7 +14,7 @@ from pliant.recording import Log, SimulationProtocol
 from pliant.recording.protocol import CHANNELS
 from pliant.robot import RobotBuilder
 from pliant.simulation import record
-from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
+from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, started
 
 
 # ---- run: how long, how often, with which controls, and what the log has in it
@@ -71,8 +71,7 @@ def test_energy_in_the_log_is_that_of_the_functions() -> None:
 
 @pytest.mark.parametrize("every", [1, 3, 10, 20, 21, 100])
 def test_every_keeps_the_start_the_end_and_some_between(every: int) -> None:
-    sim = Simulation(PENDULUM)
-    sim.reset(q=[1])
+    sim = started(Simulation(PENDULUM), q=[1])
     whole = sim.run(0.02)
     kept = sorted({0, 20, *range(0, 21, every)})
     for controller in (None, lambda t, q, v: None):
@@ -174,8 +173,7 @@ def test_a_robot_without_freedom() -> None:
 
 
 def test_long_times_in_single_precision() -> None:
-    sim = Simulation(PENDULUM, precision="float32", dt=1e-4)
-    sim.reset(t=1677.7210)
+    sim = started(Simulation(PENDULUM, precision="float32", dt=1e-4), t=1677.7210)
     for _ in range(200):
         sim.step()
     assert sim.t == pytest.approx(1677.741, abs=1e-4)
@@ -218,8 +216,7 @@ def test_it_has_what_the_protocol_names(make: Make) -> None:
 
 @both
 def test_reset_and_the_state_of_now(make: Make) -> None:
-    sim = make(SMOOTH_LEG, ground=0)
-    sim.reset(LEG_Q, LEG_V, t=0.25)
+    sim = started(make(SMOOTH_LEG, ground=0), LEG_Q, LEG_V, t=0.25)
     assert (sim.t, isinstance(sim.t, float)) == (0.25, True)
     np.testing.assert_array_equal(sim.q, LEG_Q)
     np.testing.assert_array_equal(sim.v, LEG_V)
@@ -234,8 +231,7 @@ def test_reset_and_the_state_of_now(make: Make) -> None:
 
 @both
 def test_channels_have_the_same_names(make: Make) -> None:
-    sim = make(SMOOTH_LEG, ground=0)
-    sim.reset(LEG_Q, LEG_V)
+    sim = started(make(SMOOTH_LEG, ground=0), LEG_Q, LEG_V)
     log = sim.run(0.02, u=[-0.3, 1])
     energies = [f"energy.{term}" for term in ("kinetic", "potential", "elastic")]
     assert [name for name in log if name != "mode"] == ["q", "v", "tau", "forces", *energies]
@@ -251,8 +247,7 @@ def test_channels_have_the_same_names(make: Make) -> None:
 
 @both
 def test_forces_of_now_are_those_at_the_end_of_the_log(make: Make) -> None:
-    sim = make(SMOOTH_LEG, ground=0)
-    sim.reset(LEG_Q)
+    sim = started(make(SMOOTH_LEG, ground=0), LEG_Q)
     log = sim.run(0.5, u=[-0.3, 1])
     np.testing.assert_allclose(sim.contact_forces.ravel(), log.forces[-1], atol=1e-12)
     np.testing.assert_allclose(sim.tau, log.tau[-1], atol=1e-12)
@@ -262,8 +257,7 @@ def test_forces_of_now_are_those_at_the_end_of_the_log(make: Make) -> None:
 @both
 @pytest.mark.parametrize("every", [0.01, 0.025])
 def test_every_is_in_seconds(make: Make, every: float) -> None:
-    sim = make(PENDULUM)
-    sim.reset(q=[1])
+    sim = started(make(PENDULUM), q=[1])
     log = sim.run(0.1, every=every)
     np.testing.assert_allclose(log.t, np.arange(round(0.1 / every) + 1) * every, atol=1e-12)
     for wrong in (0, -1, np.nan, "1"):
@@ -319,8 +313,7 @@ def test_commands_of_a_controller(make: Make, is_function: bool) -> None:
 @both
 @pytest.mark.parametrize("times", [(0.1, 0.2), (0.3, 0.2)], ids=["in flight", "on the ground"])
 def test_snapshots_go_on_bit_for_bit(make: Make, times: tuple[float, float]) -> None:
-    sim = make(SMOOTH_LEG, ground=0)
-    sim.reset(LEG_Q, LEG_V)
+    sim = started(make(SMOOTH_LEG, ground=0), LEG_Q, LEG_V)
     sim.run(times[0], u=[-0.3, 1])
     before = sim.state
     kept = pickle.dumps(before)
@@ -371,8 +364,7 @@ def test_a_snapshot_of_another_simulation_is_refused(make: Make) -> None:
 def test_blocks_make_the_log(make: Make) -> None:
     logs = []
     for _ in range(2):
-        sim = make(SMOOTH_LEG, ground=0)
-        sim.reset(LEG_Q, LEG_V)
+        sim = started(make(SMOOTH_LEG, ground=0), LEG_Q, LEG_V)
         blocks = list(sim.blocks(0.2, u=[-0.3, 1], settings={"seed": 3}))
         logs.append(record(blocks))
         sim.reset(LEG_Q, LEG_V)

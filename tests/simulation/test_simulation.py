@@ -6,10 +6,7 @@ import pytest
 import pliant
 from pliant import Controller, Simulation, SimulationError, TraceError
 from pliant.robot import Prismatic, RobotBuilder
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, leg
-
-
-# ---- reset and step: what goes in, what comes out; ground or none
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, leg, started
 
 
 def same(a: Simulation, b: Simulation) -> bool:
@@ -40,21 +37,17 @@ def test_reset_takes_one_configuration_or_one_for_each(q: list) -> None:
     assert not sim.tau.any()
 
 
-@pytest.mark.parametrize(
-    "robots, chosen",
-    [
-        ([1, 3], [1, 3]),
-        (np.array([3, 1]), [3, 1]),
-        ([False, True, False, True], [1, 3]),
-        (np.array([False, True, False, True]), [1, 3]),
-        (slice(1, None, 2), [1, 3]),
-        ([-1], [3]),
-        ([], []),
-    ],
-)
+@pytest.mark.parametrize("robots, chosen", [
+    ([1, 3], [1, 3]),
+    (np.array([3, 1]), [3, 1]),
+    ([False, True, False, True], [1, 3]),
+    (np.array([False, True, False, True]), [1, 3]),
+    (slice(1, None, 2), [1, 3]),
+    ([-1], [3]),
+    ([], []),
+])  # fmt: skip
 def test_reset_of_some_robots_leaves_the_others(robots, chosen: list[int]) -> None:
-    sim = Simulation(CART_POLE, batch=4)
-    sim.reset(q=[[0, 0.1 * k] for k in range(4)])
+    sim = started(Simulation(CART_POLE, batch=4), q=[[0, 0.1 * k] for k in range(4)])
     sim.run(0.01, u=[1])
     before = sim.state
     q = np.array([[0.3, 0.1 * k] for k in range(len(chosen))]).reshape(-1, 2)
@@ -75,8 +68,7 @@ def test_reset_of_one_robot_by_its_index() -> None:
 
 
 def test_what_is_given_out_is_a_copy() -> None:
-    sim = Simulation(LEG, ground=0, batch=2)
-    sim.reset(LEG_Q, LEG_V)
+    sim = started(Simulation(LEG, ground=0, batch=2), LEG_Q, LEG_V)
     sim.run(0.02)
     before = sim.state
     for array in (sim.q, sim.v, sim.tau, sim.contact_forces, sim.state.t, sim.state.data):
@@ -157,8 +149,7 @@ def test_contacts_come_from_the_collision_geometry() -> None:
 
 
 def test_without_ground_things_fall() -> None:
-    sim = Simulation(BALL)
-    sim.reset(q=[0, 0, 0, 0, 0, 0, 1])
+    sim = started(Simulation(BALL), q=[0, 0, 0, 0, 0, 0, 1])
     sim.run(0.5)
     # semi-implicit: g dt^2 n (n + 1) / 2 with n = 500
     assert sim.q[2] == pytest.approx(-9.81 * 1e-6 * 500 * 501 / 2, rel=1e-12)
@@ -195,8 +186,7 @@ def test_a_robot_that_moves_along_a_line_lands() -> None:
     builder.body("base", 1, (0, 0, 0), (1, 0, 0, 1, 0, 1))
     builder.body("piston", 2, (0, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1))
     builder.joint("slide", Prismatic((0, 0, 1)), "base", "piston", (0, 0, 0), (0, 0, 0))
-    sim = Simulation(builder.build(base="fixed").with_contact("piston", radius=0.1), ground=0)
-    sim.reset(q=[0.15])
+    sim = started(Simulation(builder.build(base="fixed").with_contact("piston", radius=0.1), ground=0), q=[0.15])
     sim.run(0.3)
     # it lands on the ground itself, or within the micrometre that is left alone
     assert sim.q[0] == pytest.approx(0.1, abs=2e-6)

@@ -12,9 +12,6 @@ from pliant.simulation.state import clock_size, set_clock, steps_of, ticked, tim
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, PENDULUM
 
 
-# ---- snapshots: all that the next step depends on
-
-
 def wound(t, q, v, memory):
     """A controller that remembers."""
     return [3 * pliant.math.sin(memory[0])], [memory[0] + 0.1 + q[1]]

@@ -14,9 +14,6 @@ from pliant.robot import Robot
 from pliant.symbolic.forces import play, push, turn_pull, written_out
 
 
-# ---- the right side of the equations: motors, springs, dampers, friction
-
-
 def hinge(**values: object) -> Robot:
     builder = pliant.RobotBuilder("door").body("door", mass=1, inertia=(1, 0, 0, 1, 0, 1))
     return builder.joint("hinge", "revolute", "world", "door", **values).build()  # type: ignore[arg-type]
@@ -45,16 +42,13 @@ def test_a_spring_with_its_own_law() -> None:
     assert sympy.expand(Q + k * q + 3 * sympy.sin(q)) == 0
 
 
-@pytest.mark.parametrize(
-    ("control", "torque"),
-    [
-        ({}, lambda u, q, v: u),
-        ({"control": "position", "kp": kp, "kd": kd}, lambda u, q, v: kp * (u - q) - kd * v),
-        ({"control": "velocity", "kd": kd}, lambda u, q, v: kd * (u - v)),
-        ({"viscous_friction": d, "dry_friction": f}, lambda u, q, v: u - d * v - f * sign(v)),
-        ({"law": lambda u, q, v, t: u * pliant.math.cos(q)}, lambda u, q, v: u * sympy.cos(q)),
-    ],
-)
+@pytest.mark.parametrize("control, torque", [
+    ({}, lambda u, q, v: u),
+    ({"control": "position", "kp": kp, "kd": kd}, lambda u, q, v: kp * (u - q) - kd * v),
+    ({"control": "velocity", "kd": kd}, lambda u, q, v: kd * (u - v)),
+    ({"viscous_friction": d, "dry_friction": f}, lambda u, q, v: u - d * v - f * sign(v)),
+    ({"law": lambda u, q, v, t: u * pliant.math.cos(q)}, lambda u, q, v: u * sympy.cos(q)),
+])  # fmt: skip
 def test_motors(control: dict, torque) -> None:
     Q, q, v, u = right_side(hinge().with_motor("hinge", **control))
     assert sympy.expand(Q - torque(u, q, v)) == 0

@@ -13,9 +13,6 @@ import symbolic_robots as small
 from random_robots import state_of
 
 
-# ---- how the equations look: text, LaTeX, Markdown
-
-
 ROBOTS = {
     "pendulum": pliant.equations(small.pendulum()),
     "cart-pole": pliant.equations(small.cart_pole(), names="joints"),

@@ -16,9 +16,6 @@ from pliant.symbolic.robots import WHAT, with_single_joints
 from random_robots import state_of
 
 
-# ---- robots whose numbers are symbols
-
-
 def numbers_back(robot: pliant.Robot, values: dict, q: np.ndarray) -> np.ndarray:
     symbols = sympy.symbols([f"q{k}" for k in range(robot.nq)], real=True)
     M = sympy.Matrix(pliant.mass_matrix(robot, symbols))

@@ -15,9 +15,6 @@ from pliant.symbolic.tidying import Tidy
 from pliant.symbolic.trigonometry import Wave, shortest
 
 
-# ---- formulas put back together: how they look, and that they are the same
-
-
 m, l, M, I, J, g = sympy.symbols("m l M I J g", positive=True)
 q1, q2, v1, v2, a1, a2 = MOTION = sympy.symbols("q1 q2 v1 v2 a1 a2", real=True)
 tidy = Tidy(MOTION)
@@ -91,19 +88,16 @@ def zero(expression: sympy.Expr) -> bool:
     return Polynomials(10_000).read(sympy.sympify(expression)) == {}
 
 
-@pytest.mark.parametrize(
-    "identity",
-    [
-        (a + b) ** 3 - a**3 - 3 * a**2 * b - 3 * a * b**2 - b**3,
-        sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1,
-        sympy.cos(x + y) - sympy.cos(x) * sympy.cos(y) + sympy.sin(x) * sympy.sin(y),
-        sympy.sin(x - y) - sympy.sin(x) * sympy.cos(y) + sympy.cos(x) * sympy.sin(y),
-        sympy.sin(3 * x) - 3 * sympy.sin(x) + 4 * sympy.sin(x) ** 3,
-        sympy.cos(2 * x + y) - 2 * sympy.cos(x) * sympy.cos(x + y) + sympy.cos(y),
-        a / (2 * b) * b - a / 2,
-        a * (1 / (3 * a)) - sympy.Rational(1, 3),
-    ],
-)
+@pytest.mark.parametrize("identity", [
+    (a + b) ** 3 - a**3 - 3 * a**2 * b - 3 * a * b**2 - b**3,
+    sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1,
+    sympy.cos(x + y) - sympy.cos(x) * sympy.cos(y) + sympy.sin(x) * sympy.sin(y),
+    sympy.sin(x - y) - sympy.sin(x) * sympy.cos(y) + sympy.cos(x) * sympy.sin(y),
+    sympy.sin(3 * x) - 3 * sympy.sin(x) + 4 * sympy.sin(x) ** 3,
+    sympy.cos(2 * x + y) - 2 * sympy.cos(x) * sympy.cos(x + y) + sympy.cos(y),
+    a / (2 * b) * b - a / 2,
+    a * (1 / (3 * a)) - sympy.Rational(1, 3),
+])  # fmt: skip
 def test_identities_vanish(identity: sympy.Expr) -> None:
     assert zero(identity)
 
