@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.cli.sources import chosen_controller, default_controller, in_file
 from pliant.cli.run import run
 from pliant.cli.settings import PATHS, Push, Settings, gathered, numbers, pushes, row, springs
+from pliant.cli.sources import chosen_controller, default_controller, in_file
 from pliant.errors import PliantError
 
 # ---- words that mean several numbers

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
 from pliant.errors import RobotError
-from pliant.robot.part_checks import impossible_inertia
 from pliant.robot.cutting import share_inertia, split_inertia
+from pliant.robot.part_checks import impossible_inertia
 from pliant.scalar import Graph
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_quaternion, rotation_from_rpy
 

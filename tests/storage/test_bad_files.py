@@ -11,8 +11,8 @@ import pytest
 
 import pliant
 from pliant.errors import needs
-from pliant.storage.hdf5 import put_text
 from pliant.storage import LogWriter
+from pliant.storage.hdf5 import put_text
 from simulated_robots import LEG, LEG_Q
 
 

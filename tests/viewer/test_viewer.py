@@ -13,8 +13,8 @@ import pytest
 import pliant
 from pliant.plots.figures import round_number
 from pliant.viewer.browser_scene import BrowserScene
-from pliant.viewer.replay import replay_page
 from pliant.viewer.live import Push, Runner, pushed
+from pliant.viewer.replay import replay_page
 from pliant.viewer.server import served
 
 

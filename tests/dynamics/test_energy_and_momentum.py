@@ -1,25 +1,37 @@
-"""Centre of mass and centroidal momentum: sums over the bodies, rates, and external forces."""
+"""Energy, centre of mass and centroidal momentum."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from pliant.dynamics import (
-    center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
-    centroidal_momentum_rate, forward_dynamics, frame_pose, frame_velocity,
+    center_of_mass,
+    center_of_mass_jacobian,
+    center_of_mass_velocity,
+    centroidal_matrix,
+    centroidal_momentum,
+    centroidal_momentum_rate,
+    energy,
+    forward_dynamics,
+    frame_pose,
+    frame_velocity,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
 )  # fmt: skip
 from pliant.errors import RobotError
 from pliant.robot import RobotBuilder
 from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
+# ---- centre of mass and centroidal momentum: sums over the bodies, rates, and external forces
+
+
 ROUNDING = 1e-11
 DIFFERENCES = 1e-7  # see random_robots.rate
-many = settings(max_examples=100)
 # all bodies of these move, so that all count
 floating = robots(floating=True)
 
 
-@many
 @given(floating, seeds, turns)
 def test_sums_over_the_bodies(robot, seed, turn) -> None:
     q, v, _, _ = state_of(robot, seed, turn).lists
@@ -38,7 +50,6 @@ def test_sums_over_the_bodies(robot, seed, turn) -> None:
     close(centroidal_momentum.algorithm(robot, q, v), [*momentum, *(spin - np.cross(center, momentum))], ROUNDING)
 
 
-@many
 @given(robots(), seeds, turns)
 def test_matrices_give_the_velocities(robot, seed, turn) -> None:
     q, v, _, _ = state_of(robot, seed, turn).lists
@@ -48,7 +59,6 @@ def test_matrices_give_the_velocities(robot, seed, turn) -> None:
         close(A @ v, centroidal_momentum.algorithm(robot, q, v), ROUNDING)
 
 
-@many
 @given(robots(), seeds, turns)
 def test_rates(robot, seed, turn) -> None:
     state = state_of(robot, seed, turn)
@@ -66,7 +76,6 @@ def test_rates(robot, seed, turn) -> None:
         )
 
 
-@many
 @given(floating, seeds, turns)
 def test_rate_is_the_sum_of_external_forces(robot, seed, turn) -> None:
     q, v, _, tau = state_of(robot, seed, turn).lists
@@ -114,3 +123,32 @@ def test_no_mass_no_centre() -> None:
     for function, args in ((center_of_mass, 1), (centroidal_momentum, 2), (centroidal_momentum_rate, 3)):
         with pytest.raises(RobotError, match="robot 'statue' has no centre of mass: nothing of it moves"):
             function(statue, *[np.zeros(0)] * args)
+
+
+# ---- kinetic and potential energy
+
+
+@given(robots(), seeds, turns)
+def test_kinetic_energy_is_that_of_the_mass_matrix(robot, seed, turn) -> None:
+    q, v, _, _ = state_of(robot, seed, turn).lists
+    M = np.array(mass_matrix.algorithm(robot, q), dtype=float).reshape(robot.nv, robot.nv)
+    close(kinetic_energy.algorithm(robot, q, v), v @ M @ v / 2, 1e-12)
+
+
+@given(robots(floating=True), seeds, turns)
+def test_potential_energy_is_that_of_the_centre_of_mass(robot, seed, turn) -> None:
+    q = state_of(robot, seed, turn).lists[0]
+    g = np.array([float(x) for x in robot.gravity])
+    close(potential_energy.algorithm(robot, q), -robot.mass * g @ center_of_mass.algorithm(robot, q), 1e-12)
+
+
+def test_both_together_and_in_batches() -> None:
+    # a ball of 2 kg at 3 m, thrown with 5 m/s and spinning with 4 rad/s
+    builder = RobotBuilder("ball").body("ball", mass=2, inertia=(0.1, 0, 0, 0.1, 0, 0.1))
+    robot = builder.build(base="free")
+    q, v = np.tile([0, 0, 3.0, 0, 0, 0, 1], (3, 1)), np.tile([3.0, 4, 0, 0, 0, 4], (3, 1))
+    found = energy(robot, q, v)
+    np.testing.assert_allclose(found.kinetic, [25 + 0.8] * 3)
+    np.testing.assert_allclose(found.potential, [2 * 9.81 * 3] * 3)
+    assert kinetic_energy(robot, q[0], v[0]) == pytest.approx(25.8)
+    assert potential_energy(robot, q[0]) == pytest.approx(58.86)
