@@ -41,7 +41,7 @@ def symbolic() -> sympy.Matrix:
 
 
 @pytest.fixture(scope="module")
-def flight() -> Robot:
+def robot() -> Robot:
     return pliant.load("hopper_flight")
 
 
