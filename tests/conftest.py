@@ -1,13 +1,26 @@
-"""Settings of all tests."""
+"""Settings of all tests, and fixtures that write and load small URDF files."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import browser
+from pliant.formats import load_urdf
+from pliant.robot import Robot
+from urdf_text import write_urdf
 
 # the same examples on every run and machine; slow machines are no failures
 settings.register_profile("pliant", derandomize=True, deadline=None)
 settings.load_profile("pliant")
+
+
+@pytest.fixture(autouse=True)
+def no_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps tests of what is compiled off the user's cache: what is tested is what the source says now."""
+    if request.path.parent.name in ("compiler", "constrained", "contact", "scalar"):
+        monkeypatch.setenv("PLIANT_CACHE_DIR", "off")
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +30,22 @@ def browser_path() -> str:
     if path is None:
         pytest.fail(browser.MISSING)
     return path
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a URDF with these elements, the first on line 2."""
+    return lambda *elements, **options: write_urdf(tmp_path, *elements, **options)
+
+
+@pytest.fixture
+def load(write: Callable[..., Path]) -> Callable[..., Robot]:
+    """Writes such a file and loads it."""
+
+    def loaded(*elements: str, **options: object) -> Robot:
+        return load_urdf(write(*elements), **options)  # type: ignore[arg-type]
+
+    return loaded
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,7 +9,18 @@ import pinocchio as pin
 from hypothesis import strategies as st
 
 from pliant.robot import (
-    Continuous, Fixed, Free, Helical, JointKind, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
+    Continuous,
+    Fixed,
+    Free,
+    Helical,
+    JointKind,
+    Mimic,
+    Planar,
+    Prismatic,
+    Revolute,
+    Robot,
+    RobotBuilder,
+    Spherical,
 )  # fmt: skip
 from pliant.spatial import Inertia, Transform
 
@@ -36,12 +47,7 @@ class State(NamedTuple):
 
 @st.composite
 def robots(
-    draw: st.DrawFn,
-    kinds: Sequence[str] = ALL,
-    *,
-    most: int = 6,
-    mimic: bool = True,
-    floating: bool | None = None,
+    draw: st.DrawFn, kinds: Sequence[str] = ALL, *, most: int = 6, mimic: bool = True, floating: bool | None = None
 ) -> Robot:
     """A tree of up to ``most`` joints of the given kinds: any axes, armature, gravity, frames off the bodies' own.
 

@@ -63,3 +63,9 @@ def dropped(count: int, periods: int, seed: int = 0) -> tuple[np.ndarray, np.nda
     # held for some periods, so that feet leave the ground
     u = np.repeat(rng.uniform(-12, 12, (count, -(-periods // 15), 12)), 15, axis=1)[:, :periods]
     return q, 0.5 * rng.standard_normal((count, 18)), u
+
+
+def started(sim, *state, **named):
+    """The simulation, after ``reset`` to a state."""
+    sim.reset(*state, **named)
+    return sim

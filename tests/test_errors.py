@@ -1,11 +1,29 @@
-"""Errors carry fields, and one module composes their sentences: a test of each kind of sentence."""
+"""Errors carry fields, and one module composes their sentences; the vocabulary of checks."""
 
+import math
 import pickle
+from fractions import Fraction
 
+import numpy as np
 import pytest
+import sympy
 
 import pliant
-from pliant.errors import Call, Fault, Place, PliantError, RobotError, bad_value, needs, unknown_name
+from pliant import checks
+from pliant.errors import (
+    Call,
+    ContactError,
+    Fault,
+    Place,
+    PliantError,
+    RobotError,
+    SimulationError,
+    bad_value,
+    needs,
+    unknown_name,
+)  # fmt: skip
+
+# ---- a test of each kind of sentence
 
 
 def test_a_value_that_a_field_cannot_have() -> None:
@@ -14,15 +32,12 @@ def test_a_value_that_a_field_cannot_have() -> None:
     assert (error.subject, error.field, error.cure, error.place) == ("motor 'knee'", "kp", "it takes 0 or more", None)
 
 
-@pytest.mark.parametrize(
-    ("name", "valid", "cure"),
-    [
-        ("kne", ["knee", "hip"], "did you mean 'knee'?"),
-        ("x", ["knee", "hip"], "valid: 'knee', 'hip'"),
-        ("x", [], "there are none"),
-        ("x", [f"joint{k:02d}" for k in range(32)], ", and 2 more"),
-    ],
-)
+@pytest.mark.parametrize(("name", "valid", "cure"), [
+    ("kne", ["knee", "hip"], "did you mean 'knee'?"),
+    ("x", ["knee", "hip"], "valid: 'knee', 'hip'"),
+    ("x", [], "there are none"),
+    ("x", [f"joint{k:02d}" for k in range(32)], ", and 2 more"),
+])  # fmt: skip
 def test_an_unknown_name(name: str, valid: list[str], cure: str) -> None:
     error = PliantError(unknown_name("frame", name, valid, "robot 'leg'"))
     assert str(error).startswith(f"no frame named {name!r} in robot 'leg'; ")
@@ -66,3 +81,126 @@ def test_errors_pickle_with_their_fields() -> None:
         again = pickle.loads(pickle.dumps(error))
         assert type(again) is kind and again.fault == error.fault and again.place == error.place
         assert str(again) == str(error)
+
+
+# ---- checks: one test of each word
+
+SYMBOL = sympy.Symbol("x", real=True)
+
+
+def fields(error: pytest.ExceptionInfo[PliantError]) -> tuple[str, str, str]:
+    return error.value.subject, error.value.field, error.value.cure
+
+
+def test_whole_and_real_numbers() -> None:
+    assert all(map(checks.is_whole, (0, -3, np.int8(4)))) and not any(map(checks.is_whole, (1.0, True, "1", None)))
+    assert all(map(checks.is_real, (0, 1.5, np.float32(2)))) and not any(
+        map(checks.is_real, (math.nan, math.inf, True, "1", 1j))
+    )
+    assert checks.is_scalar(SYMBOL) and not checks.is_scalar("1") and not checks.is_scalar(sympy.I)
+    assert checks.as_scalar(np.array(2.0)) == 2 and checks.as_scalar(Fraction(1, 2)) == 0.5
+
+
+def test_check_and_one_of() -> None:
+    checks.check("dt", 1, "a time", True)
+    with pytest.raises(SimulationError) as error:
+        checks.check("dt", 0, "a time above zero", False, subject="the simulation")
+    assert fields(error) == ("the simulation", "dt", "it takes a time above zero")
+    checks.check_one_of("base", "free", ("free", "fixed"))
+    with pytest.raises(PliantError) as error:
+        checks.check_one_of("base", "loose", ("free", "fixed"))
+    assert error.value.cure == "it takes 'free' or 'fixed'"
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_names(name: object) -> None:
+    checks.check_name("name", "knee")
+    with pytest.raises(RobotError) as error:
+        checks.check_name("name", name, subject="joint 3")
+    assert fields(error) == ("joint 3", "name", "it takes a name, a non-empty string")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "1", None, [1], sympy.oo, sympy.nan])
+def test_finite(value: object) -> None:
+    checks.check_finite("mass", 1, 2.5, np.float32(3), SYMBOL)
+    with pytest.raises(RobotError) as error:
+        checks.check_finite("mass", 1, value, subject="body 'a'")
+    assert fields(error)[:2] == ("body 'a'", "mass")
+
+
+def test_bounds() -> None:
+    checks.check_at_least("k", 0, 0)
+    checks.check_at_least("k", SYMBOL, 0)
+    for value, strict, takes in ((-1, False, "0 or more"), (0, True, "a number above 0")):
+        with pytest.raises(ContactError) as error:
+            checks.check_at_least("k", value, 0, strict=strict, subject="law")
+        assert fields(error) == ("law", "k", f"it takes {takes}")
+    for word in (checks.check_friction, checks.check_restitution):
+        word("ground", None)
+        word("ground", 0.5)
+        with pytest.raises(ContactError):
+            word("ground", -0.1)
+    with pytest.raises(ContactError, match="would add energy"):
+        checks.check_restitution("ground", 1.1)
+    with pytest.raises(ContactError):
+        checks.check_share("tolerance", 1, "a share, below 1")
+
+
+def test_functions() -> None:
+    assert checks.check_callable("controller", lambda t, q, v: 0, "t", "q", "v") == "<lambda>"
+    for wrong in (3, lambda t: 0):
+        with pytest.raises(SimulationError) as error:
+            checks.check_callable("controller", wrong, "t", "q", "v")
+        assert error.value.field == "controller"
+
+
+def test_entries() -> None:
+    assert checks.entries("p", np.array([1, 2])) == (1, 2)
+    for wrong in ({1, 2}, "12", 3, {1: 2}):
+        with pytest.raises(RobotError):
+            checks.entries("p", wrong)
+    assert checks.per_entry("kp", 2, 3, subject="motor") == (2, 2, 2)
+    assert checks.per_entry("kp", [1, 2], 2, subject="motor") == (1, 2)
+    for wrong in ([1, 2, 3], math.nan, "a", [1, -1]):
+        with pytest.raises(RobotError) as error:
+            checks.per_entry("kp", wrong, 2, subject="motor", least=0)
+        assert fields(error)[:2] == ("motor", "kp")
+    assert checks.one_for_each("law", None, 2) == [None, None]
+    with pytest.raises(RobotError):
+        checks.one_for_each("law", [1, 2, 3], 2)
+
+
+def test_rows() -> None:
+    assert checks.finite_rows("q", [1, 2], (3, 2), "ab").shape == (3, 2)
+    with pytest.raises(SimulationError) as error:
+        checks.finite_rows("q", [1, 2, 3], (3, 2), "ab")
+    assert fields(error) == ("q", "shape", "it takes (2,) or (3, 2)")
+    with pytest.raises(SimulationError) as error:
+        checks.finite_rows("q", [[1, 2], [3, math.nan], [5, 6]], (3, 2), "ab")
+    assert str(error.value) == "q is not finite at 'b' of robot 1; it takes finite numbers"
+    assert checks.row_numbers(1, (2,)) is None, "one number does not stand for a row"
+    assert checks.row_numbers(["1", "2"], (2,)) is None
+    assert checks.row_numbers([Fraction(1, 2), 1], (2,)).tolist() == [0.5, 1]
+
+
+def test_text_in_an_array_is_never_evaluated() -> None:
+    bomb = np.array(["__import__('os').abort()"], dtype=object)
+    assert checks.row_numbers(bomb, (1,)) is None
+    with pytest.raises(SimulationError):
+        checks.numbers("q", bomb)
+
+
+@pytest.mark.parametrize(
+    ("robots", "found"),
+    [(3, [3]), (-1, [4]), ([0, 2], [0, 2]), (range(3), [0, 1, 2]), (slice(1, 3), [1, 2]), ([], []),
+     (np.arange(5) > 2, [3, 4])],
+)  # fmt: skip
+def test_robots_of_a_batch(robots: object, found: list[int]) -> None:
+    assert checks.chosen_robots(robots, 5).tolist() == found
+
+
+@pytest.mark.parametrize("robots", [5, [-6], "all", [0.5], [True, False], [[1, 2], [3]]])
+def test_robots_that_are_not_there(robots: object) -> None:
+    with pytest.raises(SimulationError) as error:
+        checks.chosen_robots(robots, 5)
+    assert error.value.field == "robots"

@@ -7,13 +7,13 @@ kind that the layer raises. Scalars without a number yet (traced, symbols) pass.
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import ContactError, PliantError, RobotError, SimulationError, bad_value
+from pliant.errors import ContactError, PliantError, RobotError, SimulationError, bad_value, unknown_name
 from pliant.scalar import Expr, Scalar, is_constant
 
 Kind = type[PliantError]
@@ -78,6 +78,12 @@ def check_one_of(name: str, value: Any, valid: Sequence[str], *, subject: str = 
     shown = [repr(entry) for entry in valid]
     takes = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
     check(name, value, takes, isinstance(value, str) and value in valid, subject=subject, error=error)
+
+
+def check_known(kind: str, name: Any, valid: Collection[str], owner: str = "", *, error: Kind = PliantError) -> None:
+    """Raise unless a name is one of those that exist; arguments as for `pliant.errors.unknown_name`."""
+    if name not in valid:
+        raise error(unknown_name(kind, name, valid, owner))
 
 
 def check_name(name: str, value: Any, *, subject: str = "", error: Kind = RobotError) -> None:

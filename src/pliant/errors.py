@@ -81,20 +81,9 @@ class PliantError(Exception):
     def __init__(self, problem: "str | Fault" = "", *, place: Place | None = None, **fields: Any):
         """Args: a clause and the fields of `Fault`, or a fault; ``place`` where there is one."""
         self.fault = problem if isinstance(problem, Fault) else Fault(problem, **fields)
+        self.subject, self.field, self.cure = self.fault.subject, self.fault.field, self.fault.cure
         self.place = place
         super().__init__(str(self))
-
-    @property
-    def subject(self) -> str:
-        return self.fault.subject
-
-    @property
-    def field(self) -> str:
-        return self.fault.field
-
-    @property
-    def cure(self) -> str:
-        return self.fault.cure
 
     def __str__(self) -> str:
         return f"{self.place}: {self.fault}" if self.place else str(self.fault)

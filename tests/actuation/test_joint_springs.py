@@ -8,11 +8,15 @@ import pytest
 import sympy
 from scipy.integrate import quad
 
+from pliant.actuation.joint_springs import (
+    deflection,
+    deflection_rate,
+    spring_energy,
+    spring_force,
+    spring_with_backlash,
+)  # fmt: skip
 from pliant.errors import PliantError, RobotError, TraceError
 from pliant.robot import Free, Helical, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical
-from pliant.actuation.joint_springs import (
-    deflection, deflection_rate, spring_energy, spring_force, spring_with_backlash,
-)  # fmt: skip
 from pliant.scalar import Expr, Graph, exp, select, sin, sqrt
 from pliant.scalar.evaluation import interpret
 from random_robots import State, close, gradient, rate
@@ -223,24 +227,21 @@ def test_sympy_stiffness_of_a_spherical_joint():
 # ---- bad input
 
 
-@pytest.mark.parametrize(
-    ("kind", "values", "message"),
-    [
-        (Revolute((0, 0, 1)), {"stiffness": -1}, "stiffness of joint 'joint' is -1; it takes 0 or more"),
-        (Revolute((0, 0, 1)), {"stiffness": math.nan}, "stiffness of joint 'joint' is nan; it takes"),
-        (Revolute((0, 0, 1)), {"stiffness": math.inf}, "joint 'joint' is inf; it takes"),
-        (Revolute((0, 0, 1)), {"stiffness": 1, "backlash": -0.1}, "backlash of joint 'joint' is -0.1"),
-        (Revolute((0, 0, 1)), {"backlash": 0.1}, "backlash but no spring"),
-        (Spherical(), {"stiffness": (1, 2)}, "stiffness of joint 'joint' has 2 entries; it takes"),
-        (Spherical(), {"stiffness": 1, "backlash": 0.1}, "backlash takes a joint with one degree of freedom"),
-        (
-            Planar((0, 0, 1)),
-            {"stiffness": 1},
-            "joint 'joint' is planar; springs are at joints with one",
-        ),
-        (Revolute((0, 0, 1)), {"law": 3}, "law of the spring of joint 'joint' is 3; it takes a function"),
-    ],
-)
+@pytest.mark.parametrize("kind, values, message", [
+    (Revolute((0, 0, 1)), {"stiffness": -1}, "stiffness of joint 'joint' is -1; it takes 0 or more"),
+    (Revolute((0, 0, 1)), {"stiffness": math.nan}, "stiffness of joint 'joint' is nan; it takes"),
+    (Revolute((0, 0, 1)), {"stiffness": math.inf}, "joint 'joint' is inf; it takes"),
+    (Revolute((0, 0, 1)), {"stiffness": 1, "backlash": -0.1}, "backlash of joint 'joint' is -0.1"),
+    (Revolute((0, 0, 1)), {"backlash": 0.1}, "backlash but no spring"),
+    (Spherical(), {"stiffness": (1, 2)}, "stiffness of joint 'joint' has 2 entries; it takes"),
+    (Spherical(), {"stiffness": 1, "backlash": 0.1}, "backlash takes a joint with one degree of freedom"),
+    (
+        Planar((0, 0, 1)),
+        {"stiffness": 1},
+        "joint 'joint' is planar; springs are at joints with one",
+    ),
+    (Revolute((0, 0, 1)), {"law": 3}, "law of the spring of joint 'joint' is 3; it takes a function"),
+])  # fmt: skip
 def test_impossible_springs(kind, values, message):
     with pytest.raises(RobotError, match=message):
         sprung(kind, **values)
@@ -250,23 +251,20 @@ def branching(x):
     return 3 * x if x > 0 else 0
 
 
-@pytest.mark.parametrize(
-    ("law", "error", "message"),
-    [
-        (branching, TraceError, "joint 'joint': law of a spring: .*pliant.math.select"),
-        (math.sin, TraceError, "joint 'joint': law of a spring: .*instead of those of math"),
-        (lambda x: None, PliantError, "joint 'joint': law of a spring returned None"),
-        (lambda x: [x], PliantError, "joint 'joint': law of a spring returned .*one force"),
-        (lambda x, y: x, PliantError, "joint 'joint': law of a spring: .*it takes one deflection"),
-        (lambda x: x / 0, TraceError, "joint 'joint': law of a spring: division of x by a constant zero"),
-        (lambda x: x * (1 / 0), PliantError, "'joint': law of a spring: ZeroDivisionError: .*make its force finite"),
-        (lambda x: [1][3] * x, PliantError, "joint 'joint': law of a spring: IndexError"),
-        (lambda x: x.slope, PliantError, "joint 'joint': law of a spring: AttributeError"),
-        (lambda x: math.nan, PliantError, "joint 'joint': law of a spring: it is nan at rest"),
-        (lambda x: 1 / x, PliantError, "joint 'joint': law of a spring: it is inf at rest.*make it finite there"),
-        (lambda x: sqrt(abs(x)), PliantError, "joint 'joint': law of a spring: its slope is inf at rest"),
-    ],
-)
+@pytest.mark.parametrize("law, error, message", [
+    (branching, TraceError, "joint 'joint': law of a spring: .*pliant.math.select"),
+    (math.sin, TraceError, "joint 'joint': law of a spring: .*instead of those of math"),
+    (lambda x: None, PliantError, "joint 'joint': law of a spring returned None"),
+    (lambda x: [x], PliantError, "joint 'joint': law of a spring returned .*one force"),
+    (lambda x, y: x, PliantError, "joint 'joint': law of a spring: .*it takes one deflection"),
+    (lambda x: x / 0, TraceError, "joint 'joint': law of a spring: division of x by a constant zero"),
+    (lambda x: x * (1 / 0), PliantError, "'joint': law of a spring: ZeroDivisionError: .*make its force finite"),
+    (lambda x: [1][3] * x, PliantError, "joint 'joint': law of a spring: IndexError"),
+    (lambda x: x.slope, PliantError, "joint 'joint': law of a spring: AttributeError"),
+    (lambda x: math.nan, PliantError, "joint 'joint': law of a spring: it is nan at rest"),
+    (lambda x: 1 / x, PliantError, "joint 'joint': law of a spring: it is inf at rest.*make it finite there"),
+    (lambda x: sqrt(abs(x)), PliantError, "joint 'joint': law of a spring: its slope is inf at rest"),
+])  # fmt: skip
 def test_laws_that_are_none(law, error, message):
     with pytest.raises(error, match=message) as caught:
         sprung(Revolute((0, 0, 1)), law=law)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.errors import PliantError
 from pliant.robot import Robot
 from simple_bodies import G, sliding, turning
 
@@ -167,14 +166,6 @@ def test_a_motor_law() -> None:
 def test_a_law_is_cut_off_at_the_limit() -> None:
     sim, _ = simulated(wheel(law=lambda u, q, v, t: 1000 * u, effort_limit=3), -1.0, 0.1)
     assert sim.tau[0] == -3
-
-
-def test_a_law_with_a_branch() -> None:
-    def law(u, q, v, t):
-        return u if q > 0 else -u
-
-    with pytest.raises(PliantError, match=r"law of motor 'axle'.*select"):
-        simulated(wheel(law=law), 1.0)
 
 
 def test_two_motors_on_one_joint() -> None:

@@ -8,18 +8,23 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.actuation.joint_springs import flexibility_state
 from pliant.actuation.body_forces import stretches
-from pliant.actuation.joint_forces import joint_forces, joint_spring_energy
-from pliant.actuation.joint_forces import drives, motor_torque, torque_bounds
+from pliant.actuation.joint_forces import (
+    drives,
+    joint_forces,
+    joint_spring_energy,
+    motor_torque,
+    motor_torques,
+    torque_bounds,
+)
+from pliant.actuation.joint_springs import flexibility_state
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.events.constraint_terms import TermsKernel
 from pliant.robot import Prismatic, Revolute, Robot, RobotBuilder
-from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
-from pliant.actuation.joint_forces import motor_torques
-from pliant.simulation.step import free_motion
 from pliant.simulation.model import StepModel
+from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.smooth_step import smooth_acceleration, smooth_forces
+from pliant.simulation.step import free_motion
 
 SEEDS = range(4)
 CONTROLS = {

@@ -76,26 +76,20 @@ def test_a_free_body_in_compliant_contact() -> None:
 
 
 def test_bad_calls_say_what_is_wrong() -> None:
-    robot = joint()
-    with pytest.raises(pliant.PliantError, match="no motor named 'kne' in robot 'joint'; did you mean 'knee'"):
-        pliant.analysis.bode(robot, input="kne")
-    with pytest.raises(pliant.PliantError, match=r"no output named 'v\.kne'"):
-        pliant.analysis.bode(robot, outputs="v.kne")
-    with pytest.raises(pliant.PliantError, match="no method named 'measure'"):
-        pliant.analysis.bode(robot, method="measure")
-    with pytest.raises(pliant.PliantError, match=r"frequencies of bode is .* it takes numbers above 0"):
-        pliant.analysis.bode(robot, [0.0, 1.0])
-    with pytest.raises(pliant.PliantError, match=r"does not rest at q with these controls: 'hinge' accelerates by"):
-        pliant.analysis.bode(pliant.load("pendulum"), q=[0.5])
-    with pytest.raises(pliant.PliantError, match=r"motors .* name one with input="):
-        pliant.analysis.bode(pliant.load("quadruped"))
-    with pytest.raises(pliant.PliantError, match="it takes a Robot or a Simulation"):
-        pliant.analysis.bode("knee")
-    with pytest.raises(pliant.PliantError, match="a mode has no damping"):
-        pliant.analysis.bode(undamped(), W, method="simulation")
-    hopper = pliant.Simulation(pliant.load("hopper"), ground=pliant.flat())
-    with pytest.raises(pliant.PliantError, match="contacts are rigid"):
-        pliant.analysis.bode(hopper, input="leg")
+    robot, hopper = joint(), pliant.Simulation(pliant.load("hopper"), ground=pliant.flat())
+    for given, options, message in (
+        (robot, {"input": "kne"}, "no motor named 'kne' in robot 'joint'; did you mean 'knee'"),
+        (robot, {"outputs": "v.kne"}, r"no output named 'v\.kne'"),
+        (robot, {"method": "measure"}, "no method named 'measure'"),
+        (robot, {"frequencies": [0.0, 1.0]}, r"frequencies of bode is .* it takes numbers above 0"),
+        (pliant.load("pendulum"), {"q": [0.5]}, "does not rest at q with these controls: 'hinge' accelerates by"),
+        (pliant.load("quadruped"), {}, r"motors .* name one with input="),
+        ("knee", {}, "it takes a Robot or a Simulation"),
+        (undamped(), {"frequencies": W, "method": "simulation"}, "a mode has no damping"),
+        (hopper, {"input": "leg"}, "contacts are rigid"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            pliant.analysis.bode(given, **options)
     with pytest.raises(pliant.PliantError, match=r"no output named 'v\.nee'"):
         pliant.analysis.bode(robot, W).magnitude("v.nee")
 

@@ -273,17 +273,14 @@ def test_the_plot_has_a_line_for_each_method(drop: pliant.analysis.ContactCompar
 # ---- bad calls
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"duration": 0}, "duration is 0; it takes a positive time"),
-        ({"duration": 1e-3, "rigid_dt": [1e-2]}, "no less than a step or period of 0.01 s"),
-        ({"stiffness": (-1.0,)}, "stiffness is .* positive numbers"),
-        ({"rigid_dt": []}, "rigid_dt is .* positive numbers"),
-        ({"period": 1e-3, "rigid_dt": [3e-4]}, "steps of 0.0003 s do not fill a period of 0.001 s"),
-        ({"frame": "bell"}, "bell.*did you mean 'ball'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"duration": 0}, "duration is 0; it takes a positive time"),
+    ({"duration": 1e-3, "rigid_dt": [1e-2]}, "no less than a step or period of 0.01 s"),
+    ({"stiffness": (-1.0,)}, "stiffness is .* positive numbers"),
+    ({"rigid_dt": []}, "rigid_dt is .* positive numbers"),
+    ({"period": 1e-3, "rigid_dt": [3e-4]}, "steps of 0.0003 s do not fill a period of 0.001 s"),
+    ({"frame": "bell"}, "bell.*did you mean 'ball'"),
+])  # fmt: skip
 def test_bad_calls_are_told(options: dict[str, Any], message: str) -> None:
     with pytest.raises(pliant.PliantError, match=message):
         pliant.analysis.compare_contacts(make_ball(), **{"q": DROPPED, "duration": 0.01, **options})

@@ -1,5 +1,7 @@
-"""The robots that come with Pliant: clean, loadable by Pinocchio, and as their comments say."""
+"""Robots by name, and those that Pliant ships."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +9,87 @@ import pinocchio as pin
 import pytest
 
 import pliant
+from pliant.catalogue import library
 from pliant.catalogue.library import load, robots
 from pliant.errors import RobotError
+
+# ---- names
+
+
+def test_names_of_example_robot_data_load() -> None:
+    anymal, go2 = pliant.load("anymal"), pliant.load("go2")
+    assert anymal.is_free and go2.is_free
+    assert (anymal.name, anymal.nv, go2.nv) == ("anymal", 18, 18)
+    assert not pliant.load("panda").is_free
+    assert not pliant.load("anymal", base="fixed").is_free and not pliant.load("quadruped", base="fixed").is_free
+    assert pliant.load("talos").is_free, "the name of a folder stands for the plainest of its files"
+
+
+def test_shipped_robots_come_first_and_all_have_origin_and_base() -> None:
+    known = pliant.robots()
+    shipped = [name for name, robot in known.items() if robot.origin == "pliant"]
+    assert list(known)[: len(shipped)] == shipped == sorted(shipped)
+    assert (known["quadruped"].base, known["pendulum"].base, known["hopper"].base) == ("free", "fixed", "free")
+    assert (known["anymal"].origin, known["anymal"].base) == ("example-robot-data", "free")
+    assert known["panda"].base == "fixed"
+    assert known["hopper"].path is None
+    assert all(robot.path.is_file() for robot in known.values() if robot.path is not None)
+    # a name that is taken has that of the folder in front
+    assert known["anymal_c_simple/anymal"].path != known["anymal"].path
+
+
+@pytest.mark.parametrize("name", [name for name, robot in pliant.robots().items() if robot.origin == "pliant"])
+def test_the_listed_base_is_that_of_the_robot(name: str) -> None:
+    robot = pliant.load(name)
+    assert robot.is_free == (pliant.robots()[name].base == "free")
+    assert (robot.file is None) == (pliant.robots()[name].path is None)
+
+
+def test_names_are_found_without_importing_their_package() -> None:
+    code = (
+        "import sys, pliant; pliant.load('go2'); print('example_robot_data' in sys.modules, 'pinocchio' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "False False\n"
+
+
+def test_without_example_robot_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "ELSEWHERE", "no-such-package")
+    library.robots.cache_clear()
+    try:
+        assert {robot.origin for robot in pliant.robots().values()} == {"pliant"}
+        with pytest.raises(RobotError) as error:
+            pliant.load("anymal")
+        assert "pip install no-such-package" in error.value.cure
+    finally:
+        library.robots.cache_clear()
+
+
+def test_unknown_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RobotError) as error:
+        pliant.load("anymall")
+    assert (error.value.subject, error.value.field) == ("robot 'anymall'", "robot")
+    assert "'anymal'" in error.value.cure and ".urdf" in error.value.cure
+    with pytest.raises(RobotError, match="no robot named 'anymall'"):
+        pliant.robots()["anymall"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    with pytest.raises(RobotError, match="models is a folder; give the file of a robot in it"):
+        pliant.load("models")
+
+
+def test_options_that_a_robot_does_not_take() -> None:
+    with pytest.raises(RobotError) as error:
+        pliant.load("hopper", base="fixed")
+    assert (error.value.subject, error.value.field) == ("robot 'hopper'", "base")
+    assert "mass" in error.value.cure
+    with pytest.raises(RobotError) as error:
+        pliant.load("anymal", bse="fixed")
+    assert (error.value.field, error.value.cure) == ("bse", "did you mean 'base', 'side'?")
+    assert str(error.value).startswith("no option named 'bse' in pliant.load; ")
+
+
+# ---- shipped robots
 
 FOLDER = Path(pliant.__file__).parent / "catalogue" / "urdf"
 # name: nq, nv, nu, mass [kg]
@@ -37,10 +118,7 @@ def test_clean_and_of_the_stated_size(name: str) -> None:
     assert (robot.name, robot.nq, robot.nv, robot.nu) == (name, nq, nv, nu)
     assert robot.mass == pytest.approx(mass)
     assert list(robot.report) == []
-
-
-@pytest.mark.parametrize("name", SIZES)
-def test_comment_on_top_tells_the_numbers(name: str) -> None:
+    # a comment on top tells the numbers
     text = (FOLDER / f"{name}.urdf").read_text(encoding="utf-8")
     assert text.split("\n")[1] == "<!--"
     assert " m" in text[: text.index("-->")]
@@ -53,12 +131,6 @@ def test_inertias_are_possible(name: str) -> None:
     for inertia in list(model.inertias)[2:]:
         second = np.trace(inertia.inertia) / 2 * np.eye(3) - inertia.inertia
         assert np.linalg.eigvalsh(second)[0] >= -1e-9 * np.trace(second)
-
-
-def test_base_of_a_shipped_robot_can_be_changed() -> None:
-    assert load("quadruped").is_free
-    assert not load("quadruped", base="fixed").is_free
-    assert not load("arm7").is_free
 
 
 def test_pendulum_is_a_simple_one_of_one_metre() -> None:
@@ -78,15 +150,12 @@ def test_rods_are_uniform_and_slender(name: str) -> None:
         assert J.entry(2, 2) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "frames", "position"),
-    [
-        ("quadruped", ["lf_foot", "rf_foot", "lh_foot", "rh_foot"], (0.19, 0.13, -0.4)),
-        ("biped", ["left_sole", "right_sole"], (0.03, 0.1, -0.87)),
-        ("arm7", ["tool"], (0, 0, 1.24)),
-        ("two_link_arm", ["hand"], (0, 0, 1)),
-    ],
-)
+@pytest.mark.parametrize(("name", "frames", "position"), [
+    ("quadruped", ["lf_foot", "rf_foot", "lh_foot", "rh_foot"], (0.19, 0.13, -0.4)),
+    ("biped", ["left_sole", "right_sole"], (0.03, 0.1, -0.87)),
+    ("arm7", ["tool"], (0, 0, 1.24)),
+    ("two_link_arm", ["hand"], (0, 0, 1)),
+])  # fmt: skip
 def test_frames_are_where_the_comments_say(name: str, frames: list[str], position: tuple[float, ...]) -> None:
     robot = load(name, base="fixed")
     model = pin.buildModelFromUrdf(str(FOLDER / f"{name}.urdf"))
@@ -104,11 +173,6 @@ def test_feet_touch_the_ground_with_their_shapes() -> None:
     assert load("biped").bodies["left_foot"].collisions[0].kind == "box"
 
 
-def test_unknown_name_lists_near_ones() -> None:
-    with pytest.raises(RobotError, match="'quadruped'"):
-        load("quadrupd")
-
-
 def test_unknown_suffix_lists_the_readers(tmp_path: Path) -> None:
     with pytest.raises(RobotError, match=r"\.urdf"):
         load(tmp_path / "robot.step")
@@ -120,8 +184,3 @@ def test_path_by_suffix(tmp_path: Path) -> None:
     copy = tmp_path / "mine.urdf"
     copy.write_bytes((FOLDER / "arm7.urdf").read_bytes())
     assert load(copy).name == load(str(copy), base="free").name == "arm7"
-
-
-def test_an_unknown_option_is_named() -> None:
-    with pytest.raises(RobotError, match=r"no option named 'bse' in pliant.load; did you mean 'base'"):
-        load("pendulum", bse="free")

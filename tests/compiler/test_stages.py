@@ -1,10 +1,14 @@
-"""Stages of a program: variables, records, and constants that fold from one to the next."""
+"""Stages of a program, and loops around them."""
+
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from native_code import Native
-from pliant.compiler import Kernel
+from native_code import Native, same_bits
+from pliant.compiler import Kernel, Loop
 from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages
 from pliant.errors import TraceError
@@ -143,3 +147,149 @@ def test_a_record_is_read_after_it_is_written() -> None:
     stages.add(lambda x: {"a": x[0]}, ("x",), ("later",))
     stages.add(lambda later: [later["a"]], ("later",), ("y",))
     np.testing.assert_array_equal(run(stages.program(("x",), ("y",)), X)[:, 0], X[:, 0])
+
+
+# ---- loops around stages against plain Python: robots that do not enter, or leave early, keep what they have
+
+
+def test_loops_around_stages() -> None:
+    stages = Stages(x=2, n=1, done=1)
+    stages.add(lambda x: {"step": x[1] * x[1]}, ("x",), ("record",))
+    with stages.loop(10, until="done"):
+        stages.add(lambda r, n: [n[0] + r["step"]], ("record", "n"), ("n",))
+        with stages.loop(2):
+            stages.add(lambda n: [n[0] * 1.5], ("n",), ("n",))
+        stages.add(lambda n: [n[0] > 4], ("n",), ("done",))
+
+    def in_python(step: float) -> float:
+        n = 0.0
+        for _ in range(10):
+            n = (n + step) * 1.5 * 1.5
+            if n > 4:
+                break
+        return n
+
+    found = run(stages.program(("x",), ("n",)), X)
+    np.testing.assert_allclose(found[:, 0], [in_python(x * x) for x in X[:, 1]], rtol=1e-14)
+
+
+def test_a_loop_without_stages_is_none() -> None:
+    stages = Stages(x=2)
+    with stages.loop(5):
+        pass
+    assert stages.program(("x",), ("x",)).body == ()
+    stages.extend([Loop((), 3)])
+    assert len(stages.program(("x",), ("x",)).body) == 1
+
+
+def entered(count: int, width_of_record: int = 2) -> Program:
+    """Robots with x[0] > 0 double y and make a record; the others keep y, and must not look at the record."""
+    stages = Stages(x=2, y=1, open=1, out=2)
+    stages.add(lambda x: ([x[1]], [x[0] > 0]), ("x",), ("y", "open"))
+    with stages.loop(count, when="open"):
+        stages.add(lambda y: [2 * y[0]], ("y",), ("y",))
+    with stages.loop(1, when="open"):
+        stages.add(lambda x, y: {"list": [sin(x[k % 2]) + y[0] for k in range(width_of_record)]}, ("x", "y"), ("r",))
+    stages.add(lambda o, y, r: [y[0], select(o[0] > 0, r["list"][-1], -1)], ("open", "y", "r"), ("out",))
+    return stages.program(("x",), ("out",))
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_robots_that_do_not_enter_keep_their_values(width: int, count: int) -> None:
+    """All patterns of four neighbours, next to each other."""
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=4))).reshape(-1)
+    x = np.stack([signs, np.linspace(-3, 3, len(signs))], axis=1)
+    found = run(entered(count), x, width=width)
+    y = x[:, 1] * np.where(signs > 0, 2.0**count, 1)
+    assert found[:, 0].tolist() == y.tolist()
+    np.testing.assert_allclose(found[:, 1], np.where(signs > 0, np.sin(x[:, 1]) + y, -1), rtol=1e-14, atol=1e-15)
+
+
+def test_nan_behind_a_closed_loop_stays_there() -> None:
+    """A robot that does not enter does not see what entering would have done to it."""
+    stages = Stages(x=2, y=1)
+    stages.add(lambda x: [x[0] > 0], ("x",), ("y",))
+    stages.variable("z", 1)
+    with stages.loop(1, when="y"):
+        stages.add(lambda x: [1 / x[0]], ("x",), ("z",))
+    x = np.array([[0.0, 0], [2, 0], [np.nan, 0], [-1, 0], [4, 0]])
+    assert run(stages.program(("x",), ("z",)), x)[:, 0].tolist() == [0, 0.5, 0, 0, 0.25]
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 21), st.sampled_from([1, 2, 4, 8]))
+def test_stages_at_random(seed: int, batch: int, width: int) -> None:
+    """Random nests of loops with `when` and `until`, against the same in Python, one robot at a time."""
+    rng = np.random.default_rng(seed)
+    script = _script(rng, depth=0)
+    stages = Stages(x=4, flag=1)
+    _add(stages, script, itertools.count())
+    x = rng.integers(-4, 5, (batch, 4)).astype(float)
+    found = Native(stages.program(("x",), ("x",)), width)(x)[0]
+    expected = np.array([_interpreted(script, row.tolist()) for row in x])
+    assert same_bits(found + 0.0, expected + 0.0)  # whole numbers: exact; minus zero is zero
+
+
+# ---- a small language: ("step", a, b, c), ("when", a, count, body), ("until", a, bound, count, body)
+
+
+def _script(rng: np.random.Generator, depth: int) -> list:
+    made = []
+    for _ in range(rng.integers(1, 4)):
+        kind = rng.choice(["step", "when", "until"]) if depth < 3 else "step"
+        a, b, c = rng.integers(0, 4, 3).tolist()
+        if kind == "step":
+            made.append(("step", a, b, c))
+        elif kind == "when":
+            made.append(("when", a, int(rng.integers(0, 3)), _script(rng, depth + 1)))
+        else:
+            made.append(("until", a, int(rng.integers(-3, 4)), int(rng.integers(0, 4)), _script(rng, depth + 1)))
+    return made
+
+
+def _changed(x, a: int, b: int, c: int) -> list:
+    """Bounded whole numbers."""
+    new = list(x)
+    new[a] = select(x[b] > x[c], x[a] - 3, x[b] + 1)
+    new[a] = select(new[a] < -9, 4, new[a])
+    return new
+
+
+def _add(stages: Stages, script: list, names) -> None:
+    for kind, a, *rest in script:
+        if kind == "step":
+            b, c = rest
+            record = f"record {next(names)}"
+            stages.add(lambda x, a=a, b=b, c=c: {"new": _changed(x, a, b, c)}, ("x",), (record,))
+            stages.add(lambda r: r["new"], (record,), ("x",))
+            continue
+        flag = stages.variable(f"flag {next(names)}", 1)
+        if kind == "when":
+            count, body = rest
+            stages.add(lambda x, a=a: [x[a] > 0], ("x",), (flag,))
+            with stages.loop(count, when=flag):
+                _add(stages, body, names)
+        else:
+            bound, count, body = rest
+            with stages.loop(count, until=flag):
+                _add(stages, body, names)
+                stages.add(lambda x, a=a, bound=bound: [x[a] > bound], ("x",), (flag,))
+
+
+def _interpreted(script: list, x: list) -> list:
+    for kind, a, *rest in script:
+        if kind == "step":
+            x = _changed(x, a, *rest)
+        elif kind == "when":
+            count, body = rest
+            if x[a] > 0:
+                for _ in range(count):
+                    x = _interpreted(body, x)
+        else:
+            bound, count, body = rest
+            for _ in range(count):
+                x = _interpreted(body, x)
+                if x[a] > bound:
+                    break
+    return x

@@ -124,14 +124,11 @@ def test_anymal_on_four_feet_as_in_pinocchio(anymal) -> None:
     np.testing.assert_array_equal(found.rank, 12)
 
 
-@pytest.mark.parametrize(
-    ("name", "frames"),
-    [
-        ("talos_data/talos_reduced.urdf", ("left_sole_link", "right_sole_link", "gripper_left_base_link")),
-        ("go2_description/go2.urdf", ("FL_foot", "FR_foot", "RL_foot", "RR_foot")),
-        ("panda_description/panda.urdf", ("panda_hand_tcp",)),
-    ],
-)
+@pytest.mark.parametrize("name, frames", [
+    ("talos_data/talos_reduced.urdf", ("left_sole_link", "right_sole_link", "gripper_left_base_link")),
+    ("go2_description/go2.urdf", ("FL_foot", "FR_foot", "RL_foot", "RR_foot")),
+    ("panda_description/panda.urdf", ("panda_hand_tcp",)),
+])  # fmt: skip
 def test_other_robots_as_in_pinocchio(name: str, frames: tuple[str, ...]) -> None:
     base = "fixed" if "panda" in name else "free"
     model = pinocchio_robot(name, base)

@@ -309,15 +309,12 @@ def branching(x, y):
     return 0.1 if x > 0 else 0.0
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (branching, r"function branching.*pliant\.math\.select\(condition"),
-        (lambda x, y: math.sin(x), r"ground 'hill', function <lambda>.*pliant\.math\.sin.*instead of those of math"),
-        (lambda x, y: np.sinc(x), r"ground 'hill', function <lambda>.*pliant\.math.*not of math and numpy"),
-        (lambda x, y: np.heaviside(x, 0), r"numpy\.heaviside.*use Pliant's functions: pliant\.math\.sin"),
-    ],
-)
+@pytest.mark.parametrize("function, message", [
+    (branching, r"function branching.*pliant\.math\.select\(condition"),
+    (lambda x, y: math.sin(x), r"ground 'hill', function <lambda>.*pliant\.math\.sin.*instead of those of math"),
+    (lambda x, y: np.sinc(x), r"ground 'hill', function <lambda>.*pliant\.math.*not of math and numpy"),
+    (lambda x, y: np.heaviside(x, 0), r"numpy\.heaviside.*use Pliant's functions: pliant\.math\.sin"),
+])  # fmt: skip
 def test_what_cannot_be_traced_names_the_function(function, message: str) -> None:
     with pytest.raises(TraceError, match=message):
         Ground(function, name="hill")

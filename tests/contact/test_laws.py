@@ -300,15 +300,12 @@ def branching(depth, rate, slip):
     return (1e4 * depth if depth > 0 else 0), (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("law", "message"),
-    [
-        (branching, r"contact law branching: .*pliant\.math\.select"),
-        (lambda d, r, s: (math.exp(d), (0, 0)), r"contact law <lambda>: .*instead of those of math"),
-        (lambda d, r: (d, (0, 0)), r"contact law <lambda>: .*law\(depth, rate, \(slip_x, slip_y\)\)"),
-        (lambda d, r, x, y: (d, (0, 0)), r"law\(depth, rate, \(slip_x, slip_y\)\)"),
-    ],
-)
+@pytest.mark.parametrize("law, message", [
+    (branching, r"contact law branching: .*pliant\.math\.select"),
+    (lambda d, r, s: (math.exp(d), (0, 0)), r"contact law <lambda>: .*instead of those of math"),
+    (lambda d, r: (d, (0, 0)), r"contact law <lambda>: .*law\(depth, rate, \(slip_x, slip_y\)\)"),
+    (lambda d, r, x, y: (d, (0, 0)), r"law\(depth, rate, \(slip_x, slip_y\)\)"),
+])  # fmt: skip
 def test_a_law_that_cannot_be_traced_says_why(law, message: str) -> None:
     with pytest.raises(TraceError, match=message):
         check_law(law)

@@ -6,13 +6,29 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from pliant.dynamics import (
-    bias_forces, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
-    centroidal_momentum, centroidal_momentum_rate, compile, coriolis_matrix, forward_dynamics, frame_acceleration,
-    frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity, gravity_forces, inverse_dynamics, kinetic_energy,
-    mass_matrix, potential_energy,
+    bias_forces,
+    center_of_mass,
+    center_of_mass_jacobian,
+    center_of_mass_velocity,
+    centroidal_matrix,
+    centroidal_momentum,
+    centroidal_momentum_rate,
+    compile,
+    coriolis_matrix,
+    forward_dynamics,
+    frame_acceleration,
+    frame_jacobian,
+    frame_jacobian_rate,
+    frame_pose,
+    frame_velocity,
+    gravity_forces,
+    inverse_dynamics,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
 )  # fmt: skip
 from pliant.errors import RobotError
 from pliant.robot import Robot
@@ -239,7 +255,6 @@ def test_mimic_joints(name: str, base: str) -> None:
     pair.check_momentum()
 
 
-@settings(max_examples=100)
 @given(robots(mimic=False, most=8), seeds, turns)
 def test_random_trees(robot: Robot, seed: int, turn: float | None) -> None:
     model = pinocchio_model(robot)

@@ -1,4 +1,4 @@
-"""Impacts whose outcome is known: a ball that bounces, one that skids, a block that rocks."""
+"""Impacts and edges whose outcome is known: a ball that bounces or skids, a block that rocks, ramps and stairs."""
 
 import math
 
@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 import pliant
-from hybrid_robots import G, block, jumps, point
-from simulated_robots import ball
+from simple_bodies import G, jumps, planar_block, point
+from simulated_robots import ball, started
 
 E, HEIGHT = 0.7, 0.5
 ZENO = math.sqrt(2 * HEIGHT / G) * (1 + E) / (1 - E)
@@ -16,8 +16,7 @@ ZENO = math.sqrt(2 * HEIGHT / G) * (1 + E) / (1 - E)
 
 @pytest.fixture(scope="module")
 def bounces():
-    sim = pliant.EventSimulation(point(1.5), ground=pliant.flat(), restitution=E)
-    sim.reset(q=[0, HEIGHT])
+    sim = started(pliant.EventSimulation(point(1.5), ground=pliant.flat(), restitution=E), q=[0, HEIGHT])
     return sim.run(ZENO + 0.5)
 
 
@@ -80,7 +79,7 @@ def rocking():
     """A block released on one edge, with so much friction that it does not slide."""
     c, s = math.cos(TILT), math.sin(TILT)
     x, z = WIDTH / 2, -TALL / 2
-    sim = pliant.EventSimulation(block(WIDTH, TALL), ground=pliant.flat(friction=2))
+    sim = pliant.EventSimulation(planar_block(WIDTH, TALL), ground=pliant.flat(friction=2))
     sim.reset(q=[x - (c * x + s * z), s * x - c * z, TILT])
     return sim.run(2.5)
 
@@ -112,3 +111,54 @@ def test_a_block_comes_to_rest_on_both_edges(rocking) -> None:
     assert len(late) > 10
     assert abs(late.v).max() < 1e-12
     assert np.allclose(late["forces"][:, [2, 5]], G, atol=1e-9)  # half of 2 kg each
+
+
+# ---- ground with edges: a point that slides over one hits what comes next, or leaves
+
+
+V, MU = 3.0, 0.1
+
+
+def ramp(sign: int) -> pliant.Ground:
+    """Level, and from x = 1 on up or down at 45 degrees."""
+    return pliant.Ground(lambda x, y: sign * pliant.math.maximum(0, x - 1), name="ramp", friction=MU)
+
+
+def test_a_point_that_slides_into_a_ramp_hits_it() -> None:
+    log = started(pliant.EventSimulation(point(), ground=ramp(1)), q=[0, 0], v=[V, 0]).run(0.5)
+    # x = v t - mu g t^2 / 2 reaches 1
+    when = (V - math.sqrt(V**2 - 2 * MU * G)) / (MU * G)
+    hit = log.events[0]
+    assert hit.kind == "touch-down"
+    assert hit.t == pytest.approx(when, abs=1e-8)
+    # along the ramp what is left of the speed less friction's share of the normal impulse
+    speed = V - MU * G * when
+    before, after = (log.v[np.flatnonzero(log.t == hit.t)[k]] for k in (0, -1))
+    assert after == pytest.approx(np.full(2, (1 - MU) * speed / 2), abs=1e-6)
+    assert hit.energy_lost == pytest.approx(before @ before / 2 - after @ after / 2, abs=1e-12)
+
+
+def test_a_point_that_slides_over_an_edge_flies() -> None:
+    log = started(pliant.EventSimulation(point(), ground=ramp(-1)), q=[0, 0], v=[V, 0]).run(1.2)
+    when = (V - math.sqrt(V**2 - 2 * MU * G)) / (MU * G)
+    speed = V - MU * G * when
+    assert [event.kind for event in log.events[:2]] == ["lift-off", "touch-down"]
+    assert log.events[0].t == pytest.approx(when, abs=1e-8)
+    # falls as far as it goes on: g t^2 / 2 = speed t
+    assert log.events[1].t == pytest.approx(when + 2 * speed / G, abs=1e-7)
+
+
+def test_a_point_that_jumps_over_a_riser_in_a_step_is_told_not_lifted() -> None:
+    # without friction the motion is a line: one step is as long as it may be, and the riser is 3 mm wide
+    sim = pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3, start=1), friction=0)
+    sim.reset(q=[0, 0], v=[1.7, 0])
+    with pytest.raises(pliant.SimulationError, match=r"mass, which touches, is 0\.1 m off the ground"):
+        sim.run(0.7)
+
+
+def test_a_point_lands_on_the_tread_of_a_stair() -> None:
+    sim = started(pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3), friction=0.5), q=[0.15, 0.5])
+    log = sim.run(0.5)
+    assert [event.kind for event in log.events] == ["touch-down"]
+    assert sim.q == pytest.approx([0.15, 0.1], abs=1e-10)
+    assert np.isclose(log.events[0].t, np.sqrt(2 * 0.4 / G), atol=1e-10)

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from pliant.events.redundant_forces import least_solution
 from pliant.events.mode_solver import InconsistentContactError, Problem, solved
+from pliant.events.redundant_forces import least_solution
 from pliant.events.state import OPEN, SLIDE, STICK
 
 SCALE = 1e-9
@@ -27,18 +27,15 @@ POINT = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
 
 
 @pytest.mark.parametrize("guess", [OPEN, STICK, SLIDE])
-@pytest.mark.parametrize(
-    ("push", "mode", "force"),
-    [
-        ([0, 0, -10], STICK, [10, 0, 0]),
-        ([3, 0, -10], STICK, [10, -3, 0]),
-        ([0, -4.99, -10], STICK, [10, 0, 4.99]),
-        ([6, 0, -10], SLIDE, [10, -5, 0]),
-        ([3, 4.5, -10], SLIDE, [10, -5 * 3 / 29.25**0.5, -5 * 4.5 / 29.25**0.5]),
-        ([0, 0, 0.1], OPEN, [0, 0, 0]),
-        ([100, 0, 0.1], OPEN, [0, 0, 0]),
-    ],
-)
+@pytest.mark.parametrize("push, mode, force", [
+    ([0, 0, -10], STICK, [10, 0, 0]),
+    ([3, 0, -10], STICK, [10, -3, 0]),
+    ([0, -4.99, -10], STICK, [10, 0, 4.99]),
+    ([6, 0, -10], SLIDE, [10, -5, 0]),
+    ([3, 4.5, -10], SLIDE, [10, -5 * 3 / 29.25**0.5, -5 * 4.5 / 29.25**0.5]),
+    ([0, 0, 0.1], OPEN, [0, 0, 0]),
+    ([100, 0, 0.1], OPEN, [0, 0, 0]),
+])  # fmt: skip
 def test_a_point_pressed_on_a_plane(push: list[float], mode: int, force: list[float], guess: int) -> None:
     given = bodies(POINT, push)
     found = solved(given, [guess])

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 
 import pliant
-from hybrid_robots import G, box, point
-from simulated_robots import CART_POLE, PENDULUM
+from simple_bodies import G, box, point
+from simulated_robots import CART_POLE, PENDULUM, started
 
 FALL = math.sqrt(2 * 0.3 / G)
 
 
 @pytest.fixture(scope="module")
 def dropped():
-    sim = pliant.EventSimulation(point(2), ground=pliant.flat(), friction=0.5)
-    sim.reset(q=[0, 0.3], v=[1, 0])
+    sim = started(pliant.EventSimulation(point(2), ground=pliant.flat(), friction=0.5), q=[0, 0.3], v=[1, 0])
     return sim.run(1.0, every=0.1)
 
 
@@ -76,8 +75,7 @@ def test_runs_go_on_where_the_last_one_ended() -> None:
 
 def test_on_event_may_put_the_robot_elsewhere() -> None:
     """Thrown up again with 2 m/s at every landing: it lands every 2 v / g."""
-    sim = pliant.EventSimulation(point(), ground=pliant.flat())
-    sim.reset(v=[0, 2])
+    sim = started(pliant.EventSimulation(point(), ground=pliant.flat()), v=[0, 2])
     log = sim.run(2.1, on_event=lambda event, q, v: (q + np.array([1, 0]), [0, 2]))
     assert [event.t for event in log.events] == pytest.approx([4 / G * k for k in range(1, 6)], abs=1e-11)
     assert sim.q[0] == pytest.approx(5)
@@ -166,20 +164,17 @@ def test_a_controller_with_commands_and_memory() -> None:
 # ---- wrong input
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"rtol": 0}, "rtol is 0; it takes a positive number"),
-        ({"atol": math.nan}, "atol is nan"),
-        ({"max_step": -1}, "max_step is -1"),
-        ({"rest_speed": "slow"}, "rest_speed is 'slow'"),
-        ({"friction": -1}, "friction"),
-        ({"restitution": 2}, "restitution"),
-        ({"when": 3}, "when is 3"),
-        ({"when": lambda name: True}, "when .* is called with"),
-        ({"forces": [1]}, "pliant.ExternalForce"),
-    ],
-)
+@pytest.mark.parametrize("options, text", [
+    ({"rtol": 0}, "rtol is 0; it takes a positive number"),
+    ({"atol": math.nan}, "atol is nan"),
+    ({"max_step": -1}, "max_step is -1"),
+    ({"rest_speed": "slow"}, "rest_speed is 'slow'"),
+    ({"friction": -1}, "friction"),
+    ({"restitution": 2}, "restitution"),
+    ({"when": 3}, "when is 3"),
+    ({"when": lambda name: True}, "when .* is called with"),
+    ({"forces": [1]}, "pliant.ExternalForce"),
+])  # fmt: skip
 def test_wrong_options(options, text: str) -> None:
     with pytest.raises(pliant.PliantError, match=text):
         pliant.EventSimulation(point(), ground=pliant.flat(), **options)
@@ -190,39 +185,33 @@ def test_a_simulation_takes_a_robot() -> None:
         pliant.EventSimulation("hopper")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("state", "text"),
-    [
-        ({"q": [0, 0, 0]}, r"q has shape \(3,\); it takes \(2,\)"),
-        ({"v": [math.nan, 0]}, "v is not finite at 'x'"),
-        ({"q": "here"}, "q has shape"),
-        ({"t": math.inf}, "t is inf"),
-    ],
-)
+@pytest.mark.parametrize("state, text", [
+    ({"q": [0, 0, 0]}, r"q has shape \(3,\); it takes \(2,\)"),
+    ({"v": [math.nan, 0]}, "v is not finite at 'x'"),
+    ({"q": "here"}, "q has shape"),
+    ({"t": math.inf}, "t is inf"),
+])  # fmt: skip
 def test_wrong_states(state, text: str) -> None:
     with pytest.raises(pliant.SimulationError, match=text):
         pliant.EventSimulation(point(), ground=pliant.flat()).reset(**state)
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"duration": -1}, "duration is -1"),
-        ({"every": 0}, "every is 0"),
-        ({"period": 0, "controller": balance}, "period is 0"),
-        ({"max_events": 0}, "max_events is 0"),
-        ({"u": [1.0], "controller": balance}, "run has controller and u; give one of them"),
-        ({"u": [1.0, 2.0]}, r"u has shape \(2,\).*takes \(1,\): hinge"),
-        ({"u": 1.0}, r"u has shape \(\)"),
-        ({"u": [math.nan]}, "u is not finite at 'hinge'"),
-        ({"controller": 5}, "controller is 5"),
-        ({"controller": lambda t: [0]}, r"is called with \(t, q, v\)"),
-        ({"controller": lambda t, q, v: [0, 0]}, r"the result of the controller at t = 0 s has shape \(2,\)"),
-        ({"controller": lambda t, q, v: [math.nan]}, "not finite at 'hinge'"),
-        ({"commands": [1.0]}, "no Controller that takes any"),
-        ({"on_event": 1}, "on_event is 1"),
-    ],
-)
+@pytest.mark.parametrize("options, text", [
+    ({"duration": -1}, "duration is -1"),
+    ({"every": 0}, "every is 0"),
+    ({"period": 0, "controller": balance}, "period is 0"),
+    ({"max_events": 0}, "max_events is 0"),
+    ({"u": [1.0], "controller": balance}, "run has controller and u; give one of them"),
+    ({"u": [1.0, 2.0]}, r"u has shape \(2,\).*takes \(1,\): hinge"),
+    ({"u": 1.0}, r"u has shape \(\)"),
+    ({"u": [math.nan]}, "u is not finite at 'hinge'"),
+    ({"controller": 5}, "controller is 5"),
+    ({"controller": lambda t: [0]}, r"is called with \(t, q, v\)"),
+    ({"controller": lambda t, q, v: [0, 0]}, r"the result of the controller at t = 0 s has shape \(2,\)"),
+    ({"controller": lambda t, q, v: [math.nan]}, "not finite at 'hinge'"),
+    ({"commands": [1.0]}, "no Controller that takes any"),
+    ({"on_event": 1}, "on_event is 1"),
+])  # fmt: skip
 def test_wrong_runs(options, text: str) -> None:
     sim = pliant.EventSimulation(PENDULUM)
     with pytest.raises(pliant.SimulationError, match=text):
@@ -230,8 +219,7 @@ def test_wrong_runs(options, text: str) -> None:
 
 
 def test_too_many_events_end_the_run() -> None:
-    sim = pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.9)
-    sim.reset(q=[0, 0.1])
+    sim = started(pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.9), q=[0, 0.1])
     with pytest.raises(pliant.SimulationError, match=r"more than 7 events by t = .*max_events="):
         sim.run(5.0, max_events=7)
 
@@ -261,8 +249,7 @@ def test_a_snapshot_in_any_mode_goes_on_bit_for_bit(end: float) -> None:
     def made() -> pliant.EventSimulation:
         return pliant.EventSimulation(box(), ground=pliant.flat(), friction=0.3, restitution=0.2)
 
-    sim = made()
-    sim.reset(q=[0, 0, 0.06, 0, 0.02, 0, math.sqrt(1 - 0.0004)], v=[0.8, 0.1, 0, 0, 0, 2])
+    sim = started(made(), q=[0, 0, 0.06, 0, 0.02, 0, math.sqrt(1 - 0.0004)], v=[0.8, 0.1, 0, 0, 0, 2])
     sim.run(end)
     before = pickle.dumps(sim.state)
     log = sim.run(0.1)
@@ -274,8 +261,7 @@ def test_a_snapshot_in_any_mode_goes_on_bit_for_bit(end: float) -> None:
 
 
 def test_a_saved_run_without_q_keeps_its_dense_output(tmp_path) -> None:
-    sim = pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.6)
-    sim.reset(q=[0, 0.2], v=[0.3, 0])
+    sim = started(pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.6), q=[0, 0.2], v=[0.3, 0])
     log = sim.run(0.3, channels=("forces",), save=tmp_path / "run.h5")
     assert list(log) == ["forces", "mode"]
     assert log.at(0.1)[0] == pytest.approx([0.03, 0.2 - G * 0.01 / 2])

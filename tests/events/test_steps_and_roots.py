@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from pliant.integrators.dense import first_root
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
-from pliant.integrators.dense import Chart
+from pliant.integrators.dense import Chart, first_root
 from simulated_robots import BALL, PENDULUM
 
 CHART = Chart(PENDULUM)
@@ -56,17 +55,14 @@ def test_no_step_is_short_enough_for_a_pole() -> None:
     assert t == pytest.approx(0.5, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("function", "root"),
-    [
-        (lambda t: 0.3 - t, 0.3),
-        (lambda t: math.cos(5 * t), math.pi / 10),
-        (lambda t: (0.61 - t) ** 3, 0.61),
-        (lambda t: 1e-9 * (0.7 - t), 0.7),
-        (lambda t: math.exp(-40 * t) - math.exp(-12), 0.3),
-        (lambda t: 1.0 if t < 0.123 else -1.0, 0.123),
-    ],
-)
+@pytest.mark.parametrize("function, root", [
+    (lambda t: 0.3 - t, 0.3),
+    (lambda t: math.cos(5 * t), math.pi / 10),
+    (lambda t: (0.61 - t) ** 3, 0.61),
+    (lambda t: 1e-9 * (0.7 - t), 0.7),
+    (lambda t: math.exp(-40 * t) - math.exp(-12), 0.3),
+    (lambda t: 1.0 if t < 0.123 else -1.0, 0.123),
+])  # fmt: skip
 def test_roots(function, root: float) -> None:
     found = first_root(lambda t: np.array([1.0, function(t)]), 0, 1, np.zeros(2, bool), np.full(2, 1e-12))
     assert found is not None

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
-from hybrid_robots import G, compass, jumps
+from simple_bodies import G, compass, jumps
 
 SLOPE = math.radians(3)
 HIP, LEG, A, B = 10.0, 5.0, 0.5, 0.5

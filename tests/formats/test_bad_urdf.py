@@ -1,5 +1,6 @@
-"""Files that describe no robot: each error names file, line, thing and cure."""
+"""Files that describe no robot, whose errors name file, line, thing and cure; and odd files, which load."""
 
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -8,17 +9,13 @@ import pytest
 import pliant
 from pliant.errors import Place, RobotError
 from pliant.formats import load_urdf
-from urdf_text import INERTIAL, PENDULUM, joint, link, refused
+from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
 
 
-def test_missing_file(write, tmp_path: Path) -> None:
+def test_missing_files_and_folders(write, tmp_path: Path) -> None:
     write(*PENDULUM, name="pendulum.urdf")
     refused(tmp_path / "pendulm.urdf", "no such file", "pendulum.urdf")
     refused(tmp_path / "nowhere" / "a.urdf", "no such file", "folder")
-
-
-def test_folder(write, tmp_path: Path) -> None:
-    write(*PENDULUM, name="pendulum.urdf")
     refused(tmp_path, "folder", "pendulum.urdf")
 
 
@@ -27,23 +24,16 @@ def test_not_xml(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.urdf"
     path.write_text(text)
     refused(path, "bad.urdf:", "not well-formed XML", "column")
-
-
-def test_wrong_encoding(tmp_path: Path) -> None:
-    path = tmp_path / "bad.urdf"
     path.write_bytes(b'<robot name="\xff\xfe"/>')
     refused(path, "bad.urdf:1", "XML")
 
 
-@pytest.mark.parametrize(
-    "doctype",
-    [
-        '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">',
-        '<!ENTITY c SYSTEM "file:///etc/passwd">',
-        '<!ENTITY % p SYSTEM "http://example.org/a.dtd"> %p;',
-        "<!ELEMENT robot ANY>",
-    ],
-)
+@pytest.mark.parametrize("doctype", [
+    '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">',
+    '<!ENTITY c SYSTEM "file:///etc/passwd">',
+    '<!ENTITY % p SYSTEM "http://example.org/a.dtd"> %p;',
+    "<!ELEMENT robot ANY>",
+])  # fmt: skip
 def test_declarations_are_refused(tmp_path: Path, doctype: str) -> None:
     path = tmp_path / "laughs.urdf"
     path.write_text(f'<?xml version="1.0"?>\n<!DOCTYPE robot [{doctype}]>\n<robot name="&c;"><link name="a"/></robot>')
@@ -63,13 +53,10 @@ def test_too_deep_and_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     refused(path, "larger than")
 
 
-def test_other_formats(tmp_path: Path) -> None:
+def test_other_formats_and_stubs_without_links(write, tmp_path: Path) -> None:
     path = tmp_path / "a.urdf"
     path.write_text('<mujoco model="a"/>')
     refused(path, "<mujoco>", "MJCF")
-
-
-def test_stub_without_links(write) -> None:
     refused(write(), "no links")
 
 
@@ -82,11 +69,8 @@ def test_unexpanded_xacro(write) -> None:
 
 @pytest.mark.parametrize("value", ["two", "", "1,5", "nan", "inf", "1_0", "1 2"])
 def test_numbers_that_are_none(write, value: str) -> None:
-    refused(
-        write(link("a"), link("b", INERTIAL.replace('value="2"', f'value="{value}"')), joint("j", "a", "b")),
-        "urdf:7",
-        "mass",
-    )
+    path = write(link("a"), link("b", INERTIAL.replace('value="2"', f'value="{value}"')), joint("j", "a", "b"))
+    refused(path, "urdf:7", "mass")
 
 
 @pytest.mark.parametrize("value", ["1 2", "1 2 3 4", "1 2 z"])
@@ -118,14 +102,11 @@ def test_duplicate_names(write) -> None:
     refused(write(*elements), "urdf:9", "'j'", "unique")
 
 
-def test_two_roots(write) -> None:
-    refused(write(link("a", ""), link("b", ""), link("c", ""), joint("j", "a", "b")), "2 roots", "'a'", "'c'", "join")
-
-
-def test_two_parents(write) -> None:
+def test_two_roots_and_two_parents(write) -> None:
+    links = (link("a", ""), link("b", ""), link("c", ""))
+    refused(write(*links, joint("j", "a", "b")), "2 roots", "'a'", "'c'", "join")
     joints = joint("i", "a", "b"), joint("j", "a", "c"), joint("k", "b", "c")
-    elements = (link("a", ""), link("b", ""), link("c", ""), *joints)
-    refused(write(*elements), "'c'", "'j'", "'k'", "remove one")
+    refused(write(*links, *joints), "'c'", "'j'", "'k'", "remove one")
 
 
 def test_cycle(write) -> None:
@@ -143,22 +124,7 @@ def test_mutilated_files_meet_no_other_error(tmp_path: Path) -> None:
     """Whatever is cut out of a file, doubled or overwritten: it loads, or the error is ours."""
     rng = np.random.default_rng(0)
     source = (Path(pliant.__file__).parent / "catalogue" / "urdf" / "two_link_arm.urdf").read_bytes()
-    words = [
-        b"",
-        b"0",
-        b"nan",
-        b"-1",
-        b"1e999",
-        b'"',
-        b"<",
-        b"/>",
-        b"</link>",
-        b"base",
-        b"world",
-        b"&amp;",
-        b"\xff",
-        b" 1 2",
-    ]
+    words = [b"", *b'0 nan -1 1e999 " < /> </link> base world &amp; \xff'.split(), b" 1 2"]
     path, refusals = tmp_path / "robot.urdf", 0
     for _ in range(300):
         a, length = int(rng.integers(len(source))), int(rng.integers(1, 30))
@@ -171,20 +137,12 @@ def test_mutilated_files_meet_no_other_error(tmp_path: Path) -> None:
     assert 0 < refusals < 300
 
 
-@pytest.mark.parametrize(
-    ("elements", "line", "subject", "field"),
-    [
-        ((link("a"), link("b"), joint("j", "a", "c")), 10, "joint 'j'", "child"),
-        (
-            (link("a"), link("b"), joint("j", "a", "b", inside='<limit effort="x" velocity="1"/>')),
-            10,
-            "<limit>",
-            "effort",
-        ),
-        ((link("a"), link("b")), 2, "body 'a'", "joint"),
-        ((link("a"), link("a")), 6, "body 'a'", "name"),
-    ],
-)
+@pytest.mark.parametrize(("elements", "line", "subject", "field"), [
+    ((link("a"), link("b"), joint("j", "a", "c")), 10, "joint 'j'", "child"),
+    ((link("a"), link("b"), joint("j", "a", "b", inside='<limit effort="x" velocity="1"/>')), 10, "<limit>", "effort"),
+    ((link("a"), link("b")), 2, "body 'a'", "joint"),
+    ((link("a"), link("a")), 6, "body 'a'", "name"),
+])  # fmt: skip
 def test_errors_have_a_place_and_fields(write, elements: tuple[str, ...], line: int, subject: str, field: str) -> None:
     path = write(*elements)
     with pytest.raises(RobotError) as caught:
@@ -192,3 +150,73 @@ def test_errors_have_a_place_and_fields(write, elements: tuple[str, ...], line: 
     assert caught.value.place == Place(str(path), line)
     assert (caught.value.subject, caught.value.field) == (subject, field)
     assert str(caught.value).startswith(f"{path}:{line}: ")
+
+
+# ---- odd files: strict refuses them, repair corrects them
+
+BROKEN_INERTIA = INERTIAL.replace('izz="0.05"', 'izz="0.5"')
+
+
+def test_impossible_inertia(load, write) -> None:
+    elements = (link("base"), link("rod", BROKEN_INERTIA), joint("hinge", "base", "rod"))
+    robot = load(*elements)
+    (finding,) = robot.report
+    assert (finding.kind, finding.subject) == ("odd", "body 'rod'")
+    assert finding.line == 6
+    refused(write(*elements), "robot.urdf:6", "'rod'", "triangle", "repair=True", strict=True)
+    repaired = load(*elements, repair=True)
+    assert [f.kind for f in repaired.report] == ["repaired"]
+    assert load(*elements, strict=True, repair=True).report[0].kind == "repaired"
+    assert sum(repaired.bodies["rod"].inertia.J.entry(k, k) for k in range(3)) != pytest.approx(
+        sum(robot.bodies["rod"].inertia.J.entry(k, k) for k in range(3))
+    )
+
+
+ODD = {
+    "no limits": (joint("j", "a", "b", inside=""), "guessed", "no <limit>"),
+    "no effort": (joint("j", "a", "b", inside='<limit lower="0" upper="1" velocity="1"/>'), "guessed", "effort"),
+    "negative effort": (joint("j", "a", "b", inside=LIMIT.replace('"3"', '"-3"')), "guessed", "negative"),
+    "locked": (joint("j", "a", "b", inside='<limit effort="1" velocity="1"/>'), "odd", "cannot move"),
+    "reversed limits": (joint("j", "a", "b", inside=LIMIT.replace('"2"', '"-2"')), "odd", "swap"),
+    "zero axis": (joint("j", "a", "b").replace("0 0 1", "0 0 0"), "guessed", "1 0 0"),
+    "negative damping": (joint("j", "a", "b", inside=f'{LIMIT}<dynamics damping="-1"/>'), "guessed", "damping"),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_joints_are_reported_and_refused_when_strict(load, write, case: str) -> None:
+    element, kind, word = ODD[case]
+    robot = load(link("a"), link("b"), element)
+    assert [(f.kind, f.subject) for f in robot.report] == [(kind, "joint 'j'")]
+    assert word in robot.report[0].message
+    assert robot.report[0].line is not None
+    refused(write(link("a"), link("b"), element), "robot.urdf:", "'j'", word, "strict=False", strict=True)
+
+
+def test_inertia_without_mass(load) -> None:
+    weightless = link("b", INERTIAL.replace('value="2"', 'value="0"'))
+    elements = (link("a"), weightless, joint("j", "a", "b"))
+    assert load(*elements).report[0].kind == "odd"
+    repaired = load(*elements, repair=True)
+    assert repaired.report[0].kind == "repaired"
+    assert not any(repaired.bodies["b"].inertia.J)
+
+
+def test_what_is_not_read_is_counted(load) -> None:
+    robot = load(*PENDULUM, "<gazebo/>\n", "<gazebo><plugin/></gazebo>\n", '<transmission name="t"/>\n', strict=True)
+    assert {(f.kind, f.subject) for f in robot.report} == {("dropped", "<gazebo>"), ("dropped", "<transmission>")}
+    assert "2 times" in str(robot.report)
+
+
+def test_materials_of_one_name(load, write) -> None:
+    red, blue = (f'<material name="m"><color rgba="{c}"/></material>\n' for c in ("1 0 0 1", "0 0 1 1"))
+    assert [f.subject for f in load(red, blue, *PENDULUM).report] == ["material 'm'"]
+    assert len(load(red, red, *PENDULUM).report) == 0
+    refused(write(red, blue, *PENDULUM), ":3", "colours", strict=True)
+
+
+def test_findings_are_logged_in_one_line_each(load, caplog) -> None:
+    with caplog.at_level(logging.INFO, logger="pliant"):
+        robot = load(*PENDULUM, "<gazebo/>\n", link("c", ""), joint("k", "rod", "c", inside=""))
+    assert len(caplog.records) == len(robot.report) == 3
+    assert all("robot.urdf" in r.message and "\n" not in r.message for r in caplog.records)

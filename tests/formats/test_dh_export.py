@@ -276,15 +276,12 @@ def test_nothing_that_moves() -> None:
         pliant.formats.to_dh(RobotBuilder("rock").body("rock", 1).build())
 
 
-@pytest.mark.parametrize(
-    ("tolerance", "message"),
-    [
-        ("x", "tolerance of to_dh is 'x'; it takes"),
-        (-1, "tolerance of to_dh is -1; it takes 0 or more"),
-        (math.nan, "tolerance of to_dh is nan"),
-        (9, "tolerance of to_dh is 9; it takes an angle up to 0.1"),
-    ],
-)
+@pytest.mark.parametrize(("tolerance", "message"), [
+    ("x", "tolerance of to_dh is 'x'; it takes"),
+    (-1, "tolerance of to_dh is -1; it takes 0 or more"),
+    (math.nan, "tolerance of to_dh is nan"),
+    (9, "tolerance of to_dh is 9; it takes an angle up to 0.1"),
+])  # fmt: skip
 def test_tolerances_that_are_none(tolerance: Any, message: str) -> None:
     with pytest.raises(RobotError, match=message):
         pliant.formats.to_dh(pliant.load("arm7"), tolerance=tolerance)

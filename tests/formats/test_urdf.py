@@ -1,12 +1,16 @@
-"""What the URDF reader reads."""
+"""What the URDF reader reads, with mesh files, Xacro and real robots."""
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
+from pliant.errors import PliantError, RobotError
 from pliant.formats import load_urdf
+from real_robots import LEFT_OUT, PATHS, real_robot
 from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
 
 # ---- what is read
@@ -39,17 +43,14 @@ def test_inertia_agrees_with_pinocchio(write) -> None:
     np.testing.assert_allclose(np.array(list(ours.J.full())).reshape(3, 3), about_origin, rtol=1e-13)
 
 
-@pytest.mark.parametrize(
-    ("type_", "kind", "nq", "nv"),
-    [
-        ("revolute", "revolute", 1, 1),
-        ("continuous", "continuous", 1, 1),
-        ("prismatic", "prismatic", 1, 1),
-        ("fixed", "fixed", 0, 0),
-        ("floating", "free", 7, 6),
-        ("planar", "planar", 4, 3),
-    ],
-)
+@pytest.mark.parametrize(("type_", "kind", "nq", "nv"), [
+    ("revolute", "revolute", 1, 1),
+    ("continuous", "continuous", 1, 1),
+    ("prismatic", "prismatic", 1, 1),
+    ("fixed", "fixed", 0, 0),
+    ("floating", "free", 7, 6),
+    ("planar", "planar", 4, 3),
+])  # fmt: skip
 def test_types_of_joints(load, type_: str, kind: str, nq: int, nv: int) -> None:
     robot = load(link("base"), link("rod"), joint("j", "base", "rod", type_))
     assert robot.joints["j"].kind.name == kind
@@ -170,3 +171,142 @@ def test_shapes_and_colours(load) -> None:
     (tube,) = robot.bodies["a"].collisions
     assert (tube.kind, tube.size) == ("cylinder", (0.1, 0.7))
     assert len(robot.report) == 0
+
+
+# ---- mesh files: found where they may be, and never outside
+
+
+def mesh(file: str) -> str:
+    return link("a", f'{INERTIAL}<visual><geometry><mesh filename="{file}" scale="2 2 2"/></geometry></visual>')
+
+
+@pytest.mark.parametrize(
+    "file", ["m/a.stl", "../meshes/a.stl", "package://pack/meshes/a.stl", "package:///pack/m/../meshes/a.stl"]
+)
+def test_meshes_in_folder_and_package(write, tmp_path: Path, file: str) -> None:
+    for place in ("pack/meshes/a.stl", "pack/urdf/m/a.stl", "pack/m/a.stl", "pack/package.xml"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text("solid")
+    robot = load_urdf(write(mesh(file), name="pack/urdf/robot.urdf"))
+    (shape,) = robot.bodies["a"].visuals
+    assert shape.file is not None
+    assert Path(shape.file).read_text() == "solid"
+    assert shape.scale == (2, 2, 2)
+    assert len(robot.report) == 0
+
+
+def test_meshes_in_given_folders(write, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / "pack").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "pack" / "a.stl").write_text("solid")
+    path = write(mesh("package://pack/a.stl"), name="here/robot.urdf")
+    assert load_urdf(path, packages=[tmp_path / "elsewhere"]).bodies["a"].visuals[0].file
+    # not given: the shape stays, without a file, and the report says what to give
+    robot = load_urdf(path)
+    assert robot.bodies["a"].visuals[0].file is None
+    assert "packages=" in str(robot.report)
+    refused(path, "nowhere", "packages", packages=[tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "package://../../secret.stl", "package://pack/../../secret.stl", "package:///../secret.stl", "../../secret.stl",
+        "package://pack/link.stl", "http://example.org/a.stl", "package://",
+    ],
+)  # fmt: skip
+def test_paths_that_escape_are_dropped(write, tmp_path: Path, file: str) -> None:
+    (tmp_path / "secret.stl").write_text("secret")
+    (tmp_path / "ws" / "pack").mkdir(parents=True)
+    (tmp_path / "ws" / "pack" / "link.stl").symlink_to(tmp_path / "secret.stl")
+    path = write(mesh(file), name="ws/urdf/robot.urdf")
+    robot = load_urdf(path, packages=[tmp_path / "ws"])
+    assert robot.bodies["a"].visuals == ()
+    assert [f.kind for f in robot.report] == ["dropped"]
+    refused(path, "robot.urdf:5", file, packages=[tmp_path / "ws"], strict=True)
+
+
+@pytest.mark.parametrize("scheme", ["file://", ""])
+def test_absolute_path_outside_is_dropped(write, tmp_path: Path, scheme: str) -> None:
+    (tmp_path / "secret.stl").write_text("secret")
+    path = write(mesh(f"{scheme}{tmp_path}/secret.stl"), name="ws/robot.urdf")
+    assert load_urdf(path).bodies["a"].visuals == ()
+    assert load_urdf(path, packages=[tmp_path]).bodies["a"].visuals[0].file == str((tmp_path / "secret.stl").resolve())
+
+
+def test_a_folder_that_only_has_the_name_is_no_package(write, tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "passwd").write_text("secret")
+    assert load_urdf(write(mesh("package://etc/passwd"), name="ws/r.urdf")).bodies["a"].visuals[0].file is None
+
+
+# ---- Xacro: expanded by the extra, for those who trust the file
+
+XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
+
+
+def test_xacro_needs_trust(write) -> None:
+    refused(write(*PENDULUM, name="a.xacro", head=XACRO), "Python expressions", "xacro=True")
+
+
+def test_xacro_expands_with_its_includes(write) -> None:
+    write('<xacro:property name="m" value="${1 + 1.5}"/>', name="parts/mass.xacro", head=XACRO)
+    rod = link("rod", INERTIAL.replace('"2"', '"${m}"'))
+    path = write(
+        '<xacro:include filename="parts/mass.xacro"/>', link("base"), rod, PENDULUM[2], name="a.urdf.xacro", head=XACRO
+    )
+    robot = load_urdf(path, xacro=True)
+    assert robot.bodies["rod"].inertia.mass == 2.5
+    assert robot.name == "r"
+
+
+def test_xacro_that_fails(write) -> None:
+    refused(write(link("${nothing}"), name="a.xacro", head=XACRO), "a.xacro", "xacro could not expand", xacro=True)
+    refused(write("<link", name="b.xacro", head=XACRO), "b.xacro:", "not well-formed", xacro=True)
+
+
+def test_xacro_extra_missing(write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xacrodoc", None)
+    with pytest.raises(PliantError, match=r"a\.xacro: .* needs xacrodoc: pip install 'pliant\[xacro\]'"):
+        load_urdf(write(*PENDULUM, name="a.xacro", head=XACRO), xacro=True)
+
+
+# ---- robots of example-robot-data
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_stub(name: str) -> None:
+    with pytest.raises(RobotError, match="no links"):
+        load_urdf(PATHS[name])
+
+
+@pytest.mark.parametrize("name", ["panda_description/panda.urdf", "talos_data/talos_full_v2.urdf"])
+def test_meshes_are_found(name: str) -> None:
+    robot = real_robot(name)
+    meshes = [g for body in robot.bodies.values() for g in body.visuals if g.kind == "mesh"]
+    assert meshes
+    assert all(g.file and Path(g.file).is_file() for g in meshes)
+
+
+def test_mimic_joints_of_real_hands() -> None:
+    """Coupled, the two fingers of the Panda's hand have one coordinate."""
+    robot = real_robot("panda_description/panda.urdf", mimic=True)
+    assert (robot.nq, robot.nu) == (8, 8)
+    assert robot.q_slice("panda_finger_joint2") == robot.q_slice("panda_finger_joint1")
+
+
+IMPOSSIBLE = [
+    "anymal_b_simple_description/anymal.urdf", "b1_description/b1.urdf", "go1_description/go1.urdf",
+    "tiago_description/tiago.urdf", "allegro_hand_description/allegro_left_hand.urdf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_impossible_inertias_are_reported_and_mended(name: str) -> None:
+    path = PATHS[name]
+    report = [f for f in real_robot(name).report if f.subject.startswith("body")]
+    assert report
+    assert all(f.kind == "odd" and f.line for f in report)
+    with pytest.raises(RobotError):
+        load_urdf(path, strict=True)
+    repaired = load_urdf(path, repair=True)
+    assert [f.subject for f in repaired.report if f.kind == "repaired"] == [f.subject for f in report]

@@ -1,4 +1,4 @@
-"""Meshes: their points as Coal reads them, and files that are broken, hostile or out of bounds."""
+"""Meshes: their points as Coal reads them, OBJ files, and files that are broken, hostile or out of bounds."""
 
 import pickle
 import struct
@@ -10,8 +10,11 @@ import pytest
 
 from pliant.errors import PliantError, RobotError
 from pliant.formats import load_urdf
+from pliant.meshes import MeshFile, read_mesh, text_numbers
 from pliant.meshes import mesh_file as module
-from pliant.meshes import MeshFile, read_mesh
+from pliant.meshes.stl_obj import read_obj
+from pliant.meshes.surfaces import fans
+from pliant.meshes.text_numbers import indices, numbers, points_of_rows, rows_of
 from real_robots import real_robot
 from urdf_text import INERTIAL, link
 
@@ -239,3 +242,154 @@ def test_references_from_code(tmp_path: Path) -> None:
     for reference in ("../secret.stl", "/etc/passwd", "http://example.org/a.stl"):
         with pytest.raises(RobotError, match=r"leaves|nothing is fetched"):
             MeshFile(reference, tmp_path / "pack").points()
+
+
+# ---- OBJ files, against a reader of one line at a time
+
+
+def random_file(seed: int) -> bytes:
+    """Points between faces, which count from the start or back from where they stand, and materials in between."""
+    rng = np.random.default_rng(seed)
+    lines, seen = [], 0
+    for _ in range(80):
+        kind = rng.integers(6)
+        if seen < 3 or kind < 2:
+            lines.append("v {:.17g} {:.17g} {:.17g} 0.5".format(*rng.normal(size=3)))
+            seen += 1
+        elif kind == 2:
+            lines.append(f"  usemtl {rng.choice(['red', 'light blue', ''])}")
+        elif kind == 3:
+            lines.append(rng.choice(["vn 1 0 0", "# f 1 2 3", "", "g a", "s off", "vt 0 1"]))
+        else:
+            corners = rng.integers(1, seen + 1, size=rng.integers(1, 6))
+            back = rng.random(len(corners)) < 0.3 if rng.random() < 0.5 else np.zeros(len(corners), dtype=bool)
+            ends = rng.choice(["", "/1", "//2", "/1/2"], size=len(corners))
+            numbers = np.where(back, corners - seen - 1, corners)
+            lines.append("f\t" + " ".join(f"{n}{e}" for n, e in zip(numbers, ends, strict=True)))
+    return "\r\n".join(lines).encode()
+
+
+def line_by_line(data: bytes):
+    points, polygons, material = [], [], b""
+    for line in data.split(b"\n"):
+        match line.split():
+            case [b"v", *words]:
+                points.append([float(word) for word in words[:3]])
+            case [b"usemtl", *words]:
+                material = b" ".join(words)
+            case [b"f", *words]:
+                corners = [int(word.split(b"/")[0]) for word in words]
+                polygons.append((material, [c - 1 if c > 0 else len(points) + c for c in corners]))
+    return points, polygons
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_as_read_line_by_line(seed: int) -> None:
+    data = random_file(seed)
+    points, polygons = line_by_line(data)
+    file = read_obj(data, "a.obj")
+    np.testing.assert_array_equal(file.points, np.reshape(points, (-1, 3)))
+    ends = np.cumsum(file.sides)
+    cut = [file.corners[end - n : end].tolist() for end, n in zip(ends, file.sides, strict=True)]
+    assert [(file.names[m], corners) for m, corners in zip(file.materials, cut, strict=True)] == polygons
+
+
+def test_libraries_are_in_the_order_of_the_file() -> None:
+    assert read_obj(b"mtllib a b.mtl\nv 0 0 0\nmtllib c.mtl\n", "a.obj").libraries == (b"a b.mtl", b"c.mtl")
+
+
+@pytest.mark.parametrize(
+    "corner", ["0", "4", "-4", "x", "/1", "1.0", "1-1", "--1", "-", "9" * 30, "-" + "9" * 30, "1\x012", "é"]
+)
+def test_corners_that_are_no_points(corner: str) -> None:
+    data = f"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 1 2 {corner}\nf 1 2 3\n".encode()
+    with pytest.raises(RobotError, match=r"a\.obj:5: the face names a point that is not in the file"):
+        read_obj(data, "a.obj")
+
+
+def test_fans() -> None:
+    assert fans(np.array([3, 2, 5, 0])).tolist() == [[0, 1, 2], [5, 6, 7], [5, 7, 8], [5, 8, 9]]
+    assert fans(np.zeros(0, dtype=int)).shape == (0, 3)
+
+
+# ---- numbers of text in bulk: the same as word by word, wherever the text is cut into pieces
+
+WORDS = [b"v", b"V", b"f", b"vn", b"f1", b"1", b"-2", b"1.5e-3", b"1/2/3", b"2//3", b"x", b"\xc3\xa9", b"#"]
+GAPS = [b" ", b"  ", b"\t", b"\n", b"\r\n", b"\n\n", b" \n ", b"\x0b"]
+
+
+def a_text(seed: int) -> bytes:
+    rng = np.random.default_rng(seed)
+    words = [WORDS[k] + GAPS[j] for k, j in zip(rng.integers(len(WORDS), size=60), rng.integers(len(GAPS), size=60),
+                                                strict=True)]  # fmt: skip
+    return b"".join([GAPS[rng.integers(len(GAPS))], *words, WORDS[rng.integers(len(WORDS))]])
+
+
+def rows_line_by_line(data: bytes, keyword: bytes, most: int, any_case: bool) -> list[tuple[int, list[bytes]]]:
+    """What `rows_of` means."""
+    found = []
+    for k, line in enumerate(data.split(b"\n"), start=1):
+        words = line.split()
+        if words and (words[0].lower() if any_case else words[0]) == keyword:
+            found.append((k, words[1 : 1 + most]))
+    return found
+
+
+@pytest.mark.parametrize("piece", [1, 7, 50, 10_000])
+def test_rows_are_those_found_line_by_line(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(text_numbers, "PIECE", piece)
+    for seed in range(40):
+        data = a_text(seed)
+        for any_case in (False, True):
+            rows = rows_of(data, "a.obj", {b"v": 3, b"f": 100}, any_case=any_case)
+            for keyword, most in ((b"v", 3), (b"f", 100)):
+                expected = rows_line_by_line(data, keyword, most, any_case)
+                assert list(rows[keyword].words()) == expected
+                assert rows[keyword].counts.tolist() == [len(words) for _, words in expected]
+
+
+def test_the_line_of_a_word() -> None:
+    rows = rows_of(b"\nv 1 2\nv\nv 3\n", "a.obj", {b"v": 3})[b"v"]
+    assert rows.lines.tolist() == [2, 3, 4]
+    assert [rows.line_of(word) for word in range(3)] == [2, 2, 4]
+
+
+def test_points_of_rows() -> None:
+    data = b"v 1 2 3 red\nv 4 5 6 7\n"
+    rows = rows_of(data, "a.obj", {b"v": 3})[b"v"]
+    np.testing.assert_array_equal(points_of_rows(rows, data, "a.obj"), [[1, 2, 3], [4, 5, 6]])
+    empty = rows_of(b"", "a.obj", {b"v": 3})[b"v"]
+    assert points_of_rows(empty, b"", "a.obj").shape == (0, 3)
+    for bad, line in ((b"v 1 2 3\nv 1 2\n", 2), (b"v 1 two 3\nv 1 2 3", 1), (b"v 1 2 3 4\n v 1 2 3_ \nv 1\n", 2)):
+        with pytest.raises(RobotError, match=f"a.obj:{line}: .* does not have three numbers"):
+            points_of_rows(rows_of(bad, "a.obj", {b"v": 3})[b"v"], bad, "a.obj")
+
+
+def test_long_lines_are_refused() -> None:
+    data = b"v 1 2 3\nv " + b"1 " * 6000 + b"\n"
+    with pytest.raises(RobotError, match=r"a.obj:2: a line of 12003 bytes"):
+        rows_of(data, "a.obj", {b"v": 3})
+
+
+@pytest.mark.parametrize("piece", [1, 5, 10_000])
+def test_numbers_are_those_of_python(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(text_numbers, "PIECE", piece)
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.normal(size=50) * 10.0 ** rng.integers(-300, 300, size=50), [0.0, -0.0, np.inf]])
+    words = [repr(float(x)) for x in values]
+    np.testing.assert_array_equal(numbers("\n".join(words)), values)
+    assert np.isnan(numbers("1 2 three 4")).any()
+    assert len(numbers("")) == len(numbers(" \n")) == 0
+
+
+def test_indices_are_whole_where_they_are_digits() -> None:
+    found = indices(" 0 12\t345\r\n6\n")
+    assert (found.dtype, found.tolist()) == (np.int64, [0, 12, 345, 6])
+    assert len(indices("")) == len(indices(" \n ")) == 0
+    # anything else is left to the checks of the caller
+    assert indices("1 -2").tolist() == [1, -2]
+    assert indices("1 2.5").tolist() == [1, 2.5]
+    assert np.isnan(indices("1 - 2")).any()
+    assert np.isnan(indices("1 2é")).any()
+    # more than 64 bits is still too large for any mesh
+    assert (indices("1 99999999999999999999") > 1e18).tolist() == [False, True]

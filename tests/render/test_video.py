@@ -11,7 +11,51 @@ import pytest
 from PIL import Image
 
 import pliant
-from view_logs import ball, batch_log, hopper_log
+from pliant.recording.source import Source
+from pliant.render.log_motion import LogMotion
+from view_logs import ball, batch_log, bounce_log, hopper_log
+
+# ---- robots between the entries of a log
+
+
+def turning() -> pliant.Log:
+    """A body that turns about z, with a quaternion of the other sign at its second entry, and one on a plane."""
+    builder = pliant.RobotBuilder("two")
+    for name, kind in (("ball", "spherical"), ("disc", "planar")):
+        builder.body(name, mass=1, inertia=(1, 0, 0, 1, 0, 1))
+        builder.joint(f"{name}_joint", kind, "world", name)
+    robot = builder.build()
+    angles = np.array([0.0, 0.2, 0.4])
+    sign = np.array([1, -1, 1])
+    zero = np.zeros(3)
+    ball = [zero, zero, sign * np.sin(angles / 2), sign * np.cos(angles / 2)]
+    q = np.stack([*ball, angles, zero, np.cos(3 * angles), np.sin(3 * angles)], axis=1)
+    return pliant.Log(np.array([0.0, 1.0, 2.0]), {"q": q}, source=Source(robot))
+
+
+def test_orientations_stay_orientations_and_take_the_short_way() -> None:
+    q, entries = LogMotion(turning(), "test").at(np.array([0.0, 0.5, 1.25, 2.0]))
+    assert entries.tolist() == [0, 1, 1, 2]
+    np.testing.assert_allclose(np.linalg.norm(q[0, :, :4], axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(q[0, :, 6:8], axis=1), 1, rtol=1e-14)
+    # in the middle a chord has the angle of the arc; else it is off by its cube, (0.1)^3 / 12 here
+    turned = 2 * np.arctan2(*(np.sign(q[0, :, 3]) * q[0, :, 2:4].T))
+    np.testing.assert_allclose(turned, [0, 0.1, 0.25, 0.4], atol=1e-4)
+    np.testing.assert_allclose(q[0, :, 4], [0, 0.1, 0.25, 0.4], atol=1e-14)
+
+
+def test_entries_themselves_and_both_sides_of_an_event() -> None:
+    log = hopper_log()
+    q, entries = LogMotion(log, "test").at(log.t[::37])
+    np.testing.assert_allclose(q[0], log.q[::37], atol=1e-15)
+    np.testing.assert_array_equal(entries, np.arange(0, len(log), 37))
+    bounce = bounce_log()
+    first = bounce.events[0].t
+    around = LogMotion(bounce, "test").at(np.array([first - 1e-9, first, first + 1e-9]))[0]
+    assert np.ptp(around) < 1e-8
+
+
+# ---- videos and stills
 
 SMALL = (96, 64)
 
@@ -71,10 +115,7 @@ def test_a_batch_stands_side_by_side(tmp_path: Path) -> None:
 
 def test_a_robot_of_any_kind(tmp_path: Path) -> None:
     """With shapes, without any, and on uneven ground; it stands on the floor."""
-    robots = {
-        "shapes": pliant.load("quadruped"),
-        "tree": pliant.load("hopper_flight"),
-    }
+    robots = {"shapes": pliant.load("quadruped"), "tree": pliant.load("hopper_flight")}
     for name, robot in robots.items():
         pixels = pixels_of(robot.to_image(tmp_path / f"{name}.png", size=SMALL))
         # something is in the middle that is not floor or sky
@@ -127,23 +168,13 @@ def test_a_video_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("module", "call", "message"),
-    [
-        ("matplotlib", lambda log, p: log.plot("q"), r"log\.plot\(\) needs matplotlib: pip install 'pliant\[plots\]'"),
-        ("matplotlib", lambda log, p: log.plot_energy(), r"needs matplotlib: pip install 'pliant\[plots\]'"),
-        (
-            "imageio_ffmpeg",
-            lambda log, p: log.to_video(p / "x.mp4"),
-            r"MP4 needs imageio_ffmpeg: pip install 'pliant\[video\]'",
-        ),
-        (
-            "PIL",
-            lambda log, p: log.to_image(p / "x.png"),
-            r"log\.to_image\(\) needs PIL: pip install 'pliant\[video\]'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("module", "call", "message"), [
+    ("matplotlib", lambda log, p: log.plot("q"), r"log\.plot\(\) needs matplotlib: pip install 'pliant\[plots\]'"),
+    ("matplotlib", lambda log, p: log.plot_energy(), r"needs matplotlib: pip install 'pliant\[plots\]'"),
+    ("imageio_ffmpeg", lambda log, p: log.to_video(p / "x.mp4"),
+     r"MP4 needs imageio_ffmpeg: pip install 'pliant\[video\]'"),
+    ("PIL", lambda log, p: log.to_image(p / "x.png"), r"log\.to_image\(\) needs PIL: pip install 'pliant\[video\]'"),
+])  # fmt: skip
 def test_what_is_not_installed_is_named(module, call, message, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(pliant.PliantError, match=message):

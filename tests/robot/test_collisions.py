@@ -118,20 +118,17 @@ def test_points_inside_of_another_shape_are_left_out() -> None:
     assert set(centers(robot, "a_0")[:, 2]) == {-1}
 
 
-@pytest.mark.parametrize(
-    ("outer", "inside"),
-    [
-        (Geometry("box", (1, 1, 1)), True),
-        (Geometry("sphere", (0.5,)), True),
-        (Geometry("capsule", (0.4, 1)), True),
-        (Geometry("cylinder", (0.4, 1)), True),
-        (Geometry("box", (1, 1, 0.19)), False),
-        (Geometry("box", (1, 1, 0.2)), False),  # it touches from inside: not strictly within
-        (Geometry("sphere", (0.2,), at(0, 0, 0.15)), False),
-        (Geometry("capsule", (0.09, 1)), False),
-        (Geometry("cylinder", (0.4, 0.15)), False),
-    ],
-)
+@pytest.mark.parametrize(("outer", "inside"), [
+    (Geometry("box", (1, 1, 1)), True),
+    (Geometry("sphere", (0.5,)), True),
+    (Geometry("capsule", (0.4, 1)), True),
+    (Geometry("cylinder", (0.4, 1)), True),
+    (Geometry("box", (1, 1, 0.19)), False),
+    (Geometry("box", (1, 1, 0.2)), False),  # it touches from inside: not strictly within
+    (Geometry("sphere", (0.2,), at(0, 0, 0.15)), False),
+    (Geometry("capsule", (0.09, 1)), False),
+    (Geometry("cylinder", (0.4, 0.15)), False),
+])  # fmt: skip
 def test_a_ball_inside(outer: Geometry, inside: bool) -> None:
     robot = robot_of(Geometry("sphere", (0.1,)), outer).with_collision_contacts(points=32, limit=None)
     assert ("sphere" in [s.kind for s in robot.contacts.values() if s.radius == 0.1]) is not inside
@@ -203,34 +200,28 @@ def test_symbols_stay() -> None:
 # ---- what cannot be
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"points": 3}, "points is 3"),
-        ({"points": 8.5}, "points is 8.5"),
-        ({"merge": -1}, "merge is -1"),
-        ({"merge": float("nan")}, "merge is nan; it takes a finite number"),
-        ({"limit": 0}, "limit is 0"),
-        ({"packages": "nowhere"}, "nowhere is not a folder"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"points": 3}, "points is 3"),
+    ({"points": 8.5}, "points is 8.5"),
+    ({"merge": -1}, "merge is -1"),
+    ({"merge": float("nan")}, "merge is nan; it takes a finite number"),
+    ({"limit": 0}, "limit is 0"),
+    ({"packages": "nowhere"}, "nowhere is not a folder"),
+])  # fmt: skip
 def test_bad_options(options: dict[str, object], words: str) -> None:
     with pytest.raises(RobotError, match=words):
         robot_of().with_collision_contacts(**options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("shape", "words"),
-    [
-        (Geometry("sphere", (0,)), "sphere: size (0,) is not positive"),
-        (Geometry("box", (1, -1, 1)), "box: size (1, -1, 1) is not positive"),
-        (Geometry("sphere", (float("nan"),)), "not positive"),
-        (Geometry("mesh", file="a.stl"), "mesh: no reader for its file; give"),
-        (Geometry("mesh", mesh=MeshFile("missing.stl")), "mesh: no file"),
-        (Geometry("mesh", mesh=MeshFile("package://lost/a.stl")), "mesh: package 'lost' not found; give packages="),
-        (Geometry("mesh", mesh=MeshFile("../outside.stl")), "leaves"),
-    ],
-)
+@pytest.mark.parametrize(("shape", "words"), [
+    (Geometry("sphere", (0,)), "sphere: size (0,) is not positive"),
+    (Geometry("box", (1, -1, 1)), "box: size (1, -1, 1) is not positive"),
+    (Geometry("sphere", (float("nan"),)), "not positive"),
+    (Geometry("mesh", file="a.stl"), "mesh: no reader for its file; give"),
+    (Geometry("mesh", mesh=MeshFile("missing.stl")), "mesh: no file"),
+    (Geometry("mesh", mesh=MeshFile("package://lost/a.stl")), "mesh: package 'lost' not found; give packages="),
+    (Geometry("mesh", mesh=MeshFile("../outside.stl")), "leaves"),
+])  # fmt: skip
 def test_what_cannot_be_used_is_reported(shape: Geometry, words: str) -> None:
     robot = robot_of(shape, Geometry("sphere", (0.1,))).with_collision_contacts()
     assert len(robot.contact_points) == 1
@@ -280,15 +271,12 @@ def test_shipped_robots_touch_with_feet_and_trunk() -> None:
         assert np.ptp([c.y for c in low]) == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize(
-    ("name", "feet"),
-    [
-        ("anymal_b_simple_description/anymal.urdf", ["LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"]),
-        ("go2_description/go2.urdf", ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]),
-        ("solo_description/solo12.urdf", ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]),
-        ("talos_data/talos_reduced.urdf", ["leg_left_6_link", "leg_right_6_link"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "feet"), [
+    ("anymal_b_simple_description/anymal.urdf", ["LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"]),
+    ("go2_description/go2.urdf", ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]),
+    ("solo_description/solo12.urdf", ["FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"]),
+    ("talos_data/talos_reduced.urdf", ["leg_left_6_link", "leg_right_6_link"]),
+])  # fmt: skip
 def test_real_robots_touch_with_their_feet(name: str, feet: list[str]) -> None:
     robot = real_robot(name, "free").with_collision_contacts()
     bodies = {p.body for p in robot.contact_points}

@@ -1,4 +1,4 @@
-"""Contact shapes from code: where they are, what carries them, and what cannot be."""
+"""Contact shapes from code: where they are, what carries them, what cannot be, and defaults."""
 
 import pickle
 
@@ -7,8 +7,12 @@ import pytest
 import sympy
 
 import pliant
+from pliant import Simulation
 from pliant.errors import RobotError
-from pliant.robot import ContactPoint, ContactShape, Robot
+from pliant.robot import ContactPoint, ContactShape, Geometry, Prismatic, Robot, RobotBuilder
+from pliant.robot.contacts import with_default_contacts
+from pliant.spatial import MatrixRotation, Transform, Vector
+from simulated_robots import BALL, QUADRUPED
 
 INERTIA = (1, 0, 0, 1, 0, 1)
 
@@ -120,19 +124,16 @@ def test_pairs(leg: Robot) -> None:
     assert robot.lumped().contact_pairs == (("toe", "tail"),)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "words"),
-    [
-        ("toe", "heel", "both are on body 'foot'"),
-        ("toe", "thigh", "fixed to each other"),
-        ("toe", "box", "'box' is of kind box"),
-        ("toe", "point", "'point' is of kind points"),
-        ("toe", "tial", "did you mean 'tail'"),
-        ("toe", "toe", "both are on body"),
-        ("tail", "trunk", "declared already"),
-        ("trunk", "tail", "declared already"),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "words"), [
+    ("toe", "heel", "both are on body 'foot'"),
+    ("toe", "thigh", "fixed to each other"),
+    ("toe", "box", "'box' is of kind box"),
+    ("toe", "point", "'point' is of kind points"),
+    ("toe", "tial", "did you mean 'tail'"),
+    ("toe", "toe", "both are on body"),
+    ("tail", "trunk", "declared already"),
+    ("trunk", "tail", "declared already"),
+])  # fmt: skip
 def test_impossible_pairs(leg: Robot, a: str, b: str, words: str) -> None:
     robot = leg.with_contacts("toe", "tail", "thigh", "trunk", radius=0.1).with_contact("foot", radius=1, name="heel")
     robot = robot.with_contact("tail", box=(1, 1, 1), name="box").with_contact("tail", name="point")
@@ -185,34 +186,31 @@ def test_table_lists_contacts(leg: Robot) -> None:
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"frame": "teo"}, ["no frame named 'teo'", "'toe'"]),
-        ({"frame": "world"}, ["'world'", "the ground itself"]),
-        ({"radius": -0.1}, ["radius of contact 'toe' is -0.1", "0 or more"]),
-        ({"radius": NAN}, ["radius of contact 'toe'", "nan"]),
-        ({"radius": INF}, ["radius", "inf"]),
-        ({"radius": "big"}, ["radius", "'big'", "it takes a number"]),
-        ({"friction": -1}, ["friction of contact 'toe' is -1"]),
-        ({"friction": NAN}, ["friction", "nan"]),
-        ({"restitution": -0.1}, ["restitution of contact 'toe' is -0.1"]),
-        ({"restitution": 1.1}, ["restitution of contact 'toe' is 1.1", "0 to 1"]),
-        ({"restitution": NAN}, ["restitution", "nan"]),
-        ({"box": (1, 0, 1)}, ["box of contact 'toe'", "above 0"]),
-        ({"box": (1, -1, 1)}, ["box of contact 'toe'", "-1"]),
-        ({"box": (1, NAN, 1)}, ["box of contact 'toe'", "nan"]),
-        ({"box": (1, 1)}, ["box of contact 'toe'", "2 entries"]),
-        ({"box": (1, 1, 1), "radius": 0.1}, ["boxes are sharp"]),
-        ({"points": []}, ["has no points"]),
-        ({"points": [(0, 0, 0), (0, NAN, 0)]}, ["point 1 of contact 'toe'", "nan"]),
-        ({"points": [(0, 0)]}, ["point 0 of contact 'toe'", "2 entries"]),
-        ({"length": 1}, ["a length but no radius"]),
-        ({"length": 0, "radius": 1}, ["length of contact 'toe'", "above 0"]),
-        ({"length": NAN, "radius": 1}, ["length of contact 'toe'", "nan"]),
-        ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["more than one of points, box and length"]),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), [
+    ({"frame": "teo"}, ["no frame named 'teo'", "'toe'"]),
+    ({"frame": "world"}, ["'world'", "the ground itself"]),
+    ({"radius": -0.1}, ["radius of contact 'toe' is -0.1", "0 or more"]),
+    ({"radius": NAN}, ["radius of contact 'toe'", "nan"]),
+    ({"radius": INF}, ["radius", "inf"]),
+    ({"radius": "big"}, ["radius", "'big'", "it takes a number"]),
+    ({"friction": -1}, ["friction of contact 'toe' is -1"]),
+    ({"friction": NAN}, ["friction", "nan"]),
+    ({"restitution": -0.1}, ["restitution of contact 'toe' is -0.1"]),
+    ({"restitution": 1.1}, ["restitution of contact 'toe' is 1.1", "0 to 1"]),
+    ({"restitution": NAN}, ["restitution", "nan"]),
+    ({"box": (1, 0, 1)}, ["box of contact 'toe'", "above 0"]),
+    ({"box": (1, -1, 1)}, ["box of contact 'toe'", "-1"]),
+    ({"box": (1, NAN, 1)}, ["box of contact 'toe'", "nan"]),
+    ({"box": (1, 1)}, ["box of contact 'toe'", "2 entries"]),
+    ({"box": (1, 1, 1), "radius": 0.1}, ["boxes are sharp"]),
+    ({"points": []}, ["has no points"]),
+    ({"points": [(0, 0, 0), (0, NAN, 0)]}, ["point 1 of contact 'toe'", "nan"]),
+    ({"points": [(0, 0)]}, ["point 0 of contact 'toe'", "2 entries"]),
+    ({"length": 1}, ["a length but no radius"]),
+    ({"length": 0, "radius": 1}, ["length of contact 'toe'", "above 0"]),
+    ({"length": NAN, "radius": 1}, ["length of contact 'toe'", "nan"]),
+    ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["more than one of points, box and length"]),
+])  # fmt: skip
 def test_bad_numbers(leg: Robot, options: dict[str, object], words: list[str]) -> None:
     refused(leg, *words, **{"frame": "toe", **options})
 
@@ -223,3 +221,85 @@ def test_names_are_unique(leg: Robot) -> None:
     refused(both, "'foot' and 'foot.0' both have a point 'foot.0'", frame="toe", name="foot.0")
     with pytest.raises(RobotError, match="no contact named 'teo' in robot 'leg'; did you mean 'toe'"):
         leg.with_contact("toe").without_contacts("teo")
+
+
+# ---- robots with none of their own: the ends of the tree and the root
+
+BALL_SHAPE = Geometry("sphere", (0.1,))
+
+
+def chain(*with_shapes: str, base: str = "free") -> Robot:
+    """root - arm - hand, with a cover on the root and a finger on the hand that do not move against them."""
+    builder = RobotBuilder("chain")
+    for name in ("root", "cover", "arm", "hand", "finger"):
+        builder.body(
+            name, 1, (0, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1), collisions=[BALL_SHAPE] if name in with_shapes else []
+        )
+    builder.joint("fix cover", "fixed", "root", "cover", (0, 0, 1))
+    builder.joint("a", Prismatic((1, 0, 0)), "root", "arm", (1, 0, 0))
+    builder.joint("b", Prismatic((1, 0, 0)), "arm", "hand", (1, 0, 0))
+    builder.joint("fix finger", "fixed", "hand", "finger", (1, 0, 0))
+    return builder.build(base=base)
+
+
+@pytest.mark.parametrize("shapes, touching", [
+    (["root", "cover", "arm", "hand", "finger"], ["root", "finger"]),
+    (["cover", "arm", "hand"], ["cover", "hand"]),
+    (["root", "arm"], ["root"]),
+    (["arm"], ["arm"]),
+    (["hand", "finger"], ["finger"]),
+    ([], []),
+])  # fmt: skip
+def test_which_bodies(shapes: list[str], touching: list[str]) -> None:
+    robot = with_default_contacts(chain(*shapes), has_ground=True)
+    assert list(robot.contacts) == touching
+    remarks = [f.message for f in robot.report if f.subject == "contacts"]
+    assert len(remarks) == bool(touching)
+    if touching:
+        assert f"the collision geometry of {', '.join(touching)}; choose others with" in remarks[0]
+
+
+def test_a_root_that_is_held() -> None:
+    robot = with_default_contacts(chain("root", "arm", "finger", base="fixed"), has_ground=True)
+    assert list(robot.contacts) == ["finger"]
+
+
+def test_a_body_has_eight_points_at_most() -> None:
+    builder = RobotBuilder("brush")
+    tips = [
+        Geometry("sphere", (0.01,), Transform(MatrixRotation.identity(), Vector(0.1 * k, 0.01 * k * k, 0)))
+        for k in range(20)
+    ]
+    builder.body("brush", 1, (0, 0, 0), (1, 0, 0, 1, 0, 1), collisions=tips)
+    assert len(with_default_contacts(builder.build(base="free"), has_ground=True).contact_points) == 8
+
+
+def test_own_contacts_stay() -> None:
+    assert with_default_contacts(BALL, has_ground=True) is BALL
+    assert not with_default_contacts(BALL, has_ground=False).contacts
+
+
+def test_told() -> None:
+    assert "contacts (from collision geometry), float64" in repr(Simulation(QUADRUPED, ground=0))
+    assert "1 contacts, float64" in repr(Simulation(BALL, ground=0))
+    assert "0 contacts, float64" in repr(Simulation(QUADRUPED))
+
+
+def test_a_quadruped_falls_on_its_feet_and_trunk() -> None:
+    """Its motors are slack: it sinks down, and the ground bears its weight without being entered."""
+    sim = Simulation(QUADRUPED, ground=pliant.flat())
+    q = QUADRUPED.neutral()
+    q[2] = 0.45
+    sim.reset(q=q)
+    sim.run(3.0, channels=())
+    assert not sim.divergences
+    mass = sum(body.inertia.mass for body in QUADRUPED.bodies.values())
+    assert sim.contact_forces.sum(axis=0)[2] == pytest.approx(mass * 9.81, rel=0.02)  # nearly at rest
+    assert sim.diagnostics.penetration < 1e-3
+    assert np.abs(sim.v).max() < 1
+
+
+def test_a_ground_that_nothing_can_touch_is_told() -> None:
+    builder = pliant.RobotBuilder("ghost").body("ghost", mass=1, inertia=(1, 0, 0, 1, 0, 1))
+    with pytest.warns(pliant.SimulationWarning, match="nothing of robot 'ghost' can touch it"):
+        pliant.Simulation(builder.build(base="free"), ground=pliant.flat())

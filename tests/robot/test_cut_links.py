@@ -171,28 +171,25 @@ def test_a_cantilever_bends_under_a_weight_at_its_end():
 # ---- bad input
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"share": 0}, "share of the flexibility at frame 'cut' is 0; it takes a number above 0 and below 1"),
-        ({"share": 1.0}, "share of the flexibility at frame 'cut' is 1.0; it takes a number above 0 and below 1"),
-        ({"share": math.nan}, "share of the flexibility at frame 'cut' is nan; it takes a finite number"),
-        ({"inertia": 1}, "has an inertia, but the parts of the link have their own"),
-        ({"name": "link"}, "there is a joint, body or frame named 'link' already"),
-        ({"name": "shoulder"}, "there is a joint, body or frame named 'shoulder' already"),
-        ({"share": 1j}, "share of the flexibility at frame 'cut' is 1j; it takes a number"),
-        ({"share": [0.3]}, r"share of the flexibility at frame 'cut' is \[0.3\]; it takes a number"),
-        ({"normal": (0, 0, 0)}, r"normal of the flexibility at frame 'cut' is \(0, 0, 0\); it takes a direction"),
-        ({"normal": 5}, "normal of the flexibility at frame 'cut' is 5; it takes three numbers"),
-        ({"beyond": 5}, "beyond of the flexibility at frame 'cut' is 5; it takes a list of names"),
-        ({"beyond": "j_far"}, r"beyond of .* is 'j_far'; it takes a list of names, as in beyond=\['j_far'\]"),
-        ({"beyond": [["j_far"]]}, r"no joint or frame named \['j_far'\] in beyond"),
-        ({"name": 5}, "name of the flexibility at 'cut' is 5; it takes a name"),
-        ({"normal": (0, 1)}, "normal of the flexibility at frame 'cut' has 2 entries"),
-        ({"beyond": ["j_fra"]}, "'j_fra'.*'j_far'"),
-        ({"stiffness": 10}, "one stiffness and no axis; .* axis="),
-    ],
-)
+@pytest.mark.parametrize(("values", "message"), [
+    ({"share": 0}, "share of the flexibility at frame 'cut' is 0; it takes a number above 0 and below 1"),
+    ({"share": 1.0}, "share of the flexibility at frame 'cut' is 1.0; it takes a number above 0 and below 1"),
+    ({"share": math.nan}, "share of the flexibility at frame 'cut' is nan; it takes a finite number"),
+    ({"inertia": 1}, "has an inertia, but the parts of the link have their own"),
+    ({"name": "link"}, "there is a joint, body or frame named 'link' already"),
+    ({"name": "shoulder"}, "there is a joint, body or frame named 'shoulder' already"),
+    ({"share": 1j}, "share of the flexibility at frame 'cut' is 1j; it takes a number"),
+    ({"share": [0.3]}, r"share of the flexibility at frame 'cut' is \[0.3\]; it takes a number"),
+    ({"normal": (0, 0, 0)}, r"normal of the flexibility at frame 'cut' is \(0, 0, 0\); it takes a direction"),
+    ({"normal": 5}, "normal of the flexibility at frame 'cut' is 5; it takes three numbers"),
+    ({"beyond": 5}, "beyond of the flexibility at frame 'cut' is 5; it takes a list of names"),
+    ({"beyond": "j_far"}, r"beyond of .* is 'j_far'; it takes a list of names, as in beyond=\['j_far'\]"),
+    ({"beyond": [["j_far"]]}, r"no joint or frame named \['j_far'\] in beyond"),
+    ({"name": 5}, "name of the flexibility at 'cut' is 5; it takes a name"),
+    ({"normal": (0, 1)}, "normal of the flexibility at frame 'cut' has 2 entries"),
+    ({"beyond": ["j_fra"]}, "'j_fra'.*'j_far'"),
+    ({"stiffness": 10}, "one stiffness and no axis; .* axis="),
+])  # fmt: skip
 def test_impossible_cuts(values, message):
     with pytest.raises(RobotError, match=message):
         arm().with_flexibility("cut", **({"stiffness": (1, 2, 3)} | values))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
 from pliant.errors import RobotError
-from pliant.robot.part_checks import impossible_inertia
 from pliant.robot.cutting import share_inertia, split_inertia
+from pliant.robot.part_checks import impossible_inertia
 from pliant.scalar import Graph
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_quaternion, rotation_from_rpy
 
@@ -342,18 +342,15 @@ def test_symbols_are_offered_a_share() -> None:
             split_inertia(*case, "body 'arm'")
 
 
-@pytest.mark.parametrize(
-    "body, point, normal, message",
-    [
-        (box(1, (1, 1, 1)), ORIGIN, ORIGIN, "normal .* is .0, 0, 0."),
-        (box(1, (1, 1, 1)), Vector(0, math.nan, 0), Z, "nan"),
-        (box(1, (1, 1, 1)), ORIGIN, Vector(0, 0, math.inf), "inf"),
-        (box(math.inf, (1, 1, 1)), ORIGIN, Z, "inertia of body 'arm'"),
-        (box(-1, (1, 1, 1)), ORIGIN, Z, "mass -1 kg"),
-        (Inertia(0, ORIGIN, Symmetric3.diagonal(1, 1, 1)), ORIGIN, Z, "mass 0 kg"),
-        (Inertia(1, ORIGIN, Symmetric3.diagonal(1, 1, 3)), ORIGIN, Z, "triangle inequality"),
-    ],
-)
+@pytest.mark.parametrize("body, point, normal, message", [
+    (box(1, (1, 1, 1)), ORIGIN, ORIGIN, "normal .* is .0, 0, 0."),
+    (box(1, (1, 1, 1)), Vector(0, math.nan, 0), Z, "nan"),
+    (box(1, (1, 1, 1)), ORIGIN, Vector(0, 0, math.inf), "inf"),
+    (box(math.inf, (1, 1, 1)), ORIGIN, Z, "inertia of body 'arm'"),
+    (box(-1, (1, 1, 1)), ORIGIN, Z, "mass -1 kg"),
+    (Inertia(0, ORIGIN, Symmetric3.diagonal(1, 1, 1)), ORIGIN, Z, "mass 0 kg"),
+    (Inertia(1, ORIGIN, Symmetric3.diagonal(1, 1, 3)), ORIGIN, Z, "triangle inequality"),
+])  # fmt: skip
 def test_bodies_and_planes_that_cannot_be(body, point, normal, message) -> None:
     with pytest.raises(RobotError, match=message) as error:
         split_inertia(body, point, normal, "body 'arm'")

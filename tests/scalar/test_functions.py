@@ -91,7 +91,7 @@ def test_binary(name: str) -> None:
 
 def test_every_function_is_tested() -> None:
     tested = {*UNARY, *BINARY, "is_constant", "Expr", "Graph", "Scalar", "Scalars", "as_sympy"}
-    tested |= {"Table", "lookup"}  # in test_table.py
+    tested |= {"Table", "lookup"}  # in test_evaluation.py
     assert set(scalar.__all__) <= tested
 
 

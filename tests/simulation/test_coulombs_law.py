@@ -125,7 +125,7 @@ def test_a_step_obeys_newton_and_coulomb(name: str, mu: float) -> None:
 
 
 def without_jams(s: Solved, mu: float) -> Solved:
-    """Without contacts that slide next to Painleve's jam, where the push is cut off; see tests/contact/test_coulomb."""
+    """Without contacts that slide next to Painleve's jam, where the push is cut off; see tests/contact/test_solver."""
     kept = []
     for k, (J, p) in enumerate(zip(s.J, s.p, strict=True)):
         G = J @ np.linalg.solve(s.M, J.T)

@@ -1,11 +1,18 @@
-"""What a simulation tells about itself: solver, contacts, energy."""
+"""Diagnostics of a simulation, and robots that diverge."""
+
+import math
+import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pliant
-from pliant import CompliantContact, RigidContact, Simulation, SpringDamper
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, dropped
+from pliant import CompliantContact, RigidContact, Simulation, SimulationWarning, SpringDamper
+from pliant.simulation import Divergence
+from pliant.simulation.state import divergence_code, divergence_text, steps_code
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, dropped, started
 
 STANDING = QUADRUPED.with_motors(control="position", kp=200, kd=5)
 
@@ -50,8 +57,7 @@ def test_the_solver_at_rest(at_rest: Simulation) -> None:
 
 
 def test_penetration_is_that_at_the_start_of_the_step() -> None:
-    sim = Simulation(BALL, ground=0)
-    sim.reset(q=[0, 0, 0.097, 0, 0, 0, 1])
+    sim = started(Simulation(BALL, ground=0), q=[0, 0, 0.097, 0, 0, 0, 1])
     sim.step()
     assert sim.diagnostics.penetration == pytest.approx(0.003, abs=1e-15)
     sim.step()
@@ -85,8 +91,7 @@ def test_in_the_air_nothing_is_active() -> None:
 
 
 def test_a_batch_has_an_entry_for_each_robot() -> None:
-    sim = Simulation(LEG, ground=0, batch=3)
-    sim.reset(LEG_Q, LEG_V)
+    sim = started(Simulation(LEG, ground=0, batch=3), LEG_Q, LEG_V)
     sim.run(0.02)
     told = sim.diagnostics
     for array in (told.residual, told.sweeps, told.is_converged, told.penetration, *told.energy.values()):
@@ -121,8 +126,7 @@ def test_energy_knows_the_parameters() -> None:
 
 
 def test_single_precision_has_its_own_tolerance() -> None:
-    sim = Simulation(BALL, ground=0, precision="float32")
-    sim.reset(q=[0, 0, 0.1, 0, 0, 0, 1])
+    sim = started(Simulation(BALL, ground=0, precision="float32"), q=[0, 0, 0.1, 0, 0, 0, 1])
     sim.run(0.1)
     told = sim.diagnostics
     assert told.is_converged
@@ -191,8 +195,7 @@ def test_a_ball_that_lands_sliding_on_compliant_ground() -> None:
 
 def test_what_has_ended_in_time_has_converged() -> None:
     q, v, u = dropped(64, 150)
-    sim = Simulation(QUADRUPED, ground=pliant.flat(), dt=2e-3, batch=64)
-    sim.reset(q, v)
+    sim = started(Simulation(QUADRUPED, ground=pliant.flat(), dt=2e-3, batch=64), q, v)
     for k in range(150):
         sim.step(u[:, k])
     told = sim.diagnostics
@@ -200,8 +203,7 @@ def test_what_has_ended_in_time_has_converged() -> None:
 
 
 def test_a_frozen_robot_has_finite_diagnostics() -> None:
-    sim = Simulation(LEG, ground=0, batch=2)
-    sim.reset(LEG_Q, LEG_V)
+    sim = started(Simulation(LEG, ground=0, batch=2), LEG_Q, LEG_V)
     sim.run(0.02)
     with pytest.warns(pliant.SimulationWarning):
         sim.step([[0, 0], [0, np.nan]])
@@ -209,3 +211,206 @@ def test_a_frozen_robot_has_finite_diagnostics() -> None:
     assert np.isfinite(told.forces).all()
     assert np.isfinite(told.residual).all()
     assert np.isfinite(sim.tau).all()
+
+
+# ---- robots that diverge stop, are reported, and leave the others alone
+
+
+PERIODS, WHEN, WHO = 60, 25, 2
+
+
+def controls(batch: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(PERIODS, batch, 2))
+
+
+def starts(batch: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.tile(LEG_Q, (batch, 1)), LEG_V + 0.1 * np.random.default_rng(1).normal(size=(batch, LEG.nv))
+
+
+def moved(u: np.ndarray, chosen: list[int], **options) -> Simulation:
+    sim = Simulation(LEG, ground=0, batch=len(chosen), **options)
+    q, v = starts(6)
+    sim.reset(q[chosen], v[chosen])
+    for row in u:
+        sim.step(row[chosen])
+    return sim
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_control_that_is_no_number_freezes_one_robot(bad: float) -> None:
+    u = controls(6)
+    sound = moved(u, [0, 1, 2, 3, 4, 5])
+    u[WHEN:, WHO, 1] = bad
+    with pytest.warns(
+        SimulationWarning, match=r"robot 2 at t = 0.025 s: control of motor 'knee' is not finite or too large"
+    ):
+        sim = moved(u, [0, 1, 2, 3, 4, 5])
+    cause = "control of motor 'knee' is not finite or too large"
+    assert sim.divergences == [Divergence(WHO, pytest.approx(0.025), cause)]
+    others = [0, 1, 3, 4, 5]
+    np.testing.assert_array_equal(sim.state.data[others], sound.state.data[others])
+    # it stays where it was before that period, in time and space
+    before = moved(u[:WHEN], [WHO])
+    np.testing.assert_array_equal(sim.q[WHO], before.q[0])
+    np.testing.assert_array_equal(sim.v[WHO], before.v[0])
+    assert sim.state.t.tolist() == pytest.approx([0.06, 0.06, 0.025, 0.06, 0.06, 0.06])
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "midpoint", "dormand-prince"])
+def test_what_a_frozen_robot_tells_is_finite(integrator: str) -> None:
+    """Its place in time and space stays, what it was about to do is zero: in steps, runs and rollouts."""
+    u = np.zeros((2, 5, 1))
+    u[1, 2:] = np.nan
+    sim = Simulation(PENDULUM, integrator=integrator, batch=2)
+    channels = ("q", "v", "torques", "solver", "impulses", "divergence")
+    result = sim.rollout(controls=u, channels=channels)
+    assert all(np.isfinite(result[name]).all() for name in channels)
+    assert np.isfinite(result.state.data).all()
+    with pytest.warns(SimulationWarning):
+        for k in range(5):
+            sim.step(u[:, k])
+    np.testing.assert_array_equal(sim.state.data, result.state.data)
+    assert np.isfinite(sim.tau).all()
+    assert sim.diagnostics.is_converged.all()
+
+
+def test_a_control_that_is_too_large() -> None:
+    sim = Simulation(PENDULUM)
+    with pytest.warns(SimulationWarning, match="control of motor 'hinge' is not finite or too large"):
+        sim.step([1e13])
+
+
+def test_it_is_told_about_once() -> None:
+    sim = Simulation(PENDULUM, batch=3)
+    with pytest.warns(SimulationWarning) as told:
+        for _ in range(5):
+            sim.step([[0], [np.nan], [0]])
+    assert len(told) == 1
+    assert "it is frozen" in str(told[0].message)
+    with pytest.warns(SimulationWarning, match=r"robot 0 .*\(and 1 more, see sim.divergences\)"):
+        sim.step(np.full((3, 1), np.nan))
+    assert [t.robot for t in sim.divergences] == [1, 0, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sim.step(np.full((3, 1), np.nan))
+
+
+def test_one_good_control_does_not_help() -> None:
+    """Frozen is frozen, also when the controls are numbers again."""
+    sim = started(Simulation(PENDULUM), q=[1])
+    with pytest.warns(SimulationWarning, match="robot 0 at t = 0 s: control of motor 'hinge'"):
+        sim.step([np.nan])
+    for _ in range(3):
+        sim.step([1])
+    assert (sim.q.tolist(), sim.v.tolist(), sim.t) == ([1], [0], 0)
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "midpoint", "dormand-prince"])
+def test_an_exploding_robot_is_frozen(integrator: str) -> None:
+    """The law of its motor pushes harder the faster it is; its neighbours move as if it was not there."""
+    robot = PENDULUM.with_motors(effort_limit=np.inf, law=lambda u, q, v, t: u * v * v * v)
+    start = {"q": [[0.1]] * 5, "v": [[1.0]] * 5}
+    u = np.array([[0.0], [0.01], [1e3], [0.02], [-0.1]])
+    sim = started(Simulation(robot, integrator=integrator, batch=5), **start)
+    with pytest.warns(SimulationWarning, match="robot 2"):
+        sim.run(0.1, u=u)
+    divergence = sim.divergences[0]
+    if integrator == "dormand-prince":
+        assert "cannot reach its tolerance" in divergence.what
+    else:
+        assert divergence.what.startswith("the velocity of 'hinge' is not finite or too large; use a shorter dt")
+    others = [0, 1, 3, 4]
+    alone = started(Simulation(robot, integrator=integrator, batch=4), q=[[0.1]] * 4, v=[[1.0]] * 4)
+    alone.run(0.1, u=u[others])
+    np.testing.assert_array_equal(sim.state.data[others], alone.state.data)
+    assert np.isfinite(sim.q).all()
+    assert np.isfinite(sim.v).all()
+
+
+def test_a_rollout_freezes_them_too() -> None:
+    """Without a warning: the flags are in the result."""
+    u = np.zeros((3, 20, 1))
+    u[1, 8:] = np.nan
+    result = Simulation(PENDULUM).rollout(([1], [0]), u, channels=("q", "divergence", "clock"))
+    assert (result["divergence"][..., 0] > 0).sum(axis=1).tolist() == [0, 12, 0]
+    assert result["clock"][:, -1, 0].tolist() == [20, 8, 20]
+    np.testing.assert_array_equal(result.q[1, 8:], np.tile(result.q[1, 7], (12, 1)))
+    np.testing.assert_array_equal(result.q[0], result.q[2])
+
+
+def test_a_run_tells_too_and_logs_to_the_end() -> None:
+    sim = started(Simulation(PENDULUM, batch=2), q=[1])
+    with pytest.warns(SimulationWarning, match="robot 1"):
+        log = sim.run(0.02, u=[[0], [np.nan]])
+    assert len(log) == 21
+    np.testing.assert_array_equal(log.q[1], np.ones((21, 1)))
+    assert np.isfinite(log["energy.kinetic"]).all()
+
+
+@pytest.mark.parametrize("again", ["all", "some", "state"])
+def test_reset_clears_divergence(again: str) -> None:
+    sim = started(Simulation(PENDULUM, batch=3), q=[1])
+    good = sim.state
+    with pytest.warns(SimulationWarning):
+        sim.step([[np.nan], [0], [np.nan]])
+    assert [t.robot for t in sim.divergences] == [0, 2]
+    if again == "all":
+        sim.reset(q=[1])
+    elif again == "some":
+        sim.reset(q=[1], robots=[0])
+        assert [t.robot for t in sim.divergences] == [2]
+        sim.reset(q=[1], robots=[False, True, True])
+    else:
+        sim.state = good
+    assert sim.divergences == []
+    sim.step()
+    assert not (sim.q == 1).any()
+
+
+def test_a_state_brings_its_divergences() -> None:
+    sim = Simulation(PENDULUM, batch=2)
+    with pytest.warns(SimulationWarning):
+        sim.step([[0], [np.nan]])
+    bad = sim.state
+    sim.reset()
+    sim.state = bad  # the user knows: no warning
+    assert [t.robot for t in sim.divergences] == [1]
+
+
+def test_shown() -> None:
+    assert str(Divergence(3, 0.25, "it fell")) == "robot 3 at t = 0.25 s: it fell"
+    assert issubclass(pliant.SimulationWarning, UserWarning)
+
+
+def test_divergence_within_a_period() -> None:
+    """Substeps after the one that fails do not move it either."""
+    sim = started(Simulation(PENDULUM, substeps=10), q=[1])
+    with pytest.warns(SimulationWarning, match="at t = 0 s"):
+        sim.step([np.inf])
+    assert (sim.q.tolist(), sim.t) == ([1], 0)
+
+
+def test_controls_of_a_compiled_controller_are_watched() -> None:
+    sim = Simulation(CART_POLE, controller=lambda t, q, v: [1 / q[1]], batch=2)
+    with pytest.warns(SimulationWarning, match="control of motor 'slider' is not finite or too large"):
+        sim.step()
+    assert len(sim.divergences) == 2
+
+
+def test_every_velocity_and_control_has_a_code_of_its_own() -> None:
+    """Also of robots with more than a thousand of them."""
+    nv, nu = 2500, 1200
+    names, motors = [f"v{k}" for k in range(nv)], {f"m{k}": None for k in range(nu)}
+    robot: Any = SimpleNamespace(nv=nv, nu=nu, velocity_names=names, motors=motors)
+    model: Any = SimpleNamespace(robot=robot, precision="float64")
+    for k in (0, 999, 1000, 1999, 2000, nv - 1):
+        v = [0.0] * nv
+        v[k] = math.inf
+        code = divergence_code(model, [0.0] * nu, v, 0)
+        assert f"velocity of 'v{k}'" in divergence_text(robot, int(code))
+    for k in (0, 999, nu - 1):
+        u = [0.0] * nu
+        u[k] = math.nan
+        code = divergence_code(model, u, [0.0] * nv, 0)
+        assert f"motor 'm{k}'" in divergence_text(robot, int(code))
+    assert "adaptive" in divergence_text(robot, steps_code(robot))

@@ -1,4 +1,4 @@
-"""Joints with limits, dry friction, locks: rows of the solver."""
+"""Joints with limits, dry friction and locks, and loop closures."""
 
 import math
 
@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.robot import Robot
+from moving_robots import slopes
+from pliant.robot import Robot, RobotBuilder
 from simple_bodies import G, sliding, turning
+from simulated_robots import started
 
 ARM = pliant.load("arm7")
 
 
 def run(robot: Robot, q=None, v=None, *, t: float = 1.0, dt: float = 1e-3, **options) -> tuple[np.ndarray, np.ndarray]:
     """q and v over time."""
-    sim = pliant.Simulation(robot, dt=dt, **options)
-    sim.reset(q=q, v=v)
-    log = sim.run(t, channels=("q", "v"))
+    log = started(pliant.Simulation(robot, dt=dt, **options), q=q, v=v).run(t, channels=("q", "v"))
     return np.asarray(log["q"]), np.asarray(log["v"])
 
 
@@ -112,8 +112,7 @@ def test_a_locked_joint_stays() -> None:
     """An arm with one joint locked moves as an arm without that joint."""
     robot = ARM.with_joint("joint2", locked=True)
     q0 = ARM.neutral() + 0.3
-    sim = pliant.Simulation(robot, dt=1e-3)
-    sim.reset(q=q0)
+    sim = started(pliant.Simulation(robot, dt=1e-3), q=q0)
     log = sim.run(0.5, channels=("q", "v"))
     k = robot.q_slice("joint2").start
     np.testing.assert_allclose(np.asarray(log["q"])[:, k], q0[k], atol=1e-10)
@@ -148,3 +147,138 @@ def test_a_mimicking_joint_shares_its_spring() -> None:
     q, _ = run(builder.build(), q=[0.1], t=0.5, integrator="rk4")
     w = math.sqrt((10 + 4 * 5) / (0.5 + 4 * 0.2))
     assert q[-1, 0] == pytest.approx(0.1 * math.cos(w * 0.5), abs=1e-9)
+
+
+# ---- loop closures: they stay closed, and their forces are those of statics and of the chain that they replace
+
+
+def chain(n: int, *, axis=(0, 1, 0), length: float = 1.0, mass: float = 1.0, kind: str = "revolute") -> Robot:
+    """n slender rods that hang on each other, the first on the world; "tip" is the end of the last."""
+    builder = RobotBuilder(f"chain of {n}")
+    across = mass * length**2 / 12
+    for k in range(n):
+        builder.body(f"rod{k}", mass, (0, 0, -length / 2), (across, 0, 0, across, 0, 1e-3))
+        parent, place = ("world", (0, 0, 0)) if k == 0 else (f"rod{k - 1}", (0, 0, -length))
+        options = {"axis": axis} if kind == "revolute" else {}
+        builder.joint(f"joint{k}", kind, parent, f"rod{k}", place, **options)
+    builder.frame("tip", f"rod{n - 1}", (0, 0, -length))
+    builder.frame("anchor", "world", (2 * length, 0, 0))
+    return builder.build()
+
+
+def apart(robot: Robot, q: np.ndarray, a: str, b: str) -> np.ndarray:
+    return pliant.frame_pose(robot, q, a)[..., :3, 3] - pliant.frame_pose(robot, q, b)[..., :3, 3]
+
+
+def four_bar_start() -> np.ndarray:
+    """Angles of three rods of 1 m from (0, 0) to (2, 0): a symmetric trapezium, 60 degrees down, along, up."""
+    # a rod at the angle a points to (-sin a, -cos a): to the right for negative angles
+    absolute = np.array([-math.pi / 6, -math.pi / 2, -5 * math.pi / 6])
+    return np.diff(absolute, prepend=0)
+
+
+def test_a_planar_loop_stays_closed() -> None:
+    """Three rods between two pins, a point closure with a redundant row across the plane."""
+    robot = chain(3).with_closure("point", "tip", "anchor")
+    sim = pliant.Simulation(robot, dt=1e-3)
+    q = four_bar_start()
+    assert np.abs(apart(robot, q, "tip", "anchor")).max() < 1e-12
+    # a velocity that keeps the loop closed: J v = 0
+    J = pliant.frame_jacobian(robot, q, "tip")[[0, 2]]
+    v = np.linalg.svd(J)[2][-1] * 2
+    sim.reset(q=q, v=v)
+    log = sim.run(3.0, channels=("q", "v", "energy"))
+    gaps = np.abs(apart(robot, np.asarray(log["q"]), "tip", "anchor"))
+    # what a step opens, (w dt)^2 / 2 at some 5 rad/s, is taken back by a fifth in each
+    assert gaps.max() < 1e-4
+    assert np.abs(np.asarray(log["v"])).max() > 1
+    assert sim.diagnostics.is_converged
+    energy = np.asarray(log["energy.kinetic"]) + np.asarray(log["energy.potential"])
+    # first order in dt: 3 s of a motion of some 20 J
+    assert np.abs(energy - energy[0]).max() < 0.5
+
+
+def test_drift_is_of_second_order() -> None:
+    robot = chain(3).with_closure("point", "tip", "anchor")
+    q = four_bar_start()
+    v = np.linalg.svd(pliant.frame_jacobian(robot, q, "tip")[[0, 2]])[2][-1] * 2
+    worst = []
+    for dt in (2e-3, 1e-3, 5e-4):
+        sim = started(pliant.Simulation(robot, dt=dt), q=q, v=v)
+        log = sim.run(0.5, channels=("q",))
+        worst.append(float(np.abs(apart(robot, np.asarray(log["q"]), "tip", "anchor")).max()))
+    assert slopes(worst) == pytest.approx([2, 2], abs=0.4), worst
+
+
+def test_forces_of_a_hanging_four_bar() -> None:
+    """At rest under damping, the pin at the anchor carries half the weight, and a horizontal thrust by moments."""
+    robot = chain(3).with_closure("point", "tip", "anchor")
+    for joint in robot.joints:
+        robot = robot.with_joint(joint, damping=2)
+    sim = started(pliant.Simulation(robot, dt=1e-3), q=four_bar_start())
+    sim.run(10.0, channels=())
+    np.testing.assert_allclose(sim.v, 0, atol=1e-6)
+    force = sim.state.part("closings") / 1e-3
+    # moments of a side rod about its pin: its own weight in its middle, half that of the lowest rod at its end, and
+    # the thrust H there: H sin(60) = m g cos(60) / 2 + m g / 2 cos(60)
+    horizontal = G * math.cos(math.pi / 3) / math.sin(math.pi / 3)
+    np.testing.assert_allclose(np.abs(force), [horizontal, 0, 1.5 * G], rtol=1e-5, atol=1e-6)
+    assert force[2] > 0, "it holds the tip up"
+
+
+def test_a_rod_at_a_distance_is_a_pendulum() -> None:
+    """A slide in three directions kept 1 m from the world swings as a pendulum from horizontal."""
+    builder = RobotBuilder("point")
+    for k, (parent, child) in enumerate((("world", "a"), ("a", "b"), ("b", "point"))):
+        builder.body(child, 1 if child == "point" else 0)
+        builder.joint("xyz"[k], "prismatic", parent, child, axis=tuple(np.eye(3)[k].tolist()))
+    robot = builder.build().with_closure("distance", "point", "world", length=1)
+    errors = []
+    for dt in (1e-3, 5e-4):
+        sim = started(pliant.Simulation(robot, dt=dt), q=[1, 0, 0])
+        q = np.asarray(sim.run(1.2, channels=("q",))["q"])
+        assert np.abs(np.linalg.norm(q, axis=1) - 1).max() < 2e-4 * (dt / 1e-3) ** 2
+        low = np.flatnonzero(q[:, 0] < 0)[0]
+        t = (low - 1 + q[low - 1, 0] / (q[low - 1, 0] - q[low, 0])) * dt
+        errors.append(abs(t - 2.3678419475762373 / 4))
+    assert errors[0] < 2e-3  # first order: dt, and the drift
+    assert errors[1] < 1e-3
+
+
+def test_a_welded_arm_is_one_body() -> None:
+    """Two rods on one spherical joint each, welded to each other: the second one follows as if it was one rod."""
+    robot = chain(2, kind="spherical").with_frame("end", "rod0", (0, 0, -1)).with_closure("weld", "end", "rod1")
+    single = chain(1, kind="spherical")
+    assert robot.nv == 6
+    sim = pliant.Simulation(robot, dt=1e-3)
+    start = robot.integrate(robot.neutral(), np.array([0, 0.8, 0, 0, 0, 0]))
+    sim.reset(q=start, v=[0.5, 0, 0, 0, 0, 0])
+    log = sim.run(1.0, channels=("q",))
+    q = np.asarray(log["q"])
+    # the second joint holds its angle
+    angle = 2 * np.linalg.norm(q[:, 4:7], axis=1)
+    assert angle.max() < 1e-4
+    # one rod of 2 m and 2 kg
+    builder = RobotBuilder("one rod")
+    builder.body("rod", 2, (0, 0, -1), (2 * 4 / 12, 0, 0, 2 * 4 / 12, 0, 2e-3))
+    builder.joint("joint", "spherical", "world", "rod")
+    alone = started(pliant.Simulation(builder.build(), dt=1e-3), q=start[:4], v=[0.5, 0, 0])
+    alone.run(1.0, channels=())
+    # both of first order
+    np.testing.assert_allclose(q[-1, :4], alone.q, atol=5e-3)
+    assert single.nv == 3
+
+
+def test_a_loop_that_starts_open_closes() -> None:
+    """A fifth of what is left in each step, and no speed from it."""
+    robot = chain(3).with_gravity(0, 0, 0).with_closure("point", "tip", "anchor")
+    q = four_bar_start() + np.array([1e-3, -1e-3, 2e-3])
+    sim = started(pliant.Simulation(robot, dt=1e-3), q=q)
+    before = np.linalg.norm(apart(robot, q, "tip", "anchor"))
+    sim.run(0.01, channels=())
+    after = np.linalg.norm(apart(robot, sim.q, "tip", "anchor"))
+    # redundant corrections are not exact within a step
+    assert after < before * 0.8**10 * 1.5
+    sim.run(0.1, channels=())
+    assert np.linalg.norm(apart(robot, sim.q, "tip", "anchor")) < 1e-8
+    np.testing.assert_allclose(sim.v, 0, atol=1e-9)

@@ -10,7 +10,7 @@ from pliant import RigidContact, Simulation, SimulationError
 from pliant.robot import Robot
 from pliant.simulation import programs as module
 from pliant.spatial import Inertia, Symmetric3, Vector
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, started
 
 PERIODS = 120
 CONTACT = RigidContact(friction=0.6, restitution=0.2)
@@ -125,8 +125,7 @@ def test_other_integrators_take_parameters(integrator: str) -> None:
     sim.parameters["joints.hinge.damping"] = [0, 0.5]
     sim.reset(q=[1])
     sim.run(0.5)
-    damped = Simulation(PENDULUM.with_joint("hinge", damping=0.5), integrator=integrator, dt=0.01)
-    damped.reset(q=[1])
+    damped = started(Simulation(PENDULUM.with_joint("hinge", damping=0.5), integrator=integrator, dt=0.01), q=[1])
     damped.run(0.5)
     np.testing.assert_allclose(sim.q[1], damped.q, rtol=0, atol=1e-12)
     assert abs(sim.q[0] - sim.q[1]) > 0.01
@@ -138,8 +137,7 @@ def test_single_precision() -> None:
     assert sim.parameters["joints.hinge.damping"].dtype == np.float32
     sim.reset(q=[1])
     sim.run(0.1)
-    exact = Simulation(PENDULUM.with_joint("hinge", damping=0.2))
-    exact.reset(q=[1])
+    exact = started(Simulation(PENDULUM.with_joint("hinge", damping=0.2)), q=[1])
     exact.run(0.1)
     np.testing.assert_allclose(sim.q[1], exact.q, atol=1e-5)
 
@@ -197,8 +195,7 @@ def test_a_star_over_bodies_without_mass() -> None:
     sim.reset(q=[0, 1])
     sim.run(0.1)
     # all masses twice as large: gravity moves it as before
-    same = Simulation(CART_POLE)
-    same.reset(q=[0, 1])
+    same = started(Simulation(CART_POLE), q=[0, 1])
     same.run(0.1)
     np.testing.assert_allclose(sim.q, same.q, rtol=0, atol=1e-12)
 

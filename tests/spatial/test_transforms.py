@@ -1,4 +1,4 @@
-"""Poses, motions and forces against Pinocchio's, and the identities between them."""
+"""Poses, motions, forces and inertias against Pinocchio's, and the identities between them."""
 
 import numpy as np
 import pinocchio as pin
@@ -7,7 +7,19 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pliant.spatial import AxisRotation, Force, Matrix3, MatrixRotation, Motion, Steps, Transform, Vector
+from pliant.spatial import (
+    ArticulatedInertia,
+    AxisRotation,
+    Force,
+    Inertia,
+    Matrix3,
+    MatrixRotation,
+    Motion,
+    Steps,
+    Symmetric3,
+    Transform,
+    Vector,
+)  # fmt: skip
 
 # a few roundings of numbers of size one
 TOLERANCE = 1e-14
@@ -93,3 +105,94 @@ def test_change_of_frame_in_formulas() -> None:
     X = Transform(AxisRotation.by(2, a), Vector(x, 0, 0))
     moved = X.act(Motion(Vector.zero(), Vector(0, 0, w)))
     assert list(moved) == [0, -x * w, 0, 0, 0, w]
+
+
+# ---- inertias of rigid and articulated bodies against Pinocchio's, and the identities they keep
+
+
+generators = st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+UPPER = np.triu_indices(3)
+
+
+@st.composite
+def inertias(draw: st.DrawFn) -> tuple[Inertia, pin.Inertia]:
+    rng = draw(generators)
+    cloud = rng.standard_normal((5, 3))
+    tensor = np.trace(cloud.T @ cloud) * np.eye(3) - cloud.T @ cloud
+    mass, com = rng.uniform(0.1, 10), rng.standard_normal(3)
+    ours = Inertia.from_com(mass, Vector(*com), Symmetric3(*tensor[UPPER]))
+    return ours, pin.Inertia(mass, com, tensor)
+
+
+twists = generators.map(lambda rng: rng.standard_normal(6))
+
+
+def motion(x: np.ndarray) -> Motion:
+    return Motion(Vector(*x[:3]), Vector(*x[3:]))
+
+
+def matrix(inertia: Inertia | ArticulatedInertia) -> np.ndarray:
+    unit = np.eye(6)
+    return np.array([list(inertia @ motion(unit[k])) for k in range(6)], dtype=float).T
+
+
+def near(found: np.ndarray, expected: np.ndarray) -> None:
+    # a few roundings of the largest entry
+    np.testing.assert_allclose(found, expected, atol=2e-14 * max(1, abs(expected).max()))
+
+
+@given(inertias(), twists)
+def test_momentum(inertia: tuple, v: np.ndarray) -> None:
+    near(matrix(inertia[0]), inertia[1].matrix())
+    near(np.array(list(inertia[0] @ motion(v))), (inertia[1] * pin.Motion(v)).vector)
+
+
+@given(inertias(), inertias())
+def test_sum(a: tuple, b: tuple) -> None:
+    near(matrix(a[0] + b[0]), (a[1] + b[1]).matrix())
+
+
+@given(inertias(), poses(), poses())
+def test_change_of_frame(inertia: tuple, X: tuple, Y: tuple) -> None:
+    expected = X[1].act(inertia[1]).matrix()
+    near(matrix(inertia[0].transformed(X[0])), expected)
+    near(matrix(ArticulatedInertia.of(inertia[0]).transformed(X[0])), expected)
+    twice = X[1].act(Y[1].act(inertia[1])).matrix()
+    near(matrix(inertia[0].transformed(Steps(X[0], Y[0]))), twice)
+    near(matrix(ArticulatedInertia.of(inertia[0]).transformed(Steps(X[0], Y[0]))), twice)
+
+
+@given(inertias(), poses(), twists)
+def test_kinetic_energy_is_the_same_in_every_frame(inertia: tuple, X: tuple, v: np.ndarray) -> None:
+    here = motion(v).dot(inertia[0] @ motion(v))
+    there = X[0].act(motion(v))
+    assert there.dot(inertia[0].transformed(X[0]) @ there) == pytest.approx(here, rel=1e-12)
+
+
+@given(generators, poses())
+def test_articulated_inertia_of_any_symmetric_matrix(rng: np.random.Generator, X: tuple) -> None:
+    half = rng.standard_normal((6, 6))
+    A = half @ half.T
+    ours = ArticulatedInertia.from_entries(lambda r, c: A[r, c])
+    near(matrix(ours), A)
+    near(np.array([[ours.entry(r, c) for c in range(6)] for r in range(6)]), A)
+    back = X[1].toActionMatrixInverse()
+    near(matrix(ours.transformed(X[0])), back.T @ A @ back)
+    near(matrix(ours + ours), 2 * A)
+
+
+def test_turn_about_a_coordinate_axis_is_its_matrix() -> None:
+    inertia = Inertia.from_com(2, Vector(0.1, 0.2, 0.3), Symmetric3(3, 0.1, 0.2, 4, 0.3, 5))
+    turn, p = AxisRotation.by(1, 0.7), Vector(1, 2, 3)
+    for kind in (inertia, ArticulatedInertia.of(inertia)):
+        by_matrix = kind.transformed(Transform(MatrixRotation(turn.matrix()), p))
+        near(matrix(kind.transformed(Transform(turn, p))), matrix(by_matrix))
+
+
+def test_point_mass_in_formulas() -> None:
+    m, x = sympy.symbols("m x", positive=True)
+    inertia = Inertia.from_com(m, Vector(x, 0, 0), Symmetric3.zero())
+    assert [sympy.expand(e) for e in inertia.J] == [0, 0, 0, m * x**2, 0, m * x**2]
+    moved = inertia.transformed(Transform(MatrixRotation.identity(), Vector(-x, 0, 0)))
+    assert [sympy.expand(e) for e in moved.J] == [0] * 6

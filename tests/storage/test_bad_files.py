@@ -11,8 +11,8 @@ import pytest
 
 import pliant
 from pliant.errors import needs
-from pliant.storage.hdf5 import put_text
 from pliant.storage import LogWriter
+from pliant.storage.hdf5 import put_text
 from simulated_robots import LEG, LEG_Q
 
 
@@ -34,15 +34,12 @@ def refused(path: Path, words: str, **options) -> None:
     assert "\n" not in str(told.value) and str(path) in str(told.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "it is empty"),
-        (b"t,q\n0,1\n", "it is not an HDF5 file; give a file that log.save"),
-        (b"PK\x03\x04zip", "it is a zip or npz file"),
-        (b"\x89HDF cut", "its head is damaged"),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (b"", "it is empty"),
+    (b"t,q\n0,1\n", "it is not an HDF5 file; give a file that log.save"),
+    (b"PK\x03\x04zip", "it is a zip or npz file"),
+    (b"\x89HDF cut", "its head is damaged"),
+])  # fmt: skip
 def test_no_log_at_all(content: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "x.h5"
     path.write_bytes(content)

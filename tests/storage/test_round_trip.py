@@ -1,10 +1,12 @@
 """A log that is saved and loaded is the same one, with the robot that it is of."""
 
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any, Literal
 
 import h5py
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,9 +14,12 @@ from hypothesis import given, settings
 import pliant
 import random_robots
 import real_robots
+from pliant.errors import PliantError
 from pliant.recording.source import Source
+from pliant.spatial import Vector
 from pliant.storage import source_codec
-from pliant.storage.robot_codec import StoredMesh, robot_from_plain, robot_to_plain
+from pliant.storage.forms import LEFT_OUT, checked, form_of, made, robot_form
+from pliant.storage.source_codec import StoredMesh, robot_from_plain, robot_to_plain
 from simulated_robots import LEG, LEG_Q
 
 
@@ -33,7 +38,7 @@ def one() -> pliant.Log:
 
 
 @pytest.fixture(scope="module")
-def hybrid() -> pliant.Log:
+def event_driven() -> pliant.Log:
     sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
     q = sim.robot.neutral()
     q[2] += 0.02
@@ -92,22 +97,22 @@ def test_parts(batch: pliant.Log, tmp_path: Path) -> None:
         pliant.load_log(path, start=7)
 
 
-def test_events_modes_and_motion_in_between(hybrid: pliant.Log, tmp_path: Path) -> None:
-    found = pliant.load_log(hybrid.save(tmp_path / "run.h5"))
+def test_events_modes_and_motion_in_between(event_driven: pliant.Log, tmp_path: Path) -> None:
+    found = pliant.load_log(event_driven.save(tmp_path / "run.h5"))
     times = np.linspace(0, 0.2, 31)
-    for log in (found, pickle.loads(pickle.dumps(hybrid))):
-        assert log.is_event_driven and log == hybrid and log.modes == hybrid.modes
-        assert len(log.events) == len(hybrid.events) > 0 and log.dense.t[-1] == hybrid.dense.t[-1]
-        for a, b in zip(log.events, hybrid.events, strict=True):
+    for log in (found, pickle.loads(pickle.dumps(event_driven))):
+        assert log.is_event_driven and log == event_driven and log.modes == event_driven.modes
+        assert len(log.events) == len(event_driven.events) > 0 and log.dense.t[-1] == event_driven.dense.t[-1]
+        for a, b in zip(log.events, event_driven.events, strict=True):
             assert (a.t, a.kind, a.names, a.energy_lost) == (b.t, b.kind, b.names, b.energy_lost)
             assert (a.before, a.after) == (b.before, b.after) and list(a.impulse) == list(b.impulse)
             assert all(np.array_equal(a.impulse[name], b.impulse[name]) for name in a.impulse)
-        for a, b in zip(log.at(times), hybrid.at(times), strict=True):
+        for a, b in zip(log.at(times), event_driven.at(times), strict=True):
             assert a.tobytes() == b.tobytes()
-    same_source(found.source, hybrid.source)
+    same_source(found.source, event_driven.source)
     part = pliant.load_log(tmp_path / "run.h5", start=0.1)
-    assert part.is_event_driven and part == hybrid.between(0.1, 1)
-    assert hybrid[2:4].is_event_driven and hybrid[2:4].source is hybrid.source
+    assert part.is_event_driven and part == event_driven.between(0.1, 1)
+    assert event_driven[2:4].is_event_driven and event_driven[2:4].source is event_driven.source
 
 
 def test_log_made_by_hand(tmp_path: Path) -> None:
@@ -215,3 +220,48 @@ def test_meshes_travel_with_the_log(tmp_path: Path) -> None:
         for s, t in zip(a.mesh.surfaces(), b.mesh.surfaces(), strict=True):
             # the same triangles, corner by corner
             assert (s.points[s.faces] == t.points[t.faces]).all() and s.color == t.color
+
+
+# ---- forms follow from the dataclasses: each field is stored, and errors name the place
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """As one that is added to the robot some day."""
+
+    name: str
+    kind: Literal["gyroscope", "encoder"]
+    noise: Any
+    axis: Vector
+    gains: tuple[Any, ...] = ()
+    body: str | None = None
+
+
+PLAIN = {"name": "imu", "kind": "gyroscope", "noise": 0, "axis": [0, 0.5, 1], "gains": [1, 2.5], "body": None}
+
+
+def test_a_new_dataclass_has_a_form() -> None:
+    found = made(checked(PLAIN, form_of(Sensor), "the sensor"))
+    assert isinstance(found, Sensor) and isinstance(found.axis, Vector) and list(found.axis) == [0, 0.5, 1]
+    assert (found.name, found.noise, found.gains) == ("imu", 0, (1, 2.5)) and type(found.noise) is int
+
+
+@pytest.mark.parametrize(("change", "place"), [
+    ({"name": 7}, r"`str`, got `int` - at `\$\.name`"),
+    ({"kind": "camera"}, r"'camera' - at `\$\.kind`"),
+    ({"noise": True}, r"got `bool` - at `\$\.noise`"),
+    ({"noise": [1]}, r"got `array` - at `\$\.noise`"),
+    ({"axis": [0, 1]}, r"\$\.axis"),
+    ({"axis": [0, 1, 2, 3]}, r"\$\.axis"),
+    ({"gains": [1, "2"]}, r"`str` - at `\$\.gains\[1\]`"),
+    ({"code": "import os"}, "unknown field `code`"),
+])  # fmt: skip
+def test_what_does_not_fit_is_named(change: dict[str, Any], place: str) -> None:
+    with pytest.raises(PliantError, match=f"the sensor in the log is damaged: .*{place}") as error:
+        checked(PLAIN | change, form_of(Sensor), "the sensor")
+    assert error.value.subject == "the sensor"
+
+
+def test_all_of_a_robot_is_stored() -> None:
+    stored = {f.name for f in msgspec.structs.fields(robot_form())}
+    assert stored == {f.name for f in fields(pliant.Robot)} - LEFT_OUT | {"digest"}

@@ -1,11 +1,19 @@
-"""Formulas put back together: how they look, and that they are the same."""
+"""Formulas put back together: normal forms, waves, and how they look."""
 
+import math
+from fractions import Fraction
+
+import numpy as np
 import pytest
 import sympy
+from hypothesis import given
+from hypothesis import strategies as st
 from sympy import Rational, cos, sin
 
-from pliant.symbolic.polynomials import Polynomials
+from pliant.errors import PliantError
+from pliant.symbolic.polynomials import Polynomials, TooLongError
 from pliant.symbolic.tidying import Tidy
+from pliant.symbolic.trigonometry import Wave, shortest
 
 m, l, M, I, J, g = sympy.symbols("m l M I J g", positive=True)
 q1, q2, v1, v2, a1, a2 = MOTION = sympy.symbols("q1 q2 v1 v2 a1 a2", real=True)
@@ -68,3 +76,143 @@ def test_effort_does_not_depend_on_time() -> None:
     expressions = [sympy.prod([m + k + cos(q1 + n * q2) for k in range(3)]) for n in range(12)]
     one, two = Tidy(MOTION), Tidy(MOTION)
     assert [one(e) for e in expressions] == [two(e) for e in expressions]
+
+
+# ---- the normal form: equal formulas have the same polynomial
+
+
+a, b, x, y = sympy.symbols("a b x y", real=True)
+
+
+def zero(expression: sympy.Expr) -> bool:
+    return Polynomials(10_000).read(sympy.sympify(expression)) == {}
+
+
+@pytest.mark.parametrize("identity", [
+    (a + b) ** 3 - a**3 - 3 * a**2 * b - 3 * a * b**2 - b**3,
+    sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - 1,
+    sympy.cos(x + y) - sympy.cos(x) * sympy.cos(y) + sympy.sin(x) * sympy.sin(y),
+    sympy.sin(x - y) - sympy.sin(x) * sympy.cos(y) + sympy.cos(x) * sympy.sin(y),
+    sympy.sin(3 * x) - 3 * sympy.sin(x) + 4 * sympy.sin(x) ** 3,
+    sympy.cos(2 * x + y) - 2 * sympy.cos(x) * sympy.cos(x + y) + sympy.cos(y),
+    a / (2 * b) * b - a / 2,
+    a * (1 / (3 * a)) - sympy.Rational(1, 3),
+])  # fmt: skip
+def test_identities_vanish(identity: sympy.Expr) -> None:
+    assert zero(identity)
+
+
+def test_what_is_not_zero_stays() -> None:
+    assert not zero(sympy.cos(x + y) - sympy.cos(x) * sympy.cos(y) - sympy.sin(x) * sympy.sin(y))
+    assert not zero(a - b)
+
+
+def test_numbers_stay_exact_as_long_as_they_are() -> None:
+    numbers = Polynomials(100).read(a / 3 + sympy.Float(0.25) * b + 2)
+    assert sorted(map(str, numbers.values())) == ["0.25", "1/3", "2"]
+    assert {type(n) for n in numbers.values()} == {Fraction, float, int}
+
+
+def test_floats_cancel_to_within_rounding() -> None:
+    # 0.1 + 0.2 - 0.3 is 5.6e-17 in floats
+    e = sympy.Add(sympy.Float(0.1) * a, sympy.Float(0.2) * a * (1 + b) - sympy.Float(0.2) * a * b, evaluate=False)
+    assert zero(sympy.Add(e, sympy.Float(-0.3) * a, evaluate=False))
+
+
+def test_other_functions_are_atoms() -> None:
+    root = sympy.sqrt(a + b)
+    assert zero(root * (x + 1) - root * x - root)
+    assert zero(sympy.sign(x) * a - a * sympy.sign(x))
+    assert zero(sympy.cos(x / 2) ** 2 + sympy.sin(x / 2) ** 2 - 1)
+
+
+def test_back_to_an_expression() -> None:
+    polynomials = Polynomials(1000)
+    e = (a + sympy.sin(x)) ** 2 / 3 + sympy.cos(x + y)
+    flat = polynomials.restored(polynomials.expression(polynomials.read(e)))
+    assert sympy.simplify(flat - e) == 0
+
+
+def test_effort_is_limited() -> None:
+    with pytest.raises(TooLongError, match="simplify=False"):
+        Polynomials(100).read(sympy.prod([a + b * k + x for k in range(1, 9)]))
+
+
+def test_infinite_numbers_are_told() -> None:
+    with pytest.raises(PliantError, match="finite"):
+        Polynomials(10).read(sympy.Float("inf"))
+
+
+# ---- sums of products of waves: shorter, and the same numbers
+
+
+def c(angle: int) -> Wave:
+    return Wave(False, ((angle, 1),))
+
+
+def s(angle: int) -> Wave:
+    return Wave(True, ((angle, 1),))
+
+
+def value(polynomial: dict, angles: np.ndarray) -> float:
+    total = 0.0
+    for product, number in polynomial.items():
+        term = float(number)
+        for wave in product:
+            turn = sum(k * angles[a] for a, k in wave.turn)
+            term *= math.sin(turn) if wave.is_sine else math.cos(turn)
+        total += term
+    return total
+
+
+def test_addition_theorem() -> None:
+    assert shortest({(c(0), c(1)): 1, (s(0), s(1)): -1}) == {(Wave(False, ((0, 1), (1, 1))),): 1}
+    assert shortest({(c(0), s(1)): 1, (c(1), s(0)): 1}) == {(Wave(True, ((0, 1), (1, 1))),): 1}
+
+
+def test_squares() -> None:
+    assert shortest({(): 1, (c(0), c(0)): -1}) == {(s(0), s(0)): 1}
+    assert shortest({(c(0), c(0)): 3}) == {(c(0), c(0)): 3}
+
+
+def test_square_of_a_sum_of_angles() -> None:
+    # (c0 c1 - s0 s1)^2, with the squares of sines replaced
+    written = {
+        (c(0), c(0), c(1), c(1)): 2, (c(0), c(1), s(0), s(1)): -2, (): 1, (c(0), c(0)): -1, (c(1), c(1)): -1,
+    }  # fmt: skip
+    both = Wave(False, ((0, 1), (1, 1)))
+    assert shortest(written) == {(both, both): 1}
+
+
+def test_products_of_sums_of_angles() -> None:
+    # cos(q0) cos(q0 + q1)
+    both = Wave(False, ((0, 1), (1, 1)))
+    assert shortest({(c(0), c(0), c(1)): 1, (c(0), s(0), s(1)): -1}) == {(c(0), both): 1}
+
+
+def test_what_is_short_stays() -> None:
+    for polynomial in ({(c(0), c(1), s(2)): 2}, {(c(0), s(0)): 1}, {(): 5, (c(1),): 3}):
+        assert shortest(polynomial) == polynomial
+
+
+def test_floats_that_are_equal_but_for_rounding_pair() -> None:
+    both = Wave(False, ((0, 1), (1, 1)))
+    (product,) = shortest({(c(0), c(1)): 0.3, (s(0), s(1)): -(0.1 + 0.2)})
+    assert product == (both,)
+
+
+waves = st.builds(lambda is_sine, angle: s(angle) if is_sine else c(angle), st.booleans(), st.integers(0, 2))
+numbers = st.one_of(st.integers(-3, 3), st.fractions(-2, 2, max_denominator=4)).filter(bool)
+polynomials = st.dictionaries(st.lists(waves, max_size=4).map(sorted).map(tuple), numbers, max_size=5)
+
+
+@given(polynomials, st.integers(0, 2**32 - 1))
+def test_values_of_sums_stay(polynomial: dict, seed: int) -> None:
+    angles = np.random.default_rng(seed).uniform(-math.pi, math.pi, 3)
+    # each form has at most some hundred terms of size up to 50: rounding only
+    assert value(shortest(polynomial), angles) == pytest.approx(value(polynomial, angles), abs=1e-11)
+
+
+@given(polynomials)
+def test_exact_numbers_stay_exact(polynomial: dict) -> None:
+    assert all(isinstance(n, int | Fraction) for n in shortest(polynomial).values())

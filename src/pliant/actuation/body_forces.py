@@ -122,10 +122,8 @@ def outside_forces(
     for f in forces:
         i, X_BF = robot.mechanism.frame(f.body)
         if i < 0:
-            cure = "choose a body that does"
-            raise PliantError(
-                f"force on {f.body!r}: this body does not move", subject=f._subject, field="body", cure=cure
-            )
+            problem, cure = f"force on {f.body!r}: this body does not move", "choose a body that does"
+            raise PliantError(problem, subject=f._subject, field="body", cure=cure)
         force, torque = f.at(t, dt)
         if f.frame == "world":
             force, torque = (poses[i].R.rotate_back(x) for x in (force, torque))

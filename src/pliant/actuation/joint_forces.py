@@ -296,12 +296,8 @@ def dry_friction(robot: Robot, joint: str, k: int) -> Scalar:
 
 def joint_spring_energy(robot: Robot, q: Scalars) -> Scalar:
     """Stored in the springs of all joints [J]."""
-    total: Scalar = 0
-    for link in robot.mechanism.joint_links:
-        joint = robot.joints[link.name]
-        if joint.has_spring:
-            total = total + spring_energy(joint, link.position(q))
-    return total
+    sprung = [(robot.joints[link.name], link) for link in robot.mechanism.joint_links]
+    return sum((spring_energy(joint, link.position(q)) for joint, link in sprung if joint.has_spring), 0)
 
 
 def damping_powers(robot: Robot, q: Scalars, v: Scalars, mean: Scalars, *, has_rows: bool) -> tuple[Scalar, Scalar]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.actuation.joint_forces import motor_torque
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
-from pliant.checks import check, check_at_least
-from pliant.errors import PliantError, unknown_name
+from pliant.checks import check, check_at_least, check_known
+from pliant.errors import PliantError
 from pliant.plots.curves import unit_of
 from pliant.plots.figures import COLORS, figure
 from pliant.robot import Motor, Robot
@@ -59,8 +59,7 @@ class Bode:
         return np.degrees(np.unwrap(np.angle(self._of(output))))
 
     def _of(self, output: str) -> np.ndarray:
-        if output not in self.response:
-            raise PliantError(unknown_name("output", output, self.response, "the response"))
+        check_known("output", output, self.response, "the response")
         return self.response[output]
 
     def plot(
@@ -147,8 +146,7 @@ def bode(
         amplitude: of the control, for a simulation.
         settle: time to wait before measuring [s] (default: from the slowest mode that decays).
     """
-    if method not in METHODS:
-        raise PliantError(unknown_name("method", method, METHODS, "bode"))
+    check_known("method", method, METHODS, "bode")
     takes = "a Robot or a Simulation"
     check("robot", robot, takes, isinstance(robot, Robot | Simulation), subject="bode", error=PliantError)
     model = robot.model if isinstance(robot, Simulation) else StepModel(robot, 1e-3, None)
@@ -332,8 +330,7 @@ def _outputs(robot: Robot, given: str | Sequence[str] | None, motor: Motor) -> l
     names = [f"v.{motor.joint}"] if given is None else [given] if isinstance(given, str) else list(given)
     valid = _output_names(robot)
     for name in names:
-        if name not in valid:
-            raise PliantError(unknown_name("output", name, valid, f"robot {robot.name!r}"))
+        check_known("output", name, valid, f"robot {robot.name!r}")
     return names
 
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, is_real
+from pliant.checks import check, check_known, is_real
 from pliant.contact.ground import flat
 from pliant.contact.models import CompliantContact, ContactLaw, HuntCrossley, RigidContact, SpringDamper
 from pliant.dynamics import frame_pose
-from pliant.errors import PliantError, SimulationError, SimulationWarning, needs, unknown_name
+from pliant.errors import SimulationError, SimulationWarning, needs
 from pliant.events.log_entries import channel_kernel
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
@@ -92,8 +92,7 @@ class ContactComparison:
     def of(self, method: str) -> list[ContactRow]:
         """The rows of a method."""
         methods = list(dict.fromkeys(row.method for row in self.rows))
-        if method not in methods:
-            raise PliantError(unknown_name("method", method, methods, "the comparison"))
+        check_known("method", method, methods, "the comparison")
         return [row for row in self.rows if row.method == method]
 
     def table(self) -> str:

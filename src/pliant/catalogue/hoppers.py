@@ -109,10 +109,7 @@ def hopper_flight(
         m2: mass of the foot [kg]; l2: length of the leg at d7 = 0 [m].
         symbols: whether values that are not given become SymPy symbols of their names, instead of numbers.
     """
-    from pliant.formats.dh import (
-        DHRow,
-        from_dh,  # no other shipped robot is a table
-    )
+    from pliant.formats.dh import DHRow, from_dh  # no other shipped robot is a table
 
     given = {"Ixx": Ixx, "Iyy": Iyy, "Izz": Izz, "m2": m2, "l2": l2}
     numbers: dict[str, Any] = dict(FLIGHT_NUMBERS)
@@ -127,6 +124,7 @@ def hopper_flight(
     right = pi / 2
     # the leg turns about z_4 and z_6; beyond a right angle of th6 it would be along z_4, which swings it then no more
     swing = {"limits": (-1.2, 1.2), "motor": {"effort_limit": 20}}
+    stretch = {"limits": (-0.2, 0.2), "motor": {"effort_limit": 200}}
     rows = [
         DHRow(name="th1"),
         DHRow(name="th2", alpha=-right, theta=right),
@@ -134,16 +132,7 @@ def hopper_flight(
         DHRow(name="th4", alpha=right, **swing),
         DHRow(name="fixed5", alpha=-right, theta=-right, joint="fixed"),
         DHRow(name="th6", alpha=right, **swing),
-        DHRow(
-            name="d7",
-            alpha=-right,
-            d=numbers["l2"],
-            joint="prismatic",
-            body="foot",
-            mass=numbers["m2"],
-            limits=(-0.2, 0.2),
-            motor={"effort_limit": 200},
-        ),
+        DHRow(name="d7", alpha=-right, d=numbers["l2"], joint="prismatic", body="foot", mass=numbers["m2"], **stretch),
     ]
     return from_dh(rows, name="hopper_flight", gravity=(0, 0, 0))
 

@@ -237,14 +237,6 @@ def _find_motor(robot: Robot, key: str, values: Values, named: Mapping[str, Valu
     return {name: {"joint": joint_of[name]} for name in _matching(key, what, joint_of)}
 
 
-def _with_motor(robot: Robot, name: str, values: Values) -> Robot:
-    joint, values = values["joint"], {key: value for key, value in values.items() if key != "joint"}
-    if name in robot.motors and robot.motors[name].joint == joint:
-        # lists, since a sequence has one value for each motor
-        return robot.with_motors([name], **{key: [value] for key, value in values.items()})
-    return robot.with_motor(joint, name=name, **values)
-
-
 # ---- flexibilities
 
 
@@ -283,7 +275,7 @@ TABLES = (
             "viscous_friction": NUMBER, "dry_friction": NUMBER, "no_load_speed": BOUND, "gyroscopic": FLAG,
             "rotor_axis": TRIPLE,
         },
-        "with_motor", _find_motor, change=_with_motor,
+        "with_motor", _find_motor, change=lambda robot, name, values: robot.with_motor(name=name, **values),
     ),
     Table(
         "flexibilities",

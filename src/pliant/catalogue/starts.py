@@ -14,7 +14,7 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.files.xml import parse_xml, read_file
 from pliant.robot import Robot
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 from pliant.scalar import Scalar
 
 # radii are divided by the vertical part of the normal, which a wall has none of

@@ -160,7 +160,7 @@ def view(
     q = robot.neutral() if stance is None else stance.q
     if robot.is_free:
         from pliant.contact import flat
-        from pliant.robot.collisions import with_default_contacts
+        from pliant.robot.contacts import with_default_contacts
 
         ground = flat()
         touching = with_default_contacts(robot, has_ground=True)

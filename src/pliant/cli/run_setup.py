@@ -10,12 +10,11 @@ import numpy as np
 
 from pliant import contact
 from pliant.catalogue.starts import known_stance, scattered, swung, within_limits
-from pliant.cli.controllers import Control, chosen_controller, default_controller
 from pliant.cli.settings import PATHS, Settings, numbers
-from pliant.cli.sources import load_robot, loose_base, origin
+from pliant.cli.sources import Control, chosen_controller, default_controller, load_robot, loose_base, origin
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
 from pliant.robot import Robot
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation

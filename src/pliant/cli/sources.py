@@ -1,15 +1,21 @@
-"""Robots and logs by the words of the command line: names and files."""
+"""Robots, logs and controllers by the words of the command line: names and files."""
 
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from pliant.errors import PliantError, RobotError
+from pliant.errors import PliantError, RobotError, bad_value, unknown_name
 
 if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.robot import Robot
+    from pliant.simulation import Controller
 
 RobotName = Annotated[
     str, typer.Argument(metavar="ROBOT|FILE", help="name of a robot (see `pliant robots`), or a .urdf, .xacro or .toml")
@@ -20,6 +26,9 @@ Xacro = Annotated[
 ]
 _LOG_SUFFIXES = (".h5", ".hdf5")
 _LOG_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+CONTROLLERS = ("none", "hold", "raibert")
+"""Controllers that come with the program."""
+_COMMAND = (0.3, 0.0, 0.2)
 
 
 # ---- robots
@@ -100,3 +109,166 @@ def open_log(path: str) -> "Log":
     if not len(log.t) or not log.channels:
         raise PliantError(f"{path} has no entries that can be read", subject=path)
     return log
+
+
+# ---- controllers
+
+
+class Control(NamedTuple):
+    """A robot and the controller that drives it.
+
+    Attributes:
+        name: for the summary.
+        robot: with motors as the controller needs them.
+        compiled: with the step, or None.
+        called: in Python, (t, q, v) -> u, or None.
+        u: constant controls of the motors, or commands of a compiled controller.
+        is_hopping: whether the robot hops, and so begins above the ground.
+    """
+
+    name: str
+    robot: "Robot"
+    compiled: "Controller | None" = None
+    called: Callable[..., Any] | None = None
+    u: Any = None
+    is_hopping: bool = False
+
+
+def default_controller(robot: "Robot") -> str:
+    """The controller that shows something: hopping robots hop, those that stand hold their pose, others swing."""
+    if not (robot.is_free and robot.motors):
+        return "none"
+    from pliant.control import raibert
+
+    try:
+        raibert(robot)
+    except PliantError:
+        return "hold"
+    return "raibert"
+
+
+def chosen_controller(name: str, robot: "Robot", q: Any, gains: Any = None, command: Any = None) -> Control:
+    """The controller of a name.
+
+    Args:
+        name: of `CONTROLLERS`, or FILE.py:FUNCTION.
+        robot: that it drives.
+        q: the pose at the start.
+        gains: kp and kd of "hold", or None.
+        command: vx, vy and the height of hops for "raibert", numbers of the user's own controller, or None.
+    """
+    if gains is not None and name != "hold":
+        raise PliantError(f"--gains belong to --controller hold, not {name!r}", field="gains", cure="leave them out")
+    if command is not None and name in ("none", "hold"):
+        problem = f"--command is for --controller raibert or one of your own, not {name!r}"
+        raise PliantError(problem, field="command", cure="leave it out")
+    if name == "none":
+        return Control("none", robot)
+    if name == "hold":
+        return _hold(robot, q, gains)
+    if name == "raibert":
+        return _raibert(robot, command)
+    if ".py" not in name:
+        fault = unknown_name("controller", name, CONTROLLERS)
+        raise PliantError(fault).with_cure(f"{fault.cure}; or give FILE.py:FUNCTION")
+    return _own(name, robot, command)
+
+
+def _hold(robot: "Robot", q: Any, gains: Any) -> Control:
+    from pliant.control import hold
+
+    if gains is not None and len(gains) != 2:
+        raise PliantError(bad_value("--gains", gains, "two numbers, as 150,4 for kp and kd"))
+    held, u = hold(robot, q, gains=gains)
+    new = [m for m in held.motors.values() if gains is not None or robot.motors[m.name].control != "position"]
+    about = f"kp {float(new[0].kp):.3g}, kd {float(new[0].kd):.3g}" if new else "own gains"
+    return Control(f"hold ({about})", held, u=u)
+
+
+def _raibert(robot: "Robot", command: Any) -> Control:
+    from pliant.control import raibert
+
+    if command is not None and len(command) != 3:
+        takes = "three numbers for raibert, as 0.5,0,0.2: vx, vy and the height of hops"
+        raise PliantError(bad_value("--command", command, takes))
+    vx, vy, height = u = list(command or _COMMAND)
+    about = f"raibert ({vx:g} m/s along x, {vy:g} along y, hops of {height:g} m)"
+    return Control(about, robot, compiled=raibert(robot), u=u, is_hopping=True)
+
+
+# ---- controllers of the user's own
+
+
+def _own(name: str, robot: "Robot", command: Any) -> Control:
+    from pliant.simulation import Controller
+
+    found = in_file(name)
+    if not isinstance(found, Controller) and _takes_robot(found):
+        with _located(name):
+            found = found(robot)
+    if isinstance(found, Controller):
+        if command is not None and len(command) != found.commands:
+            raise PliantError(bad_value("--command", command, f"{found.commands} numbers for the controller {name}"))
+        return Control(name, robot, compiled=found, u=list(command) if command is not None else None)
+    if command is not None:
+        problem = f"--command is for a pliant.Controller, and {name} is another function"
+        raise PliantError(problem, field="command", cure="leave it out")
+    if not callable(found):
+        raise PliantError(bad_value(f"--controller {name}", found, "a function (t, q, v) -> u"))
+
+    def called(t: float, q: Any, v: Any) -> Any:
+        with _located(name):
+            return found(t, q, v)
+
+    return Control(name, robot, called=called)
+
+
+def in_file(name: str) -> Any:
+    """The object that FILE.py:NAME names. The file is run: it is code that the user chose, unlike a robot's file."""
+    file, colon, attribute = name.rpartition(":")
+    path = Path(file)
+    if not colon or path.suffix != ".py" or not attribute:
+        raise PliantError(bad_value("--controller", name, "FILE.py:FUNCTION, as control.py:policy"))
+    if not path.is_file():
+        raise PliantError(f"--controller {name}: there is no file {file}", field="controller")
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    # files beside it can be imported, as when the file itself is run
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        with _located(name):
+            spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    if not hasattr(module, attribute):
+        public = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
+        raise PliantError(unknown_name("function", attribute, public, str(path))).within(f"--controller {name}")
+    return getattr(module, attribute)
+
+
+def _takes_robot(function: Any) -> bool:
+    """Whether it makes a controller for a robot: a function of one argument."""
+    try:
+        needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    except (TypeError, ValueError):
+        return False
+    return len(needed) == 1 and needed[0].kind in (needed[0].POSITIONAL_ONLY, needed[0].POSITIONAL_OR_KEYWORD)
+
+
+@contextmanager
+def _located(name: str) -> Iterator[None]:
+    """Errors of the user's own code as one line, with the place in the file."""
+    try:
+        yield
+    except PliantError:
+        raise
+    except SyntaxError as error:
+        raise PliantError(f"{type(error).__name__}: {error.msg}").at(error.filename, error.lineno) from error
+    except Exception as error:
+        own = Path(name.rpartition(":")[0]).name
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == own]
+        found = PliantError(f"{type(error).__name__}: {error}", subject=f"controller {name}")
+        raise (found.at(frames[-1].filename, frames[-1].lineno) if frames else found.within(found.subject)) from error

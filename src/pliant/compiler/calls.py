@@ -73,7 +73,7 @@ class Doorway:
 @functools.cache
 def _method() -> _Method:
     for name in _API:
-        native.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+        native.symbols[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     text = Path(__file__).with_name("doorway.ll").read_text(encoding="ascii").replace("TRIPLE", native.machine().triple)
     content = (text, native.machine(), native.versions(), native.source_digest())
     key = hashlib.sha256(repr(content).encode()).hexdigest()
@@ -189,7 +189,10 @@ class Arrays:
                     raise self._error(layout.name, problem, "give each array the same batch, or none")
                 batch, source = len(array), layout.name
             if layout.rounds is not None:
-                self._count(layout, array.shape[array.ndim - inner], counts)
+                found, rounds = array.shape[array.ndim - inner], layout.rounds
+                expected = rounds if isinstance(rounds, int) else counts.setdefault(rounds, found)
+                if found != expected:
+                    raise self._error(layout.name, f"{layout.name} has {found} rounds, expected {expected}")
         missing = [name for name in self.counts if name not in counts]
         if missing:
             problem, cure = f"{self.kernel} lacks the count {missing[0]!r}", f"give it by name: {missing[0]}=100"
@@ -204,11 +207,6 @@ class Arrays:
         if count < 0:
             raise self._error(name, f"the count {name!r} is {value!r}", "it takes an integer from 0 on")
         return count
-
-    def _count(self, layout: Layout, found: int, counts: dict[str, int]) -> None:
-        expected = layout.rounds if isinstance(layout.rounds, int) else counts.setdefault(str(layout.rounds), found)
-        if found != expected:
-            raise self._error(layout.name, f"{layout.name} has {found} rounds, expected {expected}")
 
     def outputs(self, given: Any, batch: int | None, counts: dict[str, int]) -> list[np.ndarray]:
         """New arrays, or those given as ``out`` if they fit exactly."""

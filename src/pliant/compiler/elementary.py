@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pliant.errors import KernelError
-from pliant.scalar import Expr, Graph
+from pliant.scalar import Expr
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,6 @@ def precision_of(name: str) -> Precision:
     if name not in _PRECISIONS:
         raise KernelError(f"unknown precision {name!r}", field="precision", cure="use 'float64' or 'float32'")
     return _PRECISIONS[name]
-
-
-def spell_out(graph: Graph, op: str, args: tuple[Expr, ...], precision: Precision) -> Expr:
-    """The node of ``op`` in operations that are single instructions."""
-    rule = FUNCTIONS.get(op)
-    return rule(precision, *args) if rule else graph.apply(op, *args)
 
 
 def _polynomial(x: Expr, coefficients: tuple[float, ...]) -> Expr:
@@ -214,6 +208,7 @@ def _log(p: Precision, x: Expr) -> Expr:
     return _select(apply("equal", x, 0), -math.inf, _select(x < 0, math.nan, value))
 
 
+# those that lowering replaces: (precision, arguments) -> the node in operations that are single instructions
 FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "sin": _sin, "cos": _cos, "tan": _tan, "asin": _asin, "acos": _acos, "atan2": _atan2, "exp": _exp, "log": _log,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pliant.compiler.elementary import FUNCTIONS, Precision, spell_out
+from pliant.compiler.elementary import FUNCTIONS, Precision
 from pliant.scalar import Expr, Graph, Table
 from pliant.scalar.evaluation import nodes_of
 
@@ -106,7 +106,8 @@ def _spelled_out(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Pre
         elif node.op == "lookup":
             new[node.index] = graph.lookup(node.value, new[node.args[0].index])
         else:
-            new[node.index] = spell_out(graph, node.op, tuple(new[a.index] for a in node.args), precision)
+            args, rule = [new[a.index] for a in node.args], FUNCTIONS.get(node.op)
+            new[node.index] = rule(precision, *args) if rule else graph.apply(node.op, *args)
     results = [new[n.index] for n in outputs]
     return nodes_of(results), results
 

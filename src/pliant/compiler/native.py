@@ -117,7 +117,7 @@ class Loaded:
         library = _llvm().JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             library = library.export_symbol(name)
-        for name, address in _symbols.items():
+        for name, address in symbols.items():
             library = library.import_symbol(name, address)
         self._tracker = library.link(_linker(), f"pliant{next(_numbers)}")
 
@@ -139,12 +139,8 @@ def loaded(key: str, text: Callable[[], str], names: Sequence[str] = ("run",)) -
     return Loaded(code, names)
 
 
-def add_symbol(name: str, address: int) -> None:
-    """Make a function of this process known to compiled code."""
-    _symbols[name] = address
-
-
-_symbols: dict[str, int] = {}
+symbols: dict[str, int] = {}
+"""Functions of this process that compiled code may call: their addresses."""
 
 
 RUN = ctypes.CFUNCTYPE(

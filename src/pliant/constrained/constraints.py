@@ -106,11 +106,6 @@ def row_names(robot: Robot, contacts: Contacts) -> tuple[str, ...]:
     )
 
 
-def check_axes(axes: Any) -> None:
-    """Raise unless the axes are among `AXES`."""
-    check_one_of("axes", axes, AXES, error=ContactError)
-
-
 def _entry(entry: Any) -> tuple[str, str | None]:
     if isinstance(entry, str):
         return entry, None
@@ -242,7 +237,7 @@ class Held:
 
 def held_constraints(robot: Robot, q: Scalars, contacts: Contacts, axes: str = "world") -> list[Held]:
     """The constraints of contacts at a configuration."""
-    check_axes(axes)
+    check_one_of("axes", axes, AXES, error=ContactError)
     constraints = constraints_of(robot, contacts)
     # places count from the root, unless one of them is in the world
     from_root = not any(c.is_closure and min(c.a, c.b) < 0 for c in constraints)

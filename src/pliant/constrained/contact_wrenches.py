@@ -46,7 +46,8 @@ def contact_wrench(
         body: whose contacts count, with those of bodies fixed to it; None for all.
         about: frame at whose origin moments are taken; None for the body, or the world's origin without one.
     """
-    origin = _origin(robot, q, about or body or "world")
+    i, X = robot.mechanism.frame(about or body or "world")
+    origin = link_poses(robot.mechanism, q)[i].transform_point(X.p) if i >= 0 else X.p
     force, moment = Vector.zero(), Vector.zero()
     for push in _pushes(robot, q, f, contacts, axes, body):
         force = force + push.force
@@ -151,11 +152,6 @@ def _pushes(robot: Robot, q: Scalars, f: Scalars, contacts: Contacts, axes: str,
         where = f"body {body!r}" if body else "a frame"
         raise ContactError(f"none of the contacts {contacts!r} is on {where}", subject=where, field="contacts")
     return pushes
-
-
-def _origin(robot: Robot, q: Scalars, frame: str) -> Vector:
-    i, X = robot.mechanism.frame(frame)
-    return link_poses(robot.mechanism, q)[i].transform_point(X.p) if i >= 0 else X.p
 
 
 def _unit(normal: Scalars) -> Vector:

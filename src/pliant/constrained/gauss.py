@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pliant.checks import check_at_least, check_friction
+from pliant.checks import check_at_least, check_friction, check_one_of
 from pliant.constrained.constraints import (
-    Constraint, Contacts, check_axes, constraints_of, contact_bias, contact_jacobian, row_count,
+    AXES, Constraint, Contacts, constraints_of, contact_bias, contact_jacobian, row_count,
 )  # fmt: skip
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.joint_space_inertia import mass_matrix
@@ -119,7 +119,7 @@ def unilateral_impact(
 def _held(owner: str, robot: Robot, contacts: Contacts, axes: str) -> Contacts:
     """The contacts, if they and the axes are such; errors name the function that was called."""
     try:
-        check_axes(axes)
+        check_one_of("axes", axes, AXES, error=ContactError)
         constraints_of(robot, contacts)
     except ContactError as error:
         raise error.within(owner) from None

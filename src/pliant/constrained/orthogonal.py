@@ -52,10 +52,6 @@ class HeldSpace:
             out = [a - share * b for a, b in zip(out, row, strict=True)]
         return out
 
-    def held_part(self, b: Scalars) -> list[Scalar]:
-        """J^+ b."""
-        return combined(self.J, self.gram.solve(b), self.nv)
-
     def forces(self, force: Scalars) -> list[Scalar]:
         """(J^T)^+ force: the contact forces nearest to joint forces, the least of them."""
         return self.gram.solve([sum((entry * force[d] for d, entry in row.items()), 0) for row in self.J])
@@ -116,9 +112,9 @@ def aghili_acceleration(
     space, n = HeldSpace(robot, q, contacts, axes, tolerance), range(robot.nv)
     M, P = mass_matrix.algorithm(robot, q), space.projector()
     h = newton_euler(robot, q, v, [0] * robot.nv)
-    # the part that the contacts prescribe
+    # the part that the contacts prescribe, -J^+ Jdot v
     bias = bias_rows(robot, space.held, q, v, -robot.gravity)
-    prescribed = space.held_part([-b for b in bias])
+    prescribed = combined(space.J, space.gram.solve([-b for b in bias]), robot.nv)
     # the part that they leave free
     PM = [space.free([M[r][c] for r in n]) for c in n]
     PMP = [space.free([PM[c][r] for c in n]) for r in n]

@@ -29,7 +29,6 @@ _NUMBER = 1e30
 # the same, at least, where numbers are too coarse to tell one and one more such share apart: in float32
 _COARSE = 1e-4
 
-
 _UNEQUAL = 1e-6
 
 

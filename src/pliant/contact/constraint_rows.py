@@ -190,9 +190,7 @@ def closure_rows(
         turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
         # half the sum of the axes' cross products: the turn between the frames, to second order
         R_A, R_B = X_A.R.matrix(), X_B.R.matrix()
-        turned = Vector.zero()
-        for k in range(3):
-            turned = turned + R_B.column(k).cross(R_A.column(k)) * 0.5
+        turned = sum((R_B.column(k).cross(R_A.column(k)) * 0.5 for k in range(3)), Vector.zero())
         wanted += [(turns, Vector.unit(k), turned[k]) for k in range(3)]
     rows = []
     for columns, direction, gap in wanted:

@@ -278,10 +278,7 @@ class CompliantContact:
         """The force on the robot at a contact with a velocity, both in the axes of the poses [N]."""
         axes = (*tangents_of(touch.normal), touch.normal)
         local = self.force(touch.gap, Vector(*(axis.dot(velocity) for axis in axes)))
-        f = Vector.zero()
-        for axis, part in zip(axes, local, strict=True):
-            f = f + axis * part
-        return f
+        return sum((axis * part for axis, part in zip(axes, local, strict=True)), Vector.zero())
 
     def answer(self, dt: Scalar) -> Callable[..., Vector]:
         """The impulse of a contact that takes it nearer to its law, as `pliant.contact.solver.sweep` asks for it."""

@@ -127,9 +127,8 @@ class Visit:
             self.total = [a + b for a, b in zip(self.total, change, strict=True)]
             return
         contact = self.rows["contacts"][k]
-        p = Vector.zero()
-        for axis, part in zip(contact["axes"], change, strict=True):
-            p = p + Vector(*axis) * part
+        parts = (Vector(*axis) * part for axis, part in zip(contact["axes"], change, strict=True))
+        p = sum(parts, Vector.zero())
         moment = Vector(*contact["r"]).cross(p)
         self.total = [a + b for a, b in zip(self.total, (*p, *moment), strict=True)]
         self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], p, moment), strict=True)]

@@ -5,8 +5,9 @@ falls, in stance the leg pushes it off along itself; both keep the energy, so th
 angle at touch-down is a map of one number, the height of the apex.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import cos, hypot, pi, sin, sqrt
 from typing import NamedTuple
 
@@ -123,7 +124,8 @@ class Slip:
         while True:
             after, error = self._step(state, rate, step)
             if error <= 1:
-                if hypot(*after[:2]) >= self.length and _rises(after):
+                x, y, vx, vy = after
+                if hypot(x, y) >= self.length and x * vx + y * vy > 0:  # the leg is at its length, and gets longer
                     return self._lift_off(state, rate, time, step)
                 state, rate, time = after, self._rate(after), time + step
                 if state[1] <= 0:
@@ -190,13 +192,7 @@ class Slip:
 
         # finer near touch-down, where strides are those of running
         heights = [low + (high - low) * (i / SCAN) ** 2 for i in range(SCAN + 1)]
-        changes = [change(h) for h in heights]
-        found = []
-        for i in range(SCAN):
-            if changes[i] * changes[i + 1] < 0:
-                height = _root(change, heights[i], heights[i + 1], 1e-13 * self.length)
-                found.append(self._cycle(apex(height), angle))
-        return found
+        return [self._cycle(apex(height), angle) for height in _roots(change, heights, 1e-13 * self.length)]
 
     def cycle(self, angle: float, *, speed: float | None = None, energy: float | None = None) -> SlipCycle:
         """The most stable of `cycles`."""
@@ -220,10 +216,8 @@ class Slip:
 
         # an upright leg makes it faster, a flat one brakes: the first that brakes enough
         leans = [i * pi / 3 / SCAN for i in range(SCAN + 1)]
-        changes = [change(lean) for lean in leans]
-        for i in range(SCAN):
-            if changes[i] * changes[i + 1] < 0:
-                return pi / 2 - side * _root(change, leans[i], leans[i + 1], 1e-13 * abs(apex.speed))
+        for lean in _roots(change, leans, 1e-13 * abs(apex.speed)):
+            return pi / 2 - side * lean
         raise SlipError(f"no angle keeps a speed of {apex.speed:g} m/s with an apex of {apex.height:g} m")
 
     def _cycle(self, apex: Apex, angle: float) -> SlipCycle:
@@ -236,10 +230,12 @@ class Slip:
         return SlipCycle(apex, angle, energy, stride.flight, stride.stance, (ends[1] - ends[0]) / (2 * near))
 
 
-def _rises(state: State) -> bool:
-    """Whether the leg gets longer."""
-    x, y, vx, vy = state
-    return x * vx + y * vy > 0
+def _roots(function: Callable[[float], float], places: list[float], tolerance: float) -> Iterator[float]:
+    """The zeros between neighbouring places at which the signs differ."""
+    values = [function(x) for x in places]
+    for i, (before, after) in enumerate(pairwise(values)):
+        if before * after < 0:
+            yield _root(function, places[i], places[i + 1], tolerance)
 
 
 def _root(function: Callable[[float], float], a: float, b: float, tolerance: float) -> float:

@@ -14,7 +14,7 @@ from pliant.spatial import ArticulatedInertia, Force, Motion
 def forward_dynamics(robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, external: Any = None) -> list[Scalar]:
     """Acceleration of the robot under joint forces ``tau``: vd = M^-1 (tau - h), nv.
 
-    The bias h comes from Newton-Euler, and M^-1 is applied by articulated bodies (`accelerations`).
+    The bias h comes from Newton-Euler, and M^-1 is applied by articulated bodies (`mass_matrix_solution`).
 
     Args:
         q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
@@ -22,28 +22,21 @@ def forward_dynamics(robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, exte
         external: forces on the bodies as for `inverse_dynamics`.
     """
     h = newton_euler(robot, q, v, [0] * robot.nv, external=external)
-    return accelerations(robot, q, [t - b for t, b in zip(tau, h, strict=True)])
+    return mass_matrix_solution.algorithm(robot, q, [t - b for t, b in zip(tau, h, strict=True)])
 
 
 @robot_function
 def mass_matrix_solution(robot: Robot, q: Scalars, force: Scalars) -> list[Scalar]:
     """The solution x of M(q) x = force, nv: the change of vd by a force, or of v by an impulse.
 
-    By articulated bodies, without M itself.
+    Without M itself, in a number of operations that grows with the number of links: the articulated-body
+    recursion [Featherstone 2008, 7.3] for a robot at rest without gravity. A joint with several dofs is taken
+    one dof at a time, like joints with massless links between them. Mimicking joints close loops, so for them
+    M is built and factorized.
 
     Args:
         q: configuration, nq [rad or m].
         force: joint forces or impulses, nv [N m or N; N m s or N s].
-    """
-    return accelerations(robot, q, force)
-
-
-def accelerations(robot: Robot, q: Scalars, force: Scalars) -> list[Scalar]:
-    """M(q)^-1 force, in a number of operations that grows with the number of links.
-
-    The articulated-body recursion [Featherstone 2008, 7.3] for a robot at rest without gravity. A
-    joint with several dofs is taken one dof at a time, like joints with massless links between them.
-    Mimicking joints close loops, so for them M is built and factorized.
     """
     mechanism = robot.mechanism
     if mechanism.has_mimic:

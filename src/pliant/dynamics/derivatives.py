@@ -161,8 +161,7 @@ def _forward_rule(robot: Robot, q, v, tau, *, external: Any = None, wrt: Sequenc
         if name in ("q", "v"):
             results[name] = _solved(factor, getattr(found, name), sign=-1)
         elif name == "tau":
-            unit = [[1 if r == c else 0 for c in range(robot.nv)] for r in range(robot.nv)]
-            inverse = _solved(factor, unit)
+            inverse = _solved(factor, _units(robot.nv))
             # symmetric: the half that costs less
             results[name] = [[inverse[min(r, c)][max(r, c)] for c in range(robot.nv)] for r in range(robot.nv)]
     return results

@@ -47,7 +47,9 @@ class RobotFunction:
         self.name: str = algorithm.__name__
         self.signature = inspect.signature(algorithm)
         self.own_arrays = dict(own_arrays or {})
-        self._places = _arrays_by_place(self.signature)
+        # the array arguments after the robot that a call must give, if it must give nothing else
+        needed = [p.name for p in list(self.signature.parameters.values())[1:] if p.default is p.empty]
+        self._places = tuple(needed) if all(n in ARRAYS for n in needed) else ("?",)
         self.derivative_rule: Callable[..., Any] | None = None
         self._kernels: weakref.WeakKeyDictionary[Robot, dict[tuple, Kernel]] = weakref.WeakKeyDictionary()
 
@@ -120,12 +122,6 @@ class RobotFunction:
         return f"<pliant function {self.name}{self.signature}>"
 
 
-def _arrays_by_place(signature: inspect.Signature) -> tuple[str, ...]:
-    """The array arguments after the robot that a call must give, if it must give nothing else."""
-    needed = [p.name for p in list(signature.parameters.values())[1:] if p.default is p.empty]
-    return tuple(needed) if all(n in ARRAYS for n in needed) else ("?",)
-
-
 def robot_function(algorithm: Callable[..., Any]) -> RobotFunction:
     """Makes an algorithm a `RobotFunction`."""
     return RobotFunction(algorithm)
@@ -186,12 +182,10 @@ def array_shapes(
             rest.pop(p.name, None)
             arrays[p.name] = ARRAYS[p.name](robot)
         elif p.default is p.empty and p.name not in rest and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
-            raise PliantError(
-                f"{name_of} has an argument {p.name!r}, which is not an array that Pliant knows ({', '.join(ARRAYS)})",
-                subject=name_of,
-                field=p.name,
-                cure=f"give its shape, shapes={{{p.name!r}: 3}}, or its value, {p.name}=...",
-            )
+            problem = f"{name_of} has an argument {p.name!r}, which is not an array that Pliant knows "
+            problem += f"({', '.join(ARRAYS)})"
+            cure = f"give its shape, shapes={{{p.name!r}: 3}}, or its value, {p.name}=..."
+            raise PliantError(problem, subject=name_of, field=p.name, cure=cure)
     known = {p.name for p in parameters}
     unknown = [n for n in (*rest, *shapes) if n not in known]
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):

@@ -38,9 +38,7 @@ class LinkMotion:
 
     def __init__(self, X_PB: Steps, w: Vector, wd: Vector, a: Vector):
         self.X_PB = X_PB
-        self.w = w
-        self.wd = wd
-        self.a = a
+        self.w, self.wd, self.a = w, wd, a
         xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
         xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
         self.U = Matrix3(
@@ -59,20 +57,16 @@ def link_motions(mechanism: Mechanism, q: Scalars, v: Scalars, vd: Scalars, a_wo
     motions: list[LinkMotion] = []
     for link in mechanism.links:
         parent = world if link.parent < 0 else motions[link.parent]
-        motions.append(_carried(link, parent, q, v, vd))
+        X_PB = link.transform(q)
+        vJ, aJ = link.kind.motion(link.rate(v)), link.kind.motion(link.rate(vd))
+        p_PB = link.placement.transform_point(X_PB.then.p)
+        w_P = X_PB.rotate_back(parent.w)
+        w = w_P + vJ.angular
+        wd = X_PB.rotate_back(parent.wd) + aJ.angular + w_P.cross(vJ.angular)
+        # the parent's point where the origin is, then the joint's own motion with its Coriolis part
+        a = X_PB.rotate_back(parent.a + parent.U @ p_PB) + aJ.linear + (w_P + w).cross(vJ.linear)
+        motions.append(LinkMotion(X_PB, w, wd, a))
     return motions
-
-
-def _carried(link: Link, parent: LinkMotion, q, v, vd) -> LinkMotion:
-    X_PB = link.transform(q)
-    vJ, aJ = link.kind.motion(link.rate(v)), link.kind.motion(link.rate(vd))
-    p_PB = link.placement.transform_point(X_PB.then.p)
-    w_P = X_PB.rotate_back(parent.w)
-    w = w_P + vJ.angular
-    wd = X_PB.rotate_back(parent.wd) + aJ.angular + w_P.cross(vJ.angular)
-    # the parent's point where the origin is, then the joint's own motion with its Coriolis part
-    a = X_PB.rotate_back(parent.a + parent.U @ p_PB) + aJ.linear + (w_P + w).cross(vJ.linear)
-    return LinkMotion(X_PB, w, wd, a)
 
 
 def force_of_motion(link: Link, motion: LinkMotion) -> Force:

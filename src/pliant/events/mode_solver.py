@@ -117,11 +117,8 @@ def solved(
         text = "no combination of open, sticking and sliding contacts fits the laws of contact"
         raise InconsistentContactError(text, subject="contacts", field=", ".join(problem.names))
     found = _at_rest(problem, found, set(leaving))
-    rubbing = [
-        i
-        for i, mode in enumerate(found.modes)
-        if mode == SLIDE and problem.slides[i] is not None and problem.friction[i] > 0
-    ]
+    sliding = [i for i, mode in enumerate(found.modes) if mode == SLIDE and problem.slides[i] is not None]
+    rubbing = [i for i in sliding if problem.friction[i] > 0]
     if rubbing:
         S, rows = _unknowns(problem, found.modes, found.directions)
         if is_jammed(problem.W[rows] @ S):
@@ -171,12 +168,9 @@ def _nearest(modes: Sequence[int], choices: Sequence[Sequence[int]]) -> Iterator
 
 def _at_rest(problem: Problem, found: Solution, leaving: set[int]) -> Solution:
     """The same with contacts that slide in name but do not move said to stick, if that fits as well."""
-    idle = [
-        i
-        for i, mode in enumerate(found.modes)
-        if mode == SLIDE and i not in leaving and problem.slides[i] is None and problem.friction[i] > 0
-        and np.hypot(*found.y[i, 1:]) <= tol.IDLE * problem.scale
-    ]  # fmt: skip
+    begins = [i for i, mode in enumerate(found.modes) if mode == SLIDE and problem.slides[i] is None]
+    rubs = [i for i in begins if i not in leaving and problem.friction[i] > 0]
+    idle = [i for i in rubs if np.hypot(*found.y[i, 1:]) <= tol.IDLE * problem.scale]
     if not idle:
         return found
     modes = [STICK if i in idle else mode for i, mode in enumerate(found.modes)]
@@ -209,11 +203,8 @@ def _active_set(problem: Problem, modes: list[int], d: np.ndarray, changes: int)
 def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
     """`_forced`, with directions turned until those that begin to slide do so along them."""
     found = _forced(problem, modes, d)
-    begins = [
-        i
-        for i, m in enumerate(modes)
-        if m == SLIDE and problem.friction[i] > 0 and (problem.slides[i] is None or i in problem.creeps)
-    ]
+    rubs = [i for i, mode in enumerate(modes) if mode == SLIDE and problem.friction[i] > 0]
+    begins = [i for i in rubs if problem.slides[i] is None or i in problem.creeps]
     if not begins:
         return found
 

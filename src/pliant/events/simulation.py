@@ -28,7 +28,7 @@ from pliant.integrators.dense import Chart, first_root, first_time
 from pliant.recording.log import Event, Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.robot import Robot
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 from pliant.simulation.model import Controller, StepModel, as_forces
 from pliant.simulation.rollout import channel_names
 from pliant.simulation.running import in_blocks, record
@@ -327,11 +327,9 @@ class EventSimulation:
             if fresh and self._chatters(entries.events):
                 self._hold(controls)
             if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < _CROWDED:
-                raise SimulationError(
-                    f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self._t:.9g} s ({self.mode_name}): "
-                    f"the simulation is not advancing, at q = {self._q}, v = {self._v}",
-                    subject="run", field="rest_speed", cure="try a larger rest_speed",
-                )  # fmt: skip
+                crowd = f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self._t:.9g} s ({self.mode_name})"
+                problem = f"{crowd}: the simulation is not advancing, at q = {self._q}, v = {self._v}"
+                raise SimulationError(problem, subject="run", field="rest_speed", cure="try a larger rest_speed")
             yield
         self._sample(entries)
 
@@ -449,13 +447,10 @@ class EventSimulation:
         if jammed:
             names = ", ".join(jammed)
             return self._inconsistent(f"friction jams what slides ({names}): forces grow without bound (Painleve)")
-        return SimulationError(
-            f"t = {self._t:.9g} s, {self.mode_name}: no step is short enough, at q = {self._q.tolist()}, "
-            f"v = {self._v.tolist()}",
-            subject="run",
-            cure="check that forces and controls are finite, gains are not too stiff, and no contact slides over an "
-            "edge of the ground; Simulation takes such motions",
-        )
+        where = f"at q = {self._q.tolist()}, v = {self._v.tolist()}"
+        problem = f"t = {self._t:.9g} s, {self.mode_name}: no step is short enough, {where}"
+        cure = "check that forces and controls are finite, gains are not too stiff, and no contact slides over an "
+        return SimulationError(problem, subject="run", cure=cure + "edge of the ground; Simulation takes such motions")
 
 
 def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
@@ -467,12 +462,9 @@ def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
 
 def _check_smooth(model: StepModel) -> None:
     robot = model.robot
-    kinds = {row.kind for row in model.joint_rows}
-    for what, is_there in (
-        ("dry friction at joints", "friction" in kinds),
-        ("locked joints", "lock" in kinds),
-        ("loop closures", bool(model.closures)),
-    ):
-        if is_there:
+    kinds = {row.kind for row in model.joint_rows} | ({"closure"} if model.closures else set())
+    refused = {"friction": "dry friction at joints", "lock": "locked joints", "closure": "loop closures"}
+    for kind, what in refused.items():
+        if kind in kinds:
             problem = f"robot {robot.name!r} has {what}, which event-driven simulation does not support"
             raise SimulationError(problem, subject=f"robot {robot.name!r}", field=what, cure="use Simulation")

@@ -55,12 +55,9 @@ class Mode:
 
     def name(self, constraints: Sequence[Constraint]) -> str:
         """The mode in words."""
-        closed = [
-            f"{c.name} {_WORDS[s] if c.is_contact else 'limit'}"
-            for c, s in zip(constraints, self.states, strict=True)
-            if s != OPEN
-        ]
-        return ", ".join(closed) or "flight"
+        closed = [(c, s) for c, s in zip(constraints, self.states, strict=True) if s != OPEN]
+        words = [f"{c.name} {_WORDS[s] if c.is_contact else 'limit'}" for c, s in closed]
+        return ", ".join(words) or "flight"
 
     def copy(self) -> "Mode":
         """A mode that shares nothing with this one."""

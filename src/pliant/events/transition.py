@@ -80,11 +80,8 @@ def resolved(
     if kind is None:
         return None, v, mode
     names = tuple(motion.constraints[i].name for i in who)
-    impulses = {
-        motion.constraints[i].name: p @ terms.axes[i] if motion.constraints[i].is_contact else p[0]
-        for i, p in enumerate(impulse)
-        if p.any()
-    }
+    pushed = [(motion.constraints[i], p, terms.axes[i]) for i, p in enumerate(impulse) if p.any()]
+    impulses = {c.name: p @ axes if c.is_contact else p[0] for c, p, axes in pushed}
     return Event(t, kind, names, impulses, lost, before, after), v, mode
 
 
@@ -211,15 +208,9 @@ def _falls_back(
 
 
 def _solved(
-    motion: SmoothMotion,
-    now: _Now,
-    terms: Terms,
-    v: np.ndarray,
-    who: list[int],
-    sliding: list,
-    creeps: list[int],
+    motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray, who: list[int], sliding: list, creeps: list[int],
     cause: int | None,
-) -> Solution:
+) -> Solution:  # fmt: skip
     n = len(motion.constraints)
     if not who:
         return Solution((), np.zeros((0, 2)), np.zeros((0, 3)), np.zeros((0, 3)))

@@ -29,7 +29,7 @@ class Packages:
 
     def __init__(self, folder: Path, given: Iterable[str | Path] = ()):
         self.folder = folder.resolve()
-        self.given = [_existing_folder(g) for g in given]
+        self.given = [existing_folder(g) for g in given]
         lineage = [self.folder, *self.folder.parents]
         own = next((a for a in lineage if (a / "package.xml").is_file()), None)
         self.roots = [self.folder, *([own] if own else []), *self.given]
@@ -100,7 +100,8 @@ class Packages:
         return path
 
 
-def _existing_folder(folder: str | Path) -> Path:
+def existing_folder(folder: str | Path) -> Path:
+    """A folder of packages that a user gives; raises if it does not exist."""
     path = Path(folder)
     if not path.is_dir():
         problem, cure = f"packages: {folder} is not a folder", "give folders that contain packages"

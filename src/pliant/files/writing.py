@@ -52,7 +52,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield beside
         if not beside.exists():
             raise PliantError(f"{target}: nothing was written to it", subject=str(target))
-        _on_disk(beside)
+        # on the disk before the rename, so that a crash cannot leave an empty file
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
         os.replace(beside, target)
     except OSError as error:
         raise file_error(target, error) from error
@@ -93,15 +95,6 @@ def file_error(path: str | os.PathLike[str], error: OSError) -> PliantError:
 
 def _path_error(problem: str, path: str | os.PathLike[str], cure: str) -> PliantError:
     return PliantError(problem, subject=os.fspath(path), field="path", cure=cure)
-
-
-def _on_disk(path: Path) -> None:
-    """Wait until the content is on the disk, so that a crash after the rename cannot leave an empty file."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 # ---- disks that fill up
@@ -197,14 +190,12 @@ def reserve(path: Path, size: int, more: int = 0) -> None:
         if shutil.disk_usage(path.parent).free < size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return
-    handle = os.open(path, os.O_RDWR)
-    try:
-        os.posix_fallocate(handle, before, size)
-    except OSError as error:
-        # give back what could be reserved
-        with contextlib.suppress(OSError):
-            os.ftruncate(handle, before)
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
-            raise
-    finally:
-        os.close(handle)
+    with path.open("r+b", buffering=0) as file:
+        try:
+            os.posix_fallocate(file.fileno(), before, size)
+        except OSError as error:
+            # give back what could be reserved
+            with contextlib.suppress(OSError):
+                os.ftruncate(file.fileno(), before)
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):
+                raise

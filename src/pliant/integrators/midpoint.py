@@ -42,10 +42,8 @@ def midpoint_factor(
     if linear is not None:
         D, K, *more = linear(q, v)
         if len(D) != robot.nv or len(K) != robot.nv:
-            raise PliantError(
-                f"implicit midpoint: linear(q, v) gave diagonals D and K with {len(D)} and {len(K)} entries; "
-                f"robot {robot.name!r} has nv = {robot.nv}"
-            )
+            problem = f"implicit midpoint: linear(q, v) gave diagonals D and K with {len(D)} and {len(K)} entries"
+            raise PliantError(problem, field="linear", cure=f"robot {robot.name!r} has nv = {robot.nv}")
         for d in range(robot.nv):
             A[d][d] = A[d][d] + dt / 2 * (D[d] + dt / 2 * K[d])
         for (d, e), k in more[0].items() if more else ():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import is_whole
+from pliant.checks import check_known, is_whole
 from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.integrators.dense import DenseSolution
 from pliant.recording.exports import LogExports
@@ -114,8 +114,7 @@ class Log(LogExports):
                 axes = "(steps, ...)" if self.batch is None else "(batch, steps, ...)"
                 raise _wrong(name, f"channel {name!r} has shape {array.shape}", f"it takes {axes} from {lead} on")
         for name, names in columns.items():
-            if name not in channels:
-                raise PliantError(unknown_name("channel", name, channels, "the log (it has names of columns)"))
+            check_known("channel", name, channels, "the log (it has names of columns)")
             found = channels[name].shape[len(lead) :]
             if found != (len(names),) or len(set(names)) < len(names):
                 problem = f"channel {name!r} has entries of shape {found}, but its columns are {list(names)}"
@@ -203,8 +202,7 @@ class Log(LogExports):
         if names is None:
             problem = f"channel {channel!r} of the log has no names for its columns"
             raise PliantError(problem, subject=f"channel {channel!r}", field="columns", cure=f"index log[{channel!r}]")
-        if name not in names:
-            raise PliantError(unknown_name("column", name, names, f"channel {channel!r} of the log"))
+        check_known("column", name, names, f"channel {channel!r} of the log")
         return array[..., names.index(name)]
 
     # ---- parts
@@ -264,8 +262,7 @@ class Log(LogExports):
     def in_mode(self, name: str) -> np.ndarray:
         """Which of the entries are in a mode, (steps,)."""
         self._check_event_driven("modes")
-        if name not in self.modes:
-            raise PliantError(unknown_name("mode", name, self.modes, "the log"))
+        check_known("mode", name, self.modes, "the log")
         return self["mode"] == self.modes.index(name)
 
     def _check_event_driven(self, what: str) -> None:

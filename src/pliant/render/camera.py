@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, is_real
-from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.checks import check, check_known, is_real
+from pliant.errors import PliantError, bad_value
 
 _TINY = float(np.finfo(float).tiny)
 _RANGES = (
@@ -135,13 +135,11 @@ def as_camera(given: Any) -> Camera:
     if given is None or isinstance(given, Camera):
         return given or Camera()
     if isinstance(given, str):
-        if given not in _NAMED:
-            raise PliantError(unknown_name("camera", given, _NAMED))
+        check_known("camera", given, _NAMED)
         return Camera(**_NAMED[given])
     if isinstance(given, Mapping):
         valid = [f.name for f in fields(Camera)]
         for name in given:
-            if name not in valid:
-                raise PliantError(unknown_name("field", name, valid, "Camera"))
+            check_known("field", name, valid, "Camera")
         return Camera(**given)
     raise PliantError(bad_value("camera", given, f"a Camera, a mapping of its fields, or one of {', '.join(_NAMED)}"))

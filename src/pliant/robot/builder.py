@@ -207,15 +207,8 @@ class RobotBuilder:
             check_motor(motor, joints)
         frames = [Frame(name, name, Transform.identity()) for name in bodies]
         frames += [Frame(name, body, placement) for name, (body, placement) in self._frames.items()]
-        return Robot(
-            self.name,
-            bodies,
-            joints,
-            Named("frame", frames, owner),
-            Named("motor", self._motors.values(), owner),
-            self._gravity,
-            Report(findings),
-        )
+        motors = Named("motor", self._motors.values(), owner)
+        return Robot(self.name, bodies, joints, Named("frame", frames, owner), motors, self._gravity, Report(findings))
 
     def _check_references(self) -> None:
         bodies = [WORLD, *self._bodies]

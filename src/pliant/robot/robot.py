@@ -10,8 +10,8 @@ import numpy as np
 
 from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import collisions, configurations, contacts, describe, flexibilities, mechanism
-from pliant.robot.contacts import ContactPoint, ContactShape
+from pliant.robot import configurations, contacts, describe, flexibilities, mechanism
+from pliant.robot.contacts import MERGE, ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
 from pliant.robot.mechanism import Mechanism
@@ -374,7 +374,7 @@ class Robot(RobotExports):
         bodies: str | Iterable[str] | None = None,
         *,
         points: int = 8,
-        merge: float = collisions.MERGE,
+        merge: float = MERGE,
         limit: int | None = 12,
         packages: str | Path | Iterable[str | Path] = (),
     ) -> "Robot":
@@ -393,7 +393,7 @@ class Robot(RobotExports):
                 the outline of the part best are kept.
             packages: more folders to find mesh files in, in addition to those given on loading.
         """
-        return collisions.with_collision_contacts(self, bodies, points, merge, limit, packages)
+        return contacts.with_collision_contacts(self, bodies, points, merge, limit, packages)
 
     # ---- copies: flexible joints
 

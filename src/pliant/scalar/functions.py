@@ -150,12 +150,9 @@ def lookup(table: Table, index: Scalar) -> Scalar:
         return np.vectorize(lambda k: lookup(table, k), otypes=[object])(index)
     if isinstance(index, Expr):
         return index.graph.lookup(table, index)
-    raise TraceError(
-        f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula",
-        subject=repr(table),
-        field="index",
-        cure="use numbers, arrays or traced scalars, or a function with a formula instead of the table",
-    )
+    problem = f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula"
+    cure = "use numbers, arrays or traced scalars, or a function with a formula instead of the table"
+    raise TraceError(problem, subject=repr(table), field="index", cure=cure)
 
 
 def equal(a: Scalar, b: Scalar) -> Scalar:

@@ -120,12 +120,10 @@ class Expr:
     __hash__ = object.__hash__
 
     def __bool__(self):
-        raise TraceError(
-            f"the truth of a traced scalar ({self!r}) is not known while tracing, so it cannot "
-            "decide an `if`, `while`, `and` or `or`",
-            subject=repr(self),
-            cure="use pliant.math.select(condition, then, otherwise), and & | ~ between conditions",
-        )
+        problem = f"the truth of a traced scalar ({self!r}) is not known while tracing, so it cannot "
+        problem += "decide an `if`, `while`, `and` or `or`"
+        cure = "use pliant.math.select(condition, then, otherwise), and & | ~ between conditions"
+        raise TraceError(problem, subject=repr(self), cure=cure)
 
     def __float__(self):
         functions = "pliant.math.sin, pliant.math.sqrt, pliant.math.select, ..."
@@ -205,17 +203,13 @@ class Graph:
         except (TypeError, ValueError, OverflowError):
             pass
         if hasattr(x, "free_symbols"):
-            raise TraceError(
-                f"the symbol {x!r} meets a traced scalar: functions of symbols, such as those of a robot with a "
-                "symbolic mass, give formulas and cannot be compiled",
-                subject=repr(x),
-                cure="call the function with symbols for its arguments, too",
-            )
-        raise TraceError(
-            f"cannot use {x!r} of type {type(x).__name__} with a traced scalar",
-            subject=repr(x),
-            cure="numbers and scalars of the same trace only",
-        )
+            problem = f"the symbol {x!r} meets a traced scalar: functions of symbols, such as those of a robot with a "
+            problem += "symbolic mass, give formulas and cannot be compiled"
+            cure = "call the function with symbols for its arguments, too"
+        else:
+            problem = f"cannot use {x!r} of type {type(x).__name__} with a traced scalar"
+            cure = "numbers and scalars of the same trace only"
+        raise TraceError(problem, subject=repr(x), cure=cure)
 
     def _intern(self, key: tuple, op: str, args: tuple, value: Any = None) -> Expr:
         """The node of that key; a new one if there is none."""

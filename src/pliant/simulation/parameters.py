@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check_known
 from pliant.errors import PliantError, SimulationError, unknown_name
 from pliant.robot import Robot
 from pliant.scalar import Graph, Scalars, is_constant
@@ -234,8 +235,7 @@ def _is_massless(tree: str, item: Any) -> bool:
 def _law_entry(model: StepModel, path: str, what: str) -> Entry:
     law = model.contact.law
     names = [f.name for f in fields(law)] if hasattr(law, "__dataclass_fields__") else []
-    if what not in names:
-        raise SimulationError(unknown_name("attribute", what, names, f"the contact law {law!r}"))
+    check_known("attribute", what, names, f"the contact law {law!r}", error=SimulationError)
 
     def put(m: StepModel, x: Scalars) -> StepModel:
         return replace(m, contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
@@ -250,8 +250,7 @@ def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Ent
     valid = {"bodies": _BODY_NUMBERS, "joints": _JOINT_NUMBERS}.get(tree)
     if valid is None:
         valid = [f.name for f in fields(item) if _is_number(getattr(item, f.name))]
-    if what not in valid:
-        raise SimulationError(unknown_name("number", what, valid, f"{kind} {name!r}"))
+    check_known("number", what, valid, f"{kind} {name!r}", error=SimulationError)
     if tree == "bodies":
         parts = {"mass": (item.inertia.mass,), "com": item.inertia.com(), "inertia": item.inertia.about_com()}
         return Entry(own, _numbers(own, tuple(parts[what])), lambda m, x: _with_body(m, name, what, x))

@@ -7,6 +7,7 @@ p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the po
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,8 @@ from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
-from pliant.errors import SimulationError, unknown_name
+from pliant.checks import check_known
+from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars, equal, select
@@ -56,8 +58,7 @@ class Plan:
     control: StepControl = field(default_factory=StepControl)
 
     def __post_init__(self) -> None:
-        if self.integrator not in INTEGRATORS:
-            raise SimulationError(unknown_name("integrator", self.integrator, INTEGRATORS))
+        check_known("integrator", self.integrator, INTEGRATORS, error=SimulationError)
         if self.integrator != "semi-implicit":
             self._check_smooth()
 
@@ -178,24 +179,19 @@ class Plan:
                 return controller(robot, time_of(clock, dt), q, v, command, memory)
 
             stages.add(controlled, ("clock", "q", "v", "input", "memory"), ("u", "memory"))
-        elif "u" not in stages:
-            stages.variable("u", robot.nu)
-        if not controller:
+        else:
+            if "u" not in stages:
+                stages.variable("u", robot.nu)
             stages.add(lambda given: given, ("input",), ("u",))
         if self.integrator == "dormand-prince":
             # it chooses its own steps, of the whole period
             add_smooth_step(stages, self.parameters, self.integrator, self.control, self.substeps)
-        elif self.substeps == 1:
-            self._add_step(stages)
-        else:
-            with stages.loop(self.substeps):
-                self._add_step(stages)
-
-    def _add_step(self, stages: Stages) -> None:
-        if self.integrator == "semi-implicit":
-            add_step(stages, self.model, self.parameters)
-        else:
-            add_smooth_step(stages, self.parameters, self.integrator, self.control, 1)
+            return
+        with stages.loop(self.substeps) if self.substeps > 1 else nullcontext():
+            if self.integrator == "semi-implicit":
+                add_step(stages, self.model, self.parameters)
+            else:
+                add_smooth_step(stages, self.parameters, self.integrator, self.control, 1)
 
 
 class Kernels:
@@ -209,10 +205,7 @@ class Kernels:
     """
 
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
-        self.plan = plan
-        self.precision = precision
-        self.threads = threads
-        self.progress = progress
+        self.plan, self.precision, self.threads, self.progress = plan, precision, threads, progress
         self._kernels: dict[Any, Kernel] = {}
 
     @cached_property

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.checks import check, is_whole, numbers
-from pliant.errors import SimulationError, unknown_name
+from pliant.checks import check, check_known, is_whole, numbers
+from pliant.errors import SimulationError
 from pliant.robot import Robot
 from pliant.simulation.state import State
 
@@ -33,8 +33,7 @@ class Rollout:
     robot: Robot
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.channels:
-            raise SimulationError(unknown_name("channel", name, self.channels, "the rollout"))
+        check_known("channel", name, self.channels, "the rollout", error=SimulationError)
         return self.channels[name]
 
     @property
@@ -75,8 +74,7 @@ def channel_names(channels: Any, valid: Mapping[str, Any] | Sequence[str], owner
         raise SimulationError(f"channels is the text {channels!r}", field="channels", cure=cure)
     check("channels", channels, "a list of names", isinstance(channels, Sequence | set | frozenset | dict))
     for name in channels:
-        if name not in valid:
-            raise SimulationError(unknown_name("channel", name, valid, owner))
+        check_known("channel", name, valid, owner, error=SimulationError)
     return tuple(dict.fromkeys(channels))
 
 
@@ -98,12 +96,9 @@ def roll(
         parameters = parameters[0]  # there are none: the numbers of robots have been compared
     given = np.zeros((periods, n), sim.dtype) if controls is None else np.ascontiguousarray(controls, sim.dtype)
     counts = {} if n else {"periods": periods}
-    results = kernel(
-        *sim.kernels.arguments(start, given, parameters),
-        out=None if out is None else _outputs(sim, names, out, robots, periods),
-        threads=threads,
-        **counts,
-    )
+    arguments = sim.kernels.arguments(start, given, parameters)
+    arrays = None if out is None else _outputs(sim, names, out, robots, periods)
+    results = kernel(*arguments, out=arrays, threads=threads, **counts)
     return dict(zip((*names, "next"), results if isinstance(results, tuple | list) else (results,), strict=True))
 
 
@@ -121,10 +116,8 @@ def _start(sim: "Simulation", states: Any) -> np.ndarray:
     try:
         lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     except ValueError:
-        problem, cure = (
-            f"states: q has shape {q.shape} and v {v.shape}",
-            "give both for the same robots, or one for all",
-        )
+        problem = f"states: q has shape {q.shape} and v {v.shape}"
+        cure = "give both for the same robots, or one for all"
         raise SimulationError(problem, field="states", cure=cure) from None
     check("states", states, "(nq,) or (batch, nq), and (nv,) or (batch, nv)", len(lead) < 2)
     return sim.fresh(lead, q, v)
@@ -134,9 +127,8 @@ def _controls(sim: "Simulation", controls: Any, periods: int | None) -> tuple[np
     """The controls as an array, if there are any, and the number of periods."""
     if controls is None:
         if periods is None:
-            raise SimulationError(
-                "rollout has no controls", field="controls", cure="give them, or the number of periods"
-            )
+            cure = "give them, or the number of periods"
+            raise SimulationError("rollout has no controls", field="controls", cure=cure)
         return None, int(periods)
     given, n = numbers("controls", controls, sim.dtype), sim.plan.inputs
     if given.ndim not in (2, 3) or given.shape[-1] != n:
@@ -175,8 +167,7 @@ def _outputs(
     check("out", out, "arrays by the names of channels, as in {'q': array}", isinstance(out, Mapping))
     lead = () if robots is None else (robots,)
     for name, array in out.items():
-        if name not in names:
-            raise SimulationError(unknown_name("channel", name, names, "the rollout's out"))
+        check_known("channel", name, names, "the rollout's out", error=SimulationError)
         shape = (*lead, periods, sim.layout.sizes[name])
         if not isinstance(array, np.ndarray):
             raise _bad_output(name, f"is a {type(array).__name__}", "it takes a NumPy array")

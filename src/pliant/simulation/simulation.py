@@ -20,7 +20,7 @@ from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
 from pliant.robot import Robot
-from pliant.robot.collisions import with_default_contacts
+from pliant.robot.contacts import with_default_contacts
 from pliant.simulation.model import StepModel, as_controller, as_forces
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
@@ -112,35 +112,17 @@ class Simulation:
         check_contact(contact)
         self.robot = with_default_contacts(robot, has_ground=ground is not None)
         if ground is not None and self.robot.is_free and not self.robot.contacts:
-            warnings.warn(
-                f"there is a ground, but nothing of robot {robot.name!r} can touch it: it has no collision geometry; "
-                "declare what touches with robot.with_contact(frame, radius=...)",
-                SimulationWarning,
-                stacklevel=2,
-            )
+            message = f"there is a ground, but nothing of robot {robot.name!r} can touch it: it has no collision "
+            message += "geometry; declare what touches with robot.with_contact(frame, radius=...)"
+            warnings.warn(message, SimulationWarning, stacklevel=2)
         self._has_own_contacts = self.robot.contacts is robot.contacts
         self.batch = None if batch is None else int(batch)
-        self.precision = precision
-        self.threads = int(threads)
-        self.progress = progress
+        self.precision, self.threads, self.progress = precision, int(threads), progress
         self.divergences: list[Divergence] = []
-        self.model = StepModel(
-            self.robot,
-            float(dt),
-            None if ground is None else as_ground(ground),
-            contact,
-            as_forces(forces, self.robot),
-            precision,
-            limits,
-        )
+        surface, on_bodies = None if ground is None else as_ground(ground), as_forces(forces, self.robot)
+        self.model = StepModel(self.robot, float(dt), surface, contact, on_bodies, precision, limits)
         varied = Parameters(self.model, varying)
-        self.plan = Plan(
-            varied,
-            integrator=integrator,
-            substeps=int(substeps),
-            controller=as_controller(controller),
-            control=StepControl(rtol=rtol, atol=atol),
-        )
+        self.plan = Plan(varied, integrator, int(substeps), as_controller(controller), StepControl(rtol, atol))
         self.layout = self.plan.layout
         self.dtype = np.dtype(precision)
         self.parameters = ParameterArrays(varied, self.batch, self.dtype)
@@ -215,8 +197,8 @@ class Simulation:
 
     def check_layout(self, state: State) -> None:
         """Raise if a state is not one of this simulation."""
-        if dict(state.layout.sizes) != dict(self.layout.sizes):
-            has, wanted = dict(state.layout.sizes), dict(self.layout.sizes)
+        has, wanted = dict(state.layout.sizes), dict(self.layout.sizes)
+        if has != wanted:
             problem = f"the state is of another simulation: it has {has}, this one {wanted}"
             raise SimulationError(problem, field="state", cure="reset(q=state.q, v=state.v, t=...) instead")
         if state.layout.dt != self.layout.dt:
@@ -271,11 +253,8 @@ class Simulation:
             return
         times = np.atleast_1d(State(self.data, self.layout).t)
         known = {divergence.robot for divergence in self.divergences}
-        found = [
-            Divergence(int(k), float(times[k]), divergence_text(self.robot, int(flags[k])))
-            for k in np.flatnonzero(flags)
-            if k not in known
-        ]
+        fresh = [int(k) for k in np.flatnonzero(flags) if k not in known]
+        found = [Divergence(k, float(times[k]), divergence_text(self.robot, int(flags[k]))) for k in fresh]
         self.divergences += found
         if found and not quiet:
             more = f" (and {len(found) - 1} more, see sim.divergences)" if len(found) > 1 else ""
@@ -448,12 +427,9 @@ class Simulation:
     @property
     def diagnostics(self) -> Diagnostics:
         """The solver, contacts and energy after the last step."""
-        return Diagnostics.of(
-            State(self.data.astype(float), self.layout),
-            self.contact_names,
-            self.forces_of(self.data.astype(float)),
-            self.kernels.energy(self.data, self.parameters.data),
-        )
+        state = State(self.data.astype(float), self.layout)
+        energy = self.kernels.energy(self.data, self.parameters.data)
+        return Diagnostics.of(state, self.contact_names, self.forces_of(state.data), energy)
 
     @property
     def flexibility(self) -> FlexibilityState:

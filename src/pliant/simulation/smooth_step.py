@@ -10,7 +10,7 @@ from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outsid
 from pliant.actuation.joint_forces import joint_forces, motor_torques
 from pliant.compiler.tracing import Stages
 from pliant.contact.touching import Touch
-from pliant.dynamics.articulated_body import accelerations
+from pliant.dynamics.articulated_body import mass_matrix_solution
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.integrators.adaptive import StepControl, adaptive_body
@@ -27,7 +27,7 @@ def smooth_acceleration(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: 
     """vd of M vd + h = f, with all forces at the time t."""
     f, on_links = _forces(model, t, q, v, u)
     h = newton_euler(model.robot, q, v, [0] * model.robot.nv, on_links=on_links)
-    return accelerations(model.robot, q, [a - b for a, b in zip(f, h, strict=True)])
+    return mass_matrix_solution.algorithm(model.robot, q, [a - b for a, b in zip(f, h, strict=True)])
 
 
 def smooth_forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:

@@ -61,9 +61,7 @@ class StepProgram:
     """
 
     def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
-        self.stages = stages
-        self.model = model
-        self.parameters = parameters
+        self.stages, self.model, self.parameters = stages, model, parameters
         nv, limits = model.robot.nv, len(model.stop_rows)
         sizes = {"w": nv, "v next": nv, "shift": nv, "saturated": model.robot.nu, "held": limits, "stop push": limits}
         sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
@@ -162,9 +160,8 @@ def find_contacts(step: StepProgram) -> None:
 
         def found(m: StepModel, motion, w, impulse, landings, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
-            rows = group_rows(
-                m.robot.mechanism, group, poses_of(motion), touches, motion["factor"], m.dt, m.precision
-            )  # fmt: skip
+            poses, factor = poses_of(motion), motion["factor"]
+            rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
             if m.is_elastic:
                 before = sum(len(g.names) for g in m.groups[:k])
                 known, first = landings[before:], Visit(group, rows, motion["start"])

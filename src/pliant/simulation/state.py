@@ -42,10 +42,6 @@ class StateLayout:
         """Numbers in a row."""
         return sum(self.sizes.values())
 
-    def is_like(self, other: "StateLayout") -> bool:
-        """Whether a row of the other means the same."""
-        return dict(self.sizes) == dict(other.sizes) and self.dt == other.dt
-
     def span(self, name: str) -> slice:
         """Where a part is in the row."""
         if name not in self.sizes:
@@ -74,8 +70,7 @@ class State:
     __slots__ = ("data", "layout")
 
     def __init__(self, data: np.ndarray, layout: StateLayout):
-        self.data = data
-        self.layout = layout
+        self.data, self.layout = data, layout
 
     def __getstate__(self) -> dict[str, Any]:
         return {"data": self.data, "sizes": dict(self.layout.sizes), "dt": self.layout.dt}
@@ -132,7 +127,7 @@ class State:
 
     def identical(self, other: "State") -> bool:
         """Whether every number is the same, bit for bit, and means the same."""
-        return self.layout.is_like(other.layout) and np.array_equal(self.data, other.data, equal_nan=True)
+        return self.layout == other.layout and np.array_equal(self.data, other.data, equal_nan=True)
 
     def __repr__(self) -> str:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"
@@ -166,12 +161,8 @@ def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
         if wrong.any():
             where = np.argwhere(wrong)[0] if wrong.ndim else np.array([], int)
             of_robot = f" of robot {where[0]}" if q.ndim > 1 else ""
-            raise SimulationError(
-                f"q: the {what} of joint {link.name!r}{of_robot} has the length {length[tuple(where)]:.6g}",
-                subject=f"joint {link.name!r}",
-                field="q",
-                cure="it takes unit length",
-            )
+            problem = f"q: the {what} of joint {link.name!r}{of_robot} has the length {length[tuple(where)]:.6g}"
+            raise SimulationError(problem, subject=f"joint {link.name!r}", field="q", cure="it takes unit length")
         if (abs(length - 1) > rounding).any():
             scale = np.where(abs(length - 1) > rounding, length, 1)
             q = q.copy()
@@ -325,8 +316,7 @@ class Diagnostics:
 
     def __repr__(self) -> str:
         if np.ndim(self.residual):
-            count = len(self.residual)
-            worst = int(np.argmax(self.residual))
+            count, worst = len(self.residual), int(np.argmax(self.residual))
             return (
                 f"Diagnostics of {count} robots: residual up to {self.residual[worst]:.2e} m/s (robot {worst}), "
                 f"iterations up to {int(self.sweeps.max())}, {int((~self.is_converged).sum())} not converged, "

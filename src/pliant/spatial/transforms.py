@@ -166,9 +166,7 @@ class Inertia:
     __slots__ = ("J", "h", "mass")
 
     def __init__(self, mass: Scalar, h: Vector, J: Symmetric3):
-        self.mass = mass
-        self.h = h
-        self.J = J
+        self.mass, self.h, self.J = mass, h, J
 
     @classmethod
     def zero(cls) -> "Inertia":
@@ -242,9 +240,7 @@ class ArticulatedInertia:
     __slots__ = ("H", "J", "M")
 
     def __init__(self, M: Symmetric3, H: Matrix3, J: Symmetric3):
-        self.M = M
-        self.H = H
-        self.J = J
+        self.M, self.H, self.J = M, H, J
 
     @classmethod
     def of(cls, rigid: Inertia) -> "ArticulatedInertia":

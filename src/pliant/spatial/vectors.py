@@ -19,9 +19,7 @@ class Vector:
     __slots__ = ("x", "y", "z")
 
     def __init__(self, x: Scalar, y: Scalar, z: Scalar):
-        self.x = x
-        self.y = y
-        self.z = z
+        self.x, self.y, self.z = x, y, z
 
     @classmethod
     def zero(cls) -> "Vector":
@@ -72,12 +70,8 @@ class Symmetric3:
     __slots__ = ("xx", "xy", "xz", "yy", "yz", "zz")
 
     def __init__(self, xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar):
-        self.xx = xx
-        self.xy = xy
-        self.xz = xz
-        self.yy = yy
-        self.yz = yz
-        self.zz = zz
+        self.xx, self.xy, self.xz = xx, xy, xz
+        self.yy, self.yz, self.zz = yy, yz, zz
 
     @classmethod
     def zero(cls) -> "Symmetric3":
@@ -228,8 +222,7 @@ class AxisRotation:
 
     def __init__(self, axis: int, c: Scalar, s: Scalar):
         self.axis = axis
-        self.c = c
-        self.s = s
+        self.c, self.s = c, s
 
     @classmethod
     def by(cls, axis: int, angle: Scalar) -> "AxisRotation":

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, chosen_robots, is_whole
-from pliant.errors import PliantError, SimulationWarning, bad_value, unknown_name
+from pliant.checks import check, check_known, chosen_robots, is_whole
+from pliant.errors import PliantError, SimulationWarning, bad_value
 from pliant.integrators.dense import DenseSolution
 from pliant.recording.log import Event, Log
 from pliant.storage.forms import AboutLog, Note, checked, made
@@ -107,8 +107,7 @@ class _Reader:
         places = {channel.name: channel.dataset for channel in self.about.channels}
         names = [channels] if isinstance(channels, str) else list(places if channels is None else channels)
         for name in names:
-            if name not in places:
-                raise PliantError(unknown_name("channel", name, places, "the log"))
+            check_known("channel", name, places, "the log")
         return {name: place for name, place in places.items() if name in names}
 
     def _robots(self, robots: Any) -> list[int] | None:

@@ -91,11 +91,9 @@ class LogWriter:
     def append(self, part: Log) -> None:
         """Append entries and the events among them; they are on file when this returns."""
         if list(part.channels) != self._names or part.batch != self.batch:
-            raise PliantError(
-                f"the log in {self.path} has channels {self._names} of {self.batch or 1} robots",
-                subject="log", field="channels",
-                cure=f"a part with {list(part.channels)} of {part.batch or 1} cannot follow",
-            )  # fmt: skip
+            problem = f"the log in {self.path} has channels {self._names} of {self.batch or 1} robots"
+            cure = f"a part with {list(part.channels)} of {part.batch or 1} cannot follow"
+            raise PliantError(problem, subject="log", field="channels", cure=cure)
         with self._reporting():
             self._reserve(part)
             _append(self._file, part, self._modes)
@@ -228,9 +226,9 @@ def _put_event_header(file: Any, log: Log, is_packed: bool) -> None:
     file.create_dataset("notes", (0,), np.uint8, maxshape=(None,), chunks=(16_384,), fletcher32=True, **packing)
     steps = file.create_group("steps")
     nq, nv = (log.source.robot.nq, log.source.robot.nv) if log.source is not None else (0, 0)
+    shuffled = packing | {"shuffle": True} if is_packed else {}
     for name, entry in (("t", ()), ("h", ()), ("q", (nq,)), ("v", (nv,)), ("stages", (7, 2, nv))):
         chunk, most = (256, *(max(1, n) for n in entry)), (None, *(n or None for n in entry))
-        shuffled = packing | {"shuffle": True} if is_packed else {}
         steps.create_dataset(name, (0, *entry), float, maxshape=most, chunks=chunk, fletcher32=True, **shuffled)
 
 

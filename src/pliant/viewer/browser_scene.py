@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, is_real
-from pliant.errors import PliantError, unknown_name
+from pliant.checks import check, check_known, is_real
+from pliant.errors import PliantError
 from pliant.plots.figures import round_number
 from pliant.recording.source import Source
 from pliant.render.log_motion import LogMotion, side_by_side, spread
@@ -76,13 +76,11 @@ class BrowserScene:
         detail: int = DETAIL,
         packages: Any = (),
     ):
-        if layout not in LAYOUTS:
-            raise PliantError(unknown_name("layout", layout, LAYOUTS))
+        check_known("layout", layout, LAYOUTS)
         self.server, self.source, self.robot = server, source, source.robot
         marks, count = [show] if isinstance(show, str) else list(show), len(q)
         for mark in marks:
-            if mark not in SHOWN:
-                raise PliantError(unknown_name("mark", mark, SHOWN, "the viewer"))
+            check_known("mark", mark, SHOWN, "the viewer")
         self.drawing = drawing(self.robot, detail=max(2000, detail // count), packages=packages)
         self.size, self.factor = self.drawing.size, 1.0
         self.world = server.scene.add_frame("/world", show_axes=False)

@@ -31,11 +31,7 @@ def to_mcap(log: Log, path: str | os.PathLike[str], *, newtons_per_metre: float 
         problem = "log.to_mcap(): the log has times before zero, which a recording cannot have"
         raise PliantError(problem, subject="log", field="t", cure="shift log.t")
     context = foxglove.Context()
-    with (
-        whole_file(path) as beside,
-        careful(beside) as raw,
-        foxglove.open_mcap(raw, context=context) as file,
-    ):
+    with whole_file(path) as beside, careful(beside) as raw, foxglove.open_mcap(raw, context=context) as file:
         file.write_metadata("pliant", _about(log, source))
         batch = range(log.batch or 0)
         robots = [(f"/robot_{k}", f"robot_{k}/", log.robot(k)) for k in batch] or [("", "", log)]

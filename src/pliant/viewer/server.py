@@ -20,7 +20,7 @@ class Viewer:
 
     Attributes:
         server: viser's, to add to the scene.
-        player: the `pliant.viewer.viewer.Player` of a log, or the `pliant.viewer.runner.Runner` of a live simulation.
+        player: the `pliant.viewer.viewer.Player` of a log, or the `pliant.viewer.live.Runner` of a live simulation.
         error: the exception that stopped a live simulation, or None.
     """
 
