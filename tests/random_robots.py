@@ -9,18 +9,7 @@ import pinocchio as pin
 from hypothesis import strategies as st
 
 from pliant.robot import (
-    Continuous,
-    Fixed,
-    Free,
-    Helical,
-    JointKind,
-    Mimic,
-    Planar,
-    Prismatic,
-    Revolute,
-    Robot,
-    RobotBuilder,
-    Spherical,
+    Continuous, Fixed, Free, Helical, JointKind, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
 )  # fmt: skip
 from pliant.spatial import Inertia, Transform
 

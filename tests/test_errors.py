@@ -11,16 +11,7 @@ import sympy
 import pliant
 from pliant import checks
 from pliant.errors import (
-    Call,
-    ContactError,
-    Fault,
-    Place,
-    PliantError,
-    RobotError,
-    SimulationError,
-    bad_value,
-    needs,
-    unknown_name,
+    Call, ContactError, Fault, Place, PliantError, RobotError, SimulationError, bad_value, needs, unknown_name,
 )  # fmt: skip
 
 # ---- a test of each kind of sentence

@@ -9,11 +9,7 @@ import sympy
 from scipy.integrate import quad
 
 from pliant.actuation.joint_springs import (
-    deflection,
-    deflection_rate,
-    spring_energy,
-    spring_force,
-    spring_with_backlash,
+    deflection, deflection_rate, spring_energy, spring_force, spring_with_backlash,
 )  # fmt: skip
 from pliant.errors import PliantError, RobotError, TraceError
 from pliant.robot import Free, Helical, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 import pliant
 from pliant.compiler import kernel_from_function
 from pliant.contact.constraint_rows import (
-    dot,
-    eliminated,
-    moved,
-    point_columns,
-    relative,
-    row_matrix,
-    scaled,
-    support_of,
-    tangents_of,
-    turn_columns,
+    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, support_of, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, natural_residual
 from pliant.contact.models import CompliantContact, HuntCrossley, SpringDamper

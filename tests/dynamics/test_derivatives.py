@@ -8,17 +8,8 @@ from hypothesis import given, settings
 import pliant
 from pliant.catalogue.library import load
 from pliant.dynamics import (
-    energy,
-    forward_dynamics,
-    frame_jacobian,
-    frame_pose,
-    gravity_forces,
-    inverse_dynamics,
-    inverse_dynamics_derivatives,
-    jacobian,
-    mass_matrix,
-    mass_matrix_inverse,
-    potential_energy,
+    energy, forward_dynamics, frame_jacobian, frame_pose, gravity_forces, inverse_dynamics,
+    inverse_dynamics_derivatives, jacobian, mass_matrix, mass_matrix_inverse, potential_energy,
 )  # fmt: skip
 from pliant.dynamics.derivatives import _chain_rule
 from pliant.dynamics.functions import array_shapes

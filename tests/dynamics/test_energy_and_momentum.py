@@ -5,18 +5,8 @@ import pytest
 from hypothesis import given
 
 from pliant.dynamics import (
-    center_of_mass,
-    center_of_mass_jacobian,
-    center_of_mass_velocity,
-    centroidal_matrix,
-    centroidal_momentum,
-    centroidal_momentum_rate,
-    energy,
-    forward_dynamics,
-    frame_pose,
-    frame_velocity,
-    kinetic_energy,
-    mass_matrix,
+    center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
+    centroidal_momentum_rate, energy, forward_dynamics, frame_pose, frame_velocity, kinetic_energy, mass_matrix,
     potential_energy,
 )  # fmt: skip
 from pliant.errors import RobotError

@@ -10,14 +10,7 @@ import sympy
 import pliant.dynamics as dynamics
 from pliant.catalogue.library import load
 from pliant.dynamics import (
-    RobotFunction,
-    compile,
-    forward_dynamics,
-    frame_jacobian,
-    frame_pose,
-    inverse_dynamics,
-    mass_matrix,
-    robot_function,
+    RobotFunction, compile, forward_dynamics, frame_jacobian, frame_pose, inverse_dynamics, mass_matrix, robot_function,
 )  # fmt: skip
 from pliant.errors import KernelError, PliantError, RobotError
 from pliant.robot import Robot, RobotBuilder

@@ -8,16 +8,8 @@ import sympy
 from hypothesis import given
 
 from pliant.dynamics import (
-    bias_forces,
-    coriolis_matrix,
-    energy,
-    forward_dynamics,
-    frame_jacobian,
-    gravity_forces,
-    inverse_dynamics,
-    mass_matrix,
-    potential_energy,
-    projected_newton_euler,
+    bias_forces, coriolis_matrix, energy, forward_dynamics, frame_jacobian, gravity_forces, inverse_dynamics,
+    mass_matrix, potential_energy, projected_newton_euler,
 )  # fmt: skip
 from pliant.robot import RobotBuilder
 from random_robots import ONE_DOF, close, gradient, rate, robots, seeds, state_of, turns

@@ -9,26 +9,10 @@ import pytest
 from hypothesis import given
 
 from pliant.dynamics import (
-    bias_forces,
-    center_of_mass,
-    center_of_mass_jacobian,
-    center_of_mass_velocity,
-    centroidal_matrix,
-    centroidal_momentum,
-    centroidal_momentum_rate,
-    compile,
-    coriolis_matrix,
-    forward_dynamics,
-    frame_acceleration,
-    frame_jacobian,
-    frame_jacobian_rate,
-    frame_pose,
-    frame_velocity,
-    gravity_forces,
-    inverse_dynamics,
-    kinetic_energy,
-    mass_matrix,
-    potential_energy,
+    bias_forces, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
+    centroidal_momentum, centroidal_momentum_rate, compile, coriolis_matrix, forward_dynamics, frame_acceleration,
+    frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity, gravity_forces, inverse_dynamics, kinetic_energy,
+    mass_matrix, potential_energy,
 )  # fmt: skip
 from pliant.errors import RobotError
 from pliant.robot import Robot

@@ -10,13 +10,7 @@ import pytest
 import pliant
 from pliant.meshes import MeshFile, read_mesh
 from pliant.render.robot_drawing import (
-    DEFAULT_COLOR,
-    body_poses,
-    drawing,
-    homogeneous,
-    inertia_box,
-    points_of_contacts,
-    reach,
+    DEFAULT_COLOR, body_poses, drawing, homogeneous, inertia_box, points_of_contacts, reach,
 )  # fmt: skip
 from pliant.render.shapes import ground_mesh
 from pliant.robot import RobotBuilder

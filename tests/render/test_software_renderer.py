@@ -10,21 +10,8 @@ import pliant
 from pliant.render.camera import Camera, as_camera
 from pliant.render.shading import SUN, behind_light, linear, screen
 from pliant.render.shapes import (
-    Mesh,
-    along,
-    arrow,
-    box,
-    capsule,
-    clustered,
-    cone,
-    creased,
-    cylinder,
-    downhill_azimuth,
-    joined,
-    moved,
-    normals,
-    sphere,
-    turned,
+    Mesh, along, arrow, box, capsule, clustered, cone, creased, cylinder, downhill_azimuth, joined, moved, normals,
+    sphere, turned,
 )  # fmt: skip
 from pliant.render.software_renderer import Floor, Surface, rasterised, rendered
 from pliant.render.studio import Studio

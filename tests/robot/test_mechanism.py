@@ -9,17 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.robot import (
-    Continuous,
-    Fixed,
-    Free,
-    Helical,
-    Mimic,
-    Planar,
-    Prismatic,
-    Revolute,
-    Robot,
-    RobotBuilder,
-    Spherical,
+    Continuous, Fixed, Free, Helical, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
 )  # fmt: skip
 from pliant.robot.joints import snapped
 from pliant.robot.mechanism import snapped_transform

@@ -10,18 +10,7 @@ import sympy
 
 from pliant.errors import RobotError
 from pliant.robot import (
-    Continuous,
-    Free,
-    Geometry,
-    Helical,
-    Limits,
-    Mimic,
-    Planar,
-    Prismatic,
-    Revolute,
-    Robot,
-    RobotBuilder,
-    Spherical,
+    Continuous, Free, Geometry, Helical, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
 )  # fmt: skip
 from pliant.scalar import Graph
 

@@ -8,16 +8,7 @@ import pytest
 
 import pliant
 from moving_robots import (
-    CASES,
-    DOUBLE_PENDULUM,
-    SPHERICAL_PENDULUM,
-    TOP,
-    TURNING,
-    distance,
-    free,
-    kernel,
-    slopes,
-    state,
+    CASES, DOUBLE_PENDULUM, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, kernel, slopes, state,
 )  # fmt: skip
 from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError

@@ -8,14 +8,7 @@ import pytest
 
 import pliant
 from pliant import (
-    CompliantContact,
-    ContactError,
-    ExternalForce,
-    PliantError,
-    RigidContact,
-    RobotError,
-    Simulation,
-    SimulationError,
+    CompliantContact, ContactError, ExternalForce, PliantError, RigidContact, RobotError, Simulation, SimulationError,
     TraceError,
 )  # fmt: skip
 from pliant.robot import Planar, RobotBuilder

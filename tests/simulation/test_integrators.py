@@ -9,18 +9,7 @@ import sympy
 
 import pliant
 from moving_robots import (
-    CASES,
-    DOUBLE_PENDULUM,
-    OFF_CENTRE,
-    PLANAR,
-    SPHERICAL_PENDULUM,
-    TOP,
-    TURNING,
-    distance,
-    free,
-    kernel,
-    slopes,
-    state,
+    CASES, DOUBLE_PENDULUM, OFF_CENTRE, PLANAR, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, kernel, slopes, state,
 )  # fmt: skip
 from pliant.compiler import Kernel
 from pliant.errors import PliantError

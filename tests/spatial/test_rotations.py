@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 
 from pliant.scalar import Graph
 from pliant.spatial import (
-    AxisRotation,
-    Matrix3,
-    MatrixRotation,
-    Symmetric3,
-    Vector,
-    quaternion_from_matrix,
-    quaternion_product,
-    rotation_about,
-    rotation_from_quaternion,
-    rotation_from_rpy,
-    skew,
+    AxisRotation, Matrix3, MatrixRotation, Symmetric3, Vector, quaternion_from_matrix, quaternion_product,
+    rotation_about, rotation_from_quaternion, rotation_from_rpy, skew,
 )  # fmt: skip
 from pliant.spatial.vectors import rpy_from_matrix
 

@@ -8,16 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.spatial import (
-    ArticulatedInertia,
-    AxisRotation,
-    Force,
-    Inertia,
-    Matrix3,
-    MatrixRotation,
-    Motion,
-    Steps,
-    Symmetric3,
-    Transform,
+    ArticulatedInertia, AxisRotation, Force, Inertia, Matrix3, MatrixRotation, Motion, Steps, Symmetric3, Transform,
     Vector,
 )  # fmt: skip
 
