@@ -41,6 +41,7 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
+from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
@@ -82,16 +83,18 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
         move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
         find_contacts(step)  # constraints of the near ones, and their impulses of the last step
         find_joint_rows(step)
-        with sweeps(step):  # until no contact changes any more
-            sweep_contacts(step)
-            sweep_closures(step)
-            sweep_joints(step)
-            check_convergence(step)
-            accelerate(step)
-        do_without_friction(step)  # only where iterations ran out
+        with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
+            with sweeps(step):  # until no contact changes any more
+                sweep_contacts(step)
+                sweep_closures(step)
+                sweep_joints(step)
+                check_convergence(step)
+                accelerate(step)
+            do_without_friction(step)  # only where iterations ran out
+            find_landings(step)
         check_limits(step)
     correct_positions(step)  # penetrations and open loops, without changing velocities
-    finish(step)  # v = L^-1 w, q from the new velocity; a robot that diverges stays where it was
+    finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
 
 # ---- limits of motors and joints
@@ -108,10 +111,9 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
         yield
         return
 
-    def expected(m: StepModel, q, v, u, clock, torques, stops, stop_landings):
+    def expected(m: StepModel, q, v, u, clock, torques, stops):
         given = drives(m.robot, q, v, u, time_of(clock, m.dt))
-        landings = stop_landings if len(stop_landings) else [0] * len(m.joint_rows)
-        bounds = [bounds_of(m.robot, row, q, v, x, m.dt) for row, x in zip(m.joint_rows, landings, strict=True)]
+        bounds = [bounds_of(m.robot, row, q, v, m.dt) for row in m.joint_rows]
         needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
         needed += [negation(equal(p, 0)) for p in stops]
         needed += [abs(beyond_limits(m.robot, row, q)) > _BEYOND for row in m.stop_rows]
@@ -130,10 +132,12 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
 def check_limits(step: StepProgram) -> None:
     """v = L^-1 w; another round if a motor or joint is beyond a limit that was not seen."""
 
-    def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, bounds=()):
+    def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, landed, v_mean, bounds=()):
         v = factor_of(m, motion).velocity(w)
+        mean = [select(equal(landed[0], 0), b, a) for a, b in zip(v_mean, v, strict=True)] if m.can_land else v
+        found: Record = {"v next": v, "v mean": mean}
         if not _has_limits(m):
-            return {"v next": v, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
+            return {**found, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
         rates = [link.rate(v)[0] for link in _motor_links(m)]
         now = [_saturation(d, rate) for d, rate in zip(motion["drives"], rates, strict=True)]
         wrong = [negation(equal(a, b)) for a, b in zip(now, saturated, strict=True)]
@@ -141,11 +145,11 @@ def check_limits(step: StepProgram) -> None:
         for row, b, side, p in zip(m.stop_rows, _of_limits(m, bounds), held, stops, strict=True):
             # a limit that would pull lets go; one that is gone through takes hold
             kept = select(side * p > 0, side, 0)
-            holding.append(select(equal(side, 0), violated_limit(b, v[row.dof], _THROUGH * scale[0]), kept))
+            holding.append(select(equal(side, 0), violated_limit(b, mean[row.dof], _THROUGH * scale[0]), kept))
         wrong += [negation(equal(a, b)) for a, b in zip(holding, held, strict=True)]
         again = any_of(wrong)
         joints_on = [select(again, 1, joints_on[0])]
-        return {"v next": v, "settled": [negation(again)], "joints on": joints_on, "saturated": now, "held": holding}
+        return {**found, "settled": [negation(again)], "joints on": joints_on, "saturated": now, "held": holding}
 
     step.add(checked)
 
@@ -198,6 +202,7 @@ class FreeMotion:
         start: L v of the velocity at the start.
         w: L v+ of the velocity that the forces lead to.
         poses: of the links, in the world's axes about ``origin``.
+        holding: inertia that dofs have in addition, since they are held.
     """
 
     factor: Factor
@@ -206,6 +211,7 @@ class FreeMotion:
     poses: list[Transform]
     origin: Vector
     joints: JointForces
+    holding: list[Scalar]
 
 
 def free_motion(
@@ -247,14 +253,16 @@ def free_motion(
             change[d] = change[d] - lost * v[e]
             if d != e:
                 change[e] = change[e] - lost * v[d]
+    holding = []
     for d, is_held, velocity in held:
         extra = is_held * _HOLDING * A[d][d]
+        holding.append(extra)
         A[d][d] = A[d][d] + extra
         change[d] = change[d] + extra * (velocity - v[d])
     factor = factorized(mechanism, A)
     start = factor.coordinates(v)
     w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]
-    return FreeMotion(factor, start, w, poses, origin, joints)
+    return FreeMotion(factor, start, w, poses, origin, joints, holding)
 
 
 def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
@@ -279,9 +287,10 @@ def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
     def moved(m: StepModel, q, v, u, clock, impulses, closings, saturated, held, bounds=()):
+        kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
-            (row.dof, select(equal(side, 0), 0, 1), held_bounds(b, side)["low"])
-            for row, side, b in zip(m.stop_rows, held, _of_limits(m, bounds), strict=True)
+            (row.dof, select(equal(side, 0), 0, 1), b["low"])
+            for row, side, b in zip(m.stop_rows, held, kept, strict=True)
         ]
         limited = saturated if m.has_saturable_motors else None
         motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds)
@@ -295,6 +304,8 @@ def move_freely(step: StepProgram) -> None:
             "motion": {
                 "factor": factor_record(motion.factor),
                 "start": motion.start,
+                "free": motion.w if m.is_elastic else [],
+                "holding": motion.holding,
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
                 "touches": [[[t.gap, *t.normal, *t.p] for t in found] for found in touches],
@@ -302,6 +313,10 @@ def move_freely(step: StepProgram) -> None:
             },
             "w": motion.w,
             "sweeps": [0],
+            "landed": [0],
+            "unsolved": [0],
+            "stop low": [b["low"] for b in kept],
+            "stop high": [b["high"] for b in kept],
             "scale": [1 + fastest / 10],
             "near": [[x] for x in near],
             "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, before, strict=True)],
@@ -333,30 +348,29 @@ def finish(step: StepProgram) -> None:
     """The new state; a robot that diverges keeps the old one."""
 
     def finished(
-        m: StepModel, q, v, u, v_next, shift, clock, divergence, motion, residual, sweeps, converged, near, rows,
-        impulse, closure, bounds=(),
+        m: StepModel, q, v, u, v_next, v_mean, shift, clock, divergence, motion, residual, sweeps, converged, unsolved,
+        near, rows, impulse, closure,
     ):  # fmt: skip
         cause = divergence_code(m, u, v_next, divergence[0])
         moves = equal(cause, 0)
-        rate = [a + b for a, b in zip(v_next, shift, strict=True)] if m.has_corrections else v_next
+        rate = v_mean if m.can_land else v_next
+        rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
         q_next = straight_motion(m.robot, q, rate, m.dt)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate)
-        worlds, landings, deepest = [], [], 0
+        worlds, deepest = [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
             inside = negation(equal(is_near[0], 0))
             worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
-            landings += [select(inside, c.get("landing", 0), 0) for c in own["contacts"]]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
-        solver = [residual[0], sweeps[0], deepest, select(equal(converged[0], 0), 1, 0)]
+        failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
+        solver = [residual[0], sweeps[0], deepest, failed]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
             "impulses": worlds,
-            "landings": landings if m.is_elastic else [],
-            "stop landings": [b.get("landing", 0) for b in bounds] if m.has_elastic_stops else [],
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
             "torques": [

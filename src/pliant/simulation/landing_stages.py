@@ -1,0 +1,166 @@
+"""Stages for steps in which something lands: a second solution, with the whole impact (`pliant.contact.landing`).
+
+The first solution is that of the step's mean velocity. Robots with a contact or a joint limit that lands in it solve
+once more, from these impulses, for the velocity at the end. ``target k`` has what contacts of group k ask for, ``stop
+low`` and ``stop high`` what limits do.
+
+Newton's restitution and Coulomb's friction together may gain energy, as where a rod is struck obliquely [Kane 1984].
+A robot that does so solves again without restitution.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+
+from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, row_support
+from pliant.contact.landing import Arrival, nearness
+from pliant.contact.solver import arrivals, triples, without
+from pliant.scalar import Scalar, both, either, equal, maximum, minimum, negation, select
+from pliant.simulation.model import StepModel
+from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
+
+# a share of the energy that is gained by rounding only
+_GAIN = 1e-5
+
+# what a contact that is open keeps: any velocity [m/s]
+_ANY = -1e9
+
+# no landing is as late, as a share of the step
+_LATE = 2
+
+
+def solutions(step: StepProgram) -> AbstractContextManager[None]:
+    """Solutions of a step: that of the mean velocity, that of an impact, and that of one without restitution."""
+    model = step.model
+    if not model.can_land:
+        return nullcontext()
+    for name in ("lands", "bounces", "is whole", "first"):
+        step.stages.variable(name, 1)
+    return step.stages.loop(3 if model.is_elastic else 2, until="is whole")
+
+
+def find_landings(step: StepProgram) -> None:
+    """Who lands, and what the next solution asks for; none where nothing does."""
+    model = step.model
+    if not model.can_land:
+        return
+
+    def judged(m: StepModel, motion, q, v, impulse, target, stops, landed, converged, unsolved):
+        groups = range(len(m.groups) if m.is_rigid else 0)
+        near, found, rebounds = nearness(m.dt), [], []
+        for k in groups:
+            for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
+                found.append(both(p.z > 0, touch.gap > near))
+                rebounds.append(both(p.z > 0, aim > 0))
+        found += [lands for row, p in zip(m.stop_rows, stops, strict=True) for lands in _limit_lands(m, row, q, v, p)]
+        lands = both(equal(landed[0], 0), any_of(found))
+        return {
+            "lands": [lands],
+            "landed": [either(lands, negation(equal(landed[0], 0)))],
+            "bounces": [both(negation(lands), any_of(rebounds))] if m.is_elastic else [0],
+            "is whole": [negation(lands)],
+            "unsolved": [either(negation(equal(unsolved[0], 0)), equal(converged[0], 0))],
+        }
+
+    step.add(judged)
+    with step.only_if("lands"):
+        _land(step)
+    if model.is_elastic:
+        with step.only_if("bounces"):
+            _check_energy(step)
+
+
+def _limit_lands(m: StepModel, row, q, v, p: Scalar) -> list[Scalar]:
+    """Whether a joint comes to its lower limit in this step, and to its upper one."""
+    limits = limit_arrivals(m.robot, row, q, v, m.dt)
+    pushes = zip(limits, (p > 0, p < 0), strict=True)
+    return [both(on, negation(limit.touches)) for limit, on in pushes if limit is not None]
+
+
+def _land(step: StepProgram) -> None:
+    """What touches and what lands first keeps its velocity at the end; all else opens."""
+    groups = range(len(step.model.groups) if step.model.is_rigid else 0)
+
+    def begun(m: StepModel, motion, q, v, w, stops):
+        first: Scalar = _LATE
+        for row, p in zip(m.stop_rows, stops, strict=True):
+            for limit, on in zip(limit_arrivals(m.robot, row, q, v, m.dt), (p > 0, p < 0), strict=True):
+                if limit is not None:
+                    lands = both(on, negation(limit.touches))
+                    first = select(lands, minimum(first, limit.time + limit.margin), first)
+        return {"v mean": factor_of(m, motion).velocity(w), "first": [first], "sweeps": [0]}
+
+    step.add(begun)
+    for k in groups:
+
+        def timed(m: StepModel, motion, rows, impulse, first, k=k):
+            last = first[0]
+            for a, p in zip(group_arrivals(m, k, rows, motion), triples(impulse), strict=True):
+                lands = both(p.z > 0, negation(a.touches))
+                last = select(lands, minimum(last, a.time + a.margin), last)
+            return {"first": [last]}
+
+        with step.only_if(f"near {k}"):
+            step.add(timed, k)
+    for k in groups:
+
+        def landed(m: StepModel, motion, rows, w, impulse, first, k=k):
+            asked, stays = group_arrivals(m, k, rows, motion), []
+            for a, p in zip(asked, triples(impulse), strict=True):
+                stays.append(either(a.touches, both(p.z > 0, a.time <= first[0])))
+            w, impulse = without(m.groups[k], rows, w, impulse, stays)
+            targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
+            return {"w": w, "impulse": impulse, "target": targets}
+
+        with step.only_if(f"near {k}"):
+            step.add(landed, k)
+
+    def limited(m: StepModel, motion, stop_rows, q, v, w, stops, held, stop_low, stop_high):
+        low, high = [], []
+        for k, (row, x, p, side) in enumerate(zip(m.stop_rows, stop_rows, stops, held, strict=True)):
+            b = landed_bounds(limit_arrivals(m.robot, row, q, v, m.dt), p, side)
+            # the inertia that holds a joint goes with the velocity of the limit
+            push = motion["holding"][k] * (b["low"] - stop_low[k])
+            push = select(equal(side, 0), 0, push)
+            w = moved(w, row_support(m.robot.mechanism, row), [x["DY"]], [push])
+            low.append(b["low"])
+            high.append(b["high"])
+        return {"w": w, "stop low": low, "stop high": high}
+
+    if step.model.stop_rows:
+        with step.only_if("joints on"):
+            step.add(limited)
+
+
+def group_arrivals(m: StepModel, k: int, rows: Record, motion: Record) -> list[Arrival]:
+    """What each contact of group k asks for."""
+    return arrivals(m.groups[k], rows, motion["start"], motion["free"] or motion["start"], m.dt)
+
+
+def _check_energy(step: StepProgram) -> None:
+    """Another solution, without restitution, where this one has gained energy."""
+
+    def gain(m: StepModel, motion, w):
+        energies = []
+        for speeds in (w, motion["start"], motion["free"]):
+            energies.append(sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0) / 2)
+        before = maximum(energies[1], energies[2])
+        return {"first": [energies[0] - before * (1 + _GAIN)]}
+
+    step.add(gain)
+    for k in range(len(step.model.groups)):
+
+        def allowed(m: StepModel, motion, rows, impulse, first, k=k):
+            # speeds are those of the middle of a step: one that lands late has its rebound corrected
+            left = first[0]
+            for a, p in zip(group_arrivals(m, k, rows, motion), triples(impulse), strict=True):
+                left = left - p.z * a.shift
+            return {"first": [left]}
+
+        with step.only_if(f"near {k}"):
+            step.add(allowed, k)
+
+    def again(m: StepModel, first, target):
+        gains = first[0] > 0
+        lower = [[select(gains, minimum(x, 0), x) for x in part] for part in target]
+        return {"is whole": [negation(gains)], "target": lower, "sweeps": [0]}
+
+    step.add(again)
