@@ -58,6 +58,12 @@ class Arrival:
     shift: Scalar = 0
 
 
+def mean_of(gap: Scalar, dt: Scalar) -> Scalar:
+    """Least velocity of the step's mean without restitution: a gap is closed, and one that is small not too fast."""
+    open_gap = maximum(gap, 0)
+    return -select(gap <= nearness(dt), minimum(open_gap / dt, _ACCELERATION * dt), open_gap / dt)
+
+
 def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar) -> Arrival:
     """What a constraint asks for.
 
@@ -68,7 +74,7 @@ def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar) -> Arri
     """
     near = nearness(dt)
     touches = gap <= near
-    closing = -maximum(gap, 0) / dt
+    closing = mean_of(gap, dt)
     came = maximum(-u, 0)
     if is_constant(e) and e == 0:
         return Arrival(touches, closing, select(touches, closing, 0), *_timing(gap, came, near, dt))

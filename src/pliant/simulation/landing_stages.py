@@ -8,10 +8,12 @@ Newton's restitution and Coulomb's friction together may gain energy, as where a
 A robot that does so solves again without restitution.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, row_support
-from pliant.contact.landing import Arrival, nearness
+from pliant.contact.landing import Arrival, mean_of, nearness
 from pliant.contact.solver import arrivals, triples, without
 from pliant.scalar import Scalar, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
@@ -28,13 +30,13 @@ _LATE = 2
 
 
 def solutions(step: StepProgram) -> AbstractContextManager[None]:
-    """Solutions of a step: that of the mean velocity, that of an impact, and that of one without restitution."""
+    """Solutions of a step: that of the mean velocity and that of an impact; if need be, both without restitution."""
     model = step.model
     if not model.can_land:
         return nullcontext()
     for name in ("lands", "bounces", "is whole", "first"):
         step.stages.variable(name, 1)
-    return step.stages.loop(3 if model.is_elastic else 2, until="is whole")
+    return step.stages.loop(4 if model.is_elastic else 2, until="is whole")
 
 
 def find_landings(step: StepProgram) -> None:
@@ -91,9 +93,9 @@ def _land(step: StepProgram) -> None:
     step.add(begun)
     for k in groups:
 
-        def timed(m: StepModel, motion, rows, impulse, first, k=k):
+        def timed(m: StepModel, motion, rows, impulse, first, plastic, k=k):
             last = first[0]
-            for a, p in zip(group_arrivals(m, k, rows, motion), triples(impulse), strict=True):
+            for a, p in zip(_asked(m, k, rows, motion, plastic), triples(impulse), strict=True):
                 lands = both(p.z > 0, negation(a.touches))
                 last = select(lands, minimum(last, a.time + a.margin), last)
             return {"first": [last]}
@@ -102,8 +104,8 @@ def _land(step: StepProgram) -> None:
             step.add(timed, k)
     for k in groups:
 
-        def landed(m: StepModel, motion, rows, w, impulse, first, k=k):
-            asked, stays = group_arrivals(m, k, rows, motion), []
+        def landed(m: StepModel, motion, rows, w, impulse, first, plastic, k=k):
+            asked, stays = _asked(m, k, rows, motion, plastic), []
             for a, p in zip(asked, triples(impulse), strict=True):
                 stays.append(either(a.touches, both(p.z > 0, a.time <= first[0])))
             w, impulse = without(m.groups[k], rows, w, impulse, stays)
@@ -130,9 +132,12 @@ def _land(step: StepProgram) -> None:
             step.add(limited)
 
 
-def group_arrivals(m: StepModel, k: int, rows: Record, motion: Record) -> list[Arrival]:
-    """What each contact of group k asks for."""
-    return arrivals(m.groups[k], rows, motion["start"], motion["free"] or motion["start"], m.dt)
+def _asked(m: StepModel, k: int, rows: Record, motion: Record, plastic: Sequence[Scalar]) -> list[Arrival]:
+    """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
+    group = m.groups[k]
+    if group.is_elastic:
+        group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
+    return arrivals(group, rows, motion["start"], motion["free"] or motion["start"], m.dt)
 
 
 def _check_energy(step: StepProgram) -> None:
@@ -151,16 +156,20 @@ def _check_energy(step: StepProgram) -> None:
         def allowed(m: StepModel, motion, rows, impulse, first, k=k):
             # speeds are those of the middle of a step: one that lands late has its rebound corrected
             left = first[0]
-            for a, p in zip(group_arrivals(m, k, rows, motion), triples(impulse), strict=True):
+            for a, p in zip(_asked(m, k, rows, motion, [0]), triples(impulse), strict=True):
                 left = left - p.z * a.shift
             return {"first": [left]}
 
         with step.only_if(f"near {k}"):
             step.add(allowed, k)
 
-    def again(m: StepModel, first, target):
+    def again(m: StepModel, motion, first, target, landed):
         gains = first[0] > 0
-        lower = [[select(gains, minimum(x, 0), x) for x in part] for part in target]
-        return {"is whole": [negation(gains)], "target": lower, "sweeps": [0]}
+        lower = [
+            [select(gains, mean_of(touch.gap, m.dt), x) for touch, x in zip(touches_of(motion, k), part, strict=True)]
+            for k, part in enumerate(target)
+        ]
+        again = {"target": lower, "landed": [select(gains, 0, landed[0])], "sweeps": [0]}
+        return {"is whole": [negation(gains)], "plastic": [gains], **again}
 
     step.add(again)

@@ -10,6 +10,7 @@ from pliant.contact.constraint_rows import (
     beyond_limits, closure_rows, correct_closure, joint_row_vectors, limit_corrections, moved, row_support,
     sweep_closure, sweep_joint,
 )  # fmt: skip
+from pliant.contact.landing import mean_of
 from pliant.contact.solver import (
     MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
     sweep_frictionless, sweep_sticking, warm_start, with_targets,
@@ -66,7 +67,7 @@ class StepProgram:
         sizes = dict.fromkeys(("w", "v next", "v mean", "shift"), nv) | {"saturated": model.robot.nu}
         sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
         sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
-        sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "unsolved"), 1)
+        sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
         if model.has_rows:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
@@ -164,7 +165,7 @@ def find_contacts(step: StepProgram) -> None:
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
             asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
-            targets = [a.mean for a in asked] if asked else [-maximum(t.gap, 0) / m.dt for t in touches]
+            targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt) for t in touches]
             start = impulses_on_rows(rows, impulse)
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
                 rows["sticking"] = sticking_factor(rows, start, m.precision)

@@ -314,6 +314,7 @@ def move_freely(step: StepProgram) -> None:
             "w": motion.w,
             "sweeps": [0],
             "landed": [0],
+            "plastic": [0],
             "unsolved": [0],
             "stop low": [b["low"] for b in kept],
             "stop high": [b["high"] for b in kept],
