@@ -20,7 +20,7 @@ e (s dt - gap) above the ground.
 
 from dataclasses import dataclass
 
-from pliant.scalar import Scalar, both, is_constant, maximum, minimum, negation, select
+from pliant.scalar import Scalar, both, either, is_constant, maximum, minimum, negation, select
 
 # nearer than this, contacts touch and limits are reached [m or rad], whatever the step
 _TOUCHING = 4e-6
@@ -43,19 +43,29 @@ class Arrival:
 
     Attributes:
         touches: whether it touches at the start.
+        comes: whether it is apart and approaches, faster than gravity makes it within the step.
         mean: least velocity of the step's mean.
         end: least velocity at the end of the step, once it has landed.
-        time: of the landing, as a share of the step; large if it does not come by itself.
+        time: of the landing, as a share of the step.
         margin: landings that are earlier by less are at the same time, as a share of the step.
         shift: how much faster than e s it leaves, see the module.
     """
 
     touches: Scalar
+    comes: Scalar
     mean: Scalar
     end: Scalar
     time: Scalar
     margin: Scalar
     shift: Scalar = 0
+
+    def lands(self, push: Scalar) -> Scalar:
+        """Whether it lands in the step, of which it knows the impulse of the mean velocity."""
+        return both(push > 0, self.comes)
+
+    def stays(self, push: Scalar, last: Scalar) -> Scalar:
+        """Whether it holds at the end of a step in which landings up to the time ``last`` are taken together."""
+        return either(self.touches, both(push > 0, either(negation(self.comes), self.time <= last)))
 
 
 def mean_of(gap: Scalar, dt: Scalar) -> Scalar:
@@ -76,20 +86,19 @@ def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar) -> Arri
     touches = gap <= near
     closing = mean_of(gap, dt)
     came = maximum(-u, 0)
+    comes = both(gap > near, came > _ACCELERATION * dt)
     if is_constant(e) and e == 0:
-        return Arrival(touches, closing, select(touches, closing, 0), *_timing(gap, came, near, dt))
-    # what did not approach before does not bounce: forces alone make no rebound
-    s = select(touches, came, minimum(maximum(-free, 0), 2 * came))
+        return Arrival(touches, comes, closing, select(comes, 0, closing), *_timing(gap, came, near, dt))
+    s = select(comes, minimum(maximum(-free, 0), 2 * came), came)
     time, margin = _timing(gap, s, near, dt)
-    comes = both(negation(touches), s * dt > gap)
-    shift = (1 + e) * minimum(maximum(u - free, -s), s) * (time - 0.5)
     rebound = e * s
-    # a rebound that is slower than what closes the gap is none
-    resting = select(rebound * dt > gap, maximum(rebound, closing), closing)
-    shift = select(comes, maximum(shift, -rebound), 0)
-    above = select(comes, e * (s * dt - gap) / dt, 0)
-    mean, end = select(touches, resting, closing + above), select(touches, resting, rebound + shift)
-    return Arrival(touches, mean, end, time, margin, maximum(shift, 0))
+    # one that rests or comes slowly: a rebound that is slower than what closes the gap is none
+    resting = select(rebound * dt > gap, rebound, closing)
+    shift = (1 + e) * minimum(maximum(u - free, -s), s) * (time - 0.5)
+    shift = select(both(comes, s * dt > gap), maximum(shift, -rebound), 0)
+    above = e * maximum(s - gap / dt, 0)
+    mean, end = select(comes, closing + above, resting), select(comes, rebound + shift, resting)
+    return Arrival(touches, comes, mean, end, time, margin, maximum(shift, 0))
 
 
 def _timing(gap: Scalar, s: Scalar, near: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:

@@ -8,14 +8,13 @@ Newton's restitution and Coulomb's friction together may gain energy, as where a
 A robot that does so solves again without restitution.
 """
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, row_support
 from pliant.contact.landing import Arrival, mean_of, nearness
 from pliant.contact.solver import arrivals, triples, without
-from pliant.scalar import Scalar, both, either, equal, maximum, minimum, negation, select
+from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
 
@@ -45,24 +44,25 @@ def find_landings(step: StepProgram) -> None:
     if not model.can_land:
         return
 
-    def judged(m: StepModel, motion, q, v, impulse, target, stops, landed, converged, unsolved):
-        groups = range(len(m.groups) if m.is_rigid else 0)
-        near, found, rebounds = nearness(m.dt), [], []
-        for k in groups:
+    def judged(m: StepModel, motion, impulse, target, stops, landed, converged, unsolved):
+        near, pushing, rebounds = nearness(m.dt), [], []
+        for k in range(len(m.groups) if m.is_rigid else 0):
             for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
-                found.append(both(p.z > 0, touch.gap > near))
+                pushing.append(both(p.z > 0, touch.gap > near))
                 rebounds.append(both(p.z > 0, aim > 0))
-        found += [lands for row, p in zip(m.stop_rows, stops, strict=True) for lands in _limit_lands(m, row, q, v, p)]
-        lands = both(equal(landed[0], 0), any_of(found))
+        pushing += [negation(equal(p, 0)) for p in stops]
+        once = equal(landed[0], 0)
         return {
-            "lands": [lands],
-            "landed": [either(lands, negation(equal(landed[0], 0)))],
-            "bounces": [both(negation(lands), any_of(rebounds))] if m.is_elastic else [0],
-            "is whole": [negation(lands)],
+            "lands": [both(once, any_of(pushing))],
+            "bounces": [any_of(rebounds)] if m.is_elastic else [0],
+            "is whole": [1],
+            "first": [_LATE],
             "unsolved": [either(negation(equal(unsolved[0], 0)), equal(converged[0], 0))],
         }
 
     step.add(judged)
+    with step.only_if("lands"):
+        _find_first(step)
     with step.only_if("lands"):
         _land(step)
     if model.is_elastic:
@@ -70,44 +70,54 @@ def find_landings(step: StepProgram) -> None:
             _check_energy(step)
 
 
-def _limit_lands(m: StepModel, row, q, v, p: Scalar) -> list[Scalar]:
-    """Whether a joint comes to its lower limit in this step, and to its upper one."""
-    limits = limit_arrivals(m.robot, row, q, v, m.dt)
-    pushes = zip(limits, (p > 0, p < 0), strict=True)
-    return [both(on, negation(limit.touches)) for limit, on in pushes if limit is not None]
+def _groups(step: StepProgram) -> range:
+    """Groups of contacts that may land."""
+    return range(len(step.model.groups) if step.model.is_rigid else 0)
 
 
-def _land(step: StepProgram) -> None:
-    """What touches and what lands first keeps its velocity at the end; all else opens."""
-    groups = range(len(step.model.groups) if step.model.is_rigid else 0)
+def _find_first(step: StepProgram) -> None:
+    """Which of the constraints that push have just come, and when the first of them lands."""
 
-    def begun(m: StepModel, motion, q, v, w, stops):
-        first: Scalar = _LATE
+    def limits(m: StepModel, q, v, stops, first):
+        last = first[0]
         for row, p in zip(m.stop_rows, stops, strict=True):
-            for limit, on in zip(limit_arrivals(m.robot, row, q, v, m.dt), (p > 0, p < 0), strict=True):
+            for limit, push in zip(limit_arrivals(m.robot, row, q, v, m.dt), (p, -p), strict=True):
                 if limit is not None:
-                    lands = both(on, negation(limit.touches))
-                    first = select(lands, minimum(first, limit.time + limit.margin), first)
-        return {"v mean": factor_of(m, motion).velocity(w), "first": [first], "sweeps": [0]}
+                    last = select(limit.lands(push), minimum(last, limit.time + limit.margin), last)
+        return {"first": [last]}
 
-    step.add(begun)
-    for k in groups:
+    if step.model.stop_rows:
+        with step.only_if("joints on"):
+            step.add(limits)
+    for k in _groups(step):
 
-        def timed(m: StepModel, motion, rows, impulse, first, plastic, k=k):
+        def contacts(m: StepModel, motion, rows, impulse, first, plastic, k=k):
             last = first[0]
             for a, p in zip(_asked(m, k, rows, motion, plastic), triples(impulse), strict=True):
-                lands = both(p.z > 0, negation(a.touches))
-                last = select(lands, minimum(last, a.time + a.margin), last)
+                last = select(a.lands(p.z), minimum(last, a.time + a.margin), last)
             return {"first": [last]}
 
         with step.only_if(f"near {k}"):
-            step.add(timed, k)
-    for k in groups:
+            step.add(contacts, k)
+
+    def found(m: StepModel, first, landed, bounces):
+        lands = first[0] < _LATE
+        return {
+            "lands": [lands], "landed": [either(lands, negation(equal(landed[0], 0)))], "is whole": [negation(lands)],
+            "bounces": [select(lands, 0, bounces[0])],
+        }  # fmt: skip
+
+    step.add(found)
+
+
+def _land(step: StepProgram) -> None:
+    """What touches and what lands first keeps its velocity at the end; what lands later opens."""
+    step.add(lambda m, motion, w: {"v mean": factor_of(m, motion).velocity(w), "sweeps": [0]})
+    for k in _groups(step):
 
         def landed(m: StepModel, motion, rows, w, impulse, first, plastic, k=k):
-            asked, stays = _asked(m, k, rows, motion, plastic), []
-            for a, p in zip(asked, triples(impulse), strict=True):
-                stays.append(either(a.touches, both(p.z > 0, a.time <= first[0])))
+            asked = _asked(m, k, rows, motion, plastic)
+            stays = [a.stays(p.z, first[0]) for a, p in zip(asked, triples(impulse), strict=True)]
             w, impulse = without(m.groups[k], rows, w, impulse, stays)
             targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
             return {"w": w, "impulse": impulse, "target": targets}
@@ -132,7 +142,7 @@ def _land(step: StepProgram) -> None:
             step.add(limited)
 
 
-def _asked(m: StepModel, k: int, rows: Record, motion: Record, plastic: Sequence[Scalar]) -> list[Arrival]:
+def _asked(m: StepModel, k: int, rows: Record, motion: Record, plastic: Scalars) -> list[Arrival]:
     """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
     group = m.groups[k]
     if group.is_elastic:
