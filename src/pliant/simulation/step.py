@@ -35,10 +35,11 @@ from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
+from pliant.dynamics.gyroscopic import center_of_mass, gyroscopic_change, turning_links
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot import Link
+from pliant.robot import Free, Link
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
 from pliant.simulation.landing_stages import find_landings, solutions
@@ -203,6 +204,7 @@ class FreeMotion:
         w: L v+ of the velocity that the forces lead to.
         poses: of the links, in the world's axes about ``origin``.
         holding: inertia that dofs have in addition, since they are held.
+        centers: centres of mass of all that hangs on joints that float, in the axes of their children.
     """
 
     factor: Factor
@@ -212,6 +214,7 @@ class FreeMotion:
     origin: Vector
     joints: JointForces
     holding: list[Scalar]
+    centers: dict[str, Vector]
 
 
 def free_motion(
@@ -253,6 +256,11 @@ def free_motion(
             change[d] = change[d] - lost * v[e]
             if d != e:
                 change[e] = change[e] - lost * v[d]
+    turning = turning_links(robot)
+    velocities = link_velocities(mechanism, q, v) if turning else []
+    for link in turning:
+        for d, x in gyroscopic_change(link, M, A, change, velocities[link.index], dt).items():
+            change[d] = change[d] + x
     holding = []
     for d, is_held, velocity in held:
         extra = is_held * _HOLDING * A[d][d]
@@ -262,7 +270,8 @@ def free_motion(
     factor = factorized(mechanism, A)
     start = factor.coordinates(v)
     w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]
-    return FreeMotion(factor, start, w, poses, origin, joints, holding)
+    centers = {link.name: center_of_mass(M, link) for link in turning if isinstance(link.kind, Free)}
+    return FreeMotion(factor, start, w, poses, origin, joints, holding, centers)
 
 
 def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
@@ -306,6 +315,7 @@ def move_freely(step: StepProgram) -> None:
                 "start": motion.start,
                 "free": motion.w if m.is_elastic else [],
                 "holding": motion.holding,
+                "centers": {name: list(c) for name, c in motion.centers.items()},
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
                 "touches": [[[t.gap, *t.normal, *t.p] for t in found] for found in touches],
@@ -356,8 +366,9 @@ def finish(step: StepProgram) -> None:
         moves = equal(cause, 0)
         rate = v_mean if m.can_land else v_next
         rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
-        q_next = straight_motion(m.robot, q, rate, m.dt)
-        v_next = carried_velocity(m.robot, v_next, m.dt, rate)
+        centers = {name: Vector(*c) for name, c in motion["centers"].items()}
+        q_next = straight_motion(m.robot, q, rate, m.dt, centers)
+        v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
         worlds, deepest = [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
             inside = negation(equal(is_near[0], 0))
