@@ -39,7 +39,7 @@ from pliant.dynamics.gyroscopic import center_of_mass, gyroscopic_change, turnin
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot import Free, Link
+from pliant.robot import Free, Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
 from pliant.simulation.landing_stages import find_landings, solutions
@@ -256,6 +256,7 @@ def free_motion(
             change[d] = change[d] - lost * v[e]
             if d != e:
                 change[e] = change[e] - lost * v[d]
+    change0 = list(change)
     turning = turning_links(robot)
     velocities = link_velocities(mechanism, q, v) if turning else []
     for link in turning:
@@ -270,6 +271,14 @@ def free_motion(
     factor = factorized(mechanism, A)
     start = factor.coordinates(v)
     w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]
+    if any(isinstance(link.kind, Spherical) for link in turning):
+        def bias(v):
+            return newton_euler(robot, q, v, held_acceleration(robot, list(v)))
+        before = bias(v)
+        for _ in range(2):
+            after = bias(factor.velocity(w))
+            full = [a + dt / 2 * (b - c) for a, b, c in zip(change0, before, after, strict=True)]
+            w = [a + b for a, b in zip(start, factor.half_solve(full), strict=True)]
     centers = {link.name: center_of_mass(M, link) for link in turning if isinstance(link.kind, Free)}
     return FreeMotion(factor, start, w, poses, origin, joints, holding, centers)
 
