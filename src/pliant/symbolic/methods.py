@@ -19,7 +19,7 @@ from pliant.errors import PliantError
 from pliant.robot import Named, Robot
 from pliant.scalar import Expr, Graph, Scalar, as_sympy
 from pliant.scalar.evaluation import adjoints, interpret, tangents
-from pliant.symbolic.coordinates import parts_of
+from pliant.symbolic.coordinates import parts_of, sympy
 
 
 class Terms(NamedTuple):
@@ -51,8 +51,6 @@ def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Ter
 
 
 def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
-    import sympy
-
     def gradient(e: Scalar, by: Sequence[Scalar]) -> list[Scalar]:
         return [sympy.diff(as_sympy(e), x) for x in by]
 
@@ -91,8 +89,6 @@ METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], Terms]]
 
 def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[Scalar]]:
     """C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) v_k, with the rates v of the coordinates q."""
-    import sympy
-
     n = len(q)
     dM = [[[sympy.diff(M[i, j], x) for x in q] for j in range(n)] for i in range(n)]
 
@@ -102,28 +98,20 @@ def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[S
     return [[entry(i, j) for j in range(n)] for i in range(n)]
 
 
-def _several_coordinates(robot: Robot) -> list[str]:
-    """The joints that have more coordinates than dofs: those with quaternions, or a cosine and a sine."""
+def several_coordinates(robot: Robot) -> list[str]:
+    """The joints whose velocities are not the rates of their coordinates: quaternions, or a cosine and a sine."""
     return [j.name for j in robot.joints.values() if j.kind.nq != j.kind.nv]
-
-
-def has_minimal_coordinates(robot: Robot) -> bool:
-    """Whether the velocities are the rates of the coordinates."""
-    return not _several_coordinates(robot)
 
 
 def check_minimal_coordinates(robot: Robot) -> None:
     """Raise if the velocities are not the rates of the coordinates, as Lagrange's equations need."""
-    joints = _several_coordinates(robot)
+    joints = several_coordinates(robot)
     if joints:
         kinds = ", ".join(f"{name!r} ({robot.joints[name].kind.name})" for name in joints)
-        raise PliantError(
-            f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints with "
-            f"more coordinates than that: {kinds}",
-            subject=f"robot {robot.name!r}",
-            field="method",
-            cure="use rotations='euler', which makes them single joints, or another method",
-        )
+        problem = f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints "
+        problem += f"with more coordinates than that: {kinds}"
+        cure = "use rotations='euler', which makes them single joints, or another method"
+        raise PliantError(problem, subject=f"robot {robot.name!r}", field="method", cure=cure)
 
 
 # ---- by way of an expression graph
