@@ -228,8 +228,11 @@ def _solved(
         elif state == SLIDE and d is None and cause is not None and not ends[n + i]:  # it has just begun
             guess[k], directions[k] = SLIDE, motion.mode.directions[i]
     if leaving:
-        # nothing moves yet, so that many modes fit: what happens shows a little later
-        terms = _ahead(motion, now, terms, v)
+        # nothing moves yet, so that many modes fit: what happens if the mode goes on shows a little later
+        t, q, control = now
+        vd = motion.motion(terms, v)
+        t, q, v = t + tol.AHEAD, motion.sim.chart.integrate(q, tol.AHEAD * v), v + tol.AHEAD * vd
+        terms = motion.sim.terms(t, q, v, control(t, q, v))
     J = terms.J[who].reshape(-1, len(v))
     c = (J @ (terms.M_inverse @ terms.r)).reshape(-1, 3) + terms.c[who]
     scale = tol.ACCELERATION * (1 + abs(c).max())
@@ -237,14 +240,6 @@ def _solved(
     W = J @ terms.M_inverse @ J.T
     problem = Problem(W, c, motion.friction[who], sliding, scale, names, frozenset(creeps))
     return solved(problem, guess, directions, leaving)
-
-
-def _ahead(motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray) -> Terms:
-    """The terms a little later, if the mode went on."""
-    t, q, control = now
-    vd = motion.motion(terms, v)
-    t, q, v = t + tol.AHEAD, motion.sim.chart.integrate(q, tol.AHEAD * v), v + tol.AHEAD * vd
-    return motion.sim.terms(t, q, v, control(t, q, v))
 
 
 def _ends(motion: SmoothMotion, terms: Terms, v: np.ndarray, cause: int | None) -> np.ndarray:

@@ -37,20 +37,16 @@ def _points(data: bytes, source: str) -> np.ndarray:
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
     is_text = data[:512].lstrip().lower().startswith(b"solid")
     if is_text and (len(data) < 84 or len(data) != 84 + count * _TRIANGLE.itemsize):
-        return _text_points(data, source)
+        points = points_of_rows(rows_of(data, source, {b"vertex": 3}, any_case=True)[b"vertex"], data, source)
+        if len(points) % 3 or b"endsolid" not in data[-1000:].lower():
+            raise _cut_off(source, "it ends before 'endsolid'")
+        return points
     if len(data) < 84:
         raise _cut_off(source, f"{len(data)} bytes, a binary STL has 84 at least")
     held = (len(data) - 84) // _TRIANGLE.itemsize
     if count > held:
         raise _cut_off(source, f"it promises {count} triangles and holds {held}")
     return np.frombuffer(data, _TRIANGLE, count, 84)["corners"].reshape(-1, 3).astype(float)
-
-
-def _text_points(data: bytes, source: str) -> np.ndarray:
-    points = points_of_rows(rows_of(data, source, {b"vertex": 3}, any_case=True)[b"vertex"], data, source)
-    if len(points) % 3 or b"endsolid" not in data[-1000:].lower():
-        raise _cut_off(source, "it ends before 'endsolid'")
-    return points
 
 
 def _cut_off(source: str, why: str) -> RobotError:

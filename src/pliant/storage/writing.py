@@ -95,7 +95,10 @@ class LogWriter:
             cure = f"a part with {list(part.channels)} of {part.batch or 1} cannot follow"
             raise PliantError(problem, subject="log", field="channels", cure=cure)
         with self._reporting():
-            self._reserve(part)
+            # room on the disk for it, before HDF5 gets it
+            missing = self._file.id.get_filesize() + needed_bytes(part) - self.path.stat().st_size
+            if missing > 0:
+                reserve(self.path, missing, _RESERVE)
             _append(self._file, part, self._modes)
             self._file.flush()
             _put_state(self._file, is_complete=False)
@@ -119,12 +122,6 @@ class LogWriter:
             with contextlib.suppress(OSError, RuntimeError, ValueError):
                 self._file.close()
             trim(self.path)
-
-    def _reserve(self, part: Log) -> None:
-        """Have room on the disk for a part before HDF5 gets it."""
-        missing = self._file.id.get_filesize() + needed_bytes(part) - self.path.stat().st_size
-        if missing > 0:
-            reserve(self.path, missing, _RESERVE)
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
