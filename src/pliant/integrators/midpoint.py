@@ -20,18 +20,16 @@ from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, facto
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Robot
-from pliant.scalar import Scalar, abs, both, either, maximum, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, select
 
-JointForces = Callable[..., Sequence[Scalar]]
+JointForces = Callable[..., Scalars]
 Linear = Callable[..., tuple]
 
 # a correction so much smaller than v is none; one that shrinks no more below the second is rounding
 _TOLERANCES = {"float64": (1e-13, 1e-8), "float32": (1e-6, 1e-3)}
 
 
-def midpoint_factor(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar, linear: Linear | None
-) -> Factor:
+def midpoint_factor(robot: Robot, q: Scalars, v: Scalars, dt: Scalar, linear: Linear | None) -> Factor:
     """The factor of A = M(q) + dt/2 D + dt^2/4 K.
 
     Args:
@@ -52,13 +50,7 @@ def midpoint_factor(
 
 
 def midpoint_residual(
-    robot: Robot,
-    force: JointForces,
-    t: Scalar,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    dt: Scalar,
-    v1: Sequence[Scalar],
+    robot: Robot, force: JointForces, t: Scalar, q: Scalars, v: Scalars, dt: Scalar, v1: Scalars
 ) -> list[Scalar]:
     """r = M(qm) (v1 - v) - dt (force - h), zero for the v1 that is sought [N s or N m s]."""
     vm = [(a + b) / 2 for a, b in zip(v, v1, strict=True)]
@@ -72,8 +64,8 @@ def midpoint_step(
     robot: Robot,
     force: JointForces,
     t: Scalar,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
     dt: Scalar,
     *,
     linear: Linear | None = None,
@@ -178,11 +170,11 @@ def midpoint_body(
     return {"midpoint_v": robot.nv, "midpoint_factor": robot.nv + len(places), **sizes}, body
 
 
-def _moved(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], v1: Sequence[Scalar], dt: Scalar) -> list[Scalar]:
+def _moved(robot: Robot, q: Scalars, v: Scalars, v1: Scalars, dt: Scalar) -> list[Scalar]:
     return list(robot.integrate(q, [a + b for a, b in zip(v, v1, strict=True)], dt / 2))
 
 
-def _largest(entries: Sequence[Scalar]) -> Scalar:
+def _largest(entries: Scalars) -> Scalar:
     largest: Scalar = 0
     for x in entries:
         largest = maximum(largest, abs(x))
