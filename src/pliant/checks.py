@@ -235,11 +235,7 @@ def _real_array(value: Any) -> np.ndarray | None:
 
 
 def finite_rows(name: str, value: Any, shape: tuple[int, ...], columns: Sequence[str]) -> np.ndarray:
-    """Rows of finite numbers of a shape, from one row for all robots or one for each.
-
-    Args:
-        columns: names of the entries of a row.
-    """
+    """Rows of finite numbers of a shape, from one row for all robots or one for each; ``columns`` names the entries."""
     array = row_numbers(value, shape)
     if array is None:
         takes = f"{shape[-1:]} or {shape}" if len(shape) > 1 else f"{shape}"

@@ -84,8 +84,7 @@ def constraint_inertia(
 ) -> Matrix:
     """M_c = P M + 1 - P, nv x nv, which can be inverted, though P M cannot [Aghili 2005].
 
-    Args:
-        q, contacts, axes, tolerance: as for `orthogonal_projector`.
+    Arguments are as for `orthogonal_projector`.
     """
     space = HeldSpace(robot, q, contacts, axes, tolerance)
     M, P, n = mass_matrix.algorithm(robot, q), space.projector(), range(robot.nv)

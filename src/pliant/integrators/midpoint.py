@@ -71,18 +71,13 @@ def midpoint_step(
     linear: Linear | None = None,
     iterations: int = 20,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """One step with a fixed number of iterations, for scalars of any kind; what `midpoint_body` means.
+    """q and v after one step with a fixed number of iterations, for scalars of any kind; what `midpoint_body` means.
 
     Args:
         force: generic function ``force(t, q, v)``: joint forces of motors, springs and dampers, nv.
-        t: time at the start [s].
-        q: configuration at the start, nq.
-        v: velocity at the start, nv.
+        t, q, v: time [s], configuration, nq, and velocity, nv, at the start.
         dt: length of the step, not zero [s].
         linear: see `midpoint_factor`.
-
-    Returns:
-        q and v at the end.
     """
     factor = midpoint_factor(robot, q, v, dt, linear)
     v1 = list(v)

@@ -119,9 +119,7 @@ def explicit_step(
 
     Args:
         acceleration: generic function ``acceleration(t, q, v)`` of lists of scalars, nv.
-        t: time at the start [s].
-        q: configuration at the start, nq.
-        v: velocity at the start, nv.
+        t, q, v: time [s], configuration, nq, and velocity, nv, at the start.
         dt: length of the step [s].
         vd: the acceleration at the start, if it is known already.
 

@@ -32,13 +32,7 @@ _LARGEST = 1e300
 
 
 def checked(plain: Any, form: Any, what: str) -> Any:
-    """Plain data in a form, or an error that names the place where they do not fit.
-
-    Args:
-        plain: as `json.loads` returns it.
-        form: a type of msgspec.
-        what: the data are, for messages.
-    """
+    """Plain data, as of `json.loads`, in a form; or an error that says what they are and where they do not fit."""
     try:
         return msgspec.convert(plain, form)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -145,12 +139,7 @@ _FIELDS: dict[tuple[type, str], Any] = {
 
 @cache
 def form_of(kind: type, **other: Any) -> type[_Form]:
-    """The form of a dataclass, from the types of its fields.
-
-    Args:
-        kind: the dataclass.
-        other: forms of fields whose type does not tell.
-    """
+    """The form of a dataclass, from the types of its fields, or ``other`` forms of those whose type does not tell."""
     hints = get_type_hints(kind)
     own = {f.name: other.get(f.name) or _FIELDS.get((kind, f.name)) or _stored(hints[f.name]) for f in fields(kind)}
     return _form(kind, own, kw_only=True)

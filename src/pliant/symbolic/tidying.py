@@ -56,11 +56,7 @@ class Tidy:
         self._polynomials = Polynomials(0)
 
     def __call__(self, expression: Any, *, is_shared: bool = True) -> Any:
-        """The expression, tidied.
-
-        Args:
-            is_shared: whether a parameter that is in every term is written before all of them.
-        """
+        """The expression, tidied; if ``is_shared``, a parameter that is in every term is written before all of them."""
         expression = as_sympy(expression, "formula")
         if self.simplify is False or self._left <= 0 or expression.is_Atom:
             return expression
