@@ -12,28 +12,15 @@ become floats on the way, 1/2 is 0.5.
 
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from pliant.dynamics import ProjectedEquations as Terms
 from pliant.dynamics import inverse_dynamics, kinetic_energy, potential_energy, projected_newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Named, Robot
 from pliant.scalar import Expr, Graph, Scalar, as_sympy
 from pliant.scalar.evaluation import adjoints, interpret, tangents
 from pliant.symbolic.coordinates import parts_of, sympy
-
-
-class Terms(NamedTuple):
-    """The left side of the equations of motion.
-
-    Attributes:
-        M: mass matrix.
-        b: Coriolis and centrifugal forces.
-        g: gravity forces.
-    """
-
-    M: Sequence[Sequence[Scalar]]
-    b: Sequence[Scalar]
-    g: Sequence[Scalar]
 
 
 def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
@@ -63,9 +50,7 @@ def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
 def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any) -> Terms:
     """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq.
 
-    Args:
-        gradient: of a formula by symbols.
-        along: the changes of formulas when symbols change at given rates.
+    ``gradient`` is of a formula by symbols; ``along`` gives changes of formulas whose symbols change at given rates.
     """
     check_minimal_coordinates(robot)
     T, U = kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q)
@@ -82,7 +67,7 @@ def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradien
 
 METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], Terms]] = {
     "newton-euler": _newton_euler,
-    "projected": lambda robot, q, v: Terms(*projected_newton_euler.algorithm(robot, q, v)),
+    "projected": projected_newton_euler.algorithm,
     "lagrange": _lagrange,
 }
 
