@@ -20,7 +20,8 @@ from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, facto
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Robot
-from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, select
+from pliant.scalar import Scalar, Scalars, both, either, maximum, select
+from pliant.scalar.functions import largest
 
 JointForces = Callable[..., Scalars]
 Linear = Callable[..., tuple]
@@ -144,10 +145,10 @@ def midpoint_body(
         residual = midpoint_residual(own, lambda *a: force(*a, *values), t[0], list(q), list(v), dt[0], list(v1))
         change = factor.solve(residual)
         if not is_linear:
-            share = select(_largest(change) < before[0], 1, 1 / 2)
+            share = select(largest(change) < before[0], 1, 1 / 2)
             change = [share * x for x in change]
         better = [a - b for a, b in zip(v1, change, strict=True)]
-        size, scale = _largest(change), maximum(_largest(better), _largest(v))
+        size, scale = largest(change), maximum(largest(better), largest(v))
         is_rounding = both(size >= before[0], size <= rounding * scale)
         return better, [size], [count[0] + 1], [either(size <= enough * scale, is_rounding)]
 
@@ -167,10 +168,3 @@ def midpoint_body(
 
 def _moved(robot: Robot, q: Scalars, v: Scalars, v1: Scalars, dt: Scalar) -> list[Scalar]:
     return list(robot.integrate(q, [a + b for a, b in zip(v, v1, strict=True)], dt / 2))
-
-
-def _largest(entries: Scalars) -> Scalar:
-    largest: Scalar = 0
-    for x in entries:
-        largest = maximum(largest, abs(x))
-    return largest
