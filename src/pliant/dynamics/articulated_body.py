@@ -17,6 +17,8 @@ def forward_dynamics(robot: Robot, q: Scalars, v: Scalars, tau: Scalars, *, exte
     The bias h comes from Newton-Euler, and M^-1 is applied by articulated bodies (`mass_matrix_solution`).
 
     Args:
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
+        tau: joint forces, nv [N m or N].
         external: forces on the bodies as for `inverse_dynamics`.
     """
     h = newton_euler(robot, q, v, [0] * robot.nv, external=external)
@@ -33,6 +35,7 @@ def mass_matrix_solution(robot: Robot, q: Scalars, force: Scalars) -> list[Scala
     M is built and factorized.
 
     Args:
+        q: configuration, nq [rad or m].
         force: joint forces or impulses, nv [N m or N; N m s or N s].
     """
     mechanism = robot.mechanism

@@ -73,6 +73,8 @@ def inverse_dynamics_derivatives(
     """Derivatives of `inverse_dynamics` by q (in the tangent space), v and vd, nv x nv each.
 
     Args:
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
+        vd: acceleration, nv.
         external: forces on the bodies as for `inverse_dynamics`, each constant in its body's frame.
     """
     mechanism = robot.mechanism

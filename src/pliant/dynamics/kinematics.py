@@ -96,6 +96,7 @@ def frame_pose(robot: Robot, q: Scalars, frame: str) -> list[list[Scalar]]:
     """The pose of a frame in the world: X_WF = X_W1 X_12 ... X_BF, 4 x 4 homogeneous [m].
 
     Args:
+        q: configuration, nq [rad or m].
         frame: name of a frame, body or joint (which means its child body's frame).
     """
     i, X_BF = robot.mechanism.frame(frame)
@@ -111,6 +112,7 @@ def frame_velocity(
     V_B = X_BP V_P + S v from link to link, in the links' own frames [Featherstone 2008, 5.3].
 
     Args:
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned", see the module.
     """
@@ -133,6 +135,8 @@ def frame_acceleration(
     one in "world" and "local".
 
     Args:
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
+        vd: acceleration, nv [rad/s^2 or m/s^2].
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned", see the module.
         kind: "classical" or "spatial".
@@ -238,6 +242,7 @@ def frame_jacobian(
     reference and B the link of the dof. Columns of dofs that do not move the frame are zero.
 
     Args:
+        q: configuration, nq [rad or m].
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned".
     """
@@ -257,6 +262,7 @@ def frame_jacobian_rate(
     all that make the difference, only they are summed.
 
     Args:
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         frame: name of a frame, body or joint.
         reference: "world", "local" or "local_world_aligned".
     """

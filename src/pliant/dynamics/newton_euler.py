@@ -19,6 +19,8 @@ def inverse_dynamics(robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, exter
     friction of the joints are not part of h.
 
     Args:
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
+        vd: acceleration, nv.
         external: a force on each body of the robot, (bodies, 6): linear, then the moment about the
             body's origin, in the body's frame [N, N m]; or None.
 
@@ -33,6 +35,7 @@ def bias_forces(robot: Robot, q: Scalars, v: Scalars, *, external: Any = None) -
     """Joint forces that keep vd = 0: h(q, v) = C(q, v) v + g(q), nv [N m or N].
 
     Args:
+        q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
         external: forces on the bodies as for `inverse_dynamics`, taken off.
     """
     return newton_euler(robot, q, v, [0] * robot.nv, external=external)
