@@ -10,13 +10,8 @@ import pytest
 import pliant
 from pliant.actuation.body_forces import stretches
 from pliant.actuation.joint_forces import (
-    drives,
-    joint_forces,
-    joint_spring_energy,
-    motor_torque,
-    motor_torques,
-    torque_bounds,
-)
+    drives, joint_forces, joint_spring_energy, motor_torque, motor_torques, torque_bounds,
+)  # fmt: skip
 from pliant.actuation.joint_springs import flexibility_state
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.events.constraint_terms import TermsKernel
