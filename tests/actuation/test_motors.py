@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
+from moving_robots import by_rk4
 from pliant.robot import Robot
 from simple_bodies import G, sliding, turning
 
@@ -152,13 +153,7 @@ def test_a_motor_law() -> None:
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         return np.array([y[1], (2 - 3 * y[0] - 0.5 * math.sin(t) * y[1]) / INERTIA])
 
-    y, h = np.zeros(2), 1e-3
-    for k in range(1000):
-        t = k * h
-        a = rate(t, y)
-        b = rate(t + h / 2, y + h / 2 * a)
-        c = rate(t + h / 2, y + h / 2 * b)
-        y = y + h / 6 * (a + 2 * b + 2 * c + rate(t + h, y + h * c))
+    y = by_rk4(rate, np.zeros(2), 1, 1000)
     np.testing.assert_allclose([*simulated(robot, 2.0, integrator="rk4")[0].q], y[:1], atol=1e-11)
     assert simulated(robot, 2.0)[0].q[0] == pytest.approx(y[0], abs=5e-3)  # first order
 
