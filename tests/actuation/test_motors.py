@@ -9,6 +9,7 @@ import pliant
 from moving_robots import by_rk4
 from pliant.robot import Robot
 from simple_bodies import G, sliding, turning
+from simulated_robots import ran
 
 INERTIA = 0.5
 
@@ -26,7 +27,7 @@ def simulated(robot: Robot, u: float, t: float = 1.0, **options) -> tuple[pliant
 def test_a_torque_accelerates(integrator: str) -> None:
     sim, log = simulated(wheel(), 2.0, integrator=integrator)
     assert sim.v[0] == pytest.approx(2 / INERTIA, rel=1e-9)
-    np.testing.assert_array_equal(np.asarray(log["tau"])[1:], 2)
+    np.testing.assert_array_equal(log.tau[1:], 2)
 
 
 @pytest.mark.parametrize("integrator", ["semi-implicit", "midpoint", "rk4"])
@@ -62,9 +63,8 @@ def test_velocity_control() -> None:
 def test_stiff_gains_are_stable(kd: float) -> None:
     """kp = 1e6 at 1 ms, where an explicit step would blow up (kp dt^2 / I = 2, or kd dt / I = 200)."""
     sim, log = simulated(wheel(control="position", kp=1e6, kd=kd), 1.0, 2.0)
-    q = np.asarray(log["q"])[:, 0]
-    assert np.isfinite(q).all()
-    assert q.max() < 2.0
+    assert np.isfinite(log.q).all()
+    assert log.q.max() < 2.0
     assert sim.q[0] == pytest.approx(1, abs=1e-8)  # the slowest decays with kp / kd = 10 / s: exp(-20) = 2e-9
 
 
@@ -107,16 +107,13 @@ def test_the_speed_torque_line() -> None:
     # the torque cut off at the speed at the start of a step: first order
     sim, log = simulated(robot, 100.0, 12.0)
     assert sim.v[0] == pytest.approx(10, rel=1e-3)
-    assert np.asarray(log["v"]).max() <= 10
-    tau, v = np.asarray(log["tau"])[1:, 0], np.asarray(log["v"])[:-1, 0]
-    np.testing.assert_allclose(tau, 4 * (1 - v / 10), atol=1e-9)
+    assert log.v.max() <= 10
+    np.testing.assert_allclose(log.tau[1:], 4 * (1 - log.v[:-1] / 10), atol=1e-9)
 
 
 def test_beyond_the_no_load_speed_a_motor_only_brakes() -> None:
-    robot = wheel(effort_limit=4, no_load_speed=10)
-    sim = pliant.Simulation(robot, dt=1e-3, batch=2)
-    sim.reset(v=[12.0])
-    sim.run(0.1, u=[[4.0], [-4.0]], channels=())
+    sim = pliant.Simulation(wheel(effort_limit=4, no_load_speed=10), dt=1e-3, batch=2)
+    ran(sim, 0.1, v=[12.0], u=[[4.0], [-4.0]])
     np.testing.assert_allclose(sim.v[:, 0], [12, 12 - 4 * 0.1 / INERTIA], rtol=1e-9)
 
 
