@@ -41,6 +41,13 @@ def forces(law, s) -> list:
     return [normal, fx, fy]
 
 
+def traced(law) -> tuple:
+    """A graph, its inputs and the forces."""
+    g = Graph()
+    inputs = [g.input(n) for n in "drxy"]
+    return g, inputs, [g.lift(f) for f in forces(law, inputs)]
+
+
 def test_normal_force_in_closed_form() -> None:
     spring = SpringDamper(1e4, 50.0)
     assert spring(0.01, 0.2, (0, 0))[0] == pytest.approx(1e4 * 0.01 + 50 * 0.2, rel=1e-15)
@@ -114,9 +121,7 @@ def test_friction_is_smooth() -> None:
 @laws
 def test_derivatives_are_finite_everywhere(law) -> None:
     """Also at no depth and no slip, where roots and quotients would have none."""
-    g = Graph()
-    inputs = [g.input(n) for n in ("d", "r", "x", "y")]
-    outputs = [g.lift(f) for f in forces(law, inputs)]
+    g, inputs, outputs = traced(law)
     rates = [g.lift(r) for i in inputs for r in tangents(outputs, {i: 1})]
     rates += [g.lift(r) for row in jacobian(outputs, inputs) for r in row]
     for d in (-0.01, 0.0, 1e-12, 0.01):
@@ -129,9 +134,7 @@ def test_derivatives_are_finite_everywhere(law) -> None:
 
 @laws
 def test_derivative_by_depth_is_right(law) -> None:
-    g = Graph()
-    inputs = [g.input(n) for n in ("d", "r", "x", "y")]
-    outputs = [g.lift(f) for f in forces(law, inputs)]
+    g, inputs, outputs = traced(law)
     slope = [g.lift(r) for r in tangents(outputs, {inputs[0]: 1})]
     for row in states(50, 3):
         d, r, x, y = row.tolist()
@@ -208,9 +211,7 @@ def test_every_scalar_finds_the_same_forces(law, precision: str) -> None:
     scale = np.abs(reference).max(axis=1, keepdims=True) + np.abs(s[:, 1:2]) * 60 + 1
     tolerance = {"float64": 1e-14, "float32": 1e-5}[precision]
     assert np.all(np.abs(found - reference) <= tolerance * scale)
-    g = Graph()
-    inputs = [g.input(n) for n in "drxy"]
-    nodes = [g.lift(f) for f in forces(law, inputs)]
+    nodes = traced(law)[2]
     for row, expected in zip(s.tolist(), reference, strict=True):
         np.testing.assert_allclose(interpret(nodes, dict(zip("drxy", row, strict=True))), expected, rtol=1e-13)
 

@@ -118,9 +118,8 @@ ARM = pliant.load("two_link_arm")
 
 
 def thrown(mu: float, tilt: float, speed: float):
-    return started(
-        pliant.EventSimulation(ROD, ground=pliant.flat(friction=mu)), [0, math.cos(tilt), tilt], [speed, 0, 0]
-    )
+    sim = pliant.EventSimulation(ROD, ground=pliant.flat(friction=mu))
+    return started(sim, [0, math.cos(tilt), tilt], [speed, 0, 0])
 
 
 def test_the_paradox_of_painleve_is_told() -> None:
