@@ -93,10 +93,19 @@ def test_no_motor_exceeds_its_effort_limit(control: str, integrator: str) -> Non
     assert partial > 20
 
 
-def test_a_saturated_motor_gives_its_limit() -> None:
-    """Far from its target it pushes with all it has: v = limit t / I."""
-    sim, _ = simulated(wheel(control="position", kp=1e4, kd=10, effort_limit=5), 100.0, 0.5)
-    assert sim.v[0] == pytest.approx(5 * 0.5 / INERTIA, rel=1e-9)
+@pytest.mark.parametrize("motor, u, t, speed", [
+    # far from its target it pushes with all it has: limit t / I
+    ({"control": "position", "kp": 1e4, "kd": 10, "effort_limit": 5}, 100.0, 0.5, 5 * 0.5 / INERTIA),
+    # dry friction takes its part of the torque, and holds below it
+    ({"dry_friction": 0.6}, 1.0, 1.0, (1 - 0.6) / INERTIA),
+    ({"dry_friction": 0.6}, 0.59, 1.0, 0),
+    # the joint feels gear^2 times the inertia of the rotor
+    ({"gear": 9, "rotor_inertia": 2e-3}, 2.0, 1.0, 2 / (INERTIA + 81 * 2e-3)),
+], ids=["saturated", "dry friction", "held by it", "gear"])  # fmt: skip
+def test_the_speed_of_a_constant_torque(motor: dict, u: float, t: float, speed: float) -> None:
+    sim, _ = simulated(wheel(**motor), u, t)
+    assert sim.v[0] == pytest.approx(speed, rel=1e-12 if "gear" in motor else 1e-9)
+    assert sim.q[0] == pytest.approx(speed * t / 2 * (1 + 1e-3 / t), abs=1e-12 if speed == 0 else 1e-6)
 
 
 def test_the_speed_torque_line() -> None:
@@ -125,19 +134,6 @@ def test_viscous_friction() -> None:
     robot = wheel(viscous_friction=0.25)
     assert simulated(robot, 1.0, 2.0, integrator="rk4")[0].v[0] == pytest.approx(4 * (1 - math.exp(-1)), rel=1e-9)
     assert simulated(robot, 1.0, 60.0, dt=1e-2)[0].v[0] == pytest.approx(4, rel=1e-9)
-
-
-def test_dry_friction_of_a_motor() -> None:
-    """Below it nothing moves; above, (u - f) / I."""
-    robot = wheel(dry_friction=0.6)
-    assert simulated(robot, 0.59)[0].q[0] == pytest.approx(0, abs=1e-12)
-    assert simulated(robot, 1.0)[0].v[0] == pytest.approx((1 - 0.6) / INERTIA, rel=1e-9)
-
-
-def test_a_rotor_behind_a_gear() -> None:
-    """The joint feels gear^2 times its inertia."""
-    sim, _ = simulated(wheel(gear=9, rotor_inertia=2e-3), 2.0)
-    assert sim.v[0] == pytest.approx(2 / (INERTIA + 81 * 2e-3), rel=1e-12)
 
 
 # ---- laws of the user

@@ -231,9 +231,7 @@ def states(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_numbers_of_the_machine() -> None:
-    assert MACHINE.q_places == (7, 8, 9, 10)
-    assert MACHINE.v_places == (6, 7, 8, 9)
-    assert MACHINE.u_places == (0, 1, 2)
+    assert (MACHINE.q_places, MACHINE.v_places, MACHINE.u_places) == ((7, 8, 9, 10), (6, 7, 8, 9), (0, 1, 2))
     assert (MACHINE.mass, MACHINE.unsprung) == (HOPPER.mass, 0.25)
     assert (MACHINE.stiffness, MACHINE.damping) == (7000, 35)
     assert (MACHINE.length, MACHINE.gravity) == pytest.approx((0.6, 9.81))

@@ -10,7 +10,7 @@ from moving_robots import slopes
 from pliant.errors import RobotError
 from pliant.robot import Mimic, Robot, RobotBuilder
 from simple_bodies import turning
-from simulated_robots import ran
+from simulated_robots import CART_POLE, ran
 
 I, J, WIDTH = 0.3, 0.8, 0.05
 
@@ -83,10 +83,8 @@ def test_dead_time_in_reversing():
 
 
 def test_a_prismatic_joint_has_backlash_too():
-    robot = pliant.load("cart_pole")
-    name = next(n for n, j in robot.joints.items() if j.kind.name == "prismatic")
-    robot = robot.with_motor(name, rotor_inertia=0.5).with_backlash(name, 0.01)
-    assert robot.joints[f"{name}_backlash"].kind.name == "prismatic"
+    robot = CART_POLE.with_motor("slider", rotor_inertia=0.5).with_backlash("slider", 0.01)
+    assert robot.joints["slider_backlash"].kind.name == "prismatic"
     sim = pliant.Simulation(robot, dt=1e-3)
     for _ in range(200):
         sim.step([2.0])
@@ -201,8 +199,7 @@ def test_each_robot_has_its_own_play(precision):
     widths = np.array([0.004, 0.01, 0.03, 0.0, 0.05])
     sim = pliant.Simulation(robot, dt=1e-3, batch=5, varying=["joints.axle_flexibility.backlash"], precision=precision)
     sim.parameters["joints.axle_flexibility.backlash"] = widths
-    sim.reset(q=np.zeros((5, 2)), v=np.tile([0.0, 1.0], (5, 1)))
-    log = sim.run(0.3)
+    _, log = ran(sim, 0.3, [0, 0], [0, 1])
     for k, width in enumerate(widths):
         own = geared().with_flexibility("axle", stiffness=300, damping=1, backlash=max(float(width), 1e-300))
         single = run(own, 0.3, [0, 0], [0, 1], dt=1e-3, precision=precision)
