@@ -17,7 +17,7 @@ from pliant.errors import ContactError, RobotError
 from random_robots import close
 
 BOX = box()
-HOME, REST = BOX.neutral(), np.zeros(6)
+HOME = BOX.neutral()
 
 FEET = ("lf_foot", "lh_foot", "rf_foot", "rh_foot")
 

@@ -15,7 +15,6 @@ from pliant.constrained.semidefinite import SemidefiniteFactor
 from random_robots import close
 
 BOX = box()
-HOME, REST = BOX.neutral(), np.zeros(6)
 
 
 @given(case=cases(most=4))

@@ -20,9 +20,7 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Robot
 from pliant.scalar import maximum, select
 from pliant.spatial import Symmetric3, Vector
-from random_robots import ALL, robot_of, state_of
-
-seeds = st.integers(0, 2**32 - 1)
+from random_robots import ALL, robot_of, seeds, state_of
 
 
 def symmetric(G: np.ndarray) -> Symmetric3:

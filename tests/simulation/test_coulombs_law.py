@@ -1,10 +1,10 @@
 """The result of a step obeys Newton's and Coulomb's laws, worked out anew in NumPy from the robot's own matrices."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant.robot import Robot
@@ -51,28 +51,20 @@ def gaps(robot: Robot, q: np.ndarray) -> np.ndarray:
     return centers(robot, q)[:, 2] - [float(p.radius) for p in robot.contact_points]
 
 
-def turn(w: np.ndarray) -> np.ndarray:
-    """exp of a rotation vector [Rodrigues]."""
-    angle = np.linalg.norm(w)
-    K = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]) / max(angle, 1e-300)
-    return np.eye(3) + math.sin(angle) * K + (1 - math.cos(angle)) * K @ K
-
-
 def jacobians(robot: Robot, q: np.ndarray) -> np.ndarray:
     """Of the points that touch: the lowest of each ball."""
     places, found = centers(robot, q), []
     for point, c in zip(robot.contact_points, places, strict=True):
         J, X = pliant.frame_jacobian(robot, q, point.body), pliant.frame_pose(robot, q, point.body)
         r = c - [0, 0, float(point.radius)] - X[:3, 3]
-        K = np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
-        found.append(J[:3] - K @ J[3:])
+        found.append(J[:3] - np.cross(r, J[3:].T).T)
     return np.array(found)
 
 
 def solved(robot: Robot, q, v, tau, v1, impulses) -> Solved:
     # the velocity after the step, back in the axes of its start, in which the step is solved
     v1 = v1.copy()
-    v1[:3] = turn(v1[3:6] * DT) @ v1[:3]
+    v1[:3] = Rotation.from_rotvec(v1[3:6] * DT).apply(v1[:3])
     # the rate of the base's velocity in its own axes if it keeps it in space
     held = np.zeros(robot.nv)
     held[:3] = -np.cross(v[3:6], v[:3])

@@ -160,11 +160,10 @@ def test_the_same_from_simulated_motion():
 
 def test_error_is_proportional_to_the_inertia_of_the_body_between():
     """As If goes to zero the motion is that without it."""
-    start, errors = ([0.1, 0], [0, 1]), []
-    exact = run(two_masses(0.3, 0.2, 60, 0.4), 1, *start, **EXACT)
-    for If in (1e-1, 1e-2, 1e-3, 1e-4):
-        log = run(two_masses(0.3, 0.2, 60, 0.4, If), 1, *start, **EXACT)
-        errors.append(abs(log.q - exact.q).max())
+    exact, *logs = (
+        run(two_masses(0.3, 0.2, 60, 0.4, If), 1, [0.1, 0], [0, 1], **EXACT) for If in (0, 1e-1, 1e-2, 1e-3, 1e-4)
+    )
+    errors = [abs(log.q - exact.q).max() for log in logs]
     slopes = [np.log10(a / b) for a, b in itertools.pairwise(errors)]
     # 0.1 is not small beside an inertia of 0.3 yet
     np.testing.assert_allclose(slopes, 1, atol=0.3)

@@ -9,10 +9,6 @@ from simple_bodies import sliding
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, leg, ran, started
 
 
-def same(a: Simulation, b: Simulation) -> bool:
-    return a.state.identical(b.state)
-
-
 # ---- reset
 
 
@@ -88,7 +84,7 @@ def test_controls_of_every_form() -> None:
             sim.reset(LEG_Q, LEG_V)
             for _ in range(3):
                 sim.step(u)
-        assert same(a, b), name
+        assert a.state.identical(b.state), name
 
 
 def test_controls_are_read_and_not_kept() -> None:
@@ -99,7 +95,7 @@ def test_controls_are_read_and_not_kept() -> None:
     sim.step()
     other.step([1])
     other.step([0])
-    assert same(sim, other)
+    assert sim.state.identical(other.state)
 
 
 def test_time_counts_control_periods() -> None:
@@ -124,7 +120,7 @@ def test_substeps_hold_the_control(integrator: str) -> None:
         slow.step(row)
         for _ in range(4):
             fast.step(row)
-    assert same(fast, slow)
+    assert fast.state.identical(slow.state)
     assert slow.t == pytest.approx(0.08)
 
 
