@@ -318,10 +318,9 @@ def error_of_the_rigid_arm(rotor: float, duration: float) -> float:
 
 
 # 1e4, J = 0 and If = 1e-4: the spring swings at 10 kHz
-@pytest.mark.parametrize(
-    ("stiffness", "damping", "rotor", "inertia"),
-    [(1e4, 10, 0, 1e-4), (1e5, 0, 0.1, 0), (1e5, 10, 0.1, 0), (1e6, 0, 0.1, 0), (1e6, 10, 0.1, 0)],
-)
+@pytest.mark.parametrize("stiffness, damping, rotor, inertia", [
+    (1e4, 10, 0, 1e-4), (1e5, 0, 0.1, 0), (1e5, 10, 0.1, 0), (1e6, 0, 0.1, 0), (1e6, 10, 0.1, 0),
+])  # fmt: skip
 def test_the_step_is_as_good_as_for_the_rigid_arm(stiffness, damping, rotor, inertia):
     """Within 1 % of the swing after 5 s, and all of it is what the step does to the rigid arm, too."""
     duration = 5

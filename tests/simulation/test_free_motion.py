@@ -29,10 +29,9 @@ def crossings(log: pliant.Log, level: float = 0) -> np.ndarray:
 
 
 # rounding at a tolerance of 1e-12; dt^4 with a factor below 1; dt^2 / 12 and less, for one radian a second
-@pytest.mark.parametrize(
-    ("integrator", "tolerance"),
-    [("dormand-prince", 1e-10), ("rk4", 1e-11), ("midpoint", 1e-6), ("semi-implicit", 1e-5)],
-)
+@pytest.mark.parametrize("integrator, tolerance", [
+    ("dormand-prince", 1e-10), ("rk4", 1e-11), ("midpoint", 1e-6), ("semi-implicit", 1e-5),
+])  # fmt: skip
 def test_period_of_a_pendulum(integrator: str, tolerance: float) -> None:
     sim = pliant.Simulation(pendulum(), dt=1e-3, integrator=integrator, rtol=1e-12, atol=1e-13)
     times = crossings(ran(sim, 2 * PERIOD, [math.pi / 2])[1])
@@ -269,10 +268,9 @@ def error(robot: Robot, expected: tuple[np.ndarray, np.ndarray], **options) -> f
 
 
 # steps for which the error is that of the order, and above the reference's 1e-9
-@pytest.mark.parametrize(
-    ("integrator", "order", "steps"),
-    [("semi-implicit", 1, (5e-4, 2.5e-4)), ("midpoint", 2, (2e-3, 1e-3)), ("rk4", 4, (5e-3, 2.5e-3))],
-)
+@pytest.mark.parametrize("integrator, order, steps", [
+    ("semi-implicit", 1, (5e-4, 2.5e-4)), ("midpoint", 2, (2e-3, 1e-3)), ("rk4", 4, (5e-3, 2.5e-3)),
+])  # fmt: skip
 @pytest.mark.parametrize("name", ROBOTS)
 def test_order_of_convergence_to_pinocchio(name: str, integrator: str, order: int, steps, references) -> None:
     errors = [error(ROBOTS[name], references[name], dt=dt, integrator=integrator) for dt in steps]
