@@ -69,3 +69,9 @@ def started(sim, *state, **named):
     """The simulation, after ``reset`` to a state."""
     sim.reset(*state, **named)
     return sim
+
+
+def ran(sim, duration, q=None, v=None, **options):
+    """The simulation after ``reset`` to a state and a run, and the log."""
+    sim.reset(q=q, v=v)
+    return sim, sim.run(duration, **options)
