@@ -106,7 +106,7 @@ SIZES = {
 
 
 def test_all_are_listed() -> None:
-    # two are made by functions: see test_hopper.py and test_hopper_flight.py
+    # two are made by functions: see test_hopper.py
     shipped = [name for name, robot in robots().items() if robot.origin == "pliant"]
     assert shipped == sorted([*SIZES, "hopper", "hopper_flight"])
 
