@@ -141,10 +141,9 @@ def test_chain_rule_agrees_with_the_rules_of_the_dynamics(robot: Robot, seed: in
         close(found, by_rule[name], 1e-9 * scale)
 
 
-@settings(max_examples=15)
-@given(robots(most=4), seeds)
-def test_gravity_is_the_gradient_of_potential_energy(robot: Robot, seed: int) -> None:
-    s = state_of(robot, seed)
+@given(robots(most=4), seeds, turns)
+def test_gravity_is_the_gradient_of_potential_energy(robot: Robot, seed: int, turn: float | None) -> None:
+    s = state_of(robot, seed, turn)
     if robot.nv:  # one output, many inputs: the reverse derivative
         close(chained(potential_energy, robot, {"q": s.q}, "q"), gravity_forces.algorithm(robot, s.lists[0]), 1e-11)
 

@@ -10,7 +10,8 @@ import sympy
 import pliant.dynamics as dynamics
 from pliant.catalogue.library import load
 from pliant.dynamics import (
-    RobotFunction, compile, forward_dynamics, frame_jacobian, frame_pose, inverse_dynamics, mass_matrix, robot_function,
+    RobotFunction, compile, forward_dynamics, frame_jacobian, frame_jacobian_rate, frame_pose, inverse_dynamics,
+    mass_matrix, robot_function,
 )  # fmt: skip
 from pliant.errors import KernelError, PliantError, RobotError
 from pliant.robot import Robot, RobotBuilder
@@ -84,8 +85,6 @@ def test_batches_that_differ(robot: Robot) -> None:
 
 
 def test_symbolic_arguments_of_wrong_length(robot: Robot) -> None:
-    import sympy
-
     with pytest.raises(KernelError, match="mass_matrix: q has 2 entries; random needs 6"):
         mass_matrix(robot, sympy.symbols("a b"))
 
@@ -114,9 +113,9 @@ def test_missing_and_unknown_arguments(robot: Robot) -> None:
 
 
 def test_unknown_frames_list_near_names(robot: Robot) -> None:
-    for function in (frame_pose, frame_jacobian):
+    for function, args in ((frame_pose, []), (frame_jacobian, []), (frame_jacobian_rate, [np.zeros(robot.nv)])):
         with pytest.raises(RobotError, match=r"no frame named 'body_2' in robot 'random'; did you mean .*'body2'"):
-            function(robot, robot.neutral(), "body_2")
+            function(robot, robot.neutral(), *args, "body_2")
         with pytest.raises(RobotError, match=r"no frame named 'gripper' .*valid: .*'base', 'body0'"):
             compile(function, robot, frame="gripper")
 
@@ -128,9 +127,7 @@ def test_a_function_of_ones_own(robot: Robot) -> None:
 
     state = state_of(robot, 3)
     np.testing.assert_allclose(damped(robot, state.q, state.v, gain=2), -2 * state.v)
-    kernel = compile(
-        lambda robot, q, target: [a - b for a, b in zip(q, target, strict=True)], robot, shapes={"target": 6}
-    )
+    kernel = compile(lambda robot, q, target: [q[k] - target[k] for k in range(6)], robot, shapes={"target": 6})
     np.testing.assert_allclose(kernel(state.q, np.ones(6)), state.q - 1)
 
 
