@@ -10,6 +10,7 @@ import pytest
 
 from pliant.errors import PliantError, RobotError
 from pliant.formats import load_urdf
+from pliant.robot import Limits
 from real_robots import LEFT_OUT, PATHS, real_robot
 from urdf_text import INERTIAL, LIMIT, PENDULUM, joint, link, refused
 
@@ -20,16 +21,13 @@ def test_a_joint_with_everything(load) -> None:
     inside = '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><dynamics damping="0.5" friction="0.25"/>' + LIMIT
     robot = load(link("base"), link("rod"), joint("hinge", "base", "rod", inside=inside))
     hinge = robot.joints["hinge"]
-    assert hinge.kind.name == "revolute"
-    assert (hinge.parent, hinge.child) == ("base", "rod")
+    assert (hinge.kind.name, hinge.parent, hinge.child) == ("revolute", "base", "rod")
     assert (hinge.damping, hinge.friction) == ((0.5,), (0.25,))
-    assert (hinge.limits.lower, hinge.limits.upper) == ((-1,), (2,))
-    assert (hinge.limits.effort, hinge.limits.velocity) == ((3,), (4,))
+    assert hinge.limits == Limits((-1,), (2,), (4,), (3,))
     X_PJ = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.2, 0.3), np.array([1.0, 2, 3]))
     # a turn of three angles: a few roundings
     np.testing.assert_allclose(np.array(hinge.placement.homogeneous(), float), X_PJ.homogeneous, atol=1e-15)
-    assert robot.motors["hinge"].effort_limit == 3
-    assert robot.motors["hinge"].velocity_limit == 4
+    assert (robot.motors["hinge"].effort_limit, robot.motors["hinge"].velocity_limit) == (3, 4)
     assert len(robot.report) == 0
 
 
@@ -44,12 +42,8 @@ def test_inertia_agrees_with_pinocchio(write) -> None:
 
 
 @pytest.mark.parametrize(("type_", "kind", "nq", "nv"), [
-    ("revolute", "revolute", 1, 1),
-    ("continuous", "continuous", 1, 1),
-    ("prismatic", "prismatic", 1, 1),
-    ("fixed", "fixed", 0, 0),
-    ("floating", "free", 7, 6),
-    ("planar", "planar", 4, 3),
+    ("revolute", "revolute", 1, 1), ("continuous", "continuous", 1, 1), ("prismatic", "prismatic", 1, 1),
+    ("fixed", "fixed", 0, 0), ("floating", "free", 7, 6), ("planar", "planar", 4, 3),
 ])  # fmt: skip
 def test_types_of_joints(load, type_: str, kind: str, nq: int, nv: int) -> None:
     robot = load(link("base"), link("rod"), joint("j", "base", "rod", type_))
@@ -73,21 +67,13 @@ def test_siblings_come_by_name_as_in_pinocchio(write) -> None:
     assert list(load_urdf(path).motors) == moving
 
 
-def test_link_without_inertial_weighs_nothing(load) -> None:
+def test_what_may_be_left_out(load) -> None:
+    """A link without <inertial> weighs nothing, effort 0 is no motor, and a continuous joint needs no limits."""
     robot = load(link("base"), link("frame", ""), joint("f", "base", "frame", "fixed"))
-    assert robot.bodies["frame"].inertia.mass == 0
-    assert len(robot.report) == 0
-
-
-def test_passive_joints_have_no_motor(load) -> None:
-    robot = load(link("a"), link("b"), joint("j", "a", "b", inside=LIMIT.replace('effort="3"', 'effort="0"')))
-    assert robot.nu == 0
-
-
-def test_continuous_joint_needs_no_limits(load) -> None:
-    robot = load(link("a"), link("b"), joint("j", "a", "b", "continuous", ""))
-    assert robot.motors["j"].effort_limit == math.inf
-    assert len(robot.report) == 0
+    assert (robot.bodies["frame"].inertia.mass, len(robot.report)) == (0, 0)
+    assert load(*PENDULUM[:2], joint("j", "base", "rod", inside=LIMIT.replace('effort="3"', 'effort="0"'))).nu == 0
+    robot = load(*PENDULUM[:2], joint("j", "base", "rod", "continuous", ""))
+    assert (robot.motors["j"].effort_limit, len(robot.report)) == (math.inf, 0)
 
 
 def test_root_named_world(load) -> None:
@@ -141,13 +127,7 @@ def test_mimic_joints_coupled(load) -> None:
 @pytest.mark.parametrize(("leader", "word"), [("led", "'lead'"), ("follow", "itself")])
 def test_mimic_of_nothing_or_itself(load, write, leader: str, word: str) -> None:
     inside = f'{LIMIT}<mimic joint="{leader}"/>'
-    elements = (
-        link("base"),
-        link("a"),
-        link("b"),
-        joint("lead", "base", "a"),
-        joint("follow", "base", "b", inside=inside),
-    )
+    elements = (link("base"), link("a"), link("b"), MIMIC[4], joint("follow", "base", "b", inside=inside))
     robot = load(*elements, mimic=True)
     assert robot.nq == 2
     assert [f.kind for f in robot.report] == ["odd"]
@@ -207,13 +187,10 @@ def test_meshes_in_given_folders(write, tmp_path: Path) -> None:
     refused(path, "nowhere", "packages", packages=[tmp_path / "nowhere"])
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "package://../../secret.stl", "package://pack/../../secret.stl", "package:///../secret.stl", "../../secret.stl",
-        "package://pack/link.stl", "http://example.org/a.stl", "package://",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("file", [
+    "package://../../secret.stl", "package://pack/../../secret.stl", "package:///../secret.stl", "../../secret.stl",
+    "package://pack/link.stl", "http://example.org/a.stl", "package://",
+])  # fmt: skip
 def test_paths_that_escape_are_dropped(write, tmp_path: Path, file: str) -> None:
     (tmp_path / "secret.stl").write_text("secret")
     (tmp_path / "ws" / "pack").mkdir(parents=True)
@@ -251,12 +228,9 @@ def test_xacro_needs_trust(write) -> None:
 def test_xacro_expands_with_its_includes(write) -> None:
     write('<xacro:property name="m" value="${1 + 1.5}"/>', name="parts/mass.xacro", head=XACRO)
     rod = link("rod", INERTIAL.replace('"2"', '"${m}"'))
-    path = write(
-        '<xacro:include filename="parts/mass.xacro"/>', link("base"), rod, PENDULUM[2], name="a.urdf.xacro", head=XACRO
-    )
-    robot = load_urdf(path, xacro=True)
-    assert robot.bodies["rod"].inertia.mass == 2.5
-    assert robot.name == "r"
+    elements = ('<xacro:include filename="parts/mass.xacro"/>', link("base"), rod, PENDULUM[2])
+    robot = load_urdf(write(*elements, name="a.urdf.xacro", head=XACRO), xacro=True)
+    assert (robot.name, robot.bodies["rod"].inertia.mass) == ("r", 2.5)
 
 
 def test_xacro_that_fails(write) -> None:
