@@ -14,7 +14,6 @@ from pliant.dynamics import (
 from pliant.dynamics.kinematics import REFERENCES
 from pliant.errors import PliantError
 from pliant.robot import RobotBuilder
-from pliant.spatial import Transform
 from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
 ROUNDING = 1e-12
@@ -23,24 +22,6 @@ DIFFERENCES = 1e-7  # see random_robots.rate
 
 def pose(robot, q, frame) -> np.ndarray:
     return np.array(frame_pose.algorithm(robot, list(q), frame), dtype=float)
-
-
-@given(robots(), seeds, turns)
-def test_poses_follow_the_joints(robot, seed, turn) -> None:
-    # straight from the robot's own joints: no links lumped, no frames turned
-    q = state_of(robot, seed, turn).q
-
-    def own(name: str) -> np.ndarray:
-        mimic = robot.joints[name].mimic
-        return q[robot.q_slice(name)] if mimic is None else mimic.multiplier * own(mimic.joint) + mimic.offset
-
-    poses = {"world": Transform.identity()}
-    for joint in robot.joints.values():
-        moved = joint.kind.transform(own(joint.name) if joint.kind.nv else ())
-        poses[joint.child] = poses[joint.parent] @ joint.placement @ moved
-    for frame in robot.frames.values():
-        expected = (poses[frame.body] @ frame.placement).homogeneous()
-        close(frame_pose.algorithm(robot, q.tolist(), frame.name), expected, ROUNDING)
 
 
 @given(robots(), seeds, turns)
@@ -109,12 +90,6 @@ def test_frames_that_do_not_move() -> None:
     np.testing.assert_array_equal(frame_pose(robot, [0.4], "world"), np.eye(4))
     assert not frame_velocity(robot, [0.4], [1.0], "plate", reference="world").any()
     assert not frame_acceleration(robot, [0.4], [1.0], [1.0], "plate").any()
-
-
-def test_a_joint_names_its_childs_frame() -> None:
-    builder = RobotBuilder("arm").body("arm", mass=1)
-    robot = builder.joint("pivot", "revolute", "world", "arm", (1, 0, 0)).build(strict=False)
-    np.testing.assert_array_equal(frame_pose(robot, [0.4], "pivot"), frame_pose(robot, [0.4], "arm"))
 
 
 def test_choices_that_are_none() -> None:

@@ -7,11 +7,12 @@ import pytest
 import sympy
 from hypothesis import given
 
+from pliant.dynamics import frame_pose
 from pliant.robot import Helical, Mimic, Robot, RobotBuilder
 from pliant.robot.joints import snapped
 from pliant.robot.mechanism import snapped_transform
 from pliant.spatial import AxisRotation, Motion, Transform, Vector, rotation_from_rpy
-from random_robots import robots, seeds, state_of
+from random_robots import close, robots, seeds, state_of, turns
 
 BALL = (0.1, 0, 0, 0.1, 0, 0.1)
 
@@ -48,9 +49,9 @@ def homogeneous(X: Transform) -> np.ndarray:
     return np.array(X.homogeneous(), dtype=float)
 
 
-@given(robots(most=8), seeds)
-def test_frames_are_where_the_robot_has_them(robot: Robot, seed: int) -> None:
-    q, v, _, _ = state_of(robot, seed)
+@given(robots(most=8), seeds, turns)
+def test_frames_are_where_the_robot_has_them(robot: Robot, seed: int, turn: float | None) -> None:
+    q, v, _, _ = state_of(robot, seed, turn)
     bodies, links = body_states(robot, q, v), link_states(robot, q, v)
     for name in [*robot.frames, *robot.joints, "world"]:
         frame = robot.frame(name)
@@ -58,6 +59,7 @@ def test_frames_are_where_the_robot_has_them(robot: Robot, seed: int) -> None:
         i, X_BF = robot.mechanism.frame(name)
         found = links[i][0] @ X_BF if i >= 0 else X_BF
         np.testing.assert_allclose(homogeneous(found), homogeneous(expected), atol=1e-12)
+        close(frame_pose.algorithm(robot, q.tolist(), name), homogeneous(expected), 1e-12)
 
 
 @given(robots(most=8), seeds)

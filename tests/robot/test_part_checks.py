@@ -78,46 +78,6 @@ def test_rotors_are_felt_at_the_joint() -> None:
     np.testing.assert_allclose(difference, np.diag([0.2, 0.05]), rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda r: r.with_motor("knee"), "no joint named 'knee' in robot 'quadruped'; did you mean"),
-    (lambda r: r.with_motor("root_joint"), "motor 'root_joint' cannot drive the free joint 'root_joint', of 6 dofs"),
-    (lambda r: r.with_motor("lf_ankle"), "cannot drive the fixed joint 'lf_ankle', of 0 dofs"),
-    (motor(gears=3), r"no attribute named 'gears' in motor 'lf_knee'; did you mean 'gear'\?"),
-    (motor(name="m", gears=3), "no attribute named 'gears' in motor 'm'"),
-    (lambda r: r.with_motors(joint="x"), "no attribute named 'joint' in motor"),
-    (motor(gear=math.nan), "gear of motor 'lf_knee' is nan; it takes a finite number"),
-    (motor(gear="9"), "gear of motor 'lf_knee' is '9'; it takes"),
-    (motor(rotor_inertia=-1), "rotor_inertia of motor 'lf_knee' is -1; it takes 0 or more"),
-    (motor(effort_limit=-1), "effort_limit of motor 'lf_knee' is -1"),
-    (motor(effort_limit=math.nan), "effort_limit of motor 'lf_knee' is nan; it takes"),
-    (motor(kp=-1), "kp of motor 'lf_knee' is -1"),
-    (motor(kd=math.inf), "kd of motor 'lf_knee' is inf; it takes"),
-    (motor(dry_friction=-0.1), "dry_friction of motor 'lf_knee' is -0.1"),
-    (motor(viscous_friction=math.nan), "viscous_friction of motor 'lf_knee' is nan; it takes a finite number"),
-    (motor(no_load_speed=0), "no_load_speed of motor 'lf_knee' is 0; it takes a number above 0"),
-    (motor(control="speed"), "control of motor 'lf_knee' is 'speed'; it takes 'torque', "),
-    (motor(control="position"), "position control but kp = 0; .* as in .*kp=80"),
-    (motor(control="velocity"), "velocity control but kd = 0"),
-    (motor(law=7), "law of motor 'lf_knee' is 7; it takes a function"),
-    (lambda r: r.with_motors(KNEES, kp=[1, 2, 3]),
-     "kp of the motors: 3 values were given for 4; give one, or one for each"),
-    (lambda r: r.with_motors("knee", kp=1), "no motor named 'knee' in robot 'quadruped'; did you mean"),
-    (lambda r: r.with_motors(KNEES, kp=[1, 2, -3, 4]), "kp of motor 'rf_knee' is -3"),
-    (motor(name="rf_knee"), "two motors are named 'rf_knee'"),
-    (motor(gear=0), "gear of motor 'lf_knee' is 0, .* gear=9"),
-    (motor(gear=1j), "gear of motor 'lf_knee' is 1j; it takes a number"),
-    (motor(no_load_speed="9"), "no_load_speed of motor 'lf_knee' is '9'; it takes"),
-    (lambda r: r.with_motor(["lf_knee"]), r"joint of a motor is \['lf_knee'\]; it takes a name, a non-empty string"),
-    (motor(name=5), "name of a motor is 5; it takes a name"),
-    (motor(name=""), "name of a motor is ''; it takes a name"),
-    (lambda r: r.with_motors([["lf_knee"]], kp=1), r"name of a motor is \['lf_knee'\]; it takes a name"),
-    (lambda r: r.with_motors(5, kp=1), "names of the motors is 5; it takes a name, a list"),
-])  # fmt: skip
-def test_wrong_motors(call: Callable[[Robot], Robot], message: str) -> None:
-    with pytest.raises(RobotError, match=message):
-        call(ROBOT)
-
-
 # ---- joints
 
 
@@ -152,7 +112,70 @@ def test_values_for_each_dof() -> None:
     assert (limits.velocity, limits.effort) == ((5,), (6,))
 
 
+def test_arrays_without_axes_are_numbers() -> None:
+    half = np.array(0.5)
+    robot = ROBOT.with_motors(gear=half).with_motor("lf_knee", rotor_inertia=half)
+    robot = robot.with_joint("lf_knee", damping=half, stiffness=half, rest=half, limits=(-half, half))
+    expected = ROBOT.with_motors(gear=0.5).with_motor("lf_knee", rotor_inertia=0.5)
+    expected = expected.with_joint("lf_knee", damping=0.5, stiffness=0.5, rest=0.5, limits=(-0.5, 0.5))
+    assert robot.digest == expected.digest
+    assert type(robot.joints["lf_knee"].rest) is type(robot.motors["lf_knee"].rotor_inertia) is float
+
+
+# ---- closures and springs
+
+
+def test_closures_and_springs_have_names() -> None:
+    robot = ROBOT.with_closure("point", "lf_foot", "rf_foot")
+    robot = robot.with_closure("distance", "world", "trunk", length=0.4, name="rope")
+    assert list(robot.closures) == ["lf_foot-rf_foot", "rope"]
+    rope = robot.closures["rope"]
+    assert (rope.kind, rope.a, rope.b, rope.length) == ("distance", "world", "trunk", 0.4)
+    sprung = robot.with_spring("world", "trunk", stiffness=50, damping=1, length=0.2)
+    sprung = sprung.with_spring("lf_foot", "rf_foot", stiffness=3, name="band")
+    assert list(sprung.springs) == ["world-trunk", "band"]
+    assert (sprung.springs["band"].damping, sprung.springs["band"].length) == (0, 0)
+    assert len(ROBOT.closures) == len(ROBOT.springs) == 0
+
+
+# ---- what is refused
+
+
 @pytest.mark.parametrize("call, message", [
+    (lambda r: r.with_motor("knee"), "no joint named 'knee' in robot 'quadruped'; did you mean"),
+    (lambda r: r.with_motor("root_joint"), "motor 'root_joint' cannot drive the free joint 'root_joint', of 6 dofs"),
+    (lambda r: r.with_motor("lf_ankle"), "cannot drive the fixed joint 'lf_ankle', of 0 dofs"),
+    (motor(gears=3), r"no attribute named 'gears' in motor 'lf_knee'; did you mean 'gear'\?"),
+    (motor(name="m", gears=3), "no attribute named 'gears' in motor 'm'"),
+    (lambda r: r.with_motors(joint="x"), "no attribute named 'joint' in motor"),
+    (motor(gear=math.nan), "gear of motor 'lf_knee' is nan; it takes a finite number"),
+    (motor(gear="9"), "gear of motor 'lf_knee' is '9'; it takes"),
+    (motor(rotor_inertia=-1), "rotor_inertia of motor 'lf_knee' is -1; it takes 0 or more"),
+    (motor(effort_limit=-1), "effort_limit of motor 'lf_knee' is -1"),
+    (motor(effort_limit=math.nan), "effort_limit of motor 'lf_knee' is nan; it takes"),
+    (motor(kp=-1), "kp of motor 'lf_knee' is -1"),
+    (motor(kd=math.inf), "kd of motor 'lf_knee' is inf; it takes"),
+    (motor(dry_friction=-0.1), "dry_friction of motor 'lf_knee' is -0.1"),
+    (motor(viscous_friction=math.nan), "viscous_friction of motor 'lf_knee' is nan; it takes a finite number"),
+    (motor(no_load_speed=0), "no_load_speed of motor 'lf_knee' is 0; it takes a number above 0"),
+    (motor(control="speed"), "control of motor 'lf_knee' is 'speed'; it takes 'torque', "),
+    (motor(control="position"), "position control but kp = 0; .* as in .*kp=80"),
+    (motor(control="velocity"), "velocity control but kd = 0"),
+    (motor(law=7), "law of motor 'lf_knee' is 7; it takes a function"),
+    (lambda r: r.with_motors(KNEES, kp=[1, 2, 3]),
+     "kp of the motors: 3 values were given for 4; give one, or one for each"),
+    (lambda r: r.with_motors("knee", kp=1), "no motor named 'knee' in robot 'quadruped'; did you mean"),
+    (lambda r: r.with_motors(KNEES, kp=[1, 2, -3, 4]), "kp of motor 'rf_knee' is -3"),
+    (motor(name="rf_knee"), "two motors are named 'rf_knee'"),
+    (motor(gear=0), "gear of motor 'lf_knee' is 0, .* gear=9"),
+    (motor(gear=1j), "gear of motor 'lf_knee' is 1j; it takes a number"),
+    (motor(no_load_speed="9"), "no_load_speed of motor 'lf_knee' is '9'; it takes"),
+    (lambda r: r.with_motor(["lf_knee"]), r"joint of a motor is \['lf_knee'\]; it takes a name, a non-empty string"),
+    (motor(name=5), "name of a motor is 5; it takes a name"),
+    (motor(name=""), "name of a motor is ''; it takes a name"),
+    (lambda r: r.with_motors([["lf_knee"]], kp=1), r"name of a motor is \['lf_knee'\]; it takes a name"),
+    (lambda r: r.with_motors(5, kp=1), "names of the motors is 5; it takes a name, a list"),
+    # joints, gravity and frames
     (lambda r: r.with_joint("knee", damping=1), "no joint named 'knee'"),
     (joint(damping=-1), "damping of joint 'lf_knee' is -1; it takes 0 or more"),
     (joint(friction=math.nan), "friction of joint 'lf_knee' is nan; it takes"),
@@ -188,39 +211,7 @@ def test_values_for_each_dof() -> None:
     (lambda r: r.with_frame(5, "trunk"), "name of a frame is 5; it takes a name"),
     (lambda r: r.with_frame("a", ["trunk"]), r"no frame named \['trunk'\] in robot 'quadruped'"),
     (lambda r: r.with_frame("a", "trunk", 5), "position of frame 'a' is 5; it takes three numbers"),
-])  # fmt: skip
-def test_wrong_joints(call: Callable[[Robot], Robot], message: str) -> None:
-    with pytest.raises(RobotError, match=message):
-        call(ROBOT)
-
-
-def test_arrays_without_axes_are_numbers() -> None:
-    half = np.array(0.5)
-    robot = ROBOT.with_motors(gear=half).with_motor("lf_knee", rotor_inertia=half)
-    robot = robot.with_joint("lf_knee", damping=half, stiffness=half, rest=half, limits=(-half, half))
-    expected = ROBOT.with_motors(gear=0.5).with_motor("lf_knee", rotor_inertia=0.5)
-    expected = expected.with_joint("lf_knee", damping=0.5, stiffness=0.5, rest=0.5, limits=(-0.5, 0.5))
-    assert robot.digest == expected.digest
-    assert type(robot.joints["lf_knee"].rest) is type(robot.motors["lf_knee"].rotor_inertia) is float
-
-
-# ---- closures and springs
-
-
-def test_closures_and_springs_have_names() -> None:
-    robot = ROBOT.with_closure("point", "lf_foot", "rf_foot")
-    robot = robot.with_closure("distance", "world", "trunk", length=0.4, name="rope")
-    assert list(robot.closures) == ["lf_foot-rf_foot", "rope"]
-    rope = robot.closures["rope"]
-    assert (rope.kind, rope.a, rope.b, rope.length) == ("distance", "world", "trunk", 0.4)
-    sprung = robot.with_spring("world", "trunk", stiffness=50, damping=1, length=0.2)
-    sprung = sprung.with_spring("lf_foot", "rf_foot", stiffness=3, name="band")
-    assert list(sprung.springs) == ["world-trunk", "band"]
-    assert (sprung.springs["band"].damping, sprung.springs["band"].length) == (0, 0)
-    assert len(ROBOT.closures) == len(ROBOT.springs) == 0
-
-
-@pytest.mark.parametrize("call, message", [
+    # closures and springs
     (lambda r: r.with_closure("glue", "lf_foot", "rf_foot"),
      "no kind of closure named 'glue' in closure 'lf_foot-rf_foot'"),
     (lambda r: r.with_closure("point", "foot", "rf_foot"), "no frame named 'foot' in robot 'quadruped'; did you mean"),
@@ -240,7 +231,7 @@ def test_closures_and_springs_have_names() -> None:
     (lambda r: r.with_spring("lf_foot", "rf_foot", stiffness=1, length=-2),
      "length of spring .* is -2; it takes 0 or more"),
 ])  # fmt: skip
-def test_wrong_closures_and_springs(call: Callable[[Robot], Robot], message: str) -> None:
+def test_wrong_values(call: Callable[[Robot], Robot], message: str) -> None:
     with pytest.raises(RobotError, match=message):
         call(ROBOT)
 
