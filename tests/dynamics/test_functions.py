@@ -5,6 +5,7 @@ Floats are the reference: the other tests of this folder check them.
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import pliant.dynamics as dynamics
 from pliant.compiler.tracing import flattened
 from pliant.catalogue.library import load
 from pliant.dynamics import (
-    RobotFunction, compile, forward_dynamics, frame_jacobian, frame_jacobian_rate, frame_pose, inverse_dynamics,
-    mass_matrix, robot_function,
+    RobotFunction, compile, forward_dynamics, frame_acceleration, frame_jacobian, frame_jacobian_rate, frame_pose,
+    frame_velocity, inverse_dynamics, mass_matrix, robot_function,
 )  # fmt: skip
 from pliant.errors import KernelError, PliantError, RobotError
 from pliant.robot import Robot, RobotBuilder
@@ -130,14 +131,14 @@ def test_sympy(function: RobotFunction) -> None:
 # ---- what they refuse, and how they keep robots apart
 
 
-@pytest.fixture(scope="module")
-def arm() -> Robot:
-    return robot_of(["revolute", "prismatic", "spherical"], [-1, 0, 1], np.random.default_rng(0))
+ARM = robot_of(["revolute", "prismatic", "spherical"], [-1, 0, 1], np.random.default_rng(0))
+ROD = RobotBuilder("rod").body("rod", mass=sympy.Symbol("m"), com=(1, 0, 0)).joint("hinge", "revolute", "world", "rod")
+NONE = np.zeros(5)
 
 
 @each_function
-def test_nan_stays_with_its_robot(function: RobotFunction, arm: Robot) -> None:
-    arm = arm.with_motor("joint0", rotor_inertia=1).with_flexibility("joint0", stiffness=30)
+def test_nan_stays_with_its_robot(function: RobotFunction) -> None:
+    arm = ARM.with_motor("joint0", rotor_inertia=1).with_flexibility("joint0", stiffness=30)
     given = batch(function, arm, 9)
     clean = [p.copy() for p in parts(function(arm, *given, **options(function, arm)))]
     given[0][4] = np.nan
@@ -163,67 +164,71 @@ def test_robots_that_cannot_move(function: RobotFunction) -> None:
         assert all(p.shape[: len(lead)] == lead and not np.isnan(p).any() for p in parts(result))
 
 
-def test_not_a_robot() -> None:
-    with pytest.raises(PliantError, match=r"mass_matrix takes a Robot first, not str; see pliant\.load"):
-        mass_matrix("anymal", [0.0])
+NEAR = r"no frame named 'body_2' in robot 'random'; did you mean .*'body2'"
+FAR = r"no frame named 'gripper' .*valid: .*'base', 'body0'"
 
 
-@pytest.mark.parametrize("shape", [(5,), (7,), (3, 7), (2, 3, 6), (), (6, 1)])
-def test_wrong_shapes(arm: Robot, shape: tuple[int, ...]) -> None:
-    v = np.zeros(arm.nv)
-    with pytest.raises(KernelError, match=r"inverse_dynamics: q has shape \(.*\); it takes \(6,\) or \(batch, 6\)"):
-        inverse_dynamics(arm, np.zeros(shape), v, v)
-
-
-def test_batches_that_differ(arm: Robot) -> None:
-    with pytest.raises(KernelError, match="q has 3 robots but tau has 4"):
-        forward_dynamics(arm, arm.random(0, batch=3), np.zeros(arm.nv), np.zeros((4, arm.nv)))
-
-
-def test_symbolic_arguments_of_wrong_length(arm: Robot) -> None:
-    with pytest.raises(KernelError, match="mass_matrix: q has 2 entries; random needs 6"):
-        mass_matrix(arm, sympy.symbols("a b"))
+@pytest.mark.parametrize(("call", "kind", "message"), [
+    (lambda: mass_matrix("anymal", [0.0]), PliantError, r"mass_matrix takes a Robot first, not str; see pliant\.load"),
+    *((lambda shape=shape: inverse_dynamics(ARM, np.zeros(shape), NONE, NONE), KernelError,
+       r"inverse_dynamics: q has shape \(.*\); it takes \(6,\) or \(batch, 6\)")
+      for shape in [(5,), (7,), (3, 7), (2, 3, 6), (), (6, 1)]),
+    (lambda: forward_dynamics(ARM, ARM.random(0, batch=3), NONE, np.zeros((4, 5))), KernelError,
+     "q has 3 robots but tau has 4"),
+    (lambda: forward_dynamics(ARM, None, NONE, NONE), PliantError,
+     r"forward_dynamics: q is None; give an array of shape \(6,\)"),
+    (lambda: mass_matrix(ARM, sympy.symbols("a b")), KernelError, "mass_matrix: q has 2 entries; random needs 6"),
+    (lambda: forward_dynamics(ARM, np.zeros(6), NONE), PliantError,
+     r"forward_dynamics.*missing a required argument: 'tau'"),
+    (lambda: compile(frame_pose, ARM, frame="base", frames="base"), PliantError,
+     "frame_pose has no argument 'frames'; it has frame, q"),
+    (lambda: compile(frame_pose, ARM), PliantError, "frame_pose has an argument 'frame'"),
+    (lambda: frame_pose(ARM, ARM.neutral(), {"tip"}), PliantError, "plain values"),
+    (lambda: frame_pose(ARM, ARM.neutral(), "body_2"), RobotError, NEAR),
+    (lambda: frame_jacobian(ARM, ARM.neutral(), "body_2"), RobotError, NEAR),
+    (lambda: frame_jacobian_rate(ARM, ARM.neutral(), NONE, "body_2"), RobotError, NEAR),
+    *((lambda function=function: compile(function, ARM, frame="gripper"), RobotError, FAR)
+      for function in (frame_pose, frame_jacobian, frame_jacobian_rate)),
+    (lambda: frame_velocity(ARM, ARM.neutral(), NONE, "base", reference="body"), PliantError,
+     r"reference is 'body'.*'local_world_aligned'"),
+    (lambda: frame_jacobian(ARM, ARM.neutral(), "base", reference="global"), PliantError,
+     "reference is 'global'; it takes 'world', 'local' or 'local_world_aligned'"),
+    (lambda: frame_acceleration(ARM, ARM.neutral(), NONE, NONE, "base", kind="proper"), PliantError,
+     "kind is 'proper'; it takes 'classical' or 'spatial'"),
+    *((lambda wrt=wrt: dynamics.jacobian(forward_dynamics, ARM, wrt), PliantError,
+       "the name of one argument, or several different ones") for wrt in ((), ("q", "q"))),
+    *((lambda threads=threads: compile(forward_dynamics, ARM, threads=threads), KernelError, "threads is")
+      for threads in (0, 1.5, "x")),
+    (lambda: mass_matrix(ROD.build(), [0.1]), PliantError,
+     r"the symbol .*m.* cannot be compiled; call the function with symbols"),
+])  # fmt: skip
+def test_calls_that_make_no_sense(call: Callable[[], object], kind: type[PliantError], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
 
 
 @pytest.mark.parametrize("wrong", ["__import__('os').abort()", None, 1j, b"1", {}])
-def test_entries_that_are_not_scalars(arm: Robot, wrong) -> None:
+def test_entries_that_are_not_scalars(wrong) -> None:
     """An array of objects may hold anything; SymPy would evaluate strings."""
     x = sympy.Symbol("x")
     for q in (np.array([*[0.1] * 5, wrong], dtype=object), [x, *[0.1] * 4, wrong]):
         with pytest.raises(KernelError) as error:
-            mass_matrix(arm, q)
+            mass_matrix(ARM, q)
         assert (error.value.subject, error.value.field) == ("mass_matrix", "q")
-        for function in (lambda q: arm.integrate(q, np.ones(arm.nv)), lambda q: arm.difference(q, q)):
+        for function in (lambda q: ARM.integrate(q, np.ones(ARM.nv)), lambda q: ARM.difference(q, q)):
             with pytest.raises(RobotError) as error:
                 function(q)
             assert error.value.field in ("q", "q0")
 
 
-def test_missing_and_unknown_arguments(arm: Robot) -> None:
-    with pytest.raises(PliantError, match=r"forward_dynamics.*missing a required argument: 'tau'"):
-        forward_dynamics(arm, np.zeros(6), np.zeros(5))
-    with pytest.raises(PliantError, match="frame_pose has no argument 'frames'; it has frame, q"):
-        compile(frame_pose, arm, frame="base", frames="base")
-    with pytest.raises(PliantError, match="frame_pose has an argument 'frame'"):
-        compile(frame_pose, arm)
-
-
-def test_unknown_frames_list_near_names(arm: Robot) -> None:
-    for function, args in ((frame_pose, []), (frame_jacobian, []), (frame_jacobian_rate, [np.zeros(arm.nv)])):
-        with pytest.raises(RobotError, match=r"no frame named 'body_2' in robot 'random'; did you mean .*'body2'"):
-            function(arm, arm.neutral(), *args, "body_2")
-        with pytest.raises(RobotError, match=r"no frame named 'gripper' .*valid: .*'base', 'body0'"):
-            compile(function, arm, frame="gripper")
-
-
-def test_a_function_of_ones_own(arm: Robot) -> None:
+def test_a_function_of_ones_own() -> None:
     @robot_function
     def damped(robot, q, v, *, gain):
         return [-gain * rate for rate in v]
 
-    state = state_of(arm, 3)
-    np.testing.assert_allclose(damped(arm, state.q, state.v, gain=2), -2 * state.v)
-    kernel = compile(lambda robot, q, target: [q[k] - target[k] for k in range(6)], arm, shapes={"target": 6})
+    state = state_of(ARM, 3)
+    np.testing.assert_allclose(damped(ARM, state.q, state.v, gain=2), -2 * state.v)
+    kernel = compile(lambda robot, q, target: [q[k] - target[k] for k in range(6)], ARM, shapes={"target": 6})
     np.testing.assert_allclose(kernel(state.q, np.ones(6)), state.q - 1)
 
 
@@ -234,28 +239,3 @@ def test_robots_and_their_kernels_are_let_go() -> None:
     del robot
     gc.collect()
     assert gone() is None
-
-
-def test_options_that_cannot_be_options() -> None:
-    robot = load("two_link_arm")
-    with pytest.raises(PliantError, match="plain values"):
-        frame_pose(robot, robot.neutral(), {"tip"})
-
-
-def test_arguments_that_make_no_sense() -> None:
-    robot = load("two_link_arm")
-    with pytest.raises(PliantError, match=r"forward_dynamics: q is None; give an array of shape \(2,\)"):
-        forward_dynamics(robot, None, [0, 0], [0, 0])
-    for wrt in ((), ("q", "q")):
-        with pytest.raises(PliantError, match="the name of one argument, or several different ones"):
-            dynamics.jacobian(forward_dynamics, robot, wrt)
-    for threads in (0, 1.5, "x"):
-        with pytest.raises(KernelError, match="threads is"):
-            compile(forward_dynamics, robot, threads=threads)  # type: ignore[arg-type]
-
-
-def test_a_robot_with_symbols_cannot_be_compiled() -> None:
-    builder = RobotBuilder("rod").body("rod", mass=sympy.Symbol("m"), com=(0, 0, -1))
-    robot = builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build()
-    with pytest.raises(PliantError, match=r"the symbol .*m.* cannot be compiled; call the function with symbols"):
-        mass_matrix(robot, [0.1])

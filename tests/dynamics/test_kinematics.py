@@ -13,7 +13,7 @@ from pliant.dynamics import (
     frame_pose, frame_velocity, kinetic_energy, mass_matrix, potential_energy,
 )  # fmt: skip
 from pliant.dynamics.kinematics import REFERENCES
-from pliant.errors import PliantError, RobotError
+from pliant.errors import RobotError
 from pliant.robot import RobotBuilder
 from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
@@ -92,17 +92,6 @@ def test_frames_that_do_not_move() -> None:
     np.testing.assert_array_equal(frame_pose(robot, [0.4], "world"), np.eye(4))
     assert not frame_velocity(robot, [0.4], [1.0], "plate", reference="world").any()
     assert not frame_acceleration(robot, [0.4], [1.0], [1.0], "plate").any()
-
-
-def test_choices_that_are_none() -> None:
-    robot = RobotBuilder("stone").body("stone", mass=1).build(base="free", strict=False)
-    q, v = robot.neutral(), np.zeros(6)
-    with pytest.raises(PliantError, match=r"reference is 'body'.*'local_world_aligned'"):
-        frame_velocity(robot, q, v, "stone", reference="body")
-    with pytest.raises(PliantError, match="reference is 'global'; it takes 'world', 'local' or 'local_world_aligned'"):
-        frame_jacobian(robot, q, "stone", reference="global")
-    with pytest.raises(PliantError, match="kind is 'proper'; it takes 'classical' or 'spatial'"):
-        frame_acceleration(robot, q, v, v, "stone", kind="proper")
 
 
 # ---- Jacobians of frames: they give the velocities, their rates the rest of the accelerations
