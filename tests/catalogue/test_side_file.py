@@ -142,7 +142,6 @@ def test_order_of_the_tables_does_not_matter(toml: Write, arm: Robot) -> None:
 
 
 def test_later_tables_win_key_by_key(toml: Write) -> None:
-    quadruped = pliant.load("quadruped")
     path = toml("""
         [motors."*"]
         control = "position"   # alone it would lack a gain, which comes later
@@ -163,7 +162,7 @@ def test_later_tables_win_key_by_key(toml: Write) -> None:
         [joints."*"]
         friction = 0.2
     """)
-    robot = read_side_file(quadruped, path)
+    robot = read_side_file(QUADRUPED, path)
     gains = {m.name: m.kp for m in robot.motors.values()}
     assert gains["lf_knee"] == 300 and gains["rh_knee"] == 200 and gains["rf_hip_pitch"] == 100
     assert {m.control for m in robot.motors.values()} == {"position"}
@@ -174,7 +173,7 @@ def test_later_tables_win_key_by_key(toml: Write) -> None:
 
 
 def test_patterns_for_joints_leave_the_base_alone(toml: Write) -> None:
-    robot = read_side_file(pliant.load("quadruped"), toml('[joints."*"]\ndamping = 0.5\nlimits = [-1, 1]\n'))
+    robot = read_side_file(QUADRUPED, toml('[joints."*"]\ndamping = 0.5\nlimits = [-1, 1]\n'))
     assert robot.joints["root_joint"].damping == (0,) * 6
     assert {j.damping for j in robot.joints.values() if j.kind.nv == 1} == {(0.5,)}
     # by its name, it can be changed
@@ -202,7 +201,7 @@ def test_pattern_for_flexibilities_means_one_kind_of_thing(toml: Write, arm: Rob
 
 def test_pattern_for_contacts_skips_bodies_within_springs(toml: Write) -> None:
     text = ROTORS + '[flexibilities."lf_knee"]\nstiffness = 1e3\n[contacts."lf_*"]\n'
-    robot = read_side_file(pliant.load("quadruped"), toml(text))
+    robot = read_side_file(QUADRUPED, toml(text))
     assert list(robot.contacts) == ["lf_hip", "lf_thigh", "lf_shank", "lf_foot"]
 
 
@@ -246,7 +245,7 @@ def test_load_with_the_robot_in_the_file(toml: Write, tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "leg.urdf").write_bytes((SHIPPED / "quadruped.urdf").read_bytes())
     path = toml('robot = "models/leg.urdf"\nbase = "free"\n[motors."*"]\ngear = 9\n')
-    assert_same(pliant.load(path), pliant.load("quadruped").with_motors(gear=9))
+    assert_same(pliant.load(path), QUADRUPED.with_motors(gear=9))
     assert_same(pliant.load(str(path)), pliant.load(path))
 
 
@@ -261,9 +260,9 @@ def test_load_with_a_side_file(toml: Write) -> None:
     path = toml('robot = "acrobot"\nbase = "free"\n[motors."*"]\ngear = 9\n')
     urdf = SHIPPED / "quadruped.urdf"
     # arguments win over what the file says of robot and base
-    assert_same(pliant.load(urdf, side=path), pliant.load("quadruped").with_motors(gear=9))
+    assert_same(pliant.load(urdf, side=path), QUADRUPED.with_motors(gear=9))
     assert_same(pliant.load(urdf, side=path, base="fixed"), pliant.load(urdf).with_motors(gear=9))
-    assert_same(pliant.load("quadruped", side=str(path)), pliant.load("quadruped").with_motors(gear=9))
+    assert_same(pliant.load("quadruped", side=str(path)), QUADRUPED.with_motors(gear=9))
     # and one side file goes on top of another
     more = toml('[motors."*_knee"]\ngear = 5\n', "more.toml")
     first = toml('robot = "quadruped"\n[motors."*"]\ngear = 9\n', "first.toml")
@@ -287,7 +286,7 @@ def test_bad_calls(call: Callable[[], object], message: str) -> None:
 def test_base_must_agree_with_a_robot_that_is_there(toml: Write, arm: Robot) -> None:
     path = toml('\nbase = "free"\n')
     refused(path, arm, "base is 'free'", "is 'fixed'", "load it with base='free'", line=2)
-    assert_same(read_side_file(pliant.load("quadruped"), path), pliant.load("quadruped"))
+    assert_same(read_side_file(QUADRUPED, path), QUADRUPED)
 
 
 def test_base_that_the_robot_refuses(toml: Write) -> None:

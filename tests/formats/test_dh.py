@@ -195,9 +195,8 @@ def test_a_row_may_be_written_in_many_ways() -> None:
         DHRow(alpha=0.1, a=0.2, theta=0.3, d=0.4, mass=1, name="hip"),
     ]
     assert len({pliant.from_dh([way]).digest for way in ways}) == 1
-    tuple_of_the_other = (0.3, 0.4, 0.2, 0.1, {"mass": 1, "name": "hip"})
-    others = {pliant.from_dh([way], "standard").digest for way in (*ways[2:], tuple_of_the_other)}
-    assert len(others) == 1
+    others = (*ways[2:], (0.3, 0.4, 0.2, 0.1, {"mass": 1, "name": "hip"}))
+    assert len({pliant.from_dh([way], "standard").digest for way in others}) == 1
     array = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]])
     assert pliant.from_dh(array).digest == pliant.from_dh(array.tolist()).digest
 
@@ -242,8 +241,7 @@ def test_names_limits_motors_and_the_rest() -> None:
         (0, 0, 0, 0.1, {"joint": "fixed"}),
     ]
     robot = pliant.from_dh(rows, name="turret", gravity=(1, 2, 3))
-    assert robot.name == "turret"
-    assert tuple(robot.gravity) == (1, 2, 3)
+    assert (robot.name, tuple(robot.gravity)) == ("turret", (1, 2, 3))
     assert list(robot.joints) == ["pan", "joint2", "joint3", "joint4"]
     assert list(robot.bodies) == ["mast", "link2", "link3", "link4"]
     assert list(robot.motors) == ["pan", "joint2"]
@@ -297,8 +295,7 @@ def test_a_table_knows_its_convention() -> None:
     assert (robot.name, tuple(robot.gravity)) == ("arm", (0, 0, 0))
     assert robot.digest == pliant.from_dh(rows, "standard", gravity=(0, 0, 0)).digest
     moved = pliant.from_dh(table, name="other", tool=Transform(MatrixRotation.identity(), Vector(0, 0, 1)))
-    assert moved.name == "other"
-    assert isinstance(moved, Robot)
+    assert isinstance(moved, Robot) and moved.name == "other"
     with pytest.raises(RobotError, match="standard convention, not modified"):
         pliant.from_dh(table, "modified")
 
@@ -352,9 +349,7 @@ CASES: dict[str, tuple[Any, str]] = {
         [GOOD, (0, 0, sympy.pi / 2 + sympy.Symbol("th2"), 0, {"name": "th2"})],
         r"theta of row 2 is th2 \+ pi/2, but th2 is the coordinate of row 2; give the constant part only",
     ),
-    "coordinate in another row": (
-        [(*GOOD, {"name": "l"}), (0, l, 0, 0)], "a of row 2 is l, but l is the coordinate of row 1",
-    ),
+    "coordinate as a": ([(*GOOD, {"name": "l"}), (0, l, 0, 0)], "a of row 2 is l, but l is the coordinate of row 1"),
     "coordinate in a mass": ([(*GOOD, {"name": "m", "mass": 2 * m})], r"mass of row 1 is 2\*m, but m is the coord"),
     "limits that are none": ([{"limits": 5}], r"row 1: limits of joint 'joint1' is 5; it takes a pair"),
     "three limits": ([{"limits": (1, 2, 3)}], r"row 1: limits of joint 'joint1' is \(1, 2, 3\); it takes a pair"),

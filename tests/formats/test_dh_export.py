@@ -235,7 +235,8 @@ ARM = pliant.load("arm7")
 @pytest.mark.parametrize(("robot", "options", "message"), [
     (tree(["revolute"] * 2, [-1, -1]), {}, "'random' branches: joints 'joint0', 'joint1' are on the world"),
     (tree(["revolute"] * 4, [-1, 0, 1, 0]), {}, "joints 'joint1', 'joint3' are on body 'body0'; a table is a chain"),
-    *((tree(["revolute", kind, "revolute"], [-1, 0, 1]), {}, f"'joint1' is {kind}; a row is revolute, prismatic or fix")
+    *((tree(["revolute", kind, "revolute"], [-1, 0, 1]), {},
+       f"joint 'joint1' is {kind}; a row is revolute, prismatic or fixed")
       for kind in ("spherical", "planar", "helical", "free")),
     (pliant.load("arm7", base="free"), {}, "joint 'root_joint' is free"),
     (FINGERS.build(), {}, "joint 'second' mimics 'first'"),

@@ -152,9 +152,14 @@ def test_coinciding_points_are_one() -> None:
     assert len(robot_of(*near).with_collision_contacts(merge=0.0001).contact_points) == 2
 
 
-def test_twice_is_once() -> None:
-    robot = pliant.load("quadruped").with_collision_contacts()
-    assert list(robot.with_collision_contacts().contacts) == list(robot.contacts)
+def test_bodies_can_be_chosen_and_twice_is_once() -> None:
+    robot = pliant.load("quadruped")
+    once = robot.with_collision_contacts()
+    assert list(once.with_collision_contacts().contacts) == list(once.contacts)
+    assert list(robot.with_collision_contacts(["lf_foot", "rh_foot"]).contacts) == ["lf_foot", "rh_foot"]
+    assert list(robot.with_collision_contacts("trunk").contacts) == ["trunk"]
+    with pytest.raises(RobotError, match="'lf_foot'"):
+        robot.with_collision_contacts("lf_fot")
 
 
 def test_added_to_what_is_there() -> None:
@@ -178,14 +183,6 @@ def test_limit_on_a_part() -> None:
     assert set(found[:, 0]) == {-0.5, 4.5}
     assert "the whole of 24 points: 8 points, off by 0 mm" in str(robot.report)
     assert len(robot_of(*many).with_collision_contacts(limit=None).contact_points) == 24
-
-
-def test_bodies_can_be_chosen() -> None:
-    robot = pliant.load("quadruped")
-    assert list(robot.with_collision_contacts(["lf_foot", "rh_foot"]).contacts) == ["lf_foot", "rh_foot"]
-    assert list(robot.with_collision_contacts("trunk").contacts) == ["trunk"]
-    with pytest.raises(RobotError, match="'lf_foot'"):
-        robot.with_collision_contacts("lf_fot")
 
 
 def test_symbols_stay() -> None:
@@ -239,10 +236,8 @@ def test_broken_and_missing_meshes_of_a_file(load, tmp_path: Path) -> None:
     robot = load(link("a", INERTIAL + "".join(shapes)), base="free")
     without = robot.with_collision_contacts()
     assert len(without.contacts) == 0
-    text = str(without.report)
-    assert "promises 7 triangles and holds 0" in text
-    assert "package 'pack' not found" in text
-    assert "'../outside.stl' leaves" in text
+    for words in ("promises 7 triangles and holds 0", "package 'pack' not found", "'../outside.stl' leaves"):
+        assert words in str(without.report)
     assert len(robot.with_collision_contacts(packages=tmp_path / "elsewhere").contact_points) == 4
 
 
@@ -251,10 +246,8 @@ def test_broken_and_missing_meshes_of_a_file(load, tmp_path: Path) -> None:
 
 def test_shipped_robots_touch_with_feet_and_trunk() -> None:
     quadruped = pliant.load("quadruped").with_collision_contacts()
-    feet = ["lf_foot", "lh_foot", "rf_foot", "rh_foot"]
-    assert [(s.name, s.kind, s.radius) for s in quadruped.contacts.values() if s.name != "trunk"] == [
-        (foot, "sphere", 0.02) for foot in feet
-    ]
+    feet = [(f"{leg}_foot", "sphere", 0.02) for leg in ("lf", "lh", "rf", "rh")]
+    assert [(s.name, s.kind, s.radius) for s in quadruped.contacts.values() if s.name != "trunk"] == feet
     assert quadruped.contacts["trunk"].kind == "box"
     biped = pliant.load("biped").with_collision_contacts().lumped()
     for side in ("left", "right"):

@@ -242,21 +242,15 @@ def test_a_root_that_is_held() -> None:
 
 
 def test_a_body_has_eight_points_at_most() -> None:
-    builder = RobotBuilder("brush")
-    tips = [
-        Geometry("sphere", (0.01,), Transform(MatrixRotation.identity(), Vector(0.1 * k, 0.01 * k * k, 0)))
-        for k in range(20)
-    ]
-    builder.body("brush", 1, (0, 0, 0), (1, 0, 0, 1, 0, 1), collisions=tips)
+    places = [Transform(MatrixRotation.identity(), Vector(0.1 * k, 0.01 * k * k, 0)) for k in range(20)]
+    tips = [Geometry("sphere", (0.01,), place) for place in places]
+    builder = RobotBuilder("brush").body("brush", mass=1, inertia=INERTIA, collisions=tips)
     assert len(with_default_contacts(builder.build(base="free"), has_ground=True).contact_points) == 8
 
 
-def test_own_contacts_stay() -> None:
+def test_own_contacts_stay_and_others_are_told() -> None:
     assert with_default_contacts(BALL, has_ground=True) is BALL
     assert not with_default_contacts(BALL, has_ground=False).contacts
-
-
-def test_told() -> None:
     assert "contacts (from collision geometry), float64" in repr(Simulation(QUADRUPED, ground=0))
     assert "1 contacts, float64" in repr(Simulation(BALL, ground=0))
     assert "0 contacts, float64" in repr(Simulation(QUADRUPED))
