@@ -100,9 +100,8 @@ def test_all_entries_of_the_coriolis_matrix_are_christoffel_symbols(symbolic: sy
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, err_msg=str(seed))
         skew = Mdot - 2 * found
         np.testing.assert_allclose(skew + skew.T, 0, atol=tolerance)
-        np.testing.assert_allclose(
-            found @ rate, pliant.bias_forces.algorithm(robot, x.tolist(), rate.tolist()), atol=10 * tolerance
-        )
+        bias = pliant.bias_forces.algorithm(robot, x.tolist(), rate.tolist())
+        np.testing.assert_allclose(found @ rate, bias, atol=10 * tolerance)
 
 
 def test_joint_torques_are_linear_in_accelerations(symbolic: sympy.Matrix) -> None:
@@ -188,11 +187,7 @@ def test_midpoint_keeps_it_too(robot: Robot) -> None:
 def floating(body: float, foot: float, **values: float) -> Robot:
     """The same robot with a body of some mass on three slides: nothing holds its hip."""
     right = math.pi / 2
-    slides = [
-        {"alpha": 0, "joint": "prismatic"},
-        {"alpha": -right, "theta": -right, "joint": "prismatic"},
-        {"alpha": -right, "theta": -right, "joint": "prismatic"},
-    ]
+    slides = [{"joint": "prismatic"}, *[{"alpha": -right, "theta": -right, "joint": "prismatic"}] * 2]
     inertia = (values["Ixx"], values["Iyy"], values["Izz"])
     rows = [
         {}, {"alpha": -right, "theta": right}, {"alpha": -right, "mass": body, "inertia": inertia}, {"alpha": right},
@@ -215,10 +210,8 @@ def test_a_floating_robot_is_this_one_with_the_reduced_mass() -> None:
     np.testing.assert_allclose(left, pliant.mass_matrix(held, points), rtol=0, atol=1e-14)
     # so internal accelerations are the same, too, whatever the fall, the gravity and the torques of the leg
     tau = np.hstack([np.zeros((30, 3)), np.random.default_rng(8).standard_normal((30, 3))])
-    none = np.zeros((30, 3))
-    falling = pliant.forward_dynamics(
-        free, np.hstack([where, points]), np.hstack([where, rates]), np.hstack([none, tau])
-    )
+    state = np.hstack([where, points]), np.hstack([where, rates]), np.hstack([np.zeros((30, 3)), tau])
+    falling = pliant.forward_dynamics(free, *state)
     expected = pliant.forward_dynamics(held, points, rates, tau)
     # away from C2 = 0, where angles are no chart
     fine = abs(np.cos(points[:, 1])) > 0.2
