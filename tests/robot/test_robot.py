@@ -43,14 +43,11 @@ def robot() -> Robot:
 # ---- layout
 
 
-def test_sizes_and_slices(robot: Robot) -> None:
+def test_sizes_slices_and_names_of_entries(robot: Robot) -> None:
     assert (robot.nq, robot.nv, robot.nu) == (19, 16, 1)
     assert (robot.q_slice("root_joint"), robot.q_slice("mount")) == (slice(0, 7), slice(19, 19))
     assert (robot.q_slice("spherical"), robot.v_slice("spherical")) == (slice(11, 15), slice(10, 13))
     assert robot.mass == 11.5
-
-
-def test_names_of_entries(robot: Robot) -> None:
     assert len(robot.coordinate_names) == robot.nq
     assert len(robot.velocity_names) == robot.nv
     assert robot.coordinate_names[6:8] == ("root_joint.qw", "revolute")
@@ -94,11 +91,8 @@ def test_mimic_has_no_coordinate_of_its_own(robot: Robot) -> None:
 # ---- configurations
 
 
-def test_neutral(robot: Robot) -> None:
+def test_neutral_and_random(robot: Robot) -> None:
     assert robot.neutral().tolist() == [0] * 6 + [1] + [0] * 7 + [1] + [0, 0, 1, 0]
-
-
-def test_random(robot: Robot) -> None:
     assert robot.random(0).shape == (19,)
     assert robot.random(0, batch=4).shape == (4, 19)
     np.testing.assert_array_equal(robot.random(7), robot.random(7))
@@ -184,16 +178,13 @@ def test_lumped_keeps_the_body_that_holds_the_base() -> None:
 # ---- identity and text
 
 
-def test_robots_are_frozen_and_themselves(robot: Robot) -> None:
+def test_robots_are_frozen_themselves_and_pickled(robot: Robot) -> None:
     with pytest.raises(AttributeError):
         robot.name = "other"  # type: ignore[misc]
     twin = copy.copy(robot)
     assert robot != twin
     assert len({robot, twin, robot}) == 2
     assert twin.digest == robot.digest
-
-
-def test_pickle(robot: Robot) -> None:
     assert robot.mechanism is robot.mechanism
     again = pickle.loads(pickle.dumps(robot))
     assert again.digest == robot.digest
