@@ -3,8 +3,7 @@
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,6 @@ from pliant.errors import SimulationError
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import round_number
 from pliant.render.log_motion import forces_at_points
-from pliant.render.robot_drawing import DETAIL
 from pliant.simulation import Simulation
 from pliant.simulation.running import source_of
 from pliant.viewer.browser_scene import BrowserScene
@@ -152,29 +150,19 @@ def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:
 # ---- the page
 
 
-def live(
-    sim: Simulation,
-    controller: Callable[..., Any] | None = None,
-    *,
-    gains: Mapping[str, Any] | None = None,
-    robots: int | slice | Sequence[int] | None = None,
-    layout: str = "grid",
-    show: str | Iterable[str] = (),
-    follow: bool | None = True,
-    play: bool = True,
-    speed: float = 1.0,
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    block: bool | None = None,
-    browser: bool = False,
-    detail: int = DETAIL,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> Viewer:
-    """Run a simulation in real time in the browser: `Simulation.view`, which has the arguments."""
+def live(sim: Simulation, controller: Callable[..., Any] | None = None, **options: Any) -> Viewer:
+    """Run a simulation in real time in the browser: `Simulation.view`, which has the options."""
     if not isinstance(sim, Simulation):
         problem = f"live takes a Simulation first, not {type(sim).__name__}"
         cure = "an EventSimulation goes from event to event and cannot be pushed; view its log: sim.run(2.0).view()"
         raise SimulationError(problem, subject="live", field="sim", cure=cure)
+    return sim.view(controller, **options)
+
+
+def view_simulation(
+    sim: Simulation, controller, *, gains, robots, play, speed, port, host, block, browser, **options: Any
+) -> Viewer:
+    """Run a simulation in the browser: `Simulation.view`, which has the arguments; options of `BrowserScene`."""
     is_function = controller is None or callable(controller)
     check("controller", controller, "a function (t, q, v) -> u", is_function, subject="live")
     check_at_least("speed", speed, 0, strict=True, subject="live", error=SimulationError)
@@ -191,7 +179,6 @@ def live(
 
     page = {"port": port, "host": host, "block": block, "browser": browser}
     with opened("live", f"Pliant: {sim.robot.name}, live", **page) as viewer:
-        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
         scene = BrowserScene(viewer.server, source_of(sim), shown(sim.q)[:, None], **options)
 
         def draw(sim: Simulation) -> None:

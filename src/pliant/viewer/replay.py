@@ -3,7 +3,7 @@
 import html
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,21 +52,10 @@ def to_html(log: Log, path: str | os.PathLike[str], **options: Any) -> Path:
 
 
 def replay_page(
-    log: Log,
-    *,
-    plots: str | Sequence[str] = ("q",),
-    fps: float = 30,
-    robots: int | slice | Sequence[int] | None = None,
-    layout: str = "grid",
-    traces: Sequence[str] = (),
-    show: str | Iterable[str] = (),
-    follow: bool | None = None,
-    deflection: float = 1.0,
-    detail: int = 40_000,
-    title: str | None = None,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> str:
-    """The page that `Log.to_html` writes, which has the arguments."""
+    log: Log, *, plots: str | Sequence[str] = ("q",), fps: float = 30, robots: Any = None, title: str | None = None,
+    detail: int = 40_000, **options: Any,
+) -> str:  # fmt: skip
+    """The page that `Log.to_html` writes, which has the arguments; options of `log_scene`."""
     is_rate = is_real(fps) and 0 < fps <= 1000
     check("fps", fps, "frames a second, above 0 and up to 1000", is_rate, subject="to_html", error=PliantError)
     motion = LogMotion(log, "to_html", robots)
@@ -79,8 +68,7 @@ def replay_page(
     title = title or f"{motion.robot.name}: {motion.duration:.4g} s"
     with served("to_html", port=0) as viewer:
         server = viewer.server
-        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
-        _, draw = log_scene(server, motion, traces, deflection, **options)
+        _, draw = log_scene(server, motion, detail=detail, **options)
         count = int(motion.duration * fps * (1 + 1e-9)) + 1
         steps = [motion.step_at(t) for t in motion.t[0] + np.arange(count) / fps]
         draw(steps[0])
