@@ -167,7 +167,7 @@ class BrowserScene:
 
 
 def log_scene(
-    server: Any, motion: LogMotion, traces: Sequence[str] = (), deflection: float = 1.0, **options: Any
+    server: Any, motion: LogMotion, traces: Sequence[str], deflection: float, **options: Any
 ) -> tuple[BrowserScene, Callable[[int], None]]:
     """The scene of a log, and a function that draws one of its steps.
 

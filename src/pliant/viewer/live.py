@@ -160,9 +160,10 @@ def live(sim: Simulation, controller: Callable[..., Any] | None = None, **option
 
 
 def view_simulation(
-    sim: Simulation, controller, *, gains, robots, play, speed, port, host, block, browser, **options: Any
-) -> Viewer:
-    """Run a simulation in the browser: `Simulation.view`, which has the arguments; options of `BrowserScene`."""
+    sim: Simulation, controller, *, gains, robots, layout, show, follow, play, speed, port, host, block, browser,
+    detail, packages,
+) -> Viewer:  # fmt: skip
+    """Run a simulation in the browser: `Simulation.view`, which has the arguments."""
     is_function = controller is None or callable(controller)
     check("controller", controller, "a function (t, q, v) -> u", is_function, subject="live")
     check_at_least("speed", speed, 0, strict=True, subject="live", error=SimulationError)
@@ -179,6 +180,7 @@ def view_simulation(
 
     page = {"port": port, "host": host, "block": block, "browser": browser}
     with opened("live", f"Pliant: {sim.robot.name}, live", **page) as viewer:
+        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
         scene = BrowserScene(viewer.server, source_of(sim), shown(sim.q)[:, None], **options)
 
         def draw(sim: Simulation) -> None:

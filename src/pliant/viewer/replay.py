@@ -52,10 +52,11 @@ def to_html(log: Log, path: str | os.PathLike[str], **options: Any) -> Path:
 
 
 def replay_page(
-    log: Log, *, plots: str | Sequence[str] = ("q",), fps: float = 30, robots: Any = None, title: str | None = None,
-    detail: int = 40_000, **options: Any,
+    log: Log, *, plots: str | Sequence[str] = ("q",), fps: float = 30, robots: Any = None, layout: str = "grid",
+    traces: Sequence[str] = (), show: Any = (), follow: bool | None = None, deflection: float = 1.0,
+    detail: int = 40_000, title: str | None = None, packages: Any = (),
 ) -> str:  # fmt: skip
-    """The page that `Log.to_html` writes, which has the arguments; options of `log_scene`."""
+    """The page that `Log.to_html` writes, which has the arguments."""
     is_rate = is_real(fps) and 0 < fps <= 1000
     check("fps", fps, "frames a second, above 0 and up to 1000", is_rate, subject="to_html", error=PliantError)
     motion = LogMotion(log, "to_html", robots)
@@ -68,7 +69,8 @@ def replay_page(
     title = title or f"{motion.robot.name}: {motion.duration:.4g} s"
     with served("to_html", port=0) as viewer:
         server = viewer.server
-        _, draw = log_scene(server, motion, detail=detail, **options)
+        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
+        _, draw = log_scene(server, motion, traces, deflection, **options)
         count = int(motion.duration * fps * (1 + 1e-9)) + 1
         steps = [motion.step_at(t) for t in motion.t[0] + np.arange(count) / fps]
         draw(steps[0])

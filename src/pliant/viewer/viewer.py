@@ -21,8 +21,8 @@ RATE = 60.0  # most pictures a second
 SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
 
 
-def view_robot(robot: Robot, q, *, ground, port, host, block, browser, **options: Any) -> Viewer:
-    """Show a robot in the browser: `Robot.view`, which has the arguments; options of `BrowserScene`."""
+def view_robot(robot: Robot, q, *, ground, show, port, host, block, browser, detail, packages) -> Viewer:
+    """Show a robot in the browser: `Robot.view`, which has the arguments."""
     name = f"robot {robot.name!r}"
     q = robot.neutral() if q is None else np.asarray(q, dtype=float)
     if q.shape != (robot.nq,):
@@ -34,7 +34,8 @@ def view_robot(robot: Robot, q, *, ground, port, host, block, browser, **options
         source = Source(robot, None if ground is None else as_ground(ground))
         # an arm fits into the picture wherever its sliders take it
         poses = np.array([q] if robot.is_free else [q, *robot.random(0, batch=30)])
-        scene = BrowserScene(viewer.server, source, poses[None], follow=False, **options)
+        options = {"follow": False, "show": show, "detail": detail, "packages": packages}
+        scene = BrowserScene(viewer.server, source, poses[None], **options)
         scene.draw(q[None])
         about = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {float(robot.mass):.4g} kg"
         viewer.server.gui.add_markdown("\n\n".join([about, *_notes(scene)]))
@@ -43,13 +44,17 @@ def view_robot(robot: Robot, q, *, ground, port, host, block, browser, **options
     return viewer
 
 
-def view_log(log: Log, *, robots, plot, play, speed, port, host, block, browser, **options: Any) -> Viewer:
-    """Play a log in the browser: `Log.view`, which has the arguments; options of `log_scene`."""
+def view_log(
+    log: Log, *, robots, layout, traces, plot, show, follow, deflection, play, speed, port, host, block, browser,
+    detail, packages,
+) -> Viewer:  # fmt: skip
+    """Play a log in the browser: `Log.view`, which has the arguments."""
     motion = LogMotion(log, "the viewer", robots)
     check_at_least("speed", speed, 0, strict=True, subject="the viewer", error=PliantError)
     page = {"port": port, "host": host, "block": block, "browser": browser}
     with opened("the viewer", f"Pliant: {motion.robot.name}", **page) as viewer:
-        scene, draw = log_scene(viewer.server, motion, **options)
+        options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
+        scene, draw = log_scene(viewer.server, motion, traces, deflection, **options)
         player = viewer.player = Player(motion, draw)
         player.speed = float(speed)
         _playback_panel(viewer.server, player)
