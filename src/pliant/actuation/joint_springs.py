@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.checks import is_zero
 from pliant.dynamics.functions import robot_function
 from pliant.errors import SimulationError
 from pliant.robot import Robot
@@ -28,7 +29,7 @@ from pliant.robot.exponential import pose_rate, turn_logarithm
 from pliant.robot.joints import Free, JointKind, Spherical
 from pliant.robot.model import Joint
 from pliant.robot.part_checks import law_and_slope
-from pliant.scalar import Scalar, Scalars, abs, is_constant, maximum, minimum, select
+from pliant.scalar import Scalar, Scalars, abs, maximum, minimum, select
 from pliant.spatial import Vector, rotation_from_quaternion
 
 # of the quadrature that makes an energy of a law: exact for polynomials up to degree 31
@@ -149,7 +150,7 @@ def spring_with_backlash(
     """
     spring = spring_force(joint, [q], functions)
     slope, d = spring.axes[0][0], joint.damping[0]
-    if joint.law[0] is None and is_constant(d) and d == 0:
+    if joint.law[0] is None and is_zero(d):
         return spring.f[0], slope  # a spring alone has the sign of its deflection
     s = _stretched(joint, deflection(joint, [q]), functions)[0]
     return -functions.outward(s, d * v - spring.f[0]), slope

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check_known
+from pliant.checks import check_known, is_zero
 from pliant.errors import PliantError, SimulationError, unknown_name
 from pliant.robot import Robot
 from pliant.scalar import Graph, Scalars, is_constant
@@ -229,7 +229,7 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
 
 
 def _is_massless(tree: str, item: Any) -> bool:
-    return tree == "bodies" and is_constant(item.inertia.mass) and item.inertia.mass == 0
+    return tree == "bodies" and is_zero(item.inertia.mass)
 
 
 def _law_entry(model: StepModel, path: str, what: str) -> Entry:

@@ -125,8 +125,7 @@ class Plan:
         """(state, u, parameters) -> the state one control period later."""
         stages = self._opened()
         self._add_period(stages)
-        self._close(stages)
-        return stages.program(tuple(self.arrays), ("next",))
+        return self._closed(stages)
 
     def rollout(self, channels: tuple[str, ...]) -> Program:
         """Many periods, with a row of inputs and a row of each channel for each, and the last state."""
@@ -138,8 +137,7 @@ class Plan:
             self._add_period(stages)
             if rows:
                 self._hand_out(stages, tuple(rows.values()), tuple(rows))
-        self._close(stages)
-        return stages.program(tuple(self.arrays), (*rows, "next"))
+        return self._closed(stages, *rows)
 
     def _opened(self) -> Stages:
         layout = self.layout
@@ -152,8 +150,9 @@ class Plan:
         stages.add(lambda state: tuple(state[s] for s in spans), ("state",), tuple(layout.sizes))
         return stages
 
-    def _close(self, stages: Stages) -> None:
+    def _closed(self, stages: Stages, *rows: str) -> Program:
         self._hand_out(stages, tuple(self.layout.sizes), ("next",))
+        return stages.program(tuple(self.arrays), (*rows, "next"))
 
     def _hand_out(self, stages: Stages, names: tuple[str, ...], writes: tuple[str, ...]) -> None:
         """Parts of the state for the user: of a diverged robot, forces and the like are zero, since they may be NaN."""

@@ -109,16 +109,10 @@ def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
 
 
 def blocks_of(
-    sim: "Simulation",
-    duration: float,
-    *,
-    controller: Callable[..., Any] | None = None,
-    u: Any = None,
-    commands: Any = None,
-    every: float | None = None,
-    channels: Sequence[str] = DEFAULT_CHANNELS,
+    sim: "Simulation", duration: float, *, controller: Callable[..., Any] | None = None, u: Any = None,
+    commands: Any = None, every: float | None = None, channels: Sequence[str] = DEFAULT_CHANNELS,
     settings: Mapping[str, Any] | None = None,
-) -> Iterator[Log]:
+) -> Iterator[Log]:  # fmt: skip
     """The blocks of a run, with the options of `Simulation.run`; the first has the state at the start alone."""
     check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
     names = channel_names(channels, _CHANNELS)
