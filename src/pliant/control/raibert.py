@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from math import pi
 from typing import NamedTuple
 
+from pliant.checks import check_known
 from pliant.dynamics import frame_pose
-from pliant.errors import Call, RobotError, unknown_name
+from pliant.errors import Call, RobotError
 from pliant.robot import Prismatic, Revolute, Robot
 from pliant.scalar import Scalar, atan2, both, cos, either, maximum, minimum, negation, select, sin, sqrt
 from pliant.simulation import Controller
@@ -157,8 +158,7 @@ def _springs(robot: Robot, hip: Sequence[str], leg: str) -> list[str]:
         raise RobotError(f"{owner} has a fixed base", subject=owner, field="base", cure="load it with base='free'")
     kinds = ((hip[0], Revolute((1, 0, 0))), (hip[1], Revolute((0, 1, 0))), (leg, Prismatic((0, 0, -1))))
     for name, kind in kinds:
-        if name not in robot.joints:
-            raise RobotError(unknown_name("joint", name, robot.joints, owner))
+        check_known("joint", name, robot.joints, owner, error=RobotError)
         if robot.joints[name].kind != kind:
             problem = f"joint {name!r} of {owner} is {robot.joints[name].kind}"
             raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=f"it must be {kind}")
@@ -228,15 +228,15 @@ class RaibertMemory(NamedTuple):
         last: time of the last period [s].
     """
 
-    phase: Scalar
-    since: Scalar
-    wait: Scalar
-    stance: Scalar
-    loss: Scalar
-    thrust: Scalar
-    lag_x: Scalar
-    lag_y: Scalar
-    last: Scalar
+    phase: Scalar = FLIGHT
+    since: Scalar = 0
+    wait: Scalar = 0
+    stance: Scalar = 0
+    loss: Scalar = 0
+    thrust: Scalar = 0
+    lag_x: Scalar = 0
+    lag_y: Scalar = 0
+    last: Scalar = 0
 
 
 @dataclass(frozen=True)
@@ -339,10 +339,7 @@ class Raibert:
         k_v = gains.speed * machine.length / (2 * fall + machine.gravity * now.stance)
         x, y = (
             v * now.stance / 2 + k_v * (v - wanted - gains.hold * lag)
-            for v, wanted, lag in (
-                (seen.velocity.x, command[0], now.lag_x),
-                (seen.velocity.y, command[1], now.lag_y),
-            )
+            for v, wanted, lag in ((seen.velocity.x, command[0], now.lag_x), (seen.velocity.y, command[1], now.lag_y))
         )
         far = sqrt(maximum(x * x + y * y, 1e-12))
         shrink = minimum(1, gains.reach * machine.length / far)
@@ -391,17 +388,8 @@ def raibert(
     """
     machine = HopperMachine.of(robot, hip, leg)
     frequency = math.sqrt(machine.stiffness / machine.mass)
-    start = RaibertMemory(
-        phase=FLIGHT,
-        since=0,
-        wait=0,
-        stance=pi / frequency,  # half a swing on the spring
-        loss=pi * machine.damping / (machine.mass * frequency),  # in that half swing, by the damper
-        thrust=0,
-        lag_x=0,
-        lag_y=0,
-        last=0,
-    )
+    # half a swing on the spring, and what the damper takes in that
+    start = RaibertMemory(stance=pi / frequency, loss=pi * machine.damping / (machine.mass * frequency))
     return Controller(Raibert(machine, gains or RaibertGains()), commands=3, memory=tuple(start))
 
 
