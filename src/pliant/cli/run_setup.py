@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant import contact
 from pliant.catalogue.starts import known_stance, scattered, swung, within_limits
+from pliant.checks import check_known
 from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import Control, chosen_controller, default_controller, load_robot, loose_base, origin
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
@@ -268,8 +269,7 @@ def _made(option: str, given: str, words: _Words, settings: Settings, **own: Any
     """The object that "name=1,2" stands for; errors are at the place of the setting."""
     name, sign, rest = (part.strip() for part in given.partition("="))
     try:
-        if name not in words:
-            raise PliantError(unknown_name(option, name, words))
+        check_known(option, name, words)
         values = numbers(name, rest) if sign else ()
         least, most, make = words[name]
         if not least <= len(values) <= most:
