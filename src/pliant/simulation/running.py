@@ -119,7 +119,10 @@ def blocks_of(
     if "flexibility" in names:
         check_flexible(sim.robot)
     period = sim.dt * sim.plan.substeps
-    apart = _periods_apart(every, period)
+    if every is not None:
+        takes = f"a time in seconds, not shorter than the control period of {period:g} s"
+        check("every", every, takes, is_real(every) and every >= period * (1 - 1e-9))
+    apart = 1 if every is None else round(every / period)
     periods = round(float(duration) / period)
     first = sim.t
     log = _Entries(sim, names, source_of(sim, **dict(settings or {})), first, period)
@@ -131,15 +134,6 @@ def blocks_of(
     else:
         yield from _compiled_blocks(sim, periods, given, apart, log)
     sim.note_divergences()
-
-
-def _periods_apart(every: float | None, period: float) -> int:
-    """Control periods from one entry of the log to the next."""
-    if every is None:
-        return 1
-    takes = f"a time in seconds, not shorter than the control period of {period:g} s"
-    check("every", every, takes, is_real(every) and every >= period * (1 - 1e-9))
-    return round(every / period)
 
 
 def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, commands: Any) -> Any:

@@ -138,17 +138,8 @@ class State:
 
 
 def configurations(robot: Robot, q: Any, shape: tuple[int, ...], precision: str) -> np.ndarray:
-    """Configurations of the shape (..., nq): finite, with quaternions of unit length."""
-    return _unit(robot, finite_rows("q", q, shape, robot.coordinate_names), _ROUNDING[precision])
-
-
-def velocities(robot: Robot, v: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Velocities of the shape (..., nv), finite."""
-    return finite_rows("v", v, shape, robot.velocity_names)
-
-
-def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
-    """Directions of joints brought to unit length: quaternions, and the cosine and sine of planar joints."""
+    """Configurations of the shape (..., nq): finite, with quaternions and pairs of cosine and sine of unit length."""
+    q, rounding = finite_rows("q", q, shape, robot.coordinate_names), _ROUNDING[precision]
     for link in robot.mechanism.links:
         kind = link.kind
         if kind.nq == kind.nv or link.is_mimic:
@@ -167,6 +158,11 @@ def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
             q = q.copy()
             q[..., at] /= scale[..., None]
     return q
+
+
+def velocities(robot: Robot, v: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Velocities of the shape (..., nv), finite."""
+    return finite_rows("v", v, shape, robot.velocity_names)
 
 
 # ---- the clock: steps done, exact however long a simulation runs
