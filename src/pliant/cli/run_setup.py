@@ -183,14 +183,7 @@ def _leaves_base(q: Any, robot: Robot) -> bool:
 
 
 def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) -> np.ndarray:
-    """A row of numbers: all of them, or some by name and the rest as it was.
-
-    Args:
-        settings: of the run.
-        option: "q" or "v", None for none.
-        names: of the entries.
-        start: the row as it was.
-    """
+    """The row of numbers of an option, "q" or "v": all of them, or some by name and the rest as at the ``start``."""
     given = getattr(settings, option)
     made = np.array(start, dtype=float)
     if given is None:

@@ -35,13 +35,7 @@ _COMMAND = (0.3, 0.0, 0.2)
 
 
 def load_robot(source: str, base: str | None = None, xacro: bool = False) -> "Robot":
-    """The robot of a name or file; options that it does not take are named as on the command line.
-
-    Args:
-        source: the word of the user.
-        base: "free" or "fixed", in place of the robot's own.
-        xacro: whether a xacro file may be expanded, which runs it as a program.
-    """
+    """The robot of a name or file; options as on the command line, also in errors."""
     from pliant.catalogue.library import load
     from pliant.checks import check_one_of
 

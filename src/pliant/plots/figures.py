@@ -68,10 +68,7 @@ def figure(
 
     Args:
         what: the caller, for messages.
-        size: width and height [inches].
-        path: of a file to write, .svg, .pdf or .png; None for none.
-        title: above all axes.
-        show: whether to open a window.
+        size, path, title, show: as for `Log.plot`.
     """
     target = None if path is None else target_file(path, _FORMATS, "a plot")
     with styled(what):
