@@ -65,17 +65,9 @@ class BrowserScene:
     """
 
     def __init__(
-        self,
-        server: Any,
-        source: Source,
-        q: np.ndarray,
-        *,
-        layout: str = "grid",
-        show: str | Iterable[str] = (),
-        follow: bool | None = None,
-        detail: int = DETAIL,
-        packages: Any = (),
-    ):
+        self, server: Any, source: Source, q: np.ndarray, *, layout: str = "grid", show: str | Iterable[str] = (),
+        follow: bool | None = None, detail: int = DETAIL, packages: Any = (),
+    ):  # fmt: skip
         check_known("layout", layout, LAYOUTS)
         self.server, self.source, self.robot = server, source, source.robot
         marks, count = [show] if isinstance(show, str) else list(show), len(q)
