@@ -111,11 +111,7 @@ class Run:
 
 
 def run_scene(scene: "RunSetup", file: str | None = None) -> Run:
-    """Run a scene to its end, or until Ctrl-C.
-
-    Args:
-        file: for the log, written meanwhile, so that it opens whatever happens.
-    """
+    """Run a scene to its end, or until Ctrl-C; a file for the log is written meanwhile, and opens whatever happens."""
     from pliant.simulation import record
 
     settings = scene.settings

@@ -33,14 +33,9 @@ Notes = list[tuple[str, str]]
 
 @dataclass
 class RunSetup:
-    """A simulation at its start.
+    """A simulation at its start, and where its robot and its ground come from, in words.
 
     Attributes:
-        settings: of the run.
-        origin: of the robot, in words.
-        sim: to run.
-        control: the controller and its robot.
-        ground: in words.
         notes: choices made for the user: of what, and which, in words.
     """
 

@@ -287,12 +287,7 @@ def options() -> list[inspect.Parameter]:
 
 
 def gathered(given: Mapping[str, Any], file: str | None) -> Settings:
-    """The settings of a run: those of the command line, then those of the file, then the defaults.
-
-    Args:
-        given: by the command line, None for options that were not given.
-        file: path of a TOML file.
-    """
+    """The settings of a run: those of the command line that are not None, then those of a TOML file, then defaults."""
     found = {} if file is None else _read(Path(file))
     places: dict[tuple[str, ...], Place] = found.pop("places", {})
     for name, value in given.items():

@@ -146,7 +146,6 @@ def chosen_controller(name: str, robot: "Robot", q: Any, gains: Any = None, comm
 
     Args:
         name: of `CONTROLLERS`, or FILE.py:FUNCTION.
-        robot: that it drives.
         q: the pose at the start.
         gains: kp and kd of "hold", or None.
         command: vx, vy and the height of hops for "raibert", numbers of the user's own controller, or None.

@@ -269,11 +269,7 @@ class Log(LogExports):
     # ---- where it comes from
 
     def needs_source(self, what: str) -> Source:
-        """The source; raises if there is none.
-
-        Args:
-            what: needs it, e.g. "log.to_video()".
-        """
+        """The source; raises if there is none, for ``what`` needs it, e.g. "log.to_video()"."""
         if self.source is None:
             cure = "give it one with Log(..., source=pliant.recording.Source(robot)), or take the log of Simulation.run"
             raise _wrong("source", f"{what} needs the robot of the log, and this log was made without", cure)

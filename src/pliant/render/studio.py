@@ -31,12 +31,7 @@ _LAG = 0.8
 
 
 class RobotSurface:
-    """A robot as triangles that `surface` puts at any poses of its bodies.
-
-    Attributes:
-        robot: with its contacts.
-        size: of the robot [m].
-    """
+    """A robot as triangles that `surface` puts at any poses of its bodies; ``size`` is that of the robot [m]."""
 
     def __init__(self, robot: Robot, *, packages: Any = (), detail: int):
         self.robot = robot

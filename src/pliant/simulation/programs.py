@@ -141,11 +141,8 @@ class Plan:
 
     def _opened(self) -> Stages:
         layout = self.layout
-        stages = Stages(
-            state=layout.size, input=self.inputs, parameters=self.parameters.size, next=layout.size, **layout.sizes
-        )
-        if self.controller:
-            stages.variable("u", self.model.robot.nu)
+        sizes = {"state": layout.size, "input": self.inputs, "parameters": self.parameters.size, "next": layout.size}
+        stages = Stages(**sizes, **layout.sizes, u=self.model.robot.nu)
         spans = [layout.span(name) for name in layout.sizes]
         stages.add(lambda state: tuple(state[s] for s in spans), ("state",), tuple(layout.sizes))
         return stages
@@ -179,8 +176,6 @@ class Plan:
 
             stages.add(controlled, ("clock", "q", "v", "input", "memory"), ("u", "memory"))
         else:
-            if "u" not in stages:
-                stages.variable("u", robot.nu)
             stages.add(lambda given: given, ("input",), ("u",))
         if self.integrator == "dormand-prince":
             # it chooses its own steps, of the whole period
@@ -194,14 +189,7 @@ class Plan:
 
 
 class Kernels:
-    """Kernels of a plan.
-
-    Attributes:
-        plan: of the programs.
-        precision: "float64" or "float32".
-        threads: that share a batch.
-        progress: whether to report compilations that take long (default: on a terminal).
-    """
+    """Kernels of a plan; options as in `Simulation`."""
 
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
         self.plan, self.precision, self.threads, self.progress = plan, precision, threads, progress

@@ -355,11 +355,7 @@ def source_with(sim: Any, model: StepModel, settings: Mapping[str, Any]) -> Sour
 
 
 def source_of(sim: "Simulation", **more: Any) -> Source:
-    """The source of a log of the simulation.
-
-    Args:
-        more: settings of the run.
-    """
+    """The source of a log of the simulation; ``more`` are settings of the run."""
     plan, varied = sim.plan, sim.parameters
     settings = {
         "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator, "precision": sim.precision,

@@ -54,12 +54,7 @@ _CLOSED = 1e-9
 
 
 class StepProgram:
-    """The program of a step under construction.
-
-    Attributes:
-        stages: what has been added so far.
-        model: what is simulated; parameters: its numbers that vary.
-    """
+    """The program of a step under construction: the stages so far, the model, and its numbers that vary."""
 
     def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
         self.stages, self.model, self.parameters = stages, model, parameters

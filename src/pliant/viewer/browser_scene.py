@@ -236,12 +236,9 @@ def _aim(server: Any, low: np.ndarray, high: np.ndarray, ground: Any = None) -> 
 
 
 class RobotNode:
-    """One robot in a scene.
+    """One robot in viser's scene, on a node of its own name.
 
     Args:
-        scene: viser's.
-        drawing: of the robot.
-        name: of its node, different for each robot.
         offset: origin of its world [m].
         opacity: factor of the opacity of its parts.
     """
