@@ -188,7 +188,6 @@ class LogFrames:
     """Pictures of a log at given times, with contact forces and a camera that follows.
 
     Args:
-        motion: of the log.
         times: [s].
         camera, forces, packages: as for `Log.to_video`.
         fps: pictures a second, for a camera that follows.

@@ -55,12 +55,7 @@ def _error(path: str, problem: str, cure: str) -> SimulationError:
 
 
 class Parameters:
-    """The varying numbers of a model, in order.
-
-    Attributes:
-        model: with the numbers that it has by default.
-        groups: the numbers of each path.
-    """
+    """The varying numbers of a model, in order; ``groups`` has those of each path."""
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
         self.model = model

@@ -239,13 +239,7 @@ def _compiled_blocks(
 
 @dataclass
 class _Entries:
-    """Makes logs of states.
-
-    Attributes:
-        names: of the channels.
-        first: the time at the start [s].
-        period: between the numbers of entries [s].
-    """
+    """Makes logs of states: channels by name, ``first`` the time at the start and ``period`` that of an entry [s]."""
 
     sim: "Simulation"
     names: Sequence[str]
@@ -279,11 +273,7 @@ class _Entries:
         return self.of([0], data, np.zeros((*data.shape[:-1], self.sim.robot.nu)))
 
     def of(self, numbers: Sequence[int], data: np.ndarray, u: np.ndarray | None) -> Log:
-        """The block of states (..., times, size) after periods of these numbers.
-
-        Args:
-            u: controls of the period before each of the states, if they are kept.
-        """
+        """The block of states (..., times, size) after periods of these numbers; u are the controls in these, if kept."""
         sim, robot = self.sim, self.sim.robot
         t = np.array([self.first + k * self.period for k in numbers])
         data = np.ascontiguousarray(data)
