@@ -188,11 +188,11 @@ def backlash_sides(joint: Joint, q: Scalar) -> BacklashSides:
     return BacklashSides(pulls[0], pulls[1], stiffness, joint.damping[0], -half - x, half - x)
 
 
-def passive_force(joint: Joint, q: Scalars, v: Scalars, functions: SpringFunctions = PLAIN) -> list[Scalar]:
+def passive_force(joint: Joint, q: Scalars, v: Scalars) -> list[Scalar]:
     """The force of spring and damper at the joint's own coordinates and velocities, nv [N m or N]."""
     if joint.has_backlash:
-        return [spring_with_backlash(joint, q[0], v[0], functions)[0]]
-    pull = spring_force(joint, q, functions).f if joint.has_spring else [0] * joint.kind.nv
+        return [spring_with_backlash(joint, q[0], v[0])[0]]
+    pull = spring_force(joint, q).f if joint.has_spring else [0] * joint.kind.nv
     return [f - d * rate for f, d, rate in zip(pull, joint.damping, v, strict=True)]
 
 
