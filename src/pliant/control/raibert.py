@@ -118,20 +118,12 @@ class HopperMachine:
         up = R.rotate_back(Vector(0, 0, 1))
         roll, pitch, deflection, extension = (q[i] for i in self.q_places)
         roll_rate, pitch_rate, deflection_rate, extension_rate = (v[i] for i in self.v_places)
+        push = -self.stiffness * deflection - self.damping * deflection_rate
         return Measured(
-            R,
-            R.rotate(Vector(*v[0:3])),
-            (up.y, -up.x),
-            (v[3], v[4]),
-            (roll, pitch),
-            (roll_rate, pitch_rate),
-            extension,
-            extension_rate,
-            -deflection,
-            -deflection_rate,
-            -self.stiffness * deflection - self.damping * deflection_rate,
-            v[5],
-        )
+            R, velocity=R.rotate(Vector(*v[0:3])), tilt=(up.y, -up.x), tilt_rate=(v[3], v[4]), hip=(roll, pitch),
+            hip_rate=(roll_rate, pitch_rate), extension=extension, extension_rate=extension_rate,
+            compression=-deflection, compression_rate=-deflection_rate, push=push, spin=v[5],
+        )  # fmt: skip
 
     def foot(self, seen: Measured) -> Vector:
         """From the hip to the foot, in the body's axes: Rx(roll) Ry(pitch) (0, 0, -l) [m]."""
