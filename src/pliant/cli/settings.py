@@ -24,12 +24,7 @@ _PUSH = "BODY=FX,FY,FZ[@START[:END]], as base=100,0,0@1:1.2"
 
 
 class Push(NamedTuple):
-    """A force on a body.
-
-    Attributes:
-        force: [N], in the world's axes.
-        start, end: [s].
-    """
+    """A force on a body [N], in the world's axes, from a start to an end [s]."""
 
     body: str
     force: tuple[float, ...]

@@ -107,8 +107,6 @@ class Studio:
     """Ground and camera, common to the pictures of a series.
 
     Attributes:
-        camera: from where they are taken.
-        floor: a plane.
         ground: the surface of uneven ground, None if it is flat.
         radius: of the ball that fits into the picture [m].
         heights: the uneven ground itself, to keep the camera above it.

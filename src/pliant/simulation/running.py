@@ -273,7 +273,7 @@ class _Entries:
         return self.of([0], data, np.zeros((*data.shape[:-1], self.sim.robot.nu)))
 
     def of(self, numbers: Sequence[int], data: np.ndarray, u: np.ndarray | None) -> Log:
-        """The block of states (..., times, size) after periods of these numbers; u are the controls in these, if kept."""
+        """The block of states (..., times, size) after periods of these numbers, and controls u in these, if kept."""
         sim, robot = self.sim, self.sim.robot
         t = np.array([self.first + k * self.period for k in numbers])
         data = np.ascontiguousarray(data)

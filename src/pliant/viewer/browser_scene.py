@@ -52,11 +52,7 @@ class BrowserScene:
         server: viser's.
         source: robot, ground and contacts.
         q: configurations that fit into the picture, (robots, steps, nq).
-        layout: one of `LAYOUTS`.
-        show: marks of `SHOWN` to switch on at first.
-        follow: whether the picture follows the robots; None: if they travel farther than their size.
-        detail: most triangles of all robots together.
-        packages: more folders in which to look for meshes.
+        layout, show, follow, detail, packages: as in `Log.view`.
 
     Attributes:
         factor: by which deflections of flexible joints are exaggerated.
@@ -164,8 +160,7 @@ def log_scene(
     """The scene of a log, and a function that draws one of its steps.
 
     Args:
-        traces: frames whose paths are drawn, "mass" for the centre of mass.
-        deflection: factor by which deflections of flexible joints are exaggerated.
+        traces, deflection: as in `Log.view`.
         options: of `BrowserScene`.
     """
     check("deflection", deflection, "a finite number", is_real(deflection), subject="the viewer", error=PliantError)

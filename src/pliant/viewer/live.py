@@ -30,13 +30,7 @@ _LATEST = 0.1
 
 
 class Push(NamedTuple):
-    """A force on a body for a while.
-
-    Attributes:
-        body: name of a frame or body, at whose origin it acts.
-        force: in the world's axes, 3 [N].
-        until: time of the simulation at which it ends [s].
-    """
+    """A force [N], 3 in the world's axes, at the origin of a frame or body, until a time of the simulation [s]."""
 
     body: str
     force: np.ndarray
@@ -58,12 +52,9 @@ class Runner(Clock):
     """
 
     def __init__(
-        self,
-        sim: Simulation,
-        controller: Callable[..., Any] | None,
-        gains: Mapping[str, float],
+        self, sim: Simulation, controller: Callable[..., Any] | None, gains: Mapping[str, float],
         draw: Callable[[Simulation], None],
-    ):
+    ):  # fmt: skip
         super().__init__(self._run)
         self.sim, self.controller, self.gains, self.draw = sim, controller, dict(gains), draw
         self.is_playing, self.pace = True, 0.0

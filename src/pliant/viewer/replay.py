@@ -128,7 +128,6 @@ def chart(t: np.ndarray, curves: Mapping[str, np.ndarray], title: str, *, width:
     Args:
         t: times (n,) [s].
         curves: values (n,) by label; the legend says how many beyond eight are left out.
-        title: above it.
     """
     shown = dict(list(curves.items())[: len(COLORS)])
     steps = spread(len(t), POINTS)

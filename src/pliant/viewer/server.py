@@ -123,8 +123,7 @@ def served(what: str, *, port: int = 8080, host: str = "127.0.0.1", label: str =
 
     Args:
         what: the caller, for messages.
-        port: 0 for any free one.
-        host: "127.0.0.1" serves this machine only, "0.0.0.0" all that can reach it.
+        port, host: as in `Robot.view`.
         label: on top of the panel.
     """
     takes = "a whole number from 0 (any free one) to 65535"
@@ -152,9 +151,8 @@ def opened(what: str, label: str, *, port: int, host: str, block: bool | None, b
     """A viewer to set up inside the ``with``, closed if that fails; then its address is printed.
 
     Args:
-        what, label, port, host: as for `served`.
-        block: whether to wait until it is closed; None: in a script, but not in a shell or notebook.
-        browser: whether to open a browser window.
+        what, label: as for `served`.
+        port, host, block, browser: as in `Robot.view`.
     """
     viewer = served(what, port=port, host=host, label=label)
     try:
