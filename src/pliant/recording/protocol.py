@@ -27,10 +27,18 @@ class SimulationProtocol(Protocol):
         ...
 
     def run(
-        self, duration: float, *, controller: Callable[..., Any] | None = None, u: Any = None, commands: Any = None,
-        every: float | None = None, channels: Sequence[str] = CHANNELS, save: str | os.PathLike[str] | None = None,
-        progress: bool | None = None, settings: Mapping[str, Any] | None = None,
-    ) -> Log:  # fmt: skip
+        self,
+        duration: float,
+        *,
+        controller: Callable[..., Any] | None = None,
+        u: Any = None,
+        commands: Any = None,
+        every: float | None = None,
+        channels: Sequence[str] = CHANNELS,
+        save: str | os.PathLike[str] | None = None,
+        progress: bool | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Log:
         """Go on for a duration [s], and return the log; options as in `Simulation.run`."""
         ...
 
