@@ -159,7 +159,9 @@ def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, contro
         raise settings.wrong("height", "a robot with a free base above a ground; see --base and --ground")
     height = settings.height if settings.height is not None else _DROP if control.is_hopping else 0.0
     can_place = ground is not None and robot.is_free and bool(robot.contact_points)
-    if can_place and (settings.q is None or settings.height is not None or _leaves_base(settings.q, robot)):
+    base = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
+    is_base_given = not isinstance(settings.q, dict) or any(name.startswith(base) for name in settings.q)
+    if can_place and (settings.q is None or settings.height is not None or not is_base_given):
         q = robot.on_ground(q, ground, height=height)
     if settings.batch is None and not settings.spread:
         return q
@@ -169,12 +171,6 @@ def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, contro
     if can_place and settings.q is None:
         several = robot.on_ground(several, ground, height=height)
     return several[: settings.batch] if settings.batch else several[1]
-
-
-def _leaves_base(q: Any, robot: Robot) -> bool:
-    """Whether joints are given by name, and the base is not."""
-    free = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
-    return isinstance(q, dict) and not any(name.startswith(free) for name in q)
 
 
 def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) -> np.ndarray:
