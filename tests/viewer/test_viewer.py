@@ -280,7 +280,7 @@ def test_live_takes_a_simulation() -> None:
 def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
     monkeypatch.setattr(
-        import_module("pliant.viewer.live"), "live", lambda *args, **options: seen.extend([args, options])
+        import_module("pliant.viewer.live"), "view_simulation", lambda *args, **options: seen.extend([args, options])
     )
     sim = simulation()
     sim.view(abs, speed=2.0)

@@ -109,23 +109,20 @@ def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
 
 
 def blocks_of(
-    sim: "Simulation",
-    duration: float,
-    *,
-    controller: Callable[..., Any] | None = None,
-    u: Any = None,
-    commands: Any = None,
-    every: float | None = None,
-    channels: Sequence[str] = DEFAULT_CHANNELS,
+    sim: "Simulation", duration: float, *, controller: Callable[..., Any] | None = None, u: Any = None,
+    commands: Any = None, every: float | None = None, channels: Sequence[str] = DEFAULT_CHANNELS,
     settings: Mapping[str, Any] | None = None,
-) -> Iterator[Log]:
+) -> Iterator[Log]:  # fmt: skip
     """The blocks of a run, with the options of `Simulation.run`; the first has the state at the start alone."""
     check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
     names = channel_names(channels, _CHANNELS)
     if "flexibility" in names:
         check_flexible(sim.robot)
     period = sim.dt * sim.plan.substeps
-    apart = _periods_apart(every, period)
+    if every is not None:
+        takes = f"a time in seconds, not shorter than the control period of {period:g} s"
+        check("every", every, takes, is_real(every) and every >= period * (1 - 1e-9))
+    apart = 1 if every is None else round(every / period)
     periods = round(float(duration) / period)
     first = sim.t
     log = _Entries(sim, names, source_of(sim, **dict(settings or {})), first, period)
@@ -137,15 +134,6 @@ def blocks_of(
     else:
         yield from _compiled_blocks(sim, periods, given, apart, log)
     sim.note_divergences()
-
-
-def _periods_apart(every: float | None, period: float) -> int:
-    """Control periods from one entry of the log to the next."""
-    if every is None:
-        return 1
-    takes = f"a time in seconds, not shorter than the control period of {period:g} s"
-    check("every", every, takes, is_real(every) and every >= period * (1 - 1e-9))
-    return round(every / period)
 
 
 def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, commands: Any) -> Any:
@@ -251,13 +239,7 @@ def _compiled_blocks(
 
 @dataclass
 class _Entries:
-    """Makes logs of states.
-
-    Attributes:
-        names: of the channels.
-        first: the time at the start [s].
-        period: between the numbers of entries [s].
-    """
+    """Makes logs of states: channels by name, ``first`` the time at the start and ``period`` that of an entry [s]."""
 
     sim: "Simulation"
     names: Sequence[str]
@@ -291,11 +273,7 @@ class _Entries:
         return self.of([0], data, np.zeros((*data.shape[:-1], self.sim.robot.nu)))
 
     def of(self, numbers: Sequence[int], data: np.ndarray, u: np.ndarray | None) -> Log:
-        """The block of states (..., times, size) after periods of these numbers.
-
-        Args:
-            u: controls of the period before each of the states, if they are kept.
-        """
+        """The block of states (..., times, size) after periods of these numbers, and controls u in these, if kept."""
         sim, robot = self.sim, self.sim.robot
         t = np.array([self.first + k * self.period for k in numbers])
         data = np.ascontiguousarray(data)
@@ -367,11 +345,7 @@ def source_with(sim: Any, model: StepModel, settings: Mapping[str, Any]) -> Sour
 
 
 def source_of(sim: "Simulation", **more: Any) -> Source:
-    """The source of a log of the simulation.
-
-    Args:
-        more: settings of the run.
-    """
+    """The source of a log of the simulation; ``more`` are settings of the run."""
     plan, varied = sim.plan, sim.parameters
     settings = {
         "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator, "precision": sim.precision,
