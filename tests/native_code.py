@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pliant.compiler import native
+from pliant.compiler import Kernel, Loop, native
 from pliant.compiler.assembly import assemble
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
 from pliant.compiler.lower import PIECE_SIZE
 from pliant.compiler.program import Block, Program, TracedBlock
-from pliant.scalar import Expr
+from pliant.scalar import Expr, Graph
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -44,6 +44,24 @@ class Native:
         counts = (ctypes.c_int64 * max(1, len(rounds)))(*rounds)
         self._run(data, strides, counts, batch, 0, -(-batch // self.width))
         return arrays[len(inputs) :]
+
+
+def kernel_of(program: Program) -> Kernel:
+    """A kernel with an array dimension for every variable."""
+    shapes = {n: (s,) for n, s in program.variables.items()}
+    return Kernel(program, {n: shapes[n] for n in program.inputs}, {n: shapes[n] for n in program.outputs})
+
+
+def program_of(inputs: str, outputs: str, *body: Block | Loop, scratch: tuple[str, ...] = (), **sizes: int) -> Program:
+    """A program from names to names; its variables have the size 1, unless it is given."""
+    reads, writes = tuple(inputs.split()), tuple(outputs.split())
+    return Program(dict.fromkeys([*reads, *writes], 1) | sizes, reads, writes, body, scratch)
+
+
+def inputs_of(count: int) -> list[Expr]:
+    """Inputs x[0], x[1], ... of a new graph."""
+    graph = Graph()
+    return [graph.input(f"x[{k}]") for k in range(count)]
 
 
 def straight(inputs: list[Expr], outputs: list[Expr]) -> Program:
