@@ -19,7 +19,7 @@ from random_robots import state_of
 def numbers_back(robot: pliant.Robot, values: dict, q: np.ndarray) -> np.ndarray:
     symbols = sympy.symbols([f"q{k}" for k in range(robot.nq)], real=True)
     M = sympy.Matrix(pliant.mass_matrix(robot, symbols))
-    return np.array(M.subs(values).subs(dict(zip(symbols, q, strict=True))).evalf().tolist(), dtype=float)
+    return small.numbers(M.subs(values), dict(zip(symbols, q, strict=True))).reshape(robot.nv, robot.nv)
 
 
 @pytest.mark.parametrize("name", ["pendulum", "cart_pole", "two_link_arm"])
@@ -99,14 +99,14 @@ def test_symbols_of_the_robot_stay() -> None:
     assert [s.name for s in values] == ["m_tip"]
 
 
-def test_bad_input() -> None:
-    robot = pliant.load("two_link_arm")
-    with pytest.raises(pliant.PliantError, match=r"no symbol named 'mass'.*'masses'"):
-        pliant.symbolic.symbolic_robot(robot, "mass")
-    with pytest.raises(pliant.PliantError, match=r"no symbol named 'm_arm'.*robot 'two_link_arm'"):
-        pliant.symbolic.symbolic_robot(robot, names={"m_arm": "m"})
-    with pytest.raises(pliant.PliantError, match=r"'a' would stand for two numbers of 'two_link_arm', 2.4 and 0.25"):
-        pliant.symbolic.symbolic_robot(robot, names={"m_upper_arm": "a", "c_forearm": "a"})
+@pytest.mark.parametrize("what, names, message", [
+    (("mass",), {}, r"no symbol named 'mass'.*'masses'"),
+    ((), {"m_arm": "m"}, r"no symbol named 'm_arm'.*robot 'two_link_arm'"),
+    ((), {"m_upper_arm": "a", "c_forearm": "a"}, r"'a' would stand for two numbers of 'two_link_arm', 2.4 and 0.25"),
+])  # fmt: skip
+def test_bad_input(what: tuple[str, ...], names: dict, message: str) -> None:
+    with pytest.raises(pliant.PliantError, match=message):
+        pliant.symbolic.symbolic_robot(pliant.load("two_link_arm"), *what, names=names or None)
     assert "masses" in WHAT
 
 
@@ -117,28 +117,17 @@ def names(symbols: tuple) -> list[str]:
     return [s.name for s in symbols]
 
 
-def test_numbers_by_default() -> None:
-    made = coordinates_of(small.two_link_arm())
-    assert (names(made.q), names(made.v), names(made.vd)) == (["q1", "q2"], ["v1", "v2"], ["vd1", "vd2"])
-    assert names(made.u) == ["u_shoulder", "u_elbow"]
-    assert made.meaning[made.q[1]] == "elbow"
-
-
-def test_no_number_if_there_is_one() -> None:
-    made = coordinates_of(small.pendulum())
-    assert [names(part) for part in (made.q, made.v, made.vd, made.u)] == [["q"], ["v"], ["vd"], ["u"]]
-
-
-def test_names_of_joints() -> None:
-    made = coordinates_of(small.two_link_arm(), "joints")
-    assert (names(made.q), names(made.v), names(made.vd)) == (
-        ["q_shoulder", "q_elbow"], ["v_shoulder", "v_elbow"], ["vd_shoulder", "vd_elbow"],
-    )  # fmt: skip
-
-
-def test_chosen_names() -> None:
-    made = coordinates_of(small.two_link_arm(), {"elbow": "theta"})
-    assert (names(made.q), names(made.v), names(made.vd)) == (["q1", "theta"], ["v1", "v_theta"], ["vd1", "vd_theta"])
+@pytest.mark.parametrize("robot, chosen, q, v, vd", [
+    (small.two_link_arm(), (), "q1 q2", "v1 v2", "vd1 vd2"),
+    (small.two_link_arm(), ("joints",), "q_shoulder q_elbow", "v_shoulder v_elbow", "vd_shoulder vd_elbow"),
+    (small.two_link_arm(), ({"elbow": "theta"},), "q1 theta", "v1 v_theta", "vd1 vd_theta"),
+    (small.pendulum(), (), "q", "v", "vd"),  # no number if there is one
+])  # fmt: skip
+def test_names_of_coordinates(robot: Robot, chosen: tuple, q: str, v: str, vd: str) -> None:
+    made = coordinates_of(robot, *chosen)
+    assert [names(part) for part in (made.q, made.v, made.vd)] == [q.split(), v.split(), vd.split()]
+    assert names(made.u) == (["u"] if robot.nu == 1 else ["u_shoulder", "u_elbow"])
+    assert made.meaning[made.q[-1]] == list(robot.joints)[-1]
 
 
 def test_joints_with_several_coordinates() -> None:
@@ -156,16 +145,15 @@ def test_symbols_of_a_robot() -> None:
     assert robot_symbols(small.series_elastic_joint(small.I_f)) == {small.I, small.J, small.k, small.nu, small.I_f}
 
 
-def test_bad_names() -> None:
-    robot = small.two_link_arm()
-    with pytest.raises(pliant.PliantError, match="no joint with coordinates named 'knee'"):
-        coordinates_of(robot, {"knee": "x"})
-    with pytest.raises(pliant.PliantError, match="cannot be named 'x 1'"):
-        coordinates_of(robot, {"elbow": "x 1"})
-    with pytest.raises(pliant.PliantError, match="names is 'bodies'"):
-        coordinates_of(robot, "bodies")
-    with pytest.raises(pliant.PliantError, match="'x' would stand for two things in the equations of 'two_link_arm'"):
-        coordinates_of(robot, {"elbow": "x", "shoulder": "x"})
+@pytest.mark.parametrize("wrong, message", [
+    ({"knee": "x"}, "no joint with coordinates named 'knee'"),
+    ({"elbow": "x 1"}, "cannot be named 'x 1'"),
+    ("bodies", "names is 'bodies'"),
+    ({"elbow": "x", "shoulder": "x"}, "'x' would stand for two things in the equations of 'two_link_arm'"),
+])  # fmt: skip
+def test_bad_names(wrong: dict | str, message: str) -> None:
+    with pytest.raises(pliant.PliantError, match=message):
+        coordinates_of(small.two_link_arm(), wrong)
 
 
 def test_sympy_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,8 +238,7 @@ def test_equations_in_roll_pitch_and_yaw(method: str) -> None:
     ]  # fmt: skip
     rng = np.random.default_rng(6)
     x, v = rng.uniform(-1, 1, 7), rng.uniform(-1, 1, 7)
-    numbers = dict(zip([*eq.q, *eq.v], [*x, *v], strict=True))
-    found = np.array((eq.b + eq.g).subs(numbers).evalf().tolist(), dtype=float)[:, 0]
+    found = small.numbers(eq.b + eq.g, dict(zip([*eq.q, *eq.v], [*x, *v], strict=True)))
     # formulas of some hundred terms
     np.testing.assert_allclose(found, pliant.bias_forces(eq.robot, x, v), rtol=0, atol=1e-11)
 
