@@ -9,6 +9,7 @@ import pytest
 
 import pliant
 from pliant.cli import main
+from pliant.viewer import viewer
 
 
 class Done(NamedTuple):
@@ -73,3 +74,12 @@ def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sim.reset(q=[[0.1], [0.2], [0.3]])
     sim.run(0.05).save(path)
     return path
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list:
+    """What the viewer would show; it has tests of its own."""
+    calls: list = []
+    for name in ("view_log", "view_robot"):
+        monkeypatch.setattr(viewer, name, lambda *args, _name=name, **options: calls.append((_name, args, options)))
+    return calls
