@@ -21,6 +21,7 @@ from pliant.cli.settings import Settings
 from pliant.errors import PliantError
 from pliant.render import video
 from pliant.storage import load_log
+from simulated_robots import started
 
 
 def test_a_pendulum_swings(program) -> None:
@@ -184,8 +185,7 @@ def test_parts_make_one_log() -> None:
     """In parts or at once, the motion is the same, bit for bit."""
     logs = []
     for parts in ([0.1], [0.02, 0.05, 0.03]):
-        sim = pliant.Simulation(pliant.load("double_pendulum"))
-        sim.reset(q=[1, 2])
+        sim = started(pliant.Simulation(pliant.load("double_pendulum")), q=[1, 2])
         logs.append(pliant.Log.joined([sim.run(part, every=0.005) for part in parts]))
     assert (logs[0].q == logs[1].q).all()
     # times are sums; the program puts them right

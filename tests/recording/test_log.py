@@ -8,9 +8,9 @@ import types
 import numpy as np
 import pytest
 
-import pliant
 from pliant.errors import PliantError
 from pliant.recording import Event, Log
+from view_logs import event_hopper
 
 
 def log_of(batch: int | None = None, steps: int = 30) -> Log:
@@ -216,19 +216,11 @@ def test_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 TIMES = np.linspace(0, 0.4, 57)
 
 
-def hops() -> tuple[pliant.EventSimulation, Log]:
-    """A hopper that falls, touches down and lifts off, as one log of two runs."""
-    sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
-    q = sim.robot.neutral()
-    q[2] += 0.02
-    sim.reset(q=q, lift=True)
-    return sim, sim.run(0.2)
-
-
 @pytest.fixture(scope="module")
 def parts() -> list[Log]:
-    sim, first = hops()
-    return [first, sim.run(0.2)]
+    """A hopper that falls, touches down and lifts off, as one log of two runs."""
+    sim = event_hopper()
+    return [sim.run(0.2), sim.run(0.2)]
 
 
 @pytest.fixture(scope="module")
@@ -279,8 +271,7 @@ def test_equality_counts_events_and_modes(log: Log) -> None:
 
 
 def test_joined_parts_are_one_run(parts: list[Log], log: Log) -> None:
-    sim, _ = hops()
-    whole = Log.joined([sim.reset(q=parts[0].q[0], lift=True) or sim.run(0.4)])
+    whole = Log.joined([event_hopper().run(0.4)])
     assert log.t[-1] == pytest.approx(0.4) and (np.diff(log.t) >= 0).all()
     assert [e.kind for e in log.events] == [e.kind for e in whole.events]
     assert len(log.dense) == sum(len(part.dense) for part in parts)

@@ -13,14 +13,12 @@ import pliant
 from pliant.errors import needs
 from pliant.storage import LogWriter
 from pliant.storage.hdf5 import put_text
-from simulated_robots import LEG, LEG_Q
+from simulated_robots import LEG, leg_started
 
 
 @pytest.fixture(scope="module")
 def log() -> pliant.Log:
-    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=2)
-    sim.reset(q=LEG_Q)
-    return sim.run(0.1)
+    return leg_started(batch=2).run(0.1)
 
 
 @pytest.fixture
@@ -141,9 +139,7 @@ def test_cut_and_damaged_files_give_what_is_left(log: pliant.Log, path: Path, tm
     """Whatever byte is wrong, it is a log with a warning, a log, or one line; never zeros for numbers."""
     data = path.read_bytes()
     streamed = tmp_path / "streamed.h5"
-    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=2)
-    sim.reset(q=LEG_Q)
-    sim.run(0.1, save=streamed)
+    leg_started(batch=2).run(0.1, save=streamed)
     rng = np.random.default_rng(6)
     cut, kept = tmp_path / "cut.h5", 0
     for k in range(36):

@@ -16,6 +16,7 @@ from pliant.viewer.browser_scene import BrowserScene
 from pliant.viewer.live import Push, Runner, pushed
 from pliant.viewer.replay import replay_page
 from pliant.viewer.server import served
+from simulated_robots import started
 
 
 def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,8 +115,7 @@ def test_a_number_is_the_number_of_a_robot(batch: pliant.Log, tmp_path: Path) ->
         X = np.asarray(pliant.frame_pose(batch.source.robot, batch.q[3, 0], "forearm"))
         np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
         assert viewer.server.scene.get_handle_by_name("/world/robot 1") is None
-    sim = pliant.Simulation(batch.source.robot, batch=4, progress=False)
-    sim.reset(q=batch.q[:, 0])
+    sim = started(pliant.Simulation(batch.source.robot, batch=4, progress=False), q=batch.q[:, 0])
     with sim.view(port=0, block=False, play=False, robots=3) as viewer:
         node = viewer.server.scene.get_handle_by_name("/world/robot 0/forearm")
         np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
@@ -186,8 +186,7 @@ def test_a_push_is_an_impulse_on_the_whole_robot() -> None:
 
 
 def test_a_push_lasts_as_long_as_it_says() -> None:
-    sim = simulation()
-    sim.reset()
+    sim = started(simulation())
     runner = Runner(sim, None, {}, lambda sim: None)
     runner.push("body", (10.0, 0, 0), 0.05)
     runner.advance(100)
@@ -204,8 +203,7 @@ def test_a_push_lasts_as_long_as_it_says() -> None:
 
 
 def test_errors_of_the_controller_are_kept_and_reset_goes_on() -> None:
-    sim = simulation()
-    sim.reset()
+    sim = started(simulation())
 
     def controller(t: float, q: np.ndarray, v: np.ndarray, kp: float) -> np.ndarray:
         if t > 0.0105:
@@ -228,8 +226,7 @@ def test_errors_of_the_controller_are_kept_and_reset_goes_on() -> None:
 
 
 def test_gains_reach_the_controller() -> None:
-    sim = simulation()
-    sim.reset()
+    sim = started(simulation())
     seen = []
     runner = Runner(sim, lambda t, q, v, kp: seen.append(kp), {"kp": 1.0}, lambda sim: None)
     runner.advance()
