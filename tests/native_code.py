@@ -58,6 +58,34 @@ def program_of(inputs: str, outputs: str, *body: Block | Loop, scratch: tuple[st
     return Program(dict.fromkeys([*reads, *writes], 1) | sizes, reads, writes, body, scratch)
 
 
+def in_python(program: Program, *inputs: np.ndarray) -> list[list]:
+    """What a program means: its outputs for one robot, on plain numbers; rows per round are a list of lists."""
+    given = dict(zip(program.inputs, (x.tolist() for x in inputs), strict=True))
+    values = {name: given.get(name, [0.0] * size) for name, size in program.variables.items()}
+    rows: dict[str, list] = {name: [] for name in program.outputs if name in program.rounds}
+
+    def run(part: Block | Loop) -> None:
+        if isinstance(part, Block):
+            found = part.function(*(values[n] for n in part.reads))
+            single = len(part.writes) == 1 and not isinstance(found[0], list)
+            for name, new in zip(part.writes, [found] if single else found, strict=True):
+                values[name] = [float(x) for x in new]
+            return
+        if part.until:
+            values[part.until] = [0.0]
+        for k in range(part.count if isinstance(part.count, int) else len(given[part.reads[0]])):
+            values.update({name: given[name][k] for name in part.reads})
+            if not (part.until and values[part.until][0]):
+                for inner in part.body:
+                    run(inner)
+            for name in part.writes:
+                rows[name].append(values[name])
+
+    for part in program.body:
+        run(part)
+    return [rows.get(name, values[name]) for name in program.outputs]
+
+
 def inputs_of(count: int) -> list[Expr]:
     """Inputs x[0], x[1], ... of a new graph."""
     graph = Graph()

@@ -92,9 +92,8 @@ def test_55_contact_forces_are_on_the_robot() -> None:
 def test_56_a_pair_s_force_is_on_its_first_shape() -> None:
     builder = pliant.RobotBuilder("two").gravity(0, 0, 0)
     for name in ("a", "b"):
-        builder.body(name, mass=1, inertia=(1, 0, 0, 1, 0, 1)).joint(
-            f"j{name}", "prismatic", "world", name, axis=(1, 0, 0)
-        )
+        builder.body(name, mass=1, inertia=(1, 0, 0, 1, 0, 1))
+        builder.joint(f"j{name}", "prismatic", "world", name, axis=(1, 0, 0))
     robot = builder.build().with_contacts("a", "b", radius=0.5).with_contact_pair("a", "b")
     sim = started(pliant.Simulation(robot, dt=DT), q=[1, 0], v=[-1, 0])  # a is on the side of +x and moves into b
     sim.step()
@@ -164,9 +163,8 @@ def test_61_gains_act_at_the_end_of_the_step() -> None:
 
 
 def test_62_external_forces_act_at_a_frame_s_origin() -> None:
-    robot = (
-        ball().without_contacts().with_gravity(0, 0, 0).with_frame("rim", "ball", (0, RADIUS, 0), (0, 0, math.pi / 2))
-    )
+    robot = ball().without_contacts().with_gravity(0, 0, 0)
+    robot = robot.with_frame("rim", "ball", (0, RADIUS, 0), (0, 0, math.pi / 2))
     for frame, force in (("world", (4.0, 0, 0)), ("body", (0, -4.0, 0))):  # the frame's -y is the world's x
         push = pliant.ExternalForce("rim", force=force, frame=frame, start=2 * DT, end=3 * DT)
         sim = pliant.Simulation(robot, dt=DT, forces=[push])
