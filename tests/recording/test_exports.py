@@ -22,8 +22,6 @@ from pliant.robot.exports import RobotExports
 from pliant.robot.part_checks import law_text
 from pliant.viewer.replay import replay_page
 
-LOG = pliant.Log(np.arange(3.0), {"q": np.zeros((3, 1))})
-
 
 def doors() -> Iterator[tuple[str, type]]:
     for owner in (LogExports, RobotExports):
