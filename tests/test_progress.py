@@ -73,15 +73,11 @@ def test_a_run_shows_it_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     before = stream.getvalue()
     sim.run(0.05, progress=False)
     assert stream.getvalue() == before
-
-
-def test_short_runs_and_files_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = terminal(monkeypatch, patience=60)
-    pliant.Simulation(PENDULUM).run(0.01)
-    assert stream.getvalue() == ""
-    stream = terminal(monkeypatch, is_terminal=False)
-    pliant.Simulation(PENDULUM).run(0.01)
-    assert stream.getvalue() == ""
+    # short runs, and files in place of a terminal
+    for options in ({"patience": 60}, {"is_terminal": False}):
+        stream = terminal(monkeypatch, **options)
+        pliant.Simulation(PENDULUM).run(0.01)
+        assert stream.getvalue() == ""
 
 
 def test_without_a_terminal_rich_is_not_imported() -> None:
@@ -117,6 +113,9 @@ def test_short_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     assert "0.75" in str(pliant.equations(pliant.load("pendulum")))
     assert stream.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", None)  # some programs have no error stream
+    with compiling("a kernel"):
+        pass
 
 
 @pytest.mark.parametrize("is_terminal, show, shown", [
@@ -133,13 +132,6 @@ def test_only_where_it_is_wanted(
         else:
             assert threading.active_count() == before, "no thread watches"
     assert bool(stream.getvalue()) == shown
-
-
-def test_without_an_error_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some programs have none."""
-    monkeypatch.setattr(sys, "stderr", None)
-    with compiling("a kernel"):
-        pass
 
 
 def test_errors_come_through_and_the_watcher_ends(monkeypatch: pytest.MonkeyPatch) -> None:

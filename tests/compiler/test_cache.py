@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -37,10 +38,7 @@ def entries(folder: Path) -> list[Path]:
 @pytest.fixture
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Call it to forbid compiling."""
-
-    def fail(text: str) -> bytes:
-        raise AssertionError("compiled, though it is in the cache")
-
+    fail = Mock(side_effect=AssertionError("compiled, though it is in the cache"))
     return lambda: monkeypatch.setattr(native, "object_code", fail)
 
 
@@ -115,35 +113,24 @@ def test_damaged_entry_is_compiled_again(
     assert make()(0.7) == expected
 
 
-def test_entry_under_the_name_of_another_is_compiled_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Whole, and with the right function in it, but of another program: its numbers would be wrong."""
+def test_whole_entry_of_something_else_is_compiled_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     expected = make(3.0)(0.7)
     [entry] = entries(folder)
     make(4.0)
     [other] = [path for path in entries(folder) if path != entry]
+    # with the right function in it, but of another program: its numbers would be wrong
     entry.write_bytes(other.read_bytes())
     with caplog.at_level(logging.WARNING, "pliant"):
         assert make(3.0)(0.7) == expected
     assert "is damaged; compiling again" in caplog.text
-
-
-def test_object_without_the_function_is_compiled_again(folder: Path) -> None:
-    """A good object file of something else, under this name."""
-    expected = make()(0.7)
-    [entry] = entries(folder)
-    triple = native.machine().triple
-    other = native.object_code(f'target triple = "{triple}"\ndefine void @walk() {{\n  ret void\n}}')
-    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + other))
-    assert make()(0.7) == expected
-
-
-def test_unreadable_entry(folder: Path) -> None:
-    """A folder where the file should be: neither read nor written, and one warning."""
-    expected = make()(0.7)
-    [entry] = entries(folder)
+    # a good object file without the function
+    walk = f'target triple = "{native.machine().triple}"\ndefine void @walk() {{\n  ret void\n}}'
+    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + native.object_code(walk)))
+    assert make(3.0)(0.7) == expected
+    # a folder where the file should be: neither read nor written
     entry.unlink()
     entry.mkdir()
-    assert make()(0.7) == expected
+    assert make(3.0)(0.7) == expected
 
 
 def test_folder_that_cannot_be_written(
@@ -163,10 +150,7 @@ def test_folder_that_cannot_be_written(
 def test_disk_that_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """One warning for many entries, and no temporary files."""
 
-    def fail(source, target) -> None:
-        raise OSError(28, "No space left on device", str(target))
-
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(os, "replace", Mock(side_effect=OSError(28, "No space left on device", "run.o")))
     with caplog.at_level(logging.WARNING, "pliant"):
         assert [make(float(k))(0.0) for k in range(2, 5)] == [0, 0, 0]
     assert len(caplog.records) == 1
@@ -211,11 +195,8 @@ def test_folder_of_the_platform(
 
 
 def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
     monkeypatch.delenv("PLIANT_CACHE_DIR")
-    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
     assert native.cache_folder() is None
 
 
@@ -272,12 +253,7 @@ def test_key_depends_on_everything_else(monkeypatch: pytest.MonkeyPatch) -> None
 def test_source_digest_covers_compiler_and_scalars(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
     read_bytes = Path.read_bytes
-
-    def watched(path: Path) -> bytes:
-        read.append(path)
-        return read_bytes(path)
-
-    monkeypatch.setattr(Path, "read_bytes", watched)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
     digest = native.source_digest.__wrapped__()
     names = {f"{p.parent.name}/{p.name}" for p in read}
     code = ("compiler/elementary.py", "compiler/llvm.py", "compiler/assembly.py", "scalar/ops.py", "scalar/graph.py")
@@ -287,13 +263,10 @@ def test_source_digest_covers_compiler_and_scalars(monkeypatch: pytest.MonkeyPat
 
 
 def test_keys_are_the_same_in_every_process(folder: Path) -> None:
-    code = (
-        "from pliant.compiler import kernel_from_function\n"
-        "from pliant.scalar import sin\n"
-        "print(kernel_from_function(lambda x: sin(x) * 3.0, {'x': ()})._key())"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert found.stdout.strip() == make()._key()
+    code = "from pliant.compiler import kernel_from_function\nfrom pliant.scalar import sin\n"
+    code += "print(kernel_from_function(lambda x: sin(x) * 3.0, {'x': ()})._key())"
+    found = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60)
+    assert found.strip() == make()._key()
 
 
 def test_several_processes_at_once(folder: Path) -> None:
@@ -313,10 +286,8 @@ def test_several_processes_at_once(folder: Path) -> None:
         print(repr(float(kernel_from_function(f, {"x": ()})(0.3))))
     """
     command = [sys.executable, "-W", "error", "-c", code]
-    processes = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(4)
-    ]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    processes = [subprocess.Popen(command, **pipes, text=True) for _ in range(4)]
     for p in processes:
         assert p.stdout is not None
         assert p.stdout.readline() == "ready\n"

@@ -46,9 +46,7 @@ def one_by_one(kernel: Kernel, arrays: list[np.ndarray]) -> np.ndarray:
 
 def test_against_the_python_function(kernel: Kernel, precision: str) -> None:
     arrays = states(50, precision)
-    expected = np.array(
-        [motion(list(map(float, q)), list(map(float, v)), float(g)) for q, v, g in zip(*arrays, strict=True)]
-    )
+    expected = [motion(*(a.astype(float).tolist() for a in robot)) for robot in zip(*arrays, strict=True)]
     # a dozen operations on numbers below ten
     np.testing.assert_allclose(kernel(*arrays), expected, rtol=0, atol=100 * np.finfo(precision).eps)
 
@@ -89,15 +87,11 @@ def test_every_number_of_threads(kernel: Kernel, precision: str, threads: int) -
         assert same_bits(held(*(a[:few] for a in arrays)), expected[:few])
 
 
-def test_one_robot_is_a_batch_of_one(kernel: Kernel, precision: str) -> None:
-    q, v, gain = states(1, precision)
-    alone = kernel(q[0], v[0], gain[0])
-    assert alone.shape == (3, 3)
-    assert same_bits(alone, kernel(q, v, gain)[0])
-
-
 def test_arguments_without_a_batch_go_to_every_robot(kernel: Kernel, precision: str) -> None:
     q, v, gain = states(23, precision)
+    alone = kernel(q[0], v[0], gain[0])
+    assert alone.shape == (3, 3)
+    assert same_bits(alone, kernel(q[:1], v[:1], gain[:1])[0]), "one robot is a batch of one"
     expected = kernel(q, np.tile(v[4], (23, 1)), np.full(23, gain[4]))
     assert same_bits(kernel(q, v[4], gain[4]), expected)
     assert same_bits(kernel(q, v[4], float(gain[4])), expected)
@@ -154,14 +148,8 @@ def test_inputs_of_any_layout(kernel: Kernel, precision: str) -> None:
 def test_out_without_copies(kernel: Kernel, precision: str) -> None:
     arrays = states(21, precision)
     expected = kernel(*arrays)
-    wide = np.full((21, 5, 3), 7, precision)
-    outs = [
-        np.empty((21, 3, 3), precision),
-        wide[:, 1:4],
-        np.empty((42, 3, 3), precision)[::2],
-        np.empty((21, 3, 3), precision)[::-1],
-    ]
-    for out in outs:
+    wide, long = np.full((21, 5, 3), 7, precision), np.empty((42, 3, 3), precision)
+    for out in (np.empty_like(expected), wide[:, 1:4], long[::2], np.empty_like(expected)[::-1]):
         assert kernel(*arrays, out=out) is out
         assert same_bits(out, expected)
     assert (wide[:, [0, 4]] == 7).all(), "the gaps between rows are not touched"
@@ -182,13 +170,6 @@ def test_in_place(precision: str) -> None:
         kernel(a, b, out=(a, b), threads=threads)
         assert same_bits(a, expected[0])
         assert same_bits(b, expected[1])
-
-
-def test_results_are_the_callers_own(kernel: Kernel, precision: str) -> None:
-    first = kernel(*states(3, precision))
-    kept = first.copy()
-    kernel(*states(3, precision, seed=5))
-    assert same_bits(first, kept)
 
 
 class Pair(NamedTuple):
@@ -222,15 +203,13 @@ def test_kinds_of_results(function: Callable, check: Callable) -> None:
     assert all(same_bits(a, b) for a, b in zip(outs, parts, strict=True))
 
 
-def test_named_results_can_be_given_as_out() -> None:
+def test_names_of_results() -> None:
     kernel = kernel_from_function(lambda x: Pair(x, x[0] * x[1]), {"x": (2,)})
     out = Pair(np.empty((4, 2)), np.empty(4))
     x = np.ones((4, 2))
     assert kernel(x, out=out) is out
     assert kernel(x, out=list(out))[0].tolist() == x.tolist()
-
-
-def test_result_names_keep_out_of_the_way_of_inputs() -> None:
+    # they keep out of the way of inputs
     kernel = kernel_from_function(lambda a, b: (a + b, a - b), {"result0": (), "result0_": ()})
     assert list(kernel.outputs) == ["result0__", "result1"]
     assert [float(r) for r in kernel(3, 1)] == [4, 2]
@@ -239,22 +218,14 @@ def test_result_names_keep_out_of_the_way_of_inputs() -> None:
     assert kernel(2, 3).product == 6
 
 
-def test_functions_without_inputs_or_with_empty_ones() -> None:
+def test_no_inputs_empty_ones_many_and_nested_ones() -> None:
     assert kernel_from_function(lambda: [1.5, 2], {})().tolist() == [1.5, 2]
     kernel = kernel_from_function(lambda x, y: y + len(x), {"x": (0,), "y": ()})
     assert kernel(np.zeros((3, 0)), np.arange(3.0)).tolist() == [0, 1, 2]
     assert kernel([], 4) == 4
-
-
-def test_many_arrays() -> None:
-    """More than the short way in takes."""
-    names = {f"x{k}": () for k in range(80)}
-    kernel = kernel_from_function(lambda *x: sum(x), names)
-    out = np.empty(())
-    assert kernel(*range(80), out=out) == sum(range(80))
-
-
-def test_nested_input_shapes() -> None:
+    # more than the short way in takes
+    kernel = kernel_from_function(lambda *x: sum(x), {f"x{k}": () for k in range(80)})
+    assert kernel(*range(80), out=np.empty(())) == sum(range(80))
     kernel = kernel_from_function(lambda m: [[m[j][i] for j in range(2)] for i in range(3)], {"m": (2, 3)})
     m = np.random.default_rng(4).normal(size=(5, 2, 3))
     assert same_bits(kernel(m), m.transpose(0, 2, 1).copy())
@@ -361,7 +332,11 @@ def test_a_kernel_is_freed_when_nobody_holds_it() -> None:
     assert memory() is None
 
 
-def test_calls_hold_on_to_nothing(kernel: Kernel, precision: str) -> None:
+def test_calls_hold_on_to_nothing_and_results_are_the_callers_own(kernel: Kernel, precision: str) -> None:
+    first = kernel(*states(3, precision))
+    kept = first.copy()
+    kernel(*states(3, precision, seed=5))
+    assert same_bits(first, kept)
     arrays = [*states(4, precision), np.empty((4, 3, 3), precision)]
     before = [sys.getrefcount(a) for a in arrays]
     for _ in range(100):
@@ -379,6 +354,9 @@ def test_attributes_and_repr(kernel: Kernel, precision: str) -> None:
     assert kernel.lanes >= 2
     assert repr(kernel) == f"Kernel motion(q[3], v[3], gain[]) -> result[3, 3], {precision}, {kernel.lanes} lanes"
     assert kernel_from_function(motion, SHAPES, name="other").name == "other"
+    counts = kernel.operations()
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+    assert sum(counts.values()) == sum(sum(b.count().values()) for b in kernel.assembly.blocks)
 
 
 @pytest.mark.parametrize("stage, contents", {
@@ -404,12 +382,6 @@ def test_show_defaults_to_the_summary(kernel: Kernel, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.startswith("Kernel motion(")
     with pytest.raises(KernelError, match="no stage named 'ast'; there are summary, graph, llvm, assembly and all"):
         kernel.show("ast")
-
-
-def test_operations_are_counted(kernel: Kernel) -> None:
-    counts = kernel.operations()
-    assert list(counts.values()) == sorted(counts.values(), reverse=True)
-    assert sum(counts.values()) == sum(sum(b.count().values()) for b in kernel.assembly.blocks)
 
 
 class TestDoorway:
