@@ -147,9 +147,7 @@ def test_star_shadows_no_builtin() -> None:
 
 def printed(code: str) -> str:
     """What a new Python prints."""
-    return subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=60
-    ).stdout
+    return subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60)
 
 
 def test_packages_are_there_without_an_import_and_robots_is_one_thing() -> None:

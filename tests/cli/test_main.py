@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,6 +20,7 @@ def test_help_lists_the_commands(program) -> None:
     assert all(f"\n  {name} " in done.out for name in COMMANDS)
     assert max(map(len, done.out.splitlines())) <= 80
     assert "..." not in done.out.partition("Commands:")[2], "each is said in full"
+    assert program("--version") == (0, f"pliant {pliant.__version__}\n", "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -32,14 +34,10 @@ def test_help_imports_nothing_big() -> None:
     """What makes it quick, which is not asserted: machines differ."""
     code = "import json, sys\nfrom pliant.cli import main\ntry:\n    main(['run', '--help'])\nexcept SystemExit:\n"
     code += "    print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    imported = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
+    out = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60)
+    imported = {name.split(".")[0] for name in json.loads(out.splitlines()[-1])}
     assert "typer" in imported
     assert not imported & {"numpy", "llvmlite", "rich", "sympy", "h5py", "matplotlib", "viser", "asyncio", "pydantic"}
-
-
-def test_version(program) -> None:
-    assert program("--version") == (0, f"pliant {pliant.__version__}\n", "")
 
 
 def test_usage_errors_have_code_2(program) -> None:
@@ -114,19 +112,10 @@ def test_errors_are_one_line(program, shown: list, log_file: Path, arguments: st
     assert message in done.err
 
 
-def test_ctrl_c_is_one_line_and_130(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(catalogue, "robots", interrupted)
+def test_ctrl_c_and_too_little_memory_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "robots", Mock(side_effect=KeyboardInterrupt))
     assert program("robots") == (130, "", "pliant: stopped\n")
-
-
-def test_too_little_memory_is_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fill(*_: object) -> int:
-        raise MemoryError("Unable to allocate 1 TiB")
-
-    monkeypatch.setattr("pliant.cli.run.run_robot", fill)
+    monkeypatch.setattr("pliant.cli.run.run_robot", Mock(side_effect=MemoryError("Unable to allocate 1 TiB")))
     done = program("run", "pendulum")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("pliant: there is not enough memory: Unable to allocate 1 TiB; ask for fewer robots")

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import imageio_ffmpeg
 import numpy as np
@@ -157,10 +158,7 @@ def test_bad_calls_say_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_video_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self, k: int, width: int, height: int) -> np.ndarray:
-        raise RuntimeError("no light")
-
-    monkeypatch.setattr("pliant.render.studio.LogFrames.picture", broken)
+    monkeypatch.setattr("pliant.render.studio.LogFrames.picture", Mock(side_effect=RuntimeError("no light")))
     with pytest.raises(RuntimeError, match="no light"):
         hopper_log().to_video(tmp_path / "run.gif", size=SMALL)
     assert not list(tmp_path.iterdir())
