@@ -3,6 +3,8 @@
 import json
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
@@ -54,13 +56,7 @@ def test_wrong_paths(tmp_path: Path) -> None:
     refused(tmp_path / "other.h5", "is an HDF5 file, but not a log of Pliant")
 
 
-def test_newer_version(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
-        file.attrs["version"] = 99
-    refused(path, r"is a log of version 99, and this Pliant reads up to 1; pip install -U pliant")
-
-
-def test_wrong_parts(path: Path) -> None:
+def test_wrong_parts(log: pliant.Log, path: Path, tmp_path: Path) -> None:
     refused(path, r"no channel named 'qq' in the log; did you mean 'q'", channels=["qq"])
     refused(path, r"robots is 7; it takes indices", robots=7)
     refused(path, r"robots is \[\]; it takes", robots=[])
@@ -69,40 +65,39 @@ def test_wrong_parts(path: Path) -> None:
     refused(path, r"start is nan; it takes a time in seconds", start=float("nan"))
     refused(path, r"there are no entries with start=5; its times are from 0 to 0.1 s", start=5)
     refused(path, r"there are no entries with start=0.05 and end=0.01", start=0.05, end=0.01)
-
-
-def test_part_of_one_robot(log: pliant.Log, tmp_path: Path) -> None:
     refused(log.robot(0).save(tmp_path / "one.h5"), "the log is of one robot; robots= is for a batch", robots=0)
 
 
-def test_links_to_other_files(log: pliant.Log, path: Path, tmp_path: Path) -> None:
-    other = log.save(tmp_path / "other.h5")
+@contextmanager
+def other_channel(path: Path) -> Iterator[h5py.Group]:
+    """The channels of a log, to put another one into the place of q."""
     with h5py.File(path, "r+") as file:
         del file["channels/q"]
-        file["channels/q"] = h5py.ExternalLink(str(other), "/channels/q")
+        yield file["channels"]
+
+
+def test_links_sizes_and_versions(log: pliant.Log, path: Path, tmp_path: Path) -> None:
+    other, size = str(log.save(tmp_path / "other.h5")), (2, 101, 9)
+    with other_channel(path) as channels:
+        channels["q"] = h5py.ExternalLink(other, "/channels/q")
     refused(path, "'q' in '/channels' of the log is a link to elsewhere")
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        file["channels/q"] = h5py.SoftLink("/channels/v")
+    with other_channel(path) as channels:
+        channels["q"] = h5py.SoftLink("/channels/v")
     refused(path, "is a link to elsewhere")
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        layout = h5py.VirtualLayout((2, 101, 9), float)
-        layout[...] = h5py.VirtualSource(str(other), "channels/q", (2, 101, 9))
-        file["channels"].create_virtual_dataset("q", layout)
+    with other_channel(path) as channels:
+        layout = h5py.VirtualLayout(size, float)
+        layout[...] = h5py.VirtualSource(other, "channels/q", size)
+        channels.create_virtual_dataset("q", layout)
     refused(path, "dataset '/channels/q' of the log refers to another file")
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        outside = [(str(tmp_path / "secret"), 0, 2 * 101 * 9 * 8)]
-        file["channels"].create_dataset("q", (2, 101, 9), float, external=outside)
+    with other_channel(path) as channels:
+        channels.create_dataset("q", size, float, external=[(str(tmp_path / "secret"), 0, 2 * 101 * 9 * 8)])
     refused(path, "refers to another file")
-
-
-def test_sizes_that_are_not_there(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        file["channels"].create_dataset("q", (2, 10**12, 9), float, chunks=(1, 64, 9))
+    with other_channel(path) as channels:
+        channels.create_dataset("q", (2, 10**12, 9), float, chunks=(1, 64, 9))
     refused(path, r"says that it has 1.44e\+14 bytes, which the file does not hold")
+    with h5py.File(path, "r+") as file:
+        file.attrs["version"] = 99
+    refused(path, r"is a log of version 99, and this Pliant reads up to 1; pip install -U pliant")
 
 
 @pytest.mark.parametrize(
