@@ -92,9 +92,7 @@ def test_an_empty_record() -> None:
     program = by_a_record(lambda x: {"nothing": [], "number": 3}, lambda r, x: [r["number"] * x[0]])
     assert program.variables["record"] == 0
     np.testing.assert_allclose(run(program, X)[:, 0], 3 * X[:, 0])
-
-
-def test_variables_of_no_size() -> None:
+    # and a variable of no size
     stages = Stages(x=2, none=0, y=1)
     stages.add(lambda x, none: ([], [x[0] + len(none)]), ("x", "none"), ("none", "y"))
     np.testing.assert_array_equal(run(stages.program(("x",), ("y",)), X)[:, 0], X[:, 0])
@@ -194,17 +192,6 @@ def test_robots_that_do_not_enter_keep_their_values(width: int, count: int) -> N
     y = x[:, 1] * np.where(signs > 0, 2.0**count, 1)
     assert found[:, 0].tolist() == y.tolist()
     np.testing.assert_allclose(found[:, 1], np.where(signs > 0, np.sin(x[:, 1]) + y, -1), rtol=1e-14, atol=1e-15)
-
-
-def test_nan_behind_a_closed_loop_stays_there() -> None:
-    """A robot that does not enter does not see what entering would have done to it."""
-    stages = Stages(x=2, y=1)
-    stages.add(lambda x: [x[0] > 0], ("x",), ("y",))
-    stages.variable("z", 1)
-    with stages.loop(1, when="y"):
-        stages.add(lambda x: [1 / x[0]], ("x",), ("z",))
-    x = np.array([[0.0, 0], [2, 0], [np.nan, 0], [-1, 0], [4, 0]])
-    assert run(stages.program(("x",), ("z",)), x)[:, 0].tolist() == [0, 0.5, 0, 0, 0.25]
 
 
 @settings(max_examples=40)

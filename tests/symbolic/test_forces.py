@@ -218,9 +218,7 @@ def test_two_springs_have_names_of_their_joints() -> None:
     text = str(pliant.equations(builder.build()))
     assert "Q4 = -(Jlog^T K log)_right_ball_1" in text
     assert "right_ball: K = diag(1, 2, 4)" in text
-
-
-def test_letters_of_the_legend_are_nobody_elses() -> None:
+    # letters of the legend are nobody else's
     robot = small.ball().with_joint("socket", stiffness=(3, 4, 5))
     text = str(pliant.equations(robot, parameters={"k_socket_1": "K"}))
     assert "Q1 = -(Jlog^T KK log)_1" in text

@@ -54,11 +54,6 @@ def text_of(eq: Equations, width: int = 100) -> str:
     return eq.text(width)
 
 
-@cache
-def latex_of(eq: Equations) -> str:
-    return eq.latex()
-
-
 def test_series_elastic_joint_symbol_by_symbol() -> None:
     eq = pliant.equations(small.series_elastic_joint(), names={"knee_flexibility": "x1", "knee": "x2"})
     assert str(eq).splitlines()[2:4] == ["I (x1'' + x2'') = -k x1 - nu x1'", "I (x1'' + x2'') + J x2'' = u"]
@@ -98,27 +93,18 @@ q1: shoulder, q2: elbow"""
     )
 
 
-def test_pendulum_in_numbers() -> None:
-    lines = str(pliant.equations(pliant.load("pendulum"))).splitlines()
-    assert lines[2] == "0.75 q'' + 7.3575 sin(q) = u"
-    assert "M = 0.75" in lines
-
-
 @pytest.mark.parametrize("width", [60, 100])
 def test_lines_fit(eq: Equations, width: int) -> None:
     # what has no place to break may be longer: single products, and quotients
     long = [line for line in text_of(eq, width).splitlines() if len(line) > width]
     assert not [line for line in long if " + " in line.strip()[2:] or " - " in line.strip()[2:]]
+    assert max(map(len, text_of(equations("two-link arm"), 70).splitlines())) <= 70
 
 
 def test_text_is_plain(eq: Equations) -> None:
     text = text_of(eq)
     assert text.isascii()
     assert all(word not in text for word in ("**", "*", "Matrix", "vd", "Piecewise", "Max", "Min", "Abs"))
-
-
-def test_narrow_pages_have_short_lines() -> None:
-    assert max(map(len, equations("two-link arm").text(70).splitlines())) <= 70
 
 
 def test_names_that_clash_with_short_ones() -> None:
@@ -136,18 +122,13 @@ def lines_of(latex: str) -> list[str]:
     return [line.replace("&", "").strip() for line in body.split(" \\\\\n")]
 
 
-def test_every_line_of_latex_can_be_rendered(eq: Equations) -> None:
-    parser = MathTextParser("path")
-    for line in lines_of(latex_of(eq)):
-        # width, height, depth and shapes: a box that is not empty
-        assert parser.parse(f"${line}$")[0] > 0, line
-
-
-def test_latex_is_balanced_line_by_line(eq: Equations) -> None:
-    latex = latex_of(eq)
+def test_every_line_of_latex_is_balanced_and_can_be_rendered(eq: Equations) -> None:
+    latex, parser = eq.latex(), MathTextParser("path")
     assert latex.startswith("\\begin{aligned}")
     assert latex.endswith("\\end{aligned}")
     for line in lines_of(latex):
+        # width, height, depth and shapes: a box that is not empty
+        assert parser.parse(f"${line}$")[0] > 0, line
         depth = 0
         for character in line:
             depth += {"{": 1, "}": -1}.get(character, 0)
@@ -155,14 +136,11 @@ def test_latex_is_balanced_line_by_line(eq: Equations) -> None:
         assert depth == 0
 
 
-def test_latex_of_names() -> None:
-    latex = latex_of(equations("two-link arm"))
+def test_latex_of_names_and_markdown() -> None:
+    eq = equations("two-link arm")
+    latex, text = eq.latex(), eq.markdown()
     for part in (r"m_{\mathrm{upper}\,\mathrm{arm}}", r"I_{\mathrm{forearm}\,yy}", r"\ddot{q}_{1}", r"s_{12}"):
         assert part in latex
-
-
-def test_markdown() -> None:
-    text = equations("two-link arm").markdown()
     assert text.count("$$\n") == 4
     assert "| $q_{2}$ | elbow |" in text
     assert "| $l_{\\mathrm{elbow}}$ | 0.5 |" in text
@@ -191,6 +169,9 @@ def test_what_is_left_out_is_said() -> None:
 
 
 def test_numbers() -> None:
+    lines = str(pliant.equations(pliant.load("pendulum"))).splitlines()
+    assert lines[2] == "0.75 q'' + 7.3575 sin(q) = u"
+    assert "M = 0.75" in lines
     builder = pliant.RobotBuilder("p").body("rod", mass=1e-7, com=(0, 0, -math.pi))
     eq = pliant.equations(builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build())
     assert "M = 9.8696e-07" in str(eq)
@@ -231,11 +212,15 @@ def left_sides(text: str) -> list[str]:
     return [side for line in text.splitlines() if " = " in line for side in line.split(" = ")[:-1]]
 
 
-def test_gravity_of_one_joint() -> None:
+def test_terms_named_as_functions() -> None:
     eq = pliant.equations(pliant.load("pendulum"), parameters="all")
     assert "g(q) = m_rod g c_rod sin(q)" in str(eq).splitlines()
     assert r"g(q) & = m_{\mathrm{rod}} g c_{\mathrm{rod}} \sin(q)" in eq.latex()
     assert r"g(q) & = " in eq.markdown()
+    # a term that is zero
+    eq = pliant.equations(small.series_elastic_joint(), names={"knee_flexibility": "b", "knee": "x"})
+    assert "b(q, q') = g = 0" in str(eq)
+    assert r"b(q, \dot{q}) = g & = 0" in eq.latex()
 
 
 @pytest.mark.parametrize("name", ["M", "b", "g", "Q", "C"])
@@ -272,12 +257,6 @@ def test_entries_with_the_name_of_a_parameter() -> None:
     assert "M_{11}(q)" in eq.latex()
     # vectors that would be misread are listed
     assert "M11(q1, q2) = " in str(pliant.equations(ARM, parameters={"m_forearm": "q", "l_elbow": "M11"}))
-
-
-def test_a_term_that_is_zero() -> None:
-    eq = pliant.equations(small.series_elastic_joint(), names={"knee_flexibility": "b", "knee": "x"})
-    assert "b(q, q') = g = 0" in str(eq)
-    assert r"b(q, \dot{q}) = g & = 0" in eq.latex()
 
 
 def test_every_left_side_is_unique() -> None:

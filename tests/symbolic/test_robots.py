@@ -130,18 +130,12 @@ def test_names_of_coordinates(robot: Robot, chosen: tuple, q: str, v: str, vd: s
     assert made.meaning[made.q[-1]] == list(robot.joints)[-1]
 
 
-def test_joints_with_several_coordinates() -> None:
+def test_joints_with_several_coordinates_and_names_of_the_robot() -> None:
     made = coordinates_of(small.ball(), {"socket": "s"})
     assert names(made.q) == ["s_qx", "s_qy", "s_qz", "s_qw"]
     assert names(made.v) == ["v_s_wx", "v_s_wy", "v_s_wz"]
     assert made.rates == {}
-
-
-def test_identifiers() -> None:
     assert [identifier(n) for n in ("left-knee.1", "a b", "--")] == ["left_knee_1", "a_b", "_"]
-
-
-def test_symbols_of_a_robot() -> None:
     assert robot_symbols(small.series_elastic_joint(small.I_f)) == {small.I, small.J, small.k, small.nu, small.I_f}
 
 
@@ -164,15 +158,13 @@ def test_sympy_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
             function(robot)
 
 
-def test_a_parameter_that_is_a_coordinate() -> None:
+def test_names_that_clash() -> None:
     with pytest.raises(pliant.PliantError, match="'m' is a parameter of 'pendulum' and also the name of a coordinate"):
         pliant.equations(small.pendulum(), names={"hinge": "m"})
     builder = pliant.RobotBuilder("p").body("rod", mass=sympy.Symbol("q", real=True))
     with pytest.raises(pliant.PliantError, match="'q' is a parameter of 'p'"):
         pliant.equations(builder.joint("hinge", "revolute", "world", "rod").build())
-
-
-def test_two_symbols_of_one_name() -> None:
+    # two symbols of one name
     one, two = sympy.Symbol("m", positive=True), sympy.Symbol("m")
     builder = pliant.RobotBuilder("p").body("rod", mass=one, com=(0, 0, two))
     robot = builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build()
@@ -243,14 +235,10 @@ def test_equations_in_roll_pitch_and_yaw(method: str) -> None:
     np.testing.assert_allclose(found, pliant.bias_forces(eq.robot, x, v), rtol=0, atol=1e-11)
 
 
-def test_frames_motors_and_springs_stay() -> None:
-    robot = brick().with_frame("tip", "arm", (0, 0, 1)).with_motor("hinge")
-    chain = with_single_joints(robot, "euler")
+def test_frames_and_motors_stay_and_what_cannot_be_done_is_told() -> None:
+    chain = with_single_joints(brick().with_frame("tip", "arm", (0, 0, 1)).with_motor("hinge"), "euler")
     assert list(chain.motors) == ["hinge"]
     assert chain.frame("tip").body == "arm"
-
-
-def test_what_cannot_be_done_is_told() -> None:
     oblique = RobotBuilder("disc").body("d", mass=1).joint("plane", "planar", "world", "d", axis=(1, 1, 0)).build()
     with pytest.raises(pliant.PliantError, match="planar joint 'plane' of 'disc' has an oblique normal"):
         with_single_joints(oblique, "euler")
