@@ -29,11 +29,19 @@ def test_all_names_are_listed(program) -> None:
     assert all(Path(robot["path"]).is_file() for robot in about["example-robot-data"].values())
 
 
-def test_names_and_where_they_are_from() -> None:
+def test_names_and_files_and_where_they_are_from(block: Path) -> None:
     assert (load_robot("anymal").nv, origin("anymal")) == (18, "example-robot-data: anymal.urdf")
     assert origin("hopper") == origin("quadruped") == "shipped with Pliant"
     # a folder stands for the plainest of its files, and --base wins
     assert load_robot("hyq", "fixed").nv == 12
+    # a file
+    assert load_robot(str(block), "free").is_free
+    assert not load_robot(str(block)).is_free
+    assert (load_robot(str(block)).file, origin(str(block))) == (block, str(block))
+    # an option that a robot does not take
+    with pytest.raises(PliantError) as error:
+        load_robot("hopper", "fixed")
+    assert (error.value.field, error.value.cure) == ("base", "leave out --base")
 
 
 def test_without_example_robot_data(program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,18 +52,6 @@ def test_without_example_robot_data(program, monkeypatch: pytest.MonkeyPatch) ->
         assert program("robots", "--json").json["no-such-package"] == {}
     finally:
         library.robots.cache_clear()
-
-
-def test_a_file(block: Path) -> None:
-    assert load_robot(str(block), "free").is_free
-    assert not load_robot(str(block)).is_free
-    assert (load_robot(str(block)).file, origin(str(block))) == (block, str(block))
-
-
-def test_an_option_that_a_robot_does_not_take() -> None:
-    with pytest.raises(PliantError) as error:
-        load_robot("hopper", "fixed")
-    assert (error.value.field, error.value.cure) == ("base", "leave out --base")
 
 
 @pytest.mark.parametrize("source, base, message", [
@@ -95,12 +91,10 @@ def test_a_plot_of_channels(program, log_file: Path) -> None:
     assert "<svg" in Path("some.svg").read_text()
     assert program("plot", log_file, "--robot", "1", "--out", "one.png").code == 0
     assert Path("one.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_it_lies_beside_the_log(program, log_file: Path, tmp_path: Path) -> None:
-    shutil.copy(log_file, tmp_path / "mine.h5")
+    # it lies beside the log
+    shutil.copy(log_file, "mine.h5")
     assert program("plot", "mine.h5", "q").out == "mine.png\n"
-    assert (tmp_path / "mine.png").is_file()
+    assert Path("mine.png").is_file()
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95])
@@ -198,13 +192,9 @@ def test_peers_have_the_same_robot_or_none() -> None:
 # ---- pliant cache
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "kernels"))
-    return tmp_path / "kernels"
-
-
-def test_what_is_compiled_is_counted_and_removed(program, folder: Path) -> None:
+def test_what_is_compiled_is_counted_and_removed(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "kernels"
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(folder))
     assert program("cache", "--json").json == {"folder": str(folder), "kernels": 0, "bytes": 0}
     robot = pliant.load("pendulum")
     pliant.compile(pliant.mass_matrix, robot)(robot.neutral())
@@ -221,9 +211,7 @@ def test_what_is_compiled_is_counted_and_removed(program, folder: Path) -> None:
     assert program("cache", "--clear").out.startswith(f"removed {len(files) + 1} kernels")
     assert [file.name for file in folder.iterdir()] == ["notes.txt"]
     assert program("cache", "--json").json["kernels"] == 0
-
-
-def test_no_cache(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    # no cache
     monkeypatch.setenv("PLIANT_CACHE_DIR", "off")
     assert program("cache").out == "there is no cache: PLIANT_CACHE_DIR turns it off\n"
     assert program("cache", "--clear", "--json").json == {"folder": None, "kernels": 0, "bytes": 0, "removed": 0}

@@ -126,19 +126,18 @@ def test_pieces_share_tables(piece_size: int) -> None:
     np.testing.assert_allclose(native(values)[0], expected, rtol=4e-15, atol=0)
 
 
-def test_numbers_of_the_table_are_in_the_key() -> None:
-    kernels = [kernel_from_function(lambda x, t=t: lookup(t, x), {"x": ()}) for t in (ENTRIES, ENTRIES + 1e-9, ENTRIES)]
-    one, other, again = (content(k.program) for k in kernels)
+def test_numbers_of_the_table_are_in_the_key(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel_at(table) -> Kernel:
+        return kernel_from_function(lambda x: lookup(table, x), {"x": ()})
+
+    one, other, again = (content(kernel_at(t).program) for t in (ENTRIES, ENTRIES + 1e-9, ENTRIES))
     assert one != other
     assert one == again
-
-
-def test_cached_kernels_of_two_tables_are_two(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # so that cached kernels of two tables are two
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
     for _ in range(2):  # the second time from the disk
         for scale in (1.0, 2.0):
-            table = Table(scale * ENTRIES)
-            kernel = kernel_from_function(lambda x, t=table: lookup(t, x), {"x": ()})
+            kernel = kernel_at(Table(scale * ENTRIES))
             assert kernel(np.array([3.0, 30.0])).tolist() == (scale * ENTRIES[[3, 30]]).tolist()
     assert len(list(tmp_path.glob("*.o"))) == 2
 

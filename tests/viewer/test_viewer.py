@@ -17,6 +17,7 @@ from pliant.viewer.live import Push, Runner, pushed
 from pliant.viewer.replay import replay_page
 from pliant.viewer.server import served
 from simulated_robots import started
+from view_logs import event_hopper
 
 
 def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:
@@ -215,10 +216,7 @@ def test_errors_of_the_controller_are_kept_and_reset_goes_on() -> None:
     assert sim.t == 0
     runner.advance(5)
     assert sim.t == pytest.approx(0.005)
-
-
-def test_gains_reach_the_controller() -> None:
-    sim = started(simulation())
+    # gains reach the controller
     seen = []
     runner = Runner(sim, lambda t, q, v, kp: seen.append(kp), {"kp": 1.0}, lambda sim: None)
     runner.advance()
@@ -246,18 +244,13 @@ def test_live_runs_until_its_controller_fails() -> None:
     ({"gains": {"kp": 1.0}}, "gains need a controller"),
     ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' of live is"),
     ({"show": "x"}, "no mark named 'x'"),
+    ({"made": lambda: pliant.load("hopper")}, "live takes a Simulation first, not Robot"),
+    ({"made": event_hopper}, r"goes from event to event .* sim.run\(2.0\).view\(\)"),
 ])  # fmt: skip
 def test_bad_live_calls_are_refused(arguments: dict, message: str) -> None:
+    options = {"made": simulation, "block": False} | arguments
     with pytest.raises(pliant.PliantError, match=message):
-        pliant.live(simulation(), block=False, **arguments)
-
-
-def test_live_takes_a_simulation() -> None:
-    with pytest.raises(pliant.PliantError, match="live takes a Simulation first, not Robot"):
-        pliant.live(pliant.load("hopper"))  # type: ignore[arg-type]
-    driven = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
-    with pytest.raises(pliant.PliantError, match=r"goes from event to event .* sim.run\(2.0\).view\(\)"):
-        pliant.live(driven)  # type: ignore[arg-type]
+        pliant.live(options.pop("made")(), **options)
 
 
 def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
