@@ -49,9 +49,7 @@ def test_within_and_with_cure() -> None:
     assert str(error.within("--dt")) == "--dt: dt is 0; it takes a time above zero"
     changed = error.with_cure("try 1e-3")
     assert str(changed) == "dt is 0; try 1e-3" and changed.field == "dt"
-
-
-def test_a_cure_that_is_a_call() -> None:
+    # a cure that is a call
     call = Call("with_motor", "knee", {"rotor_inertia": "...", "gear": 9})
     error = RobotError(Fault("it has no inertia", "joint 'knee'", "rotor_inertia", "give it some: {call}", call))
     assert str(error).endswith("give it some: robot.with_motor('knee', rotor_inertia=..., gear=9)")

@@ -158,12 +158,9 @@ def test_packages_are_there_without_an_import_and_robots_is_one_thing() -> None:
     assert printed(code) == "None True\n"
 
 
-def test_pickles() -> None:
+def test_pickles_and_names_that_are_not_there() -> None:
     for public in (pliant.Robot, pliant.load):
         assert pickle.loads(pickle.dumps(public)) is public
-
-
-def test_no_such_name() -> None:
     with pytest.raises(AttributeError, match="module 'pliant' has no attribute 'sinus'"):
         pliant.sinus  # noqa: B018
     assert not hasattr(pliant, "numpy")

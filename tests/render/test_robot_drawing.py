@@ -83,6 +83,11 @@ def test_lost_meshes_are_noted_and_drawn_from_the_tree(tmp_path: Path) -> None:
     assert len(found.notes) == 2
     assert "lost.stl; drawn from the tree instead" in found.notes[0]
     assert [part.name for part in found.parts] == ["a/link 0", "a/mass"]
+    # what was missing is looked for again
+    robot = robot_with(tmp_path, visual('<mesh filename="t.stl"/>'))
+    assert "t.stl" in drawing(robot).notes[0]
+    (tmp_path / "t.stl").write_text(STL)
+    assert drawing(robot).notes == ()
 
 
 def test_collisions_stand_in_for_visuals(tmp_path: Path) -> None:
@@ -139,13 +144,6 @@ def test_a_drawing_is_made_once_and_goes_with_its_robot(tmp_path: Path, monkeypa
     del robot, first
     gc.collect()
     assert there() is None
-
-
-def test_what_was_missing_is_looked_for_again(tmp_path: Path) -> None:
-    robot = robot_with(tmp_path, visual('<mesh filename="t.stl"/>'))
-    assert "t.stl" in drawing(robot).notes[0]
-    (tmp_path / "t.stl").write_text(STL)
-    assert drawing(robot).notes == ()
 
 
 def test_a_real_robot_has_the_corners_of_its_files() -> None:

@@ -221,9 +221,7 @@ def test_either_side_is_drawn_and_nothing_outside() -> None:
     np.testing.assert_array_equal(front, back)
     assert front[2, 2] == 0 and front[7, 7] == -1 and front[1, 2] == -1
     assert (front >= 0).sum() == 21  # centers with x + y <= 10 - 1/2 - 1/2 and x, y >= 2: 6 + 5 + ... + 1
-
-
-def test_what_has_no_area_or_no_place_is_left_out() -> None:
+    # what has no area or no place is left out
     line = [[1, 1, 1], [5, 5, 1], [9, 9, 1]]
     lost = [[1, 1, np.nan], [5, 1, 1], [1, 5, 1]]
     far = [[1e12, 1, 1], [5, 1, 1], [1, 5, 1]]

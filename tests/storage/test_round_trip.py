@@ -60,17 +60,16 @@ def test_same_bits(name: str, packed: bool, tmp_path: Path, request: pytest.Fixt
 
 
 def test_ground_and_settings_come_back(batch: pliant.Log, tmp_path: Path) -> None:
-    found = pliant.load_log(batch.save(tmp_path / "run.h5")).source
+    path = batch.save(tmp_path / "run.h5")
+    found = pliant.load_log(path).source
     assert found is not None and batch.source is not None and found.settings["seed"] == 4
     x, y = np.random.default_rng(0).uniform(-5, 5, (2, 100))
     assert (found.ground.height(x, y) == batch.source.ground.height(x, y)).all()
     assert found.ground.name == "waves" and found.ground.friction == 0.5
     sim = started(pliant.Simulation(found.robot, ground=found.ground, batch=3, varying=["bodies.*.mass"]), q=LEG_Q)
     assert sim.run(0.05, channels=["q"])["q"].tobytes() == batch["q"].tobytes(), "it can be run again, bit for bit"
-
-
-def test_other_programs_find_their_way(batch: pliant.Log, tmp_path: Path) -> None:
-    with h5py.File(batch.save(tmp_path / "run.h5")) as file:
+    # other programs find their way
+    with h5py.File(path) as file:
         assert file["channels/q"][()].tobytes() == batch["q"].tobytes() and (file["t"][()] == batch.t).all()
         heights = file["source/heights"]
         x, y = (heights.attrs["origin"][k] + 3 * heights.attrs["spacing"][k] for k in range(2))

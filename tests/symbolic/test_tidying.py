@@ -90,9 +90,7 @@ def zero(expression: sympy.Expr) -> bool:
 ])  # fmt: skip
 def test_identities_vanish(identity: sympy.Expr) -> None:
     assert zero(identity)
-
-
-def test_what_is_not_zero_stays() -> None:
+    # what is not zero stays
     assert not zero(sympy.cos(x + y) - sympy.cos(x) * sympy.cos(y) - sympy.sin(x) * sympy.sin(y))
     assert not zero(a - b)
 
@@ -123,12 +121,9 @@ def test_back_to_an_expression() -> None:
     assert sympy.simplify(flat - e) == 0
 
 
-def test_effort_is_limited() -> None:
+def test_effort_is_limited_and_infinite_numbers_are_told() -> None:
     with pytest.raises(TooLongError, match="simplify=False"):
         Polynomials(100).read(sympy.prod([a + b * k + x for k in range(1, 9)]))
-
-
-def test_infinite_numbers_are_told() -> None:
     with pytest.raises(PliantError, match="finite"):
         Polynomials(10).read(sympy.Float("inf"))
 
@@ -236,13 +231,9 @@ def test_no_line_of_a_long_text_is_an_alias() -> None:
         assert not [e for e in shared if re.fullmatch(r"-?([\d./e-]+ )?[a-z]\w*'*(\^\d+)?", e)]
 
 
-def test_letters_that_are_taken() -> None:
-    formulas = [sympy.sin(a + b) + 1, (a + b) ** 3]
-    shared, _ = named_parts(formulas, {"x1", "a"})
+def test_letters_that_are_taken_symbols_and_length() -> None:
+    shared, _ = named_parts([sympy.sin(a + b) + 1, (a + b) ** 3], {"x1", "a"})
     assert [str(name) for name, _ in shared] == ["y0"]
-
-
-def test_symbols_and_length() -> None:
     e = sympy.sin(a + q1) ** 2
     assert symbols_of([e, b * e]) == {a, b, q1}
     assert is_longer([e], 3)

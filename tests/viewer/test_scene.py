@@ -107,12 +107,9 @@ def test_goes_steps_and_stays_within(player: Player, drawn: list[int]) -> None:
     assert player.step == len(player.motion.t) - 1
     player.go(99.0)
     assert drawn == [50, 51, 0, len(player.motion.t) - 1]  # what is there already is not drawn again
-
-
-def test_play_at_the_end_starts_again(player: Player) -> None:
+    # at the end, play starts again
     told = []
     player.on_change(lambda: told.append(player.is_playing))
-    player.go(99.0)
     player.toggle()
     assert player.is_playing
     assert player.t == 0
