@@ -206,7 +206,7 @@ def test_other_threads_run_during_a_call(slow: Kernel, way: str, groups: int) ->
     assert len(inside) >= 3
 
 
-def test_several_threads_call_one_kernel() -> None:
+def test_several_threads_call_one_kernel_and_make_kernels() -> None:
     kernel = kernel_from_function(lambda x, y: [sin(x) * y, x - y], {"x": (), "y": ()})
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(2, 500)) for _ in range(8)]
@@ -221,16 +221,12 @@ def test_several_threads_call_one_kernel() -> None:
             good &= same_bits(out, expected[k]) and same_bits(kernel(x, y, threads=1 + repeat % 3), expected[k])
         return good
 
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(work, range(8)))
-
-
-def test_kernels_may_be_made_in_several_threads() -> None:
-    def work(k: int) -> float:
+    def made(k: int) -> float:
         return float(kernel_from_function(lambda x: x * k + sin(x * 0), {"x": ()})(2.0))
 
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(work, range(12))) == [2.0 * k for k in range(12)]
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+        assert list(pool.map(made, range(12))) == [2.0 * k for k in range(12)]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
@@ -262,11 +258,16 @@ class TestOverlap:
     kernel = staticmethod(lambda: kernel_from_function(lambda x: [x[0] + 1], {"x": (1,)}))
 
     def test_the_same_rows(self) -> None:
-        rows = np.zeros((11, 4))
-        self.kernel()(rows[:, :1], out=rows[:, :1])
-        self.kernel()(rows[:, :1], out=rows[:, 2:3])
-        self.kernel()(rows[:, 2:3], out=rows[:, 1:2])
+        rows, kernel = np.zeros((11, 4)), self.kernel()
+        for source, target in ((0, 0), (0, 2), (2, 1)):
+            kernel(rows[:, source : source + 1], out=rows[:, target : target + 1])
         np.testing.assert_array_equal(rows, np.tile([1.0, 3.0, 2.0, 0.0], (11, 1)))
+        # backward they are refused only if they are the same
+        rows, other = np.zeros((9, 1)), np.zeros((9, 1))
+        with pytest.raises(KernelError, match="overlaps"):
+            kernel(rows[::-1], out=rows)
+        kernel(rows[::-1], out=other)
+        assert other.sum() == 9
 
     @pytest.mark.parametrize("is_open", [True, False])
     @pytest.mark.parametrize("source, target", [(slice(0, 10), slice(1, 11)), (slice(1, 11), slice(0, 10))])
@@ -276,13 +277,6 @@ class TestOverlap:
         with pytest.raises(KernelError, match="out for result overlaps x in memory"):
             self.kernel()(rows[source], out=rows[target])
         assert not rows.any()
-
-    def test_rows_backward_are_refused_only_if_they_are_the_same(self) -> None:
-        rows, other = np.zeros((9, 1)), np.zeros((9, 1))
-        with pytest.raises(KernelError, match="overlaps"):
-            self.kernel()(rows[::-1], out=rows)
-        self.kernel()(rows[::-1], out=other)
-        assert other.sum() == 9
 
 
 def test_every_processor_agrees_bit_for_bit_where_it_has_the_same_instructions() -> None:

@@ -100,27 +100,24 @@ def test_links_sizes_and_versions(log: pliant.Log, path: Path, tmp_path: Path) -
     refused(path, r"is a log of version 99, and this Pliant reads up to 1; pip install -U pliant")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda r: r["joints"][0].pop("name"), r"missing required field `name` - at `\$\.joints\[0\]`"),
-        (lambda r: r["joints"][1].update(parent="elsewhere"), "stands on 'elsewhere', which is not before it"),
-        (lambda r: r["joints"][1]["kind"].update(kind="os.system"), r"Invalid enum value 'os\.system'"),
-        (lambda r: r["joints"][1].update(mimic=dict(joint=r["joints"][1]["name"], multiplier=1, offset=0)), "itself"),
-        (lambda r: r["bodies"][0]["inertia"].update(mass="heavy"), r"got `str` - at `\$\.bodies\[0\]\.inertia\.mass`"),
-        (lambda r: r["bodies"][0]["inertia"].update(mass=1e9), "is not the one that was saved"),
-        (lambda r: r["joints"].reverse(), "do not carry its bodies one by one"),
-        (lambda r: r["joints"][1].update(damping=[0, 0]), "damping of joint 'hip' has 2 entries"),
-        (lambda r: r["joints"][1].update(armature=[1e308]), "it takes up to 1e"),
-        (lambda r: r["joints"][1].update(is_locked=1), "Expected `bool`, got `int`"),
-        (lambda r: r["motors"][0].update(module="os"), "unknown field `module`"),
-        (lambda r: r["bodies"][0].update(name="x" * 200_000), "length <= 100000"),
-        (lambda r: r.update(bodies=7), r"Expected `array`, got `int` - at `\$\.bodies`"),
-        (lambda r: r.update(gravity=[0, 0]), r"length 3, got 2 - at `\$\.gravity`"),
-        (lambda r: r["contacts"][0].update(body="nobody"), "no body named 'nobody'"),
-        (lambda r: r["joints"][1].update(law=[{"inputs": ["x"], "nodes": [["exec", 0]], "output": 0}]), "no operation"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda r: r["joints"][0].pop("name"), r"missing required field `name` - at `\$\.joints\[0\]`"),
+    (lambda r: r["joints"][1].update(parent="elsewhere"), "stands on 'elsewhere', which is not before it"),
+    (lambda r: r["joints"][1]["kind"].update(kind="os.system"), r"Invalid enum value 'os\.system'"),
+    (lambda r: r["joints"][1].update(mimic=dict(joint=r["joints"][1]["name"], multiplier=1, offset=0)), "itself"),
+    (lambda r: r["bodies"][0]["inertia"].update(mass="heavy"), r"got `str` - at `\$\.bodies\[0\]\.inertia\.mass`"),
+    (lambda r: r["bodies"][0]["inertia"].update(mass=1e9), "is not the one that was saved"),
+    (lambda r: r["joints"].reverse(), "do not carry its bodies one by one"),
+    (lambda r: r["joints"][1].update(damping=[0, 0]), "damping of joint 'hip' has 2 entries"),
+    (lambda r: r["joints"][1].update(armature=[1e308]), "it takes up to 1e"),
+    (lambda r: r["joints"][1].update(is_locked=1), "Expected `bool`, got `int`"),
+    (lambda r: r["motors"][0].update(module="os"), "unknown field `module`"),
+    (lambda r: r["bodies"][0].update(name="x" * 200_000), "length <= 100000"),
+    (lambda r: r.update(bodies=7), r"Expected `array`, got `int` - at `\$\.bodies`"),
+    (lambda r: r.update(gravity=[0, 0]), r"length 3, got 2 - at `\$\.gravity`"),
+    (lambda r: r["contacts"][0].update(body="nobody"), "no body named 'nobody'"),
+    (lambda r: r["joints"][1].update(law=[{"inputs": ["x"], "nodes": [["exec", 0]], "output": 0}]), "no operation"),
+])  # fmt: skip
 def test_robots_that_cannot_be(change, words: str, path: Path) -> None:
     with h5py.File(path, "r+") as file:
         robot = json.loads(file["source/robot"][()].tobytes())
