@@ -89,16 +89,14 @@ def test_without_a_terminal_rich_is_not_imported() -> None:
 # ---- a spinner
 
 
-def test_a_long_compilation_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_work_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """The body waits until there is a line, however slow the machine."""
     stream = terminal(monkeypatch, patience=0.001)
     with compiling("the simulation of 'hopper'"):
         assert stream.written.wait(30)
     assert re.search(r"compiling the simulation of 'hopper', \d+ s", stream.text)
     assert re.search(r"compiled the simulation of 'hopper' in \d+\.\d s; the result is cached\n$", stream.text)
-
-
-def test_long_work_names_its_part_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # other work names its part, and leaves nothing
     stream = terminal(monkeypatch, patience=0.001)
     with working("equations of leg [1]", hint="simplify=False (--raw) is quicker") as begin:
         begin("tidying M")

@@ -135,12 +135,10 @@ def test_a_robot_is_shown_as_it_stands(program, shown: list) -> None:
     assert 0 < foot[2, 3] < 0.05
     assert options["ground"].is_flat
     assert (other["ground"], at.tolist()) == (None, [0.0])
-
-
-def test_after_a_run(program, shown: list) -> None:
+    # after a run
     assert program("run", "pendulum", "--time", "0.05", "--view", "--quiet").code == 0
-    assert shown[0][0] == "view_log"
-    assert len(shown[0][1][0].t) == 51
+    assert shown[2][0] == "view_log"
+    assert len(shown[2][1][0].t) == 51
 
 
 # ---- pliant bench
@@ -254,7 +252,7 @@ def test_the_tree_of_a_long_chain_is_whole(program, write) -> None:
     assert "b39  2 kg  (j39)" in program("info", "chain.urdf").out
 
 
-def test_the_extent_of_a_box(program, block: Path) -> None:
+def test_the_extent_of_a_box_and_problems_in_its_file(program, block: Path) -> None:
     about = program("info", block, "--base", "free", "--json").json
     # of the box 0.4 x 0.4 x 0.2 m; the wheel's origin is on top of it
     assert about["extent"]["lower"] == pytest.approx([-0.2, -0.2, -0.1], abs=1e-9)
@@ -262,9 +260,6 @@ def test_the_extent_of_a_box(program, block: Path) -> None:
     assert (about["base"], about["nv"]) == ("free", 7)
     about = program("info", block, "--json").json
     assert (about["base"], about["nv"]) == ("fixed", 1)
-
-
-def test_problems_in_the_file(program, block: Path) -> None:
     # an inertia that no body can have, on the line on which it stands
     block.write_text(block.read_text().replace('izz="0.02"', 'izz="0.9"'))
     done = program("info", block)

@@ -42,9 +42,7 @@ def test_symbols_names_and_methods(program) -> None:
     assert " g" in texts[0]
     assert len(set(texts)) == 1, "the methods agree"
     assert "m_rod" not in program("equations", "pendulum", "--symbols", "m_rod=m,gravity=gravity").out
-
-
-def test_a_name_that_a_term_has(program) -> None:
+    # a name that a term has
     assert "M(q) = 0.1875 + 0.5625 M" in program("equations", "pendulum", "--symbols", "m_rod=M").out.splitlines()
 
 

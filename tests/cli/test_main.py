@@ -14,20 +14,17 @@ from pliant.catalogue import library as catalogue
 COMMANDS = ("run", "view", "plot", "info", "robots", "equations", "bench", "cache")
 
 
-def test_help_lists_the_commands(program) -> None:
+def test_help_lists_the_commands_and_each_has_its_own(program) -> None:
     done = program("--help")
     assert done.code == 0
     assert all(f"\n  {name} " in done.out for name in COMMANDS)
     assert max(map(len, done.out.splitlines())) <= 80
     assert "..." not in done.out.partition("Commands:")[2], "each is said in full"
     assert program("--version") == (0, f"pliant {pliant.__version__}\n", "")
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_each_has_help(program, command: str) -> None:
-    done = program(command, "--help")
-    assert done.code == 0
-    assert f"Usage: pliant {command}" in done.out
+    for command in COMMANDS:
+        done = program(command, "--help")
+        assert done.code == 0
+        assert f"Usage: pliant {command}" in done.out
 
 
 def test_help_imports_nothing_big() -> None:

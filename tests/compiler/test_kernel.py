@@ -317,13 +317,11 @@ def test_functions_that_cannot_be_traced(function: Callable, message: str) -> No
         kernel_from_function(function, {"x": ()})
 
 
-def test_a_kernel_cannot_be_pickled_or_copied(kernel: Kernel) -> None:
+def test_a_kernel_cannot_be_pickled_or_copied_and_is_freed(kernel: Kernel) -> None:
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(KernelError, match="cannot be pickled or copied; make it again where you need it"):
             attempt(kernel)
-
-
-def test_a_kernel_is_freed_when_nobody_holds_it() -> None:
+    # it is freed when nobody holds it
     held = kernel_from_function(lambda x: x * 3, {"x": ()})
     memory = weakref.ref(held._code)
     assert held(2.0) == 6

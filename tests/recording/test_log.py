@@ -83,15 +83,12 @@ def test_slices(log: Log) -> None:
     np.testing.assert_array_equal(log[log.t > 1.05].t, log.t[11:])
     np.testing.assert_array_equal(log[[0, 5]].t, log.t[[0, 5]])
     assert len(log[30:]) == 0
-
-
-def test_between_times() -> None:
-    """The times 0.1 k are rounded, so 0.3 is 0.30000000000000004, and counts as 0.3."""
-    assert ONE.t[3] != 0.3
-    np.testing.assert_array_equal(ONE.between(0.3, 0.6).t, ONE.t[3:7])
-    assert len(ONE.between(0.31, 0.39)) == 0
-    assert len(ONE.between(-1, 99)) == 30
-    assert len(ONE[:1].between(0, 0)) == 1
+    # between times: 0.1 k are rounded, so 0.3 is 0.30000000000000004, and counts as 0.3
+    assert log.t[3] != 0.3
+    np.testing.assert_array_equal(log.between(0.3, 0.6).t, log.t[3:7])
+    assert len(log.between(0.31, 0.39)) == 0
+    assert len(log.between(-1, 99)) == 30
+    assert len(log[:1].between(0, 0)) == 1
 
 
 def test_one_robot_of_many() -> None:

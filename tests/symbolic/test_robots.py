@@ -41,9 +41,7 @@ def test_names() -> None:
     }  # fmt: skip
     assert symbolic.joints["elbow"].placement.p.x == 0
     assert symbolic.bodies["forearm"].inertia.J.zz == 0
-
-
-def test_lengths_are_positive_and_signs_stay() -> None:
+    # lengths are positive, and signs stay
     symbolic, values = pliant.symbolic.symbolic_robot(pliant.load("pendulum"))
     (c,) = [s for s in values if s.name == "c_rod"]
     assert c.is_positive
