@@ -169,11 +169,9 @@ def test_pickles_and_names_that_are_not_there() -> None:
 # ---- cost
 
 
-@pytest.mark.parametrize(
-    ("code", "absent"),
-    [("import pliant", {"pliant", "numpy", "ast"}), ("import numpy, pliant, pliant.catalogue", HEAVY)],
-    ids=["pliant", "pliant.catalogue"],
-)
+@pytest.mark.parametrize(("code", "absent"), [
+    ("import pliant", {"pliant", "numpy", "ast"}), ("import numpy, pliant, pliant.catalogue", HEAVY),
+], ids=["pliant", "pliant.catalogue"])  # fmt: skip
 def test_import_leaves_big_libraries_alone(code: str, absent: set[str]) -> None:
     # no time is asserted (machines differ); `make bench` measures it
     code = f"import json, sys; before = set(sys.modules); {code}; print(json.dumps(sorted(set(sys.modules) - before)))"

@@ -134,3 +134,9 @@ def test_a_missing_library_says_what_to_install(program, monkeypatch: pytest.Mon
         assert (done.code, done.out) == (1, "")
         assert f"needs {library}: pip install 'pliant[{extra}]'" in done.err
         assert done.err.count("\n") == 1
+
+
+def test_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "pliant", "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "equations" in done.stdout

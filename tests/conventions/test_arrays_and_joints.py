@@ -14,12 +14,10 @@ from pliant.robot import Helical, Mimic, Planar
 from pliant.spatial import Vector, rotation_about
 from stated_conventions import ROD, TIGHT, one_joint, pose, rate, state, turn
 
-PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
-
 
 def test_every_line_of_the_page_has_its_test() -> None:
     """The test that has its number and title."""
-    text = PAGE.read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text(encoding="utf-8")
     lines = [(int(n), t) for n, t in re.findall(r"^(\d+)\. \*\*(.+?)\.\*\*", text, re.M)]
     assert [n for n, _ in lines] == list(range(1, len(lines) + 1)), "lines are numbered 1, 2, 3, ..."
     assert len(lines) == len(re.findall(r"^\d+\.", text, re.M)), "each line has a title"
