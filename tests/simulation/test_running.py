@@ -2,6 +2,8 @@
 
 import inspect
 import pickle
+import signal
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -349,6 +351,28 @@ def test_blocks_make_the_log(make: Make) -> None:
         logs.append(record(blocks))
         assert ran(sim, 0.2, LEG_Q, LEG_V, u=[-0.3, 1])[1] == logs[0] == Log.joined(blocks)
     assert logs[0].source.settings["seed"] == 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_is_heard_where_python_drops_it() -> None:
+    """In the callback of a weak reference, from which nothing can be raised."""
+
+    class Gone:
+        pass
+
+    def controller(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
+        if t == 0:
+            gone = Gone()
+            kept = weakref.ref(gone, lambda _: signal.raise_signal(signal.SIGINT))
+            del gone
+            assert kept() is None
+        return [0.1]
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        Simulation(PENDULUM).run(1e4, controller=controller)
+    assert not stop.value.log.is_complete  # type: ignore[attr-defined]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @both

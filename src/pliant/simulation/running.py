@@ -5,10 +5,12 @@ The blocks of a `Simulation` are made here, too: what to do in each control peri
 
 import math
 import os
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -64,7 +66,7 @@ def record(
     kept: list[Log] = []
     writer: Any = None
     try:
-        with Progress(*span, progress) as bar:
+        with Progress(*span, progress) as bar, _heard_interrupts() as check_interrupt:
             for block in blocks:
                 if path is None:
                     kept.append(block)
@@ -77,6 +79,7 @@ def record(
                     writer.append(block)
                     kept[1:] = [block]
                 bar.update(float(block.t[-1]))
+                check_interrupt()
         if writer is not None:
             writer.finish()
     except BaseException as error:
@@ -86,6 +89,35 @@ def record(
             error.log = _joined(kept, writer, is_complete=False)  # type: ignore[attr-defined]
         raise
     return _joined(kept, writer, is_complete=True)
+
+
+@contextmanager
+def _heard_interrupts() -> Iterator[Callable[[], None]]:
+    """A function that raises `KeyboardInterrupt` if Ctrl-C was pressed and went unheard.
+
+    Python drops the exception if the signal falls into a callback, as that of a weak reference, from which nothing can
+    be raised.
+    """
+    pressed: list[bool] = []
+
+    def heard() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    def handler(number: int, frame: Any) -> None:
+        pressed.append(True)
+        signal.default_int_handler(number, frame)
+
+    # other threads get no signals, and a handler of the user's own is left alone
+    is_ours = threading.current_thread() is threading.main_thread()
+    is_ours = is_ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_ours:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield heard
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
