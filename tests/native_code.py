@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pliant.compiler import native
+from pliant.compiler import Kernel, Loop, native
 from pliant.compiler.assembly import assemble
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
 from pliant.compiler.lower import PIECE_SIZE
 from pliant.compiler.program import Block, Program, TracedBlock
-from pliant.scalar import Expr
+from pliant.scalar import Expr, Graph
 
 WIDTHS = (1, 2, 4, 8, 16)
 
@@ -44,6 +44,52 @@ class Native:
         counts = (ctypes.c_int64 * max(1, len(rounds)))(*rounds)
         self._run(data, strides, counts, batch, 0, -(-batch // self.width))
         return arrays[len(inputs) :]
+
+
+def kernel_of(program: Program) -> Kernel:
+    """A kernel with an array dimension for every variable."""
+    shapes = {n: (s,) for n, s in program.variables.items()}
+    return Kernel(program, {n: shapes[n] for n in program.inputs}, {n: shapes[n] for n in program.outputs})
+
+
+def program_of(inputs: str, outputs: str, *body: Block | Loop, scratch: tuple[str, ...] = (), **sizes: int) -> Program:
+    """A program from names to names; its variables have the size 1, unless it is given."""
+    reads, writes = tuple(inputs.split()), tuple(outputs.split())
+    return Program(dict.fromkeys([*reads, *writes], 1) | sizes, reads, writes, body, scratch)
+
+
+def in_python(program: Program, *inputs: np.ndarray) -> list[list]:
+    """What a program means: its outputs for one robot, on plain numbers; rows per round are a list of lists."""
+    given = dict(zip(program.inputs, (x.tolist() for x in inputs), strict=True))
+    values = {name: given.get(name, [0.0] * size) for name, size in program.variables.items()}
+    rows: dict[str, list] = {name: [] for name in program.outputs if name in program.rounds}
+
+    def run(part: Block | Loop) -> None:
+        if isinstance(part, Block):
+            found = part.function(*(values[n] for n in part.reads))
+            single = len(part.writes) == 1 and not isinstance(found[0], list)
+            for name, new in zip(part.writes, [found] if single else found, strict=True):
+                values[name] = [float(x) for x in new]
+            return
+        if part.until:
+            values[part.until] = [0.0]
+        for k in range(part.count if isinstance(part.count, int) else len(given[part.reads[0]])):
+            values.update({name: given[name][k] for name in part.reads})
+            if not (part.until and values[part.until][0]):
+                for inner in part.body:
+                    run(inner)
+            for name in part.writes:
+                rows[name].append(values[name])
+
+    for part in program.body:
+        run(part)
+    return [rows.get(name, values[name]) for name in program.outputs]
+
+
+def inputs_of(count: int) -> list[Expr]:
+    """Inputs x[0], x[1], ... of a new graph."""
+    graph = Graph()
+    return [graph.input(f"x[{k}]") for k in range(count)]
 
 
 def straight(inputs: list[Expr], outputs: list[Expr]) -> Program:

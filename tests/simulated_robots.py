@@ -52,6 +52,11 @@ LEG_Q = np.array([0, 0, 0.383, 0, 0, 0, 1, -0.4, 0.9])
 LEG_V = np.array([0.2, 0.1, -0.5, 0.3, 0, 0.2, 0.2, -0.1])
 
 
+def leg_started(**options) -> pliant.Simulation:
+    """A simulation of the leg above level ground, if not another one is given."""
+    return started(pliant.Simulation(LEG, **{"ground": pliant.flat()} | options), q=LEG_Q)
+
+
 def dropped(count: int, periods: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States of quadrupeds just above the ground, each its own, and torques that make them stumble."""
     rng = np.random.default_rng(seed)
@@ -69,3 +74,9 @@ def started(sim, *state, **named):
     """The simulation, after ``reset`` to a state."""
     sim.reset(*state, **named)
     return sim
+
+
+def ran(sim, duration, q=None, v=None, **options):
+    """The simulation after ``reset`` to a state and a run, and the log."""
+    sim.reset(q=q, v=v)
+    return sim, sim.run(duration, **options)

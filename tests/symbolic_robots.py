@@ -1,8 +1,33 @@
-"""Small robots in symbols, for the tests of equations."""
+"""Small robots in symbols, for the tests of equations, and equations of shipped robots, made once."""
 
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
 import sympy
 
+import pliant
 from pliant.robot import Robot, RobotBuilder
+from pliant.symbolic import Equations
+
+
+@cache
+def equations(name: str, method: str = "newton-euler", simplify: bool | None = None) -> Equations:
+    return pliant.equations(pliant.load(name), method, simplify=simplify)
+
+
+def python_function(source: str, name: str) -> Callable:
+    """A function of generated Python."""
+    namespace: dict = {}
+    exec(source, namespace)
+    return namespace[name]
+
+
+def numbers(formula: sympy.Matrix, values: dict) -> np.ndarray:
+    """A matrix of formulas in numbers, a column as a vector."""
+    found = np.array(formula.subs(values).evalf().tolist(), dtype=float)
+    return found[:, 0] if found.shape[1] == 1 else found
+
 
 m, l, g = sympy.symbols("m l g", positive=True)
 M, I, J, k, nu, I_f = sympy.symbols("M I J k nu I_f", positive=True)

@@ -73,15 +73,11 @@ def test_a_run_shows_it_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     before = stream.getvalue()
     sim.run(0.05, progress=False)
     assert stream.getvalue() == before
-
-
-def test_short_runs_and_files_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = terminal(monkeypatch, patience=60)
-    pliant.Simulation(PENDULUM).run(0.01)
-    assert stream.getvalue() == ""
-    stream = terminal(monkeypatch, is_terminal=False)
-    pliant.Simulation(PENDULUM).run(0.01)
-    assert stream.getvalue() == ""
+    # short runs, and files in place of a terminal
+    for options in ({"patience": 60}, {"is_terminal": False}):
+        stream = terminal(monkeypatch, **options)
+        pliant.Simulation(PENDULUM).run(0.01)
+        assert stream.getvalue() == ""
 
 
 def test_without_a_terminal_rich_is_not_imported() -> None:
@@ -93,16 +89,14 @@ def test_without_a_terminal_rich_is_not_imported() -> None:
 # ---- a spinner
 
 
-def test_a_long_compilation_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_work_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """The body waits until there is a line, however slow the machine."""
     stream = terminal(monkeypatch, patience=0.001)
     with compiling("the simulation of 'hopper'"):
         assert stream.written.wait(30)
     assert re.search(r"compiling the simulation of 'hopper', \d+ s", stream.text)
     assert re.search(r"compiled the simulation of 'hopper' in \d+\.\d s; the result is cached\n$", stream.text)
-
-
-def test_long_work_names_its_part_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # other work names its part, and leaves nothing
     stream = terminal(monkeypatch, patience=0.001)
     with working("equations of leg [1]", hint="simplify=False (--raw) is quicker") as begin:
         begin("tidying M")
@@ -117,6 +111,9 @@ def test_short_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     assert "0.75" in str(pliant.equations(pliant.load("pendulum")))
     assert stream.getvalue() == ""
+    monkeypatch.setattr(sys, "stderr", None)  # some programs have no error stream
+    with compiling("a kernel"):
+        pass
 
 
 @pytest.mark.parametrize("is_terminal, show, shown", [
@@ -133,13 +130,6 @@ def test_only_where_it_is_wanted(
         else:
             assert threading.active_count() == before, "no thread watches"
     assert bool(stream.getvalue()) == shown
-
-
-def test_without_an_error_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some programs have none."""
-    monkeypatch.setattr(sys, "stderr", None)
-    with compiling("a kernel"):
-        pass
 
 
 def test_errors_come_through_and_the_watcher_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,19 +110,10 @@ def test_commands_of_the_page_run(
     assert len(seen) == asked, "what was to be seen was shown"
 
 
-def test_comments_and_other_programs_are_no_commands() -> None:
-    page = "```sh\nmake demo\npliant run hopper  # it hops\n\n# pliant view hopper\n```\n\n```\npliant robots\n```\n"
-    assert list(commands(page)) == [["run", "hopper"]]
-
-
-def test_readme_shows_code_and_commands() -> None:
+def test_readme_shows_code_and_commands_and_leads_to_all_as_does_the_site() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(list(snippets(text))) >= 5
     assert len(list(commands(text))) >= 5
-
-
-def test_readme_and_the_site_lead_to_all() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(re.findall(r"\(examples/(\w+\.py)\)", text))
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
@@ -134,6 +125,9 @@ def test_what_is_printed_is_compared() -> None:
     alone = "```python\nx = 1\n```\n\nSome words.\n\n```text\nnot of x\n```\n"
     page = f"{followed}\n{alone}"
     assert list(snippets(page)) == [Snippet(2, "print(1)\n", "1\n"), Snippet(10, "x = 1\n", None)]
+    # comments and other programs are no commands
+    page = "```sh\nmake demo\npliant run hopper  # it hops\n\n# pliant view hopper\n```\n\n```\npliant robots\n```\n"
+    assert list(commands(page)) == [["run", "hopper"]]
 
 
 def test_links_lead_somewhere() -> None:

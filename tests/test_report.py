@@ -36,19 +36,19 @@ class Outline(HTMLParser):
             self.headings.append(data)
 
 
-def outline(path: Path) -> Outline:
-    found = Outline()
-    found.feed(path.read_text(encoding="utf-8"))
+def outline(path: Path) -> tuple[Outline, str]:
+    """With the text of the page."""
+    found, text = Outline(), path.read_text(encoding="utf-8")
+    found.feed(text)
     assert not found.open
-    return found
+    return found, text
 
 
 def test_it_has_everything_and_needs_no_network(tmp_path: Path) -> None:
     path = hopper_log().to_report(tmp_path / "run.html", "q.root_joint.z", facts={"speed": "12 times <real> time"})
-    found = outline(path)
+    found, text = outline(path)
     assert found.headings == ["hopper", "Summary", "Replay", "Plots", "Energy", "Contacts", "Settings"]
     assert len(found.frames) == 1 and "<html" in found.frames[0].lower()
-    text = path.read_text(encoding="utf-8")
     assert "12 times &lt;real&gt; time" in text and "semi-implicit" in text and "prefers-color-scheme: dark" in text
     assert "largest torque of a motor</dt><dd>" in text and "N m or N" not in text
     # the replay has what the plots have
@@ -62,17 +62,15 @@ def test_it_has_everything_and_needs_no_network(tmp_path: Path) -> None:
 
 def test_events_of_a_bounce(tmp_path: Path) -> None:
     log = bounce_log()
-    path = log.to_report(tmp_path / "bounce.html", replay=False, title="a ball & its bounces")
-    found = outline(path)
+    found, text = outline(log.to_report(tmp_path / "bounce.html", replay=False, title="a ball & its bounces"))
     assert found.headings[0] == "a ball & its bounces" and "Events" in found.headings and not found.frames
-    text = path.read_text(encoding="utf-8")
     assert text.count("<td>touch-down</td>") == len(log.events) and f"<td>{log.events[0].t:.6f}</td>" in text
 
 
 def test_a_batch_and_bad_calls(tmp_path: Path) -> None:
     log = batch_log()
-    path = log.to_report(tmp_path / "batch.html", "energy", replay=False)
-    assert "3; tables and energy ledger are of robot 0" in path.read_text(encoding="utf-8")
+    _, text = outline(log.to_report(tmp_path / "batch.html", "energy", replay=False))
+    assert "3; tables and energy ledger are of robot 0" in text
     with pytest.raises(pliant.PliantError, match=r"a report ends with \.html"):
         log.to_report(tmp_path / "x.txt")
     with pytest.raises(pliant.PliantError, match="source"):
@@ -83,9 +81,9 @@ def test_a_batch_and_bad_calls(tmp_path: Path) -> None:
 def test_without_viser_there_is_a_report_that_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pliant.report.find_spec", lambda name: None)
     path = hopper_log()[:20].to_report(tmp_path / "run.html", ("q", ["hip_pitch", "root_joint.z"]))
-    found = outline(path)
+    found, text = outline(path)
     assert not found.frames and "Replay" in found.headings
-    assert "pip install 'pliant[view]'" in path.read_text(encoding="utf-8")
+    assert "pip install 'pliant[view]'" in text
 
 
 def test_settings_are_readable(tmp_path: Path) -> None:

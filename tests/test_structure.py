@@ -145,25 +145,22 @@ def test_star_shadows_no_builtin() -> None:
     assert callable(pliant.compile)
 
 
-def test_packages_are_there_without_an_import() -> None:
+def printed(code: str) -> str:
+    """What a new Python prints."""
+    return subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60)
+
+
+def test_packages_are_there_without_an_import_and_robots_is_one_thing() -> None:
     code = "import pliant; print(set(pliant.__all__) <= set(dir(pliant)), 'dynamics' in dir(pliant), "
     code += "pliant.dynamics.__name__, pliant.formats.__name__, pliant.spatial.transforms.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "True True pliant.dynamics pliant.formats pliant.spatial.transforms\n"
-
-
-def test_robots_is_one_thing() -> None:
+    assert printed(code) == "True True pliant.dynamics pliant.formats pliant.spatial.transforms\n"
     code = "import pliant, importlib.util as u; print(u.find_spec('pliant.robots'), 'hopper' in pliant.robots())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "None True\n"
+    assert printed(code) == "None True\n"
 
 
-def test_pickles() -> None:
-    assert pickle.loads(pickle.dumps(pliant.Robot)) is pliant.Robot
-    assert pickle.loads(pickle.dumps(pliant.load)) is pliant.load
-
-
-def test_no_such_name() -> None:
+def test_pickles_and_names_that_are_not_there() -> None:
+    for public in (pliant.Robot, pliant.load):
+        assert pickle.loads(pickle.dumps(public)) is public
     with pytest.raises(AttributeError, match="module 'pliant' has no attribute 'sinus'"):
         pliant.sinus  # noqa: B018
     assert not hasattr(pliant, "numpy")
@@ -172,15 +169,12 @@ def test_no_such_name() -> None:
 # ---- cost
 
 
-@pytest.mark.parametrize(
-    ("code", "absent"),
-    [("import pliant", {"pliant", "numpy", "ast"}), ("import numpy, pliant, pliant.catalogue", HEAVY)],
-    ids=["pliant", "pliant.catalogue"],
-)
+@pytest.mark.parametrize(("code", "absent"), [
+    ("import pliant", {"pliant", "numpy", "ast"}), ("import numpy, pliant, pliant.catalogue", HEAVY),
+], ids=["pliant", "pliant.catalogue"])  # fmt: skip
 def test_import_leaves_big_libraries_alone(code: str, absent: set[str]) -> None:
     # no time is asserted (machines differ); `make bench` measures it
     code = f"import json, sys; before = set(sys.modules); {code}; print(json.dumps(sorted(set(sys.modules) - before)))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    imported = json.loads(run.stdout)
+    imported = json.loads(printed(code))
     assert "pliant" in imported
     assert not {name.split(".")[0] for name in imported if name != "pliant"} & absent

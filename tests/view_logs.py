@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import pliant
+from simulated_robots import started
 
 CHANNELS = ("q", "v", "tau", "forces", "energy", "power")
 
@@ -32,6 +33,14 @@ def _hopper(batch: int | None) -> tuple[pliant.Simulation, Any]:
     return sim, robot.integrate(robot.neutral(), [0, 0, 0.7, 0, 0, 0, 0, 0, 0, 0])
 
 
+def event_hopper() -> pliant.EventSimulation:
+    """A hopping robot 2 cm above the ground, about to fall."""
+    sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
+    q = sim.robot.neutral()
+    q[2] += 0.02
+    return started(sim, q=q, lift=True)
+
+
 def ball() -> pliant.Robot:
     """A kilogram on a vertical rail, 0.1 m in radius."""
     builder = pliant.RobotBuilder("ball")
@@ -42,6 +51,5 @@ def ball() -> pliant.Robot:
 
 @cache
 def bounce_log() -> pliant.Log:
-    sim = pliant.EventSimulation(ball(), ground=pliant.flat(), restitution=0.5)
-    sim.reset(q=[1.0])
+    sim = started(pliant.EventSimulation(ball(), ground=pliant.flat(), restitution=0.5), q=[1.0])
     return sim.run(1.2, channels=("q", "v", "u", "forces", "energy", "power"))

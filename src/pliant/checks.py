@@ -82,7 +82,7 @@ def check_one_of(name: str, value: Any, valid: Sequence[str], *, subject: str = 
 
 def check_known(kind: str, name: Any, valid: Collection[str], owner: str = "", *, error: Kind = PliantError) -> None:
     """Raise unless a name is one of those that exist; arguments as for `pliant.errors.unknown_name`."""
-    if name not in valid:
+    if not isinstance(name, str) or name not in valid:
         raise error(unknown_name(kind, name, valid, owner))
 
 
@@ -144,9 +144,8 @@ def check_callable(name: str, function: Any, *arguments: str, error: Kind = Simu
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError as wrong:
-        raise error(
-            f"{name} {own!r} is called with ({shown}): {wrong}", subject=f"{name} {own!r}", field=name
-        ) from None
+        subject = f"{name} {own!r}"
+        raise error(f"{subject} is called with ({shown}): {wrong}", subject=subject, field=name) from None
     except ValueError:  # some functions of C do not tell their arguments
         pass
     return own
@@ -236,11 +235,7 @@ def _real_array(value: Any) -> np.ndarray | None:
 
 
 def finite_rows(name: str, value: Any, shape: tuple[int, ...], columns: Sequence[str]) -> np.ndarray:
-    """Rows of finite numbers of a shape, from one row for all robots or one for each.
-
-    Args:
-        columns: names of the entries of a row.
-    """
+    """Rows of finite numbers of a shape, from one row for all robots or one for each; ``columns`` names the entries."""
     array = row_numbers(value, shape)
     if array is None:
         takes = f"{shape[-1:]} or {shape}" if len(shape) > 1 else f"{shape}"

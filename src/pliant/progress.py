@@ -140,11 +140,9 @@ def working(
 
 @contextmanager
 def compiling(what: str, show: bool | None = None) -> Iterator[None]:
-    """A spinner while something is compiled; a line that stays says how long it took, or that it failed.
+    """A spinner while something, such as "the simulation of 'hopper'", is compiled; ``show`` as for `working`.
 
-    Args:
-        what: is compiled, such as "the simulation of 'hopper'".
-        show: whether to draw it; None (default): if the error stream is a terminal.
+    A line that stays says how long it took, or that it failed.
     """
 
     def ended(seconds: float, is_made: bool) -> str:

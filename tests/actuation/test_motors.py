@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import pliant
+from moving_robots import by_rk4
 from pliant.robot import Robot
 from simple_bodies import G, sliding, turning
+from simulated_robots import ran
 
 INERTIA = 0.5
 
@@ -25,7 +27,7 @@ def simulated(robot: Robot, u: float, t: float = 1.0, **options) -> tuple[pliant
 def test_a_torque_accelerates(integrator: str) -> None:
     sim, log = simulated(wheel(), 2.0, integrator=integrator)
     assert sim.v[0] == pytest.approx(2 / INERTIA, rel=1e-9)
-    np.testing.assert_array_equal(np.asarray(log["tau"])[1:], 2)
+    np.testing.assert_array_equal(log.tau[1:], 2)
 
 
 @pytest.mark.parametrize("integrator", ["semi-implicit", "midpoint", "rk4"])
@@ -61,9 +63,8 @@ def test_velocity_control() -> None:
 def test_stiff_gains_are_stable(kd: float) -> None:
     """kp = 1e6 at 1 ms, where an explicit step would blow up (kp dt^2 / I = 2, or kd dt / I = 200)."""
     sim, log = simulated(wheel(control="position", kp=1e6, kd=kd), 1.0, 2.0)
-    q = np.asarray(log["q"])[:, 0]
-    assert np.isfinite(q).all()
-    assert q.max() < 2.0
+    assert np.isfinite(log.q).all()
+    assert log.q.max() < 2.0
     assert sim.q[0] == pytest.approx(1, abs=1e-8)  # the slowest decays with kp / kd = 10 / s: exp(-20) = 2e-9
 
 
@@ -92,10 +93,19 @@ def test_no_motor_exceeds_its_effort_limit(control: str, integrator: str) -> Non
     assert partial > 20
 
 
-def test_a_saturated_motor_gives_its_limit() -> None:
-    """Far from its target it pushes with all it has: v = limit t / I."""
-    sim, _ = simulated(wheel(control="position", kp=1e4, kd=10, effort_limit=5), 100.0, 0.5)
-    assert sim.v[0] == pytest.approx(5 * 0.5 / INERTIA, rel=1e-9)
+@pytest.mark.parametrize("motor, u, t, speed", [
+    # far from its target it pushes with all it has: limit t / I
+    ({"control": "position", "kp": 1e4, "kd": 10, "effort_limit": 5}, 100.0, 0.5, 5 * 0.5 / INERTIA),
+    # dry friction takes its part of the torque, and holds below it
+    ({"dry_friction": 0.6}, 1.0, 1.0, (1 - 0.6) / INERTIA),
+    ({"dry_friction": 0.6}, 0.59, 1.0, 0),
+    # the joint feels gear^2 times the inertia of the rotor
+    ({"gear": 9, "rotor_inertia": 2e-3}, 2.0, 1.0, 2 / (INERTIA + 81 * 2e-3)),
+], ids=["saturated", "dry friction", "held by it", "gear"])  # fmt: skip
+def test_the_speed_of_a_constant_torque(motor: dict, u: float, t: float, speed: float) -> None:
+    sim, _ = simulated(wheel(**motor), u, t)
+    assert sim.v[0] == pytest.approx(speed, rel=1e-12 if "gear" in motor else 1e-9)
+    assert sim.q[0] == pytest.approx(speed * t / 2 * (1 + 1e-3 / t), abs=1e-12 if speed == 0 else 1e-6)
 
 
 def test_the_speed_torque_line() -> None:
@@ -106,16 +116,13 @@ def test_the_speed_torque_line() -> None:
     # the torque cut off at the speed at the start of a step: first order
     sim, log = simulated(robot, 100.0, 12.0)
     assert sim.v[0] == pytest.approx(10, rel=1e-3)
-    assert np.asarray(log["v"]).max() <= 10
-    tau, v = np.asarray(log["tau"])[1:, 0], np.asarray(log["v"])[:-1, 0]
-    np.testing.assert_allclose(tau, 4 * (1 - v / 10), atol=1e-9)
+    assert log.v.max() <= 10
+    np.testing.assert_allclose(log.tau[1:], 4 * (1 - log.v[:-1] / 10), atol=1e-9)
 
 
 def test_beyond_the_no_load_speed_a_motor_only_brakes() -> None:
-    robot = wheel(effort_limit=4, no_load_speed=10)
-    sim = pliant.Simulation(robot, dt=1e-3, batch=2)
-    sim.reset(v=[12.0])
-    sim.run(0.1, u=[[4.0], [-4.0]], channels=())
+    sim = pliant.Simulation(wheel(effort_limit=4, no_load_speed=10), dt=1e-3, batch=2)
+    ran(sim, 0.1, v=[12.0], u=[[4.0], [-4.0]])
     np.testing.assert_allclose(sim.v[:, 0], [12, 12 - 4 * 0.1 / INERTIA], rtol=1e-9)
 
 
@@ -129,19 +136,6 @@ def test_viscous_friction() -> None:
     assert simulated(robot, 1.0, 60.0, dt=1e-2)[0].v[0] == pytest.approx(4, rel=1e-9)
 
 
-def test_dry_friction_of_a_motor() -> None:
-    """Below it nothing moves; above, (u - f) / I."""
-    robot = wheel(dry_friction=0.6)
-    assert simulated(robot, 0.59)[0].q[0] == pytest.approx(0, abs=1e-12)
-    assert simulated(robot, 1.0)[0].v[0] == pytest.approx((1 - 0.6) / INERTIA, rel=1e-9)
-
-
-def test_a_rotor_behind_a_gear() -> None:
-    """The joint feels gear^2 times its inertia."""
-    sim, _ = simulated(wheel(gear=9, rotor_inertia=2e-3), 2.0)
-    assert sim.v[0] == pytest.approx(2 / (INERTIA + 81 * 2e-3), rel=1e-12)
-
-
 # ---- laws of the user
 
 
@@ -152,13 +146,7 @@ def test_a_motor_law() -> None:
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         return np.array([y[1], (2 - 3 * y[0] - 0.5 * math.sin(t) * y[1]) / INERTIA])
 
-    y, h = np.zeros(2), 1e-3
-    for k in range(1000):
-        t = k * h
-        a = rate(t, y)
-        b = rate(t + h / 2, y + h / 2 * a)
-        c = rate(t + h / 2, y + h / 2 * b)
-        y = y + h / 6 * (a + 2 * b + 2 * c + rate(t + h, y + h * c))
+    y = by_rk4(rate, np.zeros(2), 1, 1000)
     np.testing.assert_allclose([*simulated(robot, 2.0, integrator="rk4")[0].q], y[:1], atol=1e-11)
     assert simulated(robot, 2.0)[0].q[0] == pytest.approx(y[0], abs=5e-3)  # first order
 

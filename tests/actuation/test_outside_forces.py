@@ -9,15 +9,14 @@ import pliant
 from pliant.errors import PliantError
 from pliant.robot import Robot
 from simple_bodies import ball, turned, turning
+from simulated_robots import ran
 
 FREE = ball(mass=2, gravity=0).without_contacts().with_frame("rim", "ball", (0, 0.1, 0))
 INERTIA = 0.4 * 2 * 0.01
 
 
-def pushed(*forces: pliant.ExternalForce, robot: Robot = FREE, t: float = 0.5, **options) -> pliant.Simulation:
-    sim = pliant.Simulation(robot, dt=1e-3, forces=forces, **options)
-    sim.run(t, channels=())
-    return sim
+def pushed(*forces: pliant.ExternalForce, robot: Robot = FREE, t: float = 0.5, q=None, **options) -> pliant.Simulation:
+    return ran(pliant.Simulation(robot, dt=1e-3, forces=forces, **options), t, q, channels=())[0]
 
 
 def test_a_constant_force() -> None:
@@ -77,9 +76,7 @@ def test_a_force_in_the_axes_of_the_body() -> None:
     """A turned body: along its own x it goes along the world's y."""
     quarter = turned(math.pi / 2, (0, 0, 1))
     for frame, expected in (("body", [0, 1, 0]), ("world", [1, 0, 0])):
-        sim = pliant.Simulation(FREE, dt=1e-3, forces=[pliant.ExternalForce("ball", force=(4, 0, 0), frame=frame)])
-        sim.reset(q=[0, 0, 0, *quarter])
-        sim.run(1.0, channels=())
+        sim = pushed(pliant.ExternalForce("ball", force=(4, 0, 0), frame=frame), t=1.0, q=[0, 0, 0, *quarter])
         np.testing.assert_allclose(sim.q[:3], np.array(expected) * 1.001, atol=1e-11)
 
 

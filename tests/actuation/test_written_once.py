@@ -10,13 +10,8 @@ import pytest
 import pliant
 from pliant.actuation.body_forces import stretches
 from pliant.actuation.joint_forces import (
-    drives,
-    joint_forces,
-    joint_spring_energy,
-    motor_torque,
-    motor_torques,
-    torque_bounds,
-)
+    drives, joint_forces, joint_spring_energy, motor_torque, motor_torques, torque_bounds,
+)  # fmt: skip
 from pliant.actuation.joint_springs import flexibility_state
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.events.constraint_terms import TermsKernel
@@ -130,11 +125,6 @@ def test_a_spring_between_frames(seed: int) -> None:
 # ---- all layers
 
 
-def total_power(model: StepModel, t: float, q: Any, v: Any, u: Any) -> float:
-    found = powers(model, t, q, v, v, motor_torques(model.robot, q, v, u, t), [], None)
-    return float(sum(found))
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("control", CONTROLS)
 @pytest.mark.parametrize("make", ARMS)
@@ -152,7 +142,8 @@ def test_power_is_the_rate_of_the_energy(make: Any, control: str, seed: int) -> 
     ]  # fmt: skip
     before, after = (sum(energies(model, *end)) for end in ends)
     # differences of energies of order 10 over 1e-6 carry rounding of order 1e-9
-    assert (after - before) / (2 * h) == pytest.approx(total_power(model, t, q, v, u), rel=1e-6, abs=1e-6)
+    power = sum(powers(model, t, q, v, v, motor_torques(model.robot, q, v, u, t), [], None))
+    assert (after - before) / (2 * h) == pytest.approx(float(power), rel=1e-6, abs=1e-6)
     assert len(ENERGY_TERMS) == 3
     assert len(POWER_TERMS) == 8
 
@@ -170,9 +161,8 @@ def test_equations_step_and_events_have_the_same_force(make: Any, control: str) 
 
         # event-driven simulation: r = f - h
         h = np.array(pliant.bias_forces(robot, np.array(q), np.array(v)))
-        np.testing.assert_allclose(
-            terms(t, np.array(q), np.array(v), np.array(u)).r + h, smooth, rtol=1e-10, atol=1e-10
-        )
+        r = terms(t, np.array(q), np.array(v), np.array(u)).r
+        np.testing.assert_allclose(r + h, smooth, rtol=1e-10, atol=1e-10)
 
         # the equations of motion, as formulas
         values = dict(zip((*eq.q, *eq.v, *eq.u), (*q, *v, *u), strict=True)) | {eq.symbols["t"]: t}

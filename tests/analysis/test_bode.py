@@ -4,18 +4,21 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.analysis import Bode, bode
 
 LINK, ROTOR, STIFFNESS, DAMPING = 1.0, 0.1, 100.0, 2.0
 SIDES = {"motor": "motor_velocity.knee", "link": "link_velocity.knee"}
 W = np.geomspace(2, 100, 9)
 
 
-def joint(**motor) -> pliant.Robot:
+def rigid(**motor) -> pliant.Robot:
     builder = pliant.RobotBuilder("joint").gravity(0, 0, 0)
     builder.body("link", mass=1, inertia=(LINK, 0, 0, LINK, 0, LINK))
-    builder.joint("knee", "revolute", "world", "link", axis=(0, 0, 1))
-    robot = builder.motor("knee", rotor_inertia=ROTOR, **motor).build()
-    return robot.with_flexibility("knee", stiffness=STIFFNESS, damping=DAMPING)
+    return builder.joint("knee", "revolute", "world", "link", axis=(0, 0, 1)).motor("knee", **motor).build()
+
+
+def joint() -> pliant.Robot:
+    return rigid(rotor_inertia=ROTOR).with_flexibility("knee", stiffness=STIFFNESS, damping=DAMPING)
 
 
 def transfer(side: str, w: np.ndarray) -> np.ndarray:
@@ -28,7 +31,7 @@ def transfer(side: str, w: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("method", "tolerance"), [("linearization", 1e-11), ("simulation", 1e-5)])
 def test_two_masses_on_a_spring(method: str, tolerance: float) -> None:
     """The linearization to rounding; the simulation to what is left of the motion before, and of its integrator."""
-    found = pliant.analysis.bode(joint(), W, outputs=list(SIDES.values()), method=method)
+    found = bode(joint(), W, outputs=list(SIDES.values()), method=method)
     assert found.input == "knee" and found.method == method
     for side, output in SIDES.items():
         np.testing.assert_allclose(found.response[output], transfer(side, W), rtol=tolerance)
@@ -39,11 +42,8 @@ def test_two_masses_on_a_spring(method: str, tolerance: float) -> None:
 @pytest.mark.parametrize("method", ["linearization", "simulation"])
 def test_a_position_loop(method: str) -> None:
     """A rigid joint under kp (u - q) - kd v, about a position: q / u = kp / (I s^2 + kd s + kp)."""
-    builder = pliant.RobotBuilder("joint").gravity(0, 0, 0)
-    builder.body("link", mass=1, inertia=(LINK, 0, 0, LINK, 0, LINK))
-    builder.joint("knee", "revolute", "world", "link", axis=(0, 0, 1))
-    robot = builder.motor("knee", control="position", kp=40, kd=8).build()
-    found = pliant.analysis.bode(robot, W, outputs="q.knee", q=[0.3], method=method, amplitude=0.1)
+    robot = rigid(control="position", kp=40, kd=8)
+    found = bode(robot, W, outputs="q.knee", q=[0.3], method=method, amplitude=0.1)
     s = 1j * W
     np.testing.assert_allclose(found.response["q.knee"], 40 / (s**2 + 8 * s + 40), rtol=1e-5)
 
@@ -53,12 +53,12 @@ def test_a_pendulum_about_its_equilibria() -> None:
     M, g = float(pliant.mass_matrix(robot, [0.0])[0, 0]), float(pliant.gravity_forces(robot, [0.3])[0]) / np.sin(0.3)
     damping = float(robot.joints["hinge"].damping[0])
     for q, sign in ((0.0, 1), (np.pi, -1)):
-        found = pliant.analysis.bode(robot, W, q=[q])
+        found = bode(robot, W, q=[q])
         expected = 1j * W / (-M * W**2 + damping * 1j * W + sign * g)
         np.testing.assert_allclose(found.response["v.hinge"], expected, rtol=1e-9)
     # held to the side by its motor
     u = pliant.gravity_forces(robot, [0.3])
-    held = pliant.analysis.bode(robot, W, q=[0.3], u=u).response["v.hinge"]
+    held = bode(robot, W, q=[0.3], u=u).response["v.hinge"]
     np.testing.assert_allclose(held, 1j * W / (-M * W**2 + damping * 1j * W + g * np.cos(0.3)), rtol=1e-9)
 
 
@@ -70,7 +70,7 @@ def test_a_free_body_in_compliant_contact() -> None:
     robot = builder.motor("z").build().with_contact("ball", radius=0.1)
     law = pliant.SpringDamper(stiffness=1000, damping=20)
     sim = pliant.Simulation(robot, ground=pliant.flat(), contact=pliant.CompliantContact(law), integrator="rk4")
-    found = pliant.analysis.bode(sim, W, q=[0.1 - 2 * 9.81 / 1000])
+    found = bode(sim, W, q=[0.1 - 2 * 9.81 / 1000])
     s = 1j * W
     np.testing.assert_allclose(found.response["v.z"], s / (2 * s**2 + 20 * s + 1000), rtol=1e-9)
 
@@ -85,19 +85,19 @@ def test_bad_calls_say_what_is_wrong() -> None:
         (pliant.load("pendulum"), {"q": [0.5]}, "does not rest at q with these controls: 'hinge' accelerates by"),
         (pliant.load("quadruped"), {}, r"motors .* name one with input="),
         ("knee", {}, "it takes a Robot or a Simulation"),
-        (undamped(), {"frequencies": W, "method": "simulation"}, "a mode has no damping"),
+        (pliant.load("pendulum"), {"frequencies": W, "method": "simulation"}, "a mode has no damping"),
         (hopper, {"input": "leg"}, "contacts are rigid"),
     ):
         with pytest.raises(pliant.PliantError, match=message):
-            pliant.analysis.bode(given, **options)
+            bode(given, **options)
     with pytest.raises(pliant.PliantError, match=r"no output named 'v\.nee'"):
-        pliant.analysis.bode(robot, W).magnitude("v.nee")
+        bode(robot, W).magnitude("v.nee")
 
 
 def test_the_plot_has_lines_and_dots(tmp_path) -> None:
     output = SIDES["link"]
-    linear = pliant.analysis.bode(joint(), W, outputs=output)
-    shaken = pliant.analysis.Bode(W[::3], {output: linear.response[output][::3]}, "knee", "simulation")
+    linear = bode(joint(), W, outputs=output)
+    shaken = Bode(W[::3], {output: linear.response[output][::3]}, "knee", "simulation")
     figure = linear.plot(shaken, path=tmp_path / "bode.svg")
     top, bottom = figure.axes
     assert [line.get_marker() for line in top.lines] == ["None", "o"]
@@ -109,10 +109,3 @@ def test_the_plot_has_lines_and_dots(tmp_path) -> None:
     assert top.get_ylabel() == "amplitude [rad/s per N m]"
     # above the curves, not on them
     assert figure.legends[0].get_window_extent().y0 >= top.get_window_extent().y1
-
-
-def undamped() -> pliant.Robot:
-    builder = pliant.RobotBuilder("free")
-    builder.body("rod", mass=1, com=(0, 0, -0.5), inertia=(0.1, 0, 0, 0.1, 0, 0.1))
-    builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0))
-    return builder.motor("hinge").build()

@@ -1,5 +1,6 @@
 """Comparisons of contact models tell errors that are known by hand."""
 
+import functools
 import math
 from typing import Any
 
@@ -8,16 +9,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import pliant
+from pliant.analysis import ContactComparison, compare_contacts
 from pliant.analysis.compare_contacts import impact_damping
+from simple_bodies import ball
+from simulated_robots import started
 
 G, RADIUS, HEIGHT = 9.81, 0.1, 0.2
 LANDING = math.sqrt(2 * HEIGHT / G)
 DROPPED = [0, 0, RADIUS + HEIGHT, 0, 0, 0, 1]
 
 
-def make_ball(**contact: Any) -> pliant.Robot:
-    builder = pliant.RobotBuilder("ball").body("ball", mass=2, inertia=(0.008, 0, 0, 0.008, 0, 0.008))
-    return builder.build(base="free").with_contact("ball", radius=RADIUS, **contact)
+BALL = ball(mass=2, radius=RADIUS)
 
 
 def make_mast(limits: tuple[float, float] | None = None) -> pliant.Robot:
@@ -27,13 +29,13 @@ def make_mast(limits: tuple[float, float] | None = None) -> pliant.Robot:
     return builder.motor("slide").build().with_contact("mast", radius=RADIUS)
 
 
-def column(found: pliant.analysis.ContactComparison, method: str, name: str) -> np.ndarray:
+def column(found: ContactComparison, method: str, name: str) -> np.ndarray:
     return np.array([getattr(row, name) for row in found.of(method)])
 
 
 @pytest.fixture(scope="module")
-def drop() -> pliant.analysis.ContactComparison:
-    return pliant.analysis.compare_contacts(make_ball(), q=DROPPED, duration=0.5, stiffness=(1e5, 1e6, 1e7))
+def drop() -> ContactComparison:
+    return compare_contacts(BALL, q=DROPPED, duration=0.5, stiffness=(1e5, 1e6, 1e7))
 
 
 def fall(t: Any) -> np.ndarray:
@@ -59,15 +61,10 @@ def test_impact_damping_gives_the_speed_back(restitution: float) -> None:
     assert -run.y[1, -1] / v == pytest.approx(restitution, rel=1e-5)
 
 
-def test_impact_damping_refuses_what_it_cannot_give() -> None:
-    with pytest.raises(pliant.SimulationError, match="restitution is 0; it takes a number above 0"):
-        impact_damping(1e4, 1, 0)
-
-
 # ---- a ball that falls
 
 
-def test_the_reference_is_the_fall_by_hand(drop: pliant.analysis.ContactComparison) -> None:
+def test_the_reference_is_the_fall_by_hand(drop: ContactComparison) -> None:
     t = np.linspace(0, 0.5, 301)
     # the fall is a polynomial, exact in any step; the touch-down is found to 1e-12 s
     assert abs(drop.reference.at(t)[0][:, 2] - fall(t)).max() < 1e-10
@@ -77,7 +74,7 @@ def test_the_reference_is_the_fall_by_hand(drop: pliant.analysis.ContactComparis
     assert row.penetration < 1e-11
 
 
-def test_rigid_steps_are_of_first_order(drop: pliant.analysis.ContactComparison) -> None:
+def test_rigid_steps_are_of_first_order(drop: ContactComparison) -> None:
     dt, error = column(drop, "rigid", "setting"), column(drop, "rigid", "error")
     assert dt.tolist() == [4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4]
     # the ball lands within a step of its time, and falls by v dt in one
@@ -88,17 +85,15 @@ def test_rigid_steps_are_of_first_order(drop: pliant.analysis.ContactComparison)
     assert column(drop, "rigid", "steps").tolist() == [125, 250, 500, 1000, 2000]
 
 
-def test_errors_are_those_of_a_run_by_hand(drop: pliant.analysis.ContactComparison) -> None:
-    sim = pliant.Simulation(make_ball(), dt=2e-3, ground=pliant.flat())
-    sim.reset(q=DROPPED)
-    log = sim.run(0.5)
+def test_errors_are_those_of_a_run_by_hand(drop: ContactComparison) -> None:
+    log = started(pliant.Simulation(BALL, dt=2e-3, ground=pliant.flat()), q=DROPPED).run(0.5)
     error = abs(log.q[1:, 2] - fall(log.t[1:]))
     # 250 steps are all looked at
     assert drop.of("rigid")[1].error == pytest.approx(error.max(), abs=1e-10)
     assert drop.of("rigid")[1].error_at_end == pytest.approx(error[-1], abs=1e-10)
 
 
-def test_springs_sink_as_the_law_says(drop: pliant.analysis.ContactComparison) -> None:
+def test_springs_sink_as_the_law_says(drop: ContactComparison) -> None:
     k, sunk = column(drop, "compliant, adaptive", "setting"), column(drop, "compliant, adaptive", "error")
     for stiffness, found in zip(k, sunk, strict=True):
         # the law of the comparison: N = k depth (1 + rate / 1 cm/s)
@@ -113,7 +108,7 @@ def test_springs_sink_as_the_law_says(drop: pliant.analysis.ContactComparison) -
         assert column(drop, method, "energy_error") == pytest.approx(-2 * G * rest, rel=1e-3)
 
 
-def test_errors_fall_with_stiffness_until_the_step_has_its_own(drop: pliant.analysis.ContactComparison) -> None:
+def test_errors_fall_with_stiffness_until_the_step_has_its_own(drop: ContactComparison) -> None:
     stepped, smooth = column(drop, "compliant", "error"), column(drop, "compliant, adaptive", "error")
     assert (np.diff(stepped) < 0).all() and (np.diff(smooth) < 0).all()
     # the depth of an impact goes with the root of the stiffness
@@ -125,7 +120,7 @@ def test_errors_fall_with_stiffness_until_the_step_has_its_own(drop: pliant.anal
 
 def test_stiff_springs_lose_their_bounce_in_steps_too_long_for_them() -> None:
     options = {"q": DROPPED, "duration": 0.45, "restitution": 0.6, "friction": 0, "rigid_dt": [1e-3]}
-    found = pliant.analysis.compare_contacts(make_ball(), stiffness=(1e5, 1e7), **options)
+    found = compare_contacts(BALL, stiffness=(1e5, 1e7), **options)
     stepped, smooth = column(found, "compliant", "error"), column(found, "compliant, adaptive", "error")
     assert smooth[1] < smooth[0] / 5 and stepped[1] > 2 * stepped[0]
     # after the first bounce the ball rises to 0.36 of its height
@@ -136,10 +131,8 @@ def test_stiff_springs_lose_their_bounce_in_steps_too_long_for_them() -> None:
 
 
 def test_friction_of_the_ground_holds_for_springs_too() -> None:
-    found = pliant.analysis.compare_contacts(
-        make_ball(), q=[0, 0, RADIUS, 0, 0, 0, 1], v=[1, 0, 0, 0, 0, 0], duration=0.1, ground=pliant.flat(friction=0.2),
-        frame="ball", rigid_dt=[1e-3], stiffness=(1e7,),
-    )  # fmt: skip
+    options = {"ground": pliant.flat(friction=0.2), "frame": "ball", "rigid_dt": [1e-3], "stiffness": (1e7,)}
+    found = compare_contacts(BALL, q=[0, 0, RADIUS, 0, 0, 0, 1], v=[1, 0, 0, 0, 0, 0], duration=0.1, **options)
     q = found.reference.at(0.1)[0]
     assert q[0] == pytest.approx(0.1 - 0.2 * G * 0.1**2 / 2, abs=1e-9)  # slides on
     assert "position of ball" in found.what
@@ -148,15 +141,16 @@ def test_friction_of_the_ground_holds_for_springs_too() -> None:
 
 
 def test_contacts_that_differ_are_told() -> None:
-    ball = make_ball(friction=0.3).with_contact("ball", name="second", points=[(0, 0, -RADIUS)], friction=0.6)
-    found = pliant.analysis.compare_contacts(ball, q=DROPPED, duration=0.05, rigid_dt=[1e-3], stiffness=(1e5,))
+    one = ball(mass=2, radius=RADIUS, friction=0.3)
+    both = one.with_contact("ball", name="second", points=[(0, 0, -RADIUS)], friction=0.6)
+    found = compare_contacts(both, q=DROPPED, duration=0.05, rigid_dt=[1e-3], stiffness=(1e5,))
     assert found.notes == ("compliant contact has the friction and restitution of 'ball' for all contacts",)
     assert found.notes[0] in found.table()
 
 
 def test_a_free_robot_is_lifted_out_of_the_ground() -> None:
-    found = pliant.analysis.compare_contacts(make_ball(), q=[0, 0, 0.05, 0, 0, 0, 1], duration=0.01, rigid_dt=[1e-3],
-                                    stiffness=(1e6,), is_adaptive=False)  # fmt: skip
+    options = {"duration": 0.01, "rigid_dt": [1e-3], "stiffness": (1e6,), "is_adaptive": False}
+    found = compare_contacts(BALL, q=[0, 0, 0.05, 0, 0, 0, 1], **options)
     assert found.reference.q[0, 2] == pytest.approx(RADIUS, abs=1e-12)
     assert [row.method for row in found.rows] == ["event-driven", "rigid", "compliant"]
 
@@ -172,14 +166,11 @@ def test_controllers_in_python_and_compiled_move_alike() -> None:
         return [200 * (command[0] - q[0]) - 5 * v[0]]
 
     options = {"q": [0.3], "duration": 0.3, "period": 2e-3, "rigid_dt": [2e-3, 1e-3], "stiffness": (1e4, 1e5)}
-    python = pliant.analysis.compare_contacts(make_mast(), controller=law, **options)
-    compiled = pliant.analysis.compare_contacts(make_mast(), controller=pliant.Controller(law), **options)
-    told = pliant.analysis.compare_contacts(
-        make_mast(), controller=pliant.Controller(with_command, commands=1), commands=[0.15], **options
-    )
-    later = pliant.analysis.compare_contacts(
-        make_mast(), controller=pliant.Controller(with_command, commands=1), commands=lambda t: [0.15], **options
-    )
+    python = compare_contacts(make_mast(), controller=law, **options)
+    compiled = compare_contacts(make_mast(), controller=pliant.Controller(law), **options)
+    options["controller"] = pliant.Controller(with_command, commands=1)
+    told = compare_contacts(make_mast(), commands=[0.15], **options)
+    later = compare_contacts(make_mast(), commands=lambda t: [0.15], **options)
     for name in ("error", "error_at_end", "penetration", "energy_error", "steps"):
         expected = [getattr(row, name) for row in python.rows]
         for other in (compiled, told, later):
@@ -190,9 +181,7 @@ def test_controllers_in_python_and_compiled_move_alike() -> None:
 
 
 def test_constant_controls_hold_the_robot_up() -> None:
-    found = pliant.analysis.compare_contacts(
-        make_mast(), q=[0.3], u=[2 * G], duration=0.1, rigid_dt=[1e-3], stiffness=(1e5,)
-    )
+    found = compare_contacts(make_mast(), q=[0.3], u=[2 * G], duration=0.1, rigid_dt=[1e-3], stiffness=(1e5,))
     # it does not move, and nothing touches
     assert max(row.error for row in found.rows) < 1e-12
     assert not found.reference.events
@@ -200,10 +189,10 @@ def test_constant_controls_hold_the_robot_up() -> None:
 
 def test_stops_that_are_touched_leave_no_adaptive_steps() -> None:
     options = {"duration": 0.3, "rigid_dt": [1e-3], "stiffness": (1e5,)}
-    found = pliant.analysis.compare_contacts(make_mast(limits=(0.2, 1)), q=[0.3], **options)
+    found = compare_contacts(make_mast(limits=(0.2, 1)), q=[0.3], **options)
     assert found.notes == ("no adaptive steps: the robot touches its joint limits (slide lower)",)
     assert "compliant, adaptive" not in {row.method for row in found.rows}
-    untouched = pliant.analysis.compare_contacts(make_mast(limits=(0.05, 1)), q=[0.3], **options)
+    untouched = compare_contacts(make_mast(limits=(0.05, 1)), q=[0.3], **options)
     assert not untouched.notes and untouched.of("compliant, adaptive")
 
 
@@ -218,10 +207,8 @@ def test_laws_of_ones_own() -> None:
         return spring
 
     options = {"q": [RADIUS], "duration": 1.0, "rigid_dt": [1e-3], "stiffness": (1e3, 1e4)}
-    own = pliant.analysis.compare_contacts(make_mast(), law=law, **options)
-    known = pliant.analysis.compare_contacts(
-        make_mast(), law=lambda k: pliant.SpringDamper(k, 400, friction=0), **options
-    )
+    own = compare_contacts(make_mast(), law=law, **options)
+    known = compare_contacts(make_mast(), law=lambda k: pliant.SpringDamper(k, 400, friction=0), **options)
     # the one is compiled for each stiffness, the other once for all
     for method in ("compliant", "compliant, adaptive"):
         assert column(own, method, "error") == pytest.approx(column(known, method, "error"), rel=1e-6)
@@ -231,13 +218,10 @@ def test_laws_of_ones_own() -> None:
 
 
 def test_a_robot_that_diverges_has_no_error() -> None:
-    def jump(k: float) -> Any:
-        # friction that jumps, on a ball that slips: no step is short enough
-        return pliant.SpringDamper(k, 5e4, friction=0.7, slip_speed=1e-9)
-
-    found = pliant.analysis.compare_contacts(
-        make_ball(), q=DROPPED, v=[1, 0, 0, 0, 0, 0], duration=0.25, rigid_dt=[1e-3], stiffness=(1e7,), law=jump
-    )
+    # friction that jumps, on a ball that slips: no step is short enough
+    jump = functools.partial(pliant.SpringDamper, damping=5e4, friction=0.7, slip_speed=1e-9)
+    options = {"duration": 0.25, "rigid_dt": [1e-3], "stiffness": (1e7,), "law": jump}
+    found = compare_contacts(BALL, q=DROPPED, v=[1, 0, 0, 0, 0, 0], **options)
     row = found.of("compliant, adaptive")[0]
     assert math.isnan(row.error) and math.isnan(row.energy_error)
     assert "cannot reach its tolerance" in row.divergence and row.divergence in str(found)
@@ -246,7 +230,7 @@ def test_a_robot_that_diverges_has_no_error() -> None:
 # ---- what is shown
 
 
-def test_the_table_has_a_line_for_each_row(drop: pliant.analysis.ContactComparison) -> None:
+def test_the_table_has_a_line_for_each_row(drop: ContactComparison) -> None:
     lines = drop.table().splitlines()
     assert lines[0] == "ball: height of ball, 0.5 s, 1 event"
     assert len(lines) == 2 + len(drop.rows)
@@ -255,7 +239,7 @@ def test_the_table_has_a_line_for_each_row(drop: pliant.analysis.ContactComparis
     assert str(drop) == drop.table()
 
 
-def test_the_plot_has_a_line_for_each_method(drop: pliant.analysis.ContactComparison) -> None:
+def test_the_plot_has_a_line_for_each_method(drop: ContactComparison) -> None:
     mpl = pytest.importorskip("matplotlib", reason="pip install matplotlib draws plots")
     mpl.use("agg")
     import matplotlib.pyplot as plt
@@ -283,16 +267,13 @@ def test_the_plot_has_a_line_for_each_method(drop: pliant.analysis.ContactCompar
 ])  # fmt: skip
 def test_bad_calls_are_told(options: dict[str, Any], message: str) -> None:
     with pytest.raises(pliant.PliantError, match=message):
-        pliant.analysis.compare_contacts(make_ball(), **{"q": DROPPED, "duration": 0.01, **options})
+        compare_contacts(BALL, **{"q": DROPPED, "duration": 0.01, **options})
 
 
-def test_a_robot_that_touches_nothing_is_told() -> None:
-    builder = pliant.RobotBuilder("point").body("point", mass=2)
-    point = builder.joint("slide", "prismatic", "world", "point", axis=(0, 0, 1)).build()
-    with pytest.raises(pliant.SimulationError, match="'point' has no contacts to compare"):
-        pliant.analysis.compare_contacts(point, duration=0.01)
-
-
-def test_methods_are_named(drop: pliant.analysis.ContactComparison) -> None:
+def test_robots_that_touch_nothing_dead_impacts_and_unknown_methods_are_told(drop: ContactComparison) -> None:
+    with pytest.raises(pliant.SimulationError, match="restitution is 0; it takes a number above 0"):
+        impact_damping(1e4, 1, 0)
+    with pytest.raises(pliant.SimulationError, match="'mast' has no contacts to compare"):
+        compare_contacts(make_mast().without_contacts(), duration=0.01)
     with pytest.raises(pliant.PliantError, match=r"no method named 'rigit'.*'rigid'"):
         drop.of("rigit")

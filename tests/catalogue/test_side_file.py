@@ -1,176 +1,117 @@
 """Side files: what they say, and how they are found and loaded."""
 
+import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import pliant
+from pliant.catalogue import read_side_file
 from pliant.catalogue.side_file import SideFile
 from pliant.catalogue.side_tables import TABLES
 from pliant.errors import RobotError
-from pliant.robot import Limits, Robot
+from pliant.robot import Robot
 from side_files import EXAMPLE, QUADRUPED, ROOT, SHIPPED, Write, assert_same, refused
 
-ROTORS = '[motors."*"]\nrotor_inertia = 1e-4\n'
+
+def table(name: str, /, **values: object) -> str:
+    """A table of a side file with these keys, which have the names of the arguments of a method."""
+    return f"[{name}]\n" + "".join(f"{k} = {json.dumps(x).replace('Infinity', 'inf')}\n" for k, x in values.items())
 
 
 # ---- what each table does
 
-
-def test_empty_file_changes_nothing(toml: Write, arm: Robot) -> None:
-    assert_same(pliant.catalogue.read_side_file(arm, toml("# nothing\n")), arm)
-
-
-def test_gravity(toml: Write, arm: Robot) -> None:
-    assert_same(
-        pliant.catalogue.read_side_file(arm, toml("gravity = [0, 0.5, -1.62]")), arm.with_gravity(0, 0.5, -1.62)
-    )
-
-
-def test_every_key_of_a_motor(toml: Write, arm: Robot) -> None:
-    path = toml("""
-        [motors.elbow]
-        gear = 9
-        rotor_inertia = 5e-5
-        effort_limit = 40
-        velocity_limit = inf
-        control = "position"
-        kp = 80
-        kd = 2.5
-        viscous_friction = 0.1
-        dry_friction = 0.2
-        no_load_speed = 30
-        gyroscopic = true
-        rotor_axis = [0, 0, 1]
-    """)
-    values = dict(
-        gear=9, rotor_inertia=5e-5, effort_limit=40, velocity_limit=float("inf"), control="position", kp=80, kd=2.5,
-        viscous_friction=0.1, dry_friction=0.2, no_load_speed=30, gyroscopic=True,
-    )  # fmt: skip
-    assert_same(
-        pliant.catalogue.read_side_file(arm, path),
-        arm.with_motor("elbow", **values).with_motors(rotor_axis=[None, (0, 0, 1)]),
-    )
+MOTOR = dict(
+    gear=9, rotor_inertia=5e-5, effort_limit=40, velocity_limit=float("inf"), control="position", kp=80, kd=2.5,
+    viscous_friction=0.1, dry_friction=0.2, no_load_speed=30, gyroscopic=True, rotor_axis=(0, 0, 1),
+)  # fmt: skip
+JOINT = dict(
+    damping=0.3, friction=[0.1], armature=0.02, stiffness=50, hardening=20, backlash=0.01, rest=0.2, restitution=0.5,
+    locked=True,
+)  # fmt: skip
+FLEXIBILITY = dict(
+    stiffness=1e4, damping=10, inertia=1e-3, hardening=5, backlash=0.01, kind="revolute", axis=(0, 1, 0), name="belt"
+)
 
 
-def test_motor_is_added_where_there_is_none(toml: Write) -> None:
-    passive = pliant.load("double_pendulum")
-    made = pliant.catalogue.read_side_file(passive, toml("[motors.elbow]\ngear = 50\n"))
-    assert_same(made, passive.with_motor("elbow", gear=50))
+@pytest.mark.parametrize(("robot", "place", "method", "values"), [
+    ("two_link_arm", "motors.elbow", "with_motor", MOTOR),
+    ("double_pendulum", "motors.elbow", "with_motor", dict(gear=50)),  # which has none
+    ("two_link_arm", "joints.elbow", "with_joint", JOINT),
+    ("two_link_arm", "flexibilities.elbow", "with_flexibility", FLEXIBILITY),
+    ("quadruped", "flexibilities.lf_ankle", "with_flexibility", dict(stiffness=(10, 20, 30))),
+    ("two_link_arm", "backlash.elbow", "with_backlash", dict(width=0.01, restitution=0.3, inertia=1e-4, name="play")),
+    ("quadruped", "contacts.lf_foot", "with_contact", dict(radius=0.02, friction=0.6, restitution=0.1)),
+    ("quadruped", "contacts.lf_foot", "with_contact", dict(box=(0.1, 0.2, 0.3))),
+    ("quadruped", "contacts.lf_foot", "with_contact", dict(radius=0.02, length=0.1)),
+    ("quadruped", "contacts.lf_foot", "with_contact", dict(points=[(0, 0, 0), (0.1, 0, 0)], name="sole")),
+    ("quadruped", "contacts.lf_foot", "with_contact", {}),
+])  # fmt: skip
+def test_keys_are_the_arguments_of_a_method(robot: str, place: str, method: str, values: dict, toml: Write) -> None:
+    before = pliant.load(robot)
+    made = read_side_file(before, toml(table(place, **values)))
+    assert_same(made, getattr(before, method)(place.split(".")[1], **values))
 
 
-def test_second_motor_by_its_own_name(toml: Write, arm: Robot) -> None:
-    text = '[motors.boost]\njoint = "elbow"\ngear = 3\n'
-    two = pliant.catalogue.read_side_file(arm, toml(text))
-    assert_same(two, arm.with_motor("elbow", name="boost", gear=3))
-    # the name of a motor means it, the name of a joint the motor of its name
-    again = pliant.catalogue.read_side_file(two, toml("[motors.boost]\ngear = 4\n[motors.elbow]\ngear = 5\n"))
-    assert [again.motors[name].gear for name in ("boost", "elbow", "shoulder")] == [4, 5, 1]
+ROTORS = table('motors."*"', rotor_inertia=1e-4)
 
 
-def test_joint_means_its_motor_of_another_name(toml: Write) -> None:
-    robot = pliant.load("double_pendulum").with_motor("elbow", name="drive")
-    made = pliant.catalogue.read_side_file(robot, toml("[motors.elbow]\ngear = 7\n"))
-    assert list(made.motors) == ["drive"] and made.motors["drive"].gear == 7
+# robot, side file, and the same in Python
+def test_an_empty_file_and_gravity(toml: Write, arm: Robot) -> None:
+    assert_same(read_side_file(arm, toml("# nothing\n")), arm)
+    assert_same(read_side_file(arm, toml("gravity = [\n  0, 0.5, -1.62]")), arm.with_gravity(0, 0.5, -1.62))
 
 
-def test_joint_with_several_motors_is_ambiguous(toml: Write) -> None:
-    robot = pliant.load("double_pendulum").with_motor("elbow", name="a").with_motor("elbow", name="b")
-    refused(toml("[motors.elbow]\ngear = 7\n"), robot, "[motors.elbow]", "'a', 'b'", "[motors.a]", line=1)
-
-
-def test_every_key_of_a_joint(toml: Write, arm: Robot) -> None:
-    path = toml("""
-        [joints.elbow]
-        damping = 0.3
-        friction = [0.1]
-        armature = 0.02
-        limits = [-1, inf]
-        stiffness = 50
-        hardening = 20
-        backlash = 0.01
-        rest = 0.2
-        restitution = 0.5
-        locked = true
-    """)
-    kept = arm.joints["elbow"].limits
-    made = arm.with_joint(
-        "elbow", damping=0.3, friction=0.1, armature=0.02, stiffness=50, hardening=20, backlash=0.01, rest=0.2,
-        restitution=0.5, locked=True, limits=Limits(-1, float("inf"), kept.velocity, kept.effort),
-    )  # fmt: skip
-    assert_same(pliant.catalogue.read_side_file(arm, path), made)
+def test_limits_of_a_joint_leave_those_of_speed_and_effort(toml: Write, arm: Robot) -> None:
+    made = arm.with_joint("elbow", limits=replace(arm.joints["elbow"].limits, lower=-1, upper=float("inf")))
+    assert_same(read_side_file(arm, toml("[joints.elbow]\nlimits = [-1, inf]")), made)
 
 
 def test_frames_in_order_one_on_the_other(toml: Write, arm: Robot) -> None:
-    path = toml("""
-        [frames.middle]
-        body = "forearm"
-        position = [0, 0, 0.2]
-        [frames.tilted]
-        body = "middle"
-        rpy = [0.1, 0.2, 0.3]
-    """)
+    text = table("frames.middle", body="forearm", position=(0, 0, 0.2))
+    text += table("frames.tilted", body="middle", rpy=(0.1, 0.2, 0.3))
     made = arm.with_frame("middle", "forearm", (0, 0, 0.2)).with_frame("tilted", "middle", rpy=(0.1, 0.2, 0.3))
-    assert_same(pliant.catalogue.read_side_file(arm, path), made)
+    assert_same(read_side_file(arm, toml(text)), made)
 
 
-def test_flexibility_at_a_joint(toml: Write, arm: Robot) -> None:
-    keys = "stiffness = 1e4\ndamping = 10\ninertia = 1e-3\nhardening = 5\nbacklash = 0.01\n"
-    keys += 'kind = "revolute"\naxis = [0, 1, 0]\nname = "belt"\n'
-    made = arm.with_flexibility(
-        "elbow", stiffness=1e4, damping=10, inertia=1e-3, hardening=5, backlash=0.01, kind="revolute", axis=(0, 1, 0),
-        name="belt",
-    )  # fmt: skip
-    assert_same(pliant.catalogue.read_side_file(arm, toml(f"[flexibilities.elbow]\n{keys}")), made)
+def test_flexibility_within_a_link(toml: Write, arm: Robot) -> None:
+    values = dict(stiffness=(1e3, 2e3, 3e3), damping=(1, 2, 3), share=0.4, normal=(0, 0, 1), beyond=["wrist"])
+    text = table("frames.cut", body="forearm", position=(0, 0, 0.1)) + table("flexibilities.cut", **values)
+    made = arm.with_frame("cut", "forearm", (0, 0, 0.1)).with_flexibility("cut", **values)
+    assert_same(read_side_file(arm, toml(text)), made)
 
 
-def test_flexibility_at_a_fixed_joint_and_within_a_link(toml: Write) -> None:
-    arm = pliant.load("two_link_arm")
-    text = """
-        [frames.cut]
-        body = "forearm"
-        position = [0, 0, 0.1]
-        [flexibilities.cut]
-        stiffness = [1e3, 2e3, 3e3]
-        damping = [1, 2, 3]
-        share = 0.4
-        normal = [0, 0, 1]
-        beyond = ["wrist"]
-    """
-    made = arm.with_frame("cut", "forearm", (0, 0, 0.1)).with_flexibility(
-        "cut", stiffness=(1e3, 2e3, 3e3), damping=(1, 2, 3), share=0.4, normal=(0, 0, 1), beyond=["wrist"]
-    )
-    assert_same(pliant.catalogue.read_side_file(arm, toml(text)), made)
-    quadruped = pliant.load("quadruped")
-    made = quadruped.with_flexibility("lf_ankle", stiffness=(10, 20, 30))
-    assert_same(
-        pliant.catalogue.read_side_file(quadruped, toml("[flexibilities.lf_ankle]\nstiffness = [10, 20, 30]")), made
-    )
-
-
-def test_backlash_between_stops_and_in_a_spring(toml: Write, arm: Robot) -> None:
-    keys = 'width = 0.01\nrestitution = 0.3\ninertia = 1e-4\nname = "play"\n'
-    made = arm.with_backlash("elbow", 0.01, restitution=0.3, inertia=1e-4, name="play")
-    assert_same(pliant.catalogue.read_side_file(arm, toml(f"[backlash.elbow]\n{keys}")), made)
-    # flexibilities come first, so the play is in the spring, wherever the tables are
+def test_backlash_in_a_spring(toml: Write, arm: Robot) -> None:
+    """Flexibilities come first, so the play is in the spring, wherever the tables are."""
     both = "[backlash.elbow]\nwidth = 0.01\n[flexibilities.elbow]\nstiffness = 1e4\n" + ROTORS
     made = arm.with_motors(rotor_inertia=1e-4).with_flexibility("elbow", stiffness=1e4, backlash=0.01)
-    assert_same(pliant.catalogue.read_side_file(arm, toml(both)), made)
+    assert_same(read_side_file(arm, toml(both)), made)
 
 
-@pytest.mark.parametrize(("keys", "options"), [
-    ("radius = 0.02\nfriction = 0.6\nrestitution = 0.1", dict(radius=0.02, friction=0.6, restitution=0.1)),
-    ("box = [0.1, 0.2, 0.3]", dict(box=(0.1, 0.2, 0.3))),
-    ("radius = 0.02\nlength = 0.1", dict(radius=0.02, length=0.1)),
-    ('points = [[0, 0, 0],\n [0.1, 0, 0]]\nname = "sole"', dict(points=[(0, 0, 0), (0.1, 0, 0)], name="sole")),
-    ("", {}),
-])  # fmt: skip
-def test_contacts(keys: str, options: dict, toml: Write) -> None:
-    quadruped = pliant.load("quadruped")
-    path = toml(f"[contacts.lf_foot]\n{keys}")
-    assert_same(pliant.catalogue.read_side_file(quadruped, path), quadruped.with_contact("lf_foot", **options))
+def test_name_with_a_bracket_is_a_name_first(toml: Write) -> None:
+    builder = pliant.RobotBuilder("b").body("rod", mass=1, inertia=(1, 0, 0, 1, 0, 1))
+    robot = builder.joint("hinge[0]", "revolute", "world", "rod").motor("hinge[0]", rotor_inertia=1).build()
+    text = table('motors."hinge[0]"', gear=2) + table('joints."hinge[0]"', damping=1)
+    made = robot.with_motor("hinge[0]", gear=2).with_joint("hinge[0]", damping=1)
+    made = made.with_flexibility("hinge[0]", stiffness=9)
+    assert_same(read_side_file(robot, toml(text + table('flexibilities."hinge[0]"', stiffness=9))), made)
+
+
+def test_second_motor_by_its_own_name(toml: Write, arm: Robot) -> None:
+    two = read_side_file(arm, toml('[motors.boost]\njoint = "elbow"\ngear = 3\n'))
+    assert_same(two, arm.with_motor("elbow", name="boost", gear=3))
+    # the name of a motor means it, the name of a joint the motor of its name
+    again = read_side_file(two, toml("[motors.boost]\ngear = 4\n[motors.elbow]\ngear = 5\n"))
+    assert [again.motors[name].gear for name in ("boost", "elbow", "shoulder")] == [4, 5, 1]
+
+
+def test_joint_means_its_motor_of_another_name_if_it_has_one(toml: Write) -> None:
+    path, one = toml("[motors.elbow]\ngear = 7\n"), pliant.load("double_pendulum").with_motor("elbow", name="a")
+    assert {name: motor.gear for name, motor in read_side_file(one, path).motors.items()} == {"a": 7}
+    refused(path, one.with_motor("elbow", name="b"), "[motors.elbow]", "'a', 'b'", "[motors.a]", line=1)
 
 
 # ---- order, and patterns
@@ -188,8 +129,8 @@ def test_order_of_the_tables_does_not_matter(toml: Write, arm: Robot) -> None:
         '[frames.tip]\nbody = "forearm"\nposition = [0, 0, 0.3]',
     ]
     # gravity has no table, so it stays on top
-    backward = pliant.catalogue.read_side_file(arm, toml("\n".join(parts)))
-    forward = pliant.catalogue.read_side_file(arm, toml("\n".join([parts[0], *parts[:2:-1], *parts[2:0:-1]])))
+    backward = read_side_file(arm, toml("\n".join(parts)))
+    forward = read_side_file(arm, toml("\n".join([parts[0], *parts[:2:-1], *parts[2:0:-1]])))
     made = arm.with_gravity(0, 0, -1).with_frame("tip", "forearm", (0, 0, 0.3))
     made = made.with_joint("shoulder", friction=0.1).with_joint("elbow", friction=0.1)
     made = made.with_motors(rotor_inertia=1e-4)
@@ -201,7 +142,6 @@ def test_order_of_the_tables_does_not_matter(toml: Write, arm: Robot) -> None:
 
 
 def test_later_tables_win_key_by_key(toml: Write) -> None:
-    quadruped = pliant.load("quadruped")
     path = toml("""
         [motors."*"]
         control = "position"   # alone it would lack a gain, which comes later
@@ -222,7 +162,7 @@ def test_later_tables_win_key_by_key(toml: Write) -> None:
         [joints."*"]
         friction = 0.2
     """)
-    robot = pliant.catalogue.read_side_file(quadruped, path)
+    robot = read_side_file(QUADRUPED, path)
     gains = {m.name: m.kp for m in robot.motors.values()}
     assert gains["lf_knee"] == 300 and gains["rh_knee"] == 200 and gains["rf_hip_pitch"] == 100
     assert {m.control for m in robot.motors.values()} == {"position"}
@@ -233,48 +173,36 @@ def test_later_tables_win_key_by_key(toml: Write) -> None:
 
 
 def test_patterns_for_joints_leave_the_base_alone(toml: Write) -> None:
-    robot = pliant.catalogue.read_side_file(
-        pliant.load("quadruped"), toml('[joints."*"]\ndamping = 0.5\nlimits = [-1, 1]\n')
-    )
+    robot = read_side_file(QUADRUPED, toml('[joints."*"]\ndamping = 0.5\nlimits = [-1, 1]\n'))
     assert robot.joints["root_joint"].damping == (0,) * 6
     assert {j.damping for j in robot.joints.values() if j.kind.nv == 1} == {(0.5,)}
     # by its name, it can be changed
-    named = pliant.catalogue.read_side_file(robot, toml("[joints.root_joint]\ndamping = [0, 0, 0, 1, 1, 1]\n"))
+    named = read_side_file(robot, toml("[joints.root_joint]\ndamping = [0, 0, 0, 1, 1, 1]\n"))
     assert named.joints["root_joint"].damping == (0, 0, 0, 1, 1, 1)
 
 
 def test_patterns_for_motors_add_none(toml: Write) -> None:
     acrobot = pliant.load("acrobot")  # its shoulder has no motor
-    assert list(pliant.catalogue.read_side_file(acrobot, toml('[motors."*"]\ngear = 2\n')).motors) == ["elbow"]
+    assert list(read_side_file(acrobot, toml('[motors."*"]\ngear = 2\n')).motors) == ["elbow"]
     words = ("'sh*'", "matches none", "'elbow'", "to add one, give the name of its joint")
     refused(toml('[motors."sh*"]\ngear = 2\n'), acrobot, '[motors."sh*"]', *words, line=1)
     # but one that the file has added before is there
     text = '[motors.shoulder]\nkp = 1\n[motors."*"]\ngear = 3\n'
-    assert [m.gear for m in pliant.catalogue.read_side_file(acrobot, toml(text)).motors.values()] == [3, 3]
+    assert [m.gear for m in read_side_file(acrobot, toml(text)).motors.values()] == [3, 3]
 
 
 def test_pattern_for_flexibilities_means_one_kind_of_thing(toml: Write, arm: Robot) -> None:
     framed = arm.with_frame("elbow_cover", "forearm", (0, 0, 0.1)).with_motors(rotor_inertia=1e-4)
-    robot = pliant.catalogue.read_side_file(framed, toml('[flexibilities."*"]\nstiffness = 1e4\n'))
+    robot = read_side_file(framed, toml('[flexibilities."*"]\nstiffness = 1e4\n'))
     assert list(robot.flexibilities) == ["shoulder_flexibility", "elbow_flexibility"]
-    robot = pliant.catalogue.read_side_file(framed, toml('[flexibilities."*_cover"]\nstiffness = [1e3, 1e3, 1e3]\n'))
+    robot = read_side_file(framed, toml('[flexibilities."*_cover"]\nstiffness = [1e3, 1e3, 1e3]\n'))
     assert list(robot.flexibilities) == ["elbow_cover_flexibility"]
 
 
 def test_pattern_for_contacts_skips_bodies_within_springs(toml: Write) -> None:
     text = ROTORS + '[flexibilities."lf_knee"]\nstiffness = 1e3\n[contacts."lf_*"]\n'
-    robot = pliant.catalogue.read_side_file(pliant.load("quadruped"), toml(text))
+    robot = read_side_file(QUADRUPED, toml(text))
     assert list(robot.contacts) == ["lf_hip", "lf_thigh", "lf_shank", "lf_foot"]
-
-
-def test_name_with_a_bracket_is_a_name_first(toml: Write) -> None:
-    builder = pliant.RobotBuilder("b").body("rod", mass=1, inertia=(1, 0, 0, 1, 0, 1))
-    robot = builder.joint("hinge[0]", "revolute", "world", "rod").motor("hinge[0]", rotor_inertia=1).build()
-    text = (
-        '[motors."hinge[0]"]\ngear = 2\n[joints."hinge[0]"]\ndamping = 1\n[flexibilities."hinge[0]"]\nstiffness = 9\n'
-    )
-    made = robot.with_motor("hinge[0]", gear=2).with_joint("hinge[0]", damping=1)
-    assert_same(pliant.catalogue.read_side_file(robot, toml(text)), made.with_flexibility("hinge[0]", stiffness=9))
 
 
 # ---- the example and the page
@@ -317,7 +245,7 @@ def test_load_with_the_robot_in_the_file(toml: Write, tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "leg.urdf").write_bytes((SHIPPED / "quadruped.urdf").read_bytes())
     path = toml('robot = "models/leg.urdf"\nbase = "free"\n[motors."*"]\ngear = 9\n')
-    assert_same(pliant.load(path), pliant.load("quadruped").with_motors(gear=9))
+    assert_same(pliant.load(path), QUADRUPED.with_motors(gear=9))
     assert_same(pliant.load(str(path)), pliant.load(path))
 
 
@@ -332,9 +260,9 @@ def test_load_with_a_side_file(toml: Write) -> None:
     path = toml('robot = "acrobot"\nbase = "free"\n[motors."*"]\ngear = 9\n')
     urdf = SHIPPED / "quadruped.urdf"
     # arguments win over what the file says of robot and base
-    assert_same(pliant.load(urdf, side=path), pliant.load("quadruped").with_motors(gear=9))
+    assert_same(pliant.load(urdf, side=path), QUADRUPED.with_motors(gear=9))
     assert_same(pliant.load(urdf, side=path, base="fixed"), pliant.load(urdf).with_motors(gear=9))
-    assert_same(pliant.load("quadruped", side=str(path)), pliant.load("quadruped").with_motors(gear=9))
+    assert_same(pliant.load("quadruped", side=str(path)), QUADRUPED.with_motors(gear=9))
     # and one side file goes on top of another
     more = toml('[motors."*_knee"]\ngear = 5\n', "more.toml")
     first = toml('robot = "quadruped"\n[motors."*"]\ngear = 9\n', "first.toml")
@@ -343,15 +271,22 @@ def test_load_with_a_side_file(toml: Write) -> None:
     }  # fmt: skip
 
 
-def test_side_is_an_option_of_load() -> None:
-    with pytest.raises(RobotError, match=r"no option named 'sides' in pliant\.load; did you mean 'side'\?"):
-        pliant.load("acrobot", sides="x.toml")
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: pliant.load("acrobot", sides="x.toml"), r"no option named 'sides' in pliant\.load; did you mean 'side'\?"),
+    (lambda: pliant.load("acrobot", side=5), "side of pliant.load is 5; it takes the path of a .toml file"),
+    (lambda: pliant.load(5), "source of pliant.load is 5"),
+    (lambda: read_side_file(QUADRUPED, None), "it takes the path of a .toml file"),
+    (lambda: read_side_file("arm", EXAMPLE), "it takes a Robot, see pliant.load"),
+])  # fmt: skip
+def test_bad_calls(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(RobotError, match=message):
+        call()
 
 
 def test_base_must_agree_with_a_robot_that_is_there(toml: Write, arm: Robot) -> None:
     path = toml('\nbase = "free"\n')
     refused(path, arm, "base is 'free'", "is 'fixed'", "load it with base='free'", line=2)
-    assert_same(pliant.catalogue.read_side_file(pliant.load("quadruped"), path), pliant.load("quadruped"))
+    assert_same(read_side_file(QUADRUPED, path), QUADRUPED)
 
 
 def test_base_that_the_robot_refuses(toml: Write) -> None:
@@ -395,19 +330,8 @@ def test_xacro_still_needs_trust(toml: Write, tmp_path: Path) -> None:
 def test_side_file_that_is_not_there(tmp_path: Path, toml: Write, arm: Robot) -> None:
     toml("", "leg.toml")
     with pytest.raises(RobotError, match=r"leg2\.toml: no such file; in that folder: leg\.toml"):
-        pliant.catalogue.read_side_file(arm, tmp_path / "leg2.toml")
+        read_side_file(arm, tmp_path / "leg2.toml")
     with pytest.raises(RobotError, match=r"leg2\.toml: no such file"):
         pliant.load("acrobot", side=tmp_path / "leg2.toml")
     with pytest.raises(RobotError, match="is a folder"):
-        pliant.catalogue.read_side_file(arm, tmp_path)
-
-
-def test_paths_that_are_none(arm: Robot, toml: Write) -> None:
-    for call, message in (
-        (lambda: pliant.load("two_link_arm", side=5), "side of pliant.load is 5; it takes the path of a .toml file"),  # type: ignore[arg-type]
-        (lambda: pliant.load(5), "source of pliant.load is 5"),  # type: ignore[arg-type]
-        (lambda: pliant.catalogue.read_side_file(arm, None), "it takes the path of a .toml file"),  # type: ignore[arg-type]
-        (lambda: pliant.catalogue.read_side_file("arm", toml("")), "it takes a Robot, see pliant.load"),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(RobotError, match=message):
-            call()
+        read_side_file(arm, tmp_path)

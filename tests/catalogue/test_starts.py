@@ -9,19 +9,21 @@ import pytest
 import pliant
 from pliant.catalogue.starts import contact_centers, extent, known_stance, scattered, swung, within_limits
 from pliant.errors import RobotError
-from side_files import SHIPPED
+from side_files import QUADRUPED, SHIPPED
+from simulated_robots import CART_POLE
 
 # ---- stances
 
 
 def test_shipped_robots_stand() -> None:
-    robot = pliant.load("quadruped")
-    q = robot.stance()
-    assert q[robot.q_slice("lf_knee")] == -1.6
-    assert q[robot.q_slice("rh_hip_pitch")] == 0.8
+    q = QUADRUPED.stance()
+    assert (q[QUADRUPED.q_slice("lf_knee")], q[QUADRUPED.q_slice("rh_hip_pitch")]) == (-1.6, 0.8)
     assert q[:7].tolist() == [0, 0, 0, 0, 0, 0, 1]
     biped = pliant.load("biped")
     assert biped.stance()[biped.q_slice("left_knee")] == 0.6
+    # and so do their copies
+    robot = QUADRUPED.with_gravity(0, 0, -1.6).with_motors(gear=9)
+    assert robot.stance()[robot.q_slice("lf_knee")] == -1.6
 
 
 def test_robots_of_example_robot_data_stand_as_their_srdf_says() -> None:
@@ -34,11 +36,6 @@ def test_robots_of_example_robot_data_stand_as_their_srdf_says() -> None:
         robot.stance("standig")
 
 
-def test_a_stance_stays_with_copies_of_the_robot() -> None:
-    robot = pliant.load("quadruped").with_gravity(0, 0, -1.6).with_motors(gear=9)
-    assert robot.stance()[robot.q_slice("lf_knee")] == -1.6
-
-
 def test_the_srdf_beside_a_file(tmp_path: Path) -> None:
     shutil.copy(SHIPPED / "quadruped.urdf", tmp_path / "leg.urdf")
     robot = pliant.load(tmp_path / "leg.urdf", base="free")
@@ -46,12 +43,11 @@ def test_the_srdf_beside_a_file(tmp_path: Path) -> None:
         robot.stance()
     assert (error.value.subject, error.value.field) == ("robot 'quadruped'", "stance")
     assert "SRDF file beside" in error.value.cure
-    state = (
-        '<group_state name="home"><joint name="lf_knee" value="-9"/><joint name="base" value="0 0 1"/></group_state>'
-    )
+    joints = '<joint name="{}" value="-9"/><joint name="base" value="0 0 1"/>'
+    text = f'<robot name="q"><group_state name="home">{joints}</group_state></robot>'
     (tmp_path / "broken.srdf").write_text("<robot")
-    (tmp_path / "other.srdf").write_text(f'<robot name="q">{state.replace("lf_knee", "no_knee")}</robot>')
-    (tmp_path / "robots.srdf").write_text(f'<robot name="q">{state}</robot>')
+    (tmp_path / "other.srdf").write_text(text.format("no_knee"))
+    (tmp_path / "robots.srdf").write_text(text.format("lf_knee"))
     # brought within the joint's limits
     assert robot.stance()[robot.q_slice("lf_knee")] == -2.7
 
@@ -81,8 +77,7 @@ def test_the_lowest_point_is_as_high_as_asked(ground: pliant.Ground) -> None:
 
 
 def test_a_batch_is_placed_as_one_by_one() -> None:
-    robot = pliant.load("quadruped").with_collision_contacts()
-    ground = pliant.slope(0.2)
+    robot, ground = QUADRUPED.with_collision_contacts(), pliant.slope(0.2)
     q = scattered(robot, robot.neutral(), 5, 0.1, 3)
     several = robot.on_ground(q, ground, height=0.1)
     one_by_one = np.array([robot.on_ground(row, ground, height=0.1) for row in q])
@@ -91,12 +86,10 @@ def test_a_batch_is_placed_as_one_by_one() -> None:
 
 
 def test_contacts_are_those_of_a_simulation() -> None:
-    robot = pliant.load("quadruped")
-    q = robot.on_ground(robot.stance())
-    foot = pliant.frame_pose(robot, q, "lf_foot")
+    q = QUADRUPED.on_ground(QUADRUPED.stance())
     # balls of 0.02 m are the feet
-    assert foot[2, 3] == pytest.approx(0.02, abs=1e-12)
-    assert q[0] == 0 and robot.stance()[2] == 0, "q itself stays"
+    assert pliant.frame_pose(QUADRUPED, q, "lf_foot")[2, 3] == pytest.approx(0.02, abs=1e-12)
+    assert q[0] == 0 and QUADRUPED.stance()[2] == 0, "q itself stays"
 
 
 def test_what_cannot_be_placed() -> None:
@@ -124,10 +117,8 @@ def test_scatter() -> None:
 
 def test_scatter_of_what_slides_and_gives() -> None:
     """Of a sliding joint a tenth, and springs begin as they were."""
-    cart = pliant.load("cart_pole")
-    q = scattered(cart, cart.neutral(), 400, 0.05, 1)
-    slides = [j.name for j in cart.joints.values() if j.kind.name == "prismatic"]
-    assert slides and q[1:, cart.q_slice(slides[0])].std() == pytest.approx(0.005, rel=0.15)
+    q = scattered(CART_POLE, CART_POLE.neutral(), 400, 0.05, 1)
+    assert q[1:, CART_POLE.q_slice("slider")].std() == pytest.approx(0.005, rel=0.15)
     q = scattered(HOPPER, HOPPER.neutral(), 10, 0.05, 1)
     assert HOPPER.flexibilities
     for name in HOPPER.flexibilities:
@@ -142,10 +133,9 @@ def test_limits() -> None:
 
 
 def test_swing() -> None:
-    cart = pliant.load("cart_pole")
-    q = swung(cart, cart.neutral())
-    assert q[cart.q_slice("slider")] == 0
-    assert q[cart.q_slice("hinge")] == pytest.approx(np.pi / 6)
+    q = swung(CART_POLE, CART_POLE.neutral())
+    assert q[CART_POLE.q_slice("slider")] == 0
+    assert q[CART_POLE.q_slice("hinge")] == pytest.approx(np.pi / 6)
 
 
 def test_extent() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 import pliant
 from pliant.cli import main
+from pliant.viewer import viewer
+from simulated_robots import started
 
 
 class Done(NamedTuple):
@@ -69,7 +71,15 @@ def block(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def log_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("logs") / "run.h5"
-    sim = pliant.Simulation(pliant.load("pendulum"), batch=3)
-    sim.reset(q=[[0.1], [0.2], [0.3]])
+    sim = started(pliant.Simulation(pliant.load("pendulum"), batch=3), q=[[0.1], [0.2], [0.3]])
     sim.run(0.05).save(path)
     return path
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list:
+    """What the viewer would show; it has tests of its own."""
+    calls: list = []
+    for name in ("view_log", "view_robot"):
+        monkeypatch.setattr(viewer, name, lambda *args, _name=name, **options: calls.append((_name, args, options)))
+    return calls

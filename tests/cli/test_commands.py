@@ -1,9 +1,11 @@
-"""The small commands: `pliant info`, `robots`, `plot`, `view`, `bench` and `cache`."""
+"""The commands but `pliant run`: `robots`, `plot`, `view`, `bench`, `cache`, `info` and `equations`."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pliant
@@ -12,33 +14,8 @@ from pliant.cli import bench
 from pliant.cli.bench import OtherRobotError, mujoco_model, pinocchio_model
 from pliant.cli.sources import load_robot, origin
 from pliant.errors import PliantError
-from pliant.viewer import viewer
-
-
-@pytest.mark.parametrize("arguments, message", [
-    ("info pendulumm", "did you mean 'pendulum'"),
-    ("info nowhere.urdf", "no such file"),
-    ("info nothing.h5", "there is no file"),
-    ("info bad.urdf", "bad.urdf"),
-    ("view pendulumm", "did you mean 'pendulum'"),
-    ("view nothing.h5", "there is no file nothing.h5"),
-    ("view nowhere.urdf", "no such file"),
-    ("bench pendulumm", "did you mean 'pendulum'"),
-    ("plot LOG qq", "no channel named 'qq'"),
-    ("plot LOG q.hinj", "did you mean 'hinge'"),
-    ("plot LOG q --robot 7", "--robot is 7; it takes 0 to 2"),
-    ("plot LOG q --out plot.xyz", "plot.xyz"),
-    ("plot LOG q --out nowhere/plot.png", "folder nowhere does not exist"),
-    ("plot nothing.h5", "there is no file nothing.h5"),
-    ("plot notes.txt", "notes.txt is not a log"),
-])  # fmt: skip
-def test_errors_are_one_line(program, shown: list, log_file: Path, arguments: str, message: str) -> None:
-    Path("notes.txt").write_text("hello")
-    Path("bad.urdf").write_text("<robot")
-    done = program(*(log_file if word == "LOG" else word for word in arguments.split()))
-    assert (done.code, done.out, done.err.count("\n"), shown) == (1, "", 1, [])
-    assert message in done.err
-
+from symbolic_robots import python_function
+from urdf_text import joint, link
 
 # ---- pliant robots
 
@@ -49,19 +26,24 @@ def test_all_names_are_listed(program) -> None:
     words = set(done.out.replace(",", " ").split())
     assert set(pliant.robots()) <= words
     assert max(map(len, done.out.splitlines()[:-1])) <= 80
-
-
-def test_json(program) -> None:
     about = program("robots", "--json").json
     assert [*about["shipped"], *about["example-robot-data"]] == list(pliant.robots())
     assert all(Path(robot["path"]).is_file() for robot in about["example-robot-data"].values())
 
 
-def test_names_and_where_they_are_from() -> None:
+def test_names_and_files_and_where_they_are_from(block: Path) -> None:
     assert (load_robot("anymal").nv, origin("anymal")) == (18, "example-robot-data: anymal.urdf")
     assert origin("hopper") == origin("quadruped") == "shipped with Pliant"
     # a folder stands for the plainest of its files, and --base wins
     assert load_robot("hyq", "fixed").nv == 12
+    # a file
+    assert load_robot(str(block), "free").is_free
+    assert not load_robot(str(block)).is_free
+    assert (load_robot(str(block)).file, origin(str(block))) == (block, str(block))
+    # an option that a robot does not take
+    with pytest.raises(PliantError) as error:
+        load_robot("hopper", "fixed")
+    assert (error.value.field, error.value.cure) == ("base", "leave out --base")
 
 
 def test_without_example_robot_data(program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,18 +56,6 @@ def test_without_example_robot_data(program, monkeypatch: pytest.MonkeyPatch) ->
         library.robots.cache_clear()
 
 
-def test_a_file(block: Path) -> None:
-    assert load_robot(str(block), "free").is_free
-    assert not load_robot(str(block)).is_free
-    assert (load_robot(str(block)).file, origin(str(block))) == (block, str(block))
-
-
-def test_an_option_that_a_robot_does_not_take() -> None:
-    with pytest.raises(PliantError) as error:
-        load_robot("hopper", "fixed")
-    assert (error.value.field, error.value.cure) == ("base", "leave out --base")
-
-
 @pytest.mark.parametrize("source, base, message", [
     ("pendulumm", None, "did you mean 'pendulum'"),
     ("anymall", None, "did you mean 'anymal'"),
@@ -93,19 +63,15 @@ def test_an_option_that_a_robot_does_not_take() -> None:
     ("zzzqq", None, "no robot named 'zzzqq'; `pliant robots` lists all"),
     (".", None, "is a folder; give the file of a robot"),
     ("nowhere.urdf", None, "nowhere.urdf"),
+    ("notes.txt", None, r"no reader for \.txt"),
+    ("run.h5", None, r"run\.h5 is a log, not a robot; `pliant view"),
 ])  # fmt: skip
-def test_errors(source: str, base: str | None, message: str) -> None:
+def test_errors(source: str, base: str | None, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("hello")
+    Path("run.h5").write_bytes(b"")
     with pytest.raises(PliantError, match=message):
         load_robot(source, base)
-
-
-def test_a_file_of_another_kind(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(PliantError, match=r"no reader for \.txt"):
-        load_robot(str(tmp_path / "notes.txt"))
-    (tmp_path / "run.h5").write_bytes(b"")
-    with pytest.raises(PliantError, match=r"run\.h5 is a log, not a robot; `pliant view"):
-        load_robot(str(tmp_path / "run.h5"))
 
 
 def test_xacro_is_run_on_demand_only(program, tmp_path: Path) -> None:
@@ -127,12 +93,10 @@ def test_a_plot_of_channels(program, log_file: Path) -> None:
     assert "<svg" in Path("some.svg").read_text()
     assert program("plot", log_file, "--robot", "1", "--out", "one.png").code == 0
     assert Path("one.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_it_lies_beside_the_log(program, log_file: Path, tmp_path: Path) -> None:
-    shutil.copy(log_file, tmp_path / "mine.h5")
+    # it lies beside the log
+    shutil.copy(log_file, "mine.h5")
     assert program("plot", "mine.h5", "q").out == "mine.png\n"
-    assert (tmp_path / "mine.png").is_file()
+    assert Path("mine.png").is_file()
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.6, 0.95])
@@ -149,15 +113,6 @@ def test_a_log_that_was_cut_off(program, log_file: Path, share: float) -> None:
 
 
 # ---- pliant view
-
-
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list:
-    """What the viewer would show; it has tests of its own."""
-    calls: list = []
-    for name in ("view_log", "view_robot"):
-        monkeypatch.setattr(viewer, name, lambda *args, _name=name, **options: calls.append((_name, args, options)))
-    return calls
 
 
 def test_a_log_is_shown(program, shown: list, log_file: Path) -> None:
@@ -182,12 +137,10 @@ def test_a_robot_is_shown_as_it_stands(program, shown: list) -> None:
     assert 0 < foot[2, 3] < 0.05
     assert options["ground"].is_flat
     assert (other["ground"], at.tolist()) == (None, [0.0])
-
-
-def test_after_a_run(program, shown: list) -> None:
+    # after a run
     assert program("run", "pendulum", "--time", "0.05", "--view", "--quiet").code == 0
-    assert shown[0][0] == "view_log"
-    assert len(shown[0][1][0].t) == 51
+    assert shown[2][0] == "view_log"
+    assert len(shown[2][1][0].t) == 51
 
 
 # ---- pliant bench
@@ -239,13 +192,9 @@ def test_peers_have_the_same_robot_or_none() -> None:
 # ---- pliant cache
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "kernels"))
-    return tmp_path / "kernels"
-
-
-def test_what_is_compiled_is_counted_and_removed(program, folder: Path) -> None:
+def test_what_is_compiled_is_counted_and_removed(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "kernels"
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(folder))
     assert program("cache", "--json").json == {"folder": str(folder), "kernels": 0, "bytes": 0}
     robot = pliant.load("pendulum")
     pliant.compile(pliant.mass_matrix, robot)(robot.neutral())
@@ -262,9 +211,7 @@ def test_what_is_compiled_is_counted_and_removed(program, folder: Path) -> None:
     assert program("cache", "--clear").out.startswith(f"removed {len(files) + 1} kernels")
     assert [file.name for file in folder.iterdir()] == ["notes.txt"]
     assert program("cache", "--json").json["kernels"] == 0
-
-
-def test_no_cache(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    # no cache
     monkeypatch.setenv("PLIANT_CACHE_DIR", "off")
     assert program("cache").out == "there is no cache: PLIANT_CACHE_DIR turns it off\n"
     assert program("cache", "--clear", "--json").json == {"folder": None, "kernels": 0, "bytes": 0, "removed": 0}
@@ -285,9 +232,7 @@ def test_numbers_are_the_robots(program) -> None:
     # the foot is 0.6 m below the hip, with a ball of 0.03 m
     assert about["extent"]["lower"][2] == pytest.approx(-0.63, abs=1e-12)
     assert about["problems"] == []
-
-
-def test_a_limit_that_is_not_there_is_null(program) -> None:
+    # a limit that is not there
     joint = program("info", "pendulum", "--json").json["joints"][-1]
     assert joint["lower"] == joint["upper"] == [None]
 
@@ -303,16 +248,13 @@ def test_text(program) -> None:
         assert "problems: none found" in done.out
 
 
-def test_the_tree_of_a_long_chain_is_whole(program, tmp_path: Path) -> None:
-    inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
-    link = f'<link name="b{{0}}"><inertial><mass value="1"/>{inertia}</inertial></link>'
-    joint = '<joint name="j{1}" type="continuous"><parent link="b{0}"/><child link="b{1}"/><axis xyz="0 1 0"/></joint>'
-    text = "".join(link.format(i) for i in range(40)) + "".join(joint.format(i, i + 1) for i in range(39))
-    (tmp_path / "chain.urdf").write_text(f'<robot name="chain">{text}</robot>')
-    assert "b39  1 kg  (j39)" in program("info", "chain.urdf").out
+def test_the_tree_of_a_long_chain_is_whole(program, write) -> None:
+    joints = (joint(f"j{k + 1}", f"b{k}", f"b{k + 1}", "continuous", "") for k in range(39))
+    write(*(link(f"b{k}") for k in range(40)), *joints, name="chain.urdf")
+    assert "b39  2 kg  (j39)" in program("info", "chain.urdf").out
 
 
-def test_the_extent_of_a_box(program, block: Path) -> None:
+def test_the_extent_of_a_box_and_problems_in_its_file(program, block: Path) -> None:
     about = program("info", block, "--base", "free", "--json").json
     # of the box 0.4 x 0.4 x 0.2 m; the wheel's origin is on top of it
     assert about["extent"]["lower"] == pytest.approx([-0.2, -0.2, -0.1], abs=1e-9)
@@ -320,9 +262,6 @@ def test_the_extent_of_a_box(program, block: Path) -> None:
     assert (about["base"], about["nv"]) == ("free", 7)
     about = program("info", block, "--json").json
     assert (about["base"], about["nv"]) == ("fixed", 1)
-
-
-def test_problems_in_the_file(program, block: Path) -> None:
     # an inertia that no body can have, on the line on which it stands
     block.write_text(block.read_text().replace('izz="0.02"', 'izz="0.9"'))
     done = program("info", block)
@@ -342,3 +281,67 @@ def test_a_log(program) -> None:
     done = program("info", "run.h5")
     assert "101, t = 0 to 0.1 s" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
+
+
+# ---- pliant equations
+
+
+def test_text_fits_the_terminal(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in (60, 100):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        done = program("equations", "two_link_arm")
+        assert done.code == 0
+        assert "M22 = 0.2" in done.out
+        assert max(map(len, done.out.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("form, sign", [
+    ("latex", r"\begin{aligned}"), ("markdown", "$$"), ("python", "def "), ("c", "#include <math.h>"),
+    ("matlab", "function ["), ("text", "0.75 q''"),
+])  # fmt: skip
+def test_forms(program, form: str, sign: str) -> None:
+    own = () if form == "text" else (f"--{form}",)
+    done = program("equations", "pendulum", *own)
+    assert done.code == 0
+    assert sign in done.out
+    assert done == program("equations", "pendulum", "--format", form)
+    assert done == program("equations", "pendulum", *own, "--format", form)
+
+
+def test_symbols_names_and_methods(program) -> None:
+    options = ("--symbols", "masses,gravity", "--names", "hinge=x", "--method")
+    texts = [program("equations", "pendulum", *options, m).out for m in ("newton-euler", "projected", "lagrange")]
+    assert "x''" in texts[0]
+    assert "m_rod" in texts[0]
+    assert " g" in texts[0]
+    assert len(set(texts)) == 1, "the methods agree"
+    assert "m_rod" not in program("equations", "pendulum", "--symbols", "m_rod=m,gravity=gravity").out
+    # a name that a term has
+    assert "M(q) = 0.1875 + 0.5625 M" in program("equations", "pendulum", "--symbols", "m_rod=M").out.splitlines()
+
+
+@pytest.mark.parametrize("name, options", [("pendulum", ()), ("arm7", ("--raw",))])
+def test_python_runs(program, name: str, options: tuple[str, ...]) -> None:
+    done = program("equations", name, *options, "--python")
+    assert done.code == 0
+    robot = pliant.load(name)
+    q = [0.1 * (k + 3) for k in range(robot.nq)]
+    M, *_ = python_function(done.out, name)(q, [0] * robot.nv, [0] * robot.nu)
+    # some thousand operations
+    np.testing.assert_allclose(M, pliant.mass_matrix(robot, q), rtol=0, atol=1e-12)
+
+
+def test_the_page_of_the_documentation(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows "$ pliant ..." on it is what is printed; "..." stands for the rest."""
+    monkeypatch.setenv("COLUMNS", "100")
+    page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\$ pliant (.*)\n((?:(?!\$ |```).*\n)*)", page, re.M)
+    assert len(shown) == 3
+    for command, expected in shown:
+        done = program(*command.split())
+        start = expected.partition("...\n")[0].rstrip()
+        found = (done.out or done.err).rstrip()
+        assert found.startswith(start) if "..." in expected else found == start
+    for command in re.findall(r"^pliant (equations .*)$", page, re.M):
+        options = [word for word in command.split() if word.startswith("--")]
+        assert all(option in page.partition("Text fits")[0] for option in options)

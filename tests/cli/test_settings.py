@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import pliant
 from pliant.cli.run import run
+from pliant.cli.run_setup import run_setup
 from pliant.cli.settings import PATHS, Push, Settings, gathered, numbers, pushes, row, springs
 from pliant.cli.sources import chosen_controller, default_controller, in_file
 from pliant.errors import PliantError
@@ -17,26 +19,15 @@ from pliant.errors import PliantError
 # ---- words that mean several numbers
 
 
-def test_numbers() -> None:
+def test_numbers_rows_springs_and_pushes() -> None:
     assert numbers("--x", "1, -2.5,1e3") == numbers("--x", [1, -2.5, 1000]) == (1.0, -2.5, 1000.0)
     assert numbers("--x", 3) == (3.0,)
-
-
-def test_rows() -> None:
     assert row("--x", ["0,1", "2"]) == row("--x", "0,1,2") == row("--x", [0, 1, 2]) == (0.0, 1.0, 2.0)
     assert row("--x", ["knee=0.5,hip=1"]) == row("--x", ["knee=0.5", "hip=1"]) == row("--x", {"knee": 0.5, "hip": 1})
-
-
-def test_springs() -> None:
     assert springs("--x", ["knee=1e4,10", "hip=2e3"]) == springs("--x", {"knee": [1e4, 10], "hip": 2000})
-
-
-def test_pushes() -> None:
     assert pushes("--x", "base=1,2,3@0.5:1") == (Push("base", (1, 2, 3), 0.5, 1),)
-    assert pushes("--x", ["a=1,0,0", "b=0,1,0@2"]) == (
-        Push("a", (1, 0, 0), 0, math.inf),
-        Push("b", (0, 1, 0), 2, math.inf),
-    )
+    two = Push("a", (1, 0, 0), 0, math.inf), Push("b", (0, 1, 0), 2, math.inf)
+    assert pushes("--x", ["a=1,0,0", "b=0,1,0@2"]) == two
 
 
 @pytest.mark.parametrize("read, given, words", [
@@ -69,40 +60,40 @@ def test_options_and_settings_have_the_same_names() -> None:
     options = set(inspect.signature(run).parameters) - {"settings"}
     assert options == {field.name for field in fields(Settings)} - {"places"}
     assert set(PATHS) <= options
-
-
-def test_every_option_is_in_the_documentation() -> None:
+    # and every option is in the documentation
     page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
     options = [name.replace("_", "-") for name in inspect.signature(run).parameters if name != "robot"]
     assert [name for name in options if f"`--{name}" not in page] == []
 
 
-def test_the_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
-    file = tmp_path / "run.toml"
-    file.write_text(
-        'robot = "hopper"\ntime = 2\nevent-driven = true\nevery = 0.005\ncommand = [0.5, 0, 0.2]\n'
-        'push = "body=1,0,0@1:2"\n[q]\nleg = 0.1\n[flexible]\nknee = [100, 1]\n'
-    )
+@pytest.fixture
+def toml(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a file of settings, and returns its path."""
+
+    def write(text: str) -> str:
+        (tmp_path / "run.toml").write_text(text)
+        return str(tmp_path / "run.toml")
+
+    return write
+
+
+def test_the_file_says_the_same_as_the_command_line(toml) -> None:
+    text = 'robot = "hopper"\ntime = 2\nevent-driven = true\nevery = 0.005\ncommand = [0.5, 0, 0.2]\n'
+    file = toml(text + 'push = "body=1,0,0@1:2"\n[q]\nleg = 0.1\n[flexible]\nknee = [100, 1]\n')
     given = {
         "robot": "hopper", "time": 2.0, "event_driven": True, "every": 0.005, "command": "0.5,0,0.2",
         "push": ["body=1,0,0@1:2"], "q": ["leg=0.1"], "flexible": ["knee=100,1"], "dt": None,
     }  # fmt: skip
-    assert gathered({}, str(file)) == gathered(given, None)
-
-
-def test_the_command_line_wins(tmp_path: Path) -> None:
-    file = tmp_path / "run.toml"
-    file.write_text('robot = "hopper"\ntime = 2\n')
-    found = gathered({"time": 3.0, "robot": None}, str(file))
+    assert gathered({}, file) == gathered(given, None)
+    # the command line wins
+    found = gathered({"time": 3.0, "robot": None}, file)
     assert (found.robot, found.time, found.dt) == ("hopper", 3.0, 1e-3)
 
 
-def test_files_lie_beside_the_settings(tmp_path: Path) -> None:
+def test_files_lie_beside_the_settings(toml, tmp_path: Path) -> None:
     for name in ("leg.urdf", "mine.py"):
         (tmp_path / name).write_text("")
-    file = tmp_path / "run.toml"
-    file.write_text('robot = "leg.urdf"\ncontroller = "mine.py:policy"\nlog = "run.h5"\n')
-    found = gathered({}, str(file))
+    found = gathered({}, toml('robot = "leg.urdf"\ncontroller = "mine.py:policy"\nlog = "run.h5"\n'))
     assert found.robot == str(tmp_path / "leg.urdf")
     assert found.controller == f"{tmp_path / 'mine.py'}:policy"
     assert found.log == "run.h5", "what is written goes where the user is"
@@ -125,38 +116,31 @@ def test_files_lie_beside_the_settings(tmp_path: Path) -> None:
     ("time = ", 1, "", "strings are in quotes"),
     ("time = 1\ntime = 2", 2, "", "strings are in quotes"),
 ])  # fmt: skip
-def test_errors_name_the_line(tmp_path: Path, text: str, line: int, field: str, cure: str) -> None:
-    file = tmp_path / "run.toml"
-    file.write_text(text)
+def test_errors_name_the_line(toml, text: str, line: int, field: str, cure: str) -> None:
+    file = toml(text)
     with pytest.raises(PliantError) as error:
-        gathered({}, str(file))
-    assert (error.value.place, error.value.field) == ((str(file), line), field)
+        gathered({}, file)
+    assert (error.value.place, error.value.field) == ((file, line), field)
     assert cure in error.value.cure
     assert "\n" not in str(error.value)
 
 
-def test_joints_of_a_table_name_the_line(tmp_path: Path) -> None:
-    from pliant.cli.run_setup import run_setup
-
-    file = tmp_path / "run.toml"
+def test_joints_of_a_table_name_the_line(toml) -> None:
     for table, message in (("q", "no coordinate named 'hinj'"), ("flexible", "no joint named 'hinj'")):
-        file.write_text(f'robot = "pendulum"\n[{table}]\nhinj = 0.5\n')
+        file = toml(f'robot = "pendulum"\n[{table}]\nhinj = 0.5\n')
         with pytest.raises(PliantError) as error:
-            run_setup(gathered({}, str(file)))
+            run_setup(gathered({}, file))
         assert str(error.value).startswith(f"{file}:3: {message}")
 
 
-def test_settings_that_do_not_fit_name_their_line(tmp_path: Path) -> None:
+def test_settings_that_do_not_fit_name_their_line(toml) -> None:
     """An error that shows only when the scene is built has its place, too; the command line wins over that, as well."""
-    from pliant.cli.run_setup import run_setup
-
-    file = tmp_path / "run.toml"
-    file.write_text('robot = "pendulum"\nground = "flatt"\n')
+    file = toml('robot = "pendulum"\nground = "flatt"\n')
     with pytest.raises(PliantError) as error:
-        run_setup(gathered({}, str(file)))
-    assert error.value.place == (str(file), 2)
+        run_setup(gathered({}, file))
+    assert error.value.place == (file, 2)
     with pytest.raises(PliantError) as error:
-        run_setup(gathered({"ground": "flta"}, str(file)))
+        run_setup(gathered({"ground": "flta"}, file))
     assert error.value.place is None
     assert str(error.value).startswith("--ground: no ground named 'flta'")
 
@@ -166,12 +150,9 @@ def test_no_file(tmp_path: Path) -> None:
         with pytest.raises(PliantError) as error:
             gathered({}, str(path))
         assert (error.value.subject, error.value.field) == (str(path), "settings")
-
-
-def test_errors_of_the_command_line_name_the_option() -> None:
-    with pytest.raises(PliantError) as error:
+    # errors of the command line name the option
+    with pytest.raises(PliantError, match=r"^--time is -1.0; it takes a number above 0$"):
         gathered({"time": -1.0}, None)
-    assert str(error.value) == "--time is -1.0; it takes a number above 0"
     with pytest.raises(PliantError) as error:
         gathered({"push": ["x"]}, None)
     assert error.value.field == "--push"
@@ -187,12 +168,6 @@ def chosen(name: str, robot: pliant.Robot = PENDULUM, **options):
     return chosen_controller(name, robot, **given)
 
 
-def test_what_is_usual() -> None:
-    assert default_controller(pliant.load("hopper")) == "raibert"
-    assert default_controller(pliant.load("quadruped")) == "hold"
-    assert default_controller(PENDULUM) == "none"
-
-
 def test_hold_makes_springs_of_motors() -> None:
     control = chosen("hold", q=np.array([0.4]))
     motor = control.robot.motors["hinge"]
@@ -204,7 +179,10 @@ def test_hold_makes_springs_of_motors() -> None:
     assert chosen("hold", stiff).name == "hold (own gains)", "a robot that has gains keeps them"
 
 
-def test_raibert() -> None:
+def test_raibert_and_what_is_usual() -> None:
+    assert default_controller(pliant.load("hopper")) == "raibert"
+    assert default_controller(pliant.load("quadruped")) == "hold"
+    assert default_controller(PENDULUM) == "none"
     control = chosen("raibert", pliant.load("hopper"), command=(1.0, 0.0, 0.1))
     assert (control.compiled.commands, control.u) == (3, [1.0, 0.0, 0.1])
 
@@ -240,12 +218,10 @@ def test_a_function_of_the_users_own(mine: Path) -> None:
     assert chosen(f"{mine}:stiff").called(0.0, [2.0], [0.0]) == [0.0]
     assert chosen(f"{mine}:made", command=(3.0,)).u == [3.0]
     assert chosen(f"{mine}:ready").compiled is not None
-
-
-def test_it_may_import_what_lies_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "gains_of_mine.py").write_text("KP = 3")
-    (tmp_path / "mine.py").write_text("from gains_of_mine import KP\ndef policy(t, q, v):\n    return [KP]\n")
-    assert in_file(f"{tmp_path / 'mine.py'}:policy")(0, 0, 0) == [3]
+    # it may import what lies beside it
+    mine.with_name("gains_of_mine.py").write_text("KP = 3")
+    mine.write_text("from gains_of_mine import KP\ndef policy(t, q, v):\n    return [KP]\n")
+    assert in_file(f"{mine}:policy")(0, 0, 0) == [3]
 
 
 @pytest.mark.parametrize("name, message", [
@@ -266,12 +242,10 @@ def test_controllers_that_do_not_exist(mine: Path, monkeypatch: pytest.MonkeyPat
 def test_errors_in_the_users_code_name_the_line(mine: Path) -> None:
     with pytest.raises(PliantError, match=r"mine.py:17: ZeroDivisionError: division by zero"):
         chosen(f"{mine}:broken").called(0.0, [0.0], [0.0])
-    mine.write_text("x = (\n")
-    with pytest.raises(PliantError, match=r"mine.py:1: SyntaxError"):
-        chosen(f"{mine}:broken")
-    mine.write_text("import nothing_of_that_name")
-    with pytest.raises(PliantError, match=r"mine.py:1: ModuleNotFoundError"):
-        chosen(f"{mine}:broken")
+    for text, name in (("x = (\n", "SyntaxError"), ("import nothing_of_that_name", "ModuleNotFoundError")):
+        mine.write_text(text)
+        with pytest.raises(PliantError, match=rf"mine.py:1: {name}"):
+            chosen(f"{mine}:broken")
 
 
 def test_options_that_do_not_fit(mine: Path) -> None:
@@ -281,9 +255,7 @@ def test_options_that_do_not_fit(mine: Path) -> None:
         ("hold", {"command": (1.0,)}, "--command is for --controller raibert"),
         (f"{mine}:policy", {"command": (1.0,)}, "--command is for a pliant.Controller"),
         (f"{mine}:made", {"command": (1.0, 2.0)}, "it takes 1 numbers"),
+        ("raibert", {"robot": pliant.load("hopper"), "command": (1.0,)}, "vx, vy and the height"),
     ):
-        with pytest.raises(PliantError) as error:
+        with pytest.raises(PliantError, match=message):
             chosen(name, **options)
-        assert message in str(error.value)
-    with pytest.raises(PliantError, match="vx, vy and the height"):
-        chosen("raibert", pliant.load("hopper"), command=(1.0,))

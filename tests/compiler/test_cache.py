@@ -6,10 +6,13 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from native_code import program_of
 from pliant.compiler import Block, Kernel, Loop, Program, calls, kernel_from_function, native
 from pliant.compiler import kernel as kernel_module
 from pliant.scalar import sin
@@ -33,16 +36,10 @@ def entries(folder: Path) -> list[Path]:
 
 
 @pytest.fixture
-def no_compiler(monkeypatch: pytest.MonkeyPatch):
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Call it to forbid compiling."""
-
-    def forbid() -> None:
-        def fail(text: str) -> bytes:
-            raise AssertionError("compiled, though it is in the cache")
-
-        monkeypatch.setattr(native, "object_code", fail)
-
-    return forbid
+    fail = Mock(side_effect=AssertionError("compiled, though it is in the cache"))
+    return lambda: monkeypatch.setattr(native, "object_code", fail)
 
 
 def test_second_kernel_is_not_compiled(folder: Path, no_compiler) -> None:
@@ -81,35 +78,32 @@ def sealed(body: bytes) -> bytes:
     return native._MAGIC + hashlib.sha256(body).digest() + body
 
 
-def damaged(data: bytes, how: str) -> bytes:
-    body = data[len(native._MAGIC) + 32 :]
-    key, code = body.split(b"\n", 1)
-    return {
-        "a bit": data[:-100] + bytes([data[-100] ^ 4]) + data[-99:],
-        "truncated": data[: len(data) // 2],
-        "only the head": data[: len(native._MAGIC) + 32],
-        "only magic": data[: len(native._MAGIC)],
-        "empty": b"",
-        "no head": body,
-        "text": b"hello\n" * 100,
-        "garbage with a checksum": sealed(b"garbage" * 99),
-        "garbage with key and checksum": sealed(key + b"\n" + b"garbage" * 99),
-        "nothing with a checksum": sealed(b""),
-        "no key": sealed(code),
-        "another key": sealed(key[::-1] + b"\n" + code),
-        "another version": b"pliant-object-0\n" + data[len(native._MAGIC) :],
-    }[how]
+HEAD = len(native._MAGIC)
+DAMAGES = {
+    "a bit": lambda data, key, code: data[:-100] + bytes([data[-100] ^ 4]) + data[-99:],
+    "truncated": lambda data, key, code: data[: len(data) // 2],
+    "only the head": lambda data, key, code: data[: HEAD + 32],
+    "only magic": lambda data, key, code: data[:HEAD],
+    "empty": lambda data, key, code: b"",
+    "no head": lambda data, key, code: data[HEAD + 32 :],
+    "text": lambda data, key, code: b"hello\n" * 100,
+    "garbage with a checksum": lambda data, key, code: sealed(b"garbage" * 99),
+    "garbage with key and checksum": lambda data, key, code: sealed(key + b"\n" + b"garbage" * 99),
+    "nothing with a checksum": lambda data, key, code: sealed(b""),
+    "no key": lambda data, key, code: sealed(code),
+    "another key": lambda data, key, code: sealed(key[::-1] + b"\n" + code),
+    "another version": lambda data, key, code: b"pliant-object-0\n" + data[HEAD:],
+}
 
 
-@pytest.mark.parametrize("how", [
-    "a bit", "truncated", "only the head", "only magic", "empty", "no head", "text", "garbage with a checksum",
-    "garbage with key and checksum", "nothing with a checksum", "no key", "another key", "another version",
-])  # fmt: skip
-def test_damaged_entry_is_compiled_again(folder: Path, how: str, no_compiler, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("damaged", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_entry_is_compiled_again(
+    folder: Path, damaged: Callable, no_compiler, caplog: pytest.LogCaptureFixture
+) -> None:
     expected = make()(0.7)
     [entry] = entries(folder)
     whole = entry.read_bytes()
-    entry.write_bytes(damaged(whole, how))
+    entry.write_bytes(damaged(whole, *whole[HEAD + 32 :].split(b"\n", 1)))
     with caplog.at_level(logging.WARNING, "pliant"):
         assert make()(0.7) == expected
     assert len(caplog.records) == 1
@@ -119,35 +113,24 @@ def test_damaged_entry_is_compiled_again(folder: Path, how: str, no_compiler, ca
     assert make()(0.7) == expected
 
 
-def test_entry_under_the_name_of_another_is_compiled_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Whole, and with the right function in it, but of another program: its numbers would be wrong."""
+def test_whole_entry_of_something_else_is_compiled_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     expected = make(3.0)(0.7)
     [entry] = entries(folder)
     make(4.0)
     [other] = [path for path in entries(folder) if path != entry]
+    # with the right function in it, but of another program: its numbers would be wrong
     entry.write_bytes(other.read_bytes())
     with caplog.at_level(logging.WARNING, "pliant"):
         assert make(3.0)(0.7) == expected
     assert "is damaged; compiling again" in caplog.text
-
-
-def test_object_without_the_function_is_compiled_again(folder: Path) -> None:
-    """A good object file of something else, under this name."""
-    expected = make()(0.7)
-    [entry] = entries(folder)
-    triple = native.machine().triple
-    other = native.object_code(f'target triple = "{triple}"\ndefine void @walk() {{\n  ret void\n}}')
-    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + other))
-    assert make()(0.7) == expected
-
-
-def test_unreadable_entry(folder: Path) -> None:
-    """A folder where the file should be: neither read nor written, and one warning."""
-    expected = make()(0.7)
-    [entry] = entries(folder)
+    # a good object file without the function
+    walk = f'target triple = "{native.machine().triple}"\ndefine void @walk() {{\n  ret void\n}}'
+    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + native.object_code(walk)))
+    assert make(3.0)(0.7) == expected
+    # a folder where the file should be: neither read nor written
     entry.unlink()
     entry.mkdir()
-    assert make()(0.7) == expected
+    assert make(3.0)(0.7) == expected
 
 
 def test_folder_that_cannot_be_written(
@@ -167,10 +150,7 @@ def test_folder_that_cannot_be_written(
 def test_disk_that_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """One warning for many entries, and no temporary files."""
 
-    def fail(source, target) -> None:
-        raise OSError(28, "No space left on device", str(target))
-
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(os, "replace", Mock(side_effect=OSError(28, "No space left on device", "run.o")))
     with caplog.at_level(logging.WARNING, "pliant"):
         assert [make(float(k))(0.0) for k in range(2, 5)] == [0, 0, 0]
     assert len(caplog.records) == 1
@@ -215,22 +195,18 @@ def test_folder_of_the_platform(
 
 
 def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
     monkeypatch.delenv("PLIANT_CACHE_DIR")
-    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
     assert native.cache_folder() is None
 
 
-def straight(write) -> Program:
-    return Program({"x": 2, "y": 2}, ("x",), ("y",), (Block(write, ("x",), ("y",)),))
+def straight(write, x: int = 2) -> Program:
+    return program_of("x", "y", Block(write, ("x",), ("y",)), x=x, y=2)
 
 
-def looping(**changes) -> Program:
-    options = {"count": 3, "until": None, **changes}
+def looping(count: int | str = 3, until: str | None = None) -> Program:
     body = (Block(lambda x: [x[0] + 1, x[1]], ("x",), ("x",)),)
-    return Program({"x": 2, "y": 1, "z": 1}, ("x",), ("x",), (Loop(body, **options),))
+    return program_of("x", "x", Loop(body, count, until), x=2, y=1, z=1)
 
 
 PROGRAMS = {
@@ -241,7 +217,7 @@ PROGRAMS = {
     "infinite constant": straight(lambda x: [x[0] + float("inf"), x[0]]),
     "order of results": straight(lambda x: [x[0], x[0] + x[1]]),
     "inputs": straight(lambda x: [x[1] + x[0], x[1]]),
-    "more scalars": Program({"x": 3, "y": 2}, ("x",), ("y",), (Block(lambda x: [x[0] + x[1], x[0]], ("x",), ("y",)),)),
+    "more scalars": straight(lambda x: [x[0] + x[1], x[0]], x=3),
     "numbers": straight(lambda x: [1, 2]),
     "other numbers": straight(lambda x: [2, 1]),
     "loop": looping(),
@@ -249,8 +225,8 @@ PROGRAMS = {
     "named count": looping(count="n"),
     "until": looping(until="y"),
     "until another": looping(until="z"),
-    "two blocks": Program({"x": 2, "y": 2}, ("x",), ("y",), (Block(lambda x: x, ("x",), ("y",)),) * 2),
-    "no block": Program({"x": 2, "y": 2}, ("x",), ("y",), ()),
+    "two blocks": program_of("x", "y", *[Block(lambda x: x, ("x",), ("y",))] * 2, x=2, y=2),
+    "no block": program_of("x", "y", x=2, y=2),
     "swapped arrays": Program({"x": 2, "y": 2}, ("y",), ("x",), ()),
 }
 
@@ -265,13 +241,9 @@ def test_key_depends_on_the_program() -> None:
 def test_key_depends_on_everything_else(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = make()
     keys = [kernel._key(), make(precision="float32")._key(), make(3.0000000000000004)._key()]
-    for module, name, value in (
-        (native, "source_digest", "another compiler"),
-        (native, "versions", "another LLVM"),
-        (native, "machine", "another processor"),
-    ):
+    for name in ("source_digest", "versions", "machine"):
         with monkeypatch.context() as patch:
-            patch.setattr(module, name, lambda value=value: value)
+            patch.setattr(native, name, lambda name=name: f"another {name}")
             keys.append(kernel._key())
     assert len(set(keys)) == len(keys)
     assert make()._key() == keys[0]
@@ -281,33 +253,20 @@ def test_key_depends_on_everything_else(monkeypatch: pytest.MonkeyPatch) -> None
 def test_source_digest_covers_compiler_and_scalars(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
     read_bytes = Path.read_bytes
-
-    def watched(path: Path) -> bytes:
-        read.append(path)
-        return read_bytes(path)
-
-    monkeypatch.setattr(Path, "read_bytes", watched)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
     digest = native.source_digest.__wrapped__()
     names = {f"{p.parent.name}/{p.name}" for p in read}
-    assert {
-        "compiler/elementary.py",
-        "compiler/llvm.py",
-        "compiler/assembly.py",
-        "scalar/ops.py",
-        "scalar/graph.py",
-    } <= names
+    code = ("compiler/elementary.py", "compiler/llvm.py", "compiler/assembly.py", "scalar/ops.py", "scalar/graph.py")
+    assert set(code) <= names
     monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b"# changed")
     assert native.source_digest.__wrapped__() != digest
 
 
 def test_keys_are_the_same_in_every_process(folder: Path) -> None:
-    code = (
-        "from pliant.compiler import kernel_from_function\n"
-        "from pliant.scalar import sin\n"
-        "print(kernel_from_function(lambda x: sin(x) * 3.0, {'x': ()})._key())"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert found.stdout.strip() == make()._key()
+    code = "from pliant.compiler import kernel_from_function\nfrom pliant.scalar import sin\n"
+    code += "print(kernel_from_function(lambda x: sin(x) * 3.0, {'x': ()})._key())"
+    found = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60)
+    assert found.strip() == make()._key()
 
 
 def test_several_processes_at_once(folder: Path) -> None:
@@ -327,10 +286,8 @@ def test_several_processes_at_once(folder: Path) -> None:
         print(repr(float(kernel_from_function(f, {"x": ()})(0.3))))
     """
     command = [sys.executable, "-W", "error", "-c", code]
-    processes = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(4)
-    ]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    processes = [subprocess.Popen(command, **pipes, text=True) for _ in range(4)]
     for p in processes:
         assert p.stdout is not None
         assert p.stdout.readline() == "ready\n"

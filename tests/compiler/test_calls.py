@@ -1,7 +1,10 @@
-"""Calls of kernels: rows to lanes and back, tables, and threads."""
+"""Calls of kernels: rows to lanes and back, tables, threads, arrays that overlap, and processors."""
 
 import ctypes
 import math
+import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from native_code import WIDTHS, Native, same_bits, straight
-from pliant.compiler import Block, Kernel, Loop, Program, kernel_from_function, native
+from native_code import WIDTHS, Native, kernel_of, program_of, same_bits, straight
+from pliant.compiler import Block, Kernel, Loop, Program, calls, kernel_from_function, native
 from pliant.compiler.assembly import transfer_function
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.kernel import content
 from pliant.compiler.llvm import Vectors
+from pliant.errors import KernelError
 from pliant.scalar import Expr, Graph, Table, lookup, sin
 
 SIZES = range(21)
@@ -89,7 +93,6 @@ def graph_of(tables: list[Table]) -> tuple[list[Expr], list[Expr]]:
     return [x], [lookup(t, x) for t in tables]
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_kernel_finds_what_the_table_says(width: int, precision: str) -> None:
     table = Table(ENTRIES)
@@ -99,7 +102,6 @@ def test_kernel_finds_what_the_table_says(width: int, precision: str) -> None:
     assert same_bits(made, table.column(x).astype(precision))
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_one_entry_and_special_entries(precision: str) -> None:
     x = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan], dtype=precision)[:, None]
     special = [np.nan, np.inf, -np.inf, -0.0, 1e300]
@@ -124,19 +126,18 @@ def test_pieces_share_tables(piece_size: int) -> None:
     np.testing.assert_allclose(native(values)[0], expected, rtol=4e-15, atol=0)
 
 
-def test_numbers_of_the_table_are_in_the_key() -> None:
-    kernels = [kernel_from_function(lambda x, t=t: lookup(t, x), {"x": ()}) for t in (ENTRIES, ENTRIES + 1e-9, ENTRIES)]
-    one, other, again = (content(k.program) for k in kernels)
+def test_numbers_of_the_table_are_in_the_key(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kernel_at(table) -> Kernel:
+        return kernel_from_function(lambda x: lookup(table, x), {"x": ()})
+
+    one, other, again = (content(kernel_at(t).program) for t in (ENTRIES, ENTRIES + 1e-9, ENTRIES))
     assert one != other
     assert one == again
-
-
-def test_cached_kernels_of_two_tables_are_two(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # so that cached kernels of two tables are two
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
     for _ in range(2):  # the second time from the disk
         for scale in (1.0, 2.0):
-            table = Table(scale * ENTRIES)
-            kernel = kernel_from_function(lambda x, t=table: lookup(t, x), {"x": ()})
+            kernel = kernel_at(Table(scale * ENTRIES))
             assert kernel(np.array([3.0, 30.0])).tolist() == (scale * ENTRIES[[3, 30]]).tolist()
     assert len(list(tmp_path.glob("*.o"))) == 2
 
@@ -158,8 +159,7 @@ def test_blocks_and_loops_use_the_same_table() -> None:
         return [lookup(following, k[0])]
 
     body = (Block(step, ("start",), ("k",)), Loop((Block(step, ("k",), ("k",)),), count=4))
-    program = Program({"start": 1, "k": 1}, ("start",), ("k",), body)
-    kernel = Kernel(program, {"start": (1,)}, {"k": (1,)})
+    kernel = kernel_of(program_of("start", "k", *body))
     # five steps of a cycle of six: one step back
     assert kernel(np.array([[0.0], [3.0], [5.0], [2.0], [1.0]]))[:, 0].tolist() == [1, 0, 3, 4, 2]
 
@@ -206,7 +206,7 @@ def test_other_threads_run_during_a_call(slow: Kernel, way: str, groups: int) ->
     assert len(inside) >= 3
 
 
-def test_several_threads_call_one_kernel() -> None:
+def test_several_threads_call_one_kernel_and_make_kernels() -> None:
     kernel = kernel_from_function(lambda x, y: [sin(x) * y, x - y], {"x": (), "y": ()})
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(2, 500)) for _ in range(8)]
@@ -221,13 +221,96 @@ def test_several_threads_call_one_kernel() -> None:
             good &= same_bits(out, expected[k]) and same_bits(kernel(x, y, threads=1 + repeat % 3), expected[k])
         return good
 
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(work, range(8)))
-
-
-def test_kernels_may_be_made_in_several_threads() -> None:
-    def work(k: int) -> float:
+    def made(k: int) -> float:
         return float(kernel_from_function(lambda x: x * k + sin(x * 0), {"x": ()})(2.0))
 
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(work, range(12))) == [2.0 * k for k in range(12)]
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+        assert list(pool.map(made, range(12))) == [2.0 * k for k in range(12)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_in_a_forked_process() -> None:
+    """A child that was forked off has none of its parent's threads, and must not wait for them."""
+    code = """if True:
+        import os, signal, sys
+        import numpy as np
+        from pliant.compiler import kernel_from_function
+        kernel = kernel_from_function(lambda x: x * 2, {"x": ()}, threads=2)
+        x = np.arange(300_000.0)
+        for _ in range(5):
+            assert (kernel(x) == 2 * x).all()  # long enough that both threads start, and wait for more
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            os._exit(0 if (kernel(x) == 2 * x).all() else 3)
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0
+
+
+# ---- memory that arrays share, and processors
+
+
+class TestOverlap:
+    """Rows of an output may be those of an input, but must not lie across them."""
+
+    kernel = staticmethod(lambda: kernel_from_function(lambda x: [x[0] + 1], {"x": (1,)}))
+
+    def test_the_same_rows(self) -> None:
+        rows, kernel = np.zeros((11, 4)), self.kernel()
+        for source, target in ((0, 0), (0, 2), (2, 1)):
+            kernel(rows[:, source : source + 1], out=rows[:, target : target + 1])
+        np.testing.assert_array_equal(rows, np.tile([1.0, 3.0, 2.0, 0.0], (11, 1)))
+        # backward they are refused only if they are the same
+        rows, other = np.zeros((9, 1)), np.zeros((9, 1))
+        with pytest.raises(KernelError, match="overlaps"):
+            kernel(rows[::-1], out=rows)
+        kernel(rows[::-1], out=other)
+        assert other.sum() == 9
+
+    @pytest.mark.parametrize("is_open", [True, False])
+    @pytest.mark.parametrize("source, target", [(slice(0, 10), slice(1, 11)), (slice(1, 11), slice(0, 10))])
+    def test_shifted_rows_are_refused(self, monkeypatch, is_open: bool, source: slice, target: slice) -> None:
+        monkeypatch.setattr(calls, "is_open", lambda: is_open)
+        rows = np.zeros((11, 1))
+        with pytest.raises(KernelError, match="out for result overlaps x in memory"):
+            self.kernel()(rows[source], out=rows[target])
+        assert not rows.any()
+
+
+def test_every_processor_agrees_bit_for_bit_where_it_has_the_same_instructions() -> None:
+    """With fused multiply-add or not the last bits differ; the number of lanes never shows."""
+    code = """if True:
+        import numpy as np
+        from pliant.compiler import kernel_from_function
+        from pliant.scalar import sin, sqrt
+        k = kernel_from_function(lambda x, y: sin(x) * y + sqrt(x * x + y), {"x": (), "y": ()})
+        print(k.lanes, k(np.linspace(0, 3, 41), np.linspace(1, 2, 41)).tobytes().hex())
+    """
+    found: dict[str, tuple[str, np.ndarray]] = {}
+    for level in ("x86-64", "x86-64-v3", "x86-64-v4"):
+        environment = {**os.environ, "PLIANT_PROCESSOR": level, "PLIANT_CACHE_DIR": "off"}
+        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+        if ran.returncode:  # this machine lacks it, or is not of the family
+            assert "KernelError: PLIANT_PROCESSOR of the environment is" in ran.stderr
+            continue
+        lanes, bits = ran.stdout.split()
+        found[level] = lanes, np.frombuffer(bytes.fromhex(bits))
+    if native.machine().triple.startswith("x86_64"):
+        assert "x86-64" in found
+    assert {level: lanes for level, (lanes, _) in found.items()}.items() <= {
+        "x86-64": "2", "x86-64-v3": "4", "x86-64-v4": "8",
+    }.items()  # fmt: skip
+    fused = [values for level, (_, values) in found.items() if level != "x86-64"]
+    assert all(same_bits(values, fused[0]) for values in fused)
+    for values in fused:
+        assert np.allclose(values, found["x86-64"][1], rtol=4e-16 * 4)  # sums of positive terms, four roundings each
+
+
+def test_a_processor_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_PROCESSOR", "6502")
+    with pytest.raises(KernelError) as error:
+        native.machine.__wrapped__()
+    assert (error.value.subject, error.value.field) == ("the environment", "PLIANT_PROCESSOR")
+    assert "native" in error.value.cure

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native_code import WIDTHS, Native, same_bits, straight
+from native_code import WIDTHS, Native, inputs_of, same_bits, straight
 from pliant.compiler import native
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.lower import cut, lower
-from pliant.scalar import Expr, Graph, atan2, cos, exp, log, select, sin, sqrt
+from pliant.scalar import Expr, atan2, cos, exp, floor, log, select, sin, sqrt
 from pliant.scalar.evaluation import interpret, jacobian, nodes_of
 from pliant.scalar.ops import TABLE
 from random_graphs import ARITHMETIC, CONDITIONAL, ELEMENTARY, RandomGraph, execute, graphs
@@ -38,9 +38,7 @@ def test_without_fusing_a_kernel_is_the_interpreter_bit_for_bit(random: RandomGr
 
 @settings(max_examples=30)
 @given(graphs(ops=everything), rows, st.sampled_from(["float64", "float32"]), st.booleans())
-def test_machine_code_does_what_the_instructions_say(
-    random: RandomGraph, values: list, precision: str, fuse: bool
-) -> None:
+def test_machine_code_does_what_instructions_say(random: RandomGraph, values: list, precision: str, fuse: bool) -> None:
     """Bit for bit, elementary functions, fused operations and both precisions included."""
     code = lower(random.inputs, random.outputs, precision_of(precision), fuse)
     dtype = np.dtype(precision).type
@@ -107,10 +105,8 @@ def chain(x: list[Expr], length: int) -> list[Expr]:
     return [*values[-6:], values[len(values) // 2], values[4]]
 
 
-@pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_long_code_cut_into_pieces_gives_the_same_bits(precision: str) -> None:
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(8)]
+    x = inputs_of(8)
     outputs = chain(x, 400)
     program = straight(x, outputs)
     values = np.random.default_rng(0).normal(size=(5, 8)).astype(precision)
@@ -128,8 +124,7 @@ def test_long_code_cut_into_pieces_gives_the_same_bits(precision: str) -> None:
 
 
 def test_twenty_thousand_operations() -> None:
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(8)]
+    x = inputs_of(8)
     outputs = chain(x, 3000)
     values = np.random.default_rng(1).normal(size=(2, 8))
     made = Native(straight(x, outputs), 4, fuse=False)
@@ -178,9 +173,12 @@ def test_pieces_load_what_was_stored(random: RandomGraph, size: int) -> None:
     assert [memory[t] for t in targets] == [content(n) for n in code.results]
 
 
+def operations(x: list[Expr], outputs: list[Expr]) -> dict[str, int]:
+    return lower(x, outputs, precision_of("float64")).count()
+
+
 def test_fusing_saves_operations_and_keeps_results_to_rounding() -> None:
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(6)]
+    x = inputs_of(6)
     outputs = [x[0] * x[1] + x[2] * x[3], x[4] - x[0] * x[1], x[2] * x[3] - x[5], x[0] * x[0] + x[0] * x[0] * 3]
     program = straight(x, outputs)
     values = np.random.default_rng(2).normal(size=(50, 6))
@@ -193,39 +191,30 @@ def test_fusing_saves_operations_and_keeps_results_to_rounding() -> None:
     np.testing.assert_allclose(fused(values)[0], plain(values)[0], rtol=0, atol=40 * EPS["float64"])
 
 
-def test_a_product_that_is_a_result_is_computed_once() -> None:
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(3)]
+def test_what_is_computed_once_or_never() -> None:
+    x = inputs_of(3)
     product = x[0] * x[1]
-    code = lower(x, [product, product + x[2]], precision_of("float64"))
-    assert code.count() == {"mul": 1, "add": 1}
-    code = lower(x, [product + x[2], product - x[2]], precision_of("float64"))
-    assert code.count() == {"fma": 1, "fms": 1}
-
-
-def test_operations_that_nothing_needs_are_dropped() -> None:
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(2)]
+    assert operations(x, [product, product + x[2]]) == {"mul": 1, "add": 1}
+    assert operations(x, [product + x[2], product - x[2]]) == {"fma": 1, "fms": 1}
+    # what nothing needs is dropped
     _unused = exp(x[0]) * log(x[1]) + sqrt(x[0])
-    code = lower(x, [x[0] + x[1]], precision_of("float64"))
-    assert code.count() == {"add": 1}
+    assert operations(x, [x[0] + x[1]]) == {"add": 1}
 
 
 def test_results_that_are_inputs_constants_or_the_same() -> None:
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(2)]
+    x = inputs_of(2)
     both = x[0] + x[1]
-    outputs = [x[1], graph.constant(7), both, both, x[1], graph.constant(math.inf), graph.constant(math.nan)]
+    seven, infinite, no_number = (both.graph.constant(v) for v in (7, math.inf, math.nan))
+    outputs = [x[1], seven, both, both, x[1], infinite, no_number]
     for size in (1, 100):
         made = Native(straight(x, outputs), 4, piece_size=size)(np.array([[1.0, 2.0]]))[0]
         np.testing.assert_array_equal(made, [[2, 7, 3, 3, 2, math.inf, math.nan]])
 
 
 def test_constants_of_float32() -> None:
-    graph = Graph()
-    x = graph.input("x[0]")
+    x = inputs_of(1)
     constants = [0.1, 1 / 3, 1e300, -1e300, 1e-300, 3.4028235e38, 1e-40, math.inf]
-    made = Native(straight([x], [x + c for c in constants]), 8, "float32")(np.zeros((1, 1)))[0]
+    made = Native(straight(x, [x[0] + c for c in constants]), 8, "float32")(np.zeros((1, 1)))[0]
     with np.errstate(over="ignore", under="ignore"):
         np.testing.assert_array_equal(made[0], np.array(constants).astype(np.float32))
 
@@ -235,10 +224,9 @@ def test_every_operation_of_the_table_is_in_the_fuzz() -> None:
 
 
 def test_derivative_graphs_compile_too() -> None:
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(3)]
+    x = inputs_of(3)
     y = [sin(x[0] * x[1]) * exp(-x[2]), atan2(x[0], x[1]) + log(2 + cos(x[2])), sqrt(1 + x[0] * x[0])]
-    flat = [graph.lift(d) for row in jacobian(y, x) for d in row]
+    flat = [x[0].graph.lift(d) for row in jacobian(y, x) for d in row]
     values = np.random.default_rng(3).uniform(0.1, 1, size=(5, 3))
     made = Native(straight(x, flat), 4)(values)[0]
     # a dozen operations of size one, functions to 4 ulp
@@ -246,16 +234,10 @@ def test_derivative_graphs_compile_too() -> None:
 
 
 @pytest.mark.skipif("x86_64" not in native.machine().triple, reason="makes code for the first x86-64")
-@pytest.mark.parametrize("precision", ["float64", "float32"])
-def test_a_processor_without_fused_operations_gives_the_same_bits(
-    precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_fused_operations_bits_are_the_same(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The functions ask for fma by name; without the instruction it is a call of the C library's."""
-    graph = Graph()
-    x = [graph.input(f"x[{k}]") for k in range(2)]
-    program = straight(
-        x, [sin(x[0]), cos(x[0]), log(abs(x[1])), exp(x[0]), atan2(x[0], x[1]), graph.apply("floor", x[0])]
-    )
+    x = inputs_of(2)
+    program = straight(x, [sin(x[0]), cos(x[0]), log(abs(x[1])), exp(x[0]), atan2(x[0], x[1]), floor(x[0])])
     values = np.random.default_rng(4).normal(size=(50, 2)) * 3
     here = Native(program, 4, precision, fuse=False)(values)[0]
     target = native._llvm().Target.from_triple(native.machine().triple)

@@ -6,18 +6,25 @@ from hypothesis import given, settings
 
 import pliant
 from held_robots import CORNERS, DIRECTIONS, Case, box, cases
+from pliant.constrained import (
+    constrained_dynamics, contact_bias, contact_inertia, contact_jacobian, contact_rank, contact_wrench,
+    friction_margins, impact_velocity, orthogonal_projector, static_torques,
+)  # fmt: skip
 from pliant.constrained.constraints import constraints_of, row_count, row_names
 from pliant.errors import ContactError, KernelError, PliantError
 from random_robots import ALL, close, rate, robot_of, state_of
 
+BOX = box()
+HOME, REST = BOX.neutral(), np.zeros(6)
+ROPED = BOX.with_closure("distance", "c0", "world", length=1, name="rope")
+
 
 def test_names_pairs_and_closures() -> None:
-    robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
-    found = constraints_of(robot, ("box", ("c1", "xz ry"), "rope"))
+    found = constraints_of(ROPED, ("box", ("c1", "xz ry"), "rope"))
     assert [c.directions for c in found] == [(0, 1, 2), (0, 2, 4), (0,)]
     assert [c.is_closure for c in found] == [False, False, True]
-    assert row_count(robot, "c3") == 3
-    assert row_count(robot, (("c3", "xyz"), ("c3", "rx ry rz"))) == 6
+    assert row_count(ROPED, "c3") == 3
+    assert row_count(ROPED, (("c3", "xyz"), ("c3", "rx ry rz"))) == 6
 
 
 @pytest.mark.parametrize("contacts, message", [
@@ -36,74 +43,55 @@ def test_names_pairs_and_closures() -> None:
     (("rope", "rope"), "contact 'rope' is held twice"),
 ])  # fmt: skip
 def test_what_cannot_be_held(contacts, message: str) -> None:
-    robot = box().with_closure("distance", "c0", "world", length=1, name="rope")
     with pytest.raises(ContactError) as caught:
-        pliant.constrained.contact_jacobian(robot, robot.neutral(), contacts=contacts)
+        contact_jacobian(ROPED, HOME, contacts=contacts)
     assert message in str(caught.value)
 
 
-def test_a_frame_on_a_fixed_base_does_not_move() -> None:
-    robot = pliant.load("two_link_arm")
-    with pytest.raises(ContactError, match="contact 'base' of robot 'two_link_arm' does not move"):
-        pliant.constrained.contact_inertia(robot, robot.neutral(), contacts=("base",))
-
-
-def test_a_name_that_means_two_things() -> None:
-    robot = box().with_closure("distance", "c0", "world", length=1, name="c1")
-    with pytest.raises(ContactError, match="'c1' is the name of a frame and of a closure"):
-        constraints_of(robot, ("c1",))
-
-
-def test_shapes_and_options_that_do_not_fit() -> None:
-    robot = box()
-    q, v = robot.neutral(), np.zeros(6)
-    with pytest.raises(KernelError, match="tau"):
-        pliant.constrained.constrained_dynamics(robot, q, v, np.zeros(5), contacts=("c1",))
-    with pytest.raises(PliantError, match="q is None; give an array of shape \\(7,\\)"):
-        pliant.constrained.constrained_dynamics(robot, None, v, v, contacts=("c1",))
-    with pytest.raises(PliantError, match="missing a required argument: 'contacts'"):
-        pliant.constrained.constrained_dynamics(robot, q, v, v)
-    with pytest.raises(PliantError, match="are options"):
-        pliant.constrained.contact_rank(robot, q, contacts={"c1"})
-    with pytest.raises(ContactError, match="axes is 'body'; it takes 'world' or 'local'"):
-        pliant.constrained.contact_jacobian(robot, q, contacts=("c1",), axes="body")
-    with pytest.raises(KernelError, match="f"):
-        pliant.constrained.contact_wrench(robot, q, np.zeros(4), contacts=("c1",))
-    with pytest.raises(ContactError, match="restitution of an impact is 2; it takes 0 to 1"):
-        pliant.constrained.impact_velocity(robot, q, v, contacts=("c1",), restitution=2)
+@pytest.mark.parametrize("call, kind, message", [
+    (lambda: contact_inertia(pliant.load("two_link_arm"), [0, 0], contacts=("base",)), ContactError,
+     "contact 'base' of robot 'two_link_arm' does not move"),
+    (lambda: constraints_of(BOX.with_closure("distance", "c0", "world", length=1, name="c1"), ("c1",)), ContactError,
+     "'c1' is the name of a frame and of a closure"),
+    (lambda: constrained_dynamics(BOX, HOME, REST, np.zeros(5), contacts=("c1",)), KernelError, "tau"),
+    (lambda: constrained_dynamics(BOX, None, REST, REST, contacts=("c1",)), PliantError,
+     "q is None; give an array of shape \\(7,\\)"),
+    (lambda: constrained_dynamics(BOX, HOME, REST, REST), PliantError, "missing a required argument: 'contacts'"),
+    (lambda: contact_rank(BOX, HOME, contacts={"c1"}), PliantError, "are options"),
+    (lambda: contact_jacobian(BOX, HOME, contacts=("c1",), axes="body"), ContactError,
+     "axes is 'body'; it takes 'world' or 'local'"),
+    (lambda: contact_wrench(BOX, HOME, np.zeros(4), contacts=("c1",)), KernelError, "f"),
+    (lambda: impact_velocity(BOX, HOME, REST, contacts=("c1",), restitution=2), ContactError,
+     "restitution of an impact is 2; it takes 0 to 1"),
+    (lambda: contact_jacobian(BOX, HOME, contacts=[("c1", ["x", 3])]), ContactError,
+     r"contact \('c1', \('x', 3\)\) is neither"),
+])  # fmt: skip
+def test_names_shapes_and_options_that_do_not_fit(call, kind: type, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call()
 
 
 def test_lists_are_as_good_as_tuples() -> None:
-    robot = box()
-    q, rest = robot.random(3), np.zeros(6)
-    expected = pliant.constrained.contact_jacobian(robot, q, contacts=("c0", ("c1", "xz ry")))
+    q = BOX.random(3)
+    expected = contact_jacobian(BOX, q, contacts=("c0", ("c1", "xz ry")))
     for contacts in (["c0", ["c1", "xz ry"]], ["c0", ("c1", ["x", "z", "ry"])], ("c0", ("c1", ("xz", "ry")))):
-        np.testing.assert_array_equal(pliant.constrained.contact_jacobian(robot, q, contacts=contacts), expected)
-        kernel = pliant.compile(pliant.constrained.contact_jacobian, robot, contacts=contacts)
+        np.testing.assert_array_equal(contact_jacobian(BOX, q, contacts=contacts), expected)
+        kernel = pliant.compile(contact_jacobian, BOX, contacts=contacts)
         np.testing.assert_array_equal(kernel(q), expected)
-    held = pliant.constrained.constrained_dynamics(robot, q, rest, rest, contacts=["c0", "c1"])
+    held = constrained_dynamics(BOX, q, REST, REST, contacts=["c0", "c1"])
     options = {"contacts": ["c0", "c1"], "normal": [0, 0, 1]}
-    margins = pliant.constrained.friction_margins(robot, q, held.f, friction=[0.5, 0.7], **options)
-    again = pliant.constrained.friction_margins(robot, q, held.f, friction=(0.5, 0.7), contacts=("c0", "c1"))
+    margins = friction_margins(BOX, q, held.f, friction=[0.5, 0.7], **options)
+    again = friction_margins(BOX, q, held.f, friction=(0.5, 0.7), contacts=("c0", "c1"))
     np.testing.assert_array_equal(margins, again)
-    with pytest.raises(ContactError, match=r"contact \('c1', \('x', 3\)\) is neither"):
-        pliant.constrained.contact_jacobian(robot, q, contacts=[("c1", ["x", 3])])
 
 
 @pytest.mark.parametrize("tolerance, takes", [
-    (-1, "0 or more"),
-    ("a", "a number"),
-    (float("nan"), "a finite number"),
-    (1, "a share, below 1"),
+    (-1, "0 or more"), ("a", "a number"), (float("nan"), "a finite number"), (1, "a share, below 1"),
 ])  # fmt: skip
-@pytest.mark.parametrize(
-    "function",
-    [pliant.constrained.contact_rank, pliant.constrained.orthogonal_projector, pliant.constrained.static_torques],
-)
+@pytest.mark.parametrize("function", [contact_rank, orthogonal_projector, static_torques])
 def test_tolerances_that_are_none(function, tolerance, takes: str) -> None:
-    robot = box()
     with pytest.raises(ContactError) as error:
-        function(robot, robot.neutral(), contacts="c0", tolerance=tolerance)
+        function(BOX, HOME, contacts="c0", tolerance=tolerance)
     assert (error.value.field, error.value.cure) == ("tolerance", f"it takes {takes}")
 
 
@@ -114,15 +102,13 @@ def test_tolerances_that_are_none(function, tolerance, takes: str) -> None:
 @settings(max_examples=60)
 def test_rows_are_those_of_the_frames(case: Case) -> None:
     reference = {"world": "local_world_aligned", "local": "local"}[case.options["axes"]]
-    q, v = case.state.q.tolist(), case.state.v.tolist()
+    robot, q, v = case.robot, case.state.q.tolist(), case.state.v.tolist()
     J, bias = [], []
     for name, directions in case.options["contacts"]:
         rows = [DIRECTIONS.index(d) for d in directions.split()]
-        J.append(np.array(pliant.frame_jacobian.algorithm(case.robot, q, name, reference=reference), float)[rows])
-        Jdot = np.array(
-            pliant.dynamics.frame_jacobian_rate.algorithm(case.robot, q, v, name, reference=reference), float
-        )
-        bias.append(Jdot[rows] @ case.state.v)
+        J.append(np.array(pliant.frame_jacobian.algorithm(robot, q, name, reference=reference), float)[rows])
+        Jdot = pliant.dynamics.frame_jacobian_rate.algorithm(robot, q, v, name, reference=reference)
+        bias.append(np.array(Jdot, float)[rows] @ case.state.v)
     close(case.J, np.concatenate(J), 1e-11)
     # velocities up to 1e2 in their squares
     close(case.bias, np.concatenate(bias), 1e-10)
@@ -148,7 +134,7 @@ def test_closures_hold_what_they_say(closure: str) -> None:
         p = poses[0][:3, 3] - poses[1][:3, 3]
         return [np.linalg.norm(p)] if closure == "rod" else p
 
-    J = np.array(pliant.constrained.contact_jacobian.algorithm(robot, state.q.tolist(), contacts=closure), float)
+    J = np.array(contact_jacobian.algorithm(robot, state.q.tolist(), contacts=closure), float)
     size = {"pin": 3, "peg": 3, "weld": 6, "rod": 1}[closure]
     assert J.shape == (size, robot.nv) and len(row_names(robot, closure)) == size
     close((J @ state.v)[:3], rate(apart, robot, state), 1e-8)
@@ -157,29 +143,27 @@ def test_closures_hold_what_they_say(closure: str) -> None:
         close((J @ state.v)[3:], turning[0] - turning[1], 1e-11)
 
     def velocity(q, v):
-        return np.array(pliant.constrained.contact_jacobian.algorithm(robot, q, contacts=closure), float) @ v
+        return np.array(contact_jacobian.algorithm(robot, q, contacts=closure), float) @ v
 
-    bias = pliant.constrained.contact_bias(robot, state.q, state.v, contacts=closure)
+    bias = contact_bias(robot, state.q, state.v, contacts=closure)
     # differences of order h^4: 1e-9 of accelerations around 10
     close(bias + J @ state.vd, rate(velocity, robot, state), 1e-8)
 
 
 def test_rows_are_in_the_order_given() -> None:
-    robot = box()
-    names = row_names(robot, ("c1", ("c0", "rz y")))
+    names = row_names(BOX, ("c1", ("c0", "rz y")))
     assert names == ("c1.x", "c1.y", "c1.z", "c0.rz", "c0.y")
-    J = pliant.constrained.contact_jacobian(robot, robot.neutral(), contacts=("c1", ("c0", "rz y")))
+    J = contact_jacobian(BOX, HOME, contacts=("c1", ("c0", "rz y")))
     np.testing.assert_allclose(J[3], [0, 0, 0, 0, 0, 1], atol=1e-15)
     np.testing.assert_allclose(J[4], [0, 1, 0, 0.1, 0, 0.2], atol=1e-15)
 
 
 def test_a_batch_is_robots_one_by_one() -> None:
-    robot = box()
     rng = np.random.default_rng(0)
-    q, v = robot.random(rng, batch=5), rng.standard_normal((5, 6))
-    J = pliant.constrained.contact_jacobian(robot, q, contacts=CORNERS)
-    bias = pliant.constrained.contact_bias(robot, q, v, contacts=CORNERS)
+    q, v = BOX.random(rng, batch=5), rng.standard_normal((5, 6))
+    J = contact_jacobian(BOX, q, contacts=CORNERS)
+    bias = contact_bias(BOX, q, v, contacts=CORNERS)
     assert J.shape == (5, 12, 6) and bias.shape == (5, 12)
     for k in range(5):
-        np.testing.assert_array_equal(J[k], pliant.constrained.contact_jacobian(robot, q[k], contacts=CORNERS))
-        np.testing.assert_array_equal(bias[k], pliant.constrained.contact_bias(robot, q[k], v[k], contacts=CORNERS))
+        np.testing.assert_array_equal(J[k], contact_jacobian(BOX, q[k], contacts=CORNERS))
+        np.testing.assert_array_equal(bias[k], contact_bias(BOX, q[k], v[k], contacts=CORNERS))

@@ -6,15 +6,21 @@ from hypothesis import given, settings
 
 import pliant
 from held_robots import CORNERS, Case, box, cases
+from pliant.constrained import (
+    aghili_acceleration, consistent_inverse, constrained_dynamics, constraint_inertia, contact_consistent_dynamics,
+    contact_inertia, contact_jacobian, contact_rank, force_projector, impact_map, orthogonal_projector, torque_split,
+)  # fmt: skip
 from pliant.compiler import kernel_from_function
 from pliant.constrained.semidefinite import SemidefiniteFactor
 from random_robots import close
+
+BOX = box()
 
 
 @given(case=cases(most=4))
 @settings(max_examples=60)
 def test_the_projector_takes_out_contact_forces(case: Case) -> None:
-    N = case.run(pliant.constrained.force_projector, "q")
+    N = case.run(force_projector, "q")
     n = len(N)
     scale = max(1, abs(N).max()) ** 2
     # of any rank; N has the size of what M weighs, up to 1e3 here
@@ -22,45 +28,45 @@ def test_the_projector_takes_out_contact_forces(case: Case) -> None:
     np.testing.assert_allclose(N @ N, N, atol=1e-8 * scale)
     np.testing.assert_allclose(N @ case.M, (N @ case.M).T, atol=1e-8 * scale * abs(case.M).max())
     np.testing.assert_allclose(np.trace(N), n - case.rank, atol=1e-6 * scale)
-    np.testing.assert_array_equal(case.run(pliant.constrained.impact_map, "q"), N.T)
+    np.testing.assert_array_equal(case.run(impact_map, "q"), N.T)
 
 
 @given(case=cases(full=True))
 @settings(max_examples=60)
 def test_the_consistent_inverse(case: Case) -> None:
-    inverse = case.run(pliant.constrained.consistent_inverse, "q")
-    Lambda = case.run(pliant.constrained.contact_inertia, "q")
+    inverse = case.run(consistent_inverse, "q")
+    Lambda = case.run(contact_inertia, "q")
     close(inverse @ case.J.T, np.eye(len(case.J)), 1e-9)
     close(Lambda @ case.G, np.eye(len(case.J)), 1e-9)
     close(inverse, Lambda @ case.J @ np.linalg.inv(case.M), 1e-9)
-    close(np.eye(len(case.M)) - case.J.T @ inverse, case.run(pliant.constrained.force_projector, "q"), 1e-9)
+    close(np.eye(len(case.M)) - case.J.T @ inverse, case.run(force_projector, "q"), 1e-9)
 
 
 @given(case=cases(full=True))
 @settings(max_examples=60)
 def test_the_terms_make_the_same_motion(case: Case) -> None:
     """M vd + N h + J^T Lambda Jdot v = N tau."""
-    terms = case.run(pliant.constrained.contact_consistent_dynamics, "q", "v", "tau")
-    N, Lambda = case.run(pliant.constrained.force_projector, "q"), case.run(pliant.constrained.contact_inertia, "q")
+    terms = case.run(contact_consistent_dynamics, "q", "v", "tau")
+    N, Lambda = case.run(force_projector, "q"), case.run(contact_inertia, "q")
     close(terms.M, case.M, 1e-12)
     close(terms.bias, N @ case.h, 1e-9)
     close(terms.drive, N @ case.state.tau, 1e-9)
     close(terms.curvature, case.J.T @ Lambda @ case.bias, 1e-9)
-    vd = case.run(pliant.constrained.constrained_dynamics, "q", "v", "tau").vd
+    vd = case.run(constrained_dynamics, "q", "v", "tau").vd
     close(terms.M @ vd + terms.bias + terms.curvature, terms.drive, 1e-8)
 
 
 @given(case=cases(full=True))
 @settings(max_examples=40)
 def test_one_part_of_torque_makes_force_and_the_other_motion(case: Case) -> None:
-    split = case.run(pliant.constrained.torque_split, "q", "tau")
+    split = case.run(torque_split, "q", "tau")
     close(split.contact + split.motion, case.state.tau, 1e-10)
-    zero = case.run(pliant.constrained.constrained_dynamics, "q", "v", "tau")
+    zero = case.run(constrained_dynamics, "q", "v", "tau")
 
     def more(extra: np.ndarray):
         tau = (case.state.tau + extra).tolist()
         q, v = case.state.q.tolist(), case.state.v.tolist()
-        return pliant.constrained.constrained_dynamics.algorithm(case.robot, q, v, tau, **case.options)
+        return constrained_dynamics.algorithm(case.robot, q, v, tau, **case.options)
 
     close(more(split.contact).vd, zero.vd, 1e-9)
     close(more(split.contact).f, zero.f + split.f, 1e-9)
@@ -69,16 +75,15 @@ def test_one_part_of_torque_makes_force_and_the_other_motion(case: Case) -> None
 
 def test_kernels_of_a_box_on_four_corners() -> None:
     """Six of twelve rows: the floating body cannot move, N is zero, and Lambda is the pseudo-inverse."""
-    robot = box()
     rng = np.random.default_rng(0)
-    q, tau = robot.random(rng, batch=5), rng.standard_normal((5, 6))
-    np.testing.assert_array_equal(pliant.constrained.contact_rank(robot, q, contacts=CORNERS), 6)
-    np.testing.assert_allclose(pliant.constrained.force_projector(robot, q, contacts=CORNERS), 0, atol=1e-11)
-    J, M = pliant.constrained.contact_jacobian(robot, q, contacts=CORNERS), pliant.mass_matrix(robot, q)
+    q, tau = BOX.random(rng, batch=5), rng.standard_normal((5, 6))
+    np.testing.assert_array_equal(contact_rank(BOX, q, contacts=CORNERS), 6)
+    np.testing.assert_allclose(force_projector(BOX, q, contacts=CORNERS), 0, atol=1e-11)
+    J, M = contact_jacobian(BOX, q, contacts=CORNERS), pliant.mass_matrix(BOX, q)
     G = np.einsum("krd,kde,kse->krs", J, np.linalg.inv(M), J)
-    Lambda = pliant.constrained.contact_inertia(robot, q, contacts=CORNERS)
+    Lambda = contact_inertia(BOX, q, contacts=CORNERS)
     np.testing.assert_allclose(Lambda, np.linalg.pinv(G, rcond=1e-9, hermitian=True), atol=1e-9)
-    split = pliant.constrained.torque_split(robot, q, tau, contacts=CORNERS)
+    split = torque_split(BOX, q, tau, contacts=CORNERS)
     np.testing.assert_allclose(split.motion, 0, atol=1e-10)
     np.testing.assert_allclose(np.einsum("krd,kr->kd", J, split.f), -tau, atol=1e-10)
     np.testing.assert_array_equal(split.rank, 6)
@@ -90,7 +95,7 @@ def test_kernels_of_a_box_on_four_corners() -> None:
 @given(case=cases(most=4))
 @settings(max_examples=60)
 def test_the_projector_is_orthogonal(case: Case) -> None:
-    P = case.run(pliant.constrained.orthogonal_projector, "q")
+    P = case.run(orthogonal_projector, "q")
     size = max(1, abs(case.J).max())
     # rows of which 1e-5 is left count, and lose five digits
     np.testing.assert_allclose(P @ case.J.T, 0, atol=1e-8 * size)
@@ -102,30 +107,24 @@ def test_the_projector_is_orthogonal(case: Case) -> None:
 @given(case=cases(most=4))
 @settings(max_examples=60)
 def test_the_constraint_inertia_can_be_inverted(case: Case) -> None:
-    M_c, P = (
-        case.run(pliant.constrained.constraint_inertia, "q"),
-        case.run(pliant.constrained.orthogonal_projector, "q"),
-    )
+    M_c, P = (case.run(function, "q") for function in (constraint_inertia, orthogonal_projector))
     one = np.eye(len(P))
     np.testing.assert_allclose(M_c, P @ case.M + one - P, atol=1e-9 * max(1, abs(case.M).max()))
-    vd = case.run(pliant.constrained.aghili_acceleration, "q", "v", "tau")
+    vd = case.run(aghili_acceleration, "q", "v", "tau")
     force = P @ (case.state.tau - case.h) - np.linalg.pinv(case.J, rcond=1e-8) @ case.bias
     np.testing.assert_allclose(M_c @ vd, force, atol=1e-8 * max(1, abs(force).max(), abs(vd).max()))
 
 
 def test_kernels_are_the_algorithm() -> None:
-    robot = box()
     rng = np.random.default_rng(0)
-    q, v, tau = robot.random(rng, batch=3), *rng.standard_normal((2, 3, 6))
+    q, v, tau = BOX.random(rng, batch=3), *rng.standard_normal((2, 3, 6))
     contacts = ("c0", ("c3", "z"))
-    vd = pliant.constrained.aghili_acceleration(robot, q, v, tau, contacts=contacts)
-    np.testing.assert_allclose(
-        vd, pliant.constrained.constrained_dynamics(robot, q, v, tau, contacts=contacts).vd, atol=1e-9
-    )
-    M_c = pliant.constrained.constraint_inertia(robot, q, contacts=contacts)
+    vd = aghili_acceleration(BOX, q, v, tau, contacts=contacts)
+    np.testing.assert_allclose(vd, constrained_dynamics(BOX, q, v, tau, contacts=contacts).vd, atol=1e-9)
+    M_c = constraint_inertia(BOX, q, contacts=contacts)
     assert M_c.shape == (3, 6, 6) and np.linalg.cond(M_c).max() < 1e4
     # all corners: nothing is left free
-    np.testing.assert_allclose(pliant.constrained.orthogonal_projector(robot, q, contacts=CORNERS), 0, atol=1e-12)
+    np.testing.assert_allclose(orthogonal_projector(BOX, q, contacts=CORNERS), 0, atol=1e-12)
 
 
 # ---- factors of matrices that may be singular, against NumPy's pseudo-inverse; every rank, floats and kernels

@@ -8,9 +8,11 @@ import pytest
 import pliant
 from pliant.control import HopperMachine, RaibertMemory, raibert
 from pliant.robot import Robot
+from simulated_robots import ran
 
 HOPPER = pliant.load("hopper")
 STANDING = 0.63  # height of the body with the leg at rest, upright on its foot [m]
+UP = [0, 0, STANDING + 0.2, 0, 0, 0, 1, 0, 0, 0, 0]
 CONTROLLER = raibert(HOPPER)
 START = list(CONTROLLER.memory)
 
@@ -41,8 +43,9 @@ def lean(log: pliant.Log) -> np.ndarray:
     return np.arccos(np.clip(1 - 2 * (x * x + y * y), -1, 1))
 
 
-def check_hopping(sim: pliant.Simulation, log: pliant.Log, command: np.ndarray) -> None:
-    """No robot fell; over the last 5 s each has the speed (to 10 % of 0.5 m/s) and the height that it was told."""
+def check_hopping(sim: pliant.Simulation, seconds: float, q: Any, v: Any, command: np.ndarray) -> pliant.Log:
+    """No robot falls; over the last 5 s each has the speed (to 10 % of 0.5 m/s) and the height that it was told."""
+    _, log = ran(sim, seconds, q, v, commands=command, channels=("q",), every=0.01)
     assert sim.divergences == []
     assert lean(log).max() < 0.5
     late = log.between(log.t[-1] - 5, log.t[-1] + 1)
@@ -51,6 +54,7 @@ def check_hopping(sim: pliant.Simulation, log: pliant.Log, command: np.ndarray) 
     np.testing.assert_allclose(speed, command[:, :2], atol=0.05)
     apex = late["q", "root_joint.z"].max(axis=1) - STANDING
     np.testing.assert_allclose(apex, command[:, 2], atol=0.02)
+    return log
 
 
 # ---- it hops
@@ -61,10 +65,7 @@ def test_a_minute_in_place_and_where_it_is_told() -> None:
     command = np.tile([0, 0, 0.2], (16, 1))
     command[8:12, :2] = [[0.5, 0], [0, 0.5], [-0.5, 0], [0.35, 0.35]]
     command[12:, 2] = [0.05, 0.1, 0.3, 0.4]
-    sim = simulation(16)
-    sim.reset(q, v)
-    log = sim.run(60.0, commands=command, channels=("q",), every=0.01)
-    check_hopping(sim, log, command)
+    log = check_hopping(simulation(16), 60.0, q, v, command)
     still = (command[:, :2] == 0).all(axis=1)
     off = np.linalg.norm(log.q[still, :, :2] - q[still, None, :2], axis=-1)
     assert off.max() < 0.2
@@ -78,21 +79,14 @@ def test_a_hundred_from_anywhere() -> None:
     q, v = starts(128, seed=2, tilt=0.1, speed=1, heights=(0, 0.4))
     rng = np.random.default_rng(3)
     command = np.concatenate([rng.uniform(-0.5, 0.5, (128, 2)), rng.uniform(0.05, 0.4, (128, 1))], axis=1)
-    sim = simulation(128)
-    sim.reset(q, v)
-    log = sim.run(15.0, commands=command, channels=("q",), every=0.01)
-    check_hopping(sim, log, command)
+    check_hopping(simulation(128), 15.0, q, v, command)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"dt": 5e-4, "substeps": 2},
-        {"contact": pliant.CompliantContact()},
-        {"contact": pliant.CompliantContact(), "integrator": "rk4", "dt": 5e-4, "substeps": 2, "limits": False},
-    ],
-    ids=["rigid, 0.5 ms", "compliant", "compliant, rk4"],
-)
+@pytest.mark.parametrize("options", [
+    {"dt": 5e-4, "substeps": 2},
+    {"contact": pliant.CompliantContact()},
+    {"contact": pliant.CompliantContact(), "integrator": "rk4", "dt": 5e-4, "substeps": 2, "limits": False},
+], ids=["rigid, 0.5 ms", "compliant", "compliant, rk4"])  # fmt: skip
 def test_pushed_by_half_a_metre_a_second(options: dict[str, Any]) -> None:
     """To the side, from the front and from behind, in flight or in stance, in place and running."""
     push = (0, 0.5 * HOPPER.mass, 0)
@@ -100,10 +94,7 @@ def test_pushed_by_half_a_metre_a_second(options: dict[str, Any]) -> None:
     q, v = starts(16, seed=4, tilt=0.05, speed=0.2, heights=(0.1, 0.3))
     command = np.tile([0, 0, 0.2], (16, 1))
     command[8:, :2] = np.tile([[0.5, 0], [0, 0.5], [0, -0.5], [0.35, 0.35]], (2, 1))
-    sim = simulation(16, forces=forces, **options)
-    sim.reset(q, v)
-    log = sim.run(15.0, commands=command, channels=("q", "v"), every=0.01)
-    check_hopping(sim, log, command)
+    log = check_hopping(simulation(16, forces=forces, **options), 15.0, q, v, command)
     # it was pushed: within 20 ms, by nearly so much
     k = int(np.searchsorted(log.t, 5.0 - 1e-9))
     y = log["q", "root_joint.y"]
@@ -113,9 +104,7 @@ def test_pushed_by_half_a_metre_a_second(options: dict[str, Any]) -> None:
 
 def test_it_hops_as_fast_as_the_spring_says() -> None:
     """Steady hopping in place: a mass on a spring, and a fall; damper and thrust change it a bit."""
-    sim = simulation()
-    sim.reset(q=[0, 0, STANDING + 0.2, 0, 0, 0, 1, 0, 0, 0, 0])
-    sim.run(8.0, commands=[0, 0, 0.2])
+    sim, _ = ran(simulation(), 8.0, UP, commands=[0, 0, 0.2])
     log = sim.run(3.0, commands=[0, 0, 0.2], channels=("q", "forces"))
     on_ground = log.forces.reshape(len(log), 3)[:, 2] > 0
     down = np.flatnonzero(~on_ground[:-1] & on_ground[1:])
@@ -138,9 +127,7 @@ def test_python_and_compiled_are_the_same_law() -> None:
     """Two hops, step by step in Python on floats: the same motion but for rounding, which hops make larger."""
     command = [0.3, -0.2, 0.2]
     q, v = starts(1, seed=5, tilt=0.1, speed=0.5, heights=(0.1, 0.2))
-    compiled = simulation()
-    compiled.reset(q[0], v[0])
-    compiled.run(1.2, commands=command)
+    compiled, _ = ran(simulation(), 1.2, q[0], v[0], commands=command)
     memory: list[float] = list(START)
     phases = set()
 
@@ -150,21 +137,17 @@ def test_python_and_compiled_are_the_same_law() -> None:
         phases.add(memory[0])
         return u
 
-    python = simulation(controller=None)
-    python.reset(q[0], v[0])
-    python.run(1.2, controller=law)
+    python, _ = ran(simulation(controller=None), 1.2, q[0], v[0], controller=law)
     assert phases == {0, 1, 2}
     np.testing.assert_allclose(python.q, compiled.q, rtol=0, atol=1e-9)
     np.testing.assert_allclose(memory, compiled.state.part("memory"), rtol=0, atol=1e-7)
 
 
-def asked(
-    t: float, compression: float, rate: float, memory: RaibertMemory, height: float = 0.2, vz: float = 0
-) -> RaibertMemory:
+def asked(t: float, compression: float, rate: float, memory: RaibertMemory, vz: float = 0) -> RaibertMemory:
     """The memory after a state with this spring."""
     q, v = HOPPER.neutral(), np.zeros(HOPPER.nv)
     q[9], v[8], v[2] = -compression, -rate, vz
-    return RaibertMemory(*CONTROLLER.function(t, q.tolist(), v.tolist(), [0, 0, height], list(memory))[1])
+    return RaibertMemory(*CONTROLLER.function(t, q.tolist(), v.tolist(), [0, 0, 0.2], list(memory))[1])
 
 
 def test_phases_follow_the_spring() -> None:
@@ -207,10 +190,8 @@ def test_torque_of_the_hip_is_no_more_than_the_foot_can_hold() -> None:
 def test_spin_is_damped_while_it_travels() -> None:
     q, v = starts(2, seed=6, tilt=0, speed=0, heights=(0.2, 0.2))
     v[:, 5] = 0.5
-    sim = simulation(2)
-    sim.reset(q, v)
     command = np.array([[0.5, 0, 0.2], [0, 0, 0.2]])
-    log = sim.run(30.0, commands=command, channels=("v",), every=0.01)
+    _, log = ran(simulation(2), 30.0, q, v, commands=command, channels=("v",), every=0.01)
     spin = log.between(28, 30)["v", "root_joint.wz"].mean(axis=1)
     # slowly: the foot is off by 4 cm at most
     assert abs(spin[0]) < 0.3
@@ -233,10 +214,7 @@ def test_another_robot_of_its_kind() -> None:
     gains = pliant.control.RaibertGains(upright=(1000, 70), leg=(6e4, 500), swing=(150, 10))
     robot = heavy.with_motor("leg", effort_limit=3600).with_motors(["hip_roll", "hip_pitch"], effort_limit=180)
     sim = pliant.Simulation(robot, ground=pliant.flat(friction=0.8), controller=raibert(robot, gains=gains), batch=2)
-    sim.reset(q=[0, 0, STANDING + 0.2, 0, 0, 0, 1, 0, 0, 0, 0])
-    command = np.array([[0, 0, 0.15], [0.3, 0, 0.2]])
-    log = sim.run(12.0, commands=command, channels=("q",), every=0.01)
-    check_hopping(sim, log, command)
+    check_hopping(sim, 12.0, UP, None, np.array([[0, 0, 0.15], [0.3, 0, 0.2]]))
 
 
 # ---- what the controller reads from a robot and sees of a state
@@ -253,9 +231,7 @@ def states(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_numbers_of_the_machine() -> None:
-    assert MACHINE.q_places == (7, 8, 9, 10)
-    assert MACHINE.v_places == (6, 7, 8, 9)
-    assert MACHINE.u_places == (0, 1, 2)
+    assert (MACHINE.q_places, MACHINE.v_places, MACHINE.u_places) == ((7, 8, 9, 10), (6, 7, 8, 9), (0, 1, 2))
     assert (MACHINE.mass, MACHINE.unsprung) == (HOPPER.mass, 0.25)
     assert (MACHINE.stiffness, MACHINE.damping) == (7000, 35)
     assert (MACHINE.length, MACHINE.gravity) == pytest.approx((0.6, 9.81))
@@ -298,16 +274,12 @@ def test_the_hip_puts_the_foot_where_it_is_told() -> None:
         assert reached[2] < 0
 
 
-def changed(**values: object) -> Robot:
-    return HOPPER.with_motor("hip_roll", **values)
-
-
 @pytest.mark.parametrize(("robot", "hip", "leg", "message"), [
     (pliant.load("pendulum"), HIP, "leg", "robot 'pendulum' has a fixed base"),
     (HOPPER, ("hip_rol", "hip_pitch"), "leg", "no joint named 'hip_rol' in robot 'hopper'"),
     (HOPPER, ("hip_pitch", "hip_roll"), "leg", r"joint 'hip_pitch' .* it must be Revolute\(axis=\(1, 0, 0\)\)"),
     (HOPPER, HIP, "hip_roll", r"it must be Prismatic\(axis=\(0, 0, -1\)\)"),
-    (changed(control="position", kp=80), HIP, "leg", "has no motor under torque control"),
+    (HOPPER.with_motor("hip_roll", control="position", kp=80), HIP, "leg", "has no motor under torque control"),
 ])  # fmt: skip
 def test_another_robot_is_an_error(robot: Robot, hip: tuple[str, str], leg: str, message: str) -> None:
     with pytest.raises(pliant.RobotError, match=message):

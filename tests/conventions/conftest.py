@@ -1,26 +1,20 @@
-"""Robots that several tests of the conventions use."""
+"""A robot that several tests of the conventions use."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-BRANCHES = """<robot name="star">
-  <link name="hub"/><link name="one"/><link name="two"/><link name="three"/>
-  <joint name="b" type="prismatic">
-    <parent link="hub"/><child link="one"/><limit lower="-1" upper="1" effort="9" velocity="9"/>
-  </joint>
-  <joint name="a" type="prismatic">
-    <parent link="hub"/><child link="two"/><limit lower="-1" upper="1" effort="0" velocity="9"/>
-  </joint>
-  <joint name="B" type="prismatic">
-    <parent link="hub"/><child link="three"/><limit lower="-1" upper="1" effort="9" velocity="9"/>
-    <mimic joint="a" multiplier="-2" offset="0.5"/>
-  </joint>
-</robot>"""
+from urdf_text import joint, link
 
 
 @pytest.fixture
-def star(tmp_path: Path) -> Path:
-    path = tmp_path / "star.urdf"
-    path.write_text(BRANCHES, encoding="utf-8")
-    return path
+def star(write: Callable[..., Path]) -> Path:
+    """Three slides on a hub: b, a without effort, and B, which follows a."""
+    follows = '<mimic joint="a" multiplier="-2" offset="0.5"/>'
+    joints = (
+        joint(name, "hub", child, "prismatic", f'<limit lower="-1" upper="1" effort="{effort}" velocity="9"/>{more}')
+        for name, child, effort, more in (("b", "one", 9, ""), ("a", "two", 0, ""), ("B", "three", 9, follows))
+    )
+    links = (link(name, "") for name in ("hub", "one", "two", "three"))
+    return write(*links, *joints, name="star.urdf", head='<robot name="star">\n')

@@ -1,6 +1,7 @@
-"""Lines of docs/conventions.md on arrays, calls, and the coordinates and order of joints."""
+"""Each line of docs/conventions.md has its test; here on arrays, calls, and the coordinates and order of joints."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,20 @@ import pliant
 from pliant.robot import Helical, Mimic, Planar
 from pliant.spatial import Vector, rotation_about
 from stated_conventions import ROD, TIGHT, one_joint, pose, rate, state, turn
+
+
+def test_every_line_of_the_page_has_its_test() -> None:
+    """The test that has its number and title."""
+    text = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text(encoding="utf-8")
+    lines = [(int(n), t) for n, t in re.findall(r"^(\d+)\. \*\*(.+?)\.\*\*", text, re.M)]
+    assert [n for n, _ in lines] == list(range(1, len(lines) + 1)), "lines are numbered 1, 2, 3, ..."
+    assert len(lines) == len(re.findall(r"^\d+\.", text, re.M)), "each line has a title"
+    expected = {f"test_{n:02}_{re.sub('[^a-z0-9]+', '_', t.lower()).strip('_')}" for n, t in lines}
+    files = (path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    found = {name for text in files for name in re.findall(r"^def (test_\d\w+)", text, re.M)}
+    assert expected - found == set(), "lines without a test"
+    assert found - expected == set(), "tests without a line"
+
 
 # ---- arrays and calls
 
@@ -51,10 +66,8 @@ def test_03_the_batch_axis_is_first() -> None:
     tau, M = pliant.inverse_dynamics(robot, q, v, vd), pliant.mass_matrix(robot, q)
     assert tau.shape == (5, 7) and M.shape == (5, 7, 7)
     assert pliant.inverse_dynamics(robot, q[0], v[0], vd[0]).shape == (7,)
-    assert (
-        pliant.dynamics.kinetic_energy(robot, q, v).shape == (5,)
-        and pliant.dynamics.kinetic_energy(robot, q[0], v[0]).shape == ()
-    )
+    energy = pliant.dynamics.kinetic_energy
+    assert energy(robot, q, v).shape == (5,) and energy(robot, q[0], v[0]).shape == ()
     for size in (0, 1):
         assert pliant.mass_matrix(robot, q[:size]).shape == (size, 7, 7)
     np.testing.assert_array_equal(pliant.mass_matrix(robot, q[:1]), M[:1])
@@ -231,10 +244,7 @@ def test_19_joint_velocities_are_in_the_child_s_frame() -> None:
     np.testing.assert_allclose(pliant.frame_velocity(robot, q, forward, "rod", reference="local"), forward, atol=TIGHT)
     # relative to the parent: a child at rest in a turning parent has v = 0
     arm = pliant.load("two_link_arm")
-    parent, child = (
-        pliant.frame_velocity(arm, np.array([0.3, 0.4]), np.array([1.0, 0.0]), body)[3:]
-        for body in ("upper_arm", "forearm")
-    )
+    parent, child = (pliant.frame_velocity(arm, [0.3, 0.4], [1.0, 0.0], body)[3:] for body in ("upper_arm", "forearm"))
     np.testing.assert_allclose(child, parent, atol=TIGHT)
 
 
@@ -262,10 +272,6 @@ def test_21_integration_is_on_the_manifold() -> None:
     far = ball.integrate(ball.neutral(), np.array([0, 0, 1.5 * math.pi]))
     np.testing.assert_allclose(ball.difference(ball.neutral(), far), [0, 0, -0.5 * math.pi], atol=TIGHT)
 
-
-# ---- order of joints
-
-SHIPPED = Path(pliant.__file__).parent / "catalogue" / "urdf"
 
 # ---- joints: order
 
@@ -313,7 +319,8 @@ def test_26_the_root_hangs_on_root_joint() -> None:
 
 def test_27_a_configuration_of_pinocchio_is_one_of_pliant() -> None:
     robot = pliant.load("biped")
-    model = pin.buildModelFromUrdf(str(SHIPPED / "biped.urdf"), pin.JointModelFreeFlyer())
+    shipped = Path(pliant.__file__).parent / "catalogue" / "urdf" / "biped.urdf"
+    model = pin.buildModelFromUrdf(str(shipped), pin.JointModelFreeFlyer())
     data = model.createData()
     rng = np.random.default_rng(1)
     q, v, vd = pin.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq)), *rng.normal(size=(2, model.nv))
@@ -329,5 +336,5 @@ def test_28_mimicking_joints_are_independent_unless_coupled(star: Path) -> None:
     assert pin.buildModelFromUrdf(str(star)).nq == 3
     assert coupled.joints["B"].mimic == Mimic("a", -2, 0.5)
     assert coupled.q_slice("B") == coupled.q_slice("a") == slice(0, 1)
-    places = [pose(coupled, [0.3, 0.0], body)[0, 3] for body in ("three", "two")]
+    places = [pose(coupled, [0.3, 0.0], body)[2, 3] for body in ("three", "two")]
     assert places == pytest.approx([-2 * 0.3 + 0.5, 0.3])

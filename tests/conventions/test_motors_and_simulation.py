@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pliant
+from simulated_robots import started
 
 # ---- motors and robots
 
@@ -72,8 +73,7 @@ def placed(z: float = RADIUS) -> list[float]:
 
 
 def test_54_time_counts_whole_steps() -> None:
-    sim = pliant.Simulation(wheel(), dt=DT, substeps=4)
-    sim.reset(t=0.0104)
+    sim = started(pliant.Simulation(wheel(), dt=DT, substeps=4), t=0.0104)
     assert sim.t == pytest.approx(0.010, abs=1e-15)
     sim.step([1.0])
     assert sim.t == pytest.approx(0.014, abs=1e-15)
@@ -82,8 +82,7 @@ def test_54_time_counts_whole_steps() -> None:
 
 
 def test_55_contact_forces_are_on_the_robot() -> None:
-    sim = pliant.Simulation(ball(), dt=DT, ground=pliant.flat(friction=0.5))
-    sim.reset(q=placed(), v=[1, 0, 0, 0, 0, 0])
+    sim = started(pliant.Simulation(ball(), dt=DT, ground=pliant.flat(friction=0.5)), q=placed(), v=[1, 0, 0, 0, 0, 0])
     sim.step()
     assert list(sim.contact_names) == ["ball"]
     # pushed up with the weight, and slowed down by friction; the solver stops at 1e-9 m/s a step of 1 ms
@@ -93,12 +92,10 @@ def test_55_contact_forces_are_on_the_robot() -> None:
 def test_56_a_pair_s_force_is_on_its_first_shape() -> None:
     builder = pliant.RobotBuilder("two").gravity(0, 0, 0)
     for name in ("a", "b"):
-        builder.body(name, mass=1, inertia=(1, 0, 0, 1, 0, 1)).joint(
-            f"j{name}", "prismatic", "world", name, axis=(1, 0, 0)
-        )
+        builder.body(name, mass=1, inertia=(1, 0, 0, 1, 0, 1))
+        builder.joint(f"j{name}", "prismatic", "world", name, axis=(1, 0, 0))
     robot = builder.build().with_contacts("a", "b", radius=0.5).with_contact_pair("a", "b")
-    sim = pliant.Simulation(robot, dt=DT)
-    sim.reset(q=[1, 0], v=[-1, 0])  # a is on the side of +x and moves into b
+    sim = started(pliant.Simulation(robot, dt=DT), q=[1, 0], v=[-1, 0])  # a is on the side of +x and moves into b
     sim.step()
     assert list(sim.contact_names)[-1] == "a|b"
     # they go on together with half of the speed: the impulse on a is +0.5 N s
@@ -128,8 +125,7 @@ def test_58_the_contact_s_own_friction_goes_first() -> None:
         (ball(), pliant.flat(friction=0.2), 0.2),
         (ball(), pliant.flat(), 0.1),
     ):
-        sim = pliant.Simulation(robot, dt=DT, ground=ground, contact=model)
-        sim.reset(q=placed(), v=[1, 0, 0, 0, 0, 0])
+        sim = started(pliant.Simulation(robot, dt=DT, ground=ground, contact=model), q=placed(), v=[1, 0, 0, 0, 0, 0])
         sim.step()
         assert sim.contact_forces[0, 0] == pytest.approx(-mu * 2 * 9.81, abs=1e-5)
 
@@ -141,8 +137,7 @@ def test_59_restitution_is_a_ratio_of_speeds() -> None:
     assert sim.v[2] == pytest.approx(0.6 * 2, abs=1e-8)
     builder = pliant.RobotBuilder("slider").gravity(0, 0, 0).body("slider", mass=1, inertia=(1, 0, 0, 1, 0, 1))
     robot = builder.joint("rail", "prismatic", "world", "slider", axis=(1, 0, 0), limits=(-1, 0.01)).build()
-    sim = pliant.Simulation(robot.with_joint("rail", restitution=0.6), dt=DT)
-    sim.reset(v=[2])
+    sim = started(pliant.Simulation(robot.with_joint("rail", restitution=0.6), dt=DT), v=[2])
     sim.run(0.02)
     assert sim.v == pytest.approx([-0.6 * 2], abs=1e-8)
 
@@ -156,23 +151,20 @@ def test_60_motors_act_at_joints() -> None:
 
 def test_61_gains_act_at_the_end_of_the_step() -> None:
     kp, kd, q, v, u = 1e5, 20.0, 0.2, 3.0, 0.5
-    sim = pliant.Simulation(wheel(control="position", kp=kp, kd=kd), dt=DT)
-    sim.reset(q=[q], v=[v])
+    sim = started(pliant.Simulation(wheel(control="position", kp=kp, kd=kd), dt=DT), q=[q], v=[v])
     sim.step([u])
     expected = (0.5 * v + DT * kp * (u - q)) / (0.5 + DT * kd + DT * DT * kp)
     assert sim.v == pytest.approx([expected], rel=1e-12)
     assert sim.tau == pytest.approx([kp * (u - sim.q[0]) - kd * expected], rel=1e-9)
     k = 40.0  # k dt^2 / I = 8e-5: the square of it is what is not kept
-    spring = pliant.Simulation(wheel().with_joint("hub", stiffness=k), dt=DT)
-    spring.reset(q=[q], v=[v])
+    spring = started(pliant.Simulation(wheel().with_joint("hub", stiffness=k), dt=DT), q=[q], v=[v])
     spring.step([0])
     assert spring.v == pytest.approx([v - DT * k * q / (0.5 + DT * DT * k / 4)], rel=1e-8)
 
 
 def test_62_external_forces_act_at_a_frame_s_origin() -> None:
-    robot = (
-        ball().without_contacts().with_gravity(0, 0, 0).with_frame("rim", "ball", (0, RADIUS, 0), (0, 0, math.pi / 2))
-    )
+    robot = ball().without_contacts().with_gravity(0, 0, 0)
+    robot = robot.with_frame("rim", "ball", (0, RADIUS, 0), (0, 0, math.pi / 2))
     for frame, force in (("world", (4.0, 0, 0)), ("body", (0, -4.0, 0))):  # the frame's -y is the world's x
         push = pliant.ExternalForce("rim", force=force, frame=frame, start=2 * DT, end=3 * DT)
         sim = pliant.Simulation(robot, dt=DT, forces=[push])
@@ -186,8 +178,7 @@ def test_62_external_forces_act_at_a_frame_s_origin() -> None:
 
 
 def test_63_a_state_is_a_row_of_numbers() -> None:
-    sim = pliant.Simulation(ball(), ground=pliant.flat(), batch=3)
-    sim.reset(q=placed(1))
+    sim = started(pliant.Simulation(ball(), ground=pliant.flat(), batch=3), q=placed(1))
     state = sim.state
     assert state.data.shape == (3, state.layout.size) and state.robot(0).data.shape == (state.layout.size,)
     assert list(state.layout.sizes)[:3] == ["q", "v", "clock"]
@@ -198,8 +189,7 @@ def test_63_a_state_is_a_row_of_numbers() -> None:
 
 def test_64_a_step_ends_in_the_axes_of_its_end() -> None:
     robot = ball().without_contacts().with_gravity(0, 0, 0)
-    sim = pliant.Simulation(robot, dt=DT)
-    sim.reset(v=[1, 2, 3, 4, -5, 6])
+    sim = started(pliant.Simulation(robot, dt=DT), v=[1, 2, 3, 4, -5, 6])
     sim.run(0.5)
     R = pliant.frame_pose(robot, sim.q, "ball")[:3, :3]
     assert abs(sim.v[:3] - [1, 2, 3]).max() > 0.1
@@ -221,8 +211,7 @@ def test_65_a_robot_that_diverges_stands_still() -> None:
 def test_66_energy_has_three_terms() -> None:
     robot = wheel(control="position", kp=100).with_joint("hub", stiffness=4, rest=0.5)
     robot = robot.with_spring("world", "wheel", stiffness=10, length=0.3)
-    sim = pliant.Simulation(robot)
-    sim.reset(q=[1.5], v=[2])
+    sim = started(pliant.Simulation(robot), q=[1.5], v=[2])
     terms = sim.diagnostics.energy
     assert list(terms) == ["kinetic", "potential", "elastic"]
     # the wheel's origin is the world's: the spring between them is 0.3 m short
@@ -236,7 +225,6 @@ def test_67_the_joint_of_a_motor_is_the_motor_s_side() -> None:
     state = pliant.actuation.flexibility_state(robot, np.array([0.1, 0.5]), np.zeros(2))
     assert (state.motor_position[0], state.link_position[0], state.deflection[0]) == (0.5, 0.6, 0.1)
     assert state.spring_force == pytest.approx([-3.0])
-    sim = pliant.Simulation(robot, dt=DT)
-    sim.reset(q=[0.1, 0.5])
+    sim = started(pliant.Simulation(robot, dt=DT), q=[0.1, 0.5])
     sim.step([0])
     assert sim.flexibility.link_velocity[0] < 0 < sim.flexibility.motor_velocity[0]

@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pliant
 from pliant.catalogue.library import load
@@ -23,6 +24,10 @@ DIFFERENCES = 1e-8  # see `random_robots.rate`
 many = settings(max_examples=40)
 
 
+def moving(most: int) -> st.SearchStrategy[Robot]:
+    return robots(most=most).filter(lambda robot: robot.nv > 0)
+
+
 def by_velocity(function, x: np.ndarray, h: float = 1e-3) -> np.ndarray:
     """Derivative of a quadratic function of x, for which central differences are exact but for rounding."""
     columns = [(np.array(function(x + h * e)) - np.array(function(x - h * e))) / (2 * h) for e in np.eye(len(x))]
@@ -30,12 +35,10 @@ def by_velocity(function, x: np.ndarray, h: float = 1e-3) -> np.ndarray:
 
 
 @many
-@given(robots(most=5), seeds, turns)
+@given(moving(5), seeds, turns)
 def test_inverse_dynamics_against_differences(robot: Robot, seed: int, turn: float | None) -> None:
     state = state_of(robot, seed, turn)
     q, v, vd, _ = state.lists
-    if not robot.nv:
-        return
     found = inverse_dynamics_derivatives.algorithm(robot, q, v, vd)
     close(found.q, gradient(lambda q: inverse_dynamics.algorithm(robot, q, v, vd), robot, state.q), DIFFERENCES)
     close(found.v, by_velocity(lambda v: inverse_dynamics.algorithm(robot, q, v.tolist(), vd), state.v), DIFFERENCES)
@@ -43,13 +46,11 @@ def test_inverse_dynamics_against_differences(robot: Robot, seed: int, turn: flo
 
 
 @settings(max_examples=15)
-@given(robots(most=3), seeds)
+@given(moving(3), seeds)
 def test_forces_on_bodies_turn_with_them(robot: Robot, seed: int) -> None:
     state = state_of(robot, seed)
     q, v, vd, _ = state.lists
     external = np.random.default_rng(seed).standard_normal((len(robot.bodies), 6)).tolist()
-    if not robot.nv:
-        return
     found = inverse_dynamics_derivatives.algorithm(robot, q, v, vd, external=external)
 
     def forces(q: list) -> list:
@@ -59,12 +60,10 @@ def test_forces_on_bodies_turn_with_them(robot: Robot, seed: int) -> None:
 
 
 @many
-@given(robots(most=4), seeds)
+@given(moving(4), seeds)
 def test_forward_dynamics_by_the_implicit_function(robot: Robot, seed: int) -> None:
     # FD(q, v, ID(q, v, vd)) = vd: the derivatives of ID and FD undo each other
     q, v, vd, _ = state_of(robot, seed).lists
-    if not robot.nv:
-        return
     inverse = inverse_dynamics_derivatives.algorithm(robot, q, v, vd)
     tau = inverse_dynamics.algorithm(robot, q, v, vd)
     forward = forward_dynamics.derivative_rule(robot, q, v, tau, wrt=("q", "v", "tau"))
@@ -125,11 +124,9 @@ def chained(function, robot: Robot, values: dict[str, np.ndarray], wrt: str) -> 
 
 
 @settings(max_examples=25)
-@given(robots(most=3), seeds)
+@given(moving(3), seeds)
 def test_chain_rule_agrees_with_the_rules_of_the_dynamics(robot: Robot, seed: int) -> None:
     s = state_of(robot, seed)
-    if not robot.nv:
-        return
     q, v, vd, tau = s.lists
     by_rule = inverse_dynamics.derivative_rule(robot, q, v, vd, wrt=("q", "v", "vd"))
     for name in ("q", "v", "vd"):
@@ -141,12 +138,11 @@ def test_chain_rule_agrees_with_the_rules_of_the_dynamics(robot: Robot, seed: in
         close(found, by_rule[name], 1e-9 * scale)
 
 
-@settings(max_examples=15)
-@given(robots(most=4), seeds)
-def test_gravity_is_the_gradient_of_potential_energy(robot: Robot, seed: int) -> None:
-    s = state_of(robot, seed)
-    if robot.nv:  # one output, many inputs: the reverse derivative
-        close(chained(potential_energy, robot, {"q": s.q}, "q"), gravity_forces.algorithm(robot, s.lists[0]), 1e-11)
+@given(moving(4), seeds, turns)
+def test_gravity_is_the_gradient_of_potential_energy(robot: Robot, seed: int, turn: float | None) -> None:
+    s = state_of(robot, seed, turn)
+    # one output, many inputs: the reverse derivative
+    close(chained(potential_energy, robot, {"q": s.q}, "q"), gravity_forces.algorithm(robot, s.lists[0]), 1e-11)
 
 
 def test_kernels_of_derivatives() -> None:

@@ -1,4 +1,4 @@
-"""Kinematics and Jacobians."""
+"""Kinematics and Jacobians, centre of mass and centroidal momentum, and energy."""
 
 import math
 
@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pliant.dynamics import frame_acceleration, frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity
+from pliant.dynamics import (
+    center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix, centroidal_momentum,
+    centroidal_momentum_rate, energy, forward_dynamics, frame_acceleration, frame_jacobian, frame_jacobian_rate,
+    frame_pose, frame_velocity, kinetic_energy, mass_matrix, potential_energy,
+)  # fmt: skip
 from pliant.dynamics.kinematics import REFERENCES
-from pliant.errors import PliantError, RobotError
+from pliant.errors import RobotError
 from pliant.robot import RobotBuilder
-from pliant.spatial import Transform
 from random_robots import close, rate, robot_of, robots, seeds, state_of, turns
 
 ROUNDING = 1e-12
+SUMMED = 1e-11  # over bodies
 DIFFERENCES = 1e-7  # see random_robots.rate
-
-
-def last_frame(robot) -> str:
-    return list(robot.frames)[-1]
 
 
 def pose(robot, q, frame) -> np.ndarray:
@@ -27,26 +27,8 @@ def pose(robot, q, frame) -> np.ndarray:
 
 
 @given(robots(), seeds, turns)
-def test_poses_follow_the_joints(robot, seed, turn) -> None:
-    # straight from the robot's own joints: no links lumped, no frames turned
-    q = state_of(robot, seed, turn).q
-
-    def own(name: str) -> np.ndarray:
-        mimic = robot.joints[name].mimic
-        return q[robot.q_slice(name)] if mimic is None else mimic.multiplier * own(mimic.joint) + mimic.offset
-
-    poses = {"world": Transform.identity()}
-    for joint in robot.joints.values():
-        moved = joint.kind.transform(own(joint.name) if joint.kind.nv else ())
-        poses[joint.child] = poses[joint.parent] @ joint.placement @ moved
-    for frame in robot.frames.values():
-        expected = (poses[frame.body] @ frame.placement).homogeneous()
-        close(frame_pose.algorithm(robot, q.tolist(), frame.name), expected, ROUNDING)
-
-
-@given(robots(), seeds, turns)
 def test_velocity_is_the_rate_of_the_pose(robot, seed, turn) -> None:
-    state, frame = state_of(robot, seed, turn), last_frame(robot)
+    state, frame = state_of(robot, seed, turn), robot.frames[-1].name
     q, v, _, _ = state.lists
     X, Xdot = pose(robot, q, frame), rate(lambda q, _: pose(robot, q, frame), robot, state)
     aligned = frame_velocity.algorithm(robot, q, v, frame)
@@ -63,12 +45,10 @@ def test_velocity_is_the_rate_of_the_pose(robot, seed, turn) -> None:
 
 @given(robots(), seeds, turns)
 def test_acceleration_is_the_rate_of_the_velocity(robot, seed, turn) -> None:
-    state, frame = state_of(robot, seed, turn), last_frame(robot)
+    state, frame = state_of(robot, seed, turn), robot.frames[-1].name
     rates = {
-        reference: rate(
-            lambda q, v, r=reference: frame_velocity.algorithm(robot, q, v, frame, reference=r), robot, state
-        )
-        for reference in REFERENCES
+        r: rate(lambda q, v, r=r: frame_velocity.algorithm(robot, q, v, frame, reference=r), robot, state)
+        for r in REFERENCES
     }
 
     def found(**options) -> list:
@@ -114,61 +94,33 @@ def test_frames_that_do_not_move() -> None:
     assert not frame_acceleration(robot, [0.4], [1.0], [1.0], "plate").any()
 
 
-def test_a_joint_names_its_childs_frame() -> None:
-    builder = RobotBuilder("arm").body("arm", mass=1)
-    robot = builder.joint("pivot", "revolute", "world", "arm", (1, 0, 0)).build(strict=False)
-    np.testing.assert_array_equal(frame_pose(robot, [0.4], "pivot"), frame_pose(robot, [0.4], "arm"))
-
-
-def test_choices_that_are_none() -> None:
-    robot = RobotBuilder("stone").body("stone", mass=1).build(base="free", strict=False)
-    q, v = robot.neutral(), np.zeros(6)
-    with pytest.raises(PliantError, match=r"reference is 'body'.*'local_world_aligned'"):
-        frame_velocity(robot, q, v, "stone", reference="body")
-    with pytest.raises(PliantError, match="kind is 'proper'; it takes 'classical' or 'spatial'"):
-        frame_acceleration(robot, q, v, v, "stone", kind="proper")
-    with pytest.raises(RobotError, match="no frame named 'stone_link' in robot 'stone'; did you mean 'stone'"):
-        frame_pose(robot, q, "stone_link")
-
-
 # ---- Jacobians of frames: they give the velocities, their rates the rest of the accelerations
-
-
 references = st.sampled_from(REFERENCES)
-
-
-def array(rows: list) -> np.ndarray:
-    return np.array(rows, dtype=float)
 
 
 @given(robots(), seeds, turns, references)
 def test_it_gives_the_velocity(robot, seed, turn, reference) -> None:
     q, v, _, _ = state_of(robot, seed, turn).lists
     for frame in robot.frames:
-        J = array(frame_jacobian.algorithm(robot, q, frame, reference=reference))
+        J = np.array(frame_jacobian.algorithm(robot, q, frame, reference=reference), dtype=float)
         assert J.shape == (6, robot.nv)
         close(J @ v, frame_velocity.algorithm(robot, q, v, frame, reference=reference), ROUNDING)
 
 
 @given(robots(), seeds, turns, references)
 def test_rate_is_the_derivative(robot, seed, turn, reference) -> None:
-    state, frame = state_of(robot, seed, turn), list(robot.frames)[-1]
+    state, frame = state_of(robot, seed, turn), robot.frames[-1].name
     found = frame_jacobian_rate.algorithm(robot, *state.lists[:2], frame, reference=reference)
-    close(
-        found,
-        rate(lambda q, _: frame_jacobian.algorithm(robot, q, frame, reference=reference), robot, state),
-        DIFFERENCES,
-    )
+    expected = rate(lambda q, _: frame_jacobian.algorithm(robot, q, frame, reference=reference), robot, state)
+    close(found, expected, DIFFERENCES)
 
 
 @given(robots(), seeds, turns)
 def test_acceleration_is_its_product_rule(robot, seed, turn) -> None:
     q, v, vd, _ = state_of(robot, seed, turn).lists
-    frame = list(robot.frames)[-1]
-    J, Jdot = (
-        array(frame_jacobian.algorithm(robot, q, frame)),
-        array(frame_jacobian_rate.algorithm(robot, q, v, frame)),
-    )
+    frame = robot.frames[-1].name
+    J = np.array(frame_jacobian.algorithm(robot, q, frame), dtype=float)
+    Jdot = np.array(frame_jacobian_rate.algorithm(robot, q, v, frame), dtype=float)
     close(J @ vd + Jdot @ v, frame_acceleration.algorithm(robot, q, v, vd, frame), 1e-11)
 
 
@@ -186,7 +138,9 @@ def test_dofs_off_the_path_are_structural_zeros(robot, seed) -> None:
 
 def test_place_of_the_base_is_no_part_of_it() -> None:
     # a robot that has walked a thousand kilometres: not one bit is lost
-    robot = robot_of(["revolute", "helical", "prismatic"], [-1, 0, 1], np.random.default_rng(3), floating=True)
+    robot = robot_of(
+        ["revolute", "helical", "prismatic", "spherical"], [-1, 0, 1, 2], np.random.default_rng(3), floating=True
+    )
     q, v = robot.random(4), np.ones(robot.nv)
     far = q.copy()
     far[:3] += 1e6
@@ -194,11 +148,117 @@ def test_place_of_the_base_is_no_part_of_it() -> None:
         for function, args in ((frame_jacobian, ()), (frame_jacobian_rate, (v,)), (frame_velocity, (v,))):
             near = function(robot, q, *args, "frame2", reference=reference)
             np.testing.assert_array_equal(function(robot, far, *args, "frame2", reference=reference), near)
+    np.testing.assert_array_equal(centroidal_momentum(robot, far, v), centroidal_momentum(robot, q, v))
+    np.testing.assert_array_equal(centroidal_matrix(robot, far), centroidal_matrix(robot, q))
 
 
-def test_bad_names() -> None:
-    robot = robot_of(["revolute"], [-1], np.random.default_rng(0))
-    with pytest.raises(PliantError, match="reference is 'global'; it takes 'world', 'local' or 'local_world_aligned'"):
-        frame_jacobian(robot, [0.1], "frame0", reference="global")
-    with pytest.raises(RobotError, match="no frame named 'frame7' in robot 'random'; did you mean 'frame0'"):
-        frame_jacobian_rate(robot, [0.1], [0.1], "frame7")
+# ---- centre of mass and centroidal momentum: sums over the bodies, rates, and external forces
+
+# all bodies of these move, so that all count
+floating = robots(floating=True)
+
+
+@given(floating, seeds, turns)
+def test_sums_over_the_bodies(robot, seed, turn) -> None:
+    q, v, _, _ = state_of(robot, seed, turn).lists
+    mass, moment, momentum, spin = 0.0, np.zeros(3), np.zeros(3), np.zeros(3)
+    for body in robot.bodies.values():
+        I, X = body.inertia, np.array(frame_pose.algorithm(robot, q, body.name), dtype=float)
+        V = np.array(frame_velocity.algorithm(robot, q, v, body.name), dtype=float)
+        R, w = X[:3, :3], V[3:]
+        h, J = R @ list(I.h), R @ np.array(list(I.J.full())).reshape(3, 3) @ R.T
+        p = I.mass * V[:3] + np.cross(w, h)
+        mass, moment = mass + I.mass, moment + I.mass * X[:3, 3] + h
+        momentum, spin = momentum + p, spin + J @ w + np.cross(h, V[:3]) + np.cross(X[:3, 3], p)
+    center = moment / mass
+    close(center_of_mass.algorithm(robot, q), center, SUMMED)
+    close(center_of_mass_velocity.algorithm(robot, q, v), momentum / mass, SUMMED)
+    close(centroidal_momentum.algorithm(robot, q, v), [*momentum, *(spin - np.cross(center, momentum))], SUMMED)
+
+
+@given(robots(), seeds, turns)
+def test_matrices_give_the_velocities(robot, seed, turn) -> None:
+    q, v, _, _ = state_of(robot, seed, turn).lists
+    if robot.nv:
+        J, A = np.array(center_of_mass_jacobian.algorithm(robot, q)), np.array(centroidal_matrix.algorithm(robot, q))
+        close(J @ v, center_of_mass_velocity.algorithm(robot, q, v), SUMMED)
+        close(A @ v, centroidal_momentum.algorithm(robot, q, v), SUMMED)
+
+
+@given(robots(), seeds, turns)
+def test_rates(robot, seed, turn) -> None:
+    state = state_of(robot, seed, turn)
+    q, v, vd, _ = state.lists
+    if robot.nv:
+        expected = rate(lambda q, _: center_of_mass.algorithm(robot, q), robot, state)
+        close(center_of_mass_velocity.algorithm(robot, q, v), expected, DIFFERENCES)
+        expected = rate(lambda q, v: centroidal_momentum.algorithm(robot, q, v), robot, state)
+        close(centroidal_momentum_rate.algorithm(robot, q, v, vd), expected, DIFFERENCES)
+
+
+@given(floating, seeds, turns)
+def test_rate_is_the_sum_of_external_forces(robot, seed, turn) -> None:
+    q, v, _, tau = state_of(robot, seed, turn).lists
+    tau[:6] = [0] * 6  # the base is held by nothing
+    f = np.random.default_rng(seed).standard_normal((len(robot.bodies), 6))
+    # rotors take up moments that no link feels: none here
+    for name, joint in robot.joints.items():
+        if joint.kind.nv:
+            robot = robot.with_joint(name, armature=0)
+    vd = forward_dynamics.algorithm(robot, q, v, tau, external=f.tolist())
+    center = np.array(center_of_mass.algorithm(robot, q))
+    force, moment = robot.mass * np.array([float(g) for g in robot.gravity]), np.zeros(3)
+    for name, wrench in zip(robot.bodies, f, strict=True):
+        X = np.array(frame_pose.algorithm(robot, q, name), dtype=float)
+        pull = X[:3, :3] @ wrench[:3]
+        force, moment = force + pull, moment + X[:3, :3] @ wrench[3:] + np.cross(X[:3, 3] - center, pull)
+    close(centroidal_momentum_rate.algorithm(robot, q, v, vd), [*force, *moment], 1e-8)
+
+
+def test_several_trees_on_the_world() -> None:
+    builder = RobotBuilder("two").body("a", mass=1).body("b", mass=3)
+    builder.joint("left", "prismatic", "world", "a", (0, 1, 0), axis=(1, 0, 0))
+    robot = builder.joint("right", "prismatic", "world", "b", (0, -1, 0), axis=(1, 0, 0)).build(strict=False)
+    q, v = [0.4, 0.8], [2.0, 1.0]
+    np.testing.assert_allclose(center_of_mass(robot, q), [0.7, -0.5, 0], atol=1e-15)
+    # momenta 2 and 3 along x, at y = 1.5 and -0.5 from the centre of mass
+    np.testing.assert_allclose(centroidal_momentum(robot, q, v), [5, 0, 0, 0, 0, -2 * 1.5 + 3 * 0.5], atol=1e-14)
+    np.testing.assert_allclose(centroidal_matrix(robot, q) @ v, centroidal_momentum(robot, q, v), atol=1e-14)
+
+
+def test_no_mass_no_centre() -> None:
+    ghost = RobotBuilder("ghost").body("ghost").build(base="free", strict=False)
+    with pytest.raises(RobotError, match="robot 'ghost' has no centre of mass: its bodies have no mass"):
+        center_of_mass(ghost, ghost.neutral())
+    statue = RobotBuilder("statue").body("statue", mass=900).build(strict=False)
+    for function, args in ((center_of_mass, 1), (centroidal_momentum, 2), (centroidal_momentum_rate, 3)):
+        with pytest.raises(RobotError, match="robot 'statue' has no centre of mass: nothing of it moves"):
+            function(statue, *[np.zeros(0)] * args)
+
+
+# ---- kinetic and potential energy
+
+
+@given(robots(), seeds, turns)
+def test_kinetic_energy_is_that_of_the_mass_matrix(robot, seed, turn) -> None:
+    q, v, _, _ = state_of(robot, seed, turn).lists
+    M = np.array(mass_matrix.algorithm(robot, q), dtype=float).reshape(robot.nv, robot.nv)
+    close(kinetic_energy.algorithm(robot, q, v), v @ M @ v / 2, 1e-12)
+
+
+@given(floating, seeds, turns)
+def test_potential_energy_is_that_of_the_centre_of_mass(robot, seed, turn) -> None:
+    q = state_of(robot, seed, turn).lists[0]
+    g = np.array([float(x) for x in robot.gravity])
+    close(potential_energy.algorithm(robot, q), -robot.mass * g @ center_of_mass.algorithm(robot, q), 1e-12)
+
+
+def test_both_together_and_in_batches() -> None:
+    # a ball of 2 kg at 3 m, thrown with 5 m/s and spinning with 4 rad/s
+    robot = RobotBuilder("ball").body("ball", mass=2, inertia=(0.1, 0, 0, 0.1, 0, 0.1)).build(base="free")
+    q, v = np.tile([0, 0, 3.0, 0, 0, 0, 1], (3, 1)), np.tile([3.0, 4, 0, 0, 0, 4], (3, 1))
+    found = energy(robot, q, v)
+    np.testing.assert_allclose(found.kinetic, [25 + 0.8] * 3)
+    np.testing.assert_allclose(found.potential, [2 * 9.81 * 3] * 3)
+    assert kinetic_energy(robot, q[0], v[0]) == pytest.approx(25.8)
+    assert potential_energy(robot, q[0]) == pytest.approx(58.86)

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from pliant.dynamics import (
     bias_forces, coriolis_matrix, energy, forward_dynamics, frame_jacobian, gravity_forces, inverse_dynamics,
-    mass_matrix, potential_energy, projected_newton_euler,
+    mass_matrix, projected_newton_euler,
 )  # fmt: skip
 from pliant.robot import RobotBuilder
 from random_robots import ONE_DOF, close, gradient, rate, robots, seeds, state_of, turns
@@ -33,14 +33,6 @@ def test_force_is_linear_in_the_acceleration(robot, seed, turn) -> None:
     close(inverse_dynamics.algorithm(robot, q, v, vd), M @ vd + h, ROUNDING)
 
 
-@given(robots(most=4), seeds, turns)
-def test_gravity_is_the_gradient_of_potential_energy(robot, seed, turn) -> None:
-    q = state_of(robot, seed, turn).q
-    if robot.nv:
-        slope = gradient(lambda q: potential_energy.algorithm(robot, q), robot, q)
-        close(gravity_forces.algorithm(robot, q.tolist()), slope, DIFFERENCES)
-
-
 @given(robots(), seeds, turns)
 def test_power_in_is_the_rate_of_energy(robot, seed, turn) -> None:
     state = state_of(robot, seed, turn)
@@ -56,11 +48,8 @@ def test_external_forces_are_those_of_the_bodies_jacobians(robot, seed, turn) ->
     J = [frame_jacobian.algorithm(robot, q, name, reference="local") for name in robot.bodies]
     expected = inverse_dynamics.algorithm(robot, q, v, vd) - sum(np.array(a).T @ b for a, b in zip(J, f, strict=True))
     close(inverse_dynamics.algorithm(robot, q, v, vd, external=f.tolist()), expected, ROUNDING)
-    close(
-        forward_dynamics.algorithm(robot, q, v, expected.tolist(), external=f.tolist()),
-        forward_dynamics.algorithm(robot, q, v, inverse_dynamics.algorithm(robot, q, v, vd)),
-        1e-8,  # times the condition of M
-    )
+    # and back, to roundings times the condition of M
+    close(forward_dynamics.algorithm(robot, q, v, expected.tolist(), external=f.tolist()), vd, 1e-8)
 
 
 def test_pendulum() -> None:
@@ -87,21 +76,17 @@ def test_free_body_obeys_euler() -> None:
 # ---- the Coriolis matrix: its two identities, Christoffel symbols, and a closed form
 
 
-def array(rows: list, n: int) -> np.ndarray:
-    return np.array(rows, dtype=float).reshape(n, n)
-
-
 @given(robots(), seeds, turns)
 def test_it_gives_the_velocity_part_of_the_bias(robot, seed, turn) -> None:
     q, v, _, _ = state_of(robot, seed, turn).lists
-    C = array(coriolis_matrix.algorithm(robot, q, v), robot.nv)
+    C = np.reshape(coriolis_matrix.algorithm(robot, q, v), (robot.nv, robot.nv))
     close(C @ v + gravity_forces.algorithm(robot, q), bias_forces.algorithm(robot, q, v), ROUNDING)
 
 
 @given(robots(), seeds, turns)
 def test_rate_of_mass_matrix_minus_twice_it_is_skew(robot, seed, turn) -> None:
     state, n = state_of(robot, seed, turn), robot.nv
-    C = array(coriolis_matrix.algorithm(robot, *state.lists[:2]), n)
+    C = np.reshape(coriolis_matrix.algorithm(robot, *state.lists[:2]), (n, n))
     Mdot = rate(lambda q, _: mass_matrix.algorithm(robot, q), robot, state).reshape(n, n)
     skew = Mdot - 2 * C
     close(skew + skew.T, np.zeros((n, n)), DIFFERENCES * max(1, abs(Mdot).max(initial=0)))

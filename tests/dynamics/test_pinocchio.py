@@ -19,11 +19,7 @@ from pliant.robot import Robot
 from random_robots import pinocchio_model, robots, seeds, state_of, turns
 from real_robots import FAMILIES, LEFT_OUT, MIMICS, PATHS, ROBOTS, SINGULAR, Pair, pinocchio_robot, real_robot
 
-REFERENCES = {
-    "world": pin.ReferenceFrame.WORLD,
-    "local": pin.ReferenceFrame.LOCAL,
-    "local_world_aligned": pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
-}
+REFERENCES = {name: getattr(pin.ReferenceFrame, name.upper()) for name in ("world", "local", "local_world_aligned")}
 
 # of each number, and what is left of numbers that cancel, of the largest of their array
 RELATIVE, CANCELLED = 1e-10, 1e-13
@@ -39,18 +35,20 @@ def agree(what: str, found: Any, expected: Any, scale: float = 0, cancelled: flo
 class Checked(Pair):
     """A state, with what is compared at it."""
 
-    def check_forces(self) -> None:
+    def check_forces(self, coriolis: bool = True) -> None:
         robot, model, data = self.robot, self.model, self.data
         (q, v, vd, _), theirs = self.ours, (model, data, self.q)
         M = np.triu(pin.crba(*theirs))
         M = M + np.triu(M, 1).T
         heavy = abs(M).max()  # what is zero with us may be rounding of this with them
         agree("mass matrix", mass_matrix.algorithm(robot, q), M)
-        agree(
-            "inverse dynamics", inverse_dynamics.algorithm(robot, q, v, vd), pin.rnea(*theirs, self.v, self.vd), heavy
-        )
+        forces = pin.rnea(*theirs, self.v, self.vd)
+        agree("inverse dynamics", inverse_dynamics.algorithm(robot, q, v, vd), forces, heavy)
         agree("bias", bias_forces.algorithm(robot, q, v), pin.nonLinearEffects(*theirs, self.v), heavy)
         agree("gravity", gravity_forces.algorithm(robot, q), pin.computeGeneralizedGravity(*theirs), heavy)
+        if coriolis:
+            C = pin.computeCoriolisMatrix(*theirs, self.v)
+            agree("Coriolis", coriolis_matrix.algorithm(robot, q, v), C, heavy)
 
     def check_energy(self) -> None:
         robot, (q, v, _, _), theirs = self.robot, self.ours, (self.model, self.data, self.q)
@@ -67,12 +65,6 @@ class Checked(Pair):
         expected = pin.aba(self.model, self.data, self.q, self.v, self.tau)
         agree("forward dynamics", found, expected, cancelled=1e-10)
 
-    def check_coriolis(self) -> None:
-        q, v, _, _ = self.ours
-        heavy = abs(np.array(mass_matrix.algorithm(self.robot, q), dtype=float)).max()
-        expected = pin.computeCoriolisMatrix(self.model, self.data, self.q, self.v)
-        agree("Coriolis", coriolis_matrix.algorithm(self.robot, q, v), expected, heavy)
-
     def check_momentum(self) -> None:
         robot, model, data = self.robot, self.model, self.data
         (q, v, vd, _), theirs = self.ours, (model, data, self.q)
@@ -84,6 +76,15 @@ class Checked(Pair):
         pin.computeCentroidalMomentumTimeVariation(*theirs, self.v, self.vd)
         agree("momentum", centroidal_momentum.algorithm(robot, q, v), data.hg.vector, data.mass[0])
         agree("momentum rate", centroidal_momentum_rate.algorithm(robot, q, v, vd), data.dhg.vector, data.mass[0])
+
+    def check_dynamics(self, forward: bool = True) -> None:
+        if self.robot.nv:
+            self.check_forces()
+            self.check_energy()
+            self.check_momentum()
+        if self.robot.nv and forward:
+            q, v, _, tau = self.ours
+            self.check_accelerations(forward_dynamics.algorithm(self.robot, q, v, tau))
 
     def check_frames(self, frames: dict[str, list[int]], motion: bool) -> None:
         """Poses and Jacobians, ours with each frame of Pinocchio's that it is; with ``motion``, the rest of some."""
@@ -191,7 +192,7 @@ each_base = pytest.mark.parametrize("base", ["fixed", "free"])
 @each_base
 @pytest.mark.parametrize("name", ROBOTS)
 def test_real_robots(name: str, base: str) -> None:
-    # on floats, which beats compiling for two states; kernels agree with floats, see test_scalars
+    # on floats, which beats compiling for two states; kernels agree with floats, see test_functions
     robot, model = loaded(name, base)
     check_joints(robot, model)
     if base == "free":
@@ -201,14 +202,7 @@ def test_real_robots(name: str, base: str) -> None:
     for seed in range(2):
         pair = Checked(robot, model, seed)
         pair.check_frames(frames, motion=seed == 0)
-        if robot.nv:
-            pair.check_forces()
-            pair.check_coriolis()
-            pair.check_energy()
-            pair.check_momentum()
-        if robot.nv and name not in SINGULAR:
-            q, v, _, tau = pair.ours
-            pair.check_accelerations(forward_dynamics.algorithm(robot, q, v, tau))
+        pair.check_dynamics(forward=name not in SINGULAR)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -235,7 +229,7 @@ def test_mimic_joints(name: str, base: str) -> None:
     pair = Checked(robot, model, 0)
     pair.check_frames(matching_frames(robot, model), motion=False)
     # Pinocchio has no forward dynamics, energy and Jacobian rates for them, and its C breaks C v + g = bias
-    pair.check_forces()
+    pair.check_forces(coriolis=False)
     pair.check_momentum()
 
 
@@ -248,13 +242,7 @@ def test_random_trees(robot: Robot, seed: int, turn: float | None) -> None:
     pair.q = state_of(robot, seed, turn).q
     pair.ours = (pair.q.tolist(), *pair.ours[1:])
     pair.check_frames(frames, motion=True)
-    if robot.nv:
-        pair.check_forces()
-        pair.check_coriolis()
-        pair.check_energy()
-        pair.check_momentum()
-        q, v, _, tau = pair.ours
-        pair.check_accelerations(forward_dynamics.algorithm(robot, q, v, tau))
+    pair.check_dynamics()
 
 
 def test_coverage(record_property: Callable[[str, object], None]) -> None:

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 import pliant
 from simple_bodies import G, jumps, planar_block, point
-from simulated_robots import ball, started
+from simulated_robots import ball, ran
 
 E, HEIGHT = 0.7, 0.5
 ZENO = math.sqrt(2 * HEIGHT / G) * (1 + E) / (1 - E)
@@ -16,8 +16,7 @@ ZENO = math.sqrt(2 * HEIGHT / G) * (1 + E) / (1 - E)
 
 @pytest.fixture(scope="module")
 def bounces():
-    sim = started(pliant.EventSimulation(point(1.5), ground=pliant.flat(), restitution=E), q=[0, HEIGHT])
-    return sim.run(ZENO + 0.5)
+    return ran(pliant.EventSimulation(point(1.5), ground=pliant.flat(), restitution=E), ZENO + 0.5, [0, HEIGHT])[1]
 
 
 def test_every_bounce_is_on_time(bounces) -> None:
@@ -51,8 +50,7 @@ def test_a_ball_that_bounces_while_it_skids_goes_on_when_the_bounces_end() -> No
     # friction and normal impulses keep the ratio mu all the time: v - mu (g t + v_z) whatever the bounces do
     mu, v0 = 0.1, 3.0
     sim = pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.5, friction=mu)
-    sim.reset(q=[0, 0.2], v=[v0, 0])
-    log = sim.run(1.2)
+    _, log = ran(sim, 1.2, [0, 0.2], [v0, 0])
     assert log.events[-1].after == "mass slides"
     # the rest rule takes normal speeds below 1e-5 m/s without their friction
     assert sim.v[0] == pytest.approx(v0 - mu * G * 1.2, abs=2e-6)
@@ -61,8 +59,7 @@ def test_a_ball_that_bounces_while_it_skids_goes_on_when_the_bounces_end() -> No
 def test_a_ball_slides_until_it_rolls() -> None:
     mu, v0 = 0.3, 2.0
     sim = pliant.EventSimulation(ball(mass=2, radius=0.1), ground=pliant.flat(friction=mu))
-    sim.reset(q=[0, 0, 0.1, 0, 0, 0, 1], v=[v0, 0, 0, 0, 0, 0])
-    log = sim.run(0.5)
+    _, log = ran(sim, 0.5, [0, 0, 0.1, 0, 0, 0, 1], [v0, 0, 0, 0, 0, 0])
     assert [event.kind for event in log.events] == ["stick"]
     # the axes of the ball turn with it, so that its velocity in them is no polynomial: rtol is 1e-8
     assert log.events[0].t == pytest.approx(2 * v0 / (7 * mu * G), abs=1e-8)
@@ -80,8 +77,7 @@ def rocking():
     c, s = math.cos(TILT), math.sin(TILT)
     x, z = WIDTH / 2, -TALL / 2
     sim = pliant.EventSimulation(planar_block(WIDTH, TALL), ground=pliant.flat(friction=2))
-    sim.reset(q=[x - (c * x + s * z), s * x - c * z, TILT])
-    return sim.run(2.5)
+    return ran(sim, 2.5, [x - (c * x + s * z), s * x - c * z, TILT])[1]
 
 
 def test_a_block_rocks_as_housner_says(rocking) -> None:
@@ -117,6 +113,9 @@ def test_a_block_comes_to_rest_on_both_edges(rocking) -> None:
 
 
 V, MU = 3.0, 0.1
+# x = v t - mu g t^2 / 2 reaches 1, with the speed that is left
+EDGE = (V - math.sqrt(V**2 - 2 * MU * G)) / (MU * G)
+LEFT = V - MU * G * EDGE
 
 
 def ramp(sign: int) -> pliant.Ground:
@@ -125,40 +124,33 @@ def ramp(sign: int) -> pliant.Ground:
 
 
 def test_a_point_that_slides_into_a_ramp_hits_it() -> None:
-    log = started(pliant.EventSimulation(point(), ground=ramp(1)), q=[0, 0], v=[V, 0]).run(0.5)
-    # x = v t - mu g t^2 / 2 reaches 1
-    when = (V - math.sqrt(V**2 - 2 * MU * G)) / (MU * G)
+    _, log = ran(pliant.EventSimulation(point(), ground=ramp(1)), 0.5, [0, 0], [V, 0])
     hit = log.events[0]
     assert hit.kind == "touch-down"
-    assert hit.t == pytest.approx(when, abs=1e-8)
+    assert hit.t == pytest.approx(EDGE, abs=1e-8)
     # along the ramp what is left of the speed less friction's share of the normal impulse
-    speed = V - MU * G * when
-    before, after = (log.v[np.flatnonzero(log.t == hit.t)[k]] for k in (0, -1))
-    assert after == pytest.approx(np.full(2, (1 - MU) * speed / 2), abs=1e-6)
+    before, after = (log.v[k] for k in jumps(log, hit))
+    assert after == pytest.approx(np.full(2, (1 - MU) * LEFT / 2), abs=1e-6)
     assert hit.energy_lost == pytest.approx(before @ before / 2 - after @ after / 2, abs=1e-12)
 
 
 def test_a_point_that_slides_over_an_edge_flies() -> None:
-    log = started(pliant.EventSimulation(point(), ground=ramp(-1)), q=[0, 0], v=[V, 0]).run(1.2)
-    when = (V - math.sqrt(V**2 - 2 * MU * G)) / (MU * G)
-    speed = V - MU * G * when
+    _, log = ran(pliant.EventSimulation(point(), ground=ramp(-1)), 1.2, [0, 0], [V, 0])
     assert [event.kind for event in log.events[:2]] == ["lift-off", "touch-down"]
-    assert log.events[0].t == pytest.approx(when, abs=1e-8)
+    assert log.events[0].t == pytest.approx(EDGE, abs=1e-8)
     # falls as far as it goes on: g t^2 / 2 = speed t
-    assert log.events[1].t == pytest.approx(when + 2 * speed / G, abs=1e-7)
+    assert log.events[1].t == pytest.approx(EDGE + 2 * LEFT / G, abs=1e-7)
 
 
 def test_a_point_that_jumps_over_a_riser_in_a_step_is_told_not_lifted() -> None:
     # without friction the motion is a line: one step is as long as it may be, and the riser is 3 mm wide
     sim = pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3, start=1), friction=0)
-    sim.reset(q=[0, 0], v=[1.7, 0])
     with pytest.raises(pliant.SimulationError, match=r"mass, which touches, is 0\.1 m off the ground"):
-        sim.run(0.7)
+        ran(sim, 0.7, [0, 0], [1.7, 0])
 
 
 def test_a_point_lands_on_the_tread_of_a_stair() -> None:
-    sim = started(pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3), friction=0.5), q=[0.15, 0.5])
-    log = sim.run(0.5)
+    sim, log = ran(pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3), friction=0.5), 0.5, [0.15, 0.5])
     assert [event.kind for event in log.events] == ["touch-down"]
     assert sim.q == pytest.approx([0.15, 0.1], abs=1e-10)
     assert np.isclose(log.events[0].t, np.sqrt(2 * 0.4 / G), atol=1e-10)

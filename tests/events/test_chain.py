@@ -6,17 +6,18 @@ import pytest
 import pliant
 from pliant.robot import RobotBuilder
 from simple_bodies import G, box, chain
-from simulated_robots import started
+from simulated_robots import ran
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.4])
 def fallen(request):
     """A chain dropped askew, with and without restitution."""
-    robot = chain(4).with_joint("hinge1", damping=0.01).with_joint("hinge2", damping=0.01)
-    robot = robot.with_joint("hinge3", damping=0.01)
+    robot = chain(4)
+    for hinge in ("hinge1", "hinge2", "hinge3"):
+        robot = robot.with_joint(hinge, damping=0.01)
     sim = pliant.EventSimulation(robot, ground=pliant.flat(friction=0.6), restitution=request.param, rest_speed=1e-3)
-    sim.reset(q=[0, 0, 0.5, 0, np.sin(0.2), 0, np.cos(0.2), 0.5, -0.9, 0.4], v=[0.3, 0, 0, 0, 0.5, 0, 0, 0, 0])
-    return sim, sim.run(3.0, every=0.01)
+    q, v = [0, 0, 0.5, 0, np.sin(0.2), 0, np.cos(0.2), 0.5, -0.9, 0.4], [0.3, 0, 0, 0, 0.5, 0, 0, 0, 0]
+    return ran(sim, 3.0, q, v, every=0.01)
 
 
 def test_no_event_gains_energy(fallen) -> None:
@@ -64,16 +65,13 @@ def test_friction_bears_all_that_sticks(fallen) -> None:
 
 
 def test_a_box_that_falls_on_its_corner_comes_to_rest_on_its_face() -> None:
-    sim = pliant.EventSimulation(box(), ground=pliant.flat(friction=0.5))
     turn = np.array([0.1, 0.15, 0.05, 1]) / np.linalg.norm([0.1, 0.15, 0.05, 1])
-    sim.reset(q=[0, 0, 0.3, *turn])
-    log = sim.run(1.5)
+    sim, log = ran(pliant.EventSimulation(box(), ground=pliant.flat(friction=0.5)), 1.5, [0, 0, 0.3, *turn])
     assert sim.mode_name == "box.0 sticks, box.1 sticks, box.2 sticks, box.3 sticks"
     assert sim.q[2] == pytest.approx(0.05, abs=1e-10)
-    assert sum(event.energy_lost for event in log.events) == pytest.approx(
-        log["energy.potential"][0] - log["energy.potential"][-1], rel=0.2
-    )
-    assert min(event.energy_lost for event in log.events) >= -1e-12
+    lost = [event.energy_lost for event in log.events]
+    assert sum(lost) == pytest.approx(log["energy.potential"][0] - log["energy.potential"][-1], rel=0.2)
+    assert min(lost) >= -1e-12
 
 
 # ---- next to `Simulation`: as its steps get shorter, its motion becomes the event-driven one
@@ -89,23 +87,20 @@ def leg():
     builder.body("thigh", 0.8, (0, 0, -0.1), (0.004, 0, 0, 0.005, 0, 0.001))
     builder.body("shank", 0.4, (0, 0, -0.1), (0.002, 0, 0, 0.002, 0, 0.0005))
     builder.joint("rail", "prismatic", "world", "trunk", axis=(0, 0, 1))
-    builder.joint("hip", "revolute", "trunk", "thigh", axis=(0, 1, 0), stiffness=60, rest=-0.4, damping=0.5)
-    builder.joint(
-        "knee", "revolute", "thigh", "shank", (0, 0, -0.2), axis=(0, 1, 0), stiffness=60, rest=0.8, damping=0.5
-    )
+    spring = {"axis": (0, 1, 0), "stiffness": 60, "damping": 0.5}
+    builder.joint("hip", "revolute", "trunk", "thigh", rest=-0.4, **spring)
+    builder.joint("knee", "revolute", "thigh", "shank", (0, 0, -0.2), rest=0.8, **spring)
     builder.frame("toe", "shank", (0, 0, -0.2))
     return builder.build().with_contact("toe", radius=0.02)
 
 
 def test_a_leg_that_lands_converges_with_first_order() -> None:
     robot, q, duration = leg(), [0.45, -0.4, 0.8], 0.25
-    event = started(pliant.EventSimulation(robot, ground=pliant.flat(friction=0.6)), q=q)
-    log = event.run(duration)
+    event, log = ran(pliant.EventSimulation(robot, ground=pliant.flat(friction=0.6)), duration, q)
     assert {"touch-down"} <= {e.kind for e in log.events}
     errors = []
     for dt in (1e-3, 5e-4, 2.5e-4, 1.25e-4):
-        sim = started(pliant.Simulation(robot, dt=dt, ground=pliant.flat(friction=0.6)), q=q)
-        sim.run(duration)
+        sim, _ = ran(pliant.Simulation(robot, dt=dt, ground=pliant.flat(friction=0.6)), duration, q)
         errors.append(np.linalg.norm(sim.q - event.q))
     # landings fall anywhere in a step, so the order holds in the mean: an eighth after three halvings
     assert errors[-1] < errors[0] / 4
@@ -124,11 +119,11 @@ def apexes(log) -> np.ndarray:
 @pytest.mark.parametrize("speed", [0.0, 0.5])
 def test_a_hopper_hops_as_high_as_by_time_stepping(speed: float) -> None:
     controller = pliant.control.raibert(HOPPER)
-    sim = started(pliant.EventSimulation(HOPPER, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8), q=START)
-    log = sim.run(3.0, controller=controller, commands=[speed, 0, 0.2], period=1e-3, every=1e-3)
+    sim = pliant.EventSimulation(HOPPER, ground=pliant.flat(friction=0.8), rtol=1e-6, atol=1e-8)
+    told = {"commands": [speed, 0, 0.2], "every": 1e-3}
+    _, log = ran(sim, 3.0, START, controller=controller, period=1e-3, **told)
     stepped = pliant.Simulation(HOPPER, dt=5e-4, substeps=2, ground=pliant.flat(friction=0.8), controller=controller)
-    stepped.reset(q=START)
-    other = stepped.run(3.0, commands=[speed, 0, 0.2])
+    _, other = ran(stepped, 3.0, START, **told)
 
     found, expected = apexes(log), apexes(other)
     assert len(found) == len(expected) >= 4

@@ -8,8 +8,8 @@ from scipy.optimize import brentq
 
 import pliant
 from pliant.robot import RobotBuilder
-from simple_bodies import NOTHING, G, box, planar_block, point
-from simulated_robots import PENDULUM, started
+from simple_bodies import NOTHING, G, box, jumps, planar_block, point
+from simulated_robots import PENDULUM, ran, started
 
 MU = 0.4
 ANGLE = math.atan(MU)
@@ -21,8 +21,7 @@ def on_slope(angle: float, direction: float = 0.0):
     # turned by the angle about the axis that lies in the slope
     axis = np.array([math.sin(direction), -math.cos(direction), 0]) * math.sin(angle / 2)
     normal = np.array([-math.sin(angle) * math.cos(direction), -math.sin(angle) * math.sin(direction), math.cos(angle)])
-    sim.reset(q=[*(0.05 * normal), *axis, math.cos(angle / 2)])
-    return sim
+    return started(sim, q=[*(0.05 * normal), *axis, math.cos(angle / 2)])
 
 
 def test_it_stays_below_the_angle_of_friction() -> None:
@@ -65,11 +64,15 @@ def test_it_slides_uphill_stops_and_stays_or_comes_back() -> None:
 F, W = 15.0, 3.0
 
 
+def pushed(seconds: float, friction: float = MU, mass: float = 1, **push):
+    """A mass on the ground under a force from outside; also its log."""
+    forces = [pliant.ExternalForce("mass", **push)]
+    return ran(pliant.EventSimulation(point(mass), ground=pliant.flat(), friction=friction, forces=forces), seconds)
+
+
 @pytest.fixture(scope="module")
 def reversing():
-    push = pliant.ExternalForce("mass", force=lambda t: (F * pliant.math.sin(W * t), 0, 0))
-    sim = pliant.EventSimulation(point(), ground=pliant.flat(), friction=MU, forces=[push])
-    return sim.run(4.0)
+    return pushed(4.0, force=lambda t: (F * pliant.math.sin(W * t), 0, 0))[1]
 
 
 def test_slip_and_reversals_by_hand(reversing) -> None:
@@ -89,9 +92,7 @@ def test_slip_and_reversals_by_hand(reversing) -> None:
 
 def test_it_sticks_again_where_the_force_is_weak() -> None:
     hold, force = 0.4 * G, 4.2
-    push = pliant.ExternalForce("mass", force=lambda t: (force * pliant.math.sin(W * t), 0, 0))
-    sim = pliant.EventSimulation(point(), ground=pliant.flat(), friction=0.4, forces=[push])
-    log = sim.run(math.pi / W + 0.7)
+    _, log = pushed(math.pi / W + 0.7, force=lambda t: (force * pliant.math.sin(W * t), 0, 0))
     begins = math.asin(hold / force) / W
     ends = brentq(lambda t: force / W * (math.cos(W * begins) - math.cos(W * t)) - hold * (t - begins), 0.5, 2)
     found = [(event.kind, event.t) for event in log.events]
@@ -107,9 +108,7 @@ def test_friction_never_exceeds_its_limit(reversing) -> None:
 
 def test_a_push_that_begins_and_ends_does_so_at_once() -> None:
     """mu m g = 3.92 N holds; 10 N from 0.1 to 0.15 s do not: v = (F - mu m g) t, then friction alone."""
-    push = pliant.ExternalForce("mass", force=(10, 0, 0), start=0.1, end=0.15)
-    sim = pliant.EventSimulation(point(), ground=pliant.flat(), friction=0.4, forces=[push])
-    log = sim.run(0.5)
+    _, log = pushed(0.5, force=(10, 0, 0), start=0.1, end=0.15)
     speed = (10 - 0.4 * G) * 0.05
     assert [event.kind for event in log.events] == ["slip", "stick"]
     assert [event.t for event in log.events] == pytest.approx([0.1, 0.15 + speed / (0.4 * G)], abs=1e-8)
@@ -117,9 +116,7 @@ def test_a_push_that_begins_and_ends_does_so_at_once() -> None:
 
 
 def test_an_impulse_is_a_force_of_a_millisecond() -> None:
-    push = pliant.ExternalForce("mass", impulse=(2, 0, 0), start=0.1)
-    sim = pliant.EventSimulation(point(), ground=pliant.flat(), friction=0.0, forces=[push])
-    sim.run(0.3)
+    sim, _ = pushed(0.3, friction=0.0, impulse=(2, 0, 0), start=0.1)
     assert sim.v[0] == pytest.approx(2, abs=1e-5)
     assert sim.q[0] == pytest.approx(2 * (0.2 - 0.5e-3), abs=1e-5)
 
@@ -130,9 +127,7 @@ def test_an_impulse_is_a_force_of_a_millisecond() -> None:
 def test_a_mass_leaves_when_the_ground_need_not_carry_it() -> None:
     """On the ground, a force pulls up with r t: it leaves when r t = m g, and then z'' = r (t - t0) / m."""
     rate, mass = 20.0, 1.3
-    lift = pliant.ExternalForce("mass", force=lambda t: (0, 0, rate * t))
-    sim = pliant.EventSimulation(point(mass), ground=pliant.flat(), forces=[lift])
-    log = sim.run(1.0)
+    sim, log = pushed(1.0, mass=mass, force=lambda t: (0, 0, rate * t))
     leaves = mass * G / rate
     assert [event.kind for event in log.events] == ["lift-off"]
     assert log.events[0].t == pytest.approx(leaves, abs=1e-9)
@@ -152,8 +147,8 @@ def test_a_load_leaves_a_swinging_platform_at_minus_g() -> None:
     """With both on it, z = -s + a cos(w t), s = (M + m) g / k; the load leaves where z'' = -g: z = 0, as s w^2 = g."""
     k, M, m, a = 400.0, 1.0, 0.5, 0.08
     sag, w = (M + m) * G / k, math.sqrt(k / (M + m))
-    sim = started(pliant.EventSimulation(platform(k, M, m), rtol=1e-10, atol=1e-12), q=[-sag - a, 0.2 - sag - a])
-    log = sim.run(0.25)
+    sim = pliant.EventSimulation(platform(k, M, m), rtol=1e-10, atol=1e-12)
+    _, log = ran(sim, 0.25, [-sag - a, 0.2 - sag - a])
     assert log.events[0].kind == "lift-off"
     assert log.events[0].t == pytest.approx(math.acos(-sag / a) / w, abs=1e-8)
     assert log.at(log.events[0].t)[0][0] == pytest.approx(0, abs=1e-8)
@@ -161,8 +156,8 @@ def test_a_load_leaves_a_swinging_platform_at_minus_g() -> None:
 
 def test_two_feet_leave_at_once() -> None:
     lift = pliant.ExternalForce("block", force=lambda t: (0, 0, 50 * t))
-    sim = started(pliant.EventSimulation(planar_block(0.4, 0.2), ground=pliant.flat(), forces=[lift]), q=[0, 0.1, 0])
-    log = sim.run(0.6)
+    sim = pliant.EventSimulation(planar_block(0.4, 0.2), ground=pliant.flat(), forces=[lift])
+    _, log = ran(sim, 0.6, [0, 0.1, 0])
     assert [(event.kind, event.names) for event in log.events] == [("lift-off", ("block.0", "block.1"))]
     assert log.events[0].t == pytest.approx(2 * G / 50, abs=1e-9)
     assert abs(sim.q[2]) < 1e-12
@@ -178,8 +173,7 @@ def test_constraints_do_not_drift() -> None:
     builder.joint("turn", "revolute", "lift", "foot", axis=(0, 1, 0))
     builder.joint("sway", "revolute", "foot", "mast", (0, 0, 0.05), axis=(0, 1, 0), stiffness=20)
     robot = builder.build().with_contact("foot", points=[(p.center.x, 0, p.center.z) for p in foot.contact_points])
-    sim = started(pliant.EventSimulation(robot, ground=pliant.flat(friction=1)), q=[0.3, 0.05, 0, 0.1])
-    log = sim.run(5.0, every=0.05)
+    _, log = ran(pliant.EventSimulation(robot, ground=pliant.flat(friction=1)), 5.0, [0.3, 0.05, 0, 0.1], every=0.05)
     assert log.events == ()
     assert log.modes == ("foot.0 sticks, foot.1 sticks",)
     assert abs(log.q[:, :3] - [0.3, 0.05, 0]).max() < 1e-10
@@ -192,15 +186,14 @@ def test_a_pendulum_hits_its_stop_rests_on_it_and_leaves_it() -> None:
     """Onto a joint limit with all its energy, and thrown back with e of its speed; its motor takes it off."""
     e = 0.5
     robot = PENDULUM.with_joint("hinge", limits=(-4, -0.3), restitution=e, damping=0)
-    sim = started(pliant.EventSimulation(robot), q=[-1.0])
-    log = sim.run(6.0)
+    sim, log = ran(pliant.EventSimulation(robot), 6.0, [-1.0])
     hits = log.events_of("touch-down")
     assert {event.names for event in hits} == {("hinge upper",)}
     for event in hits[:8]:
-        before, after = np.flatnonzero(log.t == event.t)[[0, -1]]
+        before, after = jumps(log, event)
         assert log.v[after, 0] == pytest.approx(-e * log.v[before, 0], rel=1e-12)
         assert isinstance(event.impulse["hinge upper"], float)
-    first = np.flatnonzero(log.t == hits[0].t)[0]
+    first, _ = jumps(log, hits[0])
     potential = log["energy.potential"]
     assert log["energy.kinetic"][first] == pytest.approx(potential[0] - potential[first], rel=1e-8)
     assert sim.mode_name == "hinge upper limit"

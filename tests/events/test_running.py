@@ -8,15 +8,19 @@ import pytest
 
 import pliant
 from simple_bodies import G, box, point
-from simulated_robots import CART_POLE, PENDULUM, started
+from simulated_robots import CART_POLE, PENDULUM, ran, started
 
 FALL = math.sqrt(2 * 0.3 / G)
 
 
+def bouncing(restitution: float) -> pliant.EventSimulation:
+    return pliant.EventSimulation(point(), ground=pliant.flat(), restitution=restitution)
+
+
 @pytest.fixture(scope="module")
 def dropped():
-    sim = started(pliant.EventSimulation(point(2), ground=pliant.flat(), friction=0.5), q=[0, 0.3], v=[1, 0])
-    return sim.run(1.0, every=0.1)
+    sim = pliant.EventSimulation(point(2), ground=pliant.flat(), friction=0.5)
+    return ran(sim, 1.0, [0, 0.3], [1, 0], every=0.1)[1]
 
 
 def test_an_event_tells_what_happened(dropped) -> None:
@@ -63,9 +67,7 @@ def test_the_motion_is_known_at_any_time(dropped) -> None:
 
 
 def test_runs_go_on_where_the_last_one_ended() -> None:
-    once, twice = (pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.6) for _ in range(2))
-    for sim in (once, twice):
-        sim.reset(q=[0, 0.2], v=[0.3, 0])
+    once, twice = (started(bouncing(0.6), q=[0, 0.2], v=[0.3, 0]) for _ in range(2))
     once.run(0.9)
     events = [event for _ in range(3) for event in twice.run(0.3).events]
     assert len(events) > 3
@@ -99,6 +101,8 @@ def test_what_touches_at_the_start_has_not_touched_down() -> None:
 # ---- controls
 
 GAINS = np.array([3.0, 41.0, 4.4, 10.2])
+WEIGHTLESS = PENDULUM.with_gravity(0, 0, 0).with_joint("hinge", damping=0)
+INERTIA = pliant.mass_matrix(WEIGHTLESS, [0.0])[0, 0]
 
 
 def balance(t, q, v):
@@ -111,8 +115,7 @@ def test_a_controller_that_is_asked_all_the_time_is_a_part_of_the_motion() -> No
 
     sim = pliant.EventSimulation(CART_POLE, limits=False)
     size = 1e-6
-    sim.reset(q=[0, size])
-    log = sim.run(1.0, controller=balance)
+    _, log = ran(sim, 1.0, [0, size], controller=balance)
 
     def rates(x):
         return np.concatenate([x[2:], pliant.forward_dynamics(CART_POLE, x[:2], x[2:], np.array([GAINS @ x, 0]))])
@@ -131,11 +134,10 @@ def test_a_sampled_controller_is_asked_once_a_period_and_held() -> None:
         asked.append(t)
         return [len(asked) / 10]
 
-    sim = pliant.EventSimulation(PENDULUM.with_gravity(0, 0, 0).with_joint("hinge", damping=0))
+    sim = pliant.EventSimulation(WEIGHTLESS)
     log = sim.run(0.1, controller=policy, period=0.02, every=0.01)
     assert asked == pytest.approx([0, 0.02, 0.04, 0.06, 0.08])
-    inertia = pliant.mass_matrix(sim.robot, sim.q)[0, 0]
-    assert sim.v[0] == pytest.approx(0.02 * (1 + 2 + 3 + 4 + 5) / 10 / inertia)
+    assert sim.v[0] == pytest.approx(0.02 * (1 + 2 + 3 + 4 + 5) / 10 / INERTIA)
     assert len(log) == 11
 
 
@@ -143,22 +145,19 @@ def test_a_controller_with_commands_and_memory() -> None:
     def count(t, q, v, command, memory):
         return [command[0] * memory[0]], [memory[0] + 1]
 
-    robot = PENDULUM.with_gravity(0, 0, 0).with_joint("hinge", damping=0)
-    controller = pliant.Controller(count, commands=1, memory=(1,))
-    sim = pliant.EventSimulation(robot)
-    inertia = pliant.mass_matrix(robot, sim.q)[0, 0]
-    sim.run(0.02, controller=controller, commands=[0.2], period=0.01)
-    sim.run(0.02, controller=controller, commands=lambda t: [0.2], period=0.01)
+    options = {"controller": pliant.Controller(count, commands=1, memory=(1,)), "period": 0.01}
+    sim = pliant.EventSimulation(WEIGHTLESS)
+    sim.run(0.02, commands=[0.2], **options)
+    sim.run(0.02, commands=lambda t: [0.2], **options)
     # the second run goes on with what the first remembered
-    assert sim.v[0] == pytest.approx(0.01 * 0.2 * (1 + 2 + 3 + 4) / inertia)
-    sim.reset()
-    sim.run(0.01, controller=controller, commands=[0.2], period=0.01)
-    assert sim.v[0] == pytest.approx(0.01 * 0.2 / inertia)
+    assert sim.v[0] == pytest.approx(0.01 * 0.2 * (1 + 2 + 3 + 4) / INERTIA)
+    ran(sim, 0.01, commands=[0.2], **options)
+    assert sim.v[0] == pytest.approx(0.01 * 0.2 / INERTIA)
     with pytest.raises(pliant.SimulationError, match="once a period; give period="):
-        sim.run(0.1, controller=controller, commands=[1.0])
+        sim.run(0.1, controller=options["controller"], commands=[1.0])
     for wrong in ([1.0, 2.0], [math.nan], 3.0):
         with pytest.raises(pliant.SimulationError, match=r"commands are .*takes 1 finite numbers"):
-            sim.run(0.1, controller=controller, commands=wrong, period=0.01)
+            sim.run(0.1, commands=wrong, **options)
 
 
 # ---- wrong input
@@ -219,16 +218,14 @@ def test_wrong_runs(options, text: str) -> None:
 
 
 def test_too_many_events_end_the_run() -> None:
-    sim = started(pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.9), q=[0, 0.1])
     with pytest.raises(pliant.SimulationError, match=r"more than 7 events by t = .*max_events="):
-        sim.run(5.0, max_events=7)
+        ran(bouncing(0.9), 5.0, [0, 0.1], max_events=7)
 
 
 def test_forces_that_are_no_numbers_are_told() -> None:
     blow = pliant.ExternalForce("box", force=lambda t: (0, 0, 1 / (0.3 - t)))
-    sim = pliant.EventSimulation(box(), forces=[blow])
     with pytest.raises(pliant.SimulationError, match=r"t = 0\.\d+ s, flight: no step is short enough"):
-        sim.run(0.5)
+        pliant.EventSimulation(box(), forces=[blow]).run(0.5)
 
 
 def test_no_time_and_no_ground() -> None:
@@ -261,7 +258,6 @@ def test_a_snapshot_in_any_mode_goes_on_bit_for_bit(end: float) -> None:
 
 
 def test_a_saved_run_without_q_keeps_its_dense_output(tmp_path) -> None:
-    sim = started(pliant.EventSimulation(point(), ground=pliant.flat(), restitution=0.6), q=[0, 0.2], v=[0.3, 0])
-    log = sim.run(0.3, channels=("forces",), save=tmp_path / "run.h5")
+    _, log = ran(bouncing(0.6), 0.3, [0, 0.2], [0.3, 0], channels=("forces",), save=tmp_path / "run.h5")
     assert list(log) == ["forces", "mode"]
     assert log.at(0.1)[0] == pytest.approx([0.03, 0.2 - G * 0.01 / 2])

@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 
 import pliant
 from simple_bodies import G, compass, jumps
+from simulated_robots import ran
 
 SLOPE = math.radians(3)
 HIP, LEG, A, B = 10.0, 5.0, 0.5, 0.5
@@ -31,8 +32,7 @@ def standing(stance: float, swing: float, stance_rate: float, swing_rate: float)
 @pytest.fixture(scope="module")
 def walk():
     sim = pliant.EventSimulation(compass(HIP, LEG, L), ground=pliant.slope(-SLOPE), friction=5, when=step_ahead)
-    sim.reset(*standing(SLOPE - 0.27, SLOPE + 0.27, 1.1, 0.4))
-    return sim.run(17.0, every=0.1)
+    return ran(sim, 17.0, *standing(SLOPE - 0.27, SLOPE + 0.27, 1.1, 0.4), every=0.1)[1]
 
 
 def cycle_by_hand() -> tuple[float, np.ndarray]:
@@ -131,8 +131,7 @@ def test_a_foot_that_may_not_touch_passes_and_is_asked_again() -> None:
 
     robot = compass().with_gravity(0, 0, 0)
     sim = pliant.EventSimulation(robot, ground=pliant.flat(), when=when, friction=5)
-    sim.reset(q=[0, 1.1, 0.8, -0.8], v=[0, -1, 0, 0])
-    sim.run(0.5)
+    ran(sim, 0.5, [0, 1.1, 0.8, -0.8], [0, -1, 0, 0])
     assert asked == pytest.approx([1.1 - math.cos(0.8)] * 2)
     assert sim.mode_name == "flight"
     sim.state = replace(sim.state, v=np.array([0.0, 1, 0, 0]))  # out again

@@ -30,9 +30,8 @@ def binary_stl(header: bytes = b"binary", count: int = 4) -> bytes:
 def text_stl() -> bytes:
     lines = ["solid t"]
     for t in TRIANGLES:
-        lines += ["  facet normal 0 0 0", "    outer loop"]
-        lines += ["      vertex {} {} {}".format(*TETRAHEDRON[k]) for k in t]
-        lines += ["    endloop", "  endfacet"]
+        corners = ["      vertex {} {} {}".format(*TETRAHEDRON[k]) for k in t]
+        lines += ["  facet normal 0 0 0", "    outer loop", *corners, "    endloop", "  endfacet"]
     return "\n".join([*lines, "endsolid t\n"]).encode()
 
 
@@ -68,6 +67,7 @@ GOOD = {
     "text.stl": text_stl(),
     "upper.STL": text_stl().upper(),
     "mesh.obj": obj(),
+    "cloud.obj": b"v 0 0 0\nv 2 0 0\nv 0 3 0\nv 0 0 5\n",
     "mesh.dae": dae(),
 }
 
@@ -83,12 +83,18 @@ def same_points(points: np.ndarray, expected: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_points_that_faces_use(tmp_path: Path, name: str) -> None:
+def test_points_that_faces_use_or_all_without_faces(tmp_path: Path, name: str) -> None:
     same_points(read_mesh(written(tmp_path, name, GOOD[name])), TETRAHEDRON)
 
 
-def test_points_without_faces(tmp_path: Path) -> None:
-    same_points(read_mesh(written(tmp_path, "cloud.obj", b"v 1 2 3\nv 4 5 6\n")), np.array([[1, 2, 3], [4, 5, 6]]))
+def test_too_large_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder.stl").mkdir()
+    for name in ("a.stl", "folder.stl"):
+        with pytest.raises(RobotError, match="is not a file"):
+            read_mesh(tmp_path / name)
+    monkeypatch.setattr(module, "MAX_BYTES", 100)
+    with pytest.raises(RobotError, match="larger than"):
+        read_mesh(written(tmp_path, "a.stl", binary_stl()))
 
 
 def test_collada_scene(tmp_path: Path) -> None:
@@ -176,8 +182,7 @@ def test_bad_files(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", GOOD)
 def test_damaged_files_raise_nothing_else(tmp_path: Path, name: str) -> None:
     """Cut anywhere or with any byte changed, a file is read or refused by name."""
-    rng = np.random.default_rng(7)
-    data = GOOD[name]
+    rng, data = np.random.default_rng(7), GOOD[name]
     for _ in range(150):
         damaged = bytearray(data[: rng.integers(len(data) + 1)] if rng.random() < 0.5 else data)
         for _ in range(int(rng.integers(4))):
@@ -189,20 +194,6 @@ def test_damaged_files_raise_nothing_else(tmp_path: Path, name: str) -> None:
             continue
         assert points.ndim == 2 and points.shape[1] == 3
         assert np.isfinite(points).all()
-
-
-def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_BYTES", 100)
-    with pytest.raises(RobotError, match="larger than"):
-        read_mesh(written(tmp_path, "a.stl", binary_stl()))
-
-
-def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(RobotError, match="is not a file"):
-        read_mesh(tmp_path / "a.stl")
-    (tmp_path / "folder.stl").mkdir()
-    with pytest.raises(RobotError, match="is not a file"):
-        read_mesh(tmp_path / "folder.stl")
 
 
 # ---- references
@@ -320,8 +311,7 @@ GAPS = [b" ", b"  ", b"\t", b"\n", b"\r\n", b"\n\n", b" \n ", b"\x0b"]
 
 def a_text(seed: int) -> bytes:
     rng = np.random.default_rng(seed)
-    words = [WORDS[k] + GAPS[j] for k, j in zip(rng.integers(len(WORDS), size=60), rng.integers(len(GAPS), size=60),
-                                                strict=True)]  # fmt: skip
+    words = [WORDS[rng.integers(len(WORDS))] + GAPS[rng.integers(len(GAPS))] for _ in range(60)]
     return b"".join([GAPS[rng.integers(len(GAPS))], *words, WORDS[rng.integers(len(WORDS))]])
 
 

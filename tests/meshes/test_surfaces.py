@@ -52,16 +52,13 @@ def read(folder: Path, name: str, text: str):
     return MeshFile(name, folder).surfaces()
 
 
-@pytest.mark.parametrize(("faces", "triangles"), [
-    (f'<triangles material="paint">{INPUTS}<p>0 1 2 0 2 3</p></triangles>', 2),
-    (f'<polylist material="paint">{INPUTS}<vcount>4</vcount><p>0 1 2 3</p></polylist>', 2),
-    (f'<polygons material="paint">{INPUTS}<p>0 1 2 3</p></polygons>', 2),
-    (f'<trifans material="paint">{INPUTS}<p>0 1 2 3</p></trifans>', 2),
-    (f'<tristrips material="paint">{INPUTS}<p>0 1 3 2</p></tristrips>', 2),
+@pytest.mark.parametrize(("kind", "corners"), [
+    ("triangles", "<p>0 1 2 0 2 3</p>"), ("polylist", "<vcount>4</vcount><p>0 1 2 3</p>"),
+    ("polygons", "<p>0 1 2 3</p>"), ("trifans", "<p>0 1 2 3</p>"), ("tristrips", "<p>0 1 3 2</p>"),
 ])  # fmt: skip
-def test_collada_faces_of_every_kind(tmp_path: Path, faces: str, triangles: int) -> None:
-    (surface,) = read(tmp_path, "a.dae", dae(faces))
-    assert len(surface.faces) == triangles
+def test_collada_faces_of_every_kind(tmp_path: Path, kind: str, corners: str) -> None:
+    (surface,) = read(tmp_path, "a.dae", dae(f'<{kind} material="paint">{INPUTS}{corners}</{kind}>'))
+    assert len(surface.faces) == 2
     assert area(surface) == pytest.approx(6e-2)  # 2 by 3, in units of 0.1 m
     assert surface.color == (0.2, 0.4, 0.6, 1)
     a, b, c = (surface.points[surface.faces[:, k]] for k in range(3))
@@ -92,22 +89,21 @@ def test_obj_faces_by_material(tmp_path: Path) -> None:
     red, blue = read(tmp_path, "a.obj", text)
     assert (red.color, blue.color) == ((1, 0, 0, 0.5), (0, 0, 1, 1))
     assert (area(red), area(blue)) == (6, 3)
+    assert read(tmp_path, "b.obj", QUAD) == ()  # points without faces
 
 
 def test_materials_outside_are_not_opened(tmp_path: Path) -> None:
-    inside = tmp_path / "robot"
-    inside.mkdir()
+    (tmp_path / "robot").mkdir()
     (tmp_path / "a.mtl").write_text(MATERIALS)
-    (surface,) = read(inside, "a.obj", f"mtllib ../a.mtl\n{QUAD}usemtl red\nf 1 2 3\n")
+    (surface,) = read(tmp_path / "robot", "a.obj", f"mtllib ../a.mtl\n{QUAD}usemtl red\nf 1 2 3\n")
     assert surface.color is None
 
 
 @pytest.mark.parametrize(("name", "text", "message"), [
     ("a.obj", f"{QUAD}f 1 2 9\n", "names a point that is not in the file"),
     ("a.obj", f"{QUAD}f 1 2 x\n", "names a point that is not in the file"),
-    ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 9</p></triangles>"), "not in the file"),
-    ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 -1</p></triangles>"), "not in the file"),
-    ("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 nan</p></triangles>"), "not numbers"),
+    *(("a.dae", dae(f"<triangles>{INPUTS}<p>0 1 {bad}</p></triangles>"), message)
+      for bad, message in ((9, "not in the file"), (-1, "not in the file"), ("nan", "not numbers"))),
     ("a.dae", dae(f"<polylist>{INPUTS}<vcount>400</vcount><p>0 1 2</p></polylist>"), "more corners than there are"),
     ("a.dae", dae("<triangles><p>0 1 2</p></triangles>"), "no offsets"),
     ("a.ply", "ply", "no reader for meshes of this kind"),
@@ -115,10 +111,6 @@ def test_materials_outside_are_not_opened(tmp_path: Path) -> None:
 def test_broken_faces(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(RobotError, match=message):
         read(tmp_path, name, text)
-
-
-def test_points_without_faces_are_no_surface(tmp_path: Path) -> None:
-    assert read(tmp_path, "a.obj", QUAD) == ()
 
 
 def test_a_file_is_read_again_if_it_changes(tmp_path: Path) -> None:
@@ -136,8 +128,7 @@ def test_a_file_is_read_again_if_it_changes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", [
-    "hyq_description/meshes/trunk/trunk.dae",
-    "panda_description/meshes/visual/link1.dae",
+    "hyq_description/meshes/trunk/trunk.dae", "panda_description/meshes/visual/link1.dae",
     "bolt_description/meshes/stl/bolt_body.stl",
 ])  # fmt: skip
 def test_area_is_that_of_trimesh(file: str) -> None:
@@ -190,6 +181,7 @@ def test_a_box_among_inner_points_is_its_corners() -> None:
     assert error == 0
     # more are not taken than needed, though each is there thrice as in STL
     assert len(few_points(np.repeat(corners, 3, axis=0), 20)[0]) == 8
+    assert few_points(np.ones((5, 3)), 8) == ([0], 0)
 
 
 @pytest.mark.parametrize("count", [4, 8, 12, 30])
@@ -227,14 +219,9 @@ def test_a_flat_sole_stays_flat() -> None:
 def test_balls_reach_by_their_radius() -> None:
     centers = np.array([(0, 0, 0), (1, 0, 0), (0.5, 0, 0)], dtype=float)
     radii = np.array([0.1, 0.1, 0.05])
-    chosen, error = few_points(centers, 3, radii)
-    assert (chosen, error) == ([0, 1], 0)
+    assert few_points(centers, 3, radii) == ([0, 1], 0)
     # alone, the large one in the middle of small ones hides them
     assert few_points(centers, 3, np.array([0.1, 0.1, 2.0])) == ([2], 0)
-
-
-def test_one_point_is_a_point() -> None:
-    assert few_points(np.ones((5, 3)), 8) == ([0], 0)
 
 
 def test_nearest_ball() -> None:

@@ -22,7 +22,10 @@ def texts(axis) -> list[str]:
 
 
 def test_a_channel_has_an_axis_for_each_unit() -> None:
+    before = dict(matplotlib.rcParams)
     figure = hopper_log().plot("q", "tau", "forces.foot", "energy")
+    assert dict(matplotlib.rcParams) == before, "settings of the user stay"
+    assert figure.canvas.manager is None, "no window opens"
     assert labels(figure) == ["q [m]", "q", "q [rad]", "tau [N m]", "tau leg [N]", "forces.foot [N]", "energy [J]"]
     assert figure.axes[-1].get_xlabel() == "time [s]" and figure.axes[0].get_xlabel() == ""
     assert figure.axes[0].get_xlim() == figure.axes[-1].get_xlim() == (0.0, 0.4)
@@ -75,13 +78,6 @@ def test_in_a_crowd_the_busiest_are_drawn_and_a_note_says_so() -> None:
     assert len(panels_of(log, ["x"], 50)[0].curves) == 19  # one is zero
 
 
-def test_settings_of_the_user_stay_and_no_window_opens() -> None:
-    before = dict(matplotlib.rcParams)
-    figure = hopper_log().plot("energy")
-    assert dict(matplotlib.rcParams) == before
-    assert figure.canvas.manager is None
-
-
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_files_are_whole_and_the_same_each_time(suffix: str, tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.{suffix}" for name in "ab"]
@@ -128,16 +124,10 @@ def test_several_contacts_are_bars_on_top() -> None:
     forces[3:6, 2], forces[5:, 5], forces[:2, 8] = 1, 1, 1
     names = tuple(f"{foot}.{axis}" for foot in ("left", "right.0", "right.1") for axis in "xyz")
     log = pliant.Log(t, {"forces": forces}, {"forces": names})
-    spans = contact_spans(log)
-    assert spans == {
-        "left": [pytest.approx((0.25, 0.55))],
-        "right": [pytest.approx((0, 0.15)), pytest.approx((0.45, 1))],
-    }
+    left, right = [pytest.approx((0.25, 0.55))], [pytest.approx((0, 0.15)), pytest.approx((0.45, 1))]
+    assert contact_spans(log) == {"left": left, "right": right}
     strip = log.plot("forces.left").axes[0]
     assert [label.get_text() for label in strip.get_yticklabels()] == ["left", "right"]
-
-
-def test_spans() -> None:
     t = np.arange(6.0)
     assert spans_of(t, np.array([1, 1, 0, 0, 1, 1], dtype=bool)) == [(0, 1.5), (3.5, 5)]
     assert spans_of(t, np.zeros(6, dtype=bool)) == []
@@ -231,9 +221,10 @@ def test_impacts_are_dotted_and_marked() -> None:
 def test_a_batch_and_bad_names() -> None:
     axis = batch_log().plot_phase("hip_roll", robots=[0, 2]).axes[0]
     assert [t.get_text() for t in axis.get_legend().get_texts()] == ["robot 0", "robot 2"]
-    with pytest.raises(pliant.PliantError, match="no column named 'hip_pich' in channel 'q' of the log; did you mean"):
-        hopper_log().plot_phase("hip_pich")
-    with pytest.raises(pliant.PliantError, match=r"'root_joint\.qw' is a coordinate of an orientation"):
-        hopper_log().plot_phase("root_joint.qw")
-    with pytest.raises(pliant.PliantError, match="needs channels 'q' and 'v'"):
-        pliant.Log(np.arange(3.0), {"q": np.zeros((3, 1))}).plot_phase()
+    for log, names, message in (
+        (hopper_log(), ["hip_pich"], "no column named 'hip_pich' in channel 'q' of the log; did you mean"),
+        (hopper_log(), ["root_joint.qw"], r"'root_joint\.qw' is a coordinate of an orientation"),
+        (pliant.Log(np.arange(3.0), {"q": np.zeros((3, 1))}), [], "needs channels 'q' and 'v'"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            log.plot_phase(*names)

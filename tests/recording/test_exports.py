@@ -22,8 +22,6 @@ from pliant.robot.exports import RobotExports
 from pliant.robot.part_checks import law_text
 from pliant.viewer.replay import replay_page
 
-LOG = pliant.Log(np.arange(3.0), {"q": np.zeros((3, 1))})
-
 
 def doors() -> Iterator[tuple[str, type]]:
     for owner in (LogExports, RobotExports):
@@ -124,14 +122,11 @@ def test_grounds(ground: pliant.Ground) -> None:
     assert found.is_flat == ground.is_flat and found.name == ground.name
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"nodes": [["input", 0], ["exec", 0]]}, {"nodes": [["input", 0], ["add", 0, 1]]}, {"nodes": [["input", 5]]},
-        {"nodes": [["input", 0], ["add", 0]]}, {"nodes": [["lookup", 0, 0]]}, {"nodes": []}, {"output": 99},
-        {"nodes": [["const", "rm -rf"]]}, {"nodes": 7}, {"inputs": ["x", "x"]}, {"output": -1},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("change", [
+    {"nodes": [["input", 0], ["exec", 0]]}, {"nodes": [["input", 0], ["add", 0, 1]]}, {"nodes": [["input", 5]]},
+    {"nodes": [["input", 0], ["add", 0]]}, {"nodes": [["lookup", 0, 0]]}, {"nodes": []}, {"output": 99},
+    {"nodes": [["const", "rm -rf"]]}, {"nodes": 7}, {"inputs": ["x", "x"]}, {"output": -1},
+])  # fmt: skip
 def test_data_that_is_no_formula(change: dict) -> None:
     with pytest.raises(pliant.PliantError, match="a stored formula is damaged"):
         Formula.from_plain(Formula.of(law, ("x",)).to_plain() | change)

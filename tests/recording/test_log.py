@@ -8,9 +8,9 @@ import types
 import numpy as np
 import pytest
 
-import pliant
 from pliant.errors import PliantError
 from pliant.recording import Event, Log
+from view_logs import event_hopper
 
 
 def log_of(batch: int | None = None, steps: int = 30) -> Log:
@@ -28,7 +28,7 @@ def log_of(batch: int | None = None, steps: int = 30) -> Log:
 ONE, MANY = log_of(), log_of(4)
 
 
-def test_channels_by_item_and_attribute() -> None:
+def test_channels_and_columns_by_item_and_attribute() -> None:
     assert ONE["q"] is ONE.q
     assert ONE.q.shape == (30, 3)
     assert MANY.q.shape == (4, 30, 3)
@@ -43,11 +43,10 @@ def test_channels_by_item_and_attribute() -> None:
     assert not hasattr(ONE, "power")
     assert "energy" in dir(ONE)
     assert ONE.metadata["dt"] == 0.1
-
-
-def test_columns() -> None:
     np.testing.assert_array_equal(ONE["q", "knee"], ONE.q[:, 1])
     np.testing.assert_array_equal(MANY.column("q", "ankle"), MANY.q[:, :, 2])
+    with pytest.raises(AttributeError, match="did you mean 'energy'"):
+        _ = ONE.energie
 
 
 @pytest.mark.parametrize("ask, message", [
@@ -69,11 +68,6 @@ def test_wrong_questions(ask, message: str) -> None:
         ask(MANY)
 
 
-def test_an_unknown_attribute_names_those_near() -> None:
-    with pytest.raises(AttributeError, match="did you mean 'energy'"):
-        _ = ONE.energie
-
-
 # ---- parts
 
 
@@ -89,15 +83,12 @@ def test_slices(log: Log) -> None:
     np.testing.assert_array_equal(log[log.t > 1.05].t, log.t[11:])
     np.testing.assert_array_equal(log[[0, 5]].t, log.t[[0, 5]])
     assert len(log[30:]) == 0
-
-
-def test_between_times() -> None:
-    """The times 0.1 k are rounded, so 0.3 is 0.30000000000000004, and counts as 0.3."""
-    assert ONE.t[3] != 0.3
-    np.testing.assert_array_equal(ONE.between(0.3, 0.6).t, ONE.t[3:7])
-    assert len(ONE.between(0.31, 0.39)) == 0
-    assert len(ONE.between(-1, 99)) == 30
-    assert len(ONE[:1].between(0, 0)) == 1
+    # between times: 0.1 k are rounded, so 0.3 is 0.30000000000000004, and counts as 0.3
+    assert log.t[3] != 0.3
+    np.testing.assert_array_equal(log.between(0.3, 0.6).t, log.t[3:7])
+    assert len(log.between(0.31, 0.39)) == 0
+    assert len(log.between(-1, 99)) == 30
+    assert len(log[:1].between(0, 0)) == 1
 
 
 def test_one_robot_of_many() -> None:
@@ -114,16 +105,14 @@ def test_one_robot_of_many() -> None:
 def test_nothing_can_be_changed() -> None:
     source = np.zeros((5, 2))
     log = Log(np.arange(5.0), {"x": source})
-    with pytest.raises(ValueError, match="read-only"):
-        log.x[0] = 1
-    with pytest.raises(ValueError, match="read-only"):
-        log[1:3].t[0] = 1
+    for array in (log.x, log[1:3].t):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
     with pytest.raises(AttributeError):
         log.t = np.zeros(5)
-    with pytest.raises(TypeError):
-        log.channels["y"] = source
-    with pytest.raises(TypeError):
-        log.metadata["y"] = 1
+    for mapping in (log.channels, log.metadata):
+        with pytest.raises(TypeError):
+            mapping["y"] = source
     source[0] = 7  # the array itself is its owner's
     assert log.x[0, 0] == 7
 
@@ -173,6 +162,9 @@ def test_repr() -> None:
 def test_wrong_logs(arguments: tuple, message: str) -> None:
     with pytest.raises(PliantError, match=message):
         Log(*arguments)
+    with pytest.raises(PliantError, match="mode") as wrong:
+        Log(np.arange(2.0), {"mode": np.array([0, 1])}, modes=("flight",))
+    assert wrong.value.field == "modes"
 
 
 # ---- other forms
@@ -189,14 +181,11 @@ def test_flat_dictionary() -> None:
     assert pose["pose.1.0"].tolist() == [2, 6]
 
 
-def test_frame_without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pandas is handed, seen by a stand-in for it; without it, an error says what to install."""
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(PliantError, match="pip install pandas"):
         ONE.to_frame()
-
-
-def test_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What pandas is handed, seen by a stand-in for it."""
     stand_in = types.ModuleType("pandas")
     stand_in.DataFrame = lambda data, index: (data, index)
     stand_in.Index = lambda values, name: (name, values)
@@ -216,19 +205,11 @@ def test_frame(monkeypatch: pytest.MonkeyPatch) -> None:
 TIMES = np.linspace(0, 0.4, 57)
 
 
-def hops() -> tuple[pliant.EventSimulation, Log]:
-    """A hopper that falls, touches down and lifts off, as one log of two runs."""
-    sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
-    q = sim.robot.neutral()
-    q[2] += 0.02
-    sim.reset(q=q, lift=True)
-    return sim, sim.run(0.2)
-
-
 @pytest.fixture(scope="module")
 def parts() -> list[Log]:
-    sim, first = hops()
-    return [first, sim.run(0.2)]
+    """A hopper that falls, touches down and lifts off, as one log of two runs."""
+    sim = event_hopper()
+    return [sim.run(0.2), sim.run(0.2)]
 
 
 @pytest.fixture(scope="module")
@@ -241,11 +222,8 @@ def is_whole(copy: Log, log: Log) -> bool:
     return same_motion and copy.modes == log.modes and copy.dense.t[-1] == log.dense.t[-1] and copy.source is not None
 
 
-def test_there_is_one_class(log: Log) -> None:
-    assert type(log) is Log and log.events and log.modes and log.dense
-
-
 def test_replaced_then_cut(log: Log) -> None:
+    assert type(log) is Log and log.events and log.modes and log.dense
     cut = dataclasses.replace(log, is_complete=False)[0:2]
     assert len(cut) == 2 and not cut.is_complete and is_whole(cut, log)
     assert dataclasses.replace(cut, is_complete=True) == log[0:2]
@@ -279,8 +257,7 @@ def test_equality_counts_events_and_modes(log: Log) -> None:
 
 
 def test_joined_parts_are_one_run(parts: list[Log], log: Log) -> None:
-    sim, _ = hops()
-    whole = Log.joined([sim.reset(q=parts[0].q[0], lift=True) or sim.run(0.4)])
+    whole = Log.joined([event_hopper().run(0.4)])
     assert log.t[-1] == pytest.approx(0.4) and (np.diff(log.t) >= 0).all()
     assert [e.kind for e in log.events] == [e.kind for e in whole.events]
     assert len(log.dense) == sum(len(part.dense) for part in parts)
@@ -288,17 +265,14 @@ def test_joined_parts_are_one_run(parts: list[Log], log: Log) -> None:
 
 
 def test_modes_are_renumbered(parts: list[Log], log: Log) -> None:
-    second = parts[1]
-    swapped = dataclasses.replace(
-        second, modes=second.modes[::-1], channels={**second.channels, "mode": len(second.modes) - 1 - second["mode"]}
-    )
-    again = Log.joined([parts[0], swapped])
-    assert again == log
+    first, second = parts
+    channels = {**second.channels, "mode": len(second.modes) - 1 - second["mode"]}
+    swapped = dataclasses.replace(second, modes=second.modes[::-1], channels=channels)
+    assert Log.joined([first, swapped]) == log
 
 
 def test_what_was_cut_is_joined_again(log: Log) -> None:
-    pieces = [log[:7], log[7:20], log[20:20], log[20:]]
-    again = Log.joined(pieces)
+    again = Log.joined([log[:7], log[7:20], log[20:20], log[20:]])
     assert again == log and len(again.dense) == len(log.dense) and is_whole(again, log)
     k = int(np.flatnonzero(np.diff(log.t) == 0)[0]) + 1
     assert Log.joined([log[: k + 1], log[k:]]).events == log.events, "an event at the seam counts once"
@@ -329,27 +303,20 @@ def test_what_cannot_be_joined() -> None:
 def test_questions_about_events(log: Log) -> None:
     assert log.events_of("touch-down") == [e for e in log.events if e.kind == "touch-down"]
     assert log.events_of("slip") == []
-    with pytest.raises(PliantError, match="did you mean 'touch-down'"):
-        log.events_of("touchdown")
     assert log.in_mode("flight").sum() == (log["mode"] == log.modes.index("flight")).sum() > 0
-    with pytest.raises(PliantError, match="no mode named 'fligth'"):
-        log.in_mode("fligth")
-    with pytest.raises(PliantError, match=r"from t = 0 s to 0\.4 s"):
-        log.at(0.5)
+    for ask, wrong, message in (
+        (log.events_of, "touchdown", "did you mean 'touch-down'"), (log.in_mode, "fligth", "no mode named 'fligth'"),
+        (log.at, 0.5, r"from t = 0 s to 0\.4 s"),
+    ):  # fmt: skip
+        with pytest.raises(PliantError, match=message):
+            ask(wrong)
 
 
 def test_a_log_without_events_says_so() -> None:
-    plain = Log(np.arange(3.0), {"q": np.zeros((3, 1))})
-    assert plain.events == plain.modes == () and plain.dense is None
-    for ask in (lambda: plain.at(0.5), lambda: plain.events_of("slip"), lambda: plain.in_mode("flight")):
+    assert ONE.events == ONE.modes == () and ONE.dense is None
+    for ask in (lambda: ONE.at(0.5), lambda: ONE.events_of("slip"), lambda: ONE.in_mode("flight")):
         with pytest.raises(PliantError, match="EventSimulation"):
             ask()
-
-
-def test_the_modes_have_names() -> None:
-    with pytest.raises(PliantError, match="mode") as wrong:
-        Log(np.arange(2.0), {"mode": np.array([0, 1])}, modes=("flight",))
-    assert wrong.value.field == "modes"
 
 
 def test_an_event_in_words() -> None:

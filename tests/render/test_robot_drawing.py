@@ -3,6 +3,7 @@
 import gc
 import weakref
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -44,6 +45,8 @@ def test_bodies_are_where_frames_are() -> None:
         # the same chain of products, in another order
         np.testing.assert_allclose(poses[:, :, k], expected, atol=1e-12)
     np.testing.assert_array_equal(body_poses(robot, q[0]), poses[0, 0])
+    with pytest.raises(pliant.PliantError, match=r"q has shape \(3,\); its last axis takes the nq = 2"):
+        body_poses(pliant.load("two_link_arm"), np.zeros(3))
 
 
 def test_contact_points_are_on_their_bodies() -> None:
@@ -55,11 +58,6 @@ def test_contact_points_are_on_their_bodies() -> None:
     X = np.asarray(pliant.frame_pose(robot, q, point.body))
     expected = X[:, :3, :3] @ np.array([float(c) for c in point.center]) + X[:, :3, 3]
     np.testing.assert_allclose(points[:, 0], expected, atol=1e-12)
-
-
-def test_wrong_q_is_told() -> None:
-    with pytest.raises(pliant.PliantError, match=r"q has shape \(3,\); its last axis takes the nq = 2"):
-        body_poses(pliant.load("two_link_arm"), np.zeros(3))
 
 
 def test_shapes_are_placed_coloured_and_scaled(tmp_path: Path) -> None:
@@ -85,6 +83,11 @@ def test_lost_meshes_are_noted_and_drawn_from_the_tree(tmp_path: Path) -> None:
     assert len(found.notes) == 2
     assert "lost.stl; drawn from the tree instead" in found.notes[0]
     assert [part.name for part in found.parts] == ["a/link 0", "a/mass"]
+    # what was missing is looked for again
+    robot = robot_with(tmp_path, visual('<mesh filename="t.stl"/>'))
+    assert "t.stl" in drawing(robot).notes[0]
+    (tmp_path / "t.stl").write_text(STL)
+    assert drawing(robot).notes == ()
 
 
 def test_collisions_stand_in_for_visuals(tmp_path: Path) -> None:
@@ -127,18 +130,12 @@ def test_a_drawing_is_made_once_and_goes_with_its_robot(tmp_path: Path, monkeypa
     (tmp_path / "t.stl").write_text(STL)
     shapes = visual('<mesh filename="t.stl"/>') + visual('<mesh filename="t.stl" scale="2 2 2"/>', "1 0 0 1")
     robot = robot_with(tmp_path, shapes)
-    opened: list[str] = []
-
-    def counted(mesh: MeshFile, packages: object = ()) -> object:
-        opened.append(mesh.reference)
-        return surfaces(mesh)
-
-    surfaces = MeshFile.surfaces
-    monkeypatch.setattr(MeshFile, "surfaces", counted)
+    opened = Mock(wraps=MeshFile.surfaces)
+    monkeypatch.setattr(MeshFile, "surfaces", lambda mesh, packages=(): opened(mesh))
     first = drawing(robot)
-    assert len(opened) == 1, "a file that is used twice is read once"
+    assert opened.call_count == 1, "a file that is used twice is read once"
     assert drawing(robot).parts is first.parts
-    assert len(opened) == 1
+    assert opened.call_count == 1
     assert drawing(robot, detail=100).parts is not first.parts
     assert drawing(robot, packages=tmp_path).parts is not first.parts
     with pytest.raises(ValueError, match="read-only"):
@@ -147,13 +144,6 @@ def test_a_drawing_is_made_once_and_goes_with_its_robot(tmp_path: Path, monkeypa
     del robot, first
     gc.collect()
     assert there() is None
-
-
-def test_what_was_missing_is_looked_for_again(tmp_path: Path) -> None:
-    robot = robot_with(tmp_path, visual('<mesh filename="t.stl"/>'))
-    assert "t.stl" in drawing(robot).notes[0]
-    (tmp_path / "t.stl").write_text(STL)
-    assert drawing(robot).notes == ()
 
 
 def test_a_real_robot_has_the_corners_of_its_files() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import pliant
 from pliant.render.camera import Camera, as_camera
-from pliant.render.shading import SUN, behind_light, linear, screen
+from pliant.render.shading import SUN, behind_kernel, behind_light, linear, screen
 from pliant.render.shapes import (
     Mesh, along, arrow, box, capsule, clustered, cone, creased, cylinder, downhill_azimuth, joined, moved, normals,
     sphere, turned,
@@ -39,27 +39,25 @@ def test_a_ball_of_the_radius_is_in_the_picture(size: tuple[int, int]) -> None:
     assert min(np.ptp(x) / size[0], 1) > 0.9 or np.ptp(y) / size[1] > 0.9  # and fills it
 
 
-@pytest.mark.parametrize(
-    ("name", "axis", "sign"), [("front", 0, 1), ("back", 0, -1), ("left", 1, 1), ("right", 1, -1), ("top", 2, 1)]
-)
-def test_named_cameras_stand_where_they_say(name: str, axis: int, sign: int) -> None:
-    place = as_camera(name).eye(np.zeros(3), 1.0, 100, 100).place
-    assert np.argmax(abs(place)) == axis and np.sign(place[axis]) == sign
+def test_named_cameras_stand_where_they_say() -> None:
+    for name, axis, sign in (("front", 0, 1), ("back", 0, -1), ("left", 1, 1), ("right", 1, -1), ("top", 2, 1)):
+        place = as_camera(name).eye(np.zeros(3), 1.0, 100, 100).place
+        assert np.argmax(abs(place)) == axis and np.sign(place[axis]) == sign
 
 
 def test_bad_cameras_say_what_is_wrong() -> None:
-    with pytest.raises(pliant.PliantError, match="no camera named 'lef'; did you mean 'left'"):
-        as_camera("lef")
-    with pytest.raises(pliant.PliantError, match="no field named 'azimut' in Camera; did you mean 'azimuth'"):
-        as_camera({"azimut": 3})
-    with pytest.raises(pliant.PliantError, match=r"elevation of the camera is 90; it takes -89\.9 to 89\.9 degrees"):
-        Camera(elevation=90)
+    for wrong, message in (
+        ("lef", "no camera named 'lef'; did you mean 'left'"),
+        ({"azimut": 3}, "no field named 'azimut' in Camera; did you mean 'azimuth'"),
+        ({"elevation": 90}, r"elevation of the camera is 90; it takes -89\.9 to 89\.9 degrees"),
+        (3, "it takes a Camera"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            as_camera(wrong)
     for field, value in (("target", (1, 2)), ("distance", 0), ("zoom", 0), ("zoom", None), ("azimuth", math.nan)):
         with pytest.raises(pliant.PliantError) as error:
             Camera(**{field: value})
         assert (error.value.subject, error.value.field) == ("the camera", field)
-    with pytest.raises(pliant.PliantError, match="it takes a Camera"):
-        as_camera(3)
     assert as_camera({"azimuth": 10}).azimuth == 10
 
 
@@ -174,6 +172,8 @@ def test_moved_mirrored_and_joined() -> None:
     assert volume(moved(mesh, X)) == pytest.approx(12)
     assert volume(joined([mesh, moved(mesh, X)])) == pytest.approx(18)
     assert joined([]).faces.shape == (0, 3)
+    # what has no area is dropped
+    assert len(turned([(0, 1), (1, 0), (1, 0), (0, -1)], 8).faces) == 16
 
 
 @pytest.mark.parametrize("end", [(0, 0, 2), (0, 0, -2), (1, 2, 3), (1e-9, 1, 0)])
@@ -184,11 +184,6 @@ def test_along_points_to_the_end(end: tuple[float, ...]) -> None:
     np.testing.assert_allclose(X[:3, 3] + X[:3, 2] * np.linalg.norm(end) / 2, end, atol=1e-12)
 
 
-def test_turned_drops_what_has_no_area() -> None:
-    mesh = turned([(0, 1), (1, 0), (1, 0), (0, -1)], 8)
-    assert len(mesh.faces) == 16
-
-
 # ---- the rasterizer, against weights worked out for each pixel, and the silhouette of a ball
 
 
@@ -196,11 +191,9 @@ def by_hand(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarray,
     found, nearness = np.full((height, width), -1), np.full((height, width), -np.inf)
     x, y = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
     for k, corners in enumerate(triangles):
-        (x0, y0, n0), (x1, y1, n1), (x2, y2, n2) = corners
-        shares = np.linalg.solve(
-            np.array([[x0, x1, x2], [y0, y1, y2], [1, 1, 1]]), np.stack([x.ravel(), y.ravel(), np.ones(x.size)])
-        )
-        n = (shares.T @ [n0, n1, n2]).reshape(x.shape)
+        xs, ys, ns = corners.T
+        shares = np.linalg.solve([xs, ys, np.ones(3)], [x.ravel(), y.ravel(), np.ones(x.size)])
+        n = (shares.T @ ns).reshape(x.shape)
         takes = (shares >= 0).all(axis=0).reshape(x.shape) & (n > nearness)
         found[takes], nearness[takes] = k, n[takes]
     return found, nearness
@@ -228,9 +221,7 @@ def test_either_side_is_drawn_and_nothing_outside() -> None:
     np.testing.assert_array_equal(front, back)
     assert front[2, 2] == 0 and front[7, 7] == -1 and front[1, 2] == -1
     assert (front >= 0).sum() == 21  # centers with x + y <= 10 - 1/2 - 1/2 and x, y >= 2: 6 + 5 + ... + 1
-
-
-def test_what_has_no_area_or_no_place_is_left_out() -> None:
+    # what has no area or no place is left out
     line = [[1, 1, 1], [5, 5, 1], [9, 9, 1]]
     lost = [[1, 1, np.nan], [5, 1, 1], [1, 5, 1]]
     far = [[1e12, 1, 1], [5, 1, 1], [1, 5, 1]]
@@ -306,27 +297,27 @@ def test_what_is_below_the_floor_is_hidden() -> None:
 
 def test_the_compiled_light_is_that_of_the_formula() -> None:
     """Kernels of light and the same functions on floats; in float32, which has 7 digits."""
-    from pliant.render.shading import behind_kernel
-
     rng = np.random.default_rng(0)
     numbers, about = EYE.numbers(), np.array([1.0, 30.0, 0.0, 1.0])
     points = rng.uniform(0, [120, 90], (20, 2)).astype(np.float32)
     lit = rng.uniform(0, 1, (20, 1)).astype(np.float32)
     found = behind_kernel()(numbers.astype(np.float32), about.astype(np.float32), points, lit)
-    expected = [
-        behind_light(numbers.tolist(), about.tolist(), p.tolist(), s.tolist()) for p, s in zip(points, lit, strict=True)
-    ]
+    known = numbers.tolist(), about.tolist()
+    expected = [behind_light(*known, p.tolist(), s.tolist()) for p, s in zip(points, lit, strict=True)]
     # places on the floor have errors of 1e-6 m, tiles an edge of 0.02 m
     np.testing.assert_allclose(found, expected, atol=2e-3)
 
 
+# a box in which a robot is
+LOW, HIGH = np.array([[-0.3, -0.3, 0.0]]), np.array([[0.3, 0.3, 0.6]])
+
+
 def test_a_level_ground_of_triangles_looks_like_the_floor() -> None:
-    low, high = np.array([[-0.3, -0.3, 0.0]]), np.array([[0.3, 0.3, 0.6]])
     body = block((0, 0, 0.3), 0.6, (0.2, 0.4, 0.8))
     camera = Camera(elevation=50)
-    plane = Studio.around(camera, low, high, pliant.flat(), 0.0)
+    plane = Studio.around(camera, LOW, HIGH, pliant.flat(), 0.0)
     # almost flat, so that it is drawn as triangles
-    wavy = Studio.around(camera, low, high, pliant.waves(1e-6, 1.0), 0.0)
+    wavy = Studio.around(camera, LOW, HIGH, pliant.waves(1e-6, 1.0), 0.0)
     center = np.array([0, 0, 0.3])
     first, second = (s.picture([body], center, 96, 72).astype(int) for s in (plane, wavy))
     assert plane.ground is None and wavy.ground is not None
@@ -335,9 +326,8 @@ def test_a_level_ground_of_triangles_looks_like_the_floor() -> None:
 
 
 def test_the_camera_stays_above_the_ground() -> None:
-    low, high = np.array([[-0.3, -0.3, 0.0]]), np.array([[0.3, 0.3, 0.6]])
     hill = pliant.Ground(lambda x, y: 0.8 * pliant.math.maximum(x - 0.5, 0), "hill")
-    stage = Studio.around(Camera(azimuth=0, elevation=10), low, high, hill, 0.0)
+    stage = Studio.around(Camera(azimuth=0, elevation=10), LOW, HIGH, hill, 0.0)
     place = stage.eye(np.array([0, 0, 0.3]), 96, 72).place
     assert place[2] > hill.height(place[0], place[1])
 

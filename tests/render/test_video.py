@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import imageio_ffmpeg
 import numpy as np
@@ -74,8 +75,7 @@ def decoded(path: Path) -> tuple[np.ndarray, float]:
 
 
 def test_a_video_has_its_frames_and_they_move(tmp_path: Path) -> None:
-    path = hopper_log().to_video(tmp_path / "run.mp4", fps=10, size=SMALL)
-    frames, seconds = decoded(path)
+    frames, seconds = decoded(hopper_log().to_video(tmp_path / "run.mp4", fps=10, size=SMALL))
     assert len(frames) == 5  # 0, 0.1, ... 0.4 s
     assert seconds == pytest.approx(0.5, abs=0.05)
     assert abs(frames[0].astype(int) - frames[3]).max() > 60
@@ -94,11 +94,9 @@ def test_a_picture_of_a_moment_shows_the_force(tmp_path: Path) -> None:
     log = hopper_log()
     force = np.linalg.norm(log["forces"], axis=1)
     t = float(log.t[force.argmax()])
-    pixels = {}
-    for forces in (True, False):
-        path = log.to_image(tmp_path / f"{forces}.png", t=t, size=(192, 128), forces=forces)
-        pixels[forces] = pixels_of(path)
-    orange = [(p[..., 0] > 180) & (p[..., 2] < 90) for p in pixels.values()]
+    options = {"t": t, "size": (192, 128)}
+    pixels = [pixels_of(log.to_image(tmp_path / "x.png", forces=forces, **options)) for forces in (True, False)]
+    orange = [(p[..., 0] > 180) & (p[..., 2] < 90) for p in pixels]
     assert orange[0].sum() > 20 and orange[1].sum() == 0
 
 
@@ -106,8 +104,7 @@ def test_a_batch_stands_side_by_side(tmp_path: Path) -> None:
     log = batch_log()
     colored = []
     for robots in (None, [1]):
-        path = log.to_image(tmp_path / "batch.png", size=(192, 128), robots=robots, forces=False)
-        pixels = pixels_of(path)
+        pixels = pixels_of(log.to_image(tmp_path / "batch.png", size=(192, 128), robots=robots, forces=False))
         columns = (np.ptp(pixels, axis=2) > 60).any(axis=0)
         colored.append(np.count_nonzero(np.diff(columns.astype(int)) == 1))
     assert colored[0] > colored[1] == 1
@@ -135,34 +132,33 @@ def refuses(field: str, function: Callable[..., object], *arguments: object, **o
 
 
 def test_bad_calls_say_what_is_wrong(tmp_path: Path) -> None:
-    log = hopper_log()
-    with pytest.raises(pliant.PliantError, match=r"'run\.avi' has no known ending; a video ends with \.mp4 or \.gif"):
-        log.to_video(tmp_path / "run.avi")
-    with pytest.raises(pliant.PliantError, match=r"t of the picture is 9\.0; it takes a time of the log, 0 to 0\.4 s"):
-        log.to_image(tmp_path / "x.png", t=9)
+    log, path = hopper_log(), tmp_path / "x.png"
+    for function, place, options, message in (
+        (log.to_video, tmp_path / "run.avi", {}, r"'run\.avi' has no known ending; a video ends with \.mp4 or \.gif"),
+        (log.to_image, path, {"t": 9}, r"t of the picture is 9\.0; it takes a time of the log, 0 to 0\.4 s"),
+        (log.to_image, tmp_path / "nowhere" / "x.png", {"size": SMALL}, "does not exist; make it first"),
+        (pliant.Log(log.t, {"q": log.q}).to_image, path, {"size": SMALL}, "source"),
+        (ball().to_image, path, {"q": np.zeros((2, 1))}, r"q has shape \(2, 1\); it takes one configuration"),
+        (log.to_video, tmp_path / "x.mp4", {"speed": 1e-9}, r"with speed = 1e-09 and fps = 30 are 1\.2e\+10 frames"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            function(place, **options)
     refuses("path", log.to_image, tmp_path / "run.mp4")
     for fps in (0, np.nan, "30"):
         refuses("fps", log.to_video, tmp_path / "x.mp4", fps=fps)
     for size in ((3, 4), (100, 100.5), "ab", 3):
-        refuses("size", log.to_image, tmp_path / "x.png", size=size)
-    refuses("robots", log.to_image, tmp_path / "x.png", robots=[1])
-    refuses("robots", batch_log().to_image, tmp_path / "x.png", robots=[5])
-    with pytest.raises(pliant.PliantError, match="does not exist; make it first"):
-        log.to_image(tmp_path / "nowhere" / "x.png", size=SMALL)
-    with pytest.raises(pliant.PliantError, match="source"):
-        pliant.Log(log.t, {"q": log.q}).to_image(tmp_path / "x.png", size=SMALL)
-    with pytest.raises(pliant.PliantError, match=r"q has shape \(2, 1\); it takes one configuration"):
-        ball().to_image(tmp_path / "x.png", q=np.zeros((2, 1)))
+        refuses("size", log.to_image, path, size=size)
+    refuses("robots", log.to_image, path, robots=[1])
+    refuses("robots", batch_log().to_image, path, robots=[5])
+    refuses("q", ball().to_image, path, q=np.full(ball().nq, np.nan))
+    refuses("deflection", log.view, deflection=float("nan"))
+    refuses("deflection", log.to_html, tmp_path / "run.html", deflection=float("nan"))
+    refuses("speed", log.view, speed=0)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_video_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import pliant.render.studio as studio
-
-    def broken(self, k: int, width: int, height: int) -> np.ndarray:
-        raise RuntimeError("no light")
-
-    monkeypatch.setattr(studio.LogFrames, "picture", broken)
+    monkeypatch.setattr("pliant.render.studio.LogFrames.picture", Mock(side_effect=RuntimeError("no light")))
     with pytest.raises(RuntimeError, match="no light"):
         hopper_log().to_video(tmp_path / "run.gif", size=SMALL)
     assert not list(tmp_path.iterdir())
@@ -207,13 +203,3 @@ def test_a_video_that_ffmpeg_cannot_write_is_one_error(
             hopper_log().to_video(folder / "run.mp4", fps=10, size=SMALL)
         assert not list(folder.iterdir())
     assert capfd.readouterr().err == ""
-
-
-def test_numbers_that_make_no_picture_are_refused(tmp_path: Path) -> None:
-    log = hopper_log()
-    with pytest.raises(pliant.PliantError, match=r"with speed = 1e-09 and fps = 30 are 1\.2e\+10 frames"):
-        log.to_video(tmp_path / "run.mp4", speed=1e-9)
-    refuses("q", ball().to_image, tmp_path / "run.png", q=np.full(ball().nq, np.nan))
-    refuses("deflection", log.view, deflection=float("nan"))
-    refuses("deflection", log.to_html, tmp_path / "run.html", deflection=float("nan"))
-    refuses("speed", log.view, speed=0)

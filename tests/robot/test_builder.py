@@ -44,9 +44,8 @@ def test_parts_arrive() -> None:
     ball, slide = robot.bodies["ball"], robot.joints["slide"]
     assert (ball.inertia.mass, list(ball.inertia.h), ball.visuals) == (2, [2, 0, 0], (shape,))
     assert list(ball.inertia.J) == [0.1, 0, 0, 2.1, 0, 2.1]
-    np.testing.assert_allclose(
-        np.array(slide.placement.homogeneous(), float)[:3, :2].T, [[0, 1, 0], [-1, 0, 0]], atol=1e-16
-    )
+    turn = np.array(slide.placement.homogeneous(), float)[:3, :2].T
+    np.testing.assert_allclose(turn, [[0, 1, 0], [-1, 0, 0]], atol=1e-16)
     assert (list(slide.placement.p), slide.damping) == ([1, 2, 3], (3,))
     assert (robot.frames["tip"].body, robot.motors["slide"].gear, list(robot.gravity)) == ("ball", 2, [0, 0, -1.62])
 
@@ -64,8 +63,7 @@ def test_order_is_depth_first_and_siblings_as_added() -> None:
         builder.joint(parent + child, "revolute", parent, child)
     robot = builder.build()
     assert list(robot.joints) == ["root_joint", "ad", "ab", "be", "bc", "af"]
-    assert list(robot.bodies) == list("adbecf")
-    assert list(robot.frames) == list("adbecf")
+    assert list(robot.bodies) == list(robot.frames) == list("adbecf")
 
 
 def test_long_chains_need_no_recursion() -> None:
@@ -93,9 +91,8 @@ def test_axes_are_normalised() -> None:
 
 def test_limits_fill_all_entries() -> None:
     builder = RobotBuilder("one").body("ball", mass=1, inertia=BALL)
-    builder.joint(
-        "socket", "spherical", "world", "ball", limits=Limits(effort=5, velocity=(1, 2, 3)), damping=(1, 2, 3)
-    )
+    limits = Limits(effort=5, velocity=(1, 2, 3))
+    builder.joint("socket", "spherical", "world", "ball", limits=limits, damping=(1, 2, 3))
     joint = builder.build().joints["socket"]
     assert joint.limits == Limits((-math.inf,) * 4, (math.inf,) * 4, (1, 2, 3), (5, 5, 5))
     assert (joint.damping, joint.friction) == ((1, 2, 3), (0, 0, 0))
@@ -153,6 +150,13 @@ def test_wrong_lengths() -> None:
     refused(lambda: loose().joint("j", "spherical", "base", "arm", damping=(1, 2)), "damping of joint 'j'", "list of 3")
 
 
+def test_axes_and_motors_that_are_none() -> None:
+    refused(lambda: loose().joint("j", "revolute", "base", "arm", axis=(0, 0, 0)), "joint 'j'", "(0, 0, 0)")
+    refused(lambda: loose().joint("j", Revolute(), "base", "arm", axis=(1, 0, 0)), "joint 'j'", "Revolute(axis)")
+    ball = RobotBuilder("one").body("ball").joint("socket", "spherical", "world", "ball").motor("socket")
+    refused(ball.build, "motor 'socket'", "spherical", "3 dofs")
+
+
 def test_duplicate_names() -> None:
     refused(lambda: loose().body("arm"), "a body named 'arm' already")
     refused(lambda: loose().joint("hip", "fixed", "base", "arm"), "a joint named 'hip' already")
@@ -195,11 +199,6 @@ def test_trees_that_are_none() -> None:
     refused(lambda: loose().build(base="floating"), "'floating'")  # type: ignore[arg-type]
 
 
-def test_axes_that_are_none() -> None:
-    refused(lambda: loose().joint("j", "revolute", "base", "arm", axis=(0, 0, 0)), "joint 'j'", "(0, 0, 0)")
-    refused(lambda: loose().joint("j", Revolute(), "base", "arm", axis=(1, 0, 0)), "joint 'j'", "Revolute(axis)")
-
-
 def test_mimics_that_are_none() -> None:
     def hand(leader: str, kind: str = "revolute") -> RobotBuilder:
         return loose().body("hand", mass=1, inertia=BALL).joint("wrist", kind, "arm", "hand", mimic=Mimic(leader))
@@ -208,11 +207,6 @@ def test_mimics_that_are_none() -> None:
     refused(hand("hop").build, "no joint named 'hop'", "'hip'")
     refused(hand("wrist").build, "joint 'wrist' mimics itself: wrist -> wrist")
     refused(hand("hip", "spherical").build, "joint 'wrist' cannot mimic 'hip'")
-
-
-def test_motors_need_one_dof() -> None:
-    ball = RobotBuilder("one").body("ball").joint("socket", "spherical", "world", "ball").motor("socket")
-    refused(ball.build, "motor 'socket'", "spherical", "3 dofs")
 
 
 # ---- what it judges

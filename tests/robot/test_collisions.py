@@ -1,6 +1,8 @@
 """Contact shapes from collision geometry: exact ones, approximated ones, what is left out and what is reported."""
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from pliant.meshes import MeshFile
 from pliant.robot import Finding, Geometry, Robot
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 from real_robots import real_robot
+from urdf_text import INERTIAL, link
 
 INERTIA = (1, 0, 0, 1, 0, 1)
 
@@ -57,12 +60,9 @@ def sphere_points(radius: float, count: int = 5000) -> np.ndarray:
 
 
 def test_exact_kinds() -> None:
-    shapes = (
-        Geometry("sphere", (0.1,), at(1)),
-        Geometry("capsule", (0.1, 2), at(0, 5, 0, (np.pi / 2, 0, 0))),
-        Geometry("box", (1, 2, 3), at(10)),
-    )
-    robot = robot_of(*shapes).with_collision_contacts()
+    capsule = Geometry("capsule", (0.1, 2), at(0, 5, 0, (np.pi / 2, 0, 0)))
+    robot = robot_of(Geometry("sphere", (0.1,), at(1)), capsule, Geometry("box", (1, 2, 3), at(10)))
+    robot = robot.with_collision_contacts()
     assert [(s.name, s.kind, s.radius) for s in robot.contacts.values()] == [
         ("a_0", "sphere", 0.1), ("a_1", "capsule", 0.1), ("a_2", "box", 0),
     ]  # fmt: skip
@@ -145,17 +145,21 @@ def test_a_rigid_part_counts_as_one_body() -> None:
 def test_coinciding_points_are_one() -> None:
     stacked = (Geometry("box", (1, 1, 1)), Geometry("box", (1, 1, 1), at(0, 0, 1)), Geometry("box", (1, 1, 1)))
     robot = robot_of(*stacked).with_collision_contacts()
-    assert [len(s.centers) for s in robot.contacts.values()] == [8, 4]
-    assert [s.kind for s in robot.contacts.values()] == ["box", "points"]
+    assert [(s.kind, len(s.centers)) for s in robot.contacts.values()] == [("box", 8), ("points", 4)]
     # by half a millimetre apart: one, or two
     near = (Geometry("sphere", (0.1,)), Geometry("sphere", (0.1,), at(0.0005)))
     assert len(robot_of(*near).with_collision_contacts().contact_points) == 1
     assert len(robot_of(*near).with_collision_contacts(merge=0.0001).contact_points) == 2
 
 
-def test_twice_is_once() -> None:
-    robot = pliant.load("quadruped").with_collision_contacts()
-    assert list(robot.with_collision_contacts().contacts) == list(robot.contacts)
+def test_bodies_can_be_chosen_and_twice_is_once() -> None:
+    robot = pliant.load("quadruped")
+    once = robot.with_collision_contacts()
+    assert list(once.with_collision_contacts().contacts) == list(once.contacts)
+    assert list(robot.with_collision_contacts(["lf_foot", "rh_foot"]).contacts) == ["lf_foot", "rh_foot"]
+    assert list(robot.with_collision_contacts("trunk").contacts) == ["trunk"]
+    with pytest.raises(RobotError, match="'lf_foot'"):
+        robot.with_collision_contacts("lf_fot")
 
 
 def test_added_to_what_is_there() -> None:
@@ -179,14 +183,6 @@ def test_limit_on_a_part() -> None:
     assert set(found[:, 0]) == {-0.5, 4.5}
     assert "the whole of 24 points: 8 points, off by 0 mm" in str(robot.report)
     assert len(robot_of(*many).with_collision_contacts(limit=None).contact_points) == 24
-
-
-def test_bodies_can_be_chosen() -> None:
-    robot = pliant.load("quadruped")
-    assert list(robot.with_collision_contacts(["lf_foot", "rh_foot"]).contacts) == ["lf_foot", "rh_foot"]
-    assert list(robot.with_collision_contacts("trunk").contacts) == ["trunk"]
-    with pytest.raises(RobotError, match="'lf_foot'"):
-        robot.with_collision_contacts("lf_fot")
 
 
 def test_symbols_stay() -> None:
@@ -230,25 +226,18 @@ def test_what_cannot_be_used_is_reported(shape: Geometry, words: str) -> None:
     assert words in finding.message
 
 
-def test_broken_and_missing_meshes_of_a_file(tmp_path: Path) -> None:
+def test_broken_and_missing_meshes_of_a_file(load, tmp_path: Path) -> None:
     """A mesh that is cut off is reported; one that is missing is found in folders given later."""
     (tmp_path / "cut.stl").write_bytes(bytes(80) + b"\7\0\0\0")
     (tmp_path / "elsewhere" / "pack").mkdir(parents=True)
     (tmp_path / "elsewhere" / "pack" / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n")
-    shapes = "".join(
-        f'<collision><geometry><mesh filename="{name}"/></geometry></collision>'
-        for name in ("cut.stl", "package://pack/a.obj", "../outside.stl")
-    )
-    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-    urdf = tmp_path / "r.urdf"
-    urdf.write_text(f'<robot name="r"><link name="a">{inertial}{shapes}</link></robot>')
-    robot = pliant.load(urdf, base="free")
+    shape = '<collision><geometry><mesh filename="{}"/></geometry></collision>'
+    shapes = (shape.format(name) for name in ("cut.stl", "package://pack/a.obj", "../outside.stl"))
+    robot = load(link("a", INERTIAL + "".join(shapes)), base="free")
     without = robot.with_collision_contacts()
     assert len(without.contacts) == 0
-    text = str(without.report)
-    assert "promises 7 triangles and holds 0" in text
-    assert "package 'pack' not found" in text
-    assert "'../outside.stl' leaves" in text
+    for words in ("promises 7 triangles and holds 0", "package 'pack' not found", "'../outside.stl' leaves"):
+        assert words in str(without.report)
     assert len(robot.with_collision_contacts(packages=tmp_path / "elsewhere").contact_points) == 4
 
 
@@ -257,10 +246,8 @@ def test_broken_and_missing_meshes_of_a_file(tmp_path: Path) -> None:
 
 def test_shipped_robots_touch_with_feet_and_trunk() -> None:
     quadruped = pliant.load("quadruped").with_collision_contacts()
-    feet = ["lf_foot", "lh_foot", "rf_foot", "rh_foot"]
-    assert [(s.name, s.kind, s.radius) for s in quadruped.contacts.values() if s.name != "trunk"] == [
-        (foot, "sphere", 0.02) for foot in feet
-    ]
+    feet = [(f"{leg}_foot", "sphere", 0.02) for leg in ("lf", "lh", "rf", "rh")]
+    assert [(s.name, s.kind, s.radius) for s in quadruped.contacts.values() if s.name != "trunk"] == feet
     assert quadruped.contacts["trunk"].kind == "box"
     biped = pliant.load("biped").with_collision_contacts().lumped()
     for side in ("left", "right"):
@@ -271,6 +258,11 @@ def test_shipped_robots_touch_with_feet_and_trunk() -> None:
         assert np.ptp([c.y for c in low]) == pytest.approx(0.1)
 
 
+@cache
+def touching(name: str) -> Robot:
+    return real_robot(name, "free").with_collision_contacts()
+
+
 @pytest.mark.parametrize(("name", "feet"), [
     ("anymal_b_simple_description/anymal.urdf", ["LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"]),
     ("go2_description/go2.urdf", ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]),
@@ -278,19 +270,15 @@ def test_shipped_robots_touch_with_feet_and_trunk() -> None:
     ("talos_data/talos_reduced.urdf", ["leg_left_6_link", "leg_right_6_link"]),
 ])  # fmt: skip
 def test_real_robots_touch_with_their_feet(name: str, feet: list[str]) -> None:
-    robot = real_robot(name, "free").with_collision_contacts()
-    bodies = {p.body for p in robot.contact_points}
-    assert set(feet) <= bodies
-    parts: dict[str, int] = {}
-    for point in robot.lumped().contact_points:
-        parts[point.body] = parts.get(point.body, 0) + 1
-    assert max(parts.values()) <= 12
+    robot = touching(name)
+    assert set(feet) <= {p.body for p in robot.contact_points}
+    assert max(Counter(p.body for p in robot.lumped().contact_points).values()) <= 12
     assert not [f for f in robot.report if f.kind == "dropped" and f.subject.startswith("contacts")]
 
 
 def test_sole_of_talos_is_flat() -> None:
     """Four points of its foot are in a plane across z, within half a hundredth of its length, 0.22 m."""
-    robot = real_robot("talos_data/talos_reduced.urdf", "free").with_collision_contacts()
+    robot = touching("talos_data/talos_reduced.urdf")
     heights = sorted(float(c.z) for c in robot.contacts["leg_left_6_link"].centers)
     assert heights[3] - heights[0] < 0.0011
     assert heights[4] - heights[3] > 0.01

@@ -1,6 +1,7 @@
 """Contact shapes from code: where they are, what carries them, what cannot be, and defaults."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,10 +10,10 @@ import sympy
 import pliant
 from pliant import Simulation
 from pliant.errors import RobotError
-from pliant.robot import ContactPoint, ContactShape, Geometry, Prismatic, Robot, RobotBuilder
+from pliant.robot import ContactPoint, Geometry, Prismatic, Robot, RobotBuilder
 from pliant.robot.contacts import with_default_contacts
 from pliant.spatial import MatrixRotation, Transform, Vector
-from simulated_robots import BALL, QUADRUPED
+from simulated_robots import BALL, QUADRUPED, started
 
 INERTIA = (1, 0, 0, 1, 0, 1)
 
@@ -30,10 +31,6 @@ def leg() -> Robot:
     return builder.build(base="free")
 
 
-def centers(shape: ContactShape) -> np.ndarray:
-    return np.array([tuple(c) for c in shape.centers], dtype=float)
-
-
 def refused(robot: Robot, *words: str, **options: object) -> None:
     with pytest.raises(RobotError) as caught:
         robot.with_contact(**options)  # type: ignore[arg-type]
@@ -45,44 +42,26 @@ def refused(robot: Robot, *words: str, **options: object) -> None:
 
 
 def test_a_robot_has_none_by_itself(leg: Robot) -> None:
-    assert len(leg.contacts) == 0
-    assert leg.contact_points == ()
-    assert leg.contact_pairs == ()
+    assert len(leg.contacts) == len(leg.contact_points) == len(leg.contact_pairs) == 0
     assert len(pliant.load("quadruped").contacts) == 0
 
 
-def test_a_point(leg: Robot) -> None:
-    (shape,) = leg.with_contact("toe").contacts.values()
-    assert (shape.name, shape.body, shape.kind, shape.radius) == ("toe", "foot", "points", 0)
-    np.testing.assert_array_equal(centers(shape), [[3, 0, 0]])
-    assert len(leg.contacts) == 0  # the original is as it was
-
-
-def test_a_sphere_on_a_joint(leg: Robot) -> None:
-    shape = leg.with_contact("ankle", radius=0.1, friction=0.5, restitution=1).contacts["ankle"]
-    assert (shape.body, shape.kind, shape.radius, shape.friction, shape.restitution) == ("foot", "sphere", 0.1, 0.5, 1)
-
-
-def test_a_capsule_along_z_of_the_frame(leg: Robot) -> None:
-    turned = leg.with_frame("side", "thigh", (0, 0, 1), (0, np.pi / 2, 0))
-    shape = turned.with_contact("side", radius=0.1, length=4).contacts["side"]
-    assert (shape.body, shape.kind) == ("thigh", "capsule")
+@pytest.mark.parametrize(("frame", "options", "body", "kind", "expected"), [
+    ("toe", {}, "foot", "points", [[3, 0, 0]]),
+    ("ankle", {"radius": 0.1, "friction": 0.5, "restitution": 1}, "foot", "sphere", [[0, 0, 0]]),
+    # a capsule is along z of the frame
+    ("side", {"radius": 0.1, "length": 4}, "thigh", "capsule", [[-2, 0, 1], [2, 0, 1]]),
+    ("toe", {"box": (2, 4, 6)}, "foot", "box", [[x, y, z] for x in (2, 4) for y in (-2, 2) for z in (-3, 3)]),
+    ("toe", {"points": [(0, 1, 0), (1, 0, 0)], "radius": 0.01}, "foot", "points", [[3, 1, 0], [4, 0, 0]]),
+])  # fmt: skip
+def test_shapes(leg: Robot, frame: str, options: dict[str, Any], body: str, kind: str, expected: list) -> None:
+    robot = leg.with_frame("side", "thigh", (0, 0, 1), (0, np.pi / 2, 0))
+    (shape,) = robot.with_contact(frame, **options).contacts.values()
+    assert (shape.name, shape.body, shape.kind, shape.radius) == (frame, body, kind, options.get("radius", 0))
+    assert (shape.friction, shape.restitution) == (options.get("friction"), options.get("restitution"))
     # rounding of cos(pi/2)
-    np.testing.assert_allclose(centers(shape), [[-2, 0, 1], [2, 0, 1]], atol=1e-15)
-
-
-def test_a_box_has_its_corners(leg: Robot) -> None:
-    shape = leg.with_contact("toe", box=(2, 4, 6), name="sole").contacts["sole"]
-    assert (shape.kind, shape.radius) == ("box", 0)
-    corners = centers(shape) - [3, 0, 0]
-    np.testing.assert_array_equal(np.abs(corners), [[1, 2, 3]] * 8)
-    assert len(np.unique(corners, axis=0)) == 8
-
-
-def test_points_in_the_frame(leg: Robot) -> None:
-    shape = leg.with_contact("toe", points=[(1, 0, 0), (0, 1, 0)], radius=0.01).contacts["toe"]
-    assert (shape.kind, shape.radius) == ("points", 0.01)
-    np.testing.assert_array_equal(centers(shape), [[4, 0, 0], [3, 1, 0]])
+    np.testing.assert_allclose(sorted(tuple(c) for c in shape.centers), expected, rtol=0, atol=1e-15)
+    assert len(robot.contacts) == 0  # the original is as it was
 
 
 def test_contact_points(leg: Robot) -> None:
@@ -114,9 +93,8 @@ def test_symbols_stay(leg: Robot) -> None:
 
 
 def test_pairs(leg: Robot) -> None:
-    robot = (
-        leg.with_contact("toe", radius=0.1).with_contact("tail", radius=0.1, length=1).with_contact_pair("toe", "tail")
-    )
+    robot = leg.with_contact("toe", radius=0.1).with_contact("tail", radius=0.1, length=1)
+    robot = robot.with_contact_pair("toe", "tail")
     assert robot.contact_pairs == (("toe", "tail"),)
     assert robot.without_contacts("toe").contact_pairs == ()
     assert list(robot.without_contacts("toe").contacts) == ["tail"]
@@ -232,9 +210,8 @@ def chain(*with_shapes: str, base: str = "free") -> Robot:
     """root - arm - hand, with a cover on the root and a finger on the hand that do not move against them."""
     builder = RobotBuilder("chain")
     for name in ("root", "cover", "arm", "hand", "finger"):
-        builder.body(
-            name, 1, (0, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1), collisions=[BALL_SHAPE] if name in with_shapes else []
-        )
+        shapes = [BALL_SHAPE] if name in with_shapes else []
+        builder.body(name, mass=1, inertia=INERTIA, collisions=shapes)
     builder.joint("fix cover", "fixed", "root", "cover", (0, 0, 1))
     builder.joint("a", Prismatic((1, 0, 0)), "root", "arm", (1, 0, 0))
     builder.joint("b", Prismatic((1, 0, 0)), "arm", "hand", (1, 0, 0))
@@ -265,21 +242,15 @@ def test_a_root_that_is_held() -> None:
 
 
 def test_a_body_has_eight_points_at_most() -> None:
-    builder = RobotBuilder("brush")
-    tips = [
-        Geometry("sphere", (0.01,), Transform(MatrixRotation.identity(), Vector(0.1 * k, 0.01 * k * k, 0)))
-        for k in range(20)
-    ]
-    builder.body("brush", 1, (0, 0, 0), (1, 0, 0, 1, 0, 1), collisions=tips)
+    places = [Transform(MatrixRotation.identity(), Vector(0.1 * k, 0.01 * k * k, 0)) for k in range(20)]
+    tips = [Geometry("sphere", (0.01,), place) for place in places]
+    builder = RobotBuilder("brush").body("brush", mass=1, inertia=INERTIA, collisions=tips)
     assert len(with_default_contacts(builder.build(base="free"), has_ground=True).contact_points) == 8
 
 
-def test_own_contacts_stay() -> None:
+def test_own_contacts_stay_and_others_are_told() -> None:
     assert with_default_contacts(BALL, has_ground=True) is BALL
     assert not with_default_contacts(BALL, has_ground=False).contacts
-
-
-def test_told() -> None:
     assert "contacts (from collision geometry), float64" in repr(Simulation(QUADRUPED, ground=0))
     assert "1 contacts, float64" in repr(Simulation(BALL, ground=0))
     assert "0 contacts, float64" in repr(Simulation(QUADRUPED))
@@ -287,19 +258,17 @@ def test_told() -> None:
 
 def test_a_quadruped_falls_on_its_feet_and_trunk() -> None:
     """Its motors are slack: it sinks down, and the ground bears its weight without being entered."""
-    sim = Simulation(QUADRUPED, ground=pliant.flat())
     q = QUADRUPED.neutral()
     q[2] = 0.45
-    sim.reset(q=q)
+    sim = started(Simulation(QUADRUPED, ground=pliant.flat()), q=q)
     sim.run(3.0, channels=())
     assert not sim.divergences
-    mass = sum(body.inertia.mass for body in QUADRUPED.bodies.values())
-    assert sim.contact_forces.sum(axis=0)[2] == pytest.approx(mass * 9.81, rel=0.02)  # nearly at rest
+    assert sim.contact_forces.sum(axis=0)[2] == pytest.approx(QUADRUPED.mass * 9.81, rel=0.02)  # nearly at rest
     assert sim.diagnostics.penetration < 1e-3
     assert np.abs(sim.v).max() < 1
 
 
 def test_a_ground_that_nothing_can_touch_is_told() -> None:
-    builder = pliant.RobotBuilder("ghost").body("ghost", mass=1, inertia=(1, 0, 0, 1, 0, 1))
+    builder = pliant.RobotBuilder("ghost").body("ghost", mass=1, inertia=INERTIA)
     with pytest.warns(pliant.SimulationWarning, match="nothing of robot 'ghost' can touch it"):
         pliant.Simulation(builder.build(base="free"), ground=pliant.flat())

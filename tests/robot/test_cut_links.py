@@ -37,9 +37,8 @@ def arm(at: float = 0.3, base: str = "fixed") -> Robot:
     builder.joint("j_far", "revolute", "link", "far", (L, 0, 0), (0, 0.2, 0), axis=(1, 0, 0))
     builder.frame("cut", "link", (at, 0, 0), (0.2, 0.5, 0.1))
     builder.frame("f_near", "link", (0.2, 0, 0.1)).frame("f_far", "link", (0.5, -0.1, 0), (0, 0, 1))
-    robot = builder.build(base=base)
-    robot = robot.with_contact("f_near", radius=0.02, name="c_near").with_contact("f_far", radius=0.02, name="c_far")
-    return robot
+    robot = builder.build(base=base).with_contact("f_near", radius=0.02, name="c_near")
+    return robot.with_contact("f_far", radius=0.02, name="c_far")
 
 
 CUTS = [
@@ -62,7 +61,7 @@ def test_without_deflection_nothing_has_changed(values, base):
     q2, v2 = robot.q_from(whole, q), robot.v_from(whole, v)
     assert robot.mass == pytest.approx(whole.mass, rel=1e-14)
     close(pliant.center_of_mass(robot, q2), pliant.center_of_mass(whole, q), 1e-13)
-    own = [k for n in whole.joints for k in range(*robot.v_slice(n).indices(robot.nv)) if whole.joints[n].kind.nv]
+    own = [k for n, j in whole.joints.items() if j.kind.nv for k in range(robot.nv)[robot.v_slice(n)]]
     close(pliant.mass_matrix(robot, q2)[np.ix_(own, own)], pliant.mass_matrix(whole, q), 1e-13)
     close(pliant.bias_forces(robot, q2, v2)[own], pliant.bias_forces(whole, q, v), 1e-12)
     close(pliant.centroidal_momentum(robot, q2, v2), pliant.centroidal_momentum(whole, q, v), 1e-12)
@@ -116,14 +115,11 @@ def test_loops_springs_and_pushes_follow_their_frames():
     whole = arm().with_spring("world", "f_far", stiffness=50, length=0.1)
     robot = whole.with_flexibility("cut", stiffness=(1e9,) * 3, damping=10)
     push = pliant.ExternalForce("f_far", force=(3, 1, -2))
-    logs = []
-    for r in (whole, robot):
-        sim = pliant.Simulation(r, dt=1e-3, forces=[push], ground=None)
-        sim.reset()
-        log = sim.run(0.3, channels=("q", "v"))
-        logs.append(log)
+    before, after = (
+        pliant.Simulation(r, dt=1e-3, forces=[push], ground=None).run(0.3, channels=("q", "v")) for r in (whole, robot)
+    )
     for name in ("shoulder", "j_near", "j_far"):
-        np.testing.assert_allclose(logs[1]["q", name], logs[0]["q", name], atol=1e-6)
+        np.testing.assert_allclose(after["q", name], before["q", name], atol=1e-6)
 
 
 # ---- a beam
@@ -160,9 +156,7 @@ def test_a_cantilever_swings_as_euler_and_bernoulli_say():
 def test_a_cantilever_bends_under_a_weight_at_its_end():
     """F L^3 / (3 EI), small: the springs in the middles of the elements give it up to 1 / n^2."""
     EI, force, n = 20.0, 0.01, 8
-    robot = beam(n, EI).with_frame("tip", "beam", (L, 0, 0))
-    tip = f"cut{n - 1}_flexibility"
-    robot = robot.with_frame("end", tip, (L / n / 2, 0, 0))
+    robot = beam(n, EI).with_frame("end", f"cut{n - 1}_flexibility", (L / n / 2, 0, 0))
     J = pliant.frame_jacobian(robot, robot.neutral(), "end")
     sag = J[2] @ (J[2] * force) / (n * EI / L)
     np.testing.assert_allclose(sag, force * L**3 / (3 * EI) * (1 - 1 / (4 * n * n)), rtol=1e-10)

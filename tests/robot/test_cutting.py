@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import Delaunay
@@ -93,9 +94,9 @@ def test_a_rod_cut_in_the_middle(com) -> None:
 def test_a_rod_cut_anywhere_and_aslant(share, tilt) -> None:
     """The rod has no width: only where the plane meets it counts."""
     m, l = 3.0, 0.8
-    near, beyond = split_inertia(box(m, (0, 0, l), (0, 0, l / 2)), Vector(0, 0, l * (1 - share)), Vector(tilt, 0, 1))
-    # what is computed as a difference is exact relative to the whole
     whole = box(m, (0, 0, l), (0, 0, l / 2))
+    near, beyond = split_inertia(whole, Vector(0, 0, l * (1 - share)), Vector(tilt, 0, 1))
+    # what is computed as a difference is exact relative to the whole
     assert_same(beyond, box(m * share, (0, 0, l * share), (0, 0, l * (1 - share / 2))), whole=whole)
     assert_same(near, box(m * (1 - share), (0, 0, l * (1 - share)), (0, 0, l * (1 - share) / 2)), whole=whole)
     assert_sound(whole, near, beyond)
@@ -300,8 +301,6 @@ def test_shares_keep_the_centre_and_divide_the_rest() -> None:
 
 
 def test_shares_of_symbols() -> None:
-    import sympy
-
     m, s = sympy.symbols("m s")
     near, beyond = share_inertia(Inertia.from_com(m, Vector(0, 0, 1), Symmetric3.diagonal(m, m, 0)), s)
     assert sympy.expand(near.mass) == m - m * s
@@ -319,6 +318,11 @@ def test_shares_that_cannot_be(share) -> None:
         share_inertia(box(1, (1, 1, 1)), share, "body 'arm'")
 
 
+def test_a_plane_beside_a_rod() -> None:
+    with pytest.raises(RobotError, match="leaves nothing of the body before"):
+        split_inertia(box(1, (0, 0, 1)), Vector(-0.1, 0, 0), X)
+
+
 @pytest.mark.parametrize("at, side", [(0.5, "beyond"), (0.6, "beyond"), (-0.5, "before"), (-3, "before")])
 @pytest.mark.parametrize("edges", [(1, 1, 1), (0.2, 0.4, 1), (0, 0, 1)])
 def test_a_plane_that_misses(at, side, edges) -> None:
@@ -326,14 +330,7 @@ def test_a_plane_that_misses(at, side, edges) -> None:
         split_inertia(box(1, edges, (1, 2, 3)), Vector(0, 0, 3 + at), Z, "body 'arm'")
 
 
-def test_a_plane_beside_a_rod() -> None:
-    with pytest.raises(RobotError, match="leaves nothing of the body before"):
-        split_inertia(box(1, (0, 0, 1)), Vector(-0.1, 0, 0), X)
-
-
 def test_symbols_are_offered_a_share() -> None:
-    import sympy
-
     m = sympy.Symbol("m")
     body = Inertia.from_com(m, Vector(0, 0, 1), Symmetric3.diagonal(m, m, 0))
     traced = Graph().input("height")

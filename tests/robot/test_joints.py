@@ -12,23 +12,20 @@ from hypothesis import strategies as st
 
 from pliant.robot import Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical
 from pliant.robot.joints import turn_of_axis
-from pliant.scalar import Expr, Graph
-from pliant.scalar.ops import TABLE
+from pliant.scalar import Graph
+from pliant.scalar.evaluation import interpret
 from pliant.spatial import AxisRotation, Force, Transform, Vector
+from random_robots import seeds
 
 OBLIQUE = (1 / math.sqrt(14), -2 / math.sqrt(14), 3 / math.sqrt(14))
-UNITS = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+UNITS = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1)}
 PITCH = 0.3
 
 # each kind with the model Pinocchio has of it
 PAIRS: list[tuple[JointKind, pin.JointModel]] = [
-    *zip([Revolute(u) for u in UNITS], [pin.JointModelRX(), pin.JointModelRY(), pin.JointModelRZ()], strict=True),
-    *zip([Prismatic(u) for u in UNITS], [pin.JointModelPX(), pin.JointModelPY(), pin.JointModelPZ()], strict=True),
-    *zip(
-        [Helical(u, PITCH) for u in UNITS],
-        [pin.JointModelHX(PITCH), pin.JointModelHY(PITCH), pin.JointModelHZ(PITCH)],
-        strict=True,
-    ),
+    *((Revolute(u), getattr(pin, f"JointModelR{x}")()) for x, u in UNITS.items()),
+    *((Prismatic(u), getattr(pin, f"JointModelP{x}")()) for x, u in UNITS.items()),
+    *((Helical(u, PITCH), getattr(pin, f"JointModelH{x}")(PITCH)) for x, u in UNITS.items()),
     (Revolute((0, -1, 0)), pin.JointModelRevoluteUnaligned(np.array([0.0, -1.0, 0.0]))),
     (Revolute(OBLIQUE), pin.JointModelRevoluteUnaligned(np.array(OBLIQUE))),
     (Continuous(OBLIQUE), pin.JointModelRevoluteUnaligned(np.array(OBLIQUE))),
@@ -39,17 +36,13 @@ PAIRS: list[tuple[JointKind, pin.JointModel]] = [
     (Free(), pin.JointModelFreeFlyer()),
 ]
 KINDS = [kind for kind, _ in PAIRS] + [Planar((1, 0, 0)), Planar((0, -1, 0)), Planar(OBLIQUE)]
-each_pair = pytest.mark.parametrize(
-    ("kind", "theirs"), PAIRS, ids=lambda k: repr(k) if isinstance(k, JointKind) else ""
-)
+each_pair = pytest.mark.parametrize(("kind", "theirs"), PAIRS, ids=[repr(kind) for kind, _ in PAIRS])
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=repr)
 
 few = settings(max_examples=40)  # of each kind
-seeds = st.integers(0, 2**32 - 1)
 # length of the rotation: any, next to none, next to half a turn, and about where the series take over
-turns = st.one_of(
-    st.floats(0, math.pi - 1e-9), st.floats(0, 1e-7), st.floats(math.pi - 1e-7, math.pi - 1e-9), st.floats(0.05, 0.15)
-)
+end = math.pi - 1e-9
+turns = st.one_of(st.floats(0, end), st.floats(0, 1e-7), st.floats(math.pi - 1e-7, end), st.floats(0.05, 0.15))
 
 
 def tangent(kind: JointKind, rng: np.random.Generator, turn: float) -> np.ndarray:
@@ -61,8 +54,7 @@ def tangent(kind: JointKind, rng: np.random.Generator, turn: float) -> np.ndarra
 
 
 def configuration(kind: JointKind, rng: np.random.Generator, size: int | None = None) -> list:
-    none = [math.inf] * kind.nq
-    return kind.random(rng, [-x for x in none], none, size)
+    return kind.random(rng, [-math.inf] * kind.nq, [math.inf] * kind.nq, size)
 
 
 def homogeneous(X: Transform) -> np.ndarray:
@@ -119,6 +111,8 @@ def test_difference_is_pinocchio_s(kind: JointKind, theirs: pin.JointModel, seed
     model = model_of(theirs)[0]
     q0 = np.array(configuration(kind, rng))
     q1 = pin.integrate(model, q0, tangent(kind, rng, turn))
+    # their planar joint divides what has cancelled by the square of a small turn
+    assume(not isinstance(kind, Planar) or turn > 0.05)
     # next to pi, theirs loses half of the digits: the sum of some four products has the cosine of the angle to
     # e = 1e-15, and the angle is off by sqrt(2 e)
     atol = 1e-13 if turn < 3 else math.sqrt(2 * 1e-15)
@@ -161,9 +155,8 @@ def test_motion_is_the_rate_of_the_transform(kind: JointKind) -> None:
     q, v = configuration(kind, rng), rng.standard_normal(kind.nv)
     ends = [homogeneous(kind.transform(kind.integrate(q, s * v))) for s in (-h, h)]
     rate = np.linalg.inv(homogeneous(kind.transform(q))) @ (ends[1] - ends[0]) / (2 * h)
-    m = kind.motion(v)
     twist = [*rate[:3, 3], rate[2, 1], rate[0, 2], rate[1, 0]]
-    np.testing.assert_allclose(twist, list(m), atol=1e-9)  # central differences at h = 1e-6
+    np.testing.assert_allclose(twist, list(kind.motion(v)), atol=1e-9)  # central differences at h = 1e-6
 
 
 @each_kind
@@ -174,11 +167,6 @@ def test_projection_is_the_transpose_of_motion(kind: JointKind) -> None:
     assert np.dot(kind.project(f), v) == pytest.approx(kind.motion(v).dot(f), abs=1e-14)
     columns = sum(c.dot(f) * rate for c, rate in zip(kind.columns, v, strict=True))
     assert np.dot(kind.project(f), v) == pytest.approx(columns, abs=1e-14)
-
-
-@each_kind
-def test_neutral_is_the_identity(kind: JointKind) -> None:
-    np.testing.assert_allclose(homogeneous(kind.transform(kind.neutral())), np.eye(4), atol=1e-15)
 
 
 def test_rows_of_unit_columns() -> None:
@@ -227,17 +215,6 @@ def test_a_batch_is_a_column_in_each_scalar(kind: JointKind) -> None:
         np.testing.assert_allclose(far[:, k], kind.difference(one, other), atol=1e-14)
 
 
-def value(node: Expr, inputs: dict[str, float]) -> float:
-    """What a node of a graph is worth, by the table's own meaning of each operation."""
-    values: dict[int, float] = {}
-    for n in node.graph.nodes[: node.index + 1]:
-        if n.op in ("input", "const"):
-            values[n.index] = inputs[n.value] if n.op == "input" else n.value
-        else:
-            values[n.index] = TABLE[n.op].python(*(values[a.index] for a in n.args))
-    return values[node.index]
-
-
 @each_kind
 @pytest.mark.parametrize("scale", [0, 1e-8, 1])
 def test_traced_scalars(kind: JointKind, scale: float) -> None:
@@ -248,8 +225,9 @@ def test_traced_scalars(kind: JointKind, scale: float) -> None:
     traced = kind.integrate(traced_q, traced_w)
     back = kind.difference(traced_q, traced)
     inputs = {f"q{k}": x for k, x in enumerate(q)} | {f"w{k}": x for k, x in enumerate(w)}
-    np.testing.assert_allclose([value(x, inputs) for x in traced], kind.integrate(q, w), atol=1e-15)
-    np.testing.assert_allclose([value(x, inputs) for x in back], w, atol=1e-14)
+    found = interpret([graph.lift(x) for x in (*traced, *back)], inputs)
+    np.testing.assert_allclose(found[: kind.nq], kind.integrate(q, w), atol=1e-15)
+    np.testing.assert_allclose(found[kind.nq :], w, atol=1e-14)
 
 
 def test_transform_in_formulas() -> None:
@@ -295,6 +273,8 @@ def test_random_heeds_limits() -> None:
     assert 3 <= above.min() <= above.max() <= 5
     below = Prismatic().random(rng, [-math.inf], [-3], 100)[0]
     assert -5 <= below.min() <= below.max() <= -3
+    # iris.urdf limits a rotor to 1e16 rad, where an angle has no meaning left: it counts as none
+    assert np.abs(Revolute().random(rng, [-1e16], [1e16], 100)[0]).max() <= np.pi
 
 
 def test_random_rotations_are_uniform() -> None:
@@ -305,14 +285,9 @@ def test_random_rotations_are_uniform() -> None:
 
 
 @each_kind
-def test_kinds_are_values(kind: JointKind) -> None:
+def test_kinds_are_values_and_neutral_is_the_identity(kind: JointKind) -> None:
+    np.testing.assert_allclose(homogeneous(kind.transform(kind.neutral())), np.eye(4), atol=1e-15)
     again = pickle.loads(pickle.dumps(kind))
     assert again == kind
     assert hash(again) == hash(kind)
     assert kind != Fixed()
-
-
-def test_absurdly_wide_limits_count_as_none() -> None:
-    # iris.urdf limits a rotor to 1e16 rad, where an angle has no meaning left
-    angle = Revolute().random(np.random.default_rng(0), [-1e16], [1e16], 100)[0]
-    assert np.abs(angle).max() <= np.pi

@@ -5,66 +5,33 @@ import math
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
-from pliant.robot import (
-    Continuous, Fixed, Free, Helical, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
-)  # fmt: skip
+from pliant.dynamics import frame_pose
+from pliant.robot import Helical, Mimic, Robot, RobotBuilder
 from pliant.robot.joints import snapped
 from pliant.robot.mechanism import snapped_transform
 from pliant.spatial import AxisRotation, Motion, Transform, Vector, rotation_from_rpy
+from random_robots import close, robots, seeds, state_of, turns
 
 BALL = (0.1, 0, 0, 0.1, 0, 0.1)
-HALF_TURNS = [0, math.pi / 2, -math.pi / 2, math.pi]
-
-
-def random_tree(rng: np.random.Generator, n: int = 8) -> Robot:
-    """A tree of all kinds of joints, with oblique, negative and coordinate axes and mimic joints."""
-    builder = RobotBuilder("random")
-    names: list[str] = []
-    leaders: list[str] = []
-    for k in range(n):
-        name = f"body{k}"
-        com, cloud = rng.standard_normal(3), rng.standard_normal((4, 3))
-        tensor = np.trace(cloud.T @ cloud) * np.eye(3) - cloud.T @ cloud
-        builder.body(name, rng.uniform(0.1, 2), com, tensor[np.triu_indices(3)])
-        if names:
-            coordinate = np.roll([rng.choice([-1, 1]), 0, 0], rng.integers(3))
-            axis = tuple(rng.standard_normal(3)) if rng.random() < 0.5 else tuple(coordinate.tolist())
-            one = [Revolute(axis), Continuous(axis), Prismatic(axis), Helical(axis, 0.3)]
-            kind = rng.choice(np.array([*one, *one, Spherical(), Planar(axis), Free(), Fixed(), Fixed()], object))
-            follows = kind in one and leaders and rng.random() < 0.3
-            mimic = Mimic(str(rng.choice(leaders)), rng.standard_normal(), 0.1) if follows else None
-            rpy = rng.choice(HALF_TURNS, 3) if rng.random() < 0.5 else rng.uniform(-3, 3, 3)
-            builder.joint(f"joint{k}", kind, str(rng.choice(names)), name, rng.standard_normal(3), rpy, mimic=mimic)
-            if kind in one:
-                leaders.append(f"joint{k}")
-        names.append(name)
-        builder.frame(f"frame{k}", name, rng.standard_normal(3), rng.uniform(-3, 3, 3))
-    base = "free" if rng.random() < 0.5 else "fixed"
-    return builder.build(base=base)
-
-
-def own_coordinates(robot: Robot, joint: str, q: np.ndarray) -> np.ndarray:
-    mimic = robot.joints[joint].mimic
-    if mimic is None:
-        return q[robot.q_slice(joint)]
-    return mimic.multiplier * own_coordinates(robot, mimic.joint, q) + mimic.offset
-
-
-def own_rates(robot: Robot, joint: str, v: np.ndarray) -> np.ndarray:
-    mimic = robot.joints[joint].mimic
-    return v[robot.v_slice(joint)] if mimic is None else mimic.multiplier * own_rates(robot, mimic.joint, v)
 
 
 def body_states(robot: Robot, q: np.ndarray, v: np.ndarray) -> dict[str, tuple[Transform, Motion]]:
     """Pose and velocity of every body, straight from the robot's own joints and frames."""
+
+    def own(name: str) -> tuple[np.ndarray, np.ndarray]:
+        mimic = robot.joints[name].mimic
+        if mimic is None:
+            return q[robot.q_slice(name)], v[robot.v_slice(name)]
+        position, rate = own(mimic.joint)
+        return mimic.multiplier * position + mimic.offset, mimic.multiplier * rate
+
     states = {"world": (Transform.identity(), Motion.zero())}
     for joint in robot.joints.values():
-        X_WP, v_P = states[joint.parent]
-        X_PB = joint.placement @ joint.kind.transform(own_coordinates(robot, joint.name, q))
-        states[joint.child] = (X_WP @ X_PB, X_PB.act_back(v_P) + joint.kind.motion(own_rates(robot, joint.name, v)))
+        (X_WP, v_P), (position, rate) = states[joint.parent], own(joint.name)
+        X_PB = joint.placement @ joint.kind.transform(position)
+        states[joint.child] = (X_WP @ X_PB, X_PB.act_back(v_P) + joint.kind.motion(rate))
     return states
 
 
@@ -78,32 +45,26 @@ def link_states(robot: Robot, q: np.ndarray, v: np.ndarray) -> list[tuple[Transf
     return states
 
 
-seeds = st.integers(0, 2**32 - 1)
+def homogeneous(X: Transform) -> np.ndarray:
+    return np.array(X.homogeneous(), dtype=float)
 
 
-@settings(max_examples=60)
-@given(seeds)
-def test_frames_are_where_the_robot_has_them(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    robot = random_tree(rng)
-    q, v = robot.random(rng), rng.standard_normal(robot.nv)
+@given(robots(most=8), seeds, turns)
+def test_frames_are_where_the_robot_has_them(robot: Robot, seed: int, turn: float | None) -> None:
+    q, v, _, _ = state_of(robot, seed, turn)
     bodies, links = body_states(robot, q, v), link_states(robot, q, v)
     for name in [*robot.frames, *robot.joints, "world"]:
         frame = robot.frame(name)
         expected = bodies[frame.body][0] @ frame.placement
         i, X_BF = robot.mechanism.frame(name)
         found = links[i][0] @ X_BF if i >= 0 else X_BF
-        np.testing.assert_allclose(
-            np.array(found.homogeneous(), float), np.array(expected.homogeneous(), float), atol=1e-12
-        )
+        np.testing.assert_allclose(homogeneous(found), homogeneous(expected), atol=1e-12)
+        close(frame_pose.algorithm(robot, q.tolist(), name), homogeneous(expected), 1e-12)
 
 
-@settings(max_examples=60)
-@given(seeds)
-def test_kinetic_energy_is_the_robot_s(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    robot = random_tree(rng)
-    q, v = robot.random(rng), rng.standard_normal(robot.nv)
+@given(robots(most=8), seeds)
+def test_kinetic_energy_is_the_robot_s(robot: Robot, seed: int) -> None:
+    q, v, _, _ = state_of(robot, seed)
     bodies, links = body_states(robot, q, v), link_states(robot, q, v)
     # bodies that do not move have no energy, so that it does not matter that they are gone
     expected = sum(bodies[b.name][1].dot(b.inertia @ bodies[b.name][1]) for b in robot.bodies.values())
@@ -114,10 +75,9 @@ def test_kinetic_energy_is_the_robot_s(seed: int) -> None:
     assert sum(link.inertia.mass for link in robot.mechanism.links) == pytest.approx(mass)
 
 
-@settings(max_examples=60)
-@given(seeds)
-def test_structure(seed: int) -> None:
-    mechanism = random_tree(np.random.default_rng(seed)).mechanism
+@given(robots(most=8))
+def test_structure(robot: Robot) -> None:
+    mechanism = robot.mechanism
     for i, link in enumerate(mechanism.links):
         assert link.index == i
         assert link.parent < i
@@ -129,22 +89,17 @@ def test_structure(seed: int) -> None:
         number, X_BL = mechanism.body(link.body)
         assert number == i
         assert list(X_BL.R.matrix()) == list(link.frame_turn.R.matrix())
-    assert sorted([*mechanism.roots, *(c for cs in mechanism.children for c in cs)]) == list(
-        range(len(mechanism.links))
-    )
+    below = [c for children in mechanism.children for c in children]
+    assert sorted([*mechanism.roots, *below]) == list(range(len(mechanism.links)))
     assert len(mechanism.support) == mechanism.nv
 
 
-@settings(max_examples=30)
-@given(seeds)
-def test_lumping_beforehand_changes_nothing(seed: int) -> None:
-    robot = random_tree(np.random.default_rng(seed))
+@given(robots(most=8))
+def test_lumping_beforehand_changes_nothing(robot: Robot) -> None:
     lumped = robot.lumped().mechanism
     for a, b in zip(robot.mechanism.links, lumped.links, strict=True):
         assert (a.name, a.parent, a.q, a.v) == (b.name, b.parent, b.q, b.v)
-        np.testing.assert_allclose(
-            np.array(a.placement.homogeneous(), float), np.array(b.placement.homogeneous(), float), atol=1e-12
-        )
+        np.testing.assert_allclose(homogeneous(a.placement), homogeneous(b.placement), atol=1e-12)
         np.testing.assert_allclose(list(map(float, a.inertia.J)), list(map(float, b.inertia.J)), rtol=1e-9, atol=1e-9)
     for name in [*robot.frames, *robot.joints]:
         assert robot.mechanism.frame(name)[0] == lumped.frame(name)[0]

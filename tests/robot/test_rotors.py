@@ -13,6 +13,7 @@ from pliant.robot.flexibilities import with_parts
 from pliant.robot.model import Frame
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
 from random_robots import ONE_DOF, close, rate, robot_of, state_of
+from simulated_robots import CART_POLE, QUADRUPED, started
 
 KINDS = ("revolute", "continuous", "prismatic", "helical", "spherical", "fixed")
 
@@ -31,10 +32,9 @@ def explicit(robot: Robot) -> Robot:
         turned = own.transformed(Transform(base.placement.R, Vector.zero()))
         carrier = made.bodies[base.parent]
         less = Symmetric3(*(a - b for a, b in zip(carrier.inertia.J, turned.J, strict=True)))
-        bodies = [b for b in made.bodies.values() if b is not carrier]
-        bodies += [Body(carrier.name, Inertia(carrier.inertia.mass, carrier.inertia.h, less))]
         name = f"{motor.name}_rotor"
-        bodies += [Body(name, own)]
+        bodies = [b for b in made.bodies.values() if b is not carrier]
+        bodies += [Body(carrier.name, Inertia(carrier.inertia.mass, carrier.inertia.h, less)), Body(name, own)]
         free = Limits((-np.inf,), (np.inf,), (np.inf,), (np.inf,))
         joint = Joint(
             name, Revolute(tuple(axis)), base.parent, name, base.placement, free, (0,), (0,), (0,),
@@ -76,27 +76,26 @@ def test_the_same_as_rotors_with_joints_of_their_own(robot: Robot, seed: int):
     other = explicit(robot)
     assert other.nv == robot.nv and other.coordinate_names == robot.coordinate_names
     q, v, vd, tau = state_of(robot, seed).lists
-    close(pliant.mass_matrix.algorithm(robot, q), pliant.mass_matrix.algorithm(other, q), 1e-12)
+
+    def both(function, *state, tolerance: float = 1e-12) -> None:
+        mine, theirs = (function.algorithm(r, *state) for r in (robot, other))
+        for a, b in zip(mine, theirs, strict=True) if isinstance(mine, tuple) else [(mine, theirs)]:
+            close(a, b, tolerance)
+
+    for function in (
+        pliant.mass_matrix, pliant.dynamics.potential_energy, pliant.gravity_forces, pliant.center_of_mass,
+    ):  # fmt: skip
+        both(function, q)
     for function in (pliant.bias_forces, pliant.coriolis_matrix, pliant.dynamics.kinetic_energy):
-        close(function.algorithm(robot, q, v), function.algorithm(other, q, v), 1e-11)
-    for function in (pliant.dynamics.potential_energy, pliant.gravity_forces, pliant.center_of_mass):
-        close(function.algorithm(robot, q), function.algorithm(other, q), 1e-12)
+        both(function, q, v, tolerance=1e-11)
     # a rotor on a link that never moves is not a body: its momentum is not counted
     if sum(link.is_rotor for link in robot.mechanism.links) == robot.nu:
-        close(
-            pliant.dynamics.centroidal_matrix.algorithm(robot, q),
-            pliant.dynamics.centroidal_matrix.algorithm(other, q),
-            1e-12,
-        )
-        momenta = [pliant.centroidal_momentum.algorithm(r, q, v) for r in (robot, other)]
-        close(*momenta, 1e-11)
-    close(pliant.inverse_dynamics.algorithm(robot, q, v, vd), pliant.inverse_dynamics.algorithm(other, q, v, vd), 1e-11)
+        both(pliant.dynamics.centroidal_matrix, q)
+        both(pliant.centroidal_momentum, q, v, tolerance=1e-11)
+    both(pliant.inverse_dynamics, q, v, vd, tolerance=1e-11)
+    both(pliant.dynamics.inverse_dynamics_derivatives, q, v, vd, tolerance=1e-11)
     # light bodies of random robots: M has condition numbers of 1e4 and more
-    a, b = (np.array(pliant.forward_dynamics.algorithm(r, q, v, tau)) for r in (robot, other))
-    close(a, b, 1e-8)
-    mine, theirs = (pliant.dynamics.inverse_dynamics_derivatives.algorithm(r, q, v, vd) for r in (robot, other))
-    for x, y in zip(mine, theirs, strict=True):
-        close(x, y, 1e-11)
+    both(pliant.forward_dynamics, q, v, tau, tolerance=1e-8)
 
 
 @given(geared(), st.integers(0, 1000))
@@ -106,16 +105,13 @@ def test_identities(robot: Robot, seed: int):
     state = state_of(robot, seed)
     q, v, vd, _ = state.lists
     tau = pliant.inverse_dynamics.algorithm(robot, q, v, vd)
-    energy = lambda q, v: sum(pliant.energy.algorithm(robot, q, v))  # noqa: E731
-    power = float(np.dot(tau, v))
-    close([rate(energy, robot, state)], [power], 1e-7)
+    close(rate(lambda q, v: sum(pliant.energy.algorithm(robot, q, v)), robot, state), np.dot(tau, v), 1e-7)
     C = np.array(pliant.coriolis_matrix.algorithm(robot, q, v), float)
     g = np.array(pliant.gravity_forces.algorithm(robot, q), float)
     close(C @ v + g, pliant.bias_forces.algorithm(robot, q, v), 1e-11)
     skew = rate(lambda q, _: pliant.mass_matrix.algorithm(robot, q), robot, state) - 2 * C
     close(skew + skew.T, 0 * skew, 1e-7)
-    found = pliant.forward_dynamics.algorithm(robot, q, v, tau)
-    close(found, vd, 1e-8)
+    close(pliant.forward_dynamics.algorithm(robot, q, v, tau), vd, 1e-8)
 
 
 @given(geared(), st.integers(0, 1000))
@@ -128,9 +124,8 @@ def test_compiled_as_on_floats(robot: Robot, seed: int):
 
 
 def test_without_gyroscopic_it_is_the_rotor_at_the_joint_only():
-    robot = pliant.load("quadruped", base="free").with_motors(rotor_inertia=0.001, gear=7)
-    armature = pliant.load("quadruped", base="free")
-    for name in armature.motors:
+    robot, armature = QUADRUPED.with_motors(rotor_inertia=0.001, gear=7), QUADRUPED
+    for name in QUADRUPED.motors:
         armature = armature.with_joint(name, armature=0.049)
     q, v, _, tau = state_of(robot, 3)
     close(pliant.mass_matrix(robot, q), pliant.mass_matrix(armature, q), 1e-13)
@@ -138,10 +133,8 @@ def test_without_gyroscopic_it_is_the_rotor_at_the_joint_only():
 
 
 def test_on_a_link_that_never_turns_both_are_one():
-    one = pliant.load("pendulum")
-    name = next(n for n, j in one.joints.items() if j.kind.nv)
-    one = one.with_motor(name, rotor_inertia=0.01, gear=5)
-    both = one.with_motor(name, gyroscopic=True)
+    one = pliant.load("pendulum").with_motor("hinge", rotor_inertia=0.01, gear=5)
+    both = one.with_motor("hinge", gyroscopic=True)
     assert all(not link.is_rotor for link in both.mechanism.links)
     close(pliant.mass_matrix(both, [0.3]), pliant.mass_matrix(one, [0.3]), 1e-15)
     close(pliant.bias_forces(both, [0.3], [2.0]), pliant.bias_forces(one, [0.3], [2.0]), 1e-14)
@@ -159,6 +152,9 @@ def test_two_parallel_hinges_by_hand():
 # ---- motion
 
 
+SPINNING = [0.1, 0, -0.2, 0.3, 0.5, -0.4, 2]
+
+
 def satellite(J: float = 0.05) -> Robot:
     builder = RobotBuilder("satellite").gravity(0, 0, 0)
     builder.body("hull", 3, (0.05, 0, 0.02), (0.4, 0.02, 0, 0.5, 0, 0.6))
@@ -171,12 +167,10 @@ def test_a_body_that_floats_reacts_to_its_rotor():
     """The torque of the motor is internal: momentum in the world is kept, and the hull turns the other way."""
     robot = satellite()
     sim = pliant.Simulation(robot, dt=1e-2, integrator="dormand-prince", rtol=1e-11, atol=1e-13)
-    v = np.array([0.1, 0, -0.2, 0.3, 0.5, -0.4, 2])
-    sim.reset(v=v)
-    log = sim.run(2, u=[0.8])
+    log = started(sim, v=SPINNING).run(2, u=[0.8])
     momentum = pliant.centroidal_momentum(robot, log.q, log.v)
     np.testing.assert_allclose(momentum, np.tile(momentum[0], (len(log.t), 1)), atol=1e-10)
-    assert abs(log.v[-1, 6] - v[6]) > 1
+    assert abs(log.v[-1, 6] - SPINNING[6]) > 1
     # from rest, the hull starts against the rotor
     vd = pliant.forward_dynamics(robot, robot.neutral(), np.zeros(7), [0] * 6 + [1.0])
     assert vd[6] > 0 > vd[5]
@@ -188,8 +182,7 @@ def test_precession_of_a_gyrostat():
     J, n, spin = 0.01, 10.0, 30.0
     builder = RobotBuilder("gyrostat").gravity(0, 0, 0)
     builder.body("hull", 3, (0, 0, 0), (0.4, 0, 0, 0.5, 0, 0.6))
-    builder.body("shaft", 0, (0, 0, 0), (0, 0, 0, 0, 0, 0))
-    builder.joint("spin", "revolute", "hull", "shaft", axis=(0, 0.6, 0.8))
+    builder.body("shaft").joint("spin", "revolute", "hull", "shaft", axis=(0, 0.6, 0.8))
     robot = builder.build(base="free", strict=False)
     robot = robot.with_motor("spin", rotor_inertia=J, gear=n, gyroscopic=True)
     a = np.array([0, 0.6, 0.8])
@@ -203,8 +196,7 @@ def test_precession_of_a_gyrostat():
 
     y0 = [0.5, 0.2, 1.0, spin / n]
     sim = pliant.Simulation(robot, dt=2e-2, integrator="dormand-prince", rtol=1e-10, atol=1e-12)
-    sim.reset(v=[0, 0, 0, *y0])
-    log = sim.run(4)
+    log = started(sim, v=[0, 0, 0, *y0]).run(4)
     found = solve_ivp(rate, (0, 4), y0, method="DOP853", rtol=1e-12, atol=1e-13, t_eval=log.t).y.T
     np.testing.assert_allclose(log.v[:, 3:], found, atol=1e-8)
     assert np.ptp(found[:, 0]) > 0.1
@@ -213,8 +205,7 @@ def test_precession_of_a_gyrostat():
 @pytest.mark.parametrize("integrator", ["semi-implicit", "midpoint"])
 def test_other_integrators_keep_momentum_too(integrator):
     robot = satellite()
-    sim = pliant.Simulation(robot, dt=1e-3, integrator=integrator)
-    sim.reset(v=[0.1, 0, -0.2, 0.3, 0.5, -0.4, 2])
+    sim = started(pliant.Simulation(robot, dt=1e-3, integrator=integrator), v=SPINNING)
     log = sim.run(1, u=[0.8], channels=("q", "v"))
     momentum = pliant.centroidal_momentum(robot, log.q, log.v)
     # the default step has first order; the rule of the midpoint, second
@@ -265,8 +256,6 @@ def test_rotors_of_links_without_extent_are_tolerated():
 
 
 def test_a_slide_needs_the_axis_of_its_rotor():
-    robot = pliant.load("cart_pole")
-    slide = next(n for n, j in robot.joints.items() if j.kind.name == "prismatic")
     with pytest.raises(RobotError, match=r"is gyroscopic on a prismatic joint; .*rotor_axis="):
-        robot.with_motor(slide, gyroscopic=True)
-    robot.with_motor(slide, gyroscopic=True, rotor_axis=(0, 1, 0))
+        CART_POLE.with_motor("slider", gyroscopic=True)
+    CART_POLE.with_motor("slider", gyroscopic=True, rotor_axis=(0, 1, 0))

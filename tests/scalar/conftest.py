@@ -1,4 +1,4 @@
-"""A graph and an input of it."""
+"""A graph and two inputs of it."""
 
 import pytest
 
@@ -13,3 +13,8 @@ def g() -> Graph:
 @pytest.fixture
 def x(g: Graph) -> Expr:
     return g.input("x")
+
+
+@pytest.fixture
+def y(g: Graph) -> Expr:
+    return g.input("y")

@@ -1,6 +1,7 @@
 """Traced scalars: evaluation on every kind of scalar, what they refuse, tables."""
 
 import math
+import operator
 import pickle
 
 import numpy as np
@@ -25,21 +26,12 @@ def outputs() -> list[Expr]:
     return [graph.lift(e) for e in formula(graph.input("x"), graph.input("y"))]
 
 
-def test_on_floats(outputs: list[Expr]) -> None:
-    assert interpret(outputs, {"x": 0.7, "y": -1.3}) == pytest.approx(formula(0.7, -1.3), rel=1e-15)
-
-
-def test_on_arrays(outputs: list[Expr]) -> None:
-    rng = np.random.default_rng(3)
-    x, y = rng.normal(size=(2, 5, 4))
+@pytest.mark.parametrize("x, y", [
+    (0.7, -1.3), np.random.default_rng(3).normal(size=(2, 5, 4)), (np.linspace(0.1, 2, 7), 0.5),
+], ids=["floats", "arrays", "an array and a number"])  # fmt: skip
+def test_on_floats_and_arrays(outputs: list[Expr], x, y) -> None:
     for found, expected in zip(interpret(outputs, {"x": x, "y": y}), formula(x, y), strict=True):
-        assert found.shape == (5, 4)
-        np.testing.assert_allclose(found, expected, rtol=1e-15)
-
-
-def test_on_an_array_and_a_number(outputs: list[Expr]) -> None:
-    x = np.linspace(0.1, 2, 7)
-    for found, expected in zip(interpret(outputs, {"x": x, "y": 0.5}), formula(x, 0.5), strict=True):
+        assert np.shape(found) == np.shape(x)
         np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
@@ -61,36 +53,26 @@ def test_on_another_trace(outputs: list[Expr]) -> None:
     assert value == pytest.approx(formula(0.7 * 1.3, 0.0), rel=1e-15)
 
 
-def test_constants_are_floats_among_floats() -> None:
+def test_constants_are_floats_among_floats(x: Expr) -> None:
     """Integers of Python would not round: this square is odd and above 2^53."""
-    x = Graph().input("x")
     number = select(x < 1, 94906267, 1)
     found = interpret([number * number], {"x": 0.0})[0]
     assert found == 94906267.0**2 != 94906267**2
     assert isinstance(found, float)
+    # large ones on arrays
+    assert interpret([x + 1e300], {"x": np.zeros(2)})[0].dtype == np.float64
 
 
-def test_large_constants_on_arrays() -> None:
-    x = Graph().input("x")
-    found = interpret([x + 1e300], {"x": np.zeros(2)})[0]
-    assert found.dtype == np.float64
-
-
-def test_missing_input_is_named(outputs: list[Expr]) -> None:
-    with pytest.raises(TraceError, match=r"input 'y' has no value; given: \['x'\]"):
-        interpret(outputs, {"x": 1.0})
-
-
-def test_only_what_is_needed_is_visited() -> None:
-    graph = Graph()
-    x, y = graph.input("x"), graph.input("y")
-    used, _unused = sin(x), exp(y)
-    assert nodes_of([used]) == [x, used] or [n.index for n in nodes_of([used])] == [x.index, used.index]
+def test_only_what_is_needed_is_visited(x: Expr, y: Expr) -> None:
+    used, unused = sin(x), exp(y)
+    assert [n.index for n in nodes_of([used])] == [x.index, used.index]
     assert interpret([used], {"x": 1.0}) == [math.sin(1)]
+    with pytest.raises(TraceError, match=r"input 'y' has no value; given: \['x'\]"):
+        interpret([used, unused], {"x": 1.0})
 
 
-def test_a_deep_graph_needs_no_deep_stack() -> None:
-    x = node = Graph().input("x")
+def test_a_deep_graph_needs_no_deep_stack(x: Expr) -> None:
+    node = x
     for _ in range(50_000):
         node = node + x * 0.5
     assert interpret([node], {"x": 2.0}) == [50_002.0]
@@ -127,42 +109,39 @@ def test_truth_of_a_condition_names_it(x: Expr) -> None:
 
 
 @pytest.mark.parametrize("mix", [
-    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: a < b,
-    lambda a, b: a == b, lambda a, b: a**b, lambda a, b: atan2(a, b), lambda a, b: select(a < 1, a, b),
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.eq, operator.pow, atan2,
+    lambda a, b: select(a < 1, a, b),
 ])  # fmt: skip
 def test_scalars_of_two_traces_cannot_meet(x: Expr, mix) -> None:
     stranger = Graph().input("stranger")
-    with pytest.raises(TraceError, match="belongs to another trace"):
-        mix(x, stranger)
-    with pytest.raises(TraceError, match="belongs to another trace"):
-        mix(stranger, x)
+    for pair in ((x, stranger), (stranger, x)):
+        with pytest.raises(TraceError, match="belongs to another trace"):
+            mix(*pair)
 
 
 @pytest.mark.parametrize("thing", [None, "text", "1.5", b"1", 1j, [1.0], {}, object(), 10**400])
 def test_what_is_no_number_is_refused(x: Expr, thing) -> None:
-    with pytest.raises(TraceError, match="numbers and scalars of the same trace only"):
-        x + thing
-    with pytest.raises(TraceError, match="numbers and scalars of the same trace only"):
-        x == thing  # noqa: B015
+    for use in (operator.add, operator.eq):
+        with pytest.raises(TraceError, match="numbers and scalars of the same trace only"):
+            use(x, thing)
+    with pytest.raises(TraceError, match=r"the symbol s meets a traced scalar.*cannot be compiled"):
+        x * sympy.Symbol("s")
+
+
+OPERATIONS = (
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.le, operator.gt, operator.ge,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("scalar", [np.float64(2), np.float32(2), np.int64(2), np.bool_(True), np.array(2.0)])
 def test_numpy_scalars_meet_traced_ones(x: Expr, scalar) -> None:
     number = float(scalar)
-    assert scalar * x is number * x
     assert x * scalar is number * x
-    assert scalar + x is number + x
-    assert scalar - x is number - x
-    assert scalar / x is number / x
-    assert (scalar < x) is (number < x)
-    assert (scalar >= x) is (number >= x)
-    assert (scalar == x) is (x == number)
+    for operation in (*OPERATIONS, operator.eq):
+        assert operation(scalar, x) is operation(number, x)
 
 
-@pytest.mark.parametrize("operation", [
-    lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b,
-    lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b,
-])  # fmt: skip
+@pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("array", [np.array([1.5, 2.0, 3.0]), np.array([[1, 2], [3, 4]]), np.zeros((0, 2)) + 1])
 def test_arrays_meet_traced_scalars_element_by_element(x: Expr, operation, array: np.ndarray) -> None:
     for made, expected in (
@@ -174,6 +153,11 @@ def test_arrays_meet_traced_scalars_element_by_element(x: Expr, operation, array
         assert all(a is b for a, b in zip(made.ravel(), expected, strict=True))
 
 
+def are_the_same(a, b) -> bool:
+    """The very same nodes, one by one."""
+    return all(m is n for m, n in zip(a, b, strict=True))
+
+
 def test_arrays_of_traced_scalars(x: Expr) -> None:
     row = np.array([x, 2 * x, 1.0], dtype=object)
     assert (row * x)[1] is 2 * x * x
@@ -181,9 +165,9 @@ def test_arrays_of_traced_scalars(x: Expr) -> None:
     assert (row @ row) is x * x + 2 * x * (2 * x) + 1
     assert (np.eye(3) @ row)[1] is 2 * x
     assert row.sum() is x + 2 * x + 1
-    assert [c is d for c, d in zip(row < x, [x < x, 2 * x < x, x > 1.0], strict=True)] == [True] * 3
+    assert are_the_same(row < x, [x < x, 2 * x < x, x > 1.0])
     assert sin(row)[1] is sin(2 * x)
-    assert [a is b for a, b in zip(row != x, [~(x == x), ~(x == 2 * x), ~(x == 1)], strict=True)] == [True] * 3
+    assert are_the_same(row != x, [~(x == x), ~(x == 2 * x), ~(x == 1)])
 
 
 def test_numpy_functions_take_traced_scalars_and_arrays_of_them(x: Expr) -> None:
@@ -191,27 +175,22 @@ def test_numpy_functions_take_traced_scalars_and_arrays_of_them(x: Expr) -> None
     assert np.float64(2) * x is 2 * x
     assert np.arctan2(x, 1.0) is x.graph.apply("atan2", x, 1)
     pair = np.array([x, 2 * x], dtype=object)
-    assert [a is b for a, b in zip(np.cos(pair), [x.graph.apply("cos", a) for a in pair], strict=True)] == [True, True]
+    assert are_the_same(np.cos(pair), [x.graph.apply("cos", a) for a in pair])
     assert np.arctan2(pair, pair)[1] is x.graph.apply("atan2", 2 * x, 2 * x)
     with pytest.raises(TraceError, match=r"numpy.sinh does not work on a traced scalar.*pliant.math.sin"):
         np.sinh(x)
     with pytest.raises(TraceError, match=r"numpy.add does not"):
         np.add.reduce(x)
-
-
-def test_functions_mix_arrays_and_traced_scalars(x: Expr) -> None:
     for made in (maximum(np.array([1.0, 2.0]), x), maximum(x, np.array([1.0, 2.0]))):
-        assert [a is b for a, b in zip(made, [maximum(x, 1), maximum(x, 2)], strict=True)] == [True, True]
+        assert are_the_same(made, [maximum(x, 1), maximum(x, 2)])
 
 
-def test_traced_scalars_are_keys_by_identity(g: Graph, x: Expr) -> None:
-    y = g.input("y")
+def test_traced_scalars_are_keys_by_identity(x: Expr, y: Expr) -> None:
     table = {x: 1, y: 2, x + y: 3}
     assert (table[x], table[y], table[y + x]) == (1, 2, 3)
 
 
-def test_repr(g: Graph, x: Expr) -> None:
-    y = g.input("y")
+def test_repr(g: Graph, x: Expr, y: Expr) -> None:
     assert repr(x) == "x"
     assert repr(g.constant(0.5)) == "0.5"
     product = x * y
@@ -226,15 +205,8 @@ def test_powers(x: Expr, base: float, exponent: float) -> None:
     # products of up to ten factors, or exp(log) whose argument is below 20
     assert made == pytest.approx(base**exponent, rel=1e-14)
     assert interpret([base**x], {"x": exponent})[0] == pytest.approx(base**exponent, rel=1e-14)
-
-
-def test_powers_of_negative_numbers(x: Expr) -> None:
+    # of a negative number
     assert interpret([x**3, x**-2, x**2.0], {"x": -2.0}) == [-8, 0.25, 4]
-
-
-def test_a_symbol_says_that_there_is_no_kernel_of_formulas(x: Expr) -> None:
-    with pytest.raises(TraceError, match=r"the symbol s meets a traced scalar.*cannot be compiled"):
-        x * sympy.Symbol("s")
 
 
 # ---- tables: constant, known by their numbers, safe at any index, and the same on every scalar
@@ -266,29 +238,25 @@ def test_entry_on_every_scalar(g: Graph, x: Expr, index: float, entry: float) ->
     assert same(folded.value, entry)
 
 
-def test_tables_of_traced_scalars(g: Graph, x: Expr) -> None:
+def test_arrays_of_indices(x: Expr) -> None:
     table = Table(NUMBERS)
-    nodes = lookup(table, np.array([x, x + 1], dtype=object))
-    assert nodes[0] is lookup(table, x)
-    assert nodes[1] is lookup(table, x + 1)
+    assert are_the_same(lookup(table, np.array([x, x + 1], dtype=object)), [lookup(table, x), lookup(table, x + 1)])
+    assert lookup(table, np.array([2, 0, 9])).tolist() == [0.25, 3.5, 8.0]
 
 
-def test_integer_arrays() -> None:
-    assert lookup(Table(NUMBERS), np.array([2, 0, 9])).tolist() == [0.25, 3.5, 8.0]
-
-
-def test_tables_of_equal_numbers_are_one_node(g: Graph, x: Expr) -> None:
+def test_tables_of_equal_numbers_are_one_node(x: Expr) -> None:
     assert lookup(Table(NUMBERS), x) is lookup(Table(NUMBERS), x)
     assert lookup(NUMBERS, x) is lookup(Table(NUMBERS), x)
     assert lookup(Table(NUMBERS), x) is not lookup(Table([*NUMBERS[:3], 8.5]), x)
     assert Table(NUMBERS) == Table(NUMBERS)
     assert hash(Table(NUMBERS)) == hash(Table(NUMBERS))
     assert Table(NUMBERS) != Table(NUMBERS[:3])
+    assert pickle.loads(pickle.dumps(Table(NUMBERS))) == Table(NUMBERS)
+    assert repr(lookup(Table(NUMBERS), x)) == "%1 = lookup(table of 4, x)", "shown without its numbers"
 
 
-def test_a_graph_is_put_into_another(g: Graph, x: Expr) -> None:
-    other = Graph()
-    y = other.input("y")
+def test_a_graph_is_put_into_another(x: Expr) -> None:
+    y = Graph().input("y")
     (moved,) = interpret([lookup(Table(NUMBERS), x) * 2], {"x": y})
     assert moved is lookup(Table(NUMBERS), y) * 2
 
@@ -304,10 +272,6 @@ def test_table_does_not_change_with_its_source() -> None:
         table.numbers = source
 
 
-def test_table_survives_pickling() -> None:
-    assert pickle.loads(pickle.dumps(Table(NUMBERS))) == Table(NUMBERS)
-
-
 def test_derivative_is_zero_and_that_of_the_rest_is_kept(g: Graph, x: Expr) -> None:
     node = lookup(Table(NUMBERS), x)
     for rate in (tangents([node], {x: 1})[0], jacobian([node], [x])[0][0]):
@@ -320,27 +284,13 @@ def test_derivative_is_zero_and_that_of_the_rest_is_kept(g: Graph, x: Expr) -> N
     assert interpret(jacobian([line], [x])[0], {"x": 1.5}) == [1.25]
 
 
-def test_node_is_shown_without_its_numbers(x: Expr) -> None:
-    assert repr(lookup(Table(NUMBERS), x)) == "%1 = lookup(table of 4, x)"
-
-
-def test_symbols_have_no_table() -> None:
+@pytest.mark.parametrize("numbers, message", [
+    *((wrong, "a table") for wrong in ([], [[1.0, 2.0]], 3.0, ["a"], np.empty(0))),
+    ([Graph().input("x"), 1.0], "plain numbers"),
+    (np.broadcast_to(0.0, 2**24 + 1), "16777216"),  # too long for exact indices
+])  # fmt: skip
+def test_what_is_no_row_of_numbers_is_refused(numbers: object, message: str) -> None:
+    with pytest.raises(TraceError, match=message):
+        Table(numbers)
     with pytest.raises(TraceError, match="a table has no formula"):
         lookup(Table(NUMBERS), sympy.Symbol("k"))
-
-
-@pytest.mark.parametrize("numbers", [[], [[1.0, 2.0]], 3.0, ["a"], np.empty(0)])
-def test_what_is_no_row_of_numbers_is_refused(numbers: object) -> None:
-    with pytest.raises(TraceError, match="a table"):
-        Table(numbers)
-
-
-def test_traced_scalars_are_no_entries(x: Expr) -> None:
-    with pytest.raises(TraceError, match="plain numbers"):
-        Table([x, 1.0])
-
-
-def test_a_table_too_long_for_exact_indices_is_refused() -> None:
-    huge = np.broadcast_to(0.0, 2**24 + 1)
-    with pytest.raises(TraceError, match="16777216"):
-        Table(huge)

@@ -38,77 +38,61 @@ def test_partials_against_central_differences(op: str, point: tuple[float, float
         assert found[k] == pytest.approx((high - low) / (2 * h), rel=1e-7, abs=1e-8)
 
 
-@pytest.mark.parametrize("x", [-0.7, 0.7])
-def test_select_takes_the_derivative_of_the_chosen_side(x: float) -> None:
-    graph = Graph()
-    a = graph.input("a")
-    node = select(a < 0, sin(a), a * a * a)
-    expected = math.cos(x) if x < 0 else 3 * x * x
-    assert values_of([*tangents([node], {a: 1}), *adjoints([node], [1], [a])], {"a": x}) == pytest.approx(
-        [expected, expected], rel=1e-15
-    )
+def slopes(g: Graph, node: Expr, x: Expr, at: float) -> list[float]:
+    """The derivative of a node by an input, forward and in reverse."""
+    return values_of([g.lift(tangents([node], {x: 1})[0]), g.lift(adjoints([node], [1], [x])[0])], {"x": at})
 
 
-def test_derivatives_are_formulas() -> None:
+@pytest.mark.parametrize("at", [-0.7, 0.7])
+def test_select_takes_the_derivative_of_the_chosen_side(g: Graph, x: Expr, at: float) -> None:
+    expected = math.cos(at) if at < 0 else 3 * at * at
+    assert slopes(g, select(x < 0, sin(x), x * x * x), x, at) == pytest.approx([expected, expected], rel=1e-15)
+
+
+def test_derivatives_are_formulas(x: Expr, y: Expr) -> None:
     """The same rules, checked by SymPy for all values at once."""
-    graph = Graph()
-    a, b = graph.input("a"), graph.input("b")
-    node = atan2(a * b, 1 + b * b) + exp(-a) * sqrt(1 + a * a) - log(2 + cos(b)) / (1 + a * a)
-    x, y = sympy.symbols("a b", positive=True)
-    f = sympy.atan(x * y / (1 + y**2)) + sympy.exp(-x) * sympy.sqrt(1 + x**2) - sympy.log(2 + sympy.cos(y)) / (1 + x**2)
-    for found, expected in zip(jacobian([node], [a, b])[0], (f.diff(x), f.diff(y)), strict=True):
-        difference = interpret([found], {"a": x, "b": y})[0] - expected
+    node = atan2(x * y, 1 + y * y) + exp(-x) * sqrt(1 + x * x) - log(2 + cos(y)) / (1 + x * x)
+    a, b = sympy.symbols("a b", positive=True)
+    f = sympy.atan(a * b / (1 + b**2)) + sympy.exp(-a) * sympy.sqrt(1 + a**2) - sympy.log(2 + sympy.cos(b)) / (1 + a**2)
+    for found, expected in zip(jacobian([node], [x, y])[0], (f.diff(a), f.diff(b)), strict=True):
+        difference = interpret([found], {"x": a, "y": b})[0] - expected
         for at in ((0.3, 0.8), (1.7, 2.9), (0.01, 5.0)):
             # a dozen operations on numbers of size one
-            assert abs(float(difference.subs({x: at[0], y: at[1]}))) < 1e-14
+            assert abs(float(difference.subs({a: at[0], b: at[1]}))) < 1e-14
 
 
-def test_zero_rates_are_structural() -> None:
-    graph = Graph()
-    a, b = graph.input("a"), graph.input("b")
-    assert tangents([a * a, b, graph.constant(3)], {b: 1}) == [0, 1, 0]
-    assert adjoints([a * a], [1], [b]) == [0]
-    assert jacobian([a + b, a - b], [a, b]) == [[1, 1], [1, -1]]
-    assert jacobian([], [a]) == []
-    assert jacobian([a], []) == [[]]
+def test_zero_rates_are_structural(g: Graph, x: Expr, y: Expr) -> None:
+    assert tangents([x * x, y, g.constant(3)], {y: 1}) == [0, 1, 0]
+    assert adjoints([x * x], [1], [y]) == [0]
+    assert jacobian([x + y, x - y], [x, y]) == [[1, 1], [1, -1]]
+    assert jacobian([], [x]) == []
+    assert jacobian([x], []) == [[]]
+    # conditions and floor do not move
+    assert tangents([g.apply("floor", x), x < 1], {x: 1}) == [0, 0]
+    assert adjoints([g.apply("floor", x)], [1], [x]) == [0]
 
 
-def test_conditions_and_floor_do_not_move() -> None:
-    graph = Graph()
-    a = graph.input("a")
-    assert tangents([graph.apply("floor", a), a < 1], {a: 1}) == [0, 0]
-    assert adjoints([graph.apply("floor", a)], [1], [a]) == [0]
+def test_an_output_that_is_an_input_or_is_there_twice(x: Expr, y: Expr) -> None:
+    assert adjoints([x, x], [2, 3], [x]) == [5]
+    found = adjoints([x * y, x * y], [1, 1], [x, y])
+    assert values_of(found, {"x": 3.0, "y": 7.0}) == [14, 6]
+    assert values_of(tangents([x * y, x], {x: 1, y: 1}), {"x": 3.0, "y": 7.0}) == [10, 1]
 
 
-def test_an_output_that_is_an_input_or_is_there_twice() -> None:
-    graph = Graph()
-    a, b = graph.input("a"), graph.input("b")
-    product = a * b
-    assert adjoints([a, a], [2, 3], [a]) == [5]
-    found = adjoints([product, product], [1, 1], [a, b])
-    assert values_of(found, {"a": 3.0, "b": 7.0}) == [14, 6]
-    assert values_of(tangents([product, a], {a: 1, b: 1}), {"a": 3.0, "b": 7.0}) == [10, 1]
-
-
-def test_seeds_and_weights_may_be_traced() -> None:
+def test_seeds_and_weights_may_be_traced(g: Graph, x: Expr, y: Expr) -> None:
     """Derivatives are nodes, so derivatives of derivatives are derivatives."""
-    graph = Graph()
-    a, s = graph.input("a"), graph.input("s")
-    first = graph.lift(tangents([sin(a)], {a: s})[0])
-    second = graph.lift(tangents([first], {a: s})[0])
-    assert values_of([first, second], {"a": 0.4, "s": 2.0}) == pytest.approx([2 * math.cos(0.4), -4 * math.sin(0.4)])
-    assert values_of(adjoints([sin(a)], [s], [a]), {"a": 0.4, "s": 2.0}) == pytest.approx([2 * math.cos(0.4)])
+    first = g.lift(tangents([sin(x)], {x: y})[0])
+    second = g.lift(tangents([first], {x: y})[0])
+    assert values_of([first, second], {"x": 0.4, "y": 2.0}) == pytest.approx([2 * math.cos(0.4), -4 * math.sin(0.4)])
+    assert values_of(adjoints([sin(x)], [y], [x]), {"x": 0.4, "y": 2.0}) == pytest.approx([2 * math.cos(0.4)])
 
 
 @pytest.mark.parametrize("op", [op for op, row in TABLE.items() if row.sympy is None])
-def test_lowered_code_has_no_derivative(op: str) -> None:
-    graph = Graph()
-    a = graph.input("a")
-    node = graph.apply(op, *[a] * TABLE[op].arity)
-    with pytest.raises(TraceError, match="lowered code, which has no derivative"):
-        tangents([node], {a: 1})
-    with pytest.raises(TraceError, match="lowered code, which has no derivative"):
-        adjoints([node], [1], [a])
+def test_lowered_code_has_no_derivative(g: Graph, x: Expr, op: str) -> None:
+    node = g.apply(op, *[x] * TABLE[op].arity)
+    for derive in (lambda: tangents([node], {x: 1}), lambda: adjoints([node], [1], [x])):
+        with pytest.raises(TraceError, match="lowered code, which has no derivative"):
+            derive()
 
 
 # every result is of size one, and so is every slope
@@ -174,13 +158,9 @@ def test_jacobian_against_differences(graph: tuple[list[Expr], list[Expr]], x: l
     lambda x: select(x > 0, x * log(x), 0),
 ])  # fmt: skip
 @pytest.mark.parametrize("at", [-1.0, 0.0])
-def test_the_side_of_a_select_that_is_not_taken_has_no_say(function, at: float) -> None:
-    graph = Graph()
-    x = graph.input("x")
-    y = graph.lift(function(x))
-    forward = interpret([graph.lift(tangents([y], {x: 1})[0])], {"x": at})
-    backward = interpret([graph.lift(adjoints([y], [1], [x])[0])], {"x": at})
-    assert forward == backward == [0]
-    expected = interpret([graph.lift(tangents([y], {x: 1})[0])], {"x": 0.7})
-    assert interpret([graph.lift(adjoints([y], [1], [x])[0])], {"x": 0.7}) == pytest.approx(expected, rel=1e-15)
-    assert expected != [0]
+def test_the_side_of_a_select_that_is_not_taken_has_no_say(g: Graph, x: Expr, function, at: float) -> None:
+    node = g.lift(function(x))
+    assert slopes(g, node, x, at) == [0, 0]
+    forward, backward = slopes(g, node, x, 0.7)
+    assert backward == pytest.approx(forward, rel=1e-15)
+    assert forward != 0

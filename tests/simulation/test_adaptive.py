@@ -1,4 +1,4 @@
-"""Adaptive steps and dense output."""
+"""Adaptive steps, dense output and roots."""
 
 import math
 import pickle
@@ -6,17 +6,20 @@ import pickle
 import numpy as np
 import pytest
 
-import pliant
 from moving_robots import (
-    CASES, DOUBLE_PENDULUM, SPHERICAL_PENDULUM, TOP, TURNING, distance, free, kernel, slopes, state,
+    CASES, DOUBLE_PENDULUM, SPHERICAL_PENDULUM, TOP, TURNING, distance, exact, free, kernel, slopes, state,
 )  # fmt: skip
 from pliant.compiler import Block, Kernel, Loop, Program
+from pliant.dynamics import kinetic_energy
 from pliant.errors import PliantError
 from pliant.integrators import DenseSolution, DenseSolver
-from pliant.integrators.adaptive import NO_STEP_SMALL_ENOUGH, TOO_MANY_STEPS, StepControl, adaptive_body, trial_step
-from pliant.integrators.runge_kutta import DORMAND_PRINCE, explicit_body
+from pliant.integrators.adaptive import (
+    NO_STEP_SMALL_ENOUGH, TOO_MANY_STEPS, NoStepError, StepControl, Stepper, adaptive_body, trial_step,
+)  # fmt: skip
+from pliant.integrators.dense import Chart, first_root
 from pliant.robot import Robot, RobotBuilder
 from pliant.scalar import select
+from simulated_robots import BALL, PENDULUM
 
 WRITES = ("h", "accepted", "rejected", "trouble")
 
@@ -31,15 +34,12 @@ def solver(robot: Robot, acceleration, control: StepControl | None = None, reads
 def test_the_error_follows_the_tolerance(case: str) -> None:
     robot, acceleration, speed = CASES[case]
     q, v = state(robot, 1, speed)
-    fine = kernel(robot, explicit_body(robot, DORMAND_PRINCE, acceleration))
-    _, *reference = fine(0.0, q, v, 0.5 / 4000, steps=4000)
+    reference = exact(robot, acceleration, q, v)
     errors, steps = [], []
     for rtol in (1e-5, 1e-7, 1e-9):
-        t, q1, v1, _, accepted, rejected, trouble = solver(robot, acceleration, StepControl(rtol, rtol / 100))(
-            0.0, q, v, 0.5
-        )
-        assert t == 0.5
-        assert trouble == 0
+        run = solver(robot, acceleration, StepControl(rtol, rtol / 100))
+        t, q1, v1, _, accepted, rejected, trouble = run(0.0, q, v, 0.5)
+        assert (t, trouble) == (0.5, 0)
         assert rejected <= 0.3 * accepted + 3, "the step is predicted well"
         errors.append(distance(robot, (q1, v1), reference))
         steps.append(accepted)
@@ -57,9 +57,8 @@ def test_work_is_where_the_motion_is() -> None:
         x = (t - 5) / 0.05
         return [select(x * x < 1, 100 * (1 - x * x), 0)]
 
-    t, q, v, _, accepted, _, trouble = solver(TURNING, acceleration, StepControl(1e-8, 1e-10, largest=0.05))(
-        0.0, [0.0], [0.0], 10.0
-    )
+    run = solver(TURNING, acceleration, StepControl(1e-8, 1e-10, largest=0.05))
+    t, q, v, _, accepted, _, trouble = run(0.0, [0.0], [0.0], 10.0)
     assert (t, trouble) == (10, 0)
     # the integral of 100 (1 - x^2) over 0.1 s, about t = 5; the kinks cost accuracy
     assert v[0] == pytest.approx(100 * 0.1 * 2 / 3, rel=1e-6)
@@ -89,9 +88,7 @@ def test_energy_of_a_top() -> None:
     q, v = state(TOP, 3, 4)
     _, q1, v1, *_ = solver(TOP, free(TOP), StepControl(1e-10, 1e-12))(0.0, q, v, 5.0)
     # a hundred steps of 1e-10 each
-    assert pliant.dynamics.kinetic_energy(TOP, q1, v1) == pytest.approx(
-        pliant.dynamics.kinetic_energy(TOP, q, v), rel=1e-8
-    )
+    assert kinetic_energy(TOP, q1, v1) == pytest.approx(kinetic_energy(TOP, q, v), rel=1e-8)
     assert np.linalg.norm(q1[3:]) == pytest.approx(1, abs=1e-14)
 
 
@@ -121,10 +118,8 @@ def test_a_singularity_is_trouble_and_no_endless_loop() -> None:
 
 
 def test_too_many_steps_is_trouble() -> None:
-    control = StepControl(1e-9, 1e-12, most_steps=7)
-    t, q, _, _, accepted, rejected, trouble = solver(DOUBLE_PENDULUM, free(DOUBLE_PENDULUM), control)(
-        0.0, [1.0, 0.0], [0.0, 0.0], 5.0
-    )
+    run = solver(DOUBLE_PENDULUM, free(DOUBLE_PENDULUM), StepControl(1e-9, 1e-12, most_steps=7))
+    t, q, _, _, accepted, rejected, trouble = run(0.0, [1.0, 0.0], [0.0, 0.0], 5.0)
     assert trouble == TOO_MANY_STEPS
     assert accepted + rejected == 7
     assert 0 < t < 5
@@ -208,11 +203,10 @@ def test_a_trial_step_on_floats_is_that_of_the_kernel() -> None:
 
 def test_single_precision() -> None:
     q, v = state(DOUBLE_PENDULUM, 6)
-    control = StepControl(1e-4, 1e-5, smallest=1e-6)
+    coarse = StepControl(1e-4, 1e-5, smallest=1e-6)
     fine = solver(DOUBLE_PENDULUM, free(DOUBLE_PENDULUM))(0.0, q, v, 1.0)
-    t, q1, _, _, _, _, trouble = solver(DOUBLE_PENDULUM, free(DOUBLE_PENDULUM), control, precision="float32")(
-        0.0, q, v, 1.0
-    )
+    run = solver(DOUBLE_PENDULUM, free(DOUBLE_PENDULUM), coarse, precision="float32")
+    t, q1, _, _, _, _, trouble = run(0.0, q, v, 1.0)
     assert (t, trouble) == (1, 0)
     np.testing.assert_allclose(q1, fine[1], atol=1e-2)  # 1e-4 a step, grown in a chaotic second
 
@@ -337,15 +331,11 @@ def test_an_early_end_is_told() -> None:
     (lambda s: s([0.0], [1.0], 1.0)(1.1), "from t = 0 s to 1 s; asked for 1.1 s"),
     (lambda s: s([0.0], [1.0], 1.0)([0.5, -0.1]), "asked for -0.1 s"),
     (lambda s: s([0.0], [1.0], 1.0)(math.nan), "asked for nan s"),
+    (lambda _: DenseSolver(TURNING, lambda t, q, v, h: [0], parameters={"h": 1}), "cannot be called 'h'"),
 ])  # fmt: skip
-def test_wrong_times(call, message: str) -> None:
+def test_wrong_times_and_names(call, message: str) -> None:
     with pytest.raises(PliantError, match=message):
         call(DenseSolver(TURNING, lambda t, q, v: [-q[0]]))
-
-
-def test_a_parameter_needs_a_name_of_its_own() -> None:
-    with pytest.raises(PliantError, match="cannot be called 'h'"):
-        DenseSolver(TURNING, lambda t, q, v, h: [0], parameters={"h": 1})
 
 
 def test_solutions_are_pickled() -> None:
@@ -353,3 +343,80 @@ def test_solutions_are_pickled() -> None:
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again(0.3)[0], found(0.3)[0])
     assert repr(again) == repr(found)
+
+
+# ---- step by step in Python, as event-driven simulation takes them, and roots on the way
+
+
+CHART = Chart(PENDULUM)
+
+
+def swing(t, q, v):
+    return -4 * q
+
+
+def test_steps_meet_their_tolerance_and_so_does_dense_output() -> None:
+    errors = []
+    for rtol in (1e-5, 1e-7, 1e-9):
+        stepper = Stepper(CHART, StepControl(rtol, rtol / 100, largest=1.0))
+        t, q, v, worst = 0.0, np.array([1.0]), np.array([0.0]), 0.0
+        while t < 3:
+            segment = stepper.step(swing, t, q, v, 3.0)
+            for s in np.linspace(segment.t, segment.t + segment.h, 7):
+                worst = max(worst, abs(segment(s)[0][0] - math.cos(2 * s)))
+            t = segment.t + segment.h
+            q, v = segment(t)
+        assert t == 3
+        errors.append(worst)
+        assert worst < 100 * rtol
+    assert errors[0] > errors[1] > errors[2]
+
+
+def test_the_chart_turns_as_the_velocity_says() -> None:
+    rng = np.random.default_rng(0)
+    chart = Chart(BALL)
+    q, w, v = BALL.random(1), 0.5 * rng.standard_normal(6), rng.standard_normal(6)
+    moved, rate = chart.integrate(q, w), np.array(chart.chart_rate(w, v))
+    h = 1e-6
+    ahead, behind = chart.integrate(q, w + h * rate), chart.integrate(q, w - h * rate)
+    assert BALL.difference(behind, ahead) / (2 * h) == pytest.approx(v, abs=1e-8)
+    assert moved == pytest.approx(BALL.integrate(q, w), abs=1e-14)
+
+
+def test_no_step_is_short_enough_for_a_pole() -> None:
+    stepper = Stepper(CHART, StepControl(1e-8, 1e-10, largest=0.02))
+    t, q, v = 0.0, np.zeros(1), np.zeros(1)
+    with pytest.raises(NoStepError):
+        while t < 1:
+            segment = stepper.step(lambda t, q, v: np.array([1 / (0.5 - t) ** 3 if t != 0.5 else math.nan]), t, q, v, 1)
+            t = segment.t + segment.h
+            q, v = segment(t)
+    assert t == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("function, root", [
+    (lambda t: 0.3 - t, 0.3),
+    (lambda t: math.cos(5 * t), math.pi / 10),
+    (lambda t: (0.61 - t) ** 3, 0.61),
+    (lambda t: 1e-9 * (0.7 - t), 0.7),
+    (lambda t: math.exp(-40 * t) - math.exp(-12), 0.3),
+    (lambda t: 1.0 if t < 0.123 else -1.0, 0.123),
+])  # fmt: skip
+def test_roots(function, root: float) -> None:
+    found = first_root(lambda t: np.array([1.0, function(t)]), 0, 1, np.zeros(2, bool), np.full(2, 1e-12))
+    assert found is not None
+    # the search ends within 1e-12 after the root; triple roots are as flat as 1e-12 in the time's cube
+    assert found == (pytest.approx(root, abs=1e-5 if function(root + 1e-6) > -1e-17 else 2e-12), 1)
+    assert function(found[0]) <= 0
+
+
+def test_what_begins_at_zero_counts_once_it_was_above() -> None:
+    least, armed = np.full(1, 1e-10), np.zeros(1, bool)
+    # a bounce: up, and down again within the interval
+    found = first_root(lambda t: np.array([t * (0.1 - t)]), 0, 1, armed, least)
+    assert found == (pytest.approx(0.1, abs=1e-12), 0)
+    # up and away
+    assert first_root(lambda t: np.array([t * t]), 0, 1, armed, least) is None
+    assert armed.all()
+    # it was above, and has jumped
+    assert first_root(lambda t: np.array([t - 0.5]), 0, 1, armed, least) == (0, 0)

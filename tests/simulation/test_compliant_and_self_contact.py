@@ -9,6 +9,7 @@ import pliant
 from moving_robots import slopes
 from pliant.robot import Robot, RobotBuilder
 from simple_bodies import G, ball, point_mass, sliding, turned
+from simulated_robots import ran, started
 
 # ---- compliant contact in motion: statics, oscillation, restitution, stiff laws, laws of the user
 
@@ -17,11 +18,8 @@ DROP = sliding(mass=2).with_contact("mass", points=[(0, 0, 0)])
 
 
 def simulated(law, z: float, t: float, *, dt: float = 1e-3, rate: float = 0, robot: Robot = DROP, **options):
-    sim = pliant.Simulation(
-        robot, dt=dt, ground=pliant.flat(), contact=pliant.CompliantContact(law), **{"limits": False, **options}
-    )
-    sim.reset(q=[z], v=[rate])
-    return sim, sim.run(t, channels=("q", "v", "energy"))
+    options = {"limits": False, "ground": pliant.flat(), "contact": pliant.CompliantContact(law), **options}
+    return ran(pliant.Simulation(robot, dt=dt, **options), t, [z], [rate], channels=("q", "v", "energy"))
 
 
 @pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "midpoint", "dormand-prince"])
@@ -44,9 +42,8 @@ def test_a_damped_oscillation() -> None:
     sink, s = m * G / k, d / (2 * m)
     w = math.sqrt(k / m - s * s)
     sim, log = simulated(pliant.SpringDamper(k, d), -1.5 * sink, 0.5, integrator="rk4")
-    z = np.asarray(log["q"])[:, 0]
     expected = -sink - 0.5 * sink * np.exp(-s * log.t) * (np.cos(w * log.t) + s / w * np.sin(w * log.t))
-    np.testing.assert_allclose(z, expected, atol=2e-5 * sink)  # (w dt)^4 / 120 a step
+    np.testing.assert_allclose(log.q[:, 0], expected, atol=2e-5 * sink)  # (w dt)^4 / 120 a step
     assert sim.q[0] == pytest.approx(expected[-1], abs=1e-7)
 
 
@@ -78,10 +75,8 @@ def test_restitution_of_hunt_and_crossley() -> None:
         sim, _ = simulated(law, 1e-3, 0.2, dt=1e-5, rate=-speed, robot=weightless, integrator="rk4")
         # the next term is (a v)^2 and less
         assert sim.v[0] / speed == pytest.approx(1 - dissipation * speed, abs=(dissipation * speed) ** 2)
-    rebounds = []
-    for speed in (0.5, 1, 2, 4):
-        sim, _ = simulated(pliant.HuntCrossley(1e7, 0.2), 1e-3, 0.2, dt=2e-5, rate=-speed, robot=weightless)
-        rebounds.append(sim.v[0] / speed)
+    law, options = pliant.HuntCrossley(1e7, 0.2), {"dt": 2e-5, "robot": weightless}
+    rebounds = [simulated(law, 1e-3, 0.2, rate=-speed, **options)[0].v[0] / speed for speed in (0.5, 1, 2, 4)]
     assert (np.diff(rebounds) < 0).all()
 
 
@@ -89,7 +84,7 @@ def test_restitution_of_hunt_and_crossley() -> None:
 def test_a_stiff_law_is_stable(damping: float) -> None:
     """k = 1e8 at 1 ms, where w dt = 7: no energy is gained, and it comes to rest at m g / k."""
     sim, log = simulated(pliant.SpringDamper(1e8, damping), 0.2, 3.0)
-    energy = np.asarray(log["energy.kinetic"]) + np.asarray(log["energy.potential"])
+    energy = log["energy.kinetic"] + log["energy.potential"]
     assert energy.max() <= energy[0] * (1 + 1e-3)
     assert sim.q[0] == pytest.approx(-2 * G / 1e8, abs=1e-8)
     assert abs(sim.v[0]) < 1e-6
@@ -107,8 +102,7 @@ def test_a_law_of_the_user() -> None:
     assert sim.q[0] == pytest.approx(-math.sqrt(2 * G / 1e6), rel=1e-6)
     # its friction is viscous, 5 N s/m on 1 kg
     sim = pliant.Simulation(point_mass(), dt=1e-4, ground=pliant.flat(), contact=pliant.CompliantContact(law))
-    sim.reset(v=[1, 2, 0])
-    sim.run(0.2, channels=())
+    ran(sim, 0.2, v=[1, 2, 0])
     np.testing.assert_allclose(sim.v[:2], np.array([1, 2]) * math.exp(-1), rtol=1e-3)
 
 
@@ -123,8 +117,7 @@ def test_a_sliding_ball_starts_to_roll() -> None:
     """As on rigid ground: 5/7 v0, up to the slip that smooth friction needs."""
     law = pliant.SpringDamper(1e5, 500, friction=0.3)
     sim = pliant.Simulation(ball(), dt=1e-3, ground=pliant.flat(), contact=pliant.CompliantContact(law))
-    sim.reset(q=[0, 0, 0.1 - G / 1e5, 0, 0, 0, 1], v=[2, 0, 0, 0, 0, 0])
-    sim.run(1.0, channels=())
+    ran(sim, 1.0, [0, 0, 0.1 - G / 1e5, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0])
     # the ball is in the ground by 0.1 mm: its rolling radius is a thousandth less
     assert np.linalg.norm(sim.v[:3]) == pytest.approx(2 * 5 / 7, rel=2e-3)
 
@@ -149,17 +142,14 @@ def two_bodies(length: float | None = None, **contact: float) -> Robot:
 def thrown(robot: Robot, q: list[float], v: list[float], friction: float = 0, **options: float) -> pliant.Simulation:
     # far above the ground, so that only the pair can touch
     contact = pliant.RigidContact(friction=friction, **options)
-    sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(-100), contact=contact)
-    sim.reset(q=q, v=v)
-    return sim
+    return started(pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(-100), contact=contact), q, v)
 
 
 @pytest.mark.parametrize("e", [0, 0.3, 1])
 def test_balls_in_line(e: float) -> None:
     """v1' and v2' of a central impact with restitution e."""
-    sim = thrown(
-        two_bodies(restitution=e), [0, 0, 0, *turned(0), 1, 0, 0, *turned(0)], [2, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0]
-    )
+    q, v = [0, 0, 0, *turned(0), 1, 0, 0, *turned(0)], [2, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0]
+    sim = thrown(two_bodies(restitution=e), q, v)
     sim.run(0.5, channels=())
     m1, m2 = MASSES
     centre = (2 * m1 - m2) / (m1 + m2)
@@ -213,7 +203,7 @@ def test_an_oblique_impact_without_friction_turns_the_normal_part_only() -> None
     robot = two_bodies(restitution=e)
     sim = thrown(robot, [0, 0, 0, *turned(0), 0.5, 0.12, 0, *turned(0)], [3, 0, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0])
     log = sim.run(0.3, channels=("q", "v"))
-    q, v = np.asarray(log["q"]), np.asarray(log["v"])
+    q, v = log.q, log.v
     k = int(np.argmax(np.abs(v[:, 0] - 3) > 1e-9))
     apart = q[k - 1, 7:10] - q[k - 1, :3]
     # the centres come nearest at 0.2 m: the normal at that moment, by the straight lines before
@@ -234,8 +224,7 @@ def test_crossed_capsules_meet_in_the_middle() -> None:
     q = [0, 0, 0, *turned(math.pi / 2, (1, 0, 0)), 0, 0, 0.5, *turned(math.pi / 2, (0, 1, 0))]
     v = [0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]  # in the body's axes: its y is the world's z
     sim = thrown(two_bodies(0.4), q, v)
-    log = sim.run(0.5, channels=("q",))
-    z = np.asarray(log["q"])[:, [2, 9]]
+    z = sim.run(0.5, channels=("q",)).q[:, [2, 9]]
     assert np.diff(z, axis=1).min() == pytest.approx(0.2, abs=1e-6)  # two radii
     m1, m2 = MASSES
     rate = np.diff(z[-2:], axis=0)[0] / 1e-3
@@ -251,16 +240,15 @@ def test_spheres_at_the_ends_of_an_arm_stay_apart() -> None:
         builder.joint(f"hinge {name}", "revolute", "world", name, (0.4 * k, 0, 1), axis=(0, 1, 0))
         builder.frame(f"tip {name}", name, (0, 0, -0.8))
         builder.motor(f"hinge {name}")
-    robot = (
-        builder.build().with_contacts("tip left", "tip right", radius=0.1).with_contact_pair("tip left", "tip right")
-    )
+    tips = "tip left", "tip right"
+    robot = builder.build().with_contacts(*tips, radius=0.1).with_contact_pair(*tips)
     sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(-10), batch=32)
     rng = np.random.default_rng(7)
     nearest = math.inf
     for _ in range(40):
         sim.run(0.05, u=rng.uniform(-20, 20, (32, 2)), channels=())
-        tips = [pliant.frame_pose(robot, sim.q, f"tip {n}")[:, :3, 3] for n in ("left", "right")]
-        nearest = min(nearest, float(np.linalg.norm(tips[0] - tips[1], axis=1).min()))
+        left, right = (pliant.frame_pose(robot, sim.q, tip)[:, :3, 3] for tip in tips)
+        nearest = min(nearest, float(np.linalg.norm(left - right, axis=1).min()))
     assert nearest < 0.21, "they never touched"
     # at up to 20 m/s, in steps of 1 ms, the spheres turn past each other's normal by (20 mm)^2 / 0.2 m
     assert nearest > 0.2 - 2e-3
@@ -268,7 +256,7 @@ def test_spheres_at_the_ends_of_an_arm_stay_apart() -> None:
 
 
 def test_without_ground_only_the_pair_touches() -> None:
-    sim = pliant.Simulation(two_bodies(), dt=1e-3, ground=None)
-    sim.reset(q=[0, 0, 1, *turned(0), 1, 0, 1, *turned(0)], v=[0, 0, -5, 0, 0, 0, 0, 0, 0, 0, 0, 0])
-    sim.run(1.0, channels=())
+    q, v = [0, 0, 1, *turned(0), 1, 0, 1, *turned(0)], [0, 0, -5, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    sim, _ = ran(pliant.Simulation(two_bodies(), dt=1e-3, ground=None), 1.0, q, v)
+    assert sim.contact_names == ["a|b"]
     assert sim.q[2] == pytest.approx(-4)

@@ -9,11 +9,10 @@ import pytest
 import pliant
 from pliant.robot import Robot, RobotBuilder
 from pliant.simulation.programs import POWER_TERMS
+from simple_bodies import G, block
+from simulated_robots import PENDULUM, ran
 
 # ---- power by term: it is the rate of energy, whatever acts
-
-
-G = 9.81
 
 
 def balance(log: pliant.Log) -> np.ndarray:
@@ -37,8 +36,7 @@ def test_smooth_motion_of_everything_that_damps() -> None:
     robot = rigid.with_flexibility("elbow", stiffness=60, damping=0.5)
     push = pliant.ExternalForce("lower", force=lambda t: (3 * pliant.math.sin(5 * t), 1, 0), torque=(0.2, 0, 0.1))
     sim = pliant.Simulation(robot, dt=1e-3, integrator="dormand-prince", rtol=1e-10, atol=1e-12, forces=[push])
-    sim.reset(q=robot.q_from(rigid, [0.8, -0.5]))
-    log = sim.run(1.0, u=[0.4], channels=("energy", "power"))
+    _, log = ran(sim, 1.0, robot.q_from(rigid, [0.8, -0.5]), u=[0.4], channels=("energy", "power"))
     # the trapezoidal rule has an error of dt^2 / 12 times the change of the power's rate; the first entry has no torque
     first = abs(log["power.motors"][1]) * 1e-3
     assert abs(balance(log)).max() < 1e-4 + first
@@ -47,17 +45,10 @@ def test_smooth_motion_of_everything_that_damps() -> None:
 
 
 def test_impacts_and_sliding_of_a_tumbling_box() -> None:
-    builder = pliant.RobotBuilder("box")
-    builder.body("box", mass=2, inertia=(0.05, 0, 0, 0.04, 0, 0.03))
-    builder.joint("root", "free", "world", "box")
-    corners = [(x, y, z) for x in (-0.2, 0.2) for y in (-0.15, 0.15) for z in (-0.1, 0.1)]
-    robot = builder.build()
-    for k, corner in enumerate(corners):
-        robot = robot.with_contact("box", points=[corner], name=f"corner{k}")
+    robot = block(mass=2, size=(0.4, 0.3, 0.2))
     sim = pliant.Simulation(robot, ground=pliant.flat(friction=0.5), dt=1e-4)
-    q = robot.integrate(robot.neutral(), [0, 0, 0.5, 0.4, 0.3, 0])
-    sim.reset(q=q, v=[1.0, 0.3, 0, 0.5, -1, 2])
-    log = sim.run(0.6, channels=("energy", "power"))
+    q, v = robot.integrate(robot.neutral(), [0, 0, 0.5, 0.4, 0.3, 0]), [1.0, 0.3, 0, 0.5, -1, 2]
+    _, log = ran(sim, 0.6, q, v, channels=("energy", "power"))
     total = log["energy.kinetic"] + log["energy.potential"]
     assert total[0] - total[-1] > 3
     # a step of first order; velocities are in axes that turn by w dt
@@ -75,9 +66,7 @@ def test_a_batch_has_the_powers_of_its_robots_and_files_the_same(tmp_path: Path)
 
     def run(batch: int | None, **how) -> pliant.Log:
         sim = pliant.Simulation(robot, dt=1e-3, batch=batch, forces=[push], limits=False)
-        q = np.array([0.1, 0.7]) if batch is None else np.array([[0, 0.2], [0.1, 0.7]])
-        sim.reset(q=q)
-        return sim.run(0.05, channels=kept, **how)
+        return ran(sim, 0.05, [0.1, 0.7] if batch is None else [[0, 0.2], [0.1, 0.7]], channels=kept, **how)[1]
 
     one, two = run(None), run(2)
     for name in one:
@@ -90,12 +79,8 @@ def test_a_batch_has_the_powers_of_its_robots_and_files_the_same(tmp_path: Path)
 
 
 def test_sparse_entries_have_the_power_of_the_moment() -> None:
-    builder = pliant.RobotBuilder("pendulum")
-    builder.body("rod", mass=1, com=(0, 0, -0.5), inertia=(0.1, 0, 0, 0.1, 0, 0.1))
-    builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0), damping=0.2)
-    sim = pliant.Simulation(builder.build(), dt=1e-3)
-    sim.reset(q=[1.0])
-    log = sim.run(0.2, channels=("v", "power"), every=10 * sim.dt)
+    sim = pliant.Simulation(PENDULUM.with_joint("hinge", damping=0.2), dt=1e-3)
+    _, log = ran(sim, 0.2, [1.0], channels=("v", "power"), every=10 * sim.dt)
     assert log["power.damping"] == pytest.approx(-0.2 * log.v[:, 0] ** 2)
 
 
@@ -122,18 +107,12 @@ def dropped(robot: Robot, n: int, seed: int, height: float) -> tuple[np.ndarray,
     return q, rng.normal(0, 0.5, (n, robot.nv))
 
 
-def energies(log: pliant.Log) -> np.ndarray:
-    return np.asarray(log["energy.kinetic"]) + np.asarray(log["energy.potential"])
-
-
 def test_a_chain_of_bodies_loses_energy_and_comes_to_rest() -> None:
     robot, n = snake(3), 12
     sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(), batch=n, varying=("friction",))
     sim.parameters["friction"] = np.random.default_rng(2).uniform(0.2, 1, n)
-    q, v = dropped(robot, n, 1, 0.6)
-    sim.reset(q=q, v=v)
-    log = sim.run(4.0, channels=("q", "v", "energy"))
-    energy = energies(log)
+    _, log = ran(sim, 4.0, *dropped(robot, n, 1, 0.6), channels=("q", "v", "energy"))
+    energy = log["energy.kinetic"] + log["energy.potential"]
     # a semi-implicit step is off by dt^2 of the rate of power: 1e-3 of the energy over a fall at most
     scale = energy[:, 0].max()
     assert np.diff(energy, axis=1).max() < 5e-4 * scale

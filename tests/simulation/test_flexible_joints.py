@@ -14,23 +14,21 @@ import pliant
 from pliant import ExternalForce
 from pliant.robot import Revolute, Robot, RobotBuilder
 from pliant.scalar import sin
-from simulated_robots import started
+from simple_bodies import turning
+from simulated_robots import ran, started
 
 EXACT = {"integrator": "dormand-prince", "rtol": 1e-10, "atol": 1e-13}
 TIGHT = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-14}
 G = 9.81
 
 
-def two_masses(I=0.1, J=1.0, k=100.0, nu=0.0, If=0.0, **values) -> Robot:
-    builder = RobotBuilder("two masses").gravity(0, 0, 0)
-    builder.body("link", 1, (0, 0, 0), (I, 0, 0, I, 0, I))
-    builder.joint("axle", "revolute", "world", "link", axis=(0, 0, 1))
-    robot = builder.build().with_motor("axle", rotor_inertia=J)
-    return robot.with_flexibility("axle", stiffness=k, damping=nu, inertia=If, **values)
+def two_masses(I=0.1, J=1.0, k=100.0, nu=0.0, If=0.0) -> Robot:
+    robot = turning(inertia=I).with_motor("axle", rotor_inertia=J)
+    return robot.with_flexibility("axle", stiffness=k, damping=nu, inertia=If)
 
 
 def run(robot: Robot, duration: float, q, v, *, dt: float = 1e-2, controller=None, u=None, **options) -> pliant.Log:
-    return started(pliant.Simulation(robot, dt=dt, **options), q=q, v=v).run(duration, controller=controller, u=u)
+    return ran(pliant.Simulation(robot, dt=dt, **options), duration, q, v, controller=controller, u=u)[1]
 
 
 # ---- the system of rotor, spring and link
@@ -42,7 +40,7 @@ def test_rotor_spring_and_link_move_as_their_equations_say(If):
     I, J, k, nu = 0.3, 0.2, 60.0, 0.4
     held = np.random.default_rng(0).uniform(-5, 5, 40)
     robot = two_masses(I, J, k, nu, If)
-    push = ExternalForce("link", torque=lambda t: (0, 0, 2 * sin(7 * t)))
+    push = ExternalForce("wheel", torque=lambda t: (0, 0, 2 * sin(7 * t)))
     start = [0.1, -0.2, 0.5, 1.0]
     log = run(
         robot, 2, start[:2], start[2:], dt=0.05, forces=[push], **EXACT,
@@ -91,9 +89,8 @@ def test_an_arm_under_gravity_is_that_of_spong():
 def test_sliding_joints_too():
     """The cart of a cart-pole on a spring: with the pole hanging still, two masses again."""
     rigid = pliant.load("cart_pole")
-    slide = next(n for n, j in rigid.joints.items() if j.kind.name == "prismatic")
-    robot = rigid.with_motor(slide, rotor_inertia=2.0).with_flexibility(slide, stiffness=500)
-    assert robot.joints[f"{slide}_flexibility"].kind.name == "prismatic"
+    robot = rigid.with_motor("slider", rotor_inertia=2.0).with_flexibility("slider", stiffness=500)
+    assert robot.joints["slider_flexibility"].kind.name == "prismatic"
     M, rigid_M = pliant.mass_matrix(robot, robot.neutral()), pliant.mass_matrix(rigid, rigid.neutral())
     np.testing.assert_allclose(M[:2, :2], rigid_M[0, 0] + np.diag([0, 2.0]), rtol=1e-14)
     np.testing.assert_allclose(M[2, :2], rigid_M[1, 0], rtol=1e-14)
@@ -163,11 +160,10 @@ def test_the_same_from_simulated_motion():
 
 def test_error_is_proportional_to_the_inertia_of_the_body_between():
     """As If goes to zero the motion is that without it."""
-    start, errors = ([0.1, 0], [0, 1]), []
-    exact = run(two_masses(0.3, 0.2, 60, 0.4), 1, *start, **EXACT)
-    for If in (1e-1, 1e-2, 1e-3, 1e-4):
-        log = run(two_masses(0.3, 0.2, 60, 0.4, If), 1, *start, **EXACT)
-        errors.append(abs(log.q - exact.q).max())
+    exact, *logs = (
+        run(two_masses(0.3, 0.2, 60, 0.4, If), 1, [0.1, 0], [0, 1], **EXACT) for If in (0, 1e-1, 1e-2, 1e-3, 1e-4)
+    )
+    errors = [abs(log.q - exact.q).max() for log in logs]
     slopes = [np.log10(a / b) for a, b in itertools.pairwise(errors)]
     # 0.1 is not small beside an inertia of 0.3 yet
     np.testing.assert_allclose(slopes, 1, atol=0.3)
@@ -237,16 +233,12 @@ def test_stiffness_and_damping_of_each_robot(integrator):
     starts = np.tile(q[0], (5, 1))
     batch = pliant.Simulation(robot, batch=5, **options)
     single = pliant.Simulation(robot, **options)
-    for path, values in zip(paths, (stiffness, damping, hardening), strict=True):
-        batch.parameters[path] = values
-    batch.reset(q=starts)
-    log = batch.run(0.1, channels=("q", "v"))
+    batch.parameters.update(zip(paths, (stiffness, damping, hardening), strict=True))
+    _, log = ran(batch, 0.1, starts, channels=("q", "v"))
     for k in range(5):
         own = (stiffness[k], damping[k], hardening[k])
-        for path, values in zip(paths, own, strict=True):
-            single.parameters[path] = values
-        single.reset(q=starts[k])
-        alone = single.run(0.1, channels=("q", "v"))
+        single.parameters.update(zip(paths, own, strict=True))
+        _, alone = ran(single, 0.1, starts[k], channels=("q", "v"))
         assert np.array_equal(log.robot(k).q, alone.q) and np.array_equal(log.robot(k).v, alone.v)
         values = dict(zip(("stiffness", "damping", "hardening"), (tuple(x) for x in own), strict=True))
         built = run(robot.with_joint("hip_flexibility", **values), 0.1, starts[k], np.zeros(4), dt=1e-3,
@@ -299,9 +291,8 @@ def soft(stiffness, damping=0, *, rotor: float = 0.1, **values) -> Robot:
 
 
 def run_shaken(robot: Robot, duration: float, *, dt: float = 1e-3, **options) -> pliant.Log:
-    rigid = arm()
-    sim = started(pliant.Simulation(robot, dt=dt, **options), q=robot.q_from(rigid, START))
-    return sim.run(duration, channels=("q", "v", "energy"), every=max(dt, 1e-2))
+    sim, kept = pliant.Simulation(robot, dt=dt, **options), ("q", "v", "energy")
+    return ran(sim, duration, robot.q_from(arm(), START), channels=kept, every=max(dt, 1e-2))[1]
 
 
 def exact(robot: Robot, duration: float) -> pliant.Log:
@@ -313,10 +304,6 @@ def links(log: pliant.Log) -> np.ndarray:
     if log.q.shape[-1] == 2:
         return np.asarray(log.q)
     return np.stack([log.q[:, 0] + log.q[:, 1], log.q[:, 2] + log.q[:, 3]], axis=1)
-
-
-def energy(log: pliant.Log) -> np.ndarray:
-    return log["energy.kinetic"] + log["energy.potential"] + log["energy.elastic"]
 
 
 def error(log: pliant.Log, reference: pliant.Log) -> float:
@@ -331,10 +318,9 @@ def error_of_the_rigid_arm(rotor: float, duration: float) -> float:
 
 
 # 1e4, J = 0 and If = 1e-4: the spring swings at 10 kHz
-@pytest.mark.parametrize(
-    ("stiffness", "damping", "rotor", "inertia"),
-    [(1e4, 10, 0, 1e-4), (1e5, 0, 0.1, 0), (1e5, 10, 0.1, 0), (1e6, 0, 0.1, 0), (1e6, 10, 0.1, 0)],
-)
+@pytest.mark.parametrize("stiffness, damping, rotor, inertia", [
+    (1e4, 10, 0, 1e-4), (1e5, 0, 0.1, 0), (1e5, 10, 0.1, 0), (1e6, 0, 0.1, 0), (1e6, 10, 0.1, 0),
+])  # fmt: skip
 def test_the_step_is_as_good_as_for_the_rigid_arm(stiffness, damping, rotor, inertia):
     """Within 1 % of the swing after 5 s, and all of it is what the step does to the rigid arm, too."""
     duration = 5
@@ -373,8 +359,7 @@ def test_a_damped_spring_never_brings_energy(stiffness):
     rng = np.random.default_rng(0)
     speed = 0.3 * rng.standard_normal((8, robot.nv))
     for options in ({"dt": 1e-3}, {"dt": 5e-3}, {"dt": 1e-3, "integrator": "midpoint"}):
-        sim = started(pliant.Simulation(robot, batch=8, **options), v=speed)
-        log = sim.run(0.5, channels=("energy",))
+        _, log = ran(pliant.Simulation(robot, batch=8, **options), 0.5, v=speed, channels=("energy",))
         total = log["energy.kinetic"] + log["energy.elastic"]
         # place and velocity of a swing are known half a step apart, its energy only to a share of w dt / 2
         assert (total.max(axis=1) <= total[:, 0] * 1.2).all()
@@ -387,11 +372,9 @@ def test_a_slow_spring_keeps_its_swing_and_a_fast_one_loses_it():
     """The step follows what swings with w dt < 0.1, and takes out what it cannot follow, w dt > 5."""
     for k, kept in ((1e2, True), (1e7, False)):
         robot = soft(k, rotor=0.1).with_gravity(0, 0, 0)
-        sim = pliant.Simulation(robot, dt=1e-3)
         q = robot.neutral()
         q[robot.q_slice("elbow_flexibility")] = 1e-3
-        sim.reset(q=q)
-        log = sim.run(1, channels=("energy",))
+        _, log = ran(pliant.Simulation(robot, dt=1e-3), 1, q, channels=("energy",))
         total = log["energy.kinetic"] + log["energy.elastic"]
         left = total[-200:].max() / total[:200].max()
         assert left > 0.99 if kept else left < 1e-6
@@ -400,21 +383,10 @@ def test_a_slow_spring_keeps_its_swing_and_a_fast_one_loses_it():
 def test_stiffness_at_one_axis_and_softness_at_another():
     """Three axes from 1e2 to 1e8: the soft one moves as if alone, the stiff ones not at all."""
 
-    def wrist(stiffness):
-        robot = pliant.load("pendulum")
-        name = next(n for n, j in robot.joints.items() if j.kind.nv)
-        return robot.with_motor(name, rotor_inertia=0.1).with_flexibility(name, stiffness=stiffness), name
-
-    (robot, name), (plain, _) = wrist((1e8, 1e2, 1e8)), wrist(1e2)
-    axis = robot.joints[name].kind.axis
-    assert tuple(axis) == (0, 1, 0)
-    logs = []
-    for r in (robot, plain):
-        sim = pliant.Simulation(r, dt=1e-3)
-        q = r.neutral()
-        q[-1] = 0.7
-        sim.reset(q=q)
-        logs.append(sim.run(1, channels=("q", "v")))
+    wrist = pliant.load("pendulum").with_motor("hinge", rotor_inertia=0.1)
+    assert tuple(wrist.joints["hinge"].kind.axis) == (0, 1, 0)
+    robots = [wrist.with_flexibility("hinge", stiffness=k) for k in ((1e8, 1e2, 1e8), 1e2)]
+    logs = [run(r, 1, [*r.neutral()[:-1], 0.7], None, dt=1e-3) for r in robots]
     turn = 2 * np.arctan2(logs[0].q[:, 1], logs[0].q[:, 3])
     np.testing.assert_allclose(turn, logs[1].q[:, 0], atol=1e-9)
     assert abs(logs[0].q[:, [0, 2]]).max() < 1e-12

@@ -6,13 +6,15 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.interpolate import CubicHermiteSpline
+from scipy.spatial.transform import Rotation
 
 import pliant
-from moving_robots import slopes
+from moving_robots import by_rk4, slopes
 from pliant.robot import Robot, RobotBuilder
 from random_robots import pinocchio_model, robot_of
 from simple_bodies import G, pendulum, sliding, turned, turning
-from simulated_robots import started
+from simulated_robots import ran, started
 
 # ---- motion without contact whose closed form is known: pendulum, symmetric top, a body that tumbles, springs
 
@@ -21,28 +23,18 @@ from simulated_robots import started
 PERIOD = 2.3678419475762373
 
 
-def crossings(log: pliant.Log) -> np.ndarray:
-    """Times at which the first coordinate is zero, from the cubic through q and v at the ends of a step."""
-    t, q, v = log.t, np.asarray(log["q"])[:, 0], np.asarray(log["v"])[:, 0]
-    found = []
-    for k in np.flatnonzero(q[:-1] * q[1:] < 0):
-        h = t[k + 1] - t[k]
-        a, b, c, d = q[k], h * v[k], q[k + 1], h * v[k + 1]
-        roots = np.roots([2 * a - 2 * c + b + d, -3 * a + 3 * c - 2 * b - d, b, a])
-        inside = [r.real for r in roots if abs(r.imag) < 1e-9 and -1e-9 <= r.real <= 1 + 1e-9]
-        found.append(t[k] + h * inside[0])
-    return np.array(found)
+def crossings(log: pliant.Log, level: float = 0) -> np.ndarray:
+    """Times at which the first coordinate is there, from the cubics through q and v at the ends of steps."""
+    return CubicHermiteSpline(log.t, log.q[:, 0], log.v[:, 0]).solve(level, extrapolate=False)
 
 
 # rounding at a tolerance of 1e-12; dt^4 with a factor below 1; dt^2 / 12 and less, for one radian a second
-@pytest.mark.parametrize(
-    ("integrator", "tolerance"),
-    [("dormand-prince", 1e-10), ("rk4", 1e-11), ("midpoint", 1e-6), ("semi-implicit", 1e-5)],
-)
+@pytest.mark.parametrize("integrator, tolerance", [
+    ("dormand-prince", 1e-10), ("rk4", 1e-11), ("midpoint", 1e-6), ("semi-implicit", 1e-5),
+])  # fmt: skip
 def test_period_of_a_pendulum(integrator: str, tolerance: float) -> None:
     sim = pliant.Simulation(pendulum(), dt=1e-3, integrator=integrator, rtol=1e-12, atol=1e-13)
-    sim.reset(q=[math.pi / 2])
-    times = crossings(sim.run(2 * PERIOD, channels=("q", "v")))
+    times = crossings(ran(sim, 2 * PERIOD, [math.pi / 2])[1])
     np.testing.assert_allclose(np.diff(times), PERIOD / 2, rtol=tolerance)
     assert len(times) == 4
 
@@ -58,13 +50,11 @@ def spinning(moments: tuple[float, float, float]) -> Robot:
 
 def rotation(q: np.ndarray) -> np.ndarray:
     """The matrix of the quaternion of a free joint."""
-    x, y, z, w = q[3:]
-    K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + 2 * w * K + 2 * K @ K
+    return Rotation.from_quat(q[3:]).as_matrix()
 
 
 def about(axis: np.ndarray, angle: float) -> np.ndarray:
-    return rotation(np.array([0, 0, 0, *turned(angle, tuple(axis))]))
+    return Rotation.from_rotvec(angle * axis).as_matrix()
 
 
 # over 1000 steps at 4 rad/s: (w dt)^order, and rounding
@@ -77,9 +67,8 @@ def test_precession_of_a_symmetric_top(integrator: str, tolerance: float) -> Non
     w0 = np.array([1.5, -0.5, 4])
     q0 = np.array([0, 0, 0, *turned(0.7, (1, 2, -1))])
     sim = pliant.Simulation(spinning((I1, I1, I3)), dt=1e-3, integrator=integrator, rtol=1e-11, atol=1e-12)
-    sim.reset(q=q0, v=[0, 0, 0, *w0])
     t = 1.0
-    sim.run(t, channels=())
+    ran(sim, t, q0, [0, 0, 0, *w0], channels=())
     L = rotation(q0) @ (np.array([I1, I1, I3]) * w0)
     size = np.linalg.norm(L)
     expected = about(L / size, size / I1 * t) @ rotation(q0) @ about(np.array([0, 0, 1]), (1 - I3 / I1) * w0[2] * t)
@@ -115,8 +104,7 @@ def test_a_tumbling_body_keeps_energy_and_momentum(integrator: str, tolerance: f
 def test_a_thrown_body_flies_straight_while_it_turns() -> None:
     """The semi-implicit step is exact for free flight without gravity, whatever the spin: no speed is gained."""
     sim = pliant.Simulation(spinning((0.3, 0.3, 0.3)), dt=1e-2)
-    sim.reset(q=[0, 0, 0, 0, 0, 0, 1], v=[1, 2, -1, 10, -20, 30])
-    sim.run(10.0, channels=())
+    ran(sim, 10.0, v=[1, 2, -1, 10, -20, 30], channels=())
     # a thousand steps of rounding
     np.testing.assert_allclose(sim.q[:3], [10, 20, -10], atol=1e-10)
     assert np.linalg.norm(sim.v[:3]) == pytest.approx(math.sqrt(6), rel=1e-12)
@@ -142,9 +130,8 @@ def test_frequency_of_a_joint_spring() -> None:
     half = [(n + 0.5) * math.pi / w for n in range(3)]
 
     def errors(integrator: str, dt: float) -> float:
-        sim = started(pliant.Simulation(robot, dt=dt, integrator=integrator), q=[0.2 + 0.1])
-        log = sim.run(1.0, channels=("q", "v"))
-        t, q = crossings(pliant.Log(log.t, {"q": np.asarray(log["q"]) - 0.2, "v": log["v"]}))[:3], sim.q[0]
+        sim, log = ran(pliant.Simulation(robot, dt=dt, integrator=integrator), 1.0, [0.2 + 0.1])
+        t, q = crossings(log, 0.2)[:3], sim.q[0]
         # the velocities of the semi-implicit step are those of half a step earlier; it keeps time to dt^2
         early = 0 if integrator == "rk4" else dt / 2
         assert np.asarray(t) + early == pytest.approx(half, rel=1e-9 if integrator == "rk4" else (w * dt) ** 2)
@@ -159,8 +146,7 @@ def test_a_spring_that_the_step_resolves_does_not_die_out() -> None:
     """After 100 s of a swing at w dt = 0.05 the semi-implicit step has the amplitude that it began with; a spring at
     w dt = 30 is still within a few steps."""
     robot = turning(inertia=0.4, stiffness=0.4 * 50**2)
-    sim = started(pliant.Simulation(robot, dt=1e-3), q=[0.1])
-    sim.run(99.0, channels=())
+    sim, _ = ran(pliant.Simulation(robot, dt=1e-3), 99.0, [0.1], channels=())
     # det of the map is 1 - (w dt)^2 (1 - r), r = 1 / (1 + (w dt)^4): amplitude falls by (w dt)^6 / 2 a step, 8e-9
     assert sim.run(1.0, channels=("q",)).q.max() == pytest.approx(0.1, rel=2e-3)
     stiff = started(pliant.Simulation(turning(inertia=0.4, stiffness=0.4 * 30e3**2), dt=1e-3), q=[0.1])
@@ -171,8 +157,7 @@ def test_a_spring_that_the_step_resolves_does_not_die_out() -> None:
 def test_decay_by_a_joint_damper(integrator: str) -> None:
     """v = v0 exp(-d t / I)."""
     sim = pliant.Simulation(turning(inertia=0.5, damping=1.5), dt=1e-3, integrator=integrator, rtol=1e-10)
-    sim.reset(v=[2.0])
-    sim.run(1.0, channels=())
+    ran(sim, 1.0, v=[2.0], channels=())
     # the implicit damper of the semi-implicit step gives 1 / (1 + x)^n, an error of x t d / (2 I)
     order = {"semi-implicit": 5e-3, "midpoint": 3e-6}.get(integrator, 1e-9)
     assert sim.v[0] == pytest.approx(2 * math.exp(-3), rel=order)
@@ -187,8 +172,8 @@ def test_springs_between_frames() -> None:
         builder.body(name, mass)
         builder.joint(f"slide {name}", "prismatic", "world", name, axis=(1, 0, 0))
     robot = builder.build().with_spring("a", "b", stiffness=75, length=0.5)
-    log = started(pliant.Simulation(robot, dt=1e-3, integrator="rk4"), q=[0, 0.6]).run(2.0, channels=("q", "energy"))
-    q = np.asarray(log["q"])
+    _, log = ran(pliant.Simulation(robot, dt=1e-3, integrator="rk4"), 2.0, [0, 0.6])
+    q = log.q
     w = math.sqrt(75 * (1 + 1 / 3))
     np.testing.assert_allclose(q[:, 1] - q[:, 0], 0.5 + 0.1 * np.cos(w * log.t), atol=1e-7)  # (w dt)^4 t
     np.testing.assert_allclose(q @ [1, 3], 1.8, atol=1e-12)
@@ -200,11 +185,10 @@ def test_a_damped_spring_to_the_world() -> None:
     """It hangs at m g / k in the end, and swings with sqrt(k/m - (d/2m)^2) on the way, in every direction alike."""
     k, d, m = 100.0, 1.0, 2.0
     robot = sliding(mass=m).with_spring("world", "mass", stiffness=k, damping=d, length=0)
-    sim = started(pliant.Simulation(robot, dt=1e-3, integrator="rk4"), q=[-0.5])
-    z = np.asarray(sim.run(3.0, channels=("q",))["q"])[:, 0]
+    _, log = ran(pliant.Simulation(robot, dt=1e-3, integrator="rk4"), 3.0, [-0.5])
+    z, t = log.q[:, 0], log.t
     rest, s = -m * G / k, d / (2 * m)
     w = math.sqrt(k / m - s * s)
-    t = np.arange(len(z)) * 1e-3
     x0 = -0.5 - rest
     expected = rest + np.exp(-s * t) * x0 * (np.cos(w * t) + s / w * np.sin(w * t))
     below = z < -1e-2  # it may not pass the end of the spring, where the direction flips
@@ -263,16 +247,11 @@ def reference(robot: Robot, q: np.ndarray, v: np.ndarray, steps: int = 1000) -> 
     model = pinocchio_model(robot.lumped())
     data, zero = model.createData(), np.zeros(robot.nv)
 
-    def rate(y: np.ndarray) -> np.ndarray:
+    def rate(t: float, y: np.ndarray) -> np.ndarray:
         q, v = y[: robot.nq], y[robot.nq :]
         return np.concatenate([coordinate_rate(robot, q, v), pin.aba(model, data, q, v, zero)])
 
-    y, h = np.concatenate([q, v]), SECONDS / steps
-    for _ in range(steps):
-        a = rate(y)
-        b = rate(y + h / 2 * a)
-        c = rate(y + h / 2 * b)
-        y = y + h / 6 * (a + 2 * b + 2 * c + rate(y + h * c))
+    y = by_rk4(rate, np.concatenate([q, v]), SECONDS, steps)
     return y[: robot.nq], y[robot.nq :]
 
 
@@ -282,19 +261,16 @@ def references() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def error(robot: Robot, expected: tuple[np.ndarray, np.ndarray], **options) -> float:
-    sim = pliant.Simulation(robot, limits=False, **options)
-    q, v = start(robot)
-    sim.reset(q=q, v=v)
+    sim = started(pliant.Simulation(robot, limits=False, **options), *start(robot))
     for _ in range(round(SECONDS / sim.dt)):
         sim.step()
     return max(np.abs(robot.difference(sim.q, expected[0])).max(), np.abs(sim.v - expected[1]).max())
 
 
 # steps for which the error is that of the order, and above the reference's 1e-9
-@pytest.mark.parametrize(
-    ("integrator", "order", "steps"),
-    [("semi-implicit", 1, (5e-4, 2.5e-4)), ("midpoint", 2, (2e-3, 1e-3)), ("rk4", 4, (5e-3, 2.5e-3))],
-)
+@pytest.mark.parametrize("integrator, order, steps", [
+    ("semi-implicit", 1, (5e-4, 2.5e-4)), ("midpoint", 2, (2e-3, 1e-3)), ("rk4", 4, (5e-3, 2.5e-3)),
+])  # fmt: skip
 @pytest.mark.parametrize("name", ROBOTS)
 def test_order_of_convergence_to_pinocchio(name: str, integrator: str, order: int, steps, references) -> None:
     errors = [error(ROBOTS[name], references[name], dt=dt, integrator=integrator) for dt in steps]

@@ -10,7 +10,7 @@ from pliant import RigidContact, Simulation, SimulationError
 from pliant.robot import Robot
 from pliant.simulation import programs as module
 from pliant.spatial import Inertia, Symmetric3, Vector
-from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, started
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, ran
 
 PERIODS = 120
 CONTACT = RigidContact(friction=0.6, restitution=0.2)
@@ -101,17 +101,16 @@ def test_defaults_are_those_of_the_robot(together: np.ndarray) -> None:
 def test_numbers_of_the_compliant_law(attribute: str, value: float) -> None:
     law = pliant.HuntCrossley(stiffness=3e4, dissipation=0.2, exponent=1.5, friction=0.5, slip_speed=0.1)
 
-    def bounce(law, **options) -> Simulation:
+    def bouncing(law, **options) -> Simulation:
         contact = pliant.CompliantContact(law)
-        sim = Simulation(BALL, ground=0, contact=contact, integrator="rk4", dt=5e-4, **options)
-        sim.reset(q=[0, 0, 0.105, 0, 0, 0, 1], v=[0.5, 0.2, -0.5, 0, 0, 0])
-        return sim
+        return Simulation(BALL, ground=0, contact=contact, integrator="rk4", dt=5e-4, **options)
 
-    sim = bounce(law, varying=[f"law.{attribute}"], batch=2)
+    start = [0, 0, 0.105, 0, 0, 0, 1], [0.5, 0.2, -0.5, 0, 0, 0]
+    sim = bouncing(law, varying=[f"law.{attribute}"], batch=2)
     sim.parameters[f"law.{attribute}"][1] = value
-    log = sim.run(0.1)
+    _, log = ran(sim, 0.1, *start)
     for k, expected in enumerate((law, replace(law, **{attribute: value}))):
-        alone = bounce(expected).run(0.1)
+        _, alone = ran(bouncing(expected), 0.1, *start)
         # the stiff ground makes roundings a few times larger
         np.testing.assert_allclose(log.q[k], alone.q, rtol=0, atol=1e-12)
         np.testing.assert_allclose(log.v[k], alone.v, rtol=0, atol=1e-11)
@@ -123,10 +122,9 @@ def test_other_integrators_take_parameters(integrator: str) -> None:
     varying = ["bodies.rod.mass", "joints.hinge.damping"]
     sim = Simulation(PENDULUM, integrator=integrator, varying=varying, batch=2, dt=0.01)
     sim.parameters["joints.hinge.damping"] = [0, 0.5]
-    sim.reset(q=[1])
-    sim.run(0.5)
-    damped = started(Simulation(PENDULUM.with_joint("hinge", damping=0.5), integrator=integrator, dt=0.01), q=[1])
-    damped.run(0.5)
+    damped = Simulation(PENDULUM.with_joint("hinge", damping=0.5), integrator=integrator, dt=0.01)
+    for s in (sim, damped):
+        ran(s, 0.5, [1])
     np.testing.assert_allclose(sim.q[1], damped.q, rtol=0, atol=1e-12)
     assert abs(sim.q[0] - sim.q[1]) > 0.01
 
@@ -135,10 +133,9 @@ def test_single_precision() -> None:
     sim = Simulation(PENDULUM, varying=["joints.hinge.damping"], precision="float32", batch=2)
     sim.parameters["joints.hinge.damping"] = [0.1, 0.2]
     assert sim.parameters["joints.hinge.damping"].dtype == np.float32
-    sim.reset(q=[1])
-    sim.run(0.1)
-    exact = started(Simulation(PENDULUM.with_joint("hinge", damping=0.2)), q=[1])
-    exact.run(0.1)
+    exact = Simulation(PENDULUM.with_joint("hinge", damping=0.2))
+    for s in (sim, exact):
+        ran(s, 0.1, [1])
     np.testing.assert_allclose(sim.q[1], exact.q, atol=1e-5)
 
 
@@ -154,8 +151,7 @@ def test_numbers_that_are_zero_in_the_robot(path: str, limits: tuple[float, floa
     sim, expected = Simulation(robot, varying=[path]), Simulation(edited)
     sim.parameters[path] = 0.5
     for s in (sim, expected):
-        s.reset(q=[1], v=[4])
-        s.run(0.3)
+        ran(s, 0.3, [1], [4])
     np.testing.assert_allclose(sim.q, expected.q, rtol=0, atol=1e-12)
 
 
@@ -164,8 +160,7 @@ def test_a_restitution_that_is_zero_in_the_model() -> None:
     sim.parameters["restitution"] = 0.8
     expected = Simulation(BALL, ground=0, contact=RigidContact(restitution=0.8))
     for s in (sim, expected):
-        s.reset(q=[0, 0, 0.11, 0, 0, 0, 1])
-        s.run(0.07)
+        ran(s, 0.07, [0, 0, 0.11, 0, 0, 0, 1])
     np.testing.assert_allclose(sim.q, expected.q, rtol=0, atol=1e-12)
 
 
@@ -183,8 +178,7 @@ def test_stars_are_all_of_a_kind_in_order() -> None:
     one = Simulation(LEG, varying=["bodies.trunk.mass", "bodies.shank.mass"])
     one.parameters["bodies.trunk.mass"], one.parameters["bodies.shank.mass"] = 5, 0.6
     for s in (sim, one):
-        s.reset(LEG_Q, LEG_V)
-        s.run(0.05)
+        ran(s, 0.05, LEG_Q, LEG_V)
     np.testing.assert_allclose(sim.q[1], one.q, rtol=0, atol=1e-12)
 
 
@@ -192,11 +186,10 @@ def test_a_star_over_bodies_without_mass() -> None:
     sim = Simulation(CART_POLE, varying=["bodies.*.mass"])
     assert sim.parameters["bodies.*.mass"].tolist() == [1, 0.1]  # of cart and pole, not of the rail
     sim.parameters["bodies.*.mass"] *= 2
-    sim.reset(q=[0, 1])
-    sim.run(0.1)
     # all masses twice as large: gravity moves it as before
-    same = started(Simulation(CART_POLE), q=[0, 1])
-    same.run(0.1)
+    same = Simulation(CART_POLE)
+    for s in (sim, same):
+        ran(s, 0.1, [0, 1])
     np.testing.assert_allclose(sim.q, same.q, rtol=0, atol=1e-12)
 
 

@@ -26,6 +26,9 @@ def starts(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return q, v, rng.normal(size=(count, PERIODS, 2)) * [0.5, 3]
 
 
+Q, V, U = starts(6)
+
+
 def stepped(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Whole states after each period, (batch, periods, size)."""
     MANY.reset(q, v)
@@ -37,9 +40,8 @@ def stepped(q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 
 def test_equals_steps_bit_for_bit() -> None:
-    q, v, u = starts(6)
-    rows = stepped(q, v, u)
-    result = SIM.rollout((q, v), u, channels=tuple(SIM.layout.sizes))
+    rows = stepped(Q, V, U)
+    result = SIM.rollout((Q, V), U, channels=tuple(SIM.layout.sizes))
     assert result["impulses"].any()
     for name in SIM.layout.sizes:
         assert result[name].tobytes() == np.ascontiguousarray(rows[..., SIM.layout.span(name)]).tobytes(), name
@@ -47,36 +49,33 @@ def test_equals_steps_bit_for_bit() -> None:
 
 
 def test_the_simulation_does_not_move() -> None:
-    q, v, u = starts(6)
-    MANY.reset(q, v)
-    MANY.step(u[:, 0])
+    MANY.reset(Q, V)
+    MANY.step(U[:, 0])
     before = MANY.state
-    MANY.rollout(controls=u)
-    MANY.rollout((q, v), u)
+    MANY.rollout(controls=U)
+    MANY.rollout((Q, V), U)
     assert MANY.state.identical(before)
 
 
 def test_from_the_state_of_the_simulation() -> None:
-    q, v, u = starts(6)
-    rows = stepped(q, v, u)
-    MANY.reset(q, v)
+    rows = stepped(Q, V, U)
+    MANY.reset(Q, V)
     for k in range(30):
-        MANY.step(u[:, k])
-    result = MANY.rollout(None, u[:, 30:])
+        MANY.step(U[:, k])
+    result = MANY.rollout(None, U[:, 30:])
     assert result.state.data.tobytes() == rows[:, -1].tobytes()
-    assert MANY.rollout(MANY.state, u[:, 30:]).state.identical(result.state)
+    assert MANY.rollout(MANY.state, U[:, 30:]).state.identical(result.state)
 
 
 @pytest.mark.parametrize("batch_of", ["nothing", "states", "controls", "both", "q only"])
 def test_the_batch_is_inferred(batch_of: str) -> None:
-    q, v, u = starts(6)
-    one = (q[0], v[0]), u[0]
+    one = (Q[0], V[0]), U[0]
     states, controls = {
         "nothing": one,
-        "states": ((q, v), u[0]),
-        "controls": ((q[0], v[0]), u),
-        "both": ((q, v), u),
-        "q only": ((q, v[0]), u[0]),
+        "states": ((Q, V), U[0]),
+        "controls": ((Q[0], V[0]), U),
+        "both": ((Q, V), U),
+        "q only": ((Q, V[0]), U[0]),
     }[batch_of]
     result = SIM.rollout(states, controls)
     lead = () if batch_of == "nothing" else (6,)
@@ -90,23 +89,18 @@ def test_the_batch_is_inferred(batch_of: str) -> None:
         assert alone.q.tobytes() == (result.q[k] if lead else result.q).tobytes()
 
 
-def test_a_batch_of_one_is_a_batch() -> None:
-    q, v, u = starts(1)
-    assert SIM.rollout((q, v), u).q.shape == (1, PERIODS, LEG.nq)
-
-
-def test_a_simulation_with_a_batch_takes_other_batches() -> None:
+def test_any_simulation_takes_any_batch() -> None:
     q, v, u = starts(9)
     expected = SIM.rollout((q, v), u)
     assert MANY.rollout((q, v), u).q.tobytes() == expected.q.tobytes()
     assert MANY.rollout((q[2], v[2]), u[2]).q.tobytes() == expected.q[2].tobytes()
+    assert SIM.rollout((q[:1], v[:1]), u[:1]).q.shape == (1, PERIODS, LEG.nq), "one is a batch"
 
 
 def test_going_on_from_the_end() -> None:
-    q, v, u = starts(4)
-    whole = SIM.rollout((q, v), u)
-    first = SIM.rollout((q, v), u[:, :33])
-    second = SIM.rollout(first.state, u[:, 33:])
+    whole = SIM.rollout((Q, V), U)
+    first = SIM.rollout((Q, V), U[:, :33])
+    second = SIM.rollout(first.state, U[:, 33:])
     assert second.state.identical(whole.state)
     assert second.q.tobytes() == whole.q[:, 33:].tobytes()
 
@@ -146,42 +140,29 @@ def test_channels() -> None:
 
 
 def test_out_is_written_in_place() -> None:
-    q, v, u = starts(4)
-    expected = SIM.rollout((q, v), u)
-    out = {"q": np.full((4, PERIODS, LEG.nq), np.nan)}
-    result = SIM.rollout((q, v), u, out=out)
+    expected = SIM.rollout((Q, V), U)
+    out = {"q": np.full((6, PERIODS, LEG.nq), np.nan)}
+    result = SIM.rollout((Q, V), U, out=out)
     assert result.q is out["q"]
     assert out["q"].tobytes() == expected.q.tobytes()
     assert result.v.tobytes() == expected.v.tobytes(), "what is not given is made"
     assert result.state.identical(expected.state)
     one = {"q": np.empty((PERIODS, LEG.nq)), "v": np.empty((PERIODS, LEG.nv))}
-    SIM.rollout((q[1], v[1]), u[1], out=one)
+    SIM.rollout((Q[1], V[1]), U[1], out=one)
     assert one["q"].tobytes() == expected.q[1].tobytes()
     assert one["v"].tobytes() == expected.v[1].tobytes()
     # every other row of a larger array
-    wide = np.empty((2 * len(q), PERIODS, LEG.nq))
-    SIM.rollout((q, v), u, out={"q": wide[::2]})
+    wide = np.empty((2 * len(Q), PERIODS, LEG.nq))
+    SIM.rollout((Q, V), U, out={"q": wide[::2]})
     assert wide[::2].tobytes() == expected.q.tobytes()
 
 
-@pytest.mark.parametrize("out, message", [
-    ({"w": np.empty(3)}, "no channel named 'w' in the rollout's out"),
-    ({"q": np.empty((4, 3, 9))}, r"channel 'q' has shape \(4, 3, 9\) .*; this rollout makes \(4, 80, 9\)"),
-    ({"q": np.empty((4, 80, 9), np.float32)}, r"type float32; this rollout makes .* of float64"),
-])  # fmt: skip
-def test_wrong_out(out: dict, message: str) -> None:
-    q, v, u = starts(4)
-    with pytest.raises(SimulationError, match=message):
-        SIM.rollout((q, v), u, out=out)
-
-
 def test_controls_may_be_views() -> None:
-    q, v, u = starts(4)
-    wide = np.zeros((4, PERIODS, 5))
-    wide[..., 1:3] = u
-    assert SIM.rollout((q, v), wide[..., 1:3]).q.tobytes() == SIM.rollout((q, v), u).q.tobytes()
-    backwards = SIM.rollout((q[::-1], v[::-1]), u[::-1])
-    assert np.array_equal(backwards.q[::-1], SIM.rollout((q, v), u).q)
+    wide = np.zeros((6, PERIODS, 5))
+    wide[..., 1:3] = U
+    assert SIM.rollout((Q, V), wide[..., 1:3]).q.tobytes() == SIM.rollout((Q, V), U).q.tobytes()
+    backwards = SIM.rollout((Q[::-1], V[::-1]), U[::-1])
+    assert np.array_equal(backwards.q[::-1], SIM.rollout((Q, V), U).q)
 
 
 def test_commands_and_memory_of_a_compiled_controller() -> None:
@@ -250,29 +231,26 @@ def test_the_reference_is_worth_comparing_with(precision: str) -> None:
     assert np.median(changes) > 5
     assert found["stops"].any()
     assert len(np.unique(found["solver"][..., 1])) > 10
+    # the solver is none with a proof: one step in two hundred may need more than its 200 sweeps
+    assert (found["solver"][..., 1] >= 200).mean() < 0.005
     assert not found.state.part("divergence").any()
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 9, 33])
-def test_any_batch_size(precision: str, count: int) -> None:
-    """Also batches that do not fill the lanes of the processor."""
-    assert_same(rollout(precision, slice(count)), reference(precision), slice(count))
+COMPANY = {
+    **{f"the first {count}": slice(count) for count in (1, 2, 3, 4, 5, 7, 8, 9, 33)},
+    **{f"only {k}, without a batch axis": k for k in (0, 6, 63)},
+    **{f"in the order {seed}": np.random.default_rng(seed).permutation(COUNT) for seed in (1, 2)},
+    "all again": slice(None),
+}
+"""Also batches that do not fill the lanes of the processor."""
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("k", [0, 6, 63])
-def test_alone_without_a_batch_axis(precision: str, k: int) -> None:
-    found = rollout(precision, k)
-    assert found.q.shape == (LONG, 19)
-    assert_same(found, reference(precision), k)
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_any_order(precision: str, seed: int) -> None:
-    order = np.random.default_rng(seed).permutation(COUNT)
-    assert_same(rollout(precision, order), reference(precision), order)
+@pytest.mark.parametrize("chosen", COMPANY.values(), ids=COMPANY)
+def test_any_company(precision: str, chosen: object) -> None:
+    found = rollout(precision, chosen)
+    assert isinstance(chosen, slice | np.ndarray) or found.q.shape == (LONG, 19)
+    assert_same(found, reference(precision), chosen)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -292,11 +270,6 @@ def test_a_step_at_a_time(precision: str) -> None:
         for k in range(LONG):
             sim.step(u[:batch, k])
         assert sim.state.data.tobytes() == expected.state.data[:batch].tobytes()
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_twice_the_same(precision: str) -> None:
-    assert_same(rollout(precision), reference(precision))
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])

@@ -2,6 +2,8 @@
 
 import inspect
 import pickle
+import signal
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -9,20 +11,18 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Simulation
+from pliant import EventSimulation, Simulation
 from pliant.recording import Log, SimulationProtocol
 from pliant.recording.protocol import CHANNELS
 from pliant.robot import RobotBuilder
 from pliant.simulation import record
-from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, started
+from simulated_robots import CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, ran, started
 
 # ---- run: how long, how often, with which controls, and what the log has in it
 
 
 def test_run_equals_steps() -> None:
-    a, b = Simulation(LEG, ground=0), Simulation(LEG, ground=0)
-    for sim in (a, b):
-        sim.reset(LEG_Q, LEG_V, t=0.1)
+    a, b = (started(Simulation(LEG, ground=0), LEG_Q, LEG_V, t=0.1) for _ in range(2))
     log = a.run(0.05, u=[-0.3, 1])
     rows = [b.state]
     for _ in range(50):
@@ -58,8 +58,7 @@ def test_energy_in_the_log_is_that_of_the_functions() -> None:
     sim = Simulation(CART_POLE, batch=2, varying=["bodies.pole.mass"])
     heavy = 0.4
     sim.parameters["bodies.pole.mass"] = [0.1, heavy]
-    sim.reset(q=[[0, 0.5], [0.1, 2]])
-    log = sim.run(0.02, channels=["energy", "q", "v"])
+    _, log = ran(sim, 0.02, [[0, 0.5], [0.1, 2]], channels=["energy", "q", "v"])
     found = pliant.energy(CART_POLE, log.q[0], log.v[0])
     # sums of a few products near one
     np.testing.assert_allclose(log["energy.kinetic"][0], found.kinetic, rtol=1e-12, atol=1e-15)
@@ -70,12 +69,10 @@ def test_energy_in_the_log_is_that_of_the_functions() -> None:
 
 @pytest.mark.parametrize("every", [1, 3, 10, 20, 21, 100])
 def test_every_keeps_the_start_the_end_and_some_between(every: int) -> None:
-    sim = started(Simulation(PENDULUM), q=[1])
-    whole = sim.run(0.02)
+    sim, whole = ran(Simulation(PENDULUM), 0.02, [1])
     kept = sorted({0, 20, *range(0, 21, every)})
     for controller in (None, lambda t, q, v: None):
-        sim.reset(q=[1])
-        log = sim.run(0.02, controller=controller, every=1e-3 * every)
+        _, log = ran(sim, 0.02, [1], controller=controller, every=1e-3 * every)
         np.testing.assert_array_equal(log.q, whole.q[kept])
         np.testing.assert_allclose(log.t, whole.t[kept], rtol=0, atol=1e-15)
 
@@ -118,10 +115,8 @@ def test_constant_controls_of_each_robot(batch: int) -> None:
 
 
 def test_running_in_parts_is_running_on() -> None:
-    a, b = Simulation(LEG, ground=0), Simulation(LEG, ground=0)
-    for sim in (a, b):
-        sim.reset(LEG_Q, LEG_V)
-    whole = a.run(0.06)
+    a, whole = ran(Simulation(LEG, ground=0), 0.06, LEG_Q, LEG_V)
+    b = started(Simulation(LEG, ground=0), LEG_Q, LEG_V)
     first, second = b.run(0.02), b.run(0.04)
     assert a.state.identical(b.state)
     np.testing.assert_array_equal(whole.q, np.concatenate([first.q, second.q[1:]]))
@@ -185,15 +180,14 @@ Make = Callable[..., Any]
 SMOOTH_LEG = LEG.with_joint("hip", friction=0).with_joint("knee", friction=0).with_motors(dry_friction=0)
 
 
-def stepping(robot: pliant.Robot, **options: Any) -> pliant.Simulation:
-    return pliant.Simulation(robot, **options)
+both = pytest.mark.parametrize("make", [Simulation, EventSimulation])
 
 
-def event_driven(robot: pliant.Robot, **options: Any) -> pliant.EventSimulation:
-    return pliant.EventSimulation(robot, **options)
-
-
-both = pytest.mark.parametrize("make", [stepping, event_driven])
+def controlled(make: Make, robot: pliant.Robot, controller: pliant.Controller) -> tuple[Any, dict[str, Any]]:
+    """A simulation with a controller of 1 ms, and what its runs have to be given."""
+    if make is Simulation:
+        return make(robot, controller=controller), {}
+    return make(robot), {"controller": controller, "period": 1e-3}
 
 
 @both
@@ -230,8 +224,7 @@ def test_reset_and_the_state_of_now(make: Make) -> None:
 
 @both
 def test_channels_have_the_same_names(make: Make) -> None:
-    sim = started(make(SMOOTH_LEG, ground=0), LEG_Q, LEG_V)
-    log = sim.run(0.02, u=[-0.3, 1])
+    sim, log = ran(make(SMOOTH_LEG, ground=0), 0.02, LEG_Q, LEG_V, u=[-0.3, 1])
     energies = [f"energy.{term}" for term in ("kinetic", "potential", "elastic")]
     assert [name for name in log if name != "mode"] == ["q", "v", "tau", "forces", *energies]
     chosen = sim.run(0.02, u=[-0.3, 1], channels=("u", "tau", "power"))
@@ -246,8 +239,7 @@ def test_channels_have_the_same_names(make: Make) -> None:
 
 @both
 def test_forces_of_now_are_those_at_the_end_of_the_log(make: Make) -> None:
-    sim = started(make(SMOOTH_LEG, ground=0), LEG_Q)
-    log = sim.run(0.5, u=[-0.3, 1])
+    sim, log = ran(make(SMOOTH_LEG, ground=0), 0.5, LEG_Q, u=[-0.3, 1])
     np.testing.assert_allclose(sim.contact_forces.ravel(), log.forces[-1], atol=1e-12)
     np.testing.assert_allclose(sim.tau, log.tau[-1], atol=1e-12)
     assert abs(log.forces).max() > 1, "it has touched the ground"
@@ -256,8 +248,7 @@ def test_forces_of_now_are_those_at_the_end_of_the_log(make: Make) -> None:
 @both
 @pytest.mark.parametrize("every", [0.01, 0.025])
 def test_every_is_in_seconds(make: Make, every: float) -> None:
-    sim = started(make(PENDULUM), q=[1])
-    log = sim.run(0.1, every=every)
+    sim, log = ran(make(PENDULUM), 0.1, [1], every=every)
     np.testing.assert_allclose(log.t, np.arange(round(0.1 / every) + 1) * every, atol=1e-12)
     for wrong in (0, -1, np.nan, "1"):
         with pytest.raises(pliant.SimulationError) as error:
@@ -274,7 +265,7 @@ def test_a_controller_in_python(make: Make) -> None:
         called.append(t)
         return -3 * q[1:]
 
-    options = {"period": 0.01} if make is event_driven else {}
+    options = {"period": 0.01} if make is EventSimulation else {}
     sim.reset(q=[0, 0.3], t=0.5)
     sim.run(0.1, controller=controller, **options)
     step = 0.01 if options else 1e-3
@@ -292,16 +283,11 @@ def test_commands_of_a_controller(make: Make, is_function: bool) -> None:
     def ask(t: Any, q: Any, v: Any, command: Any) -> list[Any]:
         return [2 * command[0]]
 
-    asks = pliant.Controller(ask, commands=1)
     commands = (lambda t: [0.25 if t < 0.05 else 0.5]) if is_function else [0.25]
-    if make is stepping:
-        sim, options = stepping(PENDULUM, controller=asks), {}
-    else:
-        sim, options = event_driven(PENDULUM), {"controller": asks, "period": 1e-3}
+    sim, options = controlled(make, PENDULUM, pliant.Controller(ask, commands=1))
     log = sim.run(0.1, commands=commands, channels=("u", "tau"), every=0.01, **options)
     expected = np.where(log.t > 0.0505, 1.0, 0.5) if is_function else np.full(len(log), 0.5)
-    inner = slice(1, 5), slice(7, -1)
-    for part in inner:
+    for part in (slice(1, 5), slice(7, -1)):
         np.testing.assert_allclose(log["u"][part, 0], expected[part])
         np.testing.assert_allclose(log["tau"][part, 0], expected[part])
 
@@ -312,8 +298,7 @@ def test_commands_of_a_controller(make: Make, is_function: bool) -> None:
 @both
 @pytest.mark.parametrize("times", [(0.1, 0.2), (0.3, 0.2)], ids=["in flight", "on the ground"])
 def test_snapshots_go_on_bit_for_bit(make: Make, times: tuple[float, float]) -> None:
-    sim = started(make(SMOOTH_LEG, ground=0), LEG_Q, LEG_V)
-    sim.run(times[0], u=[-0.3, 1])
+    sim, _ = ran(make(SMOOTH_LEG, ground=0), times[0], LEG_Q, LEG_V, u=[-0.3, 1])
     before = sim.state
     kept = pickle.dumps(before)
     first = sim.run(times[1], u=[-0.3, 1])
@@ -334,9 +319,7 @@ def test_snapshots_have_the_memory_of_the_controller(make: Make) -> None:
     def count(t: Any, q: Any, v: Any, memory: Any) -> tuple[list[Any], list[Any]]:
         return [memory[0] / 10], [memory[0] + 1]
 
-    counts = pliant.Controller(count, memory=(1,))
-    options = {} if make is stepping else {"controller": counts, "period": 1e-3}
-    sim = stepping(PENDULUM, controller=counts) if make is stepping else event_driven(PENDULUM)
+    sim, options = controlled(make, PENDULUM, pliant.Controller(count, memory=(1,)))
     sim.run(0.01, **options)
     before = pickle.loads(pickle.dumps(sim.state))
     first = sim.run(0.01, channels=("q", "u"), **options)
@@ -366,9 +349,30 @@ def test_blocks_make_the_log(make: Make) -> None:
         sim = started(make(SMOOTH_LEG, ground=0), LEG_Q, LEG_V)
         blocks = list(sim.blocks(0.2, u=[-0.3, 1], settings={"seed": 3}))
         logs.append(record(blocks))
-        sim.reset(LEG_Q, LEG_V)
-        assert sim.run(0.2, u=[-0.3, 1]) == logs[0] == Log.joined(blocks)
+        assert ran(sim, 0.2, LEG_Q, LEG_V, u=[-0.3, 1])[1] == logs[0] == Log.joined(blocks)
     assert logs[0].source.settings["seed"] == 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_is_heard_where_python_drops_it() -> None:
+    """In the callback of a weak reference, from which nothing can be raised."""
+
+    class Gone:
+        pass
+
+    def controller(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
+        if t == 0:
+            gone = Gone()
+            kept = weakref.ref(gone, lambda _: signal.raise_signal(signal.SIGINT))
+            del gone
+            assert kept() is None
+        return [0.1]
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        Simulation(PENDULUM).run(1e4, controller=controller)
+    assert not stop.value.log.is_complete  # type: ignore[attr-defined]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @both
@@ -381,7 +385,7 @@ def test_what_was_recorded_is_kept(make: Make, kind: type[BaseException], is_sav
         return [0.1]
 
     sim = make(PENDULUM)
-    options = {"period": 1e-3} if make is event_driven else {}
+    options = {"period": 1e-3} if make is EventSimulation else {}
     save = tmp_path / "run.h5" if is_saved else None
     with pytest.raises(kind, match="no more") as error:
         sim.run(0.1, controller=faulty, every=1e-3, save=save, **options)

@@ -45,34 +45,22 @@ def moved(sim: Simulation, periods: int, seed: int) -> State:
 
 
 @pytest.mark.parametrize("name", SIMULATIONS)
-def test_restoring_goes_on_bit_for_bit(name: str) -> None:
+def test_a_snapshot_goes_on_bit_for_bit(name: str) -> None:
+    """In its simulation, and pickled, in one that has seen nothing."""
     sim = started(name)
     before = moved(sim, 60, 1)
     after = moved(sim, 60, 2)
     moved(sim, 10, 3)
-    sim.state = before
-    assert sim.state.identical(before)
-    assert moved(sim, 60, 2).identical(after)
-    # and in a simulation that has seen nothing
-    other = SIMULATIONS[name]()
-    other.state = before
-    assert moved(other, 60, 2).identical(after)
-
-
-@pytest.mark.parametrize("name", SIMULATIONS)
-def test_pickled_and_back(name: str) -> None:
-    sim = started(name)
-    before = moved(sim, 40, 1)
-    after = moved(sim, 20, 2)
     again = pickle.loads(pickle.dumps(before))
-    assert again.identical(before)
     assert again.data.dtype == before.data.dtype
     assert again.layout.dt == sim.dt
-    sim.state = again
-    assert moved(sim, 20, 2).identical(after)
+    for other, state in ((sim, before), (SIMULATIONS[name](), again)):
+        other.state = state
+        assert other.state.identical(before)
+        assert moved(other, 60, 2).identical(after)
 
 
-def test_a_snapshot_is_a_copy() -> None:
+def test_a_snapshot_is_a_copy_which_may_be_changed_and_set() -> None:
     sim = started("contacts")
     before = sim.state
     kept = before.copy()
@@ -81,6 +69,8 @@ def test_a_snapshot_is_a_copy() -> None:
     before.q[...] = 3
     assert not before.identical(kept)
     assert not (sim.q == 3).any()
+    sim.state = before
+    assert (sim.q == 3).all()
     sim.state = kept
     moved(sim, 5, 0)
     assert kept.identical(started("contacts").state)
@@ -120,14 +110,6 @@ def test_parts_are_views() -> None:
         state.part("clok")
 
 
-def test_a_state_may_be_changed_before_it_is_set() -> None:
-    sim = started("alone")
-    state = sim.state
-    state.q[7] = 0.25
-    sim.state = state
-    assert sim.q[7] == 0.25
-
-
 def test_identical() -> None:
     state, other = started("alone").state, started("alone").state
     assert state.identical(other)
@@ -136,6 +118,7 @@ def test_identical() -> None:
     state.v[0] = other.v[0] = np.nan
     assert state.identical(other), "NaN equals NaN"
     assert not state.identical(started("contacts").state)
+    assert not Simulation(PENDULUM).state.identical(Simulation(PENDULUM, dt=1e-2).state)
 
 
 def test_shown() -> None:
@@ -156,38 +139,28 @@ def test_a_rollout_ends_with_a_state() -> None:
 # ---- what does not fit
 
 
-def test_states_of_others() -> None:
-    sim = Simulation(PENDULUM, batch=2)
-    with pytest.raises(SimulationError, match=r"it takes a State, as sim.state gives it"):
-        sim.state = np.zeros(8)  # type: ignore[assignment]
-    with pytest.raises(SimulationError, match=r"of another simulation: it has .*'q': 2.* this one .*'q': 1"):
-        sim.state = Simulation(CART_POLE, batch=2).state
-    with pytest.raises(SimulationError, match=r"the state has shape \(9,\), the simulation \(2, 9\)"):
-        sim.state = Simulation(PENDULUM).state
-    with pytest.raises(SimulationError, match="of another simulation"):
-        sim.rollout(Simulation(CART_POLE).state, periods=1)
+@pytest.mark.parametrize("state, message", [
+    (np.zeros(8), "it takes a State, as sim.state gives it"),
+    (Simulation(CART_POLE, batch=2).state, "of another simulation: it has .*'q': 2.* this one .*'q': 1"),
+    (Simulation(PENDULUM).state, r"the state has shape \(9,\), the simulation \(2, 9\)"),
+    (Simulation(PENDULUM, batch=2, dt=1e-2).state, r"dt = 0.01 s, this one has 0.001 s.*reset\(q=state.q"),
+])  # fmt: skip
+def test_states_of_others(state, message: str) -> None:
+    with pytest.raises(SimulationError, match=message):
+        Simulation(PENDULUM, batch=2).state = state
 
 
-def test_a_state_of_a_simulation_with_other_steps() -> None:
-    slow = Simulation(PENDULUM, dt=1e-2)
-    slow.run(0.1)
-    fast = Simulation(PENDULUM, dt=1e-3)
-    with pytest.raises(SimulationError, match=r"dt = 0.01 s, this one has 0.001 s.*reset\(q=state.q"):
-        fast.state = slow.state
-    with pytest.raises(SimulationError, match=r"dt = 0.01 s"):
-        fast.rollout(slow.state, periods=1)
-    assert not fast.state.identical(Simulation(PENDULUM, dt=1e-2).state)
-
-
-def test_wrong_branches() -> None:
-    with pytest.raises(SimulationError, match="robot of the state is 9; it takes 0 to 1"):
-        Simulation(PENDULUM, batch=2).state.robot(9)
-    with pytest.raises(SimulationError, match="batch is 0; it takes 1 or more"):
-        Simulation(PENDULUM).state.repeated(0)
-    with pytest.raises(SimulationError, match=r"take one with state.robot\(k\)"):
-        Simulation(PENDULUM, batch=2).state.repeated(3)
-    with pytest.raises(SimulationError, match="the state is of one robot"):
-        Simulation(PENDULUM).state.robot(0)
+@pytest.mark.parametrize("call, message", [
+    (lambda: Simulation(PENDULUM).rollout(Simulation(CART_POLE).state, periods=1), "of another simulation"),
+    (lambda: Simulation(PENDULUM).rollout(Simulation(PENDULUM, dt=1e-2).state, periods=1), "dt = 0.01 s"),
+    (lambda: Simulation(PENDULUM, batch=2).state.robot(9), "robot of the state is 9; it takes 0 to 1"),
+    (lambda: Simulation(PENDULUM).state.repeated(0), "batch is 0; it takes 1 or more"),
+    (lambda: Simulation(PENDULUM, batch=2).state.repeated(3), r"take one with state.robot\(k\)"),
+    (lambda: Simulation(PENDULUM).state.robot(0), "the state is of one robot"),
+])  # fmt: skip
+def test_wrong_rollouts_and_branches(call, message: str) -> None:
+    with pytest.raises(SimulationError, match=message):
+        call()
 
 
 # ---- the clock counts steps exactly, in both precisions

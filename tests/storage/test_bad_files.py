@@ -3,6 +3,8 @@
 import json
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
@@ -13,14 +15,12 @@ import pliant
 from pliant.errors import needs
 from pliant.storage import LogWriter
 from pliant.storage.hdf5 import put_text
-from simulated_robots import LEG, LEG_Q
+from simulated_robots import LEG, leg_started
 
 
 @pytest.fixture(scope="module")
 def log() -> pliant.Log:
-    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=2)
-    sim.reset(q=LEG_Q)
-    return sim.run(0.1)
+    return leg_started(batch=2).run(0.1)
 
 
 @pytest.fixture
@@ -56,13 +56,7 @@ def test_wrong_paths(tmp_path: Path) -> None:
     refused(tmp_path / "other.h5", "is an HDF5 file, but not a log of Pliant")
 
 
-def test_newer_version(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
-        file.attrs["version"] = 99
-    refused(path, r"is a log of version 99, and this Pliant reads up to 1; pip install -U pliant")
-
-
-def test_wrong_parts(path: Path) -> None:
+def test_wrong_parts(log: pliant.Log, path: Path, tmp_path: Path) -> None:
     refused(path, r"no channel named 'qq' in the log; did you mean 'q'", channels=["qq"])
     refused(path, r"robots is 7; it takes indices", robots=7)
     refused(path, r"robots is \[\]; it takes", robots=[])
@@ -71,63 +65,59 @@ def test_wrong_parts(path: Path) -> None:
     refused(path, r"start is nan; it takes a time in seconds", start=float("nan"))
     refused(path, r"there are no entries with start=5; its times are from 0 to 0.1 s", start=5)
     refused(path, r"there are no entries with start=0.05 and end=0.01", start=0.05, end=0.01)
-
-
-def test_part_of_one_robot(log: pliant.Log, tmp_path: Path) -> None:
     refused(log.robot(0).save(tmp_path / "one.h5"), "the log is of one robot; robots= is for a batch", robots=0)
 
 
-def test_links_to_other_files(log: pliant.Log, path: Path, tmp_path: Path) -> None:
-    other = log.save(tmp_path / "other.h5")
+@contextmanager
+def other_channel(path: Path) -> Iterator[h5py.Group]:
+    """The channels of a log, to put another one into the place of q."""
     with h5py.File(path, "r+") as file:
         del file["channels/q"]
-        file["channels/q"] = h5py.ExternalLink(str(other), "/channels/q")
+        yield file["channels"]
+
+
+def test_links_sizes_and_versions(log: pliant.Log, path: Path, tmp_path: Path) -> None:
+    other, size = str(log.save(tmp_path / "other.h5")), (2, 101, 9)
+    with other_channel(path) as channels:
+        channels["q"] = h5py.ExternalLink(other, "/channels/q")
     refused(path, "'q' in '/channels' of the log is a link to elsewhere")
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        file["channels/q"] = h5py.SoftLink("/channels/v")
+    with other_channel(path) as channels:
+        channels["q"] = h5py.SoftLink("/channels/v")
     refused(path, "is a link to elsewhere")
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        layout = h5py.VirtualLayout((2, 101, 9), float)
-        layout[...] = h5py.VirtualSource(str(other), "channels/q", (2, 101, 9))
-        file["channels"].create_virtual_dataset("q", layout)
+    with other_channel(path) as channels:
+        layout = h5py.VirtualLayout(size, float)
+        layout[...] = h5py.VirtualSource(other, "channels/q", size)
+        channels.create_virtual_dataset("q", layout)
     refused(path, "dataset '/channels/q' of the log refers to another file")
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        outside = [(str(tmp_path / "secret"), 0, 2 * 101 * 9 * 8)]
-        file["channels"].create_dataset("q", (2, 101, 9), float, external=outside)
+    with other_channel(path) as channels:
+        channels.create_dataset("q", size, float, external=[(str(tmp_path / "secret"), 0, 2 * 101 * 9 * 8)])
     refused(path, "refers to another file")
-
-
-def test_sizes_that_are_not_there(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
-        del file["channels/q"]
-        file["channels"].create_dataset("q", (2, 10**12, 9), float, chunks=(1, 64, 9))
+    with other_channel(path) as channels:
+        channels.create_dataset("q", (2, 10**12, 9), float, chunks=(1, 64, 9))
     refused(path, r"says that it has 1.44e\+14 bytes, which the file does not hold")
+    with h5py.File(path, "r+") as file:
+        file.attrs["version"] = 99
+    refused(path, r"is a log of version 99, and this Pliant reads up to 1; pip install -U pliant")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda r: r["joints"][0].pop("name"), r"missing required field `name` - at `\$\.joints\[0\]`"),
-        (lambda r: r["joints"][1].update(parent="elsewhere"), "stands on 'elsewhere', which is not before it"),
-        (lambda r: r["joints"][1]["kind"].update(kind="os.system"), r"Invalid enum value 'os\.system'"),
-        (lambda r: r["joints"][1].update(mimic=dict(joint=r["joints"][1]["name"], multiplier=1, offset=0)), "itself"),
-        (lambda r: r["bodies"][0]["inertia"].update(mass="heavy"), r"got `str` - at `\$\.bodies\[0\]\.inertia\.mass`"),
-        (lambda r: r["bodies"][0]["inertia"].update(mass=1e9), "is not the one that was saved"),
-        (lambda r: r["joints"].reverse(), "do not carry its bodies one by one"),
-        (lambda r: r["joints"][1].update(damping=[0, 0]), "damping of joint 'hip' has 2 entries"),
-        (lambda r: r["joints"][1].update(armature=[1e308]), "it takes up to 1e"),
-        (lambda r: r["joints"][1].update(is_locked=1), "Expected `bool`, got `int`"),
-        (lambda r: r["motors"][0].update(module="os"), "unknown field `module`"),
-        (lambda r: r["bodies"][0].update(name="x" * 200_000), "length <= 100000"),
-        (lambda r: r.update(bodies=7), r"Expected `array`, got `int` - at `\$\.bodies`"),
-        (lambda r: r.update(gravity=[0, 0]), r"length 3, got 2 - at `\$\.gravity`"),
-        (lambda r: r["contacts"][0].update(body="nobody"), "no body named 'nobody'"),
-        (lambda r: r["joints"][1].update(law=[{"inputs": ["x"], "nodes": [["exec", 0]], "output": 0}]), "no operation"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda r: r["joints"][0].pop("name"), r"missing required field `name` - at `\$\.joints\[0\]`"),
+    (lambda r: r["joints"][1].update(parent="elsewhere"), "stands on 'elsewhere', which is not before it"),
+    (lambda r: r["joints"][1]["kind"].update(kind="os.system"), r"Invalid enum value 'os\.system'"),
+    (lambda r: r["joints"][1].update(mimic=dict(joint=r["joints"][1]["name"], multiplier=1, offset=0)), "itself"),
+    (lambda r: r["bodies"][0]["inertia"].update(mass="heavy"), r"got `str` - at `\$\.bodies\[0\]\.inertia\.mass`"),
+    (lambda r: r["bodies"][0]["inertia"].update(mass=1e9), "is not the one that was saved"),
+    (lambda r: r["joints"].reverse(), "do not carry its bodies one by one"),
+    (lambda r: r["joints"][1].update(damping=[0, 0]), "damping of joint 'hip' has 2 entries"),
+    (lambda r: r["joints"][1].update(armature=[1e308]), "it takes up to 1e"),
+    (lambda r: r["joints"][1].update(is_locked=1), "Expected `bool`, got `int`"),
+    (lambda r: r["motors"][0].update(module="os"), "unknown field `module`"),
+    (lambda r: r["bodies"][0].update(name="x" * 200_000), "length <= 100000"),
+    (lambda r: r.update(bodies=7), r"Expected `array`, got `int` - at `\$\.bodies`"),
+    (lambda r: r.update(gravity=[0, 0]), r"length 3, got 2 - at `\$\.gravity`"),
+    (lambda r: r["contacts"][0].update(body="nobody"), "no body named 'nobody'"),
+    (lambda r: r["joints"][1].update(law=[{"inputs": ["x"], "nodes": [["exec", 0]], "output": 0}]), "no operation"),
+])  # fmt: skip
 def test_robots_that_cannot_be(change, words: str, path: Path) -> None:
     with h5py.File(path, "r+") as file:
         robot = json.loads(file["source/robot"][()].tobytes())
@@ -141,9 +131,7 @@ def test_cut_and_damaged_files_give_what_is_left(log: pliant.Log, path: Path, tm
     """Whatever byte is wrong, it is a log with a warning, a log, or one line; never zeros for numbers."""
     data = path.read_bytes()
     streamed = tmp_path / "streamed.h5"
-    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=2)
-    sim.reset(q=LEG_Q)
-    sim.run(0.1, save=streamed)
+    leg_started(batch=2).run(0.1, save=streamed)
     rng = np.random.default_rng(6)
     cut, kept = tmp_path / "cut.h5", 0
     for k in range(36):

@@ -20,30 +20,24 @@ from pliant.spatial import Vector
 from pliant.storage import source_codec
 from pliant.storage.forms import LEFT_OUT, checked, form_of, made, robot_form
 from pliant.storage.source_codec import StoredMesh, robot_from_plain, robot_to_plain
-from simulated_robots import LEG, LEG_Q
+from simulated_robots import LEG, LEG_Q, leg_started, started
+from view_logs import event_hopper
 
 
 @pytest.fixture(scope="module")
 def batch() -> pliant.Log:
-    sim = pliant.Simulation(LEG, ground=pliant.waves(0.02, 1, friction=0.5), batch=3, varying=["bodies.*.mass"])
-    sim.reset(q=LEG_Q)
+    sim = leg_started(ground=pliant.waves(0.02, 1, friction=0.5), batch=3, varying=["bodies.*.mass"])
     return sim.run(0.05, settings={"seed": 4})
 
 
 @pytest.fixture(scope="module")
 def one() -> pliant.Log:
-    sim = pliant.Simulation(LEG, ground=pliant.flat(), precision="float32")
-    sim.reset(q=LEG_Q)
-    return sim.run(0.03, every=0.007)
+    return leg_started(precision="float32").run(0.03, every=0.007)
 
 
 @pytest.fixture(scope="module")
 def event_driven() -> pliant.Log:
-    sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
-    q = sim.robot.neutral()
-    q[2] += 0.02
-    sim.reset(q=q, lift=True)
-    return sim.run(0.2)
+    return event_hopper().run(0.2)
 
 
 def same_source(a: Source | None, b: Source | None) -> None:
@@ -66,18 +60,16 @@ def test_same_bits(name: str, packed: bool, tmp_path: Path, request: pytest.Fixt
 
 
 def test_ground_and_settings_come_back(batch: pliant.Log, tmp_path: Path) -> None:
-    found = pliant.load_log(batch.save(tmp_path / "run.h5")).source
+    path = batch.save(tmp_path / "run.h5")
+    found = pliant.load_log(path).source
     assert found is not None and batch.source is not None and found.settings["seed"] == 4
     x, y = np.random.default_rng(0).uniform(-5, 5, (2, 100))
     assert (found.ground.height(x, y) == batch.source.ground.height(x, y)).all()
     assert found.ground.name == "waves" and found.ground.friction == 0.5
-    sim = pliant.Simulation(found.robot, ground=found.ground, batch=3, varying=["bodies.*.mass"])
-    sim.reset(q=LEG_Q)
+    sim = started(pliant.Simulation(found.robot, ground=found.ground, batch=3, varying=["bodies.*.mass"]), q=LEG_Q)
     assert sim.run(0.05, channels=["q"])["q"].tobytes() == batch["q"].tobytes(), "it can be run again, bit for bit"
-
-
-def test_other_programs_find_their_way(batch: pliant.Log, tmp_path: Path) -> None:
-    with h5py.File(batch.save(tmp_path / "run.h5")) as file:
+    # other programs find their way
+    with h5py.File(path) as file:
         assert file["channels/q"][()].tobytes() == batch["q"].tobytes() and (file["t"][()] == batch.t).all()
         heights = file["source/heights"]
         x, y = (heights.attrs["origin"][k] + 3 * heights.attrs["spacing"][k] for k in range(2))
@@ -169,7 +161,8 @@ def again(robot: pliant.Robot) -> pliant.Robot:
 
 @pytest.mark.parametrize("name", [name for name, robot in pliant.robots().items() if robot.origin == "pliant"])
 def test_shipped_robots(name: str) -> None:
-    assert repr(again(pliant.load(name))) == repr(pliant.load(name))
+    robot = pliant.load(name)
+    assert repr(again(robot)) == repr(robot)
 
 
 @given(random_robots.robots(random_robots.ALL))

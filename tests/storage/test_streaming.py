@@ -14,15 +14,10 @@ import pliant
 from pliant.simulation import running
 from pliant.storage import LogWriter, writing
 from pliant.storage.hdf5 import trim
-from simulated_robots import LEG, LEG_Q
+from simulated_robots import LEG, leg_started
+from view_logs import event_hopper
 
 SOURCE = Path(__file__).parents[2] / "src"
-
-
-def started(batch: int | None = None, **options) -> pliant.Simulation:
-    sim = pliant.Simulation(LEG, ground=pliant.flat(), batch=batch, **options)
-    sim.reset(q=LEG_Q)
-    return sim
 
 
 def hang(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -33,11 +28,10 @@ def hang(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 def test_same_as_in_memory(batch: int | None, controller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "BLOCK", 1e-4)  # many parts
     channels = ["q", "v", "tau", "forces", "energy", "power", "solver"]
-    whole = started(batch).run(0.3, controller=controller, every=0.007, channels=channels)
+    options = {"controller": controller, "every": 0.007, "channels": channels}
+    whole = leg_started(batch=batch).run(0.3, **options)
     path = tmp_path / "run.h5"
-    saved = started(batch).run(
-        0.3, controller=controller, every=0.007, channels=channels, save=path, settings={"seed": 5}
-    )
+    saved = leg_started(batch=batch).run(0.3, **options, save=path, settings={"seed": 5})
     assert saved == whole and saved.is_complete and saved.source.settings["seed"] == 5
     assert pliant.load_log(path) == whole
     assert [p.name for p in tmp_path.iterdir()] == ["run.h5"]
@@ -45,14 +39,7 @@ def test_same_as_in_memory(batch: int | None, controller, tmp_path: Path, monkey
 
 def test_event_driven_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "BLOCK", 1e-4)
-    logs = []
-    for options in ({}, {"save": tmp_path / "run.h5"}):
-        sim = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
-        q = sim.robot.neutral()
-        q[2] += 0.02
-        sim.reset(q=q, lift=True)
-        logs.append(sim.run(0.2, **options))
-    whole, saved = logs
+    whole, saved = (event_hopper().run(0.2, save=path) for path in (None, tmp_path / "run.h5"))
     loaded = pliant.load_log(tmp_path / "run.h5")
     assert whole == saved == loaded and loaded.is_event_driven and dict(saved.metadata) == whole.metadata
     assert saved.modes == loaded.modes == whole.modes and len(loaded.dense) == len(whole.dense)
@@ -68,41 +55,40 @@ def test_run_that_fails_leaves_what_there_was(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     pliant.Log(np.zeros(1), {}).save(path)
     with pytest.raises(ZeroDivisionError):
-        started().run(0.3, controller=faulty, save=path)
+        leg_started().run(0.3, controller=faulty, save=path)
     with pytest.warns(pliant.SimulationWarning, match=r"did not end: saved until t = 0.101 s of 0.3 s, 102 entries"):
         found = pliant.load_log(path)
-    assert found == started().run(0.3, controller=hang)[:102] and not found.is_complete
+    assert found == leg_started().run(0.3, controller=hang)[:102] and not found.is_complete
     assert not found[:3].is_complete and found.source.robot.digest == LEG.digest
 
 
 def test_large_logs_come_back_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = started().run(0.1)
+    whole = leg_started().run(0.1)
     monkeypatch.setattr(running, "_MOST", sum(a.size for a in whole.channels.values()) / 2.5)
     with pytest.warns(pliant.SimulationWarning, match=r"has 101 entries, of which one in 3 is returned"):
-        found = started().run(0.1, save=tmp_path / "run.h5")
+        found = leg_started().run(0.1, save=tmp_path / "run.h5")
     assert found == whole[::3] and pliant.load_log(tmp_path / "run.h5") == whole
 
 
 def test_it_opens_while_it_is_written(tmp_path: Path) -> None:
-    whole = started().run(0.1)
+    whole = leg_started().run(0.1)
     with LogWriter(tmp_path / "run.h5", whole[:1], until=0.1) as writer:
         for k in range(1, 101, 10):
             writer.append(whole[k : k + 10])
             with pytest.warns(pliant.SimulationWarning):
                 assert pliant.load_log(tmp_path / "run.h5") == whole[: k + 10]
         with pytest.raises(pliant.PliantError, match=r"has channels .* of 1 robots; a part with .* of 2 cannot follow"):
-            writer.append(started(2).run(0.01))
+            writer.append(leg_started(batch=2).run(0.01))
         writer.finish()
     assert pliant.load_log(tmp_path / "run.h5") == whole
 
 
 CHILD = """
-import sys, pliant
-from simulated_robots import LEG, LEG_Q
+import sys
+from simulated_robots import LEG_Q, leg_started
 from pliant.simulation import running
 running.BLOCK = 1e-3
-sim = pliant.Simulation(LEG, ground=pliant.flat())
-sim.reset(q=LEG_Q)
+sim = leg_started()
 sim.run(0.002, channels=["q", "v"])
 sim.reset(q=LEG_Q)
 print("ready", flush=True)
@@ -110,13 +96,16 @@ sim.run(1e5, channels=["q", "v"], save=sys.argv[1])
 """
 
 
+# of the programs, which find Pliant and the robots of the tests
+ENVIRONMENT = os.environ | {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parents[1]}"}
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2])
 def test_killed_program_leaves_a_log(seconds: float, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     before = pliant.Log(np.zeros(1), {"x": np.ones(1)})
     before.save(path)
-    environment = os.environ | {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parents[1]}"}
-    child = subprocess.Popen([sys.executable, "-c", CHILD, path], stdout=subprocess.PIPE, env=environment)
+    child = subprocess.Popen([sys.executable, "-c", CHILD, path], stdout=subprocess.PIPE, env=ENVIRONMENT)
     assert child.stdout is not None and child.stdout.readline().strip() == b"ready"
     time.sleep(seconds)
     child.kill()
@@ -130,17 +119,16 @@ def test_killed_program_leaves_a_log(seconds: float, tmp_path: Path) -> None:
         return
     assert len(told) == 1 and "of 100000 s" in str(told[0].message) and not found.is_complete
     count = min(len(found), 2000)
-    assert found[:count] == started().run(2, channels=["q", "v"])[:count] and len(found) > 0
+    assert found[:count] == leg_started().run(2, channels=["q", "v"])[:count] and len(found) > 0
 
 
 FULL = """
 import os, resource, sys, warnings, pliant
-from simulated_robots import LEG, LEG_Q
+from simulated_robots import leg_started
 from pliant.storage import writing
 from pliant.simulation import running
 running.BLOCK, writing._CHUNK, writing._INDEX = 0.01, 2000, 50_000
-sim = pliant.Simulation(LEG, ground=pliant.flat())
-sim.reset(q=LEG_Q)
+sim = leg_started()
 log = sim.run(2.0)
 os.unlink(log[:3].to_mcap("first"))  # compiles what it needs, and keeps it in files
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 400_000))
@@ -164,9 +152,8 @@ print(len(found), found.is_complete)
 
 def test_full_disk(tmp_path: Path) -> None:
     # a limit on the size of files stands for a disk that is full: the same calls fail, with another number
-    environment = os.environ | {"PYTHONPATH": f"{SOURCE}{os.pathsep}{Path(__file__).parents[1]}"}
     command = [sys.executable, "-c", FULL, "out.x"]
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0 and not run.stderr, run.stderr
     *writers, streamed, last = run.stdout.splitlines()
     too_large = "cannot write out.x: the disk takes no file that large"
@@ -181,7 +168,7 @@ def test_only_hdf5_is_trimmed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"01234567")
     trim(tmp_path / "x")
     assert (tmp_path / "x").stat().st_size == 8
-    log = started().run(0.01)
+    log = leg_started().run(0.01)
     path = log.save(tmp_path / "run.h5")
     size = path.stat().st_size
     with path.open("ab") as file:
@@ -192,5 +179,5 @@ def test_only_hdf5_is_trimmed(tmp_path: Path) -> None:
 
 def test_room_that_a_part_takes() -> None:
     for batch in (None, 3):
-        part = started(batch).run(0.01)
+        part = leg_started(batch=batch).run(0.01)
         assert writing.needed_bytes(part) > part.t.nbytes + sum(a.nbytes for a in part.channels.values())

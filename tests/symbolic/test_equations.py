@@ -10,10 +10,11 @@ from sympy import Rational, cos, pycode, sin
 import pliant
 import symbolic_robots as small
 from pliant.symbolic import Equations
+from pliant.symbolic.coordinates import coordinates_of
+from pliant.symbolic.methods import METHODS, traced_terms
 from random_robots import ONE_DOF, robot_of, state_of
 from symbolic_robots import I, I_f, J, M, g, k, l, m, nu
 
-METHODS = ("newton-euler", "projected", "lagrange")
 SMALL = {
     "pendulum": small.pendulum(),
     "cart-pole": small.cart_pole(),
@@ -47,6 +48,9 @@ def test_pendulum(method: str) -> None:
     assert eq.g[0] == m * g * l * sin(q)
     assert eq.tau[0] == m * l**2 * vd + m * g * l * sin(q)
     assert list(eq.Q) == list(eq.u)
+    (v,) = eq.v
+    assert eq.kinetic == m * l**2 * v**2 / 2
+    assert eq.potential == -m * g * l * cos(q)
 
 
 @each_method
@@ -148,14 +152,42 @@ def test_methods_agree_with_the_kernels_on_random_trees(method: str, seed: int) 
     np.testing.assert_allclose(at(eq, eq.b, q, v)[:, 0], pliant.bias_forces(robot, q, v) - g_forces, **close)
 
 
-def test_an_arm_of_seven_joints_by_each_method() -> None:
-    robot = pliant.load("arm7")
-    state = state_of(robot, 1)
+@each_method
+@pytest.mark.parametrize("name", ["cart-pole", "two-link arm", "arm on a column"])
+def test_terms_are_those_of_sympy(name: str, method: str) -> None:
+    """Terms by way of the expression graph, in numbers and in symbols."""
+    robot = SMALL[name]
+    own = coordinates_of(robot)
+    found, expected = traced_terms(method, robot, own.q, own.v), METHODS[method](robot, own.q, own.v)
+    flat = [[*(e for row in terms.M for e in row), *terms.b, *terms.g] for terms in (found, expected)]
+    symbols = sorted(set().union(*(sympy.sympify(e).free_symbols for e in flat[0])), key=str)
+    rng = np.random.default_rng(6)
+    both = sympy.lambdify(symbols, flat, cse=True)
+    for _ in range(3):
+        one, two = both(*rng.uniform(0.5, 1.5, len(symbols)))
+        # some hundred operations on numbers up to a hundred
+        np.testing.assert_allclose(one, two, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name, method", [
+    ("biped", "newton-euler"), ("acrobot", "projected"), *(("arm7", method) for method in METHODS),
+])  # fmt: skip
+def test_robots_without_simplification(name: str, method: str) -> None:
+    eq = small.equations(name, method, simplify=False)
+    robot, state = eq.robot, state_of(eq.robot, 3)
+    M, b, g, _ = small.python_function(eq.python("dynamics"), "dynamics")(state.q, state.v, [0] * robot.nu)
     h = pliant.bias_forces(robot, state.q, state.v)
-    for method in METHODS:
-        eq = pliant.equations(robot, method, simplify=False)
-        found = at(eq, eq.b + eq.g, state.q, state.v)[:, 0]
-        np.testing.assert_allclose(found, h, rtol=0, atol=1e-10 * abs(h).max())
+    # thousands of operations
+    np.testing.assert_allclose(M, pliant.mass_matrix(robot, state.q), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(np.add(b, g), h, rtol=0, atol=1e-11 * max(1, abs(h).max()))
+
+
+def test_symbols_of_a_robot_stay_symbols() -> None:
+    raw, tidy = (pliant.equations(pliant.load("two_link_arm"), parameters="all", simplify=s) for s in (False, None))
+    assert {s.name for s in raw.parameters} >= {"m_forearm", "l_elbow", "g", "I_forearm_yy"}
+    values = {s: 0.3 + 0.1 * k for k, s in enumerate([*tidy.q, *tidy.v, *tidy.parameters])}
+    for a, b in zip([*raw.M, *raw.b, *raw.g], [*tidy.M, *tidy.b, *tidy.g], strict=True):
+        assert float((a - b).subs(values)) == pytest.approx(0, abs=1e-13)
 
 
 # ---- frames, names, energies
@@ -174,19 +206,13 @@ def test_jacobian_of_a_frame() -> None:
         eq.J("hand", reference="global")
 
 
-def test_energies() -> None:
-    eq = pliant.equations(small.pendulum())
-    (q,), (v,) = eq.q, eq.v
-    assert eq.kinetic == m * l**2 * v**2 / 2
-    assert eq.potential == -m * g * l * cos(q)
-
-
 def test_parameters_are_those_that_occur() -> None:
     eq = pliant.equations(pliant.load("pendulum"), parameters="all")
     assert {s.name: value for s, value in eq.parameters.items()} == {
         "I_rod_yy": 0.1875, "c_rod": 0.75, "g": 9.81, "m_rod": 1,
     }  # fmt: skip
     assert eq.M.subs(eq.parameters)[0] == pytest.approx(0.75, rel=1e-15)
+    assert pliant.equations(pliant.load("pendulum"), parameters=[]).parameters == {}
 
 
 def test_parameters_without_a_number_stand_for_themselves() -> None:
@@ -223,32 +249,20 @@ def test_joints_with_quaternions() -> None:
     found = at(eq, eq.C * eq.v + eq.g, state.q, state.v)[:, 0]
     np.testing.assert_allclose(at(eq, eq.g, state.q, state.v)[:, 0], g_forces, rtol=0, atol=1e-13)
     np.testing.assert_allclose(found, pliant.bias_forces(robot, state.q, state.v), rtol=0, atol=1e-13)
-    with pytest.raises(pliant.PliantError, match=r"'lagrange'.*'socket' \(spherical\).*rotations='euler'"):
-        pliant.equations(robot, "lagrange")
-
-
-def test_a_robot_that_cannot_move() -> None:
-    rock = pliant.RobotBuilder("rock").body("stone", mass=1).build()
-    with pytest.raises(pliant.PliantError, match="'rock' has no joint that moves"):
-        pliant.equations(rock)
+    for simplify in (None, False):
+        with pytest.raises(pliant.PliantError, match=r"'lagrange'.*'socket' \(spherical\).*rotations='euler'"):
+            pliant.equations(robot, "lagrange", simplify=simplify)
 
 
 # ---- what is wrong is told
 
 
-def test_bad_input() -> None:
-    robot = small.two_link_arm()
-    with pytest.raises(pliant.PliantError, match=r"no method named 'lagrangian'.*'lagrange'"):
-        pliant.equations(robot, "lagrangian")
-    with pytest.raises(pliant.PliantError, match="takes a Robot first, not str"):
-        pliant.equations("arm7")  # type: ignore[arg-type]
-    with pytest.raises(pliant.PliantError, match="no way to write rotations named 'quaternion'"):
-        pliant.equations(robot, rotations="quaternion")
-    with pytest.raises(pliant.PliantError, match=r"no symbol named 'mases'.*'masses'"):
-        pliant.equations(robot, parameters="mases")
-
-
 @pytest.mark.parametrize("options, message", [
+    ({"robot": "arm7"}, "takes a Robot first, not str"),
+    ({"robot": pliant.RobotBuilder("rock").body("stone", mass=1).build()}, "'rock' has no joint that moves"),
+    ({"method": "lagrangian"}, r"no method named 'lagrangian'.*'lagrange'"),
+    ({"rotations": "quaternion"}, "no way to write rotations named 'quaternion'"),
+    ({"parameters": "mases"}, r"no symbol named 'mases'.*'masses'"),
     ({"parameters": 5}, "parameters is 5; it takes 'all', a kind of numbers"),
     ({"parameters": [5]}, "no symbol named 5"),
     ({"parameters": {"m_rod": ""}}, "'m_rod' of 'pendulum' cannot be named ''; use letters, digits and _"),
@@ -265,9 +279,9 @@ def test_bad_input() -> None:
     ({"names": {"hinge": ""}}, "cannot be named ''"),
     ({"names": {"hinge": "sin"}}, "cannot be named 'sin', which is a function"),
 ])  # fmt: skip
-def test_bad_names(options: dict, message: str) -> None:
+def test_bad_input(options: dict, message: str) -> None:
     with pytest.raises(pliant.PliantError, match=message):
-        pliant.equations(pliant.load("pendulum"), **options)
+        pliant.equations(**{"robot": pliant.load("pendulum")} | options)
 
 
 def test_symbols_with_names_of_functions() -> None:
@@ -275,10 +289,6 @@ def test_symbols_with_names_of_functions() -> None:
     robot = builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build()
     with pytest.raises(pliant.PliantError, match="a parameter of 'p' cannot be named 'cos'"):
         pliant.equations(robot)
-
-
-def test_no_parameters_asked_for() -> None:
-    assert pliant.equations(pliant.load("pendulum"), parameters=[]).parameters == {}
 
 
 def test_hopping_robot_in_flight() -> None:
@@ -290,16 +300,12 @@ def test_hopping_robot_in_flight() -> None:
     assert all(eq.written(x) == "0" for x in eq.M - expected)
 
 
-def test_equations_are_frozen() -> None:
+def test_equations_are_frozen_and_take_no_strings() -> None:
     eq = pliant.equations(small.pendulum())
     with pytest.raises(AttributeError):
         eq.M = 1  # type: ignore[misc]
     with pytest.raises(TypeError):
         eq.M[0, 0] = 1
-
-
-def test_a_string_is_not_a_formula() -> None:
-    eq = pliant.equations(small.pendulum())
     with pytest.raises(pliant.PliantError) as error:
         eq.written("__import__('os').abort()")
     assert error.value.field == "formula"

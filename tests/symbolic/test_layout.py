@@ -10,40 +10,48 @@ from matplotlib.mathtext import MathTextParser
 
 import pliant
 import symbolic_robots as small
+from pliant.symbolic import Equations
 from random_robots import state_of
 
+ARM = pliant.load("two_link_arm")
+
+
+def with_cases(x):
+    return pliant.math.select(x > 1, pliant.math.sqrt(x * x + 1), abs(x))
+
+
 ROBOTS = {
-    "pendulum": pliant.equations(small.pendulum()),
-    "cart-pole": pliant.equations(small.cart_pole(), names="joints"),
-    "two-link arm": pliant.equations(pliant.load("two_link_arm"), parameters="all"),
-    "arm on a column": pliant.equations(small.shoulder_and_elbow()),
-    "ball": pliant.equations(small.ball()),
-    "ball in roll, pitch and yaw": pliant.equations(small.ball(), rotations="euler"),
-    "arm7": pliant.equations(pliant.load("arm7")),
-    "spring with play": pliant.equations(
-        pliant.load("two_link_arm").with_joint("elbow", stiffness=30, damping=0.5, friction=0.1, backlash=0.02),
-        parameters="all",
+    "pendulum": (small.pendulum(), {}),
+    "cart-pole": (small.cart_pole(), {"names": "joints"}),
+    "two-link arm": (ARM, {"parameters": "all"}),
+    "arm on a column": (small.shoulder_and_elbow(), {}),
+    "ball": (small.ball(), {}),
+    "ball in roll, pitch and yaw": (small.ball(), {"rotations": "euler"}),
+    "arm7": (pliant.load("arm7"), {}),
+    "spring with play": (
+        ARM.with_joint("elbow", stiffness=30, damping=0.5, friction=0.1, backlash=0.02), {"parameters": "all"},
     ),
-    "springs in all directions": pliant.equations(
-        small.ball().with_joint("socket", stiffness=(3, 4, 5), hardening=(0, 1, 2)), parameters="stiffness"
+    "springs in all directions": (
+        small.ball().with_joint("socket", stiffness=(3, 4, 5), hardening=(0, 1, 2)), {"parameters": "stiffness"},
     ),
-    "a law with cases": pliant.equations(
-        pliant.load("pendulum").with_joint(
-            "hinge", stiffness=1, law=lambda x: pliant.math.select(x > 1, pliant.math.sqrt(x * x + 1), abs(x))
-        )
-    ),
-}
-each = pytest.mark.parametrize("eq", ROBOTS.values(), ids=ROBOTS)
+    "a law with cases": (pliant.load("pendulum").with_joint("hinge", stiffness=1, law=with_cases), {}),
+}  # fmt: skip
 
 
 @cache
-def text_of(eq: pliant.symbolic.Equations, width: int = 100) -> str:
+def equations(name: str) -> Equations:
+    robot, options = ROBOTS[name]
+    return small.equations(name) if name == "arm7" else pliant.equations(robot, **options)
+
+
+@pytest.fixture(params=ROBOTS)
+def eq(request: pytest.FixtureRequest) -> Equations:
+    return equations(request.param)
+
+
+@cache
+def text_of(eq: Equations, width: int = 100) -> str:
     return eq.text(width)
-
-
-@cache
-def latex_of(eq: pliant.symbolic.Equations) -> str:
-    return eq.latex()
 
 
 def test_series_elastic_joint_symbol_by_symbol() -> None:
@@ -85,30 +93,18 @@ q1: shoulder, q2: elbow"""
     )
 
 
-def test_pendulum_in_numbers() -> None:
-    lines = str(pliant.equations(pliant.load("pendulum"))).splitlines()
-    assert lines[2] == "0.75 q'' + 7.3575 sin(q) = u"
-    assert "M = 0.75" in lines
-
-
-@each
 @pytest.mark.parametrize("width", [60, 100])
-def test_lines_fit(eq: pliant.symbolic.Equations, width: int) -> None:
+def test_lines_fit(eq: Equations, width: int) -> None:
     # what has no place to break may be longer: single products, and quotients
     long = [line for line in text_of(eq, width).splitlines() if len(line) > width]
     assert not [line for line in long if " + " in line.strip()[2:] or " - " in line.strip()[2:]]
+    assert max(map(len, text_of(equations("two-link arm"), 70).splitlines())) <= 70
 
 
-@each
-def test_text_is_plain(eq: pliant.symbolic.Equations) -> None:
+def test_text_is_plain(eq: Equations) -> None:
     text = text_of(eq)
     assert text.isascii()
     assert all(word not in text for word in ("**", "*", "Matrix", "vd", "Piecewise", "Max", "Min", "Abs"))
-
-
-def test_narrow_pages_have_short_lines() -> None:
-    eq = ROBOTS["two-link arm"]
-    assert max(map(len, eq.text(70).splitlines())) <= 70
 
 
 def test_names_that_clash_with_short_ones() -> None:
@@ -126,20 +122,13 @@ def lines_of(latex: str) -> list[str]:
     return [line.replace("&", "").strip() for line in body.split(" \\\\\n")]
 
 
-@each
-def test_every_line_of_latex_can_be_rendered(eq: pliant.symbolic.Equations) -> None:
-    parser = MathTextParser("path")
-    for line in lines_of(latex_of(eq)):
-        # width, height, depth and shapes: a box that is not empty
-        assert parser.parse(f"${line}$")[0] > 0, line
-
-
-@each
-def test_latex_is_balanced_line_by_line(eq: pliant.symbolic.Equations) -> None:
-    latex = latex_of(eq)
+def test_every_line_of_latex_is_balanced_and_can_be_rendered(eq: Equations) -> None:
+    latex, parser = eq.latex(), MathTextParser("path")
     assert latex.startswith("\\begin{aligned}")
     assert latex.endswith("\\end{aligned}")
     for line in lines_of(latex):
+        # width, height, depth and shapes: a box that is not empty
+        assert parser.parse(f"${line}$")[0] > 0, line
         depth = 0
         for character in line:
             depth += {"{": 1, "}": -1}.get(character, 0)
@@ -147,15 +136,11 @@ def test_latex_is_balanced_line_by_line(eq: pliant.symbolic.Equations) -> None:
         assert depth == 0
 
 
-def test_latex_of_names() -> None:
-    eq = ROBOTS["two-link arm"]
-    latex = eq.latex()
+def test_latex_of_names_and_markdown() -> None:
+    eq = equations("two-link arm")
+    latex, text = eq.latex(), eq.markdown()
     for part in (r"m_{\mathrm{upper}\,\mathrm{arm}}", r"I_{\mathrm{forearm}\,yy}", r"\ddot{q}_{1}", r"s_{12}"):
         assert part in latex
-
-
-def test_markdown() -> None:
-    text = ROBOTS["two-link arm"].markdown()
     assert text.count("$$\n") == 4
     assert "| $q_{2}$ | elbow |" in text
     assert "| $l_{\\mathrm{elbow}}$ | 0.5 |" in text
@@ -163,7 +148,7 @@ def test_markdown() -> None:
 
 
 def test_notebooks_render_short_equations_only() -> None:
-    short, long = ROBOTS["pendulum"], ROBOTS["arm7"]
+    short, long = equations("pendulum"), equations("arm7")
     assert short._repr_markdown_() == short.markdown()
     assert short._repr_latex_() == f"$\\displaystyle {short.latex()}$"
     assert long._repr_markdown_() is None
@@ -172,19 +157,21 @@ def test_notebooks_render_short_equations_only() -> None:
 
 
 def test_long_equations_name_shared_parts() -> None:
-    lines = text_of(ROBOTS["arm7"]).splitlines()
+    lines = text_of(equations("arm7")).splitlines()
     assert lines[2].startswith("x0 = ")
     assert any(line.startswith("M77 = ") for line in lines)
 
 
 def test_what_is_left_out_is_said() -> None:
-    robot = pliant.load("two_link_arm").with_closure("point", "hand", "world", name="grip")
-    robot = robot.with_joint("elbow", locked=True)
+    robot = ARM.with_closure("point", "hand", "world", name="grip").with_joint("elbow", locked=True)
     title = str(pliant.equations(robot)).splitlines()[0]
     assert title.endswith("(without closure 'grip', that joint 'elbow' is locked)")
 
 
 def test_numbers() -> None:
+    lines = str(pliant.equations(pliant.load("pendulum"))).splitlines()
+    assert lines[2] == "0.75 q'' + 7.3575 sin(q) = u"
+    assert "M = 0.75" in lines
     builder = pliant.RobotBuilder("p").body("rod", mass=1e-7, com=(0, 0, -math.pi))
     eq = pliant.equations(builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build())
     assert "M = 9.8696e-07" in str(eq)
@@ -197,7 +184,7 @@ def as_python(formula: str) -> str:
 
 
 def test_named_parts_put_back_give_the_equations() -> None:
-    eq = ROBOTS["arm7"]
+    eq = equations("arm7")
     lines = " ".join(line.strip() if line.startswith(" ") else f"\n{line}" for line in text_of(eq).splitlines())
     state = state_of(eq.robot, 4)
     values: dict = {"cos": math.cos, "sin": math.sin}
@@ -225,11 +212,15 @@ def left_sides(text: str) -> list[str]:
     return [side for line in text.splitlines() if " = " in line for side in line.split(" = ")[:-1]]
 
 
-def test_gravity_of_one_joint() -> None:
+def test_terms_named_as_functions() -> None:
     eq = pliant.equations(pliant.load("pendulum"), parameters="all")
     assert "g(q) = m_rod g c_rod sin(q)" in str(eq).splitlines()
     assert r"g(q) & = m_{\mathrm{rod}} g c_{\mathrm{rod}} \sin(q)" in eq.latex()
     assert r"g(q) & = " in eq.markdown()
+    # a term that is zero
+    eq = pliant.equations(small.series_elastic_joint(), names={"knee_flexibility": "b", "knee": "x"})
+    assert "b(q, q') = g = 0" in str(eq)
+    assert r"b(q, \dot{q}) = g & = 0" in eq.latex()
 
 
 @pytest.mark.parametrize("name", ["M", "b", "g", "Q", "C"])
@@ -252,40 +243,30 @@ def test_title() -> None:
     assert title(small.two_link_arm()) == "two_link_arm: M q'' + b(q, q') + g(q) = Q"
     assert title(small.pendulum(), names={"hinge": "x"}) == "pendulum: M x'' + b(x, x') + g(x) = Q"
     assert title(small.ball()) == "ball: M(q) v' + b(q, v) + g(q) = Q"
-    arm = pliant.load("two_link_arm")
-    assert title(arm, parameters={"m_forearm": "q"}) == "two_link_arm: equations of motion"
-    assert title(arm, parameters={"m_forearm": "Q"}) == (
+    assert title(ARM, parameters={"m_forearm": "q"}) == "two_link_arm: equations of motion"
+    assert title(ARM, parameters={"m_forearm": "Q"}) == (
         "two_link_arm: M q'' + b(q, q') + g(q) = Q(q, q', u_shoulder, u_elbow)"
     )
 
 
 def test_entries_with_the_name_of_a_parameter() -> None:
-    eq = pliant.equations(pliant.load("two_link_arm"), parameters={"m_forearm": "M11", "l_elbow": "g2"})
+    eq = pliant.equations(ARM, parameters={"m_forearm": "M11", "l_elbow": "g2"})
     text = str(eq)
     for entry in ("M11(q) = ", "M22(q) = ", "g1(q) = ", "g2(q) = ", "b1 = "):
         assert entry in text
     assert "M_{11}(q)" in eq.latex()
-
-
-def test_vectors_that_would_be_misread_are_listed() -> None:
-    text = str(pliant.equations(pliant.load("two_link_arm"), parameters={"m_forearm": "q", "l_elbow": "M11"}))
-    assert "M11(q1, q2) = " in text
-
-
-def test_a_term_that_is_zero() -> None:
-    eq = pliant.equations(small.series_elastic_joint(), names={"knee_flexibility": "b", "knee": "x"})
-    assert "b(q, q') = g = 0" in str(eq)
-    assert r"b(q, \dot{q}) = g & = 0" in eq.latex()
+    # vectors that would be misread are listed
+    assert "M11(q1, q2) = " in str(pliant.equations(ARM, parameters={"m_forearm": "q", "l_elbow": "M11"}))
 
 
 def test_every_left_side_is_unique() -> None:
     for name in ("M", "b", "g", "Q", "x0", "c1", "s12", "K"):
-        eq = pliant.equations(pliant.load("two_link_arm"), parameters={"m_forearm": name})
+        eq = pliant.equations(ARM, parameters={"m_forearm": name})
         sides = left_sides(str(eq).partition("\n\nM")[2])
         assert len(sides) == len(set(sides)), name
 
 
 def test_coordinates_with_short_names() -> None:
-    text = str(pliant.equations(small.two_link_arm(), names={"elbow": "c1"}))
-    assert "sin(q1 + c1)" in text or "sin(c1 + q1)" in text
-    assert sympy.Symbol("c1", real=True) in pliant.equations(small.two_link_arm(), names={"elbow": "c1"}).q
+    eq = pliant.equations(small.two_link_arm(), names={"elbow": "c1"})
+    assert "sin(q1 + c1)" in str(eq) or "sin(c1 + q1)" in str(eq)
+    assert sympy.Symbol("c1", real=True) in eq.q

@@ -19,7 +19,7 @@ from random_robots import state_of
 def numbers_back(robot: pliant.Robot, values: dict, q: np.ndarray) -> np.ndarray:
     symbols = sympy.symbols([f"q{k}" for k in range(robot.nq)], real=True)
     M = sympy.Matrix(pliant.mass_matrix(robot, symbols))
-    return np.array(M.subs(values).subs(dict(zip(symbols, q, strict=True))).evalf().tolist(), dtype=float)
+    return small.numbers(M.subs(values), dict(zip(symbols, q, strict=True))).reshape(robot.nv, robot.nv)
 
 
 @pytest.mark.parametrize("name", ["pendulum", "cart_pole", "two_link_arm"])
@@ -41,9 +41,7 @@ def test_names() -> None:
     }  # fmt: skip
     assert symbolic.joints["elbow"].placement.p.x == 0
     assert symbolic.bodies["forearm"].inertia.J.zz == 0
-
-
-def test_lengths_are_positive_and_signs_stay() -> None:
+    # lengths are positive, and signs stay
     symbolic, values = pliant.symbolic.symbolic_robot(pliant.load("pendulum"))
     (c,) = [s for s in values if s.name == "c_rod"]
     assert c.is_positive
@@ -99,14 +97,14 @@ def test_symbols_of_the_robot_stay() -> None:
     assert [s.name for s in values] == ["m_tip"]
 
 
-def test_bad_input() -> None:
-    robot = pliant.load("two_link_arm")
-    with pytest.raises(pliant.PliantError, match=r"no symbol named 'mass'.*'masses'"):
-        pliant.symbolic.symbolic_robot(robot, "mass")
-    with pytest.raises(pliant.PliantError, match=r"no symbol named 'm_arm'.*robot 'two_link_arm'"):
-        pliant.symbolic.symbolic_robot(robot, names={"m_arm": "m"})
-    with pytest.raises(pliant.PliantError, match=r"'a' would stand for two numbers of 'two_link_arm', 2.4 and 0.25"):
-        pliant.symbolic.symbolic_robot(robot, names={"m_upper_arm": "a", "c_forearm": "a"})
+@pytest.mark.parametrize("what, names, message", [
+    (("mass",), {}, r"no symbol named 'mass'.*'masses'"),
+    ((), {"m_arm": "m"}, r"no symbol named 'm_arm'.*robot 'two_link_arm'"),
+    ((), {"m_upper_arm": "a", "c_forearm": "a"}, r"'a' would stand for two numbers of 'two_link_arm', 2.4 and 0.25"),
+])  # fmt: skip
+def test_bad_input(what: tuple[str, ...], names: dict, message: str) -> None:
+    with pytest.raises(pliant.PliantError, match=message):
+        pliant.symbolic.symbolic_robot(pliant.load("two_link_arm"), *what, names=names or None)
     assert "masses" in WHAT
 
 
@@ -117,55 +115,37 @@ def names(symbols: tuple) -> list[str]:
     return [s.name for s in symbols]
 
 
-def test_numbers_by_default() -> None:
-    made = coordinates_of(small.two_link_arm())
-    assert (names(made.q), names(made.v), names(made.vd)) == (["q1", "q2"], ["v1", "v2"], ["vd1", "vd2"])
-    assert names(made.u) == ["u_shoulder", "u_elbow"]
-    assert made.meaning[made.q[1]] == "elbow"
+@pytest.mark.parametrize("robot, chosen, q, v, vd", [
+    (small.two_link_arm(), (), "q1 q2", "v1 v2", "vd1 vd2"),
+    (small.two_link_arm(), ("joints",), "q_shoulder q_elbow", "v_shoulder v_elbow", "vd_shoulder vd_elbow"),
+    (small.two_link_arm(), ({"elbow": "theta"},), "q1 theta", "v1 v_theta", "vd1 vd_theta"),
+    (small.pendulum(), (), "q", "v", "vd"),  # no number if there is one
+])  # fmt: skip
+def test_names_of_coordinates(robot: Robot, chosen: tuple, q: str, v: str, vd: str) -> None:
+    made = coordinates_of(robot, *chosen)
+    assert [names(part) for part in (made.q, made.v, made.vd)] == [q.split(), v.split(), vd.split()]
+    assert names(made.u) == (["u"] if robot.nu == 1 else ["u_shoulder", "u_elbow"])
+    assert made.meaning[made.q[-1]] == list(robot.joints)[-1]
 
 
-def test_no_number_if_there_is_one() -> None:
-    made = coordinates_of(small.pendulum())
-    assert [names(part) for part in (made.q, made.v, made.vd, made.u)] == [["q"], ["v"], ["vd"], ["u"]]
-
-
-def test_names_of_joints() -> None:
-    made = coordinates_of(small.two_link_arm(), "joints")
-    assert (names(made.q), names(made.v), names(made.vd)) == (
-        ["q_shoulder", "q_elbow"], ["v_shoulder", "v_elbow"], ["vd_shoulder", "vd_elbow"],
-    )  # fmt: skip
-
-
-def test_chosen_names() -> None:
-    made = coordinates_of(small.two_link_arm(), {"elbow": "theta"})
-    assert (names(made.q), names(made.v), names(made.vd)) == (["q1", "theta"], ["v1", "v_theta"], ["vd1", "vd_theta"])
-
-
-def test_joints_with_several_coordinates() -> None:
+def test_joints_with_several_coordinates_and_names_of_the_robot() -> None:
     made = coordinates_of(small.ball(), {"socket": "s"})
     assert names(made.q) == ["s_qx", "s_qy", "s_qz", "s_qw"]
     assert names(made.v) == ["v_s_wx", "v_s_wy", "v_s_wz"]
     assert made.rates == {}
-
-
-def test_identifiers() -> None:
     assert [identifier(n) for n in ("left-knee.1", "a b", "--")] == ["left_knee_1", "a_b", "_"]
-
-
-def test_symbols_of_a_robot() -> None:
     assert robot_symbols(small.series_elastic_joint(small.I_f)) == {small.I, small.J, small.k, small.nu, small.I_f}
 
 
-def test_bad_names() -> None:
-    robot = small.two_link_arm()
-    with pytest.raises(pliant.PliantError, match="no joint with coordinates named 'knee'"):
-        coordinates_of(robot, {"knee": "x"})
-    with pytest.raises(pliant.PliantError, match="cannot be named 'x 1'"):
-        coordinates_of(robot, {"elbow": "x 1"})
-    with pytest.raises(pliant.PliantError, match="names is 'bodies'"):
-        coordinates_of(robot, "bodies")
-    with pytest.raises(pliant.PliantError, match="'x' would stand for two things in the equations of 'two_link_arm'"):
-        coordinates_of(robot, {"elbow": "x", "shoulder": "x"})
+@pytest.mark.parametrize("wrong, message", [
+    ({"knee": "x"}, "no joint with coordinates named 'knee'"),
+    ({"elbow": "x 1"}, "cannot be named 'x 1'"),
+    ("bodies", "names is 'bodies'"),
+    ({"elbow": "x", "shoulder": "x"}, "'x' would stand for two things in the equations of 'two_link_arm'"),
+])  # fmt: skip
+def test_bad_names(wrong: dict | str, message: str) -> None:
+    with pytest.raises(pliant.PliantError, match=message):
+        coordinates_of(small.two_link_arm(), wrong)
 
 
 def test_sympy_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,15 +156,13 @@ def test_sympy_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
             function(robot)
 
 
-def test_a_parameter_that_is_a_coordinate() -> None:
+def test_names_that_clash() -> None:
     with pytest.raises(pliant.PliantError, match="'m' is a parameter of 'pendulum' and also the name of a coordinate"):
         pliant.equations(small.pendulum(), names={"hinge": "m"})
     builder = pliant.RobotBuilder("p").body("rod", mass=sympy.Symbol("q", real=True))
     with pytest.raises(pliant.PliantError, match="'q' is a parameter of 'p'"):
         pliant.equations(builder.joint("hinge", "revolute", "world", "rod").build())
-
-
-def test_two_symbols_of_one_name() -> None:
+    # two symbols of one name
     one, two = sympy.Symbol("m", positive=True), sympy.Symbol("m")
     builder = pliant.RobotBuilder("p").body("rod", mass=one, com=(0, 0, two))
     robot = builder.joint("hinge", "revolute", "world", "rod", axis=(0, 1, 0)).build()
@@ -250,20 +228,15 @@ def test_equations_in_roll_pitch_and_yaw(method: str) -> None:
     ]  # fmt: skip
     rng = np.random.default_rng(6)
     x, v = rng.uniform(-1, 1, 7), rng.uniform(-1, 1, 7)
-    numbers = dict(zip([*eq.q, *eq.v], [*x, *v], strict=True))
-    found = np.array((eq.b + eq.g).subs(numbers).evalf().tolist(), dtype=float)[:, 0]
+    found = small.numbers(eq.b + eq.g, dict(zip([*eq.q, *eq.v], [*x, *v], strict=True)))
     # formulas of some hundred terms
     np.testing.assert_allclose(found, pliant.bias_forces(eq.robot, x, v), rtol=0, atol=1e-11)
 
 
-def test_frames_motors_and_springs_stay() -> None:
-    robot = brick().with_frame("tip", "arm", (0, 0, 1)).with_motor("hinge")
-    chain = with_single_joints(robot, "euler")
+def test_frames_and_motors_stay_and_what_cannot_be_done_is_told() -> None:
+    chain = with_single_joints(brick().with_frame("tip", "arm", (0, 0, 1)).with_motor("hinge"), "euler")
     assert list(chain.motors) == ["hinge"]
     assert chain.frame("tip").body == "arm"
-
-
-def test_what_cannot_be_done_is_told() -> None:
     oblique = RobotBuilder("disc").body("d", mass=1).joint("plane", "planar", "world", "d", axis=(1, 1, 0)).build()
     with pytest.raises(pliant.PliantError, match="planar joint 'plane' of 'disc' has an oblique normal"):
         with_single_joints(oblique, "euler")

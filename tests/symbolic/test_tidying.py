@@ -1,6 +1,7 @@
-"""Formulas put back together: normal forms, waves, and how they look."""
+"""Formulas put back together: normal forms, waves, names for shared parts, and how they look."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -12,47 +13,36 @@ from sympy import Rational, cos, sin
 
 from pliant.errors import PliantError
 from pliant.symbolic.polynomials import Polynomials, TooLongError
-from pliant.symbolic.tidying import Tidy
+from pliant.symbolic.tidying import Tidy, folded, is_longer, named_parts, symbols_of
 from pliant.symbolic.trigonometry import Wave, shortest
+from symbolic_robots import equations
 
 m, l, M, I, J, g = sympy.symbols("m l M I J g", positive=True)
 q1, q2, v1, v2, a1, a2 = MOTION = sympy.symbols("q1 q2 v1 v2 a1 a2", real=True)
 tidy = Tidy(MOTION)
 
 
-def rows(e: sympy.Expr) -> sympy.Expr:
-    return tidy(e, is_shared=False)
+# how it looks, and whether what all terms share is written once
+FORMS = {
+    "parameters with the same motion are one sum": (
+        (M + m) * a1 + m * l * (cos(q2) * a2 - sin(q2) * v2**2) / 2, False,
+    ),
+    "motion with the same parameter is one sum": (I * (a1 + a2) + J * a2, False),
+    "waves with the same motion are one sum": (m * l**2 * (a1 * (Rational(5, 3) + cos(q2)) + a2 / 3), True),
+    "what all share is written once": (g * l * (m * sin(q1) + M * sin(q1 + q2)), True),
+    "or not": (g * l * m * sin(q1) + g * l * M * sin(q1 + q2), False),
+    "a minus that all share is written once": (-m * l * v2 * (v1 + v2 / 2) * sin(q2), True),
+}  # fmt: skip
 
 
-def test_parameters_with_the_same_motion_are_one_sum() -> None:
-    e = M * a1 + m * a1 + m * l * cos(q2) * a2 / 2 - m * l * sin(q2) * v2**2 / 2
-    assert rows(e) == (M + m) * a1 + m * l * (cos(q2) * a2 - sin(q2) * v2**2) / 2
-
-
-def test_motion_with_the_same_parameter_is_one_sum() -> None:
-    assert rows(sympy.expand((I + J) * a2 + I * a1)) == I * (a1 + a2) + J * a2
-
-
-def test_waves_with_the_same_motion_are_one_sum() -> None:
-    e = m * l**2 * (a1 * Rational(5, 3) + a1 * cos(q2) + a2 / 3)
-    assert tidy(sympy.expand(e)) == m * l**2 * (a1 * (Rational(5, 3) + cos(q2)) + a2 / 3)
-
-
-def test_what_all_share_is_written_once() -> None:
-    e = m * g * l * sin(q1) + M * g * l * sin(q1 + q2)
-    assert tidy(sympy.expand(e)) == g * l * (m * sin(q1) + M * sin(q1 + q2))
-    assert rows(e) == g * l * m * sin(q1) + g * l * M * sin(q1 + q2)
-
-
-def test_a_minus_that_all_share_is_written_once() -> None:
-    e = -m * l * v1 * v2 * sin(q2) - m * l * v2**2 * sin(q2) / 2
-    assert tidy(e) == -m * l * v2 * (v1 + v2 / 2) * sin(q2)
+@pytest.mark.parametrize("form, is_shared", FORMS.values(), ids=FORMS)
+def test_sums_are_put_back_together(form: sympy.Expr, is_shared: bool) -> None:
+    assert tidy(sympy.expand(form), is_shared=is_shared) == form
 
 
 def test_quotients_cancel() -> None:
     # the tensor of two masses about their common centre
-    e = m * M / (m + M) + m**2 / (m + M)
-    assert tidy(e) == m
+    assert tidy(m * M / (m + M) + m**2 / (m + M)) == m
 
 
 def test_values_stay() -> None:
@@ -100,9 +90,7 @@ def zero(expression: sympy.Expr) -> bool:
 ])  # fmt: skip
 def test_identities_vanish(identity: sympy.Expr) -> None:
     assert zero(identity)
-
-
-def test_what_is_not_zero_stays() -> None:
+    # what is not zero stays
     assert not zero(sympy.cos(x + y) - sympy.cos(x) * sympy.cos(y) - sympy.sin(x) * sympy.sin(y))
     assert not zero(a - b)
 
@@ -133,12 +121,9 @@ def test_back_to_an_expression() -> None:
     assert sympy.simplify(flat - e) == 0
 
 
-def test_effort_is_limited() -> None:
+def test_effort_is_limited_and_infinite_numbers_are_told() -> None:
     with pytest.raises(TooLongError, match="simplify=False"):
         Polynomials(100).read(sympy.prod([a + b * k + x for k in range(1, 9)]))
-
-
-def test_infinite_numbers_are_told() -> None:
     with pytest.raises(PliantError, match="finite"):
         Polynomials(10).read(sympy.Float("inf"))
 
@@ -165,40 +150,32 @@ def value(polynomial: dict, angles: np.ndarray) -> float:
     return total
 
 
-def test_addition_theorem() -> None:
-    assert shortest({(c(0), c(1)): 1, (s(0), s(1)): -1}) == {(Wave(False, ((0, 1), (1, 1))),): 1}
-    assert shortest({(c(0), s(1)): 1, (c(1), s(0)): 1}) == {(Wave(True, ((0, 1), (1, 1))),): 1}
+BOTH = Wave(False, ((0, 1), (1, 1)))  # cos(q0 + q1)
 
 
-def test_squares() -> None:
-    assert shortest({(): 1, (c(0), c(0)): -1}) == {(s(0), s(0)): 1}
-    assert shortest({(c(0), c(0)): 3}) == {(c(0), c(0)): 3}
-
-
-def test_square_of_a_sum_of_angles() -> None:
+@pytest.mark.parametrize("written, expected", [
+    # addition theorem
+    ({(c(0), c(1)): 1, (s(0), s(1)): -1}, {(BOTH,): 1}),
+    ({(c(0), s(1)): 1, (c(1), s(0)): 1}, {(Wave(True, ((0, 1), (1, 1))),): 1}),
+    # squares
+    ({(): 1, (c(0), c(0)): -1}, {(s(0), s(0)): 1}),
     # (c0 c1 - s0 s1)^2, with the squares of sines replaced
-    written = {
-        (c(0), c(0), c(1), c(1)): 2, (c(0), c(1), s(0), s(1)): -2, (): 1, (c(0), c(0)): -1, (c(1), c(1)): -1,
-    }  # fmt: skip
-    both = Wave(False, ((0, 1), (1, 1)))
-    assert shortest(written) == {(both, both): 1}
-
-
-def test_products_of_sums_of_angles() -> None:
+    ({(c(0), c(0), c(1), c(1)): 2, (c(0), c(1), s(0), s(1)): -2, (): 1, (c(0), c(0)): -1, (c(1), c(1)): -1},
+     {(BOTH, BOTH): 1}),
     # cos(q0) cos(q0 + q1)
-    both = Wave(False, ((0, 1), (1, 1)))
-    assert shortest({(c(0), c(0), c(1)): 1, (c(0), s(0), s(1)): -1}) == {(c(0), both): 1}
-
-
-def test_what_is_short_stays() -> None:
-    for polynomial in ({(c(0), c(1), s(2)): 2}, {(c(0), s(0)): 1}, {(): 5, (c(1),): 3}):
-        assert shortest(polynomial) == polynomial
+    ({(c(0), c(0), c(1)): 1, (c(0), s(0), s(1)): -1}, {(c(0), BOTH): 1}),
+    # what is short stays
+    *((short, short) for short in (
+        {(c(0), c(0)): 3}, {(c(0), c(1), s(2)): 2}, {(c(0), s(0)): 1}, {(): 5, (c(1),): 3},
+    )),
+])  # fmt: skip
+def test_shortest(written: dict, expected: dict) -> None:
+    assert shortest(written) == expected
 
 
 def test_floats_that_are_equal_but_for_rounding_pair() -> None:
-    both = Wave(False, ((0, 1), (1, 1)))
     (product,) = shortest({(c(0), c(1)): 0.3, (s(0), s(1)): -(0.1 + 0.2)})
-    assert product == (both,)
+    assert product == (BOTH,)
 
 
 waves = st.builds(lambda is_sine, angle: s(angle) if is_sine else c(angle), st.booleans(), st.integers(0, 2))
@@ -216,3 +193,48 @@ def test_values_of_sums_stay(polynomial: dict, seed: int) -> None:
 @given(polynomials)
 def test_exact_numbers_stay_exact(polynomial: dict) -> None:
     assert all(isinstance(n, int | Fraction) for n in shortest(polynomial).values())
+
+
+# ---- names for parts that occur several times
+
+
+z = sympy.symbols("x0:9", real=True)
+
+
+def test_names_that_are_no_shorter_are_folded() -> None:
+    s = sympy.sin(q2)
+    shared = [
+        (z[0], s),
+        (z[1], z[0] ** 2),
+        (z[2], -3 * z[1]),
+        (z[3], a * b),
+        (z[4], z[3]),
+        (z[5], 2 * z[4]),
+    ]
+    kept, formulas = folded(shared, [z[1] + z[2], z[4] + z[5] * z[0]], {q1, q2})
+    assert kept == [(z[0], a * b)]
+    assert formulas == [-2 * s**2, z[0] + 2 * z[0] * s]
+
+
+def test_conditions_can_be_shared() -> None:
+    condition = sympy.Lt(a + b, 1)
+    kept, _ = folded([(z[0], condition)], [sympy.Piecewise((a, z[0]), (b, True))], {q1})
+    assert kept == [(z[0], condition)]
+
+
+def test_no_line_of_a_long_text_is_an_alias() -> None:
+    for name in ("arm7", "hopper_flight"):
+        text = str(equations(name))
+        shared = re.findall(r"^x\d+ = (.*)$", text, re.M)
+        assert shared
+        # a number, then one symbol, wave or name, and a power
+        assert not [e for e in shared if re.fullmatch(r"-?([\d./e-]+ )?[a-z]\w*'*(\^\d+)?", e)]
+
+
+def test_letters_that_are_taken_symbols_and_length() -> None:
+    shared, _ = named_parts([sympy.sin(a + b) + 1, (a + b) ** 3], {"x1", "a"})
+    assert [str(name) for name, _ in shared] == ["y0"]
+    e = sympy.sin(a + q1) ** 2
+    assert symbols_of([e, b * e]) == {a, b, q1}
+    assert is_longer([e], 3)
+    assert not is_longer([e], 100)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pliant
+from simulated_robots import started
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,5 @@ def hop() -> pliant.Log:
 def batch() -> pliant.Log:
     """Four arms that fall."""
     robot = pliant.load("two_link_arm")
-    sim = pliant.Simulation(robot, dt=5e-3, batch=4, progress=False)
-    sim.reset(q=np.linspace(0.1, 0.4, 8).reshape(4, 2))
+    sim = started(pliant.Simulation(robot, dt=5e-3, batch=4, progress=False), q=np.linspace(0.1, 0.4, 8).reshape(4, 2))
     return sim.run(0.1)

@@ -25,16 +25,6 @@ def browser(browser_path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def log() -> pliant.Log:
-    robot = pliant.load("hopper")
-    sim = pliant.Simulation(robot, dt=2e-3, ground=pliant.flat(), progress=False)
-    q = robot.neutral()
-    q[2] = 1.0
-    sim.reset(q=q)
-    return sim.run(0.8)
-
-
 class Visit:
     """A page, and the requests that it made to elsewhere."""
 
@@ -53,6 +43,11 @@ class Visit:
         else:
             self.outside.append(url)
             route.abort()
+
+    def close(self) -> None:
+        assert self.outside == []
+        assert self.errors == []
+        self.page.close()
 
     def pixels(self) -> np.ndarray:
         """The part of the page that no panel covers."""
@@ -89,8 +84,8 @@ def _number(element: Locator, attribute: str) -> float:
     return float(element.get_attribute(attribute) or "nan")
 
 
-def test_viewer_shows_moves_and_plays(browser: Browser, log: pliant.Log) -> None:
-    with log.view(port=0, block=False, play=False) as viewer:
+def test_viewer_shows_moves_and_plays(browser: Browser, hop: pliant.Log) -> None:
+    with hop.view(port=0, block=False, play=False) as viewer:
         visit = Visit(browser, viewer.url)
         page, player = visit.page, viewer.player
         page.get_by_text("Pliant: hopper").wait_for()
@@ -106,17 +101,15 @@ def test_viewer_shows_moves_and_plays(browser: Browser, log: pliant.Log) -> None
         slider = page.get_by_role("slider").first
         slider.focus()
         slider.press("End")
-        until(lambda: player.t == pytest.approx(log.t[-1], abs=1e-3), page)
+        until(lambda: player.t == pytest.approx(hop.t[-1], abs=1e-3), page)
         until(lambda: different(start, visit.pixels()) > 200, page)
 
         # from the end, play starts again
         page.get_by_role("button", name="Play").click()
-        until(lambda: player.is_playing and 0.02 < player.t < log.t[-1], page)
+        until(lambda: player.is_playing and 0.02 < player.t < hop.t[-1], page)
         page.get_by_role("button", name="Pause").click()
         until(lambda: not player.is_playing, page)
-        assert visit.outside == []
-        assert visit.errors == []
-        page.close()
+        visit.close()
 
 
 def test_joint_slider_poses_the_robot(browser: Browser) -> None:
@@ -128,12 +121,11 @@ def test_joint_slider_poses_the_robot(browser: Browser) -> None:
         slider.focus()
         slider.press("Home")
         until(lambda: different(start, visit.pixels()) > 100, visit.page)
-        assert visit.outside == []
-        visit.page.close()
+        visit.close()
 
 
-def test_replay_opens_from_disk_and_plays(browser: Browser, log: pliant.Log, tmp_path: Path) -> None:
-    path = log.to_html(tmp_path / "run.html", plots=("q", "energy"))
+def test_replay_opens_from_disk_and_plays(browser: Browser, hop: pliant.Log, tmp_path: Path) -> None:
+    path = hop.to_html(tmp_path / "run.html", plots=("q", "energy"))
     visit = Visit(browser, Path(path).as_uri())
     page = visit.page
     now = page.locator("#pliant .now").first
@@ -153,15 +145,13 @@ def test_replay_opens_from_disk_and_plays(browser: Browser, log: pliant.Log, tmp
     for share in (0.05, 0.45):
         page.mouse.click(bar["x"] + share * bar["width"], bar["y"] + bar["height"] / 2)
         # the bar is a little narrower than its frame
-        until(lambda share=share: abs(_number(slider, "aria-valuenow") / log.t[-1] - share) < 0.05, page)
+        until(lambda share=share: abs(_number(slider, "aria-valuenow") / hop.t[-1] - share) < 0.05, page)
         pictures.append(visit.still())
-        expected = left + width * _number(slider, "aria-valuenow") / log.t[-1]
+        expected = left + width * _number(slider, "aria-valuenow") / hop.t[-1]
         # the slider tells its time to 1e-4 s
         assert _number(now, "x1") == pytest.approx(expected, abs=1e-3 * width)
     assert different(*pictures) > 200
-    assert visit.outside == []
-    assert visit.errors == []
-    page.close()
+    visit.close()
 
 
 def test_live_page_shows_errors_resets_and_pushes(browser: Browser) -> None:
@@ -183,5 +173,4 @@ def test_live_page_shows_errors_resets_and_pushes(browser: Browser) -> None:
         visit.page.get_by_role("button", name="Push").click()
         # nothing else moves it along y
         until(lambda: sim.v[1] > 0.01, visit.page)
-        assert visit.outside == []
-        visit.page.close()
+        visit.close()

@@ -23,15 +23,12 @@ from pliant.viewer.viewer import Player
 # ---- motions
 
 
-def test_forces_are_those_of_the_contact_points(hop: pliant.Log) -> None:
+def test_forces_and_steps_are_those_of_the_log(hop: pliant.Log) -> None:
     motion = LogMotion(hop, "test")
     assert motion.q.shape == (1, len(hop.t), 11)
     np.testing.assert_array_equal(motion.forces[0, :, 0], hop["forces"])
     assert motion.duration == pytest.approx(0.8)
-
-
-def test_steps_are_the_last_before_a_time(hop: pliant.Log) -> None:
-    motion = LogMotion(hop, "test")
+    # the last step before a time
     assert motion.step_at(-1) == 0
     assert motion.step_at(9) == len(hop.t) - 1
     for step in (1, 17, 200):
@@ -54,13 +51,13 @@ def test_robots_of_a_batch_are_chosen(batch: pliant.Log) -> None:
 
 
 def test_logs_that_cannot_be_shown_say_why(hop: pliant.Log) -> None:
-    with pytest.raises(pliant.PliantError, match="source"):
-        LogMotion(pliant.Log(hop.t, {"q": hop.q}), "test")
-    without = pliant.Log(hop.t, {"v": hop.v}, source=hop.source)
-    with pytest.raises(pliant.PliantError, match="test needs channel 'q' of the log, which has v"):
-        LogMotion(without, "test")
-    with pytest.raises(pliant.PliantError, match="the log has no steps"):
-        LogMotion(hop[0:0], "test")
+    for log, message in (
+        (pliant.Log(hop.t, {"q": hop.q}), "source"),
+        (pliant.Log(hop.t, {"v": hop.v}, source=hop.source), "test needs channel 'q' of the log, which has v"),
+        (hop[0:0], "the log has no steps"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            LogMotion(log, "test")
 
 
 def test_paths_are_those_of_frames_and_of_the_mass(hop: pliant.Log) -> None:
@@ -110,12 +107,9 @@ def test_goes_steps_and_stays_within(player: Player, drawn: list[int]) -> None:
     assert player.step == len(player.motion.t) - 1
     player.go(99.0)
     assert drawn == [50, 51, 0, len(player.motion.t) - 1]  # what is there already is not drawn again
-
-
-def test_play_at_the_end_starts_again(player: Player) -> None:
+    # at the end, play starts again
     told = []
     player.on_change(lambda: told.append(player.is_playing))
-    player.go(99.0)
     player.toggle()
     assert player.is_playing
     assert player.t == 0
@@ -230,12 +224,13 @@ def test_pages_are_written_whole(hop: pliant.Log, tmp_path: Path) -> None:
     path = hop[:50].to_html(tmp_path / "run.html", plots=(), fps=10)
     assert path == tmp_path / "run.html"
     assert path.read_text(encoding="utf-8").startswith("<!")
-    with pytest.raises(pliant.PliantError, match="no channel named 'energi' in the log; did you mean"):
-        hop.to_html(tmp_path / "run.html", plots=("energi",))
-    with pytest.raises(pliant.PliantError, match="fps of to_html is 0"):
-        hop.to_html(tmp_path / "run.html", fps=0)
-    with pytest.raises(pliant.PliantError, match="does not exist"):
-        hop[:5].to_html(tmp_path / "none" / "run.html", plots=())
+    for place, options, message in (
+        (path, {"plots": ("energi",)}, "no channel named 'energi' in the log; did you mean"),
+        (path, {"fps": 0}, "fps of to_html is 0"),
+        (tmp_path / "none" / "run.html", {"plots": ()}, "does not exist"),
+    ):
+        with pytest.raises(pliant.PliantError, match=message):
+            hop[:5].to_html(place, **options)
     # what was there is still there, and nothing is left beside it
     assert [p.name for p in tmp_path.iterdir()] == ["run.html"]
 

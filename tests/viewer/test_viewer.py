@@ -16,6 +16,8 @@ from pliant.viewer.browser_scene import BrowserScene
 from pliant.viewer.live import Push, Runner, pushed
 from pliant.viewer.replay import replay_page
 from pliant.viewer.server import served
+from simulated_robots import started
+from view_logs import event_hopper
 
 
 def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,21 +38,21 @@ def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> 
     assert repr(viewer) == "Viewer, closed"
 
 
-def test_bad_calls_are_refused() -> None:
+def test_bad_calls_are_refused(batch: pliant.Log, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = pliant.load("pendulum")
-    for options, message in (
-        ({"port": 70000}, "port of the viewer is 70000; it takes a whole number from 0"),
-        ({"show": "frame"}, "no mark named 'frame' in the viewer; did you mean 'frames'"),
-        ({"q": np.zeros(3)}, r"q has shape \(3,\); 'pendulum' takes \(1,\)"),
+    for shown, options, message in (
+        (robot, {"port": 70000}, "port of the viewer is 70000; it takes a whole number from 0"),
+        (robot, {"show": "frame"}, "no mark named 'frame' in the viewer; did you mean 'frames'"),
+        (robot, {"q": np.zeros(3)}, r"q has shape \(3,\); 'pendulum' takes \(1,\)"),
+        (batch, {"port": 0, "layout": "row"}, "no layout named 'row'"),
+        (batch, {"port": 0, "traces": ["toe"]}, "no frame named 'toe'"),
+        (batch, {"port": 0, "plot": "enrgy"}, "no channel named 'enrgy' in the log; did you mean 'energy'"),
     ):
         with pytest.raises(pliant.PliantError, match=message):
-            robot.view(block=False, **options)
-
-
-def test_without_viser_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+            shown.view(block=False, **options)
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(pliant.PliantError, match=r"the viewer needs viser: pip install 'pliant\[view\]'"):
-        pliant.load("pendulum").view(block=False)
+        robot.view(block=False)
 
 
 def test_scene_holds_the_robots_where_they_are(batch: pliant.Log) -> None:
@@ -114,8 +116,7 @@ def test_a_number_is_the_number_of_a_robot(batch: pliant.Log, tmp_path: Path) ->
         X = np.asarray(pliant.frame_pose(batch.source.robot, batch.q[3, 0], "forearm"))
         np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
         assert viewer.server.scene.get_handle_by_name("/world/robot 1") is None
-    sim = pliant.Simulation(batch.source.robot, batch=4, progress=False)
-    sim.reset(q=batch.q[:, 0])
+    sim = started(pliant.Simulation(batch.source.robot, batch=4, progress=False), q=batch.q[:, 0])
     with sim.view(port=0, block=False, play=False, robots=3) as viewer:
         node = viewer.server.scene.get_handle_by_name("/world/robot 0/forearm")
         np.testing.assert_allclose(node.position, X[:3, 3], atol=1e-12)
@@ -135,29 +136,20 @@ def test_a_number_is_the_number_of_a_robot(batch: pliant.Log, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("speed", [0.25, 0.3])
-def test_the_page_shows_the_speed(hop: pliant.Log, speed: float) -> None:
+def test_the_page_shows_the_speed_and_the_plot(hop: pliant.Log, speed: float) -> None:
+    def control(viewer, label: str):
+        (found,) = (h for h in viewer.server.gui._gui_input_handle_from_uuid.values() if h.label == label)
+        return found
+
     sim = pliant.Simulation(hop.source.robot, progress=False)
     for view in (hop.view, sim.view):
         with view(port=0, block=False, play=False, speed=speed) as viewer:
             assert viewer.player.speed == speed
-            (shown,) = (h for h in viewer.server.gui._gui_input_handle_from_uuid.values() if h.label == "speed")
+            shown = control(viewer, "speed")
             assert shown.value == f"{speed:g}x"
             assert list(shown.options) == sorted(shown.options, key=lambda text: float(text[:-1]))
-
-
-def test_the_plot_that_is_asked_for_is_shown_or_refused(hop: pliant.Log) -> None:
     with hop.view(port=0, block=False, play=False, plot="energy") as viewer:
-        (shown,) = (h for h in viewer.server.gui._gui_input_handle_from_uuid.values() if h.label == "channel")
-        assert shown.value == "energy"
-    with pytest.raises(pliant.PliantError, match="no channel named 'enrgy' in the log; did you mean 'energy'"):
-        hop.view(port=0, block=False, play=False, plot="enrgy")
-
-
-def test_layouts_and_traces_are_checked(batch: pliant.Log) -> None:
-    with pytest.raises(pliant.PliantError, match="no layout named 'row'"):
-        batch.view(port=0, block=False, layout="row")
-    with pytest.raises(pliant.PliantError, match="no frame named 'toe'"):
-        batch.view(port=0, block=False, traces=["toe"])
+        assert control(viewer, "channel").value == "energy"
 
 
 @pytest.mark.parametrize(("x", "expected"), [(0.34, 0.2), (0.5, 0.5), (7, 5), (1, 1), (1e-4, 1e-4)])
@@ -186,8 +178,7 @@ def test_a_push_is_an_impulse_on_the_whole_robot() -> None:
 
 
 def test_a_push_lasts_as_long_as_it_says() -> None:
-    sim = simulation()
-    sim.reset()
+    sim = started(simulation())
     runner = Runner(sim, None, {}, lambda sim: None)
     runner.push("body", (10.0, 0, 0), 0.05)
     runner.advance(100)
@@ -203,20 +194,20 @@ def test_a_push_lasts_as_long_as_it_says() -> None:
         runner.push("body", (1, 0))
 
 
+def broken(t: float, q: np.ndarray, v: np.ndarray, kp: float) -> np.ndarray:
+    """A controller that fails."""
+    if t > 0.0105:
+        raise ValueError(f"broken at kp = {kp}")
+    return np.zeros(3)
+
+
 def test_errors_of_the_controller_are_kept_and_reset_goes_on() -> None:
-    sim = simulation()
-    sim.reset()
-
-    def controller(t: float, q: np.ndarray, v: np.ndarray, kp: float) -> np.ndarray:
-        if t > 0.0105:
-            raise ValueError(f"broken at kp = {kp}")
-        return np.zeros(3)
-
-    runner = Runner(sim, controller, {"kp": 7.0}, lambda sim: None)
+    sim = started(simulation())
+    runner = Runner(sim, broken, {"kp": 7.0}, lambda sim: None)
     runner.advance(50)
     assert isinstance(runner.error, ValueError)
     assert "broken at kp = 7.0" in runner.text
-    assert "in controller" in runner.text
+    assert "in broken" in runner.text
     assert "runner.py" not in runner.text
     assert not runner.is_playing
     assert sim.t == pytest.approx(0.011)
@@ -225,11 +216,7 @@ def test_errors_of_the_controller_are_kept_and_reset_goes_on() -> None:
     assert sim.t == 0
     runner.advance(5)
     assert sim.t == pytest.approx(0.005)
-
-
-def test_gains_reach_the_controller() -> None:
-    sim = simulation()
-    sim.reset()
+    # gains reach the controller
     seen = []
     runner = Runner(sim, lambda t, q, v, kp: seen.append(kp), {"kp": 1.0}, lambda sim: None)
     runner.advance()
@@ -243,18 +230,12 @@ def test_live_runs_until_its_controller_fails() -> None:
     q = sim.robot.neutral()
     q[2] = 1.0
     sim.reset(q=q)
-
-    def controller(t: float, q: np.ndarray, v: np.ndarray, kp: float) -> np.ndarray:
-        if t > 0.05:
-            raise RuntimeError("no more")
-        return np.zeros(3)
-
-    with pliant.live(sim, controller, gains={"kp": (0, 10, 5)}, port=0, block=False) as viewer:
+    with pliant.live(sim, broken, gains={"kp": (0, 10, 5)}, port=0, block=False) as viewer:
         end = time.monotonic() + 30
         while viewer.error is None and time.monotonic() < end:
             time.sleep(0.02)
-        assert isinstance(viewer.error, RuntimeError)
-        assert 0.05 < sim.t < 0.06
+        assert isinstance(viewer.error, ValueError)
+        assert 0.01 < sim.t < 0.02
         assert not viewer.player.is_playing
 
 
@@ -263,25 +244,19 @@ def test_live_runs_until_its_controller_fails() -> None:
     ({"gains": {"kp": 1.0}}, "gains need a controller"),
     ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' of live is"),
     ({"show": "x"}, "no mark named 'x'"),
+    ({"made": lambda: pliant.load("hopper")}, "live takes a Simulation first, not Robot"),
+    ({"made": event_hopper}, r"goes from event to event .* sim.run\(2.0\).view\(\)"),
 ])  # fmt: skip
 def test_bad_live_calls_are_refused(arguments: dict, message: str) -> None:
+    options = {"made": simulation, "block": False} | arguments
     with pytest.raises(pliant.PliantError, match=message):
-        pliant.live(simulation(), block=False, **arguments)
-
-
-def test_live_takes_a_simulation() -> None:
-    with pytest.raises(pliant.PliantError, match="live takes a Simulation first, not Robot"):
-        pliant.live(pliant.load("hopper"))  # type: ignore[arg-type]
-    driven = pliant.EventSimulation(pliant.load("hopper"), ground=pliant.flat())
-    with pytest.raises(pliant.PliantError, match=r"goes from event to event .* sim.run\(2.0\).view\(\)"):
-        pliant.live(driven)  # type: ignore[arg-type]
+        pliant.live(options.pop("made")(), **options)
 
 
 def test_a_simulation_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(
-        import_module("pliant.viewer.live"), "live", lambda *args, **options: seen.extend([args, options])
-    )
+    module = import_module("pliant.viewer.live")
+    monkeypatch.setattr(module, "view_simulation", lambda *args, **options: seen.extend([args, options]))
     sim = simulation()
     sim.view(abs, speed=2.0)
     arguments, options = seen

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.checks import is_zero
 from pliant.dynamics.functions import robot_function
 from pliant.errors import SimulationError
 from pliant.robot import Robot
@@ -28,7 +29,7 @@ from pliant.robot.exponential import pose_rate, turn_logarithm
 from pliant.robot.joints import Free, JointKind, Spherical
 from pliant.robot.model import Joint
 from pliant.robot.part_checks import law_and_slope
-from pliant.scalar import Scalar, Scalars, abs, is_constant, maximum, minimum, select
+from pliant.scalar import Scalar, Scalars, abs, maximum, minimum, select
 from pliant.spatial import Vector, rotation_from_quaternion
 
 # of the quadrature that makes an energy of a law: exact for polynomials up to degree 31
@@ -149,7 +150,7 @@ def spring_with_backlash(
     """
     spring = spring_force(joint, [q], functions)
     slope, d = spring.axes[0][0], joint.damping[0]
-    if joint.law[0] is None and is_constant(d) and d == 0:
+    if joint.law[0] is None and is_zero(d):
         return spring.f[0], slope  # a spring alone has the sign of its deflection
     s = _stretched(joint, deflection(joint, [q]), functions)[0]
     return -functions.outward(s, d * v - spring.f[0]), slope
@@ -187,11 +188,11 @@ def backlash_sides(joint: Joint, q: Scalar) -> BacklashSides:
     return BacklashSides(pulls[0], pulls[1], stiffness, joint.damping[0], -half - x, half - x)
 
 
-def passive_force(joint: Joint, q: Scalars, v: Scalars, functions: SpringFunctions = PLAIN) -> list[Scalar]:
+def passive_force(joint: Joint, q: Scalars, v: Scalars) -> list[Scalar]:
     """The force of spring and damper at the joint's own coordinates and velocities, nv [N m or N]."""
     if joint.has_backlash:
-        return [spring_with_backlash(joint, q[0], v[0], functions)[0]]
-    pull = spring_force(joint, q, functions).f if joint.has_spring else [0] * joint.kind.nv
+        return [spring_with_backlash(joint, q[0], v[0])[0]]
+    pull = spring_force(joint, q).f if joint.has_spring else [0] * joint.kind.nv
     return [f - d * rate for f, d, rate in zip(pull, joint.damping, v, strict=True)]
 
 

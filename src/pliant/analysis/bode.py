@@ -74,9 +74,7 @@ class Bode:
 
         Args:
             others: responses to draw as well, such as measured ones.
-            path: of a file to write, .svg, .pdf or .png.
-            size: width and height [inches].
-            show: whether to open a window.
+            path, title, size, show: as for `Log.plot`.
 
         Returns:
             The Matplotlib figure.

@@ -114,11 +114,7 @@ class ContactComparison:
     __repr__ = table
 
     def plot(self, axes: Any = None) -> Any:
-        """Error against time of computation, a line for each method; the axes of matplotlib that it is drawn on.
-
-        Args:
-            axes: to draw on, new ones if None.
-        """
+        """Error against time of computation, a line for each method, on axes of Matplotlib (new ones if None)."""
         plt = needs("matplotlib.pyplot", "plots", "a plot of the comparison")
         axes = plt.subplots(layout="constrained")[1] if axes is None else axes
         for method, style in _STYLES.items():

@@ -115,9 +115,12 @@ def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     if held is not None:
         work[_WORK["motors"]] = held
     lost = {label: -_integral(log, name) for name, label in _LOST.items()}
-    events = log.events
-    if events:
-        lost["contact, normal"] = lost["contact, normal"] + _blows(log, events)
+    blows = np.zeros(len(log))
+    for event in log.events:
+        # of the two entries at an event, the second is after it
+        at = np.flatnonzero(log.t == event.t)
+        blows[at[-1] if len(at) else int(np.searchsorted(log.t, event.t)) :] += event.energy_lost
+    lost["contact, normal"] = lost["contact, normal"] + blows
     return EnergyLedger(log.t, stored, work, lost)
 
 
@@ -146,19 +149,17 @@ def _held_work(log: Log) -> np.ndarray | None:
         return None
     dt = np.diff(log.t)
     step, every, period = log.metadata.get("dt", 0), settings.get("every"), settings.get("period")
-    if settings.get("simulation") == "EventSimulation":
+    is_event_driven = settings.get("simulation") == "EventSimulation"
+    if is_event_driven:
         parts = period / every if period and every else 0.0
-        if "tau" not in log or parts < 1 - 1e-9 or abs(parts - round(parts)) > 1e-6:
-            return None
-        torques = np.asarray(log["tau"], dtype=float)
-        held = torques[:-1]
-    elif log.metadata.get("integrator") != "semi-implicit" and settings.get("controller") is None:
-        if "tau" not in log or not (dt < 1.5 * step).all():
-            return None
-        torques = np.asarray(log["tau"], dtype=float)
-        held = torques[1:]
+        is_held = parts >= 1 - 1e-9 and abs(parts - round(parts)) <= 1e-6
     else:
+        is_smooth = log.metadata.get("integrator") != "semi-implicit" and settings.get("controller") is None
+        is_held = is_smooth and (dt < 1.5 * step).all()
+    if not is_held or "tau" not in log:
         return None
+    torques = np.asarray(log["tau"], dtype=float)
+    held = torques[:-1] if is_event_driven else torques[1:]
     speeds = np.asarray(log["v"], dtype=float)[:, [source.robot.v_slice(m.joint).start for m in motors]]
     power = np.asarray(log["power.motors"], dtype=float)
     # not if torques are cut off at a limit, or else than they seem
@@ -166,16 +167,6 @@ def _held_work(log: Log) -> np.ndarray | None:
         return None
     means = (speeds[1:] + speeds[:-1]) / 2
     return np.concatenate([[0], np.cumsum((held * means).sum(axis=1) * dt)])
-
-
-def _blows(log: Log, events: Any) -> np.ndarray:
-    """Energy lost in impacts up to each entry; of the two entries at an event, the second is after it."""
-    found = np.zeros(len(log))
-    for event in events:
-        at = np.flatnonzero(log.t == event.t)
-        first = at[-1] if len(at) else int(np.searchsorted(log.t, event.t))
-        found[first:] += event.energy_lost
-    return found
 
 
 def plot_energy(log: Log, *, path, start, end, robot, title, size, show) -> Any:

@@ -109,10 +109,7 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
     Tables and keys are those of ``with_frame``, ``with_joint``, ``with_motor``, ``with_flexibility``,
     ``with_backlash`` and ``with_contact``, except for functions (``law``). They are applied in that order, after
     gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later one wins, key
-    by key. The key ``robot`` of the file is for `load`.
-
-    Args:
-        path: of a ``.toml`` file.
+    by key. The key ``robot`` of the file, a ``.toml``, is for `load`.
     """
     given: dict[str, Any] = {"subject": "read_side_file", "error": RobotError}
     check("robot", robot, "a Robot, see pliant.load", isinstance(robot, Robot), **given)

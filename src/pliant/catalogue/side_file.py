@@ -106,13 +106,7 @@ class SideFile:
         return None
 
     def loaded(self, load: Callable[..., Robot], source: str | Path | None, options: dict[str, Any]) -> Robot:
-        """The robot that it goes with, with its changes.
-
-        Args:
-            load: the function that reads a robot.
-            source: the robot, in place of the one that the file names.
-            options: of ``load``; they win over those of the file.
-        """
+        """The robot that it names, or ``source`` in its place, with its changes; options win over those of the file."""
         source = self.robot if source is None else source
         try:
             robot = load(source, **{**self.options, **options})

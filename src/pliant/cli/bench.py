@@ -124,12 +124,7 @@ def _dynamics(robot: "Robot", batch: int) -> list[dict[str, Any]]:
 
 
 def pinocchio_model(robot: "Robot", path: Path | None) -> Any:
-    """Pinocchio's model of the robot's file, checked to have the same mass matrix.
-
-    Raises:
-        OtherRobotError: if it has not.
-        ImportError: without Pinocchio.
-    """
+    """Pinocchio's model of the robot's file; raises `OtherRobotError` unless it has the same mass matrix."""
     import numpy as np
 
     pinocchio: Any = import_module("pinocchio")
@@ -204,9 +199,7 @@ def _mujoco(mujoco: Any, ready: "RunSetup") -> tuple[float, str]:
 def mujoco_model(robot: "Robot", dt: float, friction: float) -> Any:
     """MuJoCo's model of the robot, with its contact points as balls on a plane and motors that hold a position.
 
-    Raises:
-        OtherRobotError: if it cannot be made, or has another mass matrix.
-        ImportError: without MuJoCo.
+    Raises `OtherRobotError` if it cannot be made, or has another mass matrix.
     """
     import numpy as np
 

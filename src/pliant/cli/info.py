@@ -234,10 +234,7 @@ def robots(json: Json = False) -> None:
     say("\nEach is a ROBOT for the other commands, as is the path of a .urdf, .xacro or .toml file.")
 
 
-def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="remove them")] = False,
-    json: Json = False,
-) -> None:
+def cache(clear: Annotated[bool, typer.Option("--clear", help="remove them")] = False, json: Json = False) -> None:
     """Print where compiled kernels are kept, how many and how large."""
     from pliant.compiler.native import cache_folder
 

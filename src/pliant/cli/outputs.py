@@ -64,14 +64,11 @@ def write_log(log: "Log", path: str) -> None:
 
 
 def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapping[str, str]) -> dict[str, str]:
-    """Write all that was asked for; a failure is reported, and the other files are written all the same.
+    """Write all that was asked for, even if one fails, which is reported; returns the files by setting.
 
     Args:
         is_streamed: whether the log itself is in its file already.
         facts: of the run that are not in the log, for the report.
-
-    Returns:
-        The files by the names of their settings.
     """
     writers: dict[str, Callable[[str], Any]] = {
         "log": lambda path: write_log(log, path),

@@ -41,11 +41,7 @@ run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 
 
 def run_robot(given: Mapping[str, Any], file: str | None) -> int:
-    """Run as the options and the settings file ask for.
-
-    Args:
-        given: options by name, None for those that were not given.
-        file: settings, or None.
+    """Run as the options (None for those that were not given) and the settings file ask for.
 
     Returns:
         The exit code: 1 if a robot diverged, 130 if Ctrl-C stopped the run, else 0.
@@ -115,11 +111,7 @@ class Run:
 
 
 def run_scene(scene: "RunSetup", file: str | None = None) -> Run:
-    """Run a scene to its end, or until Ctrl-C.
-
-    Args:
-        file: for the log, written meanwhile, so that it opens whatever happens.
-    """
+    """Run a scene to its end, or until Ctrl-C; a file for the log is written meanwhile, and opens whatever happens."""
     from pliant.simulation import record
 
     settings = scene.settings
@@ -292,13 +284,11 @@ def _pace(about: dict[str, Any]) -> list[tuple[str, str]]:
     stopped = ", stopped by you" if about["is_stopped"] else ""
     compiled = f", after {about['compiling']:.2f} s of compiling" if about["compiling"] > 0.05 else ""
     pairs = [("simulated", f"{number(about['simulated'])} s in {about['wall']:.2f} s{compiled}{stopped}")]
-    return pairs if about["real_time_factor"] is None else [*pairs, ("speed", _speed(about))]
-
-
-def _speed(about: dict[str, Any]) -> str:
-    per_second = about["robot_steps_per_second"]
-    if about["robots"] == 1:
-        steps = "" if about["is_event_driven"] else f", {number(per_second, 3)} steps a second"
-        return f"{number(about['real_time_factor'], 3)} x real time{steps}"
-    total = about["real_time_factor"] * about["robots"]
-    return f"{about['robots']} robots x steps: {number(per_second, 3)} a second, {number(total, 3)} x real time in all"
+    factor, robots, a_second = (about[name] for name in ("real_time_factor", "robots", "robot_steps_per_second"))
+    if factor is None:
+        return pairs
+    speed = f"{robots} robots x steps: {number(a_second, 3)} a second, {number(factor * robots, 3)} x real time in all"
+    if robots == 1:
+        steps = "" if about["is_event_driven"] else f", {number(a_second, 3)} steps a second"
+        speed = f"{number(factor, 3)} x real time{steps}"
+    return [*pairs, ("speed", speed)]

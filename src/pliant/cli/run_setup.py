@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant import contact
 from pliant.catalogue.starts import known_stance, scattered, swung, within_limits
+from pliant.checks import check_known
 from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import Control, chosen_controller, default_controller, load_robot, loose_base, origin
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
@@ -32,14 +33,9 @@ Notes = list[tuple[str, str]]
 
 @dataclass
 class RunSetup:
-    """A simulation at its start.
+    """A simulation at its start, and where its robot and its ground come from, in words.
 
     Attributes:
-        settings: of the run.
-        origin: of the robot, in words.
-        sim: to run.
-        control: the controller and its robot.
-        ground: in words.
         notes: choices made for the user: of what, and which, in words.
     """
 
@@ -163,7 +159,9 @@ def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, contro
         raise settings.wrong("height", "a robot with a free base above a ground; see --base and --ground")
     height = settings.height if settings.height is not None else _DROP if control.is_hopping else 0.0
     can_place = ground is not None and robot.is_free and bool(robot.contact_points)
-    if can_place and (settings.q is None or settings.height is not None or _leaves_base(settings.q, robot)):
+    base = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
+    is_base_given = not isinstance(settings.q, dict) or any(name.startswith(base) for name in settings.q)
+    if can_place and (settings.q is None or settings.height is not None or not is_base_given):
         q = robot.on_ground(q, ground, height=height)
     if settings.batch is None and not settings.spread:
         return q
@@ -175,21 +173,8 @@ def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, contro
     return several[: settings.batch] if settings.batch else several[1]
 
 
-def _leaves_base(q: Any, robot: Robot) -> bool:
-    """Whether joints are given by name, and the base is not."""
-    free = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
-    return isinstance(q, dict) and not any(name.startswith(free) for name in q)
-
-
 def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) -> np.ndarray:
-    """A row of numbers: all of them, or some by name and the rest as it was.
-
-    Args:
-        settings: of the run.
-        option: "q" or "v", None for none.
-        names: of the entries.
-        start: the row as it was.
-    """
+    """The row of numbers of an option, "q" or "v": all of them, or some by name and the rest as at the ``start``."""
     given = getattr(settings, option)
     made = np.array(start, dtype=float)
     if given is None:
@@ -268,8 +253,7 @@ def _made(option: str, given: str, words: _Words, settings: Settings, **own: Any
     """The object that "name=1,2" stands for; errors are at the place of the setting."""
     name, sign, rest = (part.strip() for part in given.partition("="))
     try:
-        if name not in words:
-            raise PliantError(unknown_name(option, name, words))
+        check_known(option, name, words)
         values = numbers(name, rest) if sign else ()
         least, most, make = words[name]
         if not least <= len(values) <= most:

@@ -24,12 +24,7 @@ _PUSH = "BODY=FX,FY,FZ[@START[:END]], as base=100,0,0@1:1.2"
 
 
 class Push(NamedTuple):
-    """A force on a body.
-
-    Attributes:
-        force: [N], in the world's axes.
-        start, end: [s].
-    """
+    """A force on a body [N], in the world's axes, from a start to an end [s]."""
 
     body: str
     force: tuple[float, ...]
@@ -78,9 +73,7 @@ def numbers(name: str, value: Any) -> tuple[float, ...]:
 def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
     """Entries of q or v: all in order, or a mapping of some by name.
 
-    Args:
-        name: of the setting.
-        value: "0,0.5,1"; "knee=0.5" or several of that form; or a list or table of TOML.
+    They come as "0,0.5,1", as "knee=0.5" or several of that form, or as a list or table of TOML.
     """
     if isinstance(value, Mapping):
         _checked(name, dict(value), "a number for each name", all(_is_number(x) for x in value.values()))
@@ -96,9 +89,7 @@ def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
 def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
     """Stiffness of flexible joints by name, and damping and the motor's inertia if they are given.
 
-    Args:
-        name: of the setting.
-        value: "knee=1e4,10" or several of that form, or a table of TOML: {knee = [1e4, 10]}.
+    They come as "knee=1e4,10" or several of that form, or as a table of TOML: {knee = [1e4, 10]}.
     """
     pairs = value if isinstance(value, Mapping) else _pairs(name, _texts(name, value, _SPRING), _SPRING)
     found = {str(joint): numbers(f"{name} of {joint!r}", given) for joint, given in pairs.items()}
@@ -109,19 +100,18 @@ def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
 
 def pushes(name: str, value: Any) -> tuple[Push, ...]:
     """Forces on bodies: "base=100,0,0@1:1.2" or several of that form."""
-    return tuple(_push(name, word) for word in _texts(name, value, _PUSH))
-
-
-def _push(name: str, word: str) -> Push:
-    body, rest = _pair(name, word, _PUSH)
-    given, at, span = rest.partition("@")
-    force = tuple(_number(name, word, part, _PUSH) for part in given.split(","))
-    first, colon, last = span.partition(":")
-    start = _number(name, word, first, _PUSH) if at else 0.0
-    end = _number(name, word, last, _PUSH) if colon else math.inf
-    _checked(name, word, f"three numbers for a force: {_PUSH}", len(force) == 3)
-    _checked(name, word, f"an end after the start: {_PUSH}", end > start)
-    return Push(body, force, start, end)
+    found = []
+    for word in _texts(name, value, _PUSH):
+        body, rest = _pair(name, word, _PUSH)
+        given, at, span = rest.partition("@")
+        force = tuple(_number(name, word, part, _PUSH) for part in given.split(","))
+        first, colon, last = span.partition(":")
+        start = _number(name, word, first, _PUSH) if at else 0.0
+        end = _number(name, word, last, _PUSH) if colon else math.inf
+        _checked(name, word, f"three numbers for a force: {_PUSH}", len(force) == 3)
+        _checked(name, word, f"an end after the start: {_PUSH}", end > start)
+        found.append(Push(body, force, start, end))
+    return tuple(found)
 
 
 # ---- parts
@@ -292,12 +282,7 @@ def options() -> list[inspect.Parameter]:
 
 
 def gathered(given: Mapping[str, Any], file: str | None) -> Settings:
-    """The settings of a run: those of the command line, then those of the file, then the defaults.
-
-    Args:
-        given: by the command line, None for options that were not given.
-        file: path of a TOML file.
-    """
+    """The settings of a run: those of the command line that are not None, then those of a TOML file, then defaults."""
     found = {} if file is None else _read(Path(file))
     places: dict[tuple[str, ...], Place] = found.pop("places", {})
     for name, value in given.items():

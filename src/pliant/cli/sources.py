@@ -35,13 +35,7 @@ _COMMAND = (0.3, 0.0, 0.2)
 
 
 def load_robot(source: str, base: str | None = None, xacro: bool = False) -> "Robot":
-    """The robot of a name or file; options that it does not take are named as on the command line.
-
-    Args:
-        source: the word of the user.
-        base: "free" or "fixed", in place of the robot's own.
-        xacro: whether a xacro file may be expanded, which runs it as a program.
-    """
+    """The robot of a name or file; options as on the command line, also in errors."""
     from pliant.catalogue.library import load
     from pliant.checks import check_one_of
 
@@ -152,7 +146,6 @@ def chosen_controller(name: str, robot: "Robot", q: Any, gains: Any = None, comm
 
     Args:
         name: of `CONTROLLERS`, or FILE.py:FUNCTION.
-        robot: that it drives.
         q: the pose at the start.
         gains: kp and kd of "hold", or None.
         command: vx, vy and the height of hops for "raibert", numbers of the user's own controller, or None.

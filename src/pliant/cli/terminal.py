@@ -44,11 +44,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print a table as wide as the terminal, or of 80 columns without one; long words are folded.
-
-    Args:
-        right: columns of numbers.
-    """
+    """Print a table as wide as the terminal, or 80 without one; long words are folded. ``right`` are numbers."""
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, header_style="bold")
@@ -74,11 +70,7 @@ def print_pairs(title: str, pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def print_rich(what: Any, *, least_width: int = 0) -> None:
-    """Print a thing of rich onto the standard output, without the blanks that fill lines up.
-
-    Args:
-        least_width: columns that it takes even on a narrower terminal.
-    """
+    """Print a thing of rich, without the blanks that fill lines up; no narrower than so many columns."""
     from rich.console import Console
 
     # names of robots may look like markup or emoji

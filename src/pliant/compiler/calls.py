@@ -174,11 +174,7 @@ class Arrays:
         return array
 
     def sizes(self, inputs: list[np.ndarray], given: Mapping[str, Any]) -> tuple[int | None, dict[str, int]]:
-        """The batch that the inputs agree on (None if none has one), and the loop counts.
-
-        Args:
-            given: the counts that the call names.
-        """
+        """The batch that the inputs agree on (None if none has one), and the loop counts, some of which are given."""
         counts = {name: self._number_of_rounds(name, value) for name, value in given.items()}
         batch, source = None, ""
         for layout, array in zip(self.input_layouts, inputs, strict=True):

@@ -163,7 +163,10 @@ class Kernel:
         Args:
             lines: how many lines of a stage at most; None for all of them.
         """
-        print(_stages(self, stage, lines))
+        if stage not in (*_STAGES, "all"):
+            problem, cure = f"no stage named {stage!r}", f"there are {', '.join(_STAGES)} and all"
+            raise KernelError(problem, subject=self.name, field="stage", cure=cure)
+        print("\n\n".join(_cut(make(self), lines) for name, make in _STAGES.items() if stage in (name, "all")))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())
@@ -254,14 +257,6 @@ def kernel_from_function(
 
 # the numbers of a table, past the first few
 _TABLE_DATA = re.compile(r'( c"[^"]{48})[^"]{48,}"')
-
-
-def _stages(kernel: Kernel, stage: str, lines: int | None) -> str:
-    """One stage, or "all" of them, each cut to so many lines."""
-    if stage not in (*_STAGES, "all"):
-        problem, cure = f"no stage named {stage!r}", f"there are {', '.join(_STAGES)} and all"
-        raise KernelError(problem, subject=kernel.name, field="stage", cure=cure)
-    return "\n\n".join(_cut(make(kernel), lines) for name, make in _STAGES.items() if stage in (name, "all"))
 
 
 def _cut(text: str, lines: int | None) -> str:

@@ -62,14 +62,12 @@ class Piece:
 
     Attributes:
         first, last: its instructions, the last one not included.
-        block: how many operations a basic block of it has.
         loads: where the values are that it does not make: instruction -> slot.
         stores: instructions and slots.
     """
 
     first: int
     last: int
-    block: int
     loads: dict[int, int] = field(default_factory=dict)
     stores: list[tuple[int, int]] = field(default_factory=list)
 
@@ -77,7 +75,7 @@ class Piece:
         """First and last instruction of each of its basic blocks."""
         start, count = self.first, 0
         for n in range(self.first, self.last):
-            if count == self.block:
+            if count == BASIC_BLOCK:
                 yield start, n
                 start, count = n, 0
             count += instructions[n].op not in ("const", "input")
@@ -165,7 +163,7 @@ def _needed(nodes: list[Expr], results: list[Expr], fused) -> set[int]:
 
 
 def cut(
-    code: Straight, output_slots: Sequence[int], first_free: int, size: int = PIECE_SIZE, block: int = BASIC_BLOCK
+    code: Straight, output_slots: Sequence[int], first_free: int, size: int = PIECE_SIZE
 ) -> tuple[list[Piece], int]:
     """Pieces of at most ``size`` operations, and the number of workspace slots in use.
 
@@ -175,8 +173,7 @@ def cut(
     Args:
         output_slots: where each result must end up.
         first_free: slots below it hold inputs and outputs.
-        size: operations in a piece.
-        block: operations in a basic block; a value needed beyond the next one has a slot.
+        size: operations in a piece. A value needed beyond the next basic block has a slot.
 
     Returns:
         The pieces, and one past the highest slot used.
@@ -191,7 +188,7 @@ def cut(
     storing = _storing(code, output_slots, home, last_use, len(bounds) - 1)
     for n, k, _ in storing:
         last_use[n] = max(last_use.get(n, 0), bounds[k][1] - 1)
-    pieces = [Piece(first, last, block) for first, last in bounds]
+    pieces = [Piece(first, last) for first, last in bounds]
     slot, top = _slots(instructions, pieces, home, last_use, first_free)
     for k, piece in enumerate(pieces):
         for n in range(piece.first, piece.last):
@@ -229,7 +226,7 @@ def _slots(
             for n in range(start, stop):
                 end = last_use.get(n, -1)
                 is_value = instructions[n].op not in ("input", "const")
-                if is_value and (end >= stop + piece.block or (end >= stop and home[end] != home[n])):
+                if is_value and (end >= stop + BASIC_BLOCK or (end >= stop and home[end] != home[n])):
                     if free:
                         slot[n] = free.pop()
                     else:

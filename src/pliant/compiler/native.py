@@ -193,7 +193,6 @@ def _head(key: str, code: bytes) -> bytes:
 
 
 def _warn_of_damage(key: str) -> None:
-    """Log that an entry cannot be used."""
     _log.warning("cache entry %s is damaged; compiling again", key[:16])
 
 

@@ -218,7 +218,8 @@ class Program:
             return np.array([nodes[key] for key in keys], dtype=object)
 
         written = block.function(*(variable(n) for n in block.reads))
-        if len(block.writes) == 1 and not _is_nested(written):
+        is_nested = isinstance(written, list | tuple) and len(written) > 0 and isinstance(written[0], _SEQUENCES)
+        if len(block.writes) == 1 and not is_nested:
             written = (written,)
         if len(written) != len(block.writes):
             raise TraceError(f"a block writes {list(block.writes)} but its function returned {len(written)} values")
@@ -265,10 +266,6 @@ def as_number(graph: Graph, value: Any) -> Expr:
     """The node of a value; a condition becomes 1 or 0."""
     node = graph.lift(value)
     return graph.lift(select(node, 1, 0)) if node.op in CONDITIONS else node
-
-
-def _is_nested(values: Any) -> bool:
-    return isinstance(values, list | tuple) and len(values) > 0 and isinstance(values[0], _SEQUENCES)
 
 
 _SEQUENCES = (list, tuple, np.ndarray)

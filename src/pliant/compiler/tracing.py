@@ -110,11 +110,7 @@ def _free(names: Sequence[str], taken: set[str]) -> list[str]:
 
 
 class Stages:
-    """A program under construction; see the module.
-
-    Attributes:
-        variables: their sizes.
-    """
+    """A program under construction, with the sizes of its variables; see the module."""
 
     def __init__(self, **variables: int):
         self.variables: dict[str, int] = dict(variables)

@@ -176,11 +176,8 @@ def contact_inertia(
 ) -> list[list[Scalar]]:
     """The inertia felt at the contacts: Lambda = (J M^-1 J^T)^-1, m x m, symmetric [kg, kg m or kg m^2].
 
-    Where rows of J depend on one another (see `contact_rank`), it is the Moore-Penrose inverse, which gives the
-    forces of least norm.
-
-    Args:
-        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    Where rows of J depend on one another (see `contact_rank`), it is the Moore-Penrose inverse, which gives the forces
+    of least norm. Arguments are as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).response.inverse()
 
@@ -191,8 +188,7 @@ def contact_rank(
 ) -> Scalar:
     """How many rows of J do not depend on the others; with fewer than all m, contact forces are not unique.
 
-    Args:
-        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    Arguments are as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).rank
 
@@ -241,10 +237,7 @@ def consistent_inverse(
     """The dynamically consistent inverse of J^T: J^T# = Lambda J M^-1, m x nv [Khatib 1987].
 
     J^T# J^T = 1, if the rows of J are independent. -J^T# tau are the forces with which the contacts answer to joint
-    forces tau.
-
-    Args:
-        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    forces tau. Arguments are as for `constrained_dynamics`.
     """
     space = ContactSpace(robot, q, contacts, axes, tolerance)
     Lambda, rows = space.response.inverse(), space.inverse_rows()
@@ -258,11 +251,8 @@ def force_projector(
 ) -> list[list[Scalar]]:
     """N = 1 - J^T J^T#, nv x nv: removes from joint forces the part that makes contact forces.
 
-    N J^T = 0 and N N = N; N is not symmetric, N M is, and N^T is the `impact_map`. It is the same however many
-    rows of J depend on others.
-
-    Args:
-        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    N J^T = 0 and N N = N; N is not symmetric, N M is, and N^T is the `impact_map`. It is the same however many rows of
+    J depend on others. Arguments are as for `constrained_dynamics`.
     """
     return ContactSpace(robot, q, contacts, axes, tolerance).projector()
 
@@ -274,11 +264,8 @@ def contact_consistent_dynamics(
 ) -> ConsistentDynamics:  # fmt: skip
     """Terms of the dynamics from which the contact forces are eliminated.
 
-    M vd + N h + J^T Lambda Jdot v = N tau, which `constrained_dynamics` solves. N multiplied on from the left leaves
-    N (M vd + h) = N tau, which has fewer equations than unknowns.
-
-    Args:
-        q, v, tau, contacts, axes, tolerance: as for `constrained_dynamics`.
+    M vd + N h + J^T Lambda Jdot v = N tau, which `constrained_dynamics` solves. N multiplied on from the left leaves N
+    (M vd + h) = N tau, which has fewer equations than unknowns. Arguments are as for `constrained_dynamics`.
     """
     space = ContactSpace(robot, q, contacts, axes, tolerance)
     h = newton_euler(robot, q, v, [0] * robot.nv)
@@ -298,10 +285,8 @@ def torque_split(
 ) -> TorqueSplit:
     """Joint forces as those that the contacts take up and those that move the joints.
 
-    tau = J^T J^T# tau + N tau. The first part changes no acceleration, the second no contact force.
-
-    Args:
-        q, tau, contacts, axes, tolerance: as for `constrained_dynamics`.
+    tau = J^T J^T# tau + N tau. The first part changes no acceleration, the second no contact force. Arguments are as
+    for `constrained_dynamics`.
     """
     space = ContactSpace(robot, q, contacts, axes, tolerance)
     taken = space.consistent(tau)
@@ -383,10 +368,7 @@ def impact_map(
 ) -> list[list[Scalar]]:
     """N_vel = 1 - M^-1 J^T Lambda J, nv x nv: velocities after an impact without restitution, v+ = N_vel v.
 
-    It is the transpose of `force_projector`; J N_vel = 0.
-
-    Args:
-        q, contacts, axes, tolerance: as for `constrained_dynamics`.
+    It is the transpose of `force_projector`; J N_vel = 0. Arguments are as for `constrained_dynamics`.
     """
     N = ContactSpace(robot, q, contacts, axes, tolerance).projector()
     return [list(column) for column in zip(*N, strict=True)]

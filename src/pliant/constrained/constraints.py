@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pliant.checks import check_one_of
+from pliant.checks import check, check_one_of
 from pliant.contact.constraint_rows import Columns, point_columns, relative, support_of, turn_columns
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.kinematics import LinkMotion, link_motions, link_poses
-from pliant.errors import ContactError, bad_value, unknown_name
+from pliant.errors import ContactError, unknown_name
 from pliant.robot import Closure, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars, sqrt
 from pliant.spatial import Transform, Vector
@@ -63,9 +63,8 @@ class Constraint:
 def constraints_of(robot: Robot, contacts: Contacts) -> tuple[Constraint, ...]:
     """The constraints that contacts stand for; raises on contacts that cannot be held."""
     entries = (contacts,) if isinstance(contacts, str) else contacts
-    if not isinstance(entries, tuple | list):
-        takes = "a tuple of frames, as in contacts=('lf_foot', 'rf_foot')"
-        raise ContactError(bad_value("contacts", contacts, takes))
+    takes = "a tuple of frames, as in contacts=('lf_foot', 'rf_foot')"
+    check("contacts", contacts, takes, isinstance(entries, tuple | list), error=ContactError)
     if not entries:
         raise no_contacts(robot, "forward_dynamics")
     found: list[Constraint] = []

@@ -7,11 +7,11 @@ is returned is in world axes.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pliant.checks import check_friction
+from pliant.checks import check, check_friction
 from pliant.constrained.constraints import Constraint, Contacts, held_constraints, row_count
 from pliant.dynamics.functions import robot_function_of
 from pliant.dynamics.kinematics import link_poses
-from pliant.errors import ContactError, bad_value
+from pliant.errors import ContactError
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, is_constant, sqrt
 from pliant.spatial import Vector
@@ -155,8 +155,7 @@ def _pushes(robot: Robot, q: Scalars, f: Scalars, contacts: Contacts, axes: str,
 
 
 def _unit(normal: Scalars) -> Vector:
-    if len(normal) != 3:
-        raise ContactError(bad_value("normal", normal, "three entries, as (0, 0, 1)"))
+    check("normal", normal, "three entries, as (0, 0, 1)", len(normal) == 3, error=ContactError)
     n = Vector(*normal)
     size = n.dot(n)
     if is_constant(size) and abs(size - 1) > 1e-9:

@@ -84,8 +84,7 @@ def gauss_acceleration(
     M = np.broadcast_to(mass_matrix(robot, q), (*batch, robot.nv, robot.nv))
     a_free = np.einsum("...rd,...d->...r", J, free) + contact_bias(robot, q, v, **options)
     edges, is_free = _pyramids(robot, contacts, unilateral, friction, facets)
-    vd, f, cost = _solved(robot, M, J, free, a_free, edges, is_free)
-    return GaussAcceleration(vd, f, cost)
+    return GaussAcceleration(*_solved(robot, M, J, free, a_free, edges, is_free))
 
 
 def unilateral_impact(

@@ -14,7 +14,8 @@ from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import ContactError
 from pliant.robot import Robot
-from pliant.scalar import Scalar, Scalars, abs, maximum, select
+from pliant.scalar import Scalar, Scalars, select
+from pliant.scalar.functions import largest
 
 Matrix = list[list[Scalar]]
 
@@ -84,8 +85,7 @@ def constraint_inertia(
 ) -> Matrix:
     """M_c = P M + 1 - P, nv x nv, which can be inverted, though P M cannot [Aghili 2005].
 
-    Args:
-        q, contacts, axes, tolerance: as for `orthogonal_projector`.
+    Arguments are as for `orthogonal_projector`.
     """
     space = HeldSpace(robot, q, contacts, axes, tolerance)
     M, P, n = mass_matrix.algorithm(robot, q), space.projector(), range(robot.nv)
@@ -206,8 +206,8 @@ def _supported(
     u = dict(zip(driven, K.solve([free[d] for d in driven]), strict=True))
     tau = [u.get(d, 0) for d in range(robot.nv)]
     left = [a - b for a, b in zip(wanted, tau, strict=True)]
-    residual = _largest(space.free(left))
-    is_possible = select(residual <= _BALANCED * _largest(wanted), 1, 0)
+    residual = largest(space.free(left))
+    is_possible = select(residual <= _BALANCED * largest(wanted), 1, 0)
     return SupportTorques(tau, space.forces(left), residual, is_possible, space.gram.rank)
 
 
@@ -219,10 +219,3 @@ def _driven_dofs(robot: Robot, actuated: tuple[str, ...] | None) -> list[int]:
         raise ContactError(f"{owner} has no motors", subject=owner, field="actuated", cure=cure)
     slices = [robot.v_slice(robot.joints[name].name) for name in names]
     return sorted({d for s in slices for d in range(s.start, s.stop)})
-
-
-def _largest(values: Scalars) -> Scalar:
-    found: Scalar = 0
-    for x in values:
-        found = maximum(found, abs(x))
-    return found

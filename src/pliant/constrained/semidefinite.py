@@ -77,7 +77,7 @@ class SemidefiniteFactor:
     def __init__(
         self,
         G: Sequence[Scalars],
-        tolerance: float | None = TOLERANCE,
+        tolerance: Tolerance = TOLERANCE,
         *,
         least: Scalars | None = None,
         most: int | None = None,
@@ -100,7 +100,11 @@ class SemidefiniteFactor:
         self.columns: Matrix = []
         self.D_inverse: list[Scalar] = []
         if self._plain is not None and tolerance is None:
-            self._take(self._plain)
+            n = range(self.size)
+            self.rank: Scalar = self.size
+            self.D_inverse = self._plain.D_inverse
+            self.picked = [[1 if r == k else 0 for r in n] for k in n]
+            self.columns = [[1 if r == k else self._plain.C[r][k] for r in n] for k in n]
             return
         least = least or [0] * self.size
         # rows are weighed a little less one after the other, so that no two are the largest at once
@@ -111,14 +115,7 @@ class SemidefiniteFactor:
         for _ in range(self.size if most is None else min(most, self.size)):
             self._step(left, share)
         is_number = sum((G[r][r] for r in range(self.size)), 0) <= _NUMBER
-        self.rank: Scalar = select(is_number, self._count, 0)
-
-    def _take(self, plain: PlainFactor) -> None:
-        n = range(self.size)
-        self.rank = self.size
-        self.D_inverse = plain.D_inverse
-        self.picked = [[1 if r == k else 0 for r in n] for k in n]
-        self.columns = [[1 if r == k else plain.C[r][k] for r in n] for k in n]
+        self.rank = select(is_number, self._count, 0)
 
     def _step(self, left: Matrix, share: list[Scalar]) -> None:
         """Take out the row of which most is left."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from math import pi
 from typing import NamedTuple
 
+from pliant.checks import check_known
 from pliant.dynamics import frame_pose
-from pliant.errors import Call, RobotError, unknown_name
+from pliant.errors import Call, RobotError
 from pliant.robot import Prismatic, Revolute, Robot
 from pliant.scalar import Scalar, atan2, both, cos, either, maximum, minimum, negation, select, sin, sqrt
 from pliant.simulation import Controller
@@ -117,20 +118,12 @@ class HopperMachine:
         up = R.rotate_back(Vector(0, 0, 1))
         roll, pitch, deflection, extension = (q[i] for i in self.q_places)
         roll_rate, pitch_rate, deflection_rate, extension_rate = (v[i] for i in self.v_places)
+        push = -self.stiffness * deflection - self.damping * deflection_rate
         return Measured(
-            R,
-            R.rotate(Vector(*v[0:3])),
-            (up.y, -up.x),
-            (v[3], v[4]),
-            (roll, pitch),
-            (roll_rate, pitch_rate),
-            extension,
-            extension_rate,
-            -deflection,
-            -deflection_rate,
-            -self.stiffness * deflection - self.damping * deflection_rate,
-            v[5],
-        )
+            R, velocity=R.rotate(Vector(*v[0:3])), tilt=(up.y, -up.x), tilt_rate=(v[3], v[4]), hip=(roll, pitch),
+            hip_rate=(roll_rate, pitch_rate), extension=extension, extension_rate=extension_rate,
+            compression=-deflection, compression_rate=-deflection_rate, push=push, spin=v[5],
+        )  # fmt: skip
 
     def foot(self, seen: Measured) -> Vector:
         """From the hip to the foot, in the body's axes: Rx(roll) Ry(pitch) (0, 0, -l) [m]."""
@@ -157,8 +150,7 @@ def _springs(robot: Robot, hip: Sequence[str], leg: str) -> list[str]:
         raise RobotError(f"{owner} has a fixed base", subject=owner, field="base", cure="load it with base='free'")
     kinds = ((hip[0], Revolute((1, 0, 0))), (hip[1], Revolute((0, 1, 0))), (leg, Prismatic((0, 0, -1))))
     for name, kind in kinds:
-        if name not in robot.joints:
-            raise RobotError(unknown_name("joint", name, robot.joints, owner))
+        check_known("joint", name, robot.joints, owner, error=RobotError)
         if robot.joints[name].kind != kind:
             problem = f"joint {name!r} of {owner} is {robot.joints[name].kind}"
             raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=f"it must be {kind}")
@@ -228,15 +220,15 @@ class RaibertMemory(NamedTuple):
         last: time of the last period [s].
     """
 
-    phase: Scalar
-    since: Scalar
-    wait: Scalar
-    stance: Scalar
-    loss: Scalar
-    thrust: Scalar
-    lag_x: Scalar
-    lag_y: Scalar
-    last: Scalar
+    phase: Scalar = FLIGHT
+    since: Scalar = 0
+    wait: Scalar = 0
+    stance: Scalar = 0
+    loss: Scalar = 0
+    thrust: Scalar = 0
+    lag_x: Scalar = 0
+    lag_y: Scalar = 0
+    last: Scalar = 0
 
 
 @dataclass(frozen=True)
@@ -339,10 +331,7 @@ class Raibert:
         k_v = gains.speed * machine.length / (2 * fall + machine.gravity * now.stance)
         x, y = (
             v * now.stance / 2 + k_v * (v - wanted - gains.hold * lag)
-            for v, wanted, lag in (
-                (seen.velocity.x, command[0], now.lag_x),
-                (seen.velocity.y, command[1], now.lag_y),
-            )
+            for v, wanted, lag in ((seen.velocity.x, command[0], now.lag_x), (seen.velocity.y, command[1], now.lag_y))
         )
         far = sqrt(maximum(x * x + y * y, 1e-12))
         shrink = minimum(1, gains.reach * machine.length / far)
@@ -391,17 +380,8 @@ def raibert(
     """
     machine = HopperMachine.of(robot, hip, leg)
     frequency = math.sqrt(machine.stiffness / machine.mass)
-    start = RaibertMemory(
-        phase=FLIGHT,
-        since=0,
-        wait=0,
-        stance=pi / frequency,  # half a swing on the spring
-        loss=pi * machine.damping / (machine.mass * frequency),  # in that half swing, by the damper
-        thrust=0,
-        lag_x=0,
-        lag_y=0,
-        last=0,
-    )
+    # half a swing on the spring, and what the damper takes in that
+    start = RaibertMemory(stance=pi / frequency, loss=pi * machine.damping / (machine.mass * frequency))
     return Controller(Raibert(machine, gains or RaibertGains()), commands=3, memory=tuple(start))
 
 

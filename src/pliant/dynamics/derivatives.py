@@ -22,6 +22,7 @@ Derivatives by q are in the tangent space: by w in q (+) w, as `Robot.integrate`
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pliant.checks import check_known
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.compiler.tracing import flattened, shaped
 from pliant.dynamics.articulated_body import forward_dynamics
@@ -29,7 +30,7 @@ from pliant.dynamics.coriolis import SwayInertia
 from pliant.dynamics.functions import RobotFunction, array_shapes, robot_function
 from pliant.dynamics.joint_space_inertia import Factor, factorized
 from pliant.dynamics.newton_euler import external_forces, inverse_dynamics
-from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.errors import PliantError, bad_value
 from pliant.robot import Link, Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars
 from pliant.scalar.evaluation import adjoints, interpret, tangents
@@ -205,8 +206,7 @@ def jacobian(
     if not names or len(set(names)) < len(names):
         raise PliantError(bad_value("wrt", wrt, "the name of one argument, or several different ones", "jacobian"))
     for name in names:
-        if name not in arrays:
-            raise PliantError(unknown_name("array argument", name, arrays, f"{label}"))
+        check_known("array argument", name, arrays, label)
     rule = function.derivative_rule if isinstance(function, RobotFunction) else None
     package = NamedTuple("Jacobian", [(n, Any) for n in names])  # type: ignore[misc]
 

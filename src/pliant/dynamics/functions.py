@@ -65,8 +65,11 @@ class RobotFunction:
         arrays, options = self._bound(robot, args, kwargs)
         if any(is_symbolic(a) for a in arrays.values()):
             plain = {name: _as_lists(a) for name, a in arrays.items()}
-            self._check_lengths(robot, plain, options)
             for name, values in plain.items():
+                shape = self._shape(robot, name, options)
+                if shape and len(values) != shape[0]:
+                    problem, cure = f"{self.name}: {name} has {len(values)} entries", f"{robot.name} needs {shape[0]}"
+                    raise KernelError(problem, subject=self.name, field=name, cure=cure)
                 check_scalars(name, values, subject=self.name, error=KernelError)
             return as_arrays(self.algorithm(robot, **plain, **options))
         key = (tuple(arrays), tuple(sorted(options.items())))
@@ -105,13 +108,6 @@ class RobotFunction:
 
     def _shape(self, robot: Robot, name: str, options: Mapping[str, Any]) -> tuple[int, ...]:
         return self.own_arrays[name](robot, options) if name in self.own_arrays else ARRAYS[name](robot)
-
-    def _check_lengths(self, robot: Robot, arrays: dict[str, Any], options: dict[str, Any]) -> None:
-        for name, values in arrays.items():
-            shape = self._shape(robot, name, options)
-            if shape and len(values) != shape[0]:
-                problem, cure = f"{self.name}: {name} has {len(values)} entries", f"{robot.name} needs {shape[0]}"
-                raise KernelError(problem, subject=self.name, field=name, cure=cure)
 
     def derivative(self, rule: F) -> F:
         """Marks ``rule(robot, *args, wrt=names)`` as the derivative by arrays, better than the chain rule's."""

@@ -82,9 +82,7 @@ def center_of_mass(M: Sequence[Scalars], link: Link) -> Vector:
 def _point_inertia(c: Vector, m: Scalar) -> Symmetric3:
     """m (c^2 1 - c c^T)."""
     x, y, z = c
-    return Symmetric3(
-        (y * y + z * z) * m, -x * y * m, -x * z * m, (x * x + z * z) * m, -y * z * m, (x * x + y * y) * m
-    )
+    return Symmetric3((y * y + z * z) * m, -x * y * m, -x * z * m, (x * x + z * z) * m, -y * z * m, (x * x + y * y) * m)
 
 
 def _solution(A: Symmetric3, w: Vector, momentum: Vector, J: Symmetric3, half: Scalar, b: Vector) -> Vector:

@@ -23,17 +23,7 @@ CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "power")
 
 
 class LogEntries:
-    """Gathers entries, events and steps, and makes blocks of the log of them.
-
-    Args:
-        sim: that moves.
-        channels: names of the channels to keep.
-        every: time between entries [s].
-        settings: of the run.
-
-    Attributes:
-        events: of the whole run.
-    """
+    """Gathers entries, every so many seconds, steps and the events of the whole run, and makes blocks of the log."""
 
     def __init__(
         self,

@@ -9,14 +9,13 @@ velocities) under the forces f (or impulses), W = J M^-1 J^T. Each of them does 
 | stick | y = 0 | f_n >= 0, |f_t| <= mu f_n |
 | slide along d | y_n = 0, f_t = -mu f_n d | f_n >= 0; y_t along d, if it only begins to slide |
 
-Four strategies are tried, the first that finds a solution wins:
+Three strategies are tried, the first that finds a solution wins:
 
 1. An active set: from the guess of the caller, the contact that violates its conditions most changes its mode, until
    none does. Directions in which contacts begin to slide are found by Newton's method.
 2. If that goes in circles, Gauss-Seidel: the candidates are solved one after the other, each exactly
    (`pliant.contact.coulomb`), until nothing changes. An active set begins with the modes that it ends with.
-3. The result of Gauss-Seidel itself, if it violates the conditions only little (`tolerances.LOOSE`).
-4. Enumeration of the combinations of modes, those near the result of Gauss-Seidel first.
+3. Enumeration of the combinations of modes, those near the result of Gauss-Seidel first.
 
 Forces that the conditions leave open, as of a table with four legs, are the least, or, if these leave a cone, such that
 none does (`pliant.events.redundant_forces`). If nothing fits, or a sliding contact is pushed into the ground by its own
@@ -127,11 +126,10 @@ def solved(
 
 
 def _attempts(problem: Problem, guess: Sequence[int], d: np.ndarray) -> Iterator[Solution | None]:
-    """The four strategies, one after the other; None from one that finds nothing."""
+    """The three strategies, one after the other; None from one that finds nothing."""
     yield _active_set(problem, list(guess), d, _CHANGES)
     iterated = _gauss_seidel(problem)
     yield _active_set(problem, list(iterated.modes), iterated.directions, _CHANGES_AFTER_ITERATIONS)
-    yield iterated if _worst_violation(problem, iterated, tol.LOOSE) is None else None
     yield _enumerated(problem, iterated)
 
 
@@ -279,11 +277,9 @@ def _bearable(problem: Problem, found: Solution) -> Solution:
     return Solution(found.modes, found.directions, f, found.y)
 
 
-def _worst_violation(
-    problem: Problem, found: Solution, worst: float = 1.0
-) -> tuple[int, int, np.ndarray | None] | None:
+def _worst_violation(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | None] | None:
     """The candidate whose condition is violated most, what it should do instead, and the direction."""
-    answer = None
+    worst, answer = 1.0, None
     inertia = np.maximum(np.diag(problem.W).reshape(-1, 3)[:, 0], 1e-300)
     for i, mode in enumerate(found.modes):
         f, y, mu, d = found.f[i], found.y[i], problem.friction[i], found.directions[i]
@@ -313,7 +309,10 @@ def _gauss_seidel(problem: Problem) -> Solution:
     """Modes and forces, from candidates solved one by one until nothing changes."""
     k = len(problem.c)
     W, f = problem.W, np.zeros((k, 3))
-    blocks = [_block(W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]) for i in range(k)]
+    blocks = []
+    for i in range(k):
+        n, x, y = W[3 * i : 3 * i + 3, 3 * i : 3 * i + 3].tolist()
+        blocks.append(Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0]))  # tangents first, as `impulse_at` has it
     diverged = tol.DIVERGED * (1 + abs(problem.c).max())
     for _ in range(_ITERATIONS):
         change = 0.0
@@ -346,12 +345,6 @@ def _gauss_seidel(problem: Problem) -> Solution:
             modes.append(STICK)
     y = (W @ f.ravel()).reshape(k, 3) + problem.c
     return Solution(tuple(modes), d, f, y)
-
-
-def _block(W: np.ndarray) -> Symmetric3:
-    """A candidate's own part, tangents first, as `impulse_at` has it."""
-    n, x, y = W.tolist()
-    return Symmetric3(x[1], x[2], n[1], y[2], n[2], n[0])
 
 
 def _own(problem: Problem, i: int) -> float:

@@ -14,7 +14,7 @@ from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact
-from pliant.errors import SimulationError, bad_value
+from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
@@ -93,8 +93,7 @@ class EventSimulation:
         if when is not None:
             check_callable("when", when, "name", "t", "q", "v")
         contact = RigidContact(friction=friction, restitution=restitution)
-        if not isinstance(robot, Robot):
-            raise SimulationError(bad_value("robot", robot, "a Robot; see pliant.load"))
+        check("robot", robot, "a Robot; see pliant.load", isinstance(robot, Robot))
         self.robot = with_default_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
         model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)

@@ -55,8 +55,6 @@ ITERATED = 0.01
 """Change in an iteration of Gauss-Seidel with which it has converged."""
 DIVERGED = 1e6
 """Change in an iteration of Gauss-Seidel with which it diverges, as a multiple of the rates without forces."""
-LOOSE = 1e3
-"""Violation up to which the result of Gauss-Seidel stands where no active set fits."""
 CONE_EDGE = 1e-7
 """Share of mu f_n up to which a tangential force lies on the edge of its cone."""
 

@@ -1,7 +1,6 @@
 """Transitions at an instant: impacts, and the mode in which the robot goes on."""
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,17 +13,10 @@ from pliant.events.state import OPEN, SLIDE, STICK, Mode
 from pliant.recording.log import KINDS, Event
 
 ControlLaw = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+Ahead = Callable[[Terms, np.ndarray], Terms]
 
 # impacts at one instant before the run is given up
 _IMPACTS = 20
-
-
-class _Now(NamedTuple):
-    """An instant: time, configuration, and the controls as a function of time and state."""
-
-    t: float
-    q: np.ndarray
-    control: ControlLaw
 
 
 def resolved(
@@ -44,6 +36,13 @@ def resolved(
         # it is apart again
         motion.mode.passing[cause] = False
         return None, v, motion.mode.begun()
+
+    def ahead(terms: Terms, v: np.ndarray) -> Terms:
+        """The terms a little later, if the mode went on."""
+        vd = motion.motion(terms, v)
+        later = t + tol.AHEAD, motion.sim.chart.integrate(q, tol.AHEAD * v), v + tol.AHEAD * vd
+        return motion.sim.terms(*later, control(*later))
+
     impulse, lost, landed = np.zeros((n, 3)), 0.0, set()
     terms = motion.sim.terms(t, q, v, control(t, q, v))
     _check_depth(motion, terms, t)
@@ -67,14 +66,13 @@ def resolved(
     still = np.full(n, tol.STILL)
     if cause is not None and cause >= n:
         still[cause - n] = tol.CREEPING
-    now = _Now(t, q, control)
-    mode = _next_mode(motion, now, terms, v, None if landed else cause, still)
+    mode = _next_mode(motion, ahead, terms, v, None if landed else cause, still)
     slides = _slow(motion, terms, v, mode, still)
     v, loss = _kept(motion, terms, v, mode, still)
     lost += loss
     if _slow(motion, terms, v, mode, still) != slides:
         # what has stopped has stopped others
-        mode = _next_mode(motion, now, motion.sim.terms(t, q, v, control(t, q, v)), v, None, still)
+        mode = _next_mode(motion, ahead, motion.sim.terms(t, q, v, control(t, q, v)), v, None, still)
     before, after = motion.mode.name(motion.constraints), mode.name(motion.constraints)
     kind, who = ("touch-down", sorted(landed)) if landed else _change(motion, mode, cause, terms.rates(v))
     if kind is None:
@@ -163,7 +161,7 @@ def _impact(
 
 
 def _next_mode(
-    motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray, cause: int | None, still: np.ndarray
+    motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, cause: int | None, still: np.ndarray
 ) -> Mode:
     """What goes on at velocities that no impact changes any more."""
     n = len(motion.constraints)
@@ -179,7 +177,7 @@ def _next_mode(
     while True:
         sliding = [ways[i] if motion.friction[i] > 0 and speeds[i] > still[i] else None for i in who]
         creeps = [k for k, i in enumerate(who) if sliding[k] is not None and speeds[i] <= tol.CREEPING]
-        found = _solved(motion, now, terms, v, who, sliding, creeps, cause)
+        found = _solved(motion, ahead, terms, v, who, sliding, creeps, cause)
         back = _falls_back(motion, terms, rates, who, found, touching)
         if not back:
             break
@@ -208,7 +206,7 @@ def _falls_back(
 
 
 def _solved(
-    motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray, who: list[int], sliding: list, creeps: list[int],
+    motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, who: list[int], sliding: list, creeps: list[int],
     cause: int | None,
 ) -> Solution:  # fmt: skip
     n = len(motion.constraints)
@@ -229,7 +227,7 @@ def _solved(
             guess[k], directions[k] = SLIDE, motion.mode.directions[i]
     if leaving:
         # nothing moves yet, so that many modes fit: what happens shows a little later
-        terms = _ahead(motion, now, terms, v)
+        terms = ahead(terms, v)
     J = terms.J[who].reshape(-1, len(v))
     c = (J @ (terms.M_inverse @ terms.r)).reshape(-1, 3) + terms.c[who]
     scale = tol.ACCELERATION * (1 + abs(c).max())
@@ -237,14 +235,6 @@ def _solved(
     W = J @ terms.M_inverse @ J.T
     problem = Problem(W, c, motion.friction[who], sliding, scale, names, frozenset(creeps))
     return solved(problem, guess, directions, leaving)
-
-
-def _ahead(motion: SmoothMotion, now: _Now, terms: Terms, v: np.ndarray) -> Terms:
-    """The terms a little later, if the mode went on."""
-    t, q, control = now
-    vd = motion.motion(terms, v)
-    t, q, v = t + tol.AHEAD, motion.sim.chart.integrate(q, tol.AHEAD * v), v + tol.AHEAD * vd
-    return motion.sim.terms(t, q, v, control(t, q, v))
 
 
 def _ends(motion: SmoothMotion, terms: Terms, v: np.ndarray, cause: int | None) -> np.ndarray:

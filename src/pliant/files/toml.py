@@ -21,12 +21,7 @@ _DEEPEST = 3
 
 
 class TomlFile:
-    """A TOML file that has been read.
-
-    Attributes:
-        path: of the file.
-        document: its keys and values.
-    """
+    """A TOML file that has been read: its path, and a document of its keys and values."""
 
     def __init__(self, path: str | Path, error: type[PliantError] = PliantError):
         """Read it; raises ``error`` at the line of a mistake."""

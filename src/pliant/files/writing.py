@@ -37,10 +37,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         with whole_file("run.csv") as beside:
             beside.write_text(...)
 
-    So a reader never sees half a file, and an existing file stays until then.
-
-    Args:
-        path: of the wanted file; its folder must exist.
+    So a reader never sees half a file, and an existing file stays until then. The folder must exist.
 
     Raises:
         PliantError: if the folder cannot be written to, or the disk is full.
@@ -137,7 +134,6 @@ class CarefulFile(PlacedFile):
         self.error: OSError | None = None
 
     def bytes_at(self, at: int, size: int) -> bytes:
-        """So many bytes from a place on."""
         return os.pread(self._handle, size, at).ljust(size, b"\0")
 
     def write(self, data: Any) -> int:
@@ -175,12 +171,7 @@ def careful(path: Path) -> Iterator[CarefulFile]:
 
 
 def reserve(path: Path, size: int, more: int = 0) -> None:
-    """Reserve room on the disk behind the end of a file, or raise the error of the system.
-
-    Args:
-        size: needed [bytes].
-        more: wanted on top of it, so as not to ask again soon [bytes].
-    """
+    """Reserve bytes of the disk behind the end of a file, ``more`` than needed if it has them; or raise its error."""
     if more:
         with contextlib.suppress(OSError):
             reserve(path, size + more)

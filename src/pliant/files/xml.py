@@ -76,8 +76,7 @@ def parse_xml(data: bytes, source: str, *, texts: bool = False, max_bytes: int =
     """The root element of an XML document.
 
     Args:
-        data: the document.
-        source: its file name, for messages.
+        data, source: the document, and its file name for messages.
         texts: whether elements keep the text between their tags; a URDF has none that matters.
         max_bytes: largest size to accept.
     """

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_finite, check_name, is_scalar
-from pliant.errors import RobotError, bad_value, unknown_name
+from pliant.checks import check, check_finite, check_known, check_name, is_scalar
+from pliant.errors import RobotError, bad_value
 from pliant.robot import Finding, Frame, Limits, Named, Report, Robot, RobotBuilder
 from pliant.robot.joints import ROUNDING, snapped
 from pliant.robot.part_checks import placement, vector
@@ -304,8 +304,7 @@ def _read_rows(rows: Any, convention: str) -> list[DHRow]:
     Each comes back with its names, with numbers that are finite, and with the kind of its joint known. Errors name the
     number of the row, from 1.
     """
-    if not isinstance(convention, str) or convention not in COLUMNS:
-        raise RobotError(unknown_name("convention", convention, COLUMNS, "from_dh"))
+    check_known("convention", convention, COLUMNS, "from_dh", error=RobotError)
     rows = rows.tolist() if hasattr(rows, "tolist") else rows  # a matrix of SymPy would give its entries one by one
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         problem = f"from_dh takes a sequence of rows, not {type(rows).__name__}"
@@ -357,8 +356,8 @@ def _row(number: int, given: Any, convention: str) -> DHRow:
         if not isinstance(words, Mapping):
             raise fault(f"is {given!r}", "row", f"give {', '.join(columns)} as a tuple, or a DHRow")
         known = [f.name for f in fields(DHRow)]
-        if unknown := [word for word in words if word not in known]:
-            raise RobotError(unknown_name("attribute", unknown[0], known, subject))
+        for word in words:
+            check_known("attribute", word, known, subject, error=RobotError)
         row = DHRow(**words)
     for what in ("name", "body"):
         if getattr(row, what) is not None:
@@ -366,8 +365,7 @@ def _row(number: int, given: Any, convention: str) -> DHRow:
     is_motor = isinstance(row.motor, Mapping) and all(isinstance(word, str) for word in row.motor)
     takes = "True, or a dict as in {'gear': 9}"
     check("motor", row.motor, takes, isinstance(row.motor, bool) or is_motor, subject=subject, error=RobotError)
-    if row.joint not in KINDS:
-        raise RobotError(unknown_name("kind of joint", row.joint, KINDS, subject))
+    check_known("kind of joint", row.joint, KINDS, subject, error=RobotError)
     row = replace(
         row,
         com=_entries("com", row.com, (3,), subject),

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, per_entry
-from pliant.errors import RobotError, unknown_name
+from pliant.checks import check, check_known, per_entry
+from pliant.errors import RobotError
 from pliant.formats.dh import COLUMNS, TOOL, DHRow, DHTable
 from pliant.robot import Continuous, Finding, Joint, Link, Motor, Prismatic, Report, Revolute, Robot
 from pliant.scalar import is_constant
@@ -30,8 +30,7 @@ def to_dh(
 ) -> DHTable:
     """The Denavit-Hartenberg table of a chain: `Robot.to_dh`."""
     check("robot", robot, "a Robot, see pliant.load", isinstance(robot, Robot), subject="to_dh", error=RobotError)
-    if not isinstance(convention, str) or convention not in COLUMNS:
-        raise RobotError(unknown_name("convention", convention, COLUMNS, "to_dh"))
+    check_known("convention", convention, COLUMNS, "to_dh", error=RobotError)
     (tolerance,) = per_entry("tolerance", tolerance, 1, subject="to_dh", least=0)
     takes, is_right = f"an angle up to {LARGEST} rad, as in tolerance=1e-5", is_constant(tolerance)
     check("tolerance", tolerance, takes, is_right and tolerance <= LARGEST, subject="to_dh", error=RobotError)

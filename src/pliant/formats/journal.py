@@ -17,12 +17,7 @@ _log = logging.getLogger("pliant.findings")
 
 
 class Journal:
-    """Findings about one file, each with its line.
-
-    Args:
-        source: the file's name, for messages.
-        strict: whether odd or guessed values raise an error.
-    """
+    """Findings about the file ``source``, each with its line; if ``strict``, odd and guessed values raise an error."""
 
     def __init__(self, source: str, strict: bool = False):
         self.source = source

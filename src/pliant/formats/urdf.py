@@ -310,13 +310,7 @@ def _chain(leaders: dict[str, Mimic], name: str) -> list[str]:
 
 
 class _Shapes:
-    """Reads visual and collision shapes of one robot's links: references to meshes, which are never opened here.
-
-    Args:
-        root: the <robot> element, for the colours that it names.
-        packages: where mesh files may be.
-        journal: for findings.
-    """
+    """Reads visual and collision shapes of one robot's links: references to meshes, which are never opened here."""
 
     def __init__(self, root: Element, packages: Packages, journal: Journal):
         self.packages = packages
@@ -401,13 +395,7 @@ class _Shapes:
 
 
 def _expanded_xacro(path: Path, packages: Iterable[str | Path], *, trusted: bool) -> bytes:
-    """The URDF that a xacro file expands to.
-
-    Args:
-        path: of the file.
-        packages: folders in which ``$(find package)`` looks.
-        trusted: whether the user said that the file may evaluate expressions and read files.
-    """
+    """The URDF that a xacro file expands to, with ``$(find package)`` in the folders, if the user said to trust it."""
     given = parse_xml(read_file(path), str(path)).attributes.get("name", "")
     name = given if given and "$" not in given else path.name.partition(".")[0]
     if not trusted:

@@ -215,10 +215,8 @@ def adaptive_body(
       stays where it was until somebody sets the variable to 0 again.
 
     Args:
-        acceleration: generic function ``acceleration(t, q, v, *values)``, nv; the values are arrays of
-            the variables that ``reads`` names.
+        acceleration, reads: as for `explicit_body`.
         control: tolerances and limits of the steps.
-        reads: variables of the program that the acceleration depends on, e.g. ``("u",)``.
 
     Returns:
         The variables it needs beyond t, q, v and ``reads``, and the statements.
@@ -330,10 +328,6 @@ class _NotFiniteError(Exception):
 class Stepper:
     """Takes adaptive steps one at a time, so that the caller can look for events in each.
 
-    Args:
-        chart: of the robot.
-        control: tolerances and limits of the steps.
-
     Attributes:
         h: the step to try next [s].
         taken, rejected: counts.
@@ -357,11 +351,7 @@ class Stepper:
     def step(
         self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, end: float
     ) -> Segment:
-        """One accepted step that does not go beyond ``end``.
-
-        Args:
-            acceleration: function ``acceleration(t, q, v)`` of arrays, nv.
-        """
+        """One accepted step that does not go beyond ``end``, with ``acceleration(t, q, v)`` of arrays, nv."""
 
         def at(t: float, q: Any, v: Any) -> list[float]:
             found = acceleration(t, np.array(q), np.array(v))

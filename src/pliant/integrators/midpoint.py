@@ -20,18 +20,17 @@ from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, facto
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Robot
-from pliant.scalar import Scalar, abs, both, either, maximum, select
+from pliant.scalar import Scalar, Scalars, both, either, maximum, select
+from pliant.scalar.functions import largest
 
-JointForces = Callable[..., Sequence[Scalar]]
+JointForces = Callable[..., Scalars]
 Linear = Callable[..., tuple]
 
 # a correction so much smaller than v is none; one that shrinks no more below the second is rounding
 _TOLERANCES = {"float64": (1e-13, 1e-8), "float32": (1e-6, 1e-3)}
 
 
-def midpoint_factor(
-    robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar, linear: Linear | None
-) -> Factor:
+def midpoint_factor(robot: Robot, q: Scalars, v: Scalars, dt: Scalar, linear: Linear | None) -> Factor:
     """The factor of A = M(q) + dt/2 D + dt^2/4 K.
 
     Args:
@@ -52,13 +51,7 @@ def midpoint_factor(
 
 
 def midpoint_residual(
-    robot: Robot,
-    force: JointForces,
-    t: Scalar,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    dt: Scalar,
-    v1: Sequence[Scalar],
+    robot: Robot, force: JointForces, t: Scalar, q: Scalars, v: Scalars, dt: Scalar, v1: Scalars
 ) -> list[Scalar]:
     """r = M(qm) (v1 - v) - dt (force - h), zero for the v1 that is sought [N s or N m s]."""
     vm = [(a + b) / 2 for a, b in zip(v, v1, strict=True)]
@@ -72,25 +65,20 @@ def midpoint_step(
     robot: Robot,
     force: JointForces,
     t: Scalar,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
     dt: Scalar,
     *,
     linear: Linear | None = None,
     iterations: int = 20,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """One step with a fixed number of iterations, for scalars of any kind; what `midpoint_body` means.
+    """q and v after one step with a fixed number of iterations, for scalars of any kind; what `midpoint_body` means.
 
     Args:
         force: generic function ``force(t, q, v)``: joint forces of motors, springs and dampers, nv.
-        t: time at the start [s].
-        q: configuration at the start, nq.
-        v: velocity at the start, nv.
+        t, q, v: time [s], configuration, nq, and velocity, nv, at the start.
         dt: length of the step, not zero [s].
         linear: see `midpoint_factor`.
-
-    Returns:
-        q and v at the end.
     """
     factor = midpoint_factor(robot, q, v, dt, linear)
     v1 = list(v)
@@ -157,10 +145,10 @@ def midpoint_body(
         residual = midpoint_residual(own, lambda *a: force(*a, *values), t[0], list(q), list(v), dt[0], list(v1))
         change = factor.solve(residual)
         if not is_linear:
-            share = select(_largest(change) < before[0], 1, 1 / 2)
+            share = select(largest(change) < before[0], 1, 1 / 2)
             change = [share * x for x in change]
         better = [a - b for a, b in zip(v1, change, strict=True)]
-        size, scale = _largest(change), maximum(_largest(better), _largest(v))
+        size, scale = largest(change), maximum(largest(better), largest(v))
         is_rounding = both(size >= before[0], size <= rounding * scale)
         return better, [size], [count[0] + 1], [either(size <= enough * scale, is_rounding)]
 
@@ -178,12 +166,5 @@ def midpoint_body(
     return {"midpoint_v": robot.nv, "midpoint_factor": robot.nv + len(places), **sizes}, body
 
 
-def _moved(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], v1: Sequence[Scalar], dt: Scalar) -> list[Scalar]:
+def _moved(robot: Robot, q: Scalars, v: Scalars, v1: Scalars, dt: Scalar) -> list[Scalar]:
     return list(robot.integrate(q, [a + b for a, b in zip(v, v1, strict=True)], dt / 2))
-
-
-def _largest(entries: Sequence[Scalar]) -> Scalar:
-    largest: Scalar = 0
-    for x in entries:
-        largest = maximum(largest, abs(x))
-    return largest

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from pliant.compiler import Block, Loop
 from pliant.errors import PliantError
 from pliant.robot import Robot
-from pliant.scalar import Scalar
+from pliant.scalar import Scalar, Scalars
 
 Acceleration = Callable[..., Sequence[Scalar]]
 Stage = tuple[list[Scalar], list[Scalar]]
@@ -56,11 +56,6 @@ class Tableau:
     order: int
     b_embedded: tuple[float, ...] | None = None
     dense: tuple[tuple[float, ...], ...] | None = None
-
-    @property
-    def ends_with_result(self) -> bool:
-        """Whether the last stage is taken at the result, and so is the first one of the next step."""
-        return self.b == (*self.a[-1], 0)
 
     def weights(self, theta: Any) -> list[Any]:
         """b_i(theta) of the dense output; theta may be an array."""
@@ -103,7 +98,7 @@ DORMAND_PRINCE = Tableau(
 )
 
 
-def combination(weights: Sequence[Scalar], vectors: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+def combination(weights: Scalars, vectors: Sequence[Scalars]) -> list[Scalar]:
     """sum_i weights_i vectors_i, without those whose weight is the number 0."""
     kept = [(b, k) for b, k in zip(weights, vectors, strict=True) if not (isinstance(b, int | float) and b == 0)]
     return [sum(b * k[d] for b, k in kept) for d in range(len(vectors[0]))]
@@ -114,19 +109,17 @@ def explicit_step(
     tableau: Tableau,
     acceleration: Acceleration,
     t: Scalar,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
+    q: Scalars,
+    v: Scalars,
     dt: Scalar,
     *,
-    vd: Sequence[Scalar] | None = None,
+    vd: Scalars | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Stage]]:
     """One step of the method, for scalars of any kind.
 
     Args:
         acceleration: generic function ``acceleration(t, q, v)`` of lists of scalars, nv.
-        t: time at the start [s].
-        q: configuration at the start, nq.
-        v: velocity at the start, nv.
+        t, q, v: time [s], configuration, nq, and velocity, nv, at the start.
         dt: length of the step [s].
         vd: the acceleration at the start, if it is known already.
 
@@ -143,9 +136,7 @@ def explicit_step(
     return list(robot.integrate(q, w)), v_end, stages
 
 
-def _reached(
-    weights: Sequence[Scalar], stages: Sequence[Stage], v: Sequence[Scalar], dt: Scalar
-) -> tuple[list[Scalar], list[Scalar]]:
+def _reached(weights: Scalars, stages: Sequence[Stage], v: Scalars, dt: Scalar) -> Stage:
     """w and v after the stages with these weights."""
     w = [dt * k for k in combination(weights, [s[0] for s in stages])]
     return w, [a + dt * k for a, k in zip(v, combination(weights, [s[1] for s in stages]), strict=True)]

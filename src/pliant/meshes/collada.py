@@ -33,8 +33,7 @@ def collada_surfaces(data: bytes, source: str, content_of: Callable[[str], bytes
     Those of one geometry in one place share their points; one without faces has its points only.
 
     Args:
-        data: the document.
-        source: its file name, for messages.
+        data, source: the document, and its file name for messages.
         content_of: the content of an image that it names; raises if it is not there or not allowed.
         max_bytes: largest size to accept.
     """
@@ -309,12 +308,7 @@ class _Texture:
 
 
 def _read_texture(data: bytes, source: str) -> _Texture | None:
-    """The image in a PNG or JPEG file; None if no library is installed that reads them.
-
-    Args:
-        data: the file.
-        source: its name, for messages.
-    """
+    """The image in a PNG or JPEG file; None if no library is installed that reads them."""
     try:
         from PIL import Image
     except ImportError:

@@ -1,4 +1,7 @@
-"""STL files: triangles without colours. OBJ files: points, polygons and the materials that these name."""
+"""STL files: triangles without colours. OBJ files: points, polygons and the materials that these name.
+
+Readers take the content of a file, and its name for messages.
+"""
 
 import io
 import re
@@ -22,12 +25,7 @@ _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attrib
 
 
 def stl_surfaces(data: bytes, source: str) -> Iterator[Surface]:
-    """The triangles of an STL file; their corners are not shared.
-
-    Args:
-        data: the file.
-        source: its name, for messages.
-    """
+    """The triangles of an STL file; their corners are not shared."""
     points = _points(data, source)
     yield Surface(points, np.arange(len(points)).reshape(-1, 3))
 
@@ -37,20 +35,16 @@ def _points(data: bytes, source: str) -> np.ndarray:
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
     is_text = data[:512].lstrip().lower().startswith(b"solid")
     if is_text and (len(data) < 84 or len(data) != 84 + count * _TRIANGLE.itemsize):
-        return _text_points(data, source)
+        points = points_of_rows(rows_of(data, source, {b"vertex": 3}, any_case=True)[b"vertex"], data, source)
+        if len(points) % 3 or b"endsolid" not in data[-1000:].lower():
+            raise _cut_off(source, "it ends before 'endsolid'")
+        return points
     if len(data) < 84:
         raise _cut_off(source, f"{len(data)} bytes, a binary STL has 84 at least")
     held = (len(data) - 84) // _TRIANGLE.itemsize
     if count > held:
         raise _cut_off(source, f"it promises {count} triangles and holds {held}")
     return np.frombuffer(data, _TRIANGLE, count, 84)["corners"].reshape(-1, 3).astype(float)
-
-
-def _text_points(data: bytes, source: str) -> np.ndarray:
-    points = points_of_rows(rows_of(data, source, {b"vertex": 3}, any_case=True)[b"vertex"], data, source)
-    if len(points) % 3 or b"endsolid" not in data[-1000:].lower():
-        raise _cut_off(source, "it ends before 'endsolid'")
-    return points
 
 
 def _cut_off(source: str, why: str) -> RobotError:
@@ -84,10 +78,7 @@ class ObjFile:
 def obj_surfaces(data: bytes, source: str, content_of: Callable[[str], bytes]) -> Iterator[Surface]:
     """Faces by material, all with the points of the file; polygons are cut into fans from their first corner.
 
-    Args:
-        data: the file.
-        source: its name, for messages.
-        content_of: the content of a file of materials; raises if it is not there or not allowed.
+    ``content_of`` gives the content of a file of materials; it raises if that is not there or not allowed.
     """
     file = read_obj(data, source)
     if not len(file.sides):
@@ -129,12 +120,7 @@ def _colors(library: str, content_of: Callable[[str], bytes]) -> dict[bytes, Col
 
 
 def read_obj(data: bytes, source: str) -> ObjFile:
-    """The content of an OBJ file; every index is one of a point.
-
-    Args:
-        data: the file.
-        source: its name, for messages.
-    """
+    """The content of an OBJ file; every index is one of a point."""
     rows = rows_of(data, source, {b"v": 3, b"f": MAX_LINE, b"usemtl": MAX_LINE, b"mtllib": MAX_LINE})
     points, faces = points_of_rows(rows[b"v"], data, source), rows[b"f"]
     names = {b"": 0}

@@ -76,8 +76,7 @@ def rows_of(data: bytes, source: str, keywords: Mapping[bytes, int], *, any_case
     """The lines of a text by the word that they start with.
 
     Args:
-        data: the text.
-        source: its file name, for messages.
+        data, source: the text, and its file name for messages.
         keywords: which lines, and how many of the words that follow are kept.
         any_case: whether keywords, which are then in lower case, may be written in upper case.
     """
@@ -110,13 +109,7 @@ def rows_of(data: bytes, source: str, keywords: Mapping[bytes, int], *, any_case
 
 
 def points_of_rows(rows: Rows, data: bytes, source: str) -> np.ndarray:
-    """The points (n, 3) of rows with three words each.
-
-    Args:
-        rows: of which at most three words were kept.
-        data: the text that they are of.
-        source: its file name, for messages.
-    """
+    """The points (n, 3) of rows of the text, of which at most three words were kept; others than three are an error."""
     values = numbers(rows.text.decode("latin-1"))
     if (rows.counts == 3).all() and len(values) == 3 * len(rows.lines):
         return values.reshape(-1, 3)

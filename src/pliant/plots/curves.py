@@ -25,18 +25,10 @@ _JOINT_UNITS = {
 }
 _PLOTTED = ("q", "tau", "u", "forces", "energy")
 
-Spec = str | tuple[str, str | Sequence[str]]
-
 
 @dataclass(frozen=True)
 class Curve:
-    """One column over time.
-
-    Attributes:
-        name: in the legend.
-        values: (steps,) or (batch, steps).
-        unit: "" for none.
-    """
+    """One column over time: its name in the legend, its values (steps,) or (batch, steps), and its unit, or ""."""
 
     name: str
     values: np.ndarray
@@ -45,13 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves that share an axis.
-
-    Attributes:
-        label: of the axis, with the unit.
-        curves: those that are drawn.
-        left_out: how many are not.
-    """
+    """Curves that share an axis, its label with the unit, and how many curves are left out."""
 
     label: str
     curves: tuple[Curve, ...]

@@ -68,10 +68,7 @@ def figure(
 
     Args:
         what: the caller, for messages.
-        size: width and height [inches].
-        path: of a file to write, .svg, .pdf or .png; None for none.
-        title: above all axes.
-        show: whether to open a window.
+        size, path, title, show: as for `Log.plot`.
     """
     target = None if path is None else target_file(path, _FORMATS, "a plot")
     with styled(what):
@@ -99,12 +96,12 @@ def figure(
             plt.show()
 
 
-def label_axis(axis: Any, label: str, *, is_last: bool = True, x: str = "time [s]") -> None:
+def label_axis(axis: Any, label: str, *, is_last: bool = True) -> None:
     """Label an axis; only the last one has the label of the time."""
     # a long label takes two lines
     axis.set_ylabel(label.replace(" [", "\n[", 1) if len(label) > 20 else label)
     if is_last:
-        axis.set_xlabel(x)
+        axis.set_xlabel("time [s]")
     else:
         axis.tick_params(labelbottom=False)
 

@@ -168,10 +168,9 @@ def spans_of(t: np.ndarray, holds: np.ndarray) -> Spans:
 
 def mode_spans(log: Log) -> dict[str, Spans]:
     """The spans of each mode of an event-driven log, without flight."""
-    modes = log.modes
-    if not modes or "mode" not in log or not len(log):
+    if not log.modes or "mode" not in log or not len(log):
         return {}
-    return {name: spans_of(log.t, log["mode"] == k) for k, name in enumerate(modes) if name != "flight"}
+    return {name: spans_of(log.t, log["mode"] == k) for k, name in enumerate(log.modes) if name != "flight"}
 
 
 def contact_spans(log: Log, robot: int | None = None) -> dict[str, Spans]:

@@ -170,10 +170,7 @@ class LogExports:
             names: columns of channel "q"; by default the first joint that moves along one coordinate.
             robots: the robots of a batch to draw: an index, several, or a slice; None (default) for the first eight.
             events: whether to mark them.
-            path, start, end, title, size, show: as for `plot`.
-
-        Returns:
-            The Matplotlib figure.
+            path, start, end, title, size, show: as for `plot`, which returns the same.
         """
         from pliant.plots.phase_portraits import plot_phase
 
@@ -197,10 +194,7 @@ class LogExports:
 
         Args:
             robot: index of the robot of a batch (default 0).
-            path, start, end, title, size, show: as for `plot`.
-
-        Returns:
-            The Matplotlib figure.
+            path, start, end, title, size, show: as for `plot`, which returns the same.
         """
         from pliant.analysis.energy_ledger import plot_energy
 

@@ -43,12 +43,7 @@ class Formula:
 
     @classmethod
     def of(cls, function: Callable[..., Scalar], inputs: Sequence[str]) -> "Formula":
-        """The formula that a function computes.
-
-        Args:
-            function: generic over the scalar.
-            inputs: names for its arguments.
-        """
+        """The formula that a function, generic over the scalar, computes of arguments of these names."""
         graph = Graph()
         result = graph.lift(function(*(graph.input(name) for name in inputs)))
         # the inputs come first, whether or not they are used

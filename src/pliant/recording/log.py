@@ -181,11 +181,8 @@ class Log(LogExports):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            if key == "t":
-                return self.t
-            if key not in self.channels:
-                raise PliantError(unknown_name("channel", key, ["t", *self.channels], "the log"))
-            return self.channels[key]
+            check_known("channel", key, ["t", *self.channels], "the log")
+            return self.t if key == "t" else self.channels[key]
         if isinstance(key, tuple) and len(key) == 2 and all(isinstance(k, str) for k in key):
             return self.column(*key)
         if isinstance(key, slice) and all(k is None or is_whole(k) for k in (key.start, key.stop, key.step)):
@@ -255,8 +252,8 @@ class Log(LogExports):
         """The events of a kind, such as "touch-down"."""
         self._check_event_driven("events")
         found = [event for event in self.events if event.kind == kind]
-        if not found and kind not in KINDS:
-            raise PliantError(unknown_name("kind of event", kind, KINDS))
+        if not found:
+            check_known("kind of event", kind, KINDS)
         return found
 
     def in_mode(self, name: str) -> np.ndarray:
@@ -272,11 +269,7 @@ class Log(LogExports):
     # ---- where it comes from
 
     def needs_source(self, what: str) -> Source:
-        """The source; raises if there is none.
-
-        Args:
-            what: needs it, e.g. "log.to_video()".
-        """
+        """The source; raises if there is none, for ``what`` needs it, e.g. "log.to_video()"."""
         if self.source is None:
             cure = "give it one with Log(..., source=pliant.recording.Source(robot)), or take the log of Simulation.run"
             raise _wrong("source", f"{what} needs the robot of the log, and this log was made without", cure)

@@ -39,18 +39,7 @@ class SimulationProtocol(Protocol):
         progress: bool | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Log:
-        """Go on for a duration [s], and return the log.
-
-        Args:
-            controller: function (t, q, v) -> u.
-            u: constant controls, if there is no controller.
-            commands: of a compiled `Controller`: constant numbers, or a function of time.
-            every: time between entries of the log [s].
-            channels: names of the channels to keep.
-            save: path of a log file that is written as the run goes on.
-            progress: whether to show progress; None: on a terminal.
-            settings: more to keep in ``log.source.settings``.
-        """
+        """Go on for a duration [s], and return the log; options as in `Simulation.run`."""
         ...
 
     def blocks(self, duration: float, **options: Any) -> Iterator[Log]:

@@ -93,11 +93,7 @@ class LogMotion:
 
 
 def forces_at_points(robot: Robot, names: Any, forces: np.ndarray) -> np.ndarray:
-    """Forces (..., contacts, 3) by contact point of the robot, in its order; contacts between bodies are left out.
-
-    Args:
-        names: of the contacts.
-    """
+    """Forces (..., contacts, 3), of contacts of these names, by contact point; those between bodies are left out."""
     wanted = [list(names).index(p.name) if p.name in names else -1 for p in robot.contact_points]
     empty = np.zeros((*forces.shape[:-2], 1, 3))
     return np.concatenate([forces, empty], axis=-2)[..., wanted, :]

@@ -264,11 +264,7 @@ def points_of_contacts(robot: Robot, q: Any, poses: np.ndarray | None = None) ->
 
 
 def tree_shapes(robot: Robot, body: str, size: float) -> list[tuple[str, Mesh, Color]]:
-    """Name, mesh in the body's frame and color of the shapes that stand for a body whose file shows nothing.
-
-    Args:
-        size: of the robot, see `reach` [m].
-    """
+    """Name, mesh in the body's frame and color of shapes for a body whose file shows nothing; size as of `reach`."""
     made = robot.bodies[body]
     thick = 0.035 * size
     carrier = next(j for j in robot.joints.values() if j.child == body)

@@ -239,16 +239,12 @@ def _mean_normals(mesh: Mesh, areas: np.ndarray) -> np.ndarray:
     return _units(total)
 
 
-def creased(mesh: Mesh, angle: float = CREASE) -> Mesh:
-    """The mesh with vertices shared where it is smooth and split where it is sharp, so that `normals` fit.
-
-    Args:
-        angle: between a face and the mean of those around its corner, above which the corner is sharp [rad].
-    """
+def creased(mesh: Mesh) -> Mesh:
+    """The mesh with vertices shared where it is smooth and split where it is sharp (`CREASE`); `normals` then fit."""
     mesh = _welded(_used(mesh))
     areas = _face_normals(mesh)
     faces, smooth = _units(areas), _mean_normals(mesh, areas)
-    bends = np.einsum("ijk,ik->ij", smooth[mesh.faces], faces) < math.cos(angle)
+    bends = np.einsum("ijk,ik->ij", smooth[mesh.faces], faces) < math.cos(CREASE)
     # sharp corners in one place share a vertex if their faces lie in one direction
     key = np.zeros((*mesh.faces.shape, 4), dtype=np.int64)
     key[..., 0] = mesh.faces

@@ -31,12 +31,7 @@ _LAG = 0.8
 
 
 class RobotSurface:
-    """A robot as triangles that `surface` puts at any poses of its bodies.
-
-    Attributes:
-        robot: with its contacts.
-        size: of the robot [m].
-    """
+    """A robot as triangles that `surface` puts at any poses of its bodies; ``size`` is that of the robot [m]."""
 
     def __init__(self, robot: Robot, *, packages: Any = (), detail: int):
         self.robot = robot
@@ -112,8 +107,6 @@ class Studio:
     """Ground and camera, common to the pictures of a series.
 
     Attributes:
-        camera: from where they are taken.
-        floor: a plane.
         ground: the surface of uneven ground, None if it is flat.
         radius: of the ball that fits into the picture [m].
         heights: the uneven ground itself, to keep the camera above it.
@@ -193,7 +186,6 @@ class LogFrames:
     """Pictures of a log at given times, with contact forces and a camera that follows.
 
     Args:
-        motion: of the log.
         times: [s].
         camera, forces, packages: as for `Log.to_video`.
         fps: pictures a second, for a camera that follows.

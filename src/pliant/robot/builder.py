@@ -202,7 +202,7 @@ class RobotBuilder:
 
         joints = Named("joint", [_possible_joint(j, rule, repair) for j in ordered], owner)
         bodies = Named("body", [_possible_body(self._bodies[j.child], rule, repair) for j in ordered], owner)
-        findings += [*_massless_ends(joints, bodies), *_shared_names(joints, bodies)]
+        findings += _remarks(joints, bodies)
         for motor in self._motors.values():
             check_motor(motor, joints)
         frames = [Frame(name, name, Transform.identity()) for name in bodies]
@@ -289,16 +289,8 @@ def _possible_joint(joint: Joint, rule: Callable[[Fault], None], repair: bool) -
     return replace(joint, limits=replace(joint.limits, lower=lower, upper=upper))
 
 
-def _shared_names(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
-    """Where a name is given as a frame, bodies come before joints."""
-    for joint in joints.values():
-        if joint.name in bodies and joint.child != joint.name:
-            message = f"another body has its name, which as a frame means that body, not {joint.child!r}"
-            yield Finding("dropped", f"joint {joint.name!r}", message)
-
-
-def _massless_ends(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
-    """Moving joints that carry no mass at all: they have no forward dynamics."""
+def _remarks(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Finding]:
+    """Moving joints that carry no mass at all, which have no forward dynamics; joints with the name of another body."""
     carries = {name: body.has_inertia for name, body in bodies.items()}
     for joint in reversed(list(joints.values())):
         carries[joint.parent] = carries.get(joint.parent, False) or carries[joint.child]
@@ -306,6 +298,11 @@ def _massless_ends(joints: Named[Joint], bodies: Named[Body]) -> Iterator[Findin
         if joint.kind.nv > 0 and not carries[joint.child] and is_zero(*joint.armature):
             message = f"moves no mass: body {joint.child!r} and all that it carries have none"
             yield Finding("odd", f"joint {joint.name!r}", message)
+    for joint in joints.values():
+        # where a name is given as a frame, bodies come before joints
+        if joint.name in bodies and joint.child != joint.name:
+            message = f"another body has its name, which as a frame means that body, not {joint.child!r}"
+            yield Finding("dropped", f"joint {joint.name!r}", message)
 
 
 def _kind(subject: str, kind: JointKind | str, axis: Scalars | None) -> JointKind:

@@ -262,7 +262,11 @@ class _Reader:
                 return corners("a collision box", g.size), 0, "box", ""
             case "cylinder":
                 radius, length = g.size
-                rims = _rims(radius, length, max(3, self.points // 2))
+                count = max(3, self.points // 2)
+                # points on the two rims, inscribed, so that none touches too early
+                turns = [2 * math.pi * (k + 0.5) / count for k in range(count)]
+                ends = (-length / 2, length / 2)
+                rims = tuple(Vector(radius * math.cos(a), radius * math.sin(a), z) for z in ends for a in turns)
                 off = radius * (1 - math.cos(2 * math.pi / len(rims)))
                 return rims, 0, "points", _remark("cylinder", len(rims), off)
             case "mesh":
@@ -286,13 +290,6 @@ class _Reader:
             is_ball = radius > 0 and ball_error < error / 2
             self._meshes[key] = (center[None], radius, ball_error) if is_ball else (vertices[chosen], 0, error)
         return self._meshes[key]
-
-
-def _rims(radius: Scalar, length: Scalar, count: int) -> tuple[Vector, ...]:
-    """Points on the two rims of a cylinder along z, ``count`` each: inscribed, so that none touches too early."""
-    angles = [2 * math.pi * (k + 0.5) / count for k in range(count)]
-    ends = (-length / 2, length / 2)
-    return tuple(Vector(radius * math.cos(a), radius * math.sin(a), z) for z in ends for a in angles)
 
 
 def _remark(kind: str, count: int, error: Scalar) -> str:

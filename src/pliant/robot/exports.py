@@ -90,10 +90,8 @@ class RobotExports:
         Args:
             path: ends with .png, .jpg or .webp.
             q: configuration, (nq,); by default neutral, and then a robot with a free base stands on the floor.
-            size: width and height [pixels].
-            camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
             ground: that it stands on; None for a floor.
-            packages: more folders to search for meshes.
+            size, camera, packages: as for `Log.to_video`.
 
         Returns:
             The path.

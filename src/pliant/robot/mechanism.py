@@ -282,14 +282,9 @@ def _aligned(kind: JointKind) -> tuple[JointKind, Transform]:
 def _check_rotor(motor: Motor, body: str, inertia: Inertia, axis: Scalars) -> None:
     """Raise if a rotor has more inertia than the link that it is part of: the rest would be negative.
 
-    I - J a a^T has no negative eigenvalue if J a^T I^-1 a <= 1. Directions in which the link has no inertia, as rods
-    and points have none, are left out: there it has been idealised.
-
-    Args:
-        motor: a gyroscopic one.
-        body: of the link that carries it.
-        inertia: of that link, less other rotors.
-        axis: a, of the spin, in the link's frame.
+    With I the inertia of the link less other rotors, and a the axis of the spin in the link's frame, I - J a a^T has no
+    negative eigenvalue if J a^T I^-1 a <= 1. Directions in which the link has no inertia, as rods and points have none,
+    are left out: there it has been idealised.
     """
     numbers = (inertia.mass, *inertia.h, *inertia.J, motor.rotor_inertia, *axis)
     if not all(map(is_constant, numbers)) or inertia.mass == 0:

@@ -369,19 +369,13 @@ def depth_first(joints: Sequence[Joint], bodies: Sequence[str]) -> list[Joint]:
 
     if len(ordered) < len(bodies):
         reached = {joint.child for joint in ordered}
-        lost = next(name for name in bodies if name not in reached)
-        loop = _cycle(carrier, lost)
+        path = [next(name for name in bodies if name not in reached)]
+        while (body := carrier[path[-1]].parent) not in path:
+            path.append(body)
+        loop = [body, *reversed(path[path.index(body) :])]
         problem = f"joints form a cycle: {' -> '.join(loop)}"
         raise RobotError(problem, subject=f"body {loop[0]!r}", field="parent", cure="remove one of them")
     return ordered
-
-
-def _cycle(carrier: dict[str, Joint], body: str) -> list[str]:
-    """The cycle of bodies that leads to a body, its first again at the end."""
-    path = [body]
-    while (body := carrier[body].parent) not in path:
-        path.append(body)
-    return [body, *reversed(path[path.index(body) :])]
 
 
 # ---- findings

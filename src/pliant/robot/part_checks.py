@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.checks import (
-    as_scalar, check, check_at_least, check_finite, check_name, check_one_of, entries, is_sequence, is_zero,
-    one_for_each, per_entry,
+    as_scalar, check, check_at_least, check_finite, check_known, check_name, check_one_of, entries, is_sequence,
+    is_zero, one_for_each, per_entry,
 )  # fmt: skip
-from pliant.errors import Call, Fault, PliantError, RobotError, bad_value, unknown_name
+from pliant.errors import Call, Fault, PliantError, RobotError, bad_value
 from pliant.robot.joints import JointKind, Scalars, snapped
 from pliant.robot.model import CONTROLS, PER_DOF, Closure, FrameSpring, Joint, Law, Limits, Motor, Named
 from pliant.scalar import Expr, Graph, Scalar, is_constant
@@ -97,8 +97,7 @@ def motor_values(name: str, values: dict[str, Any]) -> dict[str, Any]:
     """Values of a motor by the names of its attributes; raises on other names."""
     known = [f.name for f in fields(Motor) if f.name not in ("name", "joint")]
     for key in values:
-        if key not in known:
-            raise RobotError(unknown_name("attribute", key, known, f"motor {name!r}"))
+        check_known("attribute", key, known, f"motor {name!r}", error=RobotError)
     return {key: as_scalar(value) for key, value in values.items()}
 
 
@@ -226,9 +225,7 @@ def check_joint(joint: Joint, subject: str = "") -> None:
 def check_closure(closure: Closure, robot: "Robot") -> None:
     """Raise if the closure's kind or frames are unknown, or its length is impossible."""
     subject = f"closure {closure.name!r}"
-    kinds = ("point", "weld", "distance")
-    if closure.kind not in kinds:
-        raise RobotError(unknown_name("kind of closure", closure.kind, kinds, subject))
+    check_known("kind of closure", closure.kind, ("point", "weld", "distance"), subject, error=RobotError)
     _check_ends(subject, closure.a, closure.b, robot)
     if closure.kind == "distance":
         check_finite("length", closure.length, subject=subject)
@@ -259,8 +256,7 @@ def law_and_slope(law: Law, x: Scalar) -> tuple[Scalar, Scalar]:
     value, slope = _of(law)
     nodes = [e for e in (value, slope) if isinstance(e, Expr)]
     found = iter(interpret(nodes, {"x": x}))
-    value, slope = (next(found) if isinstance(e, Expr) else e for e in (value, slope))
-    return value, slope
+    return tuple(next(found) if isinstance(e, Expr) else e for e in (value, slope))  # type: ignore[return-value]
 
 
 def _check_law(subject: str, law: Law) -> None:

@@ -301,12 +301,7 @@ class Robot(RobotExports):
     def with_spring(
         self, a: str, b: str, *, stiffness: Scalar, damping: Scalar = 0, length: Scalar = 0, name: str | None = None
     ) -> "Robot":
-        """A copy with a spring and damper between two frames; see `FrameSpring`.
-
-        Args:
-            a, b: names of frames, bodies or joints, or "world".
-            name: by default "a-b".
-        """
+        """A copy with a spring and damper between two frames; see `FrameSpring`, and `with_closure` for names."""
         spring = FrameSpring(name or f"{a}-{b}", a, b, stiffness, damping, length)
         check_spring(spring, self)
         return replace(self, springs=self.springs.extended(spring))

@@ -50,8 +50,7 @@ def evaluate(op: str, *args: Scalar) -> Scalar:
 def as_sympy(x: Scalar, name: str = "argument", subject: str = "") -> Any:
     """A number or expression as a SymPy expression; raises for strings, which SymPy would evaluate, and for all else.
 
-    Args:
-        name, subject: the field that it is, for the error.
+    The error is about the field of that name and subject.
     """
     is_number = isinstance(x, Number | np.bool_) and not isinstance(x, complex)
     if is_number or (hasattr(x, "free_symbols") and not hasattr(x, "shape")):
@@ -60,9 +59,8 @@ def as_sympy(x: Scalar, name: str = "argument", subject: str = "") -> Any:
         found = sympy.sympify(x, strict=True)
         if isinstance(found, sympy.Expr | sympy.logic.boolalg.Boolean):
             return found
-    raise PliantError(
-        bad_value(name, x, "a real number, an array of them, a SymPy expression or a traced scalar", subject)
-    )
+    takes = "a real number, an array of them, a SymPy expression or a traced scalar"
+    raise PliantError(bad_value(name, x, takes, subject))
 
 
 def sin(x: Scalar) -> Scalar:
@@ -128,6 +126,14 @@ def minimum(a: Scalar, b: Scalar) -> Scalar:
 def maximum(a: Scalar, b: Scalar) -> Scalar:
     """The larger one."""
     return evaluate("max", a, b)
+
+
+def largest(values: Scalars) -> Scalar:
+    """The largest absolute value, 0 of none."""
+    found: Scalar = 0
+    for x in values:
+        found = maximum(found, abs(x))
+    return found
 
 
 def lookup(table: Table, index: Scalar) -> Scalar:

@@ -9,12 +9,12 @@ import numpy as np
 
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import is_saturable
-from pliant.checks import check, check_callable, function_name, is_whole, numbers
+from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
 from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
 from pliant.contact.models import RigidContact
 from pliant.contact.touching import Group, contact_groups
-from pliant.errors import SimulationError, TraceError, bad_value
+from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
 
@@ -65,7 +65,7 @@ class StepModel:
     def joint_rows(self) -> list[JointRow]:
         """Rows of joints in the solver, those that act all the time first."""
         robot, found = self.robot, []
-        dry = {m.joint for m in robot.motors.values() if not _is_zero(m.dry_friction)}
+        dry = {m.joint for m in robot.motors.values() if not is_zero(m.dry_friction)}
         for link in robot.mechanism.joint_links:
             joint = robot.joints[link.name]
             if link.is_mimic:
@@ -75,7 +75,7 @@ class StepModel:
             for k, d in enumerate(link.dofs):
                 if joint.is_locked:
                     found.append(JointRow(d, joint.name, "lock"))
-                elif not _is_zero(joint.friction[k]) or joint.name in dry:
+                elif not is_zero(joint.friction[k]) or joint.name in dry:
                     found.append(JointRow(d, joint.name, "friction"))
                 if link.kind.nv == 1 and not joint.is_locked and self.has_limits and has_limits(joint):
                     found.append(JointRow(d, joint.name, "stop"))
@@ -120,10 +120,6 @@ class StepModel:
     def has_saturable_motors(self) -> bool:
         """Whether a motor's limit has to be watched through the step."""
         return any(is_saturable(m) for m in self.robot.motors.values())
-
-
-def _is_zero(x: Scalar) -> bool:
-    return is_constant(x) and x == 0
 
 
 @dataclass(frozen=True)
@@ -193,16 +189,13 @@ def as_controller(value: Any) -> Controller | None:
     if value is None:
         return None
     if not isinstance(value, Controller):
-        if not callable(value):
-            takes = "a function (t, q, v) -> u or a pliant.Controller"
-            raise SimulationError(bad_value("controller", value, takes))
+        check("controller", value, "a function (t, q, v) -> u or a pliant.Controller", callable(value))
         value = Controller(value)
     commands = value.commands
     check("commands of the controller", commands, "0 or more", is_whole(commands) and commands >= 0)
     memory = numbers("memory of the controller", value.memory)
-    check(
-        "memory of the controller", value.memory, "finite numbers", memory.ndim == 1 and bool(np.isfinite(memory).all())
-    )
+    is_row = memory.ndim == 1 and bool(np.isfinite(memory).all())
+    check("memory of the controller", value.memory, "finite numbers", is_row)
     extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
     check_callable("controller", value.function, "t", "q", "v", *extra)
     return value
@@ -212,9 +205,8 @@ def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
     """The forces on bodies of a robot, from any iterable; raises if one of them is not a force on a body it has."""
     is_several = isinstance(forces, Iterable) and not isinstance(forces, str)
     found: tuple[Any, ...] = tuple(forces) if is_several else (forces,)
-    wrong = [f for f in found if not isinstance(f, ExternalForce)]
-    if wrong or not is_several:
-        raise SimulationError(bad_value("forces", forces, "a list of pliant.ExternalForce"))
+    is_right = is_several and all(isinstance(f, ExternalForce) for f in found)
+    check("forces", forces, "a list of pliant.ExternalForce", is_right)
     for force in found:
         robot.frame(force.body)
     return found

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check_known
+from pliant.checks import check_known, is_zero
 from pliant.errors import PliantError, SimulationError, unknown_name
 from pliant.robot import Robot
 from pliant.scalar import Graph, Scalars, is_constant
@@ -39,14 +39,11 @@ _CONTACT_NUMBERS = ("friction", "restitution")
 _BODY_NUMBERS = ("mass", "com", "inertia")
 
 # from, to, and whether the first is allowed; a number that is not listed can be anything
-_FROM_ZERO = (0, np.inf, True)
-_ABOVE_ZERO = (0, np.inf, False)
-_SHARE = (0, 1, True)
 _NUMBERS = dict.fromkeys(
     ("friction", "damping", "armature", "stiffness", "hardening", "backlash", "kp", "kd", "viscous_friction",
      "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length"),
-    _FROM_ZERO,
-) | {"restitution": _SHARE, "mass": _ABOVE_ZERO, "no_load_speed": _ABOVE_ZERO}  # fmt: skip
+    (0, np.inf, True),
+) | {"restitution": (0, 1, True), "mass": (0, np.inf, False), "no_load_speed": (0, np.inf, False)}  # fmt: skip
 
 # as files are read: principal moments that miss the triangle inequality by so much are slips of rounding
 _TOLERANCE = 1e-6
@@ -58,12 +55,7 @@ def _error(path: str, problem: str, cure: str) -> SimulationError:
 
 
 class Parameters:
-    """The varying numbers of a model, in order.
-
-    Attributes:
-        model: with the numbers that it has by default.
-        groups: the numbers of each path.
-    """
+    """The varying numbers of a model, in order; ``groups`` has those of each path."""
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
         self.model = model
@@ -79,7 +71,7 @@ class Parameters:
         """Why the values of a path, (..., n), cannot be, and the cure; or None."""
         tree, _, what = path.rpartition(".")
         if tree != "law":
-            return fault_of(path, values)
+            return _fault_of_inertia(values) if what == "inertia" else _fault_of_range(what, values)
         try:
             for value in (values.min(), values.max()):
                 replace(self.model.contact.law, **{what: float(value)})
@@ -172,7 +164,6 @@ class ParameterArrays(MutableMapping[str, np.ndarray]):
 
 
 def _checked(paths: Any) -> list[str]:
-    """A list of paths."""
     if isinstance(paths, str):
         cure = f"give a list of paths, as in [{paths!r}]"
         raise SimulationError(f"varying is the text {paths!r}", field="varying", cure=cure)
@@ -229,7 +220,7 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
 
 
 def _is_massless(tree: str, item: Any) -> bool:
-    return tree == "bodies" and is_constant(item.inertia.mass) and item.inertia.mass == 0
+    return tree == "bodies" and is_zero(item.inertia.mass)
 
 
 def _law_entry(model: StepModel, path: str, what: str) -> Entry:
@@ -296,11 +287,7 @@ def _numbers(path: str, values: Scalars) -> tuple[float, ...]:
 # ---- ranges: values that the robot's own edits and contact models take
 
 
-def fault_of(path: str, values: np.ndarray) -> tuple[str, str] | None:
-    """The problem with values of a parameter, (..., n), and the cure; or None."""
-    what = path.rpartition(".")[2]
-    if what == "inertia":
-        return _fault_of_inertia(values)
+def _fault_of_range(what: str, values: np.ndarray) -> tuple[str, str] | None:
     low, high, is_closed = _NUMBERS.get(what, (-np.inf, np.inf, True))
     wrong = (values < low) | (values > high) if is_closed else (values <= low) | (values > high)
     if not wrong.any():

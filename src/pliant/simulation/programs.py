@@ -123,8 +123,7 @@ class Plan:
         """(state, u, parameters) -> the state one control period later."""
         stages = self._opened()
         self._add_period(stages)
-        self._close(stages)
-        return stages.program(tuple(self.arrays), ("next",))
+        return self._closed(stages)
 
     def rollout(self, channels: tuple[str, ...]) -> Program:
         """Many periods, with a row of inputs and a row of each channel for each, and the last state."""
@@ -136,22 +135,19 @@ class Plan:
             self._add_period(stages)
             if rows:
                 self._hand_out(stages, tuple(rows.values()), tuple(rows))
-        self._close(stages)
-        return stages.program(tuple(self.arrays), (*rows, "next"))
+        return self._closed(stages, *rows)
 
     def _opened(self) -> Stages:
         layout = self.layout
-        stages = Stages(
-            state=layout.size, input=self.inputs, parameters=self.parameters.size, next=layout.size, **layout.sizes
-        )
-        if self.controller:
-            stages.variable("u", self.model.robot.nu)
+        sizes = {"state": layout.size, "input": self.inputs, "parameters": self.parameters.size, "next": layout.size}
+        stages = Stages(**sizes, **layout.sizes, u=self.model.robot.nu)
         spans = [layout.span(name) for name in layout.sizes]
         stages.add(lambda state: tuple(state[s] for s in spans), ("state",), tuple(layout.sizes))
         return stages
 
-    def _close(self, stages: Stages) -> None:
+    def _closed(self, stages: Stages, *rows: str) -> Program:
         self._hand_out(stages, tuple(self.layout.sizes), ("next",))
+        return stages.program(tuple(self.arrays), (*rows, "next"))
 
     def _hand_out(self, stages: Stages, names: tuple[str, ...], writes: tuple[str, ...]) -> None:
         """Parts of the state for the user: of a diverged robot, forces and the like are zero, since they may be NaN."""
@@ -178,8 +174,6 @@ class Plan:
 
             stages.add(controlled, ("clock", "q", "v", "input", "memory"), ("u", "memory"))
         else:
-            if "u" not in stages:
-                stages.variable("u", robot.nu)
             stages.add(lambda given: given, ("input",), ("u",))
         if self.integrator == "dormand-prince":
             # it chooses its own steps, of the whole period
@@ -193,14 +187,7 @@ class Plan:
 
 
 class Kernels:
-    """Kernels of a plan.
-
-    Attributes:
-        plan: of the programs.
-        precision: "float64" or "float32".
-        threads: that share a batch.
-        progress: whether to report compilations that take long (default: on a terminal).
-    """
+    """Kernels of a plan; options as in `Simulation`."""
 
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
         self.plan, self.precision, self.threads, self.progress = plan, precision, threads, progress

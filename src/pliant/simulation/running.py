@@ -5,10 +5,12 @@ The blocks of a `Simulation` are made here, too: what to do in each control peri
 
 import math
 import os
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -64,7 +66,7 @@ def record(
     kept: list[Log] = []
     writer: Any = None
     try:
-        with Progress(*span, progress) as bar:
+        with Progress(*span, progress) as bar, _heard_interrupts() as check_interrupt:
             for block in blocks:
                 if path is None:
                     kept.append(block)
@@ -77,6 +79,7 @@ def record(
                     writer.append(block)
                     kept[1:] = [block]
                 bar.update(float(block.t[-1]))
+                check_interrupt()
         if writer is not None:
             writer.finish()
     except BaseException as error:
@@ -86,6 +89,35 @@ def record(
             error.log = _joined(kept, writer, is_complete=False)  # type: ignore[attr-defined]
         raise
     return _joined(kept, writer, is_complete=True)
+
+
+@contextmanager
+def _heard_interrupts() -> Iterator[Callable[[], None]]:
+    """A function that raises `KeyboardInterrupt` if Ctrl-C was pressed and went unheard.
+
+    Python drops the exception if the signal falls into a callback, as that of a weak reference, from which nothing can
+    be raised.
+    """
+    pressed: list[bool] = []
+
+    def heard() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    def handler(number: int, frame: Any) -> None:
+        pressed.append(True)
+        signal.default_int_handler(number, frame)
+
+    # other threads get no signals, and a handler of the user's own is left alone
+    is_ours = threading.current_thread() is threading.main_thread()
+    is_ours = is_ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_ours:
+        signal.signal(signal.SIGINT, handler)
+    try:
+        yield heard
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
@@ -109,23 +141,20 @@ def _joined(kept: Sequence[Log], writer: Any, *, is_complete: bool) -> Log:
 
 
 def blocks_of(
-    sim: "Simulation",
-    duration: float,
-    *,
-    controller: Callable[..., Any] | None = None,
-    u: Any = None,
-    commands: Any = None,
-    every: float | None = None,
-    channels: Sequence[str] = DEFAULT_CHANNELS,
+    sim: "Simulation", duration: float, *, controller: Callable[..., Any] | None = None, u: Any = None,
+    commands: Any = None, every: float | None = None, channels: Sequence[str] = DEFAULT_CHANNELS,
     settings: Mapping[str, Any] | None = None,
-) -> Iterator[Log]:
+) -> Iterator[Log]:  # fmt: skip
     """The blocks of a run, with the options of `Simulation.run`; the first has the state at the start alone."""
     check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
     names = channel_names(channels, _CHANNELS)
     if "flexibility" in names:
         check_flexible(sim.robot)
     period = sim.dt * sim.plan.substeps
-    apart = _periods_apart(every, period)
+    if every is not None:
+        takes = f"a time in seconds, not shorter than the control period of {period:g} s"
+        check("every", every, takes, is_real(every) and every >= period * (1 - 1e-9))
+    apart = 1 if every is None else round(every / period)
     periods = round(float(duration) / period)
     first = sim.t
     log = _Entries(sim, names, source_of(sim, **dict(settings or {})), first, period)
@@ -137,15 +166,6 @@ def blocks_of(
     else:
         yield from _compiled_blocks(sim, periods, given, apart, log)
     sim.note_divergences()
-
-
-def _periods_apart(every: float | None, period: float) -> int:
-    """Control periods from one entry of the log to the next."""
-    if every is None:
-        return 1
-    takes = f"a time in seconds, not shorter than the control period of {period:g} s"
-    check("every", every, takes, is_real(every) and every >= period * (1 - 1e-9))
-    return round(every / period)
 
 
 def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, commands: Any) -> Any:
@@ -251,13 +271,7 @@ def _compiled_blocks(
 
 @dataclass
 class _Entries:
-    """Makes logs of states.
-
-    Attributes:
-        names: of the channels.
-        first: the time at the start [s].
-        period: between the numbers of entries [s].
-    """
+    """Makes logs of states: channels by name, ``first`` the time at the start and ``period`` that of an entry [s]."""
 
     sim: "Simulation"
     names: Sequence[str]
@@ -291,11 +305,7 @@ class _Entries:
         return self.of([0], data, np.zeros((*data.shape[:-1], self.sim.robot.nu)))
 
     def of(self, numbers: Sequence[int], data: np.ndarray, u: np.ndarray | None) -> Log:
-        """The block of states (..., times, size) after periods of these numbers.
-
-        Args:
-            u: controls of the period before each of the states, if they are kept.
-        """
+        """The block of states (..., times, size) after periods of these numbers, and controls u in these, if kept."""
         sim, robot = self.sim, self.sim.robot
         t = np.array([self.first + k * self.period for k in numbers])
         data = np.ascontiguousarray(data)
@@ -367,11 +377,7 @@ def source_with(sim: Any, model: StepModel, settings: Mapping[str, Any]) -> Sour
 
 
 def source_of(sim: "Simulation", **more: Any) -> Source:
-    """The source of a log of the simulation.
-
-    Args:
-        more: settings of the run.
-    """
+    """The source of a log of the simulation; ``more`` are settings of the run."""
     plan, varied = sim.plan, sim.parameters
     settings = {
         "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator, "precision": sim.precision,

@@ -415,9 +415,9 @@ class Simulation:
         Returns:
             The viewer; its ``player`` is the `Runner`, its ``error`` the one that stopped the simulation.
         """
-        from pliant.viewer.live import live
+        from pliant.viewer.live import view_simulation
 
-        return live(
+        return view_simulation(
             self, controller, gains=gains, robots=robots, layout=layout, show=show, follow=follow, play=play,
             speed=speed, port=port, host=host, block=block, browser=browser, detail=detail, packages=packages,
         )  # fmt: skip

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from pliant.checks import is_zero
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import (
     beyond_limits, closure_rows, correct_closure, joint_row_vectors, limit_corrections, moved, row_support,
@@ -17,7 +18,7 @@ from pliant.contact.solver import (
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
-from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
@@ -54,12 +55,7 @@ _CLOSED = 1e-9
 
 
 class StepProgram:
-    """The program of a step under construction.
-
-    Attributes:
-        stages: what has been added so far.
-        model: what is simulated; parameters: its numbers that vary.
-    """
+    """The program of a step under construction: the stages so far, the model, and its numbers that vary."""
 
     def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
         self.stages, self.model, self.parameters = stages, model, parameters
@@ -256,8 +252,7 @@ def sweep_contacts(step: StepProgram) -> None:
 
 def _has_short_way(m: StepModel, k: int) -> bool:
     group = m.groups[k]
-    has_friction = all(not (is_constant(mu) and mu == 0) for mu in group.friction)
-    return m.is_rigid and len(group.names) > 1 and has_friction
+    return m.is_rigid and len(group.names) > 1 and not any(map(is_zero, group.friction))
 
 
 def sweep_closures(step: StepProgram) -> None:

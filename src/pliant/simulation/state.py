@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, finite_rows, is_whole
-from pliant.errors import SimulationError, bad_value, unknown_name
+from pliant.checks import check, check_known, finite_rows, is_whole
+from pliant.errors import SimulationError
 from pliant.robot import Planar, Robot
 from pliant.scalar import Scalar, Scalars, abs, both, select
 from pliant.simulation.model import StepModel
@@ -44,8 +44,7 @@ class StateLayout:
 
     def span(self, name: str) -> slice:
         """Where a part is in the row."""
-        if name not in self.sizes:
-            raise SimulationError(unknown_name("part", name, self.sizes, "the state"))
+        check_known("part", name, self.sizes, "the state", error=SimulationError)
         return spans(self.sizes)[name]
 
 
@@ -113,8 +112,8 @@ class State:
         if self.batch is None:
             problem = "the state is of one robot, not of a batch"
             raise SimulationError(problem, subject="the state", field="robot", cure="take the state itself")
-        if not is_whole(k) or not -self.batch <= k < self.batch:
-            raise SimulationError(bad_value("robot", k, f"0 to {self.batch - 1}", "the state"))
+        is_inside = is_whole(k) and -self.batch <= k < self.batch
+        check("robot", k, f"0 to {self.batch - 1}", is_inside, subject="the state")
         return State(self.data[k].copy(), self.layout)
 
     def repeated(self, batch: int) -> "State":
@@ -139,17 +138,8 @@ class State:
 
 
 def configurations(robot: Robot, q: Any, shape: tuple[int, ...], precision: str) -> np.ndarray:
-    """Configurations of the shape (..., nq): finite, with quaternions of unit length."""
-    return _unit(robot, finite_rows("q", q, shape, robot.coordinate_names), _ROUNDING[precision])
-
-
-def velocities(robot: Robot, v: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Velocities of the shape (..., nv), finite."""
-    return finite_rows("v", v, shape, robot.velocity_names)
-
-
-def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
-    """Directions of joints brought to unit length: quaternions, and the cosine and sine of planar joints."""
+    """Configurations of the shape (..., nq): finite, with quaternions and pairs of cosine and sine of unit length."""
+    q, rounding = finite_rows("q", q, shape, robot.coordinate_names), _ROUNDING[precision]
     for link in robot.mechanism.links:
         kind = link.kind
         if kind.nq == kind.nv or link.is_mimic:
@@ -168,6 +158,11 @@ def _unit(robot: Robot, q: np.ndarray, rounding: float) -> np.ndarray:
             q = q.copy()
             q[..., at] /= scale[..., None]
     return q
+
+
+def velocities(robot: Robot, v: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Velocities of the shape (..., nv), finite."""
+    return finite_rows("v", v, shape, robot.velocity_names)
 
 
 # ---- the clock: steps done, exact however long a simulation runs

@@ -272,8 +272,10 @@ def free_motion(
     start = factor.coordinates(v)
     w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]
     if any(isinstance(link.kind, Spherical) for link in turning):
+
         def bias(v):
             return newton_euler(robot, q, v, held_acceleration(robot, list(v)))
+
         before = bias(v)
         for _ in range(2):
             after = bias(factor.velocity(w))

@@ -186,8 +186,7 @@ class Inertia:
     def about_com(self) -> Symmetric3:
         """The tensor about the centre of mass, axes along the frame's."""
         p = self.com()
-        shift = _spread(p, p * (self.mass / 2))
-        return Symmetric3(*(a - b for a, b in zip(self.J, shift, strict=True)))
+        return self.J - _spread(p, p * (self.mass / 2))
 
     def __add__(self, other: "Inertia") -> "Inertia":
         return Inertia(self.mass + other.mass, self.h + other.h, self.J + other.J)

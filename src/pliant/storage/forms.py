@@ -32,13 +32,7 @@ _LARGEST = 1e300
 
 
 def checked(plain: Any, form: Any, what: str) -> Any:
-    """Plain data in a form, or an error that names the place where they do not fit.
-
-    Args:
-        plain: as `json.loads` returns it.
-        form: a type of msgspec.
-        what: the data are, for messages.
-    """
+    """Plain data, as of `json.loads`, in a form; or an error that says what they are and where they do not fit."""
     try:
         return msgspec.convert(plain, form)
     except (msgspec.ValidationError, RecursionError) as error:
@@ -60,47 +54,29 @@ class _Form(Struct, forbid_unknown_fields=True):
     makes: ClassVar[Callable[..., Any]] = dict
 
 
+def _form(kind: type, stored: dict[str, Any], **options: Any) -> Any:
+    """The form of a class, by the forms of its fields."""
+    form: Any = msgspec.defstruct(kind.__name__, list(stored.items()), bases=(_Form,), **options)
+    form.makes = kind
+    return form
+
+
 # ---- numbers in space
 
 
-class _Vector(_Form, array_like=True):
-    x: Number
-    y: Number
-    z: Number
-    makes = Vector
-
-
-class _Symmetric(_Form, array_like=True):
-    xx: Number
-    xy: Number
-    xz: Number
-    yy: Number
-    yz: Number
-    zz: Number
-    makes = Symmetric3
-
-
-class _AxisRotation(_Form):
-    axis: Literal[0, 1, 2]
-    c: Number
-    s: Number
-    makes = AxisRotation
+_Vector = _form(Vector, dict.fromkeys(("x", "y", "z"), Number), array_like=True)
+_Symmetric = _form(Symmetric3, dict.fromkeys(("xx", "xy", "xz", "yy", "yz", "zz"), Number), array_like=True)
+_AxisRotation = _form(AxisRotation, {"axis": Literal[0, 1, 2], "c": Number, "s": Number})
+_Inertia = _form(Inertia, {"mass": Number, "h": _Vector, "J": _Symmetric})
 
 
 class _Pose(_Form):
     R: _AxisRotation | tuple[(Number,) * 9]  # type: ignore[valid-type]
-    p: _Vector
+    p: _Vector  # type: ignore[valid-type]
 
     @staticmethod
     def makes(R: Any, p: Vector) -> Transform:
         return Transform(R if isinstance(R, AxisRotation) else MatrixRotation(Matrix3(R)), p)
-
-
-class _Inertia(_Form):
-    mass: Number
-    h: _Vector
-    J: _Symmetric
-    makes = Inertia
 
 
 # ---- parts of robots
@@ -163,17 +139,10 @@ _FIELDS: dict[tuple[type, str], Any] = {
 
 @cache
 def form_of(kind: type, **other: Any) -> type[_Form]:
-    """The form of a dataclass, from the types of its fields.
-
-    Args:
-        kind: the dataclass.
-        other: forms of fields whose type does not tell.
-    """
+    """The form of a dataclass, from the types of its fields, or ``other`` forms of those whose type does not tell."""
     hints = get_type_hints(kind)
-    own = [(f.name, other.get(f.name) or _FIELDS.get((kind, f.name)) or _stored(hints[f.name])) for f in fields(kind)]
-    form: Any = msgspec.defstruct(kind.__name__, own, bases=(_Form,), kw_only=True)
-    form.makes = kind
-    return form
+    own = {f.name: other.get(f.name) or _FIELDS.get((kind, f.name)) or _stored(hints[f.name]) for f in fields(kind)}
+    return _form(kind, own, kw_only=True)
 
 
 def _stored(hint: Any) -> Any:

@@ -293,7 +293,6 @@ class _RepairedFile(PlacedFile):
         return self._size
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
         super().close()
 

@@ -43,11 +43,7 @@ _SPRING = Formula(SPRING_LAW, (("input", 0),), 0)
 
 
 class StoredMesh:
-    """A mesh that came with a log; a `MeshSource` as `pliant.meshes.MeshFile` is one.
-
-    Attributes:
-        parts: triangles by colour.
-    """
+    """A mesh that came with a log, in parts by colour; a `MeshSource` as `pliant.meshes.MeshFile` is one."""
 
     def __init__(self, parts: Iterable[Surface]):
         self.parts = tuple(parts)
@@ -116,12 +112,7 @@ def robot_to_plain(robot: Robot) -> tuple[dict[str, Any], list[tuple[Surface, ..
 
 
 class _Writer:
-    """Turns the parts of a robot into plain data.
-
-    Attributes:
-        meshes: surfaces of the meshes so far.
-        lost: findings about parts that cannot be stored.
-    """
+    """Turns parts of a robot into plain data, with the surfaces of its meshes, and findings about what is lost."""
 
     def __init__(self) -> None:
         self.meshes: list[tuple[Surface, ...]] = []
@@ -181,11 +172,9 @@ class _Writer:
 
 
 def robot_from_plain(plain: Any, mesh: Callable[[int], StoredMesh]) -> Robot:
-    """The robot of plain data from an untrusted file; one that cannot exist is an error.
+    """The robot of plain data, as of `robot_to_plain`, from an untrusted file, with ``mesh(index)`` for its meshes.
 
-    Args:
-        plain: as `robot_to_plain` makes it.
-        mesh: returns the mesh of an index.
+    One that cannot exist is an error.
     """
     stored = checked(plain, robot_form(), "the robot")
     try:

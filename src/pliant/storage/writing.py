@@ -64,7 +64,6 @@ class LogWriter:
         """Make the file.
 
         Args:
-            path: of the file.
             first: the log that it begins with, possibly without entries; its channels are those of the file.
             until: when the run is going to end [s].
         """
@@ -95,7 +94,10 @@ class LogWriter:
             cure = f"a part with {list(part.channels)} of {part.batch or 1} cannot follow"
             raise PliantError(problem, subject="log", field="channels", cure=cure)
         with self._reporting():
-            self._reserve(part)
+            # room on the disk for it, before HDF5 gets it
+            missing = self._file.id.get_filesize() + needed_bytes(part) - self.path.stat().st_size
+            if missing > 0:
+                reserve(self.path, missing, _RESERVE)
             _append(self._file, part, self._modes)
             self._file.flush()
             _put_state(self._file, is_complete=False)
@@ -119,12 +121,6 @@ class LogWriter:
             with contextlib.suppress(OSError, RuntimeError, ValueError):
                 self._file.close()
             trim(self.path)
-
-    def _reserve(self, part: Log) -> None:
-        """Have room on the disk for a part before HDF5 gets it."""
-        missing = self._file.id.get_filesize() + needed_bytes(part) - self.path.stat().st_size
-        if missing > 0:
-            reserve(self.path, missing, _RESERVE)
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
@@ -166,11 +162,7 @@ def dataset_name(channel: str) -> str:
 def _put_header(file: Any, log: Log, *, rows: int, is_packed: bool, until: float | None = None) -> None:
     """All but the entries: the source of the log, and an empty dataset for each channel.
 
-    Args:
-        log: whose channels have the types and shapes.
-        rows: how many there are going to be, 0 if that is not known.
-        is_packed: whether to compress the numbers.
-        until: when the run is going to end [s].
+    There are going to be so many ``rows``, 0 if that is not known, ``until`` the end of the run [s].
     """
     file.attrs["format"], file.attrs["version"] = FORMAT, VERSION
     lead = 1 if log.batch is None else 2
@@ -238,8 +230,7 @@ def _put_event_header(file: Any, log: Log, is_packed: bool) -> None:
 def _append(file: Any, part: Log, modes: list[str]) -> None:
     """Entries after those that are there, and the events among them; they count from `_put_state` on.
 
-    Args:
-        modes: of the parts so far, of an event-driven run; new ones of this part are added.
+    New ``modes`` of an event-driven run are added to those of the parts so far.
     """
     channels = dict(part.channels)
     if part.is_event_driven:

@@ -5,7 +5,7 @@ import keyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pliant.progress import working
-from pliant.symbolic.coordinates import identifier
+from pliant.symbolic.coordinates import identifier, sympy
 from pliant.symbolic.tidying import named_parts, symbols_of
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ class Program(NamedTuple):
 
 def _program(eq: "Equations", name: str | None, entry: str = "", first: int = 0) -> Program:
     """The content; ``entry`` and ``first`` are how the parameters are written, as "p[{}]", and numbered."""
-    import sympy
-
     from pliant.symbolic.forces import written_out
 
     own, n = eq.coordinates, len(eq.b)
@@ -77,13 +75,10 @@ def _program(eq: "Equations", name: str | None, entry: str = "", first: int = 0)
     }
     values = [None if x is s else x for s, x in eq.parameters.items()]
     steps = [(str(s), e.xreplace(known)) for s, e in shared]
-    made = Program(_function_name(name or eq.robot.name), inputs, values, own.t in used, steps, outputs, [])
+    function = identifier(name or eq.robot.name)
+    function = f"robot_{function}" if function[0].isdigit() or function in _RESERVED else function
+    made = Program(function, inputs, values, own.t in used, steps, outputs, [])
     return made._replace(head=_head(eq, made, entry, first))
-
-
-def _function_name(name: str) -> str:
-    name = identifier(name)
-    return f"robot_{name}" if name[0].isdigit() or name in _RESERVED else name
 
 
 def _names(symbols: list[Any]) -> dict[Any, str]:

@@ -3,10 +3,25 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.checks import check_known
+from pliant.errors import PliantError, bad_value
 from pliant.robot import Robot
+
+
+class _Late:
+    """SymPy, which is an extra and slow to import, from its first use on."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("sympy"), name)
+
+
+if TYPE_CHECKING:
+    import sympy as sympy
+else:
+    sympy = _Late()
 
 # functions that formulas call
 _FUNCTIONS = {
@@ -86,8 +101,7 @@ def _chosen(robot: Robot, names: Mapping[str, str] | str | None) -> dict[str, st
     if not isinstance(names, Mapping):
         raise PliantError(bad_value("names", names, _NAMES))
     for joint, name in names.items():
-        if joint not in own:
-            raise PliantError(unknown_name("joint with coordinates", joint, own, robot.joints.owner))
+        check_known("joint with coordinates", joint, own, robot.joints.owner)
         check_name(f"the coordinate of joint {joint!r}", name)
     return dict(names)
 
@@ -112,8 +126,6 @@ def _symbol(letter: str, name: str | None, label: str, index: int, count: int) -
 
 
 def _real(name: str) -> Any:
-    import sympy
-
     return sympy.Symbol(name, real=True)
 
 
@@ -140,13 +152,10 @@ def check_parameters(robot: Robot, coordinates: Coordinates) -> list[Any]:
         if symbol.name in _FUNCTIONS:
             check_name(f"a parameter of {robot.name!r}", symbol.name)
         if symbol.name in motion:
-            raise PliantError(
-                f"{symbol.name!r} is a parameter of {robot.name!r} and also the name of a coordinate, velocity, "
-                "control or of time",
-                subject=f"symbol {symbol.name!r}",
-                field="names",
-                cure="rename the parameter, or the coordinates with names={'knee': 'x1'}",
-            )
+            other = "the name of a coordinate, velocity, control or of time"
+            problem = f"{symbol.name!r} is a parameter of {robot.name!r} and also {other}"
+            cure = "rename the parameter, or the coordinates with names={'knee': 'x1'}"
+            raise PliantError(problem, subject=f"symbol {symbol.name!r}", field="names", cure=cure)
         if found.setdefault(symbol.name, symbol) != symbol:
             problem = f"two different symbols of {robot.name!r} are named {symbol.name!r}, with other assumptions"
             cure = "make it once and use it everywhere"

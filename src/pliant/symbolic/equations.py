@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pliant.checks import check_known
 from pliant.dynamics import coriolis_matrix, frame_jacobian, kinetic_energy, potential_energy
-from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.errors import PliantError, bad_value
 from pliant.progress import working
 from pliant.robot import Robot
 from pliant.symbolic.code import c_source, matlab_source, python_source
-from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of
+from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of, sympy
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
-from pliant.symbolic.methods import METHODS, Terms, christoffel, has_minimal_coordinates, traced_terms
+from pliant.symbolic.methods import METHODS, Terms, christoffel, several_coordinates, traced_terms
 from pliant.symbolic.robots import WHAT, symbolic_robot, with_single_joints
 from pliant.symbolic.tidying import Tidy, is_longer, symbols_of
 
@@ -79,8 +80,6 @@ class Equations:
     @cached_property
     def tau(self) -> Any:
         """The left side, M vd + b + g, nv."""
-        import sympy
-
         left = self.M * self.vd + self.b + self.g
         return sympy.ImmutableMatrix([self._tidy(e, is_shared=False) for e in left])
 
@@ -92,7 +91,7 @@ class Equations:
         the coordinates, or if M is too long to derive.
         """
         q, v = list(self.coordinates.q), list(self.coordinates.v)
-        if has_minimal_coordinates(self.robot) and not is_longer(self.M, _LONG):
+        if not several_coordinates(self.robot) and not is_longer(self.M, _LONG):
             return self._tidy.matrix(christoffel(self.M, q, v))
         return self._tidy.matrix(coriolis_matrix.algorithm(self.robot, q, v))
 
@@ -194,8 +193,7 @@ def equations(
     check_sympy()
     from pliant.symbolic.forces import applied_forces
 
-    if method not in METHODS:
-        raise PliantError(unknown_name("method", method, METHODS))
+    check_known("method", method, METHODS)
     if not isinstance(robot, Robot):
         problem = f"equations takes a Robot first, not {type(robot).__name__}"
         raise PliantError(problem, subject="equations", field="robot", cure="see pliant.load")
@@ -247,6 +245,4 @@ def _with_parameters(robot: Robot, parameters: str | Iterable[str] | Mapping[str
 
 
 def _column(symbols: tuple[Any, ...]) -> Any:
-    import sympy
-
     return sympy.ImmutableMatrix(len(symbols), 1, symbols)

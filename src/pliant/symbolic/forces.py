@@ -81,17 +81,13 @@ class _Named(sympy.Function):
 class play(_Named):  # noqa: N801 - as it is written in formulas
     """play(x, w) = x - min(max(x, -w/2), w/2): a deflection less the backlash of width w in its middle."""
 
-    @classmethod
-    def definition(cls, x: Scalar, w: Scalar) -> Scalar:  # type: ignore[override]
-        return less_backlash(x, w)
+    definition = staticmethod(less_backlash)
 
 
 class push(_Named):  # noqa: N801
     """push(s, p): p where it has the sign of s, else 0. What only pushes outward does not pull inward."""
 
-    @classmethod
-    def definition(cls, s: Scalar, p: Scalar) -> Scalar:  # type: ignore[override]
-        return outward(s, p)
+    definition = staticmethod(outward)
 
 
 class turn_pull(_Named):  # noqa: N801

@@ -12,28 +12,15 @@ become floats on the way, 1/2 is 0.5.
 
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from pliant.dynamics import ProjectedEquations as Terms
 from pliant.dynamics import inverse_dynamics, kinetic_energy, potential_energy, projected_newton_euler
 from pliant.errors import PliantError
 from pliant.robot import Named, Robot
 from pliant.scalar import Expr, Graph, Scalar, as_sympy
 from pliant.scalar.evaluation import adjoints, interpret, tangents
-from pliant.symbolic.coordinates import parts_of
-
-
-class Terms(NamedTuple):
-    """The left side of the equations of motion.
-
-    Attributes:
-        M: mass matrix.
-        b: Coriolis and centrifugal forces.
-        g: gravity forces.
-    """
-
-    M: Sequence[Sequence[Scalar]]
-    b: Sequence[Scalar]
-    g: Sequence[Scalar]
+from pliant.symbolic.coordinates import parts_of, sympy
 
 
 def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
@@ -51,8 +38,6 @@ def _newton_euler(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Ter
 
 
 def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
-    import sympy
-
     def gradient(e: Scalar, by: Sequence[Scalar]) -> list[Scalar]:
         return [sympy.diff(as_sympy(e), x) for x in by]
 
@@ -65,9 +50,7 @@ def _lagrange(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Terms:
 def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradient: Any, along: Any) -> Terms:
     """M = d2T/dv2 and, with M' v = sum_k dM/dq_k v_k v, b = M' v - dT/dq and g = dU/dq.
 
-    Args:
-        gradient: of a formula by symbols.
-        along: the changes of formulas when symbols change at given rates.
+    ``gradient`` is of a formula by symbols; ``along`` gives changes of formulas whose symbols change at given rates.
     """
     check_minimal_coordinates(robot)
     T, U = kinetic_energy.algorithm(robot, q, v), potential_energy.algorithm(robot, q)
@@ -84,15 +67,13 @@ def _by_energies(robot: Robot, q: Sequence[Scalar], v: Sequence[Scalar], gradien
 
 METHODS: dict[str, Callable[[Robot, Sequence[Scalar], Sequence[Scalar]], Terms]] = {
     "newton-euler": _newton_euler,
-    "projected": lambda robot, q, v: Terms(*projected_newton_euler.algorithm(robot, q, v)),
+    "projected": projected_newton_euler.algorithm,
     "lagrange": _lagrange,
 }
 
 
 def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[Scalar]]:
     """C_ij = 1/2 sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_kj/dq_i) v_k, with the rates v of the coordinates q."""
-    import sympy
-
     n = len(q)
     dM = [[[sympy.diff(M[i, j], x) for x in q] for j in range(n)] for i in range(n)]
 
@@ -102,28 +83,20 @@ def christoffel(M: Any, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[S
     return [[entry(i, j) for j in range(n)] for i in range(n)]
 
 
-def _several_coordinates(robot: Robot) -> list[str]:
-    """The joints that have more coordinates than dofs: those with quaternions, or a cosine and a sine."""
+def several_coordinates(robot: Robot) -> list[str]:
+    """The joints whose velocities are not the rates of their coordinates: quaternions, or a cosine and a sine."""
     return [j.name for j in robot.joints.values() if j.kind.nq != j.kind.nv]
-
-
-def has_minimal_coordinates(robot: Robot) -> bool:
-    """Whether the velocities are the rates of the coordinates."""
-    return not _several_coordinates(robot)
 
 
 def check_minimal_coordinates(robot: Robot) -> None:
     """Raise if the velocities are not the rates of the coordinates, as Lagrange's equations need."""
-    joints = _several_coordinates(robot)
+    joints = several_coordinates(robot)
     if joints:
         kinds = ", ".join(f"{name!r} ({robot.joints[name].kind.name})" for name in joints)
-        raise PliantError(
-            f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints with "
-            f"more coordinates than that: {kinds}",
-            subject=f"robot {robot.name!r}",
-            field="method",
-            cure="use rotations='euler', which makes them single joints, or another method",
-        )
+        problem = f"method 'lagrange' takes coordinates whose rates are the velocities, but {robot.name!r} has joints "
+        problem += f"with more coordinates than that: {kinds}"
+        cure = "use rotations='euler', which makes them single joints, or another method"
+        raise PliantError(problem, subject=f"robot {robot.name!r}", field="method", cure=cure)
 
 
 # ---- by way of an expression graph

@@ -12,6 +12,7 @@ from typing import Any
 
 from pliant.errors import PliantError
 from pliant.scalar import as_sympy
+from pliant.symbolic.coordinates import sympy
 
 Number = int | float | Fraction
 Factors = tuple[tuple[int, int], ...]
@@ -63,8 +64,6 @@ class Polynomials:
         return found
 
     def _polynomial(self, e: Any) -> Polynomial:
-        import sympy
-
         if e.is_Number:
             number = _number(e)
             return {(): number} if number != 0 else {}
@@ -84,8 +83,6 @@ class Polynomials:
 
     def expression(self, polynomial: Polynomial) -> Any:
         """The polynomial as a SymPy expression; cosines and sines are functions that nothing is known about."""
-        import sympy
-
         return sympy.Add(
             *(
                 sympy.Mul(sympy.Rational(number) if isinstance(number, Fraction) else number,
@@ -96,8 +93,6 @@ class Polynomials:
 
     def restored(self, expression: Any) -> Any:
         """The expression with real cosines and sines again."""
-        import sympy
-
         pairs = {self.atoms[a]: (sympy.sin if self.is_sine(a) else sympy.cos)(x) for a, x in self.angles.items()}
         return expression.xreplace(pairs)
 
@@ -170,8 +165,6 @@ class Polynomials:
         return cosine, sine
 
     def _angle(self, angle: Any) -> tuple[Polynomial, Polynomial]:
-        import sympy
-
         c = self._number_of(sympy.Function("cosine")(angle))
         if c == len(self.atoms) - 1 and c not in self.angles:
             s = self._number_of(sympy.Function("sine")(angle))

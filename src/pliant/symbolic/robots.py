@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pliant.errors import PliantError, bad_value, unknown_name
+from pliant.checks import check, check_known, is_zero
+from pliant.errors import PliantError, unknown_name
 from pliant.robot import (
     Body, Frame, FrameSpring, Free, Joint, JointKind, Limits, Motor, Named, Planar, Prismatic, Revolute, Robot,
     Spherical,
@@ -12,7 +13,7 @@ from pliant.robot import (
 from pliant.robot.joints import coordinate_axis
 from pliant.scalar import Scalar, as_sympy, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
-from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols
+from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols, sympy
 
 WHAT = ("masses", "centers", "inertias", "lengths", "gravity", "armatures", "damping", "stiffness", "friction")
 """The kinds of numbers that can become symbols."""
@@ -41,8 +42,8 @@ class SymbolicRobot(NamedTuple):
 def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = None) -> SymbolicRobot:
     """A copy with numbers replaced by symbols, and their values: `Robot.symbolic`."""
     check_sympy()
-    if names is not None and not isinstance(names, Mapping):
-        raise PliantError(bad_value("names", names, "other names of symbols as a mapping: {'m_rod': 'm'}"))
+    takes = "other names of symbols as a mapping: {'m_rod': 'm'}"
+    check("names", names, takes, names is None or isinstance(names, Mapping), error=PliantError)
     makers = _Symbols(robot, what or WHAT, dict(names or {}))
     made = makers.robot()
     makers.check_known()
@@ -69,8 +70,6 @@ class _Symbols:
 
     def scalar(self, kind: str, name: str, value: Scalar, *, is_signed: bool = False) -> Scalar:
         """The symbol for a number, with the number's sign; zeros and symbols stay."""
-        import sympy
-
         if not is_constant(value) or value == 0:
             return value
         while name in self._offered or name in self._taken:
@@ -223,8 +222,7 @@ def with_single_joints(robot: Robot, rotations: str) -> Robot:
     Their coordinates are JOINT_x, JOINT_y, JOINT_z and JOINT_yaw, JOINT_pitch, JOINT_roll. At a pitch of a right
     angle two turns are about the same axis, and M is singular there.
     """
-    if rotations != "euler":
-        raise PliantError(unknown_name("way to write rotations", rotations, ["euler"]))
+    check_known("way to write rotations", rotations, ["euler"])
     joints: list[Joint] = []
     bodies: list[Body] = []
     for joint in robot.joints.values():
@@ -252,11 +250,8 @@ def with_single_joints(robot: Robot, rotations: str) -> Robot:
 def _check_bare(robot: Robot, joint: Joint) -> None:
     """Raise if the joint has forces along its velocities, which would act along others in the chain."""
     for what in ("damping", "friction", "armature", "stiffness", "hardening"):
-        if not all(is_constant(x) and x == 0 for x in getattr(joint, what)):
-            raise PliantError(
-                f"joint {joint.name!r} of {robot.name!r} has {what}, which a chain of single joints would put on other "
-                "axes",
-                subject=f"joint {joint.name!r}",
-                field=what,
-                cure="take it off, or write the equations without rotations='euler'",
-            )
+        if not is_zero(*getattr(joint, what)):
+            subject, why = f"joint {joint.name!r}", "which a chain of single joints would put on other axes"
+            cure = "take it off, or write the equations without rotations='euler'"
+            problem = f"{subject} of {robot.name!r} has {what}, {why}"
+            raise PliantError(problem, subject=subject, field=what, cure=cure)

@@ -19,6 +19,7 @@ from operator import and_
 from typing import Any, TypeVar
 
 from pliant.scalar import as_sympy
+from pliant.symbolic.coordinates import sympy
 from pliant.symbolic.polynomials import Factors, Number, Polynomials, TooLongError
 from pliant.symbolic.trigonometry import Wave, shortest
 
@@ -55,11 +56,7 @@ class Tidy:
         self._polynomials = Polynomials(0)
 
     def __call__(self, expression: Any, *, is_shared: bool = True) -> Any:
-        """The expression, tidied.
-
-        Args:
-            is_shared: whether a parameter that is in every term is written before all of them.
-        """
+        """The expression, tidied; if ``is_shared``, a parameter that is in every term is written before all of them."""
         expression = as_sympy(expression, "formula")
         if self.simplify is False or self._left <= 0 or expression.is_Atom:
             return expression
@@ -79,8 +76,6 @@ class Tidy:
 
     def matrix(self, rows: Any) -> Any:
         """An immutable matrix of tidied entries, from rows or from the entries of one column."""
-        import sympy
-
         return sympy.ImmutableMatrix(rows).applyfunc(self)
 
     def _gathered(self, expression: Any, is_shared: bool) -> Any:
@@ -89,8 +84,6 @@ class Tidy:
         Positions that slide are lengths, too, and are written among the parameters if that is shorter:
         m (l + q)^2 cos(q1).
         """
-        import sympy
-
         polynomials = self._polynomials
         found = _Gatherer(polynomials, self.motion).gathered(expression, is_shared)
         used = {atom for factors in polynomials.read(expression) for atom, _ in factors}
@@ -102,8 +95,6 @@ class Tidy:
 
 def _cancelled(expression: Any, polynomials: Polynomials) -> Any:
     """A quotient of polynomials in lowest terms; one with floats is left alone, since they never divide evenly."""
-    import sympy
-
     if expression.has(sympy.Float):
         return expression
     flat = polynomials.expression(polynomials.read(expression))
@@ -121,8 +112,6 @@ class _Gatherer:
         self.lengths = lengths
 
     def gathered(self, expression: Any, is_shared: bool) -> Any:
-        import sympy
-
         terms = self._terms(expression)
         if not terms:
             return sympy.Integer(0)
@@ -165,23 +154,17 @@ class _Gatherer:
 
     def _rest(self, row: Row) -> Any:
         """A sum of waves times motion, gathered by whichever of the two is shorter."""
-        import sympy
-
         by_motion = {(motion, waves): number for (waves, motion), number in row.items()}
         one, two = self._sides(by_motion, self._motion, self._waves), self._sides(row, self._waves, self._motion)
         # equations are read by their accelerations: only much shorter ones are written otherwise
         return one if sympy.count_ops(one) <= sympy.count_ops(two) + 2 else two
 
     def _sides(self, table: dict[tuple[Any, Any], Number], rows: Callable[[Any], Any], columns: Callable[[Any], Any]):
-        import sympy
-
         return sympy.Add(
             *(sympy.Mul(number, rows(left), columns(right)) for number, left, right in _products(table))
         )  # fmt: skip
 
     def _sum(self, row: Row, write: Callable[[Any], Any]) -> Any:
-        import sympy
-
         return sympy.Add(*(_number(number) * write(key) for key, number in row.items()))
 
     def _motion(self, row: Row) -> Any:
@@ -199,8 +182,6 @@ class _Gatherer:
         return self._product_of_waves(shared.elements()) * self._sum(rest, self._product_of_waves)
 
     def _product_of_waves(self, waves: Iterable[Wave]) -> Any:
-        import sympy
-
         made = []
         for wave in waves:
             turn = sympy.Add(*(k * self.polynomials.angles[angle] for angle, k in wave.turn))
@@ -208,14 +189,10 @@ class _Gatherer:
         return sympy.Mul(*made)
 
     def _atoms(self, factors: Factors) -> Any:
-        import sympy
-
         return sympy.Mul(*(self.polynomials.atoms[atom] ** power for atom, power in factors))
 
     def _parameters(self, row: Row) -> Any:
         """A sum of products of parameters; factors that several share are written once."""
-        import sympy
-
         if self.lengths and len(row) > 1:
             plain = self._sum(row, self._atoms)
             factored = sympy.factor(plain) if not plain.has(sympy.Float) else plain
@@ -293,8 +270,6 @@ def _is_float(*numbers: Number) -> bool:
 
 
 def _number(number: Number) -> Any:
-    import sympy
-
     if isinstance(number, float):
         return sympy.Integer(int(number)) if number == int(number) else sympy.Float(number)
     return sympy.Rational(number.numerator, number.denominator)
@@ -339,8 +314,6 @@ def symbols_of(formulas: Iterable[Any]) -> set[Any]:
 
 def named_parts(formulas: list[Any], taken: set[str]) -> tuple[Shared, list[Any]]:
     """Names for parts that occur more than once, with their formulas, and the formulas in these names."""
-    import sympy
-
     letter = next(x for x in ("x", "y", "z", "x_", "y_") if not any(re.fullmatch(f"{x}\\d+", t) for t in taken))
     symbols = sympy.numbered_symbols(letter, real=True)
     shared, replaced = sympy.cse(formulas, symbols=symbols, order="none")
@@ -366,8 +339,6 @@ def folded(shared: Shared, formulas: list[Any], q: set[Any]) -> tuple[Shared, li
 
 
 def _is_short(e: Any, q: set[Any]) -> bool:
-    import sympy
-
     if not isinstance(e, sympy.Expr):
         return False
     if q.issuperset(e.as_coefficients_dict()):

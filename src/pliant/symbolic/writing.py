@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from pliant.symbolic.coordinates import Coordinates, identifier
+from pliant.symbolic.coordinates import Coordinates, identifier, sympy
 
 _NUMBERED = re.compile(r"q([1-9])$")
 _SHORT = re.compile(r"[cs]\d+$")
 # parameters in the order in which they are said: masses, inertias, gravity, lengths and the rest
-_ORDER = ("mM", "IJ", "g")
+_ORDER = {"m": 0, "M": 0, "I": 1, "J": 1, "g": 2}
 # functions whose names in SymPy are others than in formulas
 _FUNCTIONS = {"Max": "max", "Min": "min", "ceiling": "ceil"}
 # sums in brackets of up to this many characters stay on one line
@@ -92,7 +92,7 @@ class Writer:
             sprung: joints with springs in all directions; if it is one, its forces need no name of the joint.
         """
         self.is_latex = is_latex
-        self.width = printed_width if is_latex else _text_width
+        self.width = printed_width if is_latex else lambda text: len(text.replace(HINGE, ""))
         self._syntax = {name: forms[is_latex] for name, forms in _SYNTAX.items()}
         self.short: dict[str, str] = {}
         self.called: dict[str, Any] = {}
@@ -133,8 +133,6 @@ class Writer:
 
     def _term_order(self, e: Any) -> tuple:
         """Accelerations first, then controls, positions, velocities; last terms with cosines and sines only."""
-        import sympy
-
         used = sorted(self._places[s] for s in e.free_symbols if s in self._places)
         names = self._parameter_order(e)
         if not used:
@@ -149,8 +147,6 @@ class Writer:
         return kind, used[0], waves, names, tuple(used)
 
     def _factor_order(self, e: Any) -> tuple:
-        import sympy
-
         base = e.base if e.is_Pow else e
         used = [self._places[s] for s in base.free_symbols if s in self._places]
         if not used or (base.is_Add and not base.has(sympy.cos, sympy.sin) and base.free_symbols - self._places.keys()):
@@ -162,7 +158,7 @@ class Writer:
         return (2 if motion.isdisjoint(self._places) else 3), base.is_Add, "", (min(used), str(base))
 
     def _parameter_order(self, e: Any) -> str:
-        names = sorted((_rank(s.name), s.name) for s in e.free_symbols)
+        names = sorted((_ORDER.get(s.name[0], len(_ORDER)), s.name) for s in e.free_symbols)
         return " ".join(f"{rank}{name}" for rank, name in names)
 
     # ---- parts
@@ -203,8 +199,6 @@ class Writer:
         return [whole] if self.width(whole) <= _UNBROKEN else inner
 
     def _factor(self, e: Any) -> str:
-        import sympy
-
         if e.is_Number:
             return self._number(e)
         if e.is_Symbol:
@@ -217,8 +211,6 @@ class Writer:
         return self._other(e)
 
     def _other(self, e: Any) -> str:
-        import sympy
-
         from pliant.symbolic.forces import turn_pull
 
         if isinstance(e, sympy.Abs):
@@ -257,8 +249,6 @@ class Writer:
         return own["entry"].format(part, entry)
 
     def _condition(self, e: Any) -> str:
-        import sympy
-
         if isinstance(e, sympy.And | sympy.Or):
             word = "and" if isinstance(e, sympy.And) else "or"
             return self._syntax["word"].format(word).join(sorted(self._condition(a) for a in e.args))
@@ -319,8 +309,6 @@ class Writer:
         return [f"\\frac{{{top}}}{{{bottom}}}"]
 
     def _unknown(self, e: Any) -> str:
-        import sympy
-
         if not self.is_latex:
             return str(e).replace("**", "^")
         return sympy.latex(e, symbol_names={s: self._symbol(s) for s in e.free_symbols})
@@ -349,8 +337,6 @@ class Writer:
 
     def _pulls(self, e: Any, part: slice) -> list[str]:
         """k x + h x^3 for each entry x of a deflection."""
-        import sympy
-
         is_turn = len(e.q) == 4 or part.start == 3
         places = sympy.symbols("log_1 log_2 log_3", real=True) if is_turn else e.q[:3]
         rows = zip(e.stiffness[part], e.hardening[part], places, strict=True)
@@ -370,10 +356,6 @@ def broken(pieces: Sequence[str], width: int, measure: Callable[[str], int] = le
     return lines
 
 
-def _text_width(text: str) -> int:
-    return len(text.replace(HINGE, ""))
-
-
 def printed_width(latex: str) -> int:
     """About how many characters wide LaTeX is in print."""
     text = re.sub(r"\\frac\{(\w+)\}\{(\w+)\}", lambda m: max(m[1], m[2], key=len), latex)
@@ -386,14 +368,8 @@ def _sign(e: Any) -> tuple[bool, Any]:
     return (True, -e) if number.is_negative else (False, e)
 
 
-def _rank(name: str) -> int:
-    return next((k for k, letters in enumerate(_ORDER) if name[0] in letters), len(_ORDER))
-
-
 def _angles(e: Any) -> set[Any]:
     """Symbols that occur inside cosines and sines only."""
-    import sympy
-
     waves = e.atoms(sympy.cos, sympy.sin)
     outside = e.xreplace({wave: sympy.Integer(2) for wave in waves}).free_symbols
     return set().union(*(wave.free_symbols for wave in waves)) - outside

@@ -52,11 +52,7 @@ class BrowserScene:
         server: viser's.
         source: robot, ground and contacts.
         q: configurations that fit into the picture, (robots, steps, nq).
-        layout: one of `LAYOUTS`.
-        show: marks of `SHOWN` to switch on at first.
-        follow: whether the picture follows the robots; None: if they travel farther than their size.
-        detail: most triangles of all robots together.
-        packages: more folders in which to look for meshes.
+        layout, show, follow, detail, packages: as in `Log.view`.
 
     Attributes:
         factor: by which deflections of flexible joints are exaggerated.
@@ -65,17 +61,9 @@ class BrowserScene:
     """
 
     def __init__(
-        self,
-        server: Any,
-        source: Source,
-        q: np.ndarray,
-        *,
-        layout: str = "grid",
-        show: str | Iterable[str] = (),
-        follow: bool | None = None,
-        detail: int = DETAIL,
-        packages: Any = (),
-    ):
+        self, server: Any, source: Source, q: np.ndarray, *, layout: str = "grid", show: str | Iterable[str] = (),
+        follow: bool | None = None, detail: int = DETAIL, packages: Any = (),
+    ):  # fmt: skip
         check_known("layout", layout, LAYOUTS)
         self.server, self.source, self.robot = server, source, source.robot
         marks, count = [show] if isinstance(show, str) else list(show), len(q)
@@ -172,8 +160,7 @@ def log_scene(
     """The scene of a log, and a function that draws one of its steps.
 
     Args:
-        traces: frames whose paths are drawn, "mass" for the centre of mass.
-        deflection: factor by which deflections of flexible joints are exaggerated.
+        traces, deflection: as in `Log.view`.
         options: of `BrowserScene`.
     """
     check("deflection", deflection, "a finite number", is_real(deflection), subject="the viewer", error=PliantError)
@@ -244,12 +231,9 @@ def _aim(server: Any, low: np.ndarray, high: np.ndarray, ground: Any = None) -> 
 
 
 class RobotNode:
-    """One robot in a scene.
+    """One robot in viser's scene, on a node of its own name.
 
     Args:
-        scene: viser's.
-        drawing: of the robot.
-        name: of its node, different for each robot.
         offset: origin of its world [m].
         opacity: factor of the opacity of its parts.
     """

@@ -1,11 +1,9 @@
 """A simulation that runs in real time in the browser: pushed, paused, reset and tuned while it runs."""
 
 import math
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +14,11 @@ from pliant.errors import SimulationError
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import round_number
 from pliant.render.log_motion import forces_at_points
-from pliant.render.robot_drawing import DETAIL
 from pliant.simulation import Simulation
 from pliant.simulation.running import source_of
 from pliant.viewer.browser_scene import BrowserScene
 from pliant.viewer.controls import rolling_plot, show_panel, speed_choice
-from pliant.viewer.server import Viewer, opened
+from pliant.viewer.server import Clock, Viewer, opened
 
 DIRECTIONS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0), "+z": (0, 0, 1), "-z": (0, 0, -1)}
 MOST = 9  # robots of a batch that are shown by default
@@ -33,20 +30,14 @@ _LATEST = 0.1
 
 
 class Push(NamedTuple):
-    """A force on a body for a while.
-
-    Attributes:
-        body: name of a frame or body, at whose origin it acts.
-        force: in the world's axes, 3 [N].
-        until: time of the simulation at which it ends [s].
-    """
+    """A force [N], 3 in the world's axes, at the origin of a frame or body, until a time of the simulation [s]."""
 
     body: str
     force: np.ndarray
     until: float
 
 
-class Runner:
+class Runner(Clock):
     """Runs a simulation in real time, or at a factor of it.
 
     Args:
@@ -56,41 +47,21 @@ class Runner:
         draw: called with the simulation, `RATE` times a second.
 
     Attributes:
-        is_playing: may be set at any time.
-        speed: factor of real time to run at; may be set at any time.
         pace: simulated over real time, lately; a run that falls behind does not catch up.
         error: the exception that stopped it, or None; ``text`` has its traceback.
     """
 
     def __init__(
-        self,
-        sim: Simulation,
-        controller: Callable[..., Any] | None,
-        gains: Mapping[str, float],
+        self, sim: Simulation, controller: Callable[..., Any] | None, gains: Mapping[str, float],
         draw: Callable[[Simulation], None],
-    ):
+    ):  # fmt: skip
+        super().__init__(self._run)
         self.sim, self.controller, self.gains, self.draw = sim, controller, dict(gains), draw
-        self.is_playing, self.speed, self.pace = True, 1.0, 0.0
+        self.is_playing, self.pace = True, 0.0
         self.error: BaseException | None = None
         self.text = ""
         self.pushes: list[Push] = []
         self._start = sim.state
-        self._lock = threading.RLock()
-        self._end = threading.Event()
-        self._listeners: list[Callable[[], None]] = []
-        self._thread = threading.Thread(target=self._run, name="pliant live", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._end.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(timeout=5)
-
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Called after each picture."""
-        self._listeners.append(listener)
 
     def push(self, body: str, force: Any, duration: float = 0.1) -> None:
         """Push a body with a force in the world's axes, 3 [N], for a while [s]."""
@@ -154,8 +125,7 @@ class Runner:
         """Draw the simulation, and call the listeners."""
         with self._lock:
             self.draw(self.sim)
-        for listener in self._listeners:
-            listener()
+        self.notify()
 
 
 def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:
@@ -171,29 +141,20 @@ def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:
 # ---- the page
 
 
-def live(
-    sim: Simulation,
-    controller: Callable[..., Any] | None = None,
-    *,
-    gains: Mapping[str, Any] | None = None,
-    robots: int | slice | Sequence[int] | None = None,
-    layout: str = "grid",
-    show: str | Iterable[str] = (),
-    follow: bool | None = True,
-    play: bool = True,
-    speed: float = 1.0,
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    block: bool | None = None,
-    browser: bool = False,
-    detail: int = DETAIL,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> Viewer:
-    """Run a simulation in real time in the browser: `Simulation.view`, which has the arguments."""
+def live(sim: Simulation, controller: Callable[..., Any] | None = None, **options: Any) -> Viewer:
+    """Run a simulation in real time in the browser: `Simulation.view`, which has the options."""
     if not isinstance(sim, Simulation):
         problem = f"live takes a Simulation first, not {type(sim).__name__}"
         cure = "an EventSimulation goes from event to event and cannot be pushed; view its log: sim.run(2.0).view()"
         raise SimulationError(problem, subject="live", field="sim", cure=cure)
+    return sim.view(controller, **options)
+
+
+def view_simulation(
+    sim: Simulation, controller, *, gains, robots, layout, show, follow, play, speed, port, host, block, browser,
+    detail, packages,
+) -> Viewer:  # fmt: skip
+    """Run a simulation in the browser: `Simulation.view`, which has the arguments."""
     is_function = controller is None or callable(controller)
     check("controller", controller, "a function (t, q, v) -> u", is_function, subject="live")
     check_at_least("speed", speed, 0, strict=True, subject="live", error=SimulationError)
@@ -222,7 +183,7 @@ def live(
         runner = viewer.player = Runner(sim, controller, {n: first for n, (_, _, first) in ranges.items()}, draw)
         runner.is_playing, runner.speed = bool(play), float(speed)
         _run_panel(viewer.server, runner)
-        _push_panel(viewer.server, runner, scene.size)
+        _push_panel(viewer.server, runner)
         _gain_panel(viewer.server, runner, ranges)
         _plot_panel(viewer.server, runner, int(indices[0]))
         show_panel(viewer.server, scene)
@@ -259,7 +220,6 @@ def _run_panel(server: Any, runner: Runner) -> None:
         reset = gui.add_button("Reset")
         speed_choice(gui, runner, SPEEDS)
         status = gui.add_markdown("")
-    shown = {"at": 0.0}
 
     @play.on_click
     def _(_: Any) -> None:
@@ -277,10 +237,6 @@ def _run_panel(server: Any, runner: Runner) -> None:
         runner.is_playing = True
 
     def follow() -> None:
-        now = time.monotonic()
-        if now - shown["at"] < 0.15:
-            return
-        shown["at"] = now
         play.label = "Pause" if runner.is_playing else "Run"
         text = f"t = {runner.sim.t:.2f} s, {runner.pace:.2f} x real time"
         if runner.error is not None:
@@ -289,10 +245,10 @@ def _run_panel(server: Any, runner: Runner) -> None:
         if status.content != text:
             status.content = text
 
-    runner.on_change(follow)
+    runner.on_change(follow, every=0.15)
 
 
-def _push_panel(server: Any, runner: Runner, size: float) -> None:
+def _push_panel(server: Any, runner: Runner) -> None:
     gui, robot = server.gui, runner.sim.robot
     bodies = tuple(name for name, body in robot.bodies.items() if body.inertia.mass) or tuple(robot.bodies)
     if not bodies or not robot.nv:
@@ -351,12 +307,4 @@ def _plot_panel(server: Any, runner: Runner, index: int) -> None:
         return sim.t, values if sim.batch is None else values[index]
 
     add = rolling_plot(server, [g for c, columns in names.items() for g in column_groups(c, columns, robot)], now)
-    shown = {"at": 0.0}
-
-    def follow() -> None:
-        at = time.monotonic()
-        if runner.is_playing and at - shown["at"] > 0.1:
-            shown["at"] = at
-            add()
-
-    runner.on_change(follow)
+    runner.on_change(lambda: add() if runner.is_playing else None, every=0.1)

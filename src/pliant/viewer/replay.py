@@ -3,7 +3,7 @@
 import html
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,20 +52,10 @@ def to_html(log: Log, path: str | os.PathLike[str], **options: Any) -> Path:
 
 
 def replay_page(
-    log: Log,
-    *,
-    plots: str | Sequence[str] = ("q",),
-    fps: float = 30,
-    robots: int | slice | Sequence[int] | None = None,
-    layout: str = "grid",
-    traces: Sequence[str] = (),
-    show: str | Iterable[str] = (),
-    follow: bool | None = None,
-    deflection: float = 1.0,
-    detail: int = 40_000,
-    title: str | None = None,
-    packages: str | Path | Iterable[str | Path] = (),
-) -> str:
+    log: Log, *, plots: str | Sequence[str] = ("q",), fps: float = 30, robots: Any = None, layout: str = "grid",
+    traces: Sequence[str] = (), show: Any = (), follow: bool | None = None, deflection: float = 1.0,
+    detail: int = 40_000, title: str | None = None, packages: Any = (),
+) -> str:  # fmt: skip
     """The page that `Log.to_html` writes, which has the arguments."""
     is_rate = is_real(fps) and 0 < fps <= 1000
     check("fps", fps, "frames a second, above 0 and up to 1000", is_rate, subject="to_html", error=PliantError)
@@ -138,7 +128,6 @@ def chart(t: np.ndarray, curves: Mapping[str, np.ndarray], title: str, *, width:
     Args:
         t: times (n,) [s].
         curves: values (n,) by label; the legend says how many beyond eight are left out.
-        title: above it.
     """
     shown = dict(list(curves.items())[: len(COLORS)])
     steps = spread(len(t), POINTS)

@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import math
 import sys
 import threading
+import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pliant.checks import check, is_whole
@@ -76,13 +78,52 @@ class Viewer:
         return f"Viewer at {self.url}" if self.is_open else "Viewer, closed"
 
 
+class Clock:
+    """A clock that moves the picture, in a thread of its own.
+
+    Attributes:
+        is_playing, speed: whether it runs, and at which factor of real time; may be set at any time.
+    """
+
+    def __init__(self, run: Callable[[], None]):
+        self.is_playing, self.speed = False, 1.0
+        self._lock = threading.RLock()
+        self._end = threading.Event()
+        self._listeners: list[Callable[[], None]] = []
+        self._thread = threading.Thread(target=run, name="pliant clock", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._end.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout=5)
+
+    def on_change(self, listener: Callable[[], None], every: float = 0.0) -> None:
+        """Call a function after each picture and change; while the clock runs, no more often than ``every`` [s]."""
+        last = -math.inf
+
+        def called() -> None:
+            nonlocal last
+            now = time.monotonic()
+            if not self.is_playing or now - last >= every:
+                last = now
+                listener()
+
+        self._listeners.append(called)
+
+    def notify(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+
 def served(what: str, *, port: int = 8080, host: str = "127.0.0.1", label: str = "Pliant") -> Viewer:
     """A viewer with an empty scene; on the next free port if this one is in use.
 
     Args:
         what: the caller, for messages.
-        port: 0 for any free one.
-        host: "127.0.0.1" serves this machine only, "0.0.0.0" all that can reach it.
+        port, host: as in `Robot.view`.
         label: on top of the panel.
     """
     takes = "a whole number from 0 (any free one) to 65535"
@@ -110,9 +151,8 @@ def opened(what: str, label: str, *, port: int, host: str, block: bool | None, b
     """A viewer to set up inside the ``with``, closed if that fails; then its address is printed.
 
     Args:
-        what, label, port, host: as for `served`.
-        block: whether to wait until it is closed; None: in a script, but not in a shell or notebook.
-        browser: whether to open a browser window.
+        what, label: as for `served`.
+        port, host, block, browser: as in `Robot.view`.
     """
     viewer = served(what, port=port, host=host, label=label)
     try:

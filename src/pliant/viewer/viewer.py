@@ -1,6 +1,5 @@
 """Robots and logs in the browser: `view_robot`, with sliders to pose it, and `view_log`, which plays."""
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,7 @@ from pliant.render.log_motion import LogMotion
 from pliant.robot import Robot
 from pliant.viewer.browser_scene import BrowserScene, log_scene
 from pliant.viewer.controls import joint_sliders, show_panel, speed_choice, time_plot
-from pliant.viewer.server import Viewer, opened
+from pliant.viewer.server import Clock, Viewer, opened
 
 RATE = 60.0  # most pictures a second
 SPEEDS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)
@@ -35,9 +34,8 @@ def view_robot(robot: Robot, q, *, ground, show, port, host, block, browser, det
         source = Source(robot, None if ground is None else as_ground(ground))
         # an arm fits into the picture wherever its sliders take it
         poses = np.array([q] if robot.is_free else [q, *robot.random(0, batch=30)])
-        scene = BrowserScene(
-            viewer.server, source, poses[None], follow=False, show=show, detail=detail, packages=packages
-        )
+        options = {"follow": False, "show": show, "detail": detail, "packages": packages}
+        scene = BrowserScene(viewer.server, source, poses[None], **options)
         scene.draw(q[None])
         about = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {float(robot.mass):.4g} kg"
         viewer.server.gui.add_markdown("\n\n".join([about, *_notes(scene)]))
@@ -62,15 +60,7 @@ def view_log(
         _playback_panel(viewer.server, player)
         one = log if log.batch is None else log.robot(int(motion.indices[0]))
         move = time_plot(viewer.server, one, plot)
-        plotted = {"at": 0.0}
-
-        def move_plot() -> None:
-            now = time.monotonic()
-            if not player.is_playing or now - plotted["at"] > 0.1:
-                plotted["at"] = now
-                move(player.t)
-
-        player.on_change(move_plot)
+        player.on_change(lambda: move(player.t), every=0.1)
         show_panel(viewer.server, scene, has_forces=motion.forces is not None)
         for notes in _notes(scene):
             viewer.server.gui.add_markdown(notes)
@@ -90,38 +80,23 @@ def _notes(scene: BrowserScene) -> list[str]:
 # ---- playback
 
 
-class Player:
-    """A clock that plays the motion of a log, in a thread of its own.
+class Player(Clock):
+    """A clock that plays the motion of a log.
 
     Attributes:
-        is_playing: whether the clock runs.
-        speed: factor of real time.
         loops: whether it starts again at the end.
         t: its time [s].
     """
 
     def __init__(self, motion: LogMotion, draw: Callable[[int], None]):
-        self.motion, self.draw = motion, draw
-        self.is_playing, self.speed, self.loops = False, 1.0, True
+        super().__init__(self._run)
+        self.motion, self.draw, self.loops = motion, draw, True
         self.t = float(motion.t[0])
         self.step = -1
-        self._listeners: list[Callable[[], None]] = []
-        self._lock = threading.RLock()
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="pliant player", daemon=True)
 
     def start(self) -> None:
         self.go(self.t)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._end.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join(timeout=2)
-
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Call a function after each picture, and when the clock starts or stops."""
-        self._listeners.append(listener)
+        super().start()
 
     def go(self, t: float) -> None:
         """Show the time t [s]."""
@@ -131,7 +106,7 @@ class Player:
             if step != self.step:
                 self.step = step
                 self.draw(step)
-        self._notify()
+        self.notify()
 
     def go_by(self, steps: int) -> None:
         """Pause, and go forward by steps of the log; back if negative."""
@@ -144,11 +119,7 @@ class Player:
         if not self.is_playing and self.t >= self.motion.t[-1]:
             self.go(float(self.motion.t[0]))
         self.is_playing = not self.is_playing
-        self._notify()
-
-    def _notify(self) -> None:
-        for listener in self._listeners:
-            listener()
+        self.notify()
 
     def _run(self) -> None:
         before = time.monotonic()
@@ -177,7 +148,6 @@ def _playback_panel(server: Any, player: Player) -> None:
         slider = gui.add_slider("t [s]", first, first + span, min(span, max(span / 2000, 1e-6)), first)
         speed_choice(gui, player, SPEEDS)
         loop = gui.add_checkbox("loop", player.loops)
-    shown = {"at": 0.0, "playing": False}
 
     @play.on_click
     def _(_: Any) -> None:
@@ -199,15 +169,13 @@ def _playback_panel(server: Any, player: Player) -> None:
     def _(event: Any) -> None:
         player.loops = event.target.value
 
+    def show_state() -> None:
+        label = "Pause" if player.is_playing else "Play"
+        if play.label != label:
+            play.label, play.icon = label, f"player-{label.lower()}"
+
     def follow() -> None:
-        now = time.monotonic()
-        if player.is_playing != shown["playing"]:
-            shown["playing"] = player.is_playing
-            play.label = "Pause" if player.is_playing else "Play"
-            play.icon = "player-pause" if player.is_playing else "player-play"
-        elif player.is_playing and now - shown["at"] < 0.06:
-            return  # the slider does not follow every picture
-        shown["at"] = now
         slider.value = player.t
 
-    player.on_change(follow)
+    player.on_change(show_state)
+    player.on_change(follow, every=0.06)
