@@ -66,17 +66,36 @@ def axes(robot: Robot, q: np.ndarray) -> np.ndarray:
     return pliant.frame_pose(robot, q, next(iter(robot.bodies)))[:3, :3]
 
 
+def gyroscopic(M: np.ndarray, c: np.ndarray, w: np.ndarray, impulse: np.ndarray) -> np.ndarray:
+    """What the trapezoidal rule adds to the gyroscopic impulse of the locked robot, which turns about its centre."""
+    C = np.cross(np.eye(3), c)
+    J = M[3:6, 3:6] + M[0, 0] * C @ C
+    about_center = impulse[3:6] - np.cross(c, impulse[:3])
+
+    def change(ahead: np.ndarray) -> np.ndarray:
+        return DT / 2 * (np.cross(w, J @ w) - np.cross(ahead, J @ ahead))
+
+    ahead = w
+    for _ in range(30):  # each gains the factor w dt, some 1e-2
+        ahead = w + np.linalg.solve(J, about_center + change(ahead))
+    return change(ahead)
+
+
 def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
-    # the velocity after the step, back in the axes of its start, in which the step is solved
-    v1, turn = v1.copy(), axes(robot, q).T @ axes(robot, q1)
-    v1[:3], v1[3:6] = turn @ v1[:3], turn @ v1[3:6]
-    # the rate of the base's velocity in its own axes if it keeps it in space
-    held = np.zeros(robot.nv)
-    held[:3] = -np.cross(v[3:6], v[:3])
     M, h = pliant.mass_matrix(robot, q), pliant.bias_forces(robot, q, v)
+    c = M[[5, 3, 4], [1, 2, 0]] / M[0, 0]
+    # the velocity after the step, back in the axes of its start, in which the step is solved: that of the centre stays
+    v1, turn = v1.copy(), axes(robot, q).T @ axes(robot, q1)
+    v1[:3], v1[3:6] = turn @ (v1[:3] + np.cross(v1[3:6], c)), turn @ v1[3:6]
+    v1[:3] -= np.cross(v1[3:6], c)
+    # the rate of the base's velocity in its own axes if the centre of mass keeps its velocity in space
+    held = np.zeros(robot.nv)
+    held[:3] = -np.cross(v[3:6], v[:3] + np.cross(v[3:6], c))
     J = jacobians(robot, q)
     force = np.concatenate([np.zeros(6), tau - DAMPING * v1[6:]])
     rest = M @ (v1 - v + DT * held) - DT * (force - h) - np.einsum("kcd,kc->d", J, impulses)
+    explicit = DT * (np.concatenate([np.zeros(6), tau - DAMPING * v[6:]]) - h - M @ held)
+    rest[3:6] -= gyroscopic(M, c, v[3:6], explicit)
     gap = gaps(robot, q)
     # one that touches closes its gap, with g dt at most; one that lands stops; any other is free at the end of the step
     touching = -np.minimum(np.maximum(gap, 0) / DT, 10 * DT)

@@ -110,9 +110,18 @@ def _checked(name: str, given: Any, names: Sequence[str]) -> np.ndarray:
 # step. Here the velocity is constant in the axes that the child has at the start of the step.
 
 
-def held_acceleration(robot: "Robot", v: Sequence[Scalar]) -> list[Scalar]:
-    """The vd of joints whose child keeps its linear velocity in space: -w x v for those that float, else 0."""
-    return _each(robot, _held, v=v)
+def held_acceleration(robot: "Robot", v: Sequence[Scalar], centers: Mapping[str, Vector] | None = None) -> list[Scalar]:
+    """The vd of joints whose child keeps its linear velocity in space: -w x v for those that float, else 0.
+
+    Args:
+        centers: by joint that floats freely, the point of its child that keeps its velocity, by default the origin.
+    """
+    found = _each(robot, _held, v=v)
+    for name, c in (centers or {}).items():
+        d = robot.v_slice(name).start
+        w = Vector(*v[d + 3 : d + 6])
+        found[d : d + 3] = [a - b for a, b in zip(found[d : d + 3], w.cross(w.cross(c)), strict=True)]
+    return found
 
 
 def straight_motion(
@@ -121,7 +130,7 @@ def straight_motion(
     """q after the time dt at a velocity in the axes of the start.
 
     Args:
-        centers: by joint that floats, the point of its child that goes straight on, by default the origin.
+        centers: as for `held_acceleration`: points that go straight on.
     """
     shift = [x * dt for x in v]
     for name, c in (centers or {}).items():
@@ -140,7 +149,7 @@ def carried_velocity(
     """The velocity in the axes that the children have after the time dt; they turn with ``motion``, or with v.
 
     Args:
-        centers: as for `straight_motion`: points whose velocity stays.
+        centers: as for `held_acceleration`.
     """
     v = list(v)
     for name, c in (centers or {}).items():

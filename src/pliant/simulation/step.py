@@ -35,11 +35,11 @@ from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
-from pliant.dynamics.gyroscopic import center_of_mass, gyroscopic_change, turning_links
+from pliant.dynamics.gyroscopic import center_of_mass, floating_links, gyroscopic_change
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot import Free, Link, Spherical
+from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
 from pliant.simulation.landing_stages import find_landings, solutions
@@ -56,6 +56,9 @@ from pliant.spatial import Transform, Vector
 _HOLDING = 1000
 
 _THREE_QUARTERS = 3 / 4
+
+# predictions of the velocity at the end of a step, for forces that depend on it, of robots with spherical joints
+_ITERATIONS = 2
 
 # inertia of a dof that has none, as a slender rod about itself: any spring there is too stiff for the step
 _NONE = 1e-30
@@ -238,12 +241,17 @@ def free_motion(
     on_links = outside_forces(robot, model.forces, poses, t, dt)
     if robot.springs:
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
-    h = newton_euler(robot, q, v, held_acceleration(robot, list(v)), on_links=on_links.listed(len(mechanism.links)))
-
     # inertia, and stiffness and damping taken implicitly
     A = composite_inertia(robot, q)
     M = [list(row) for row in A]
-    change = []
+    floating = floating_links(robot)
+    centers = {link.name: center_of_mass(M, link) for link in floating}
+
+    def bias(v: Scalars) -> list[Scalar]:
+        vd = held_acceleration(robot, list(v), centers)
+        return newton_euler(robot, q, v, vd, on_links=on_links.listed(len(mechanism.links)))
+
+    h, change = bias(v), []
     for d in range(robot.nv):
         gain = joints.damping[d] + dt * joints.stiffness[d]
         A[d][d] = A[d][d] + dt * gain
@@ -256,12 +264,6 @@ def free_motion(
             change[d] = change[d] - lost * v[e]
             if d != e:
                 change[e] = change[e] - lost * v[d]
-    change0 = list(change)
-    turning = turning_links(robot)
-    velocities = link_velocities(mechanism, q, v) if turning else []
-    for link in turning:
-        for d, x in gyroscopic_change(link, M, A, change, velocities[link.index], dt).items():
-            change[d] = change[d] + x
     holding = []
     for d, is_held, velocity in held:
         extra = is_held * _HOLDING * A[d][d]
@@ -270,18 +272,16 @@ def free_motion(
         change[d] = change[d] + extra * (velocity - v[d])
     factor = factorized(mechanism, A)
     start = factor.coordinates(v)
-    w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]
-    if any(isinstance(link.kind, Spherical) for link in turning):
-
-        def bias(v):
-            return newton_euler(robot, q, v, held_acceleration(robot, list(v)))
-
-        before = bias(v)
-        for _ in range(2):
-            after = bias(factor.velocity(w))
-            full = [a + dt / 2 * (b - c) for a, b, c in zip(change0, before, after, strict=True)]
-            w = [a + b for a, b in zip(start, factor.half_solve(full), strict=True)]
-    centers = {link.name: center_of_mass(M, link) for link in turning if isinstance(link.kind, Free)}
+    spins = list(change)
+    for link in floating:
+        for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, change, v, dt), strict=True):
+            spins[d] = spins[d] + x
+    w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
+    if any(isinstance(link.kind, Spherical) for link in mechanism.links):
+        for _ in range(_ITERATIONS):
+            later = bias(factor.velocity(w))
+            both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
+            w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
     return FreeMotion(factor, start, w, poses, origin, joints, holding, centers)
 
 
@@ -300,7 +300,8 @@ def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, li
             M_dd = M_dd - M_jd * M_jd / M_jj
         ease = ease + b[i] * b[i] / maximum(M_dd, _NONE)
     square = dt * dt * slope * ease
-    return 1 / (1 + square * square)
+    fourth = square * square
+    return 1 / (1 + fourth * fourth)
 
 
 def move_freely(step: StepProgram) -> None:
