@@ -15,7 +15,7 @@ which is stable however stiff they are and has the zeros of M: D is diagonal, an
 only among the dofs of one joint, where a spring has several axes. A spring is taken so, too, if it is too stiff for
 the step to follow: its swing dies out. One that swings slowly must not, so its force is taken at
 q + dt (v+ - v) / 4, which keeps its energy [Newmark 1959, with beta = 1/4] and leaves A stable, too. Between the
-two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is that at
+two, with w the frequency of the swing and r = 1 / (1 + (w dt)^8), the force is that at
 
     q + dt ((1 - 3/4 r) v+ - r/4 v)
 
@@ -286,7 +286,7 @@ def free_motion(
 
 
 def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
-    """r = 1 / (1 + (w dt)^4) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
+    """r = 1 / (1 + (w dt)^8) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
 
     Of M only the dofs themselves count, and the rotor behind a flexibility: without it there is nothing to swing
     against.
