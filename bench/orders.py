@@ -112,6 +112,8 @@ def main() -> None:
             axis = made.add_subplot()
             for k, (name, errors) in enumerate(lines.items()):
                 axis.loglog(np.array(STEPS) * 1e3, errors, marker="o", markersize=3, label=name, **look(k, len(lines)))
+            axis.set_xticks([dt * 1e3 for dt in STEPS], [f"{dt * 1e3:g}" for dt in STEPS])
+            axis.minorticks_off()
             axis.set_xlabel("dt [ms]")
             axis.set_ylabel("relative error")
             legend(axis, list(lines))
