@@ -259,7 +259,10 @@ def test_a_folder_that_refuses_on_writing(program, monkeypatch: pytest.MonkeyPat
 def test_a_run_that_is_stopped_leaves_its_log(tmp_path: Path, end: str) -> None:
     """Ctrl-C is one line and 130; a program that is killed says nothing, and its log opens all the same."""
     command = [sys.executable, "-m", "pliant", "run", "pendulum", "--time", "1e6", "--every", "0.1", "--log", "run.h5"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    # a shell ignores Ctrl-C in programs that it starts in the background, tests among them
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as running:
         try:
             wait_for(tmp_path / "run.h5")
             running.send_signal(getattr(signal, end))

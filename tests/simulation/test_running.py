@@ -368,11 +368,15 @@ def test_ctrl_c_is_heard_where_python_drops_it() -> None:
             assert kept() is None
         return [0.1]
 
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt) as stop:
-        Simulation(PENDULUM).run(1e4, controller=controller)
-    assert not stop.value.log.is_complete  # type: ignore[attr-defined]
-    assert signal.getsignal(signal.SIGINT) is before
+    # a shell ignores Ctrl-C in programs that it starts in the background
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as stop:
+            Simulation(PENDULUM).run(1e4, controller=controller)
+        assert not stop.value.log.is_complete  # type: ignore[attr-defined]
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @both
