@@ -87,14 +87,12 @@ class GroundGroup(Group):
     radii: tuple[Scalar, ...] = ()
 
     def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
-        """The distance to the plane that is tangent to the ground below the center."""
+        """The distance of each ball from the ground."""
         assert ground is not None  # or there would be no such group
         found = []
         for center, radius in zip(self.centers, self.radii, strict=True):
             c = poses[self.a].transform_point(center)
-            world = c + origin
-            height, normal = ground.surface(world.x, world.y)
-            gap = (world.z - height) * normal.z - radius
+            gap, normal = ground.ball(c + origin, radius)
             found.append(Touch(gap, normal, c - normal * radius))
         return found
 
