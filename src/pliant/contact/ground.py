@@ -117,14 +117,37 @@ class Ground:
         Returns:
             The gap [m] and the unit normal, in the world frame.
         """
-        x, y = center.x, center.y
-        if not self._traced.is_curved or (is_constant(radius) and radius == 0):
-            height, normal = self.surface(x, y)
-            return (center.z - height) * normal.z - radius, normal
-        for _ in range(_ITERATIONS):
-            x, y = self._nearer(center, radius, x, y)
+        x, y = self._nearest(center, radius)
         height, normal = self.surface(x, y)
+        if x is center.x:
+            return (center.z - height) * normal.z - radius, normal
         return (center - Vector(x, y, height)).dot(normal) - radius, normal
+
+    def bend(self, center: Vector, radius: Scalar, velocity: Vector) -> Scalar:
+        """The acceleration of the gap of a ball that moves straight on, by the curvature of the ground [m/s^2].
+
+        It is the velocity times the rate of the normal: negative in a hollow, positive on a hill, and zero on planes
+        and between edges.
+        """
+        if not self._traced.is_curved:
+            return 0
+        x, y = self._nearest(center, radius)
+        n_x, n_y, n_z, xx, xy, yx, yy = self._at([*self._traced.normal, *self._traced.turns], x, y)
+        # the place goes with the center, p + radius n(p) = c
+        a, b, c, d = 1 + radius * xx, radius * xy, radius * yx, 1 + radius * yy
+        share = 1 / maximum(a * d - b * c, _NARROW)
+        p_x, p_y = (d * velocity.x - b * velocity.y) * share, (a * velocity.y - c * velocity.x) * share
+        turn_x, turn_y = xx * p_x + xy * p_y, yx * p_x + yy * p_y
+        turn = Vector(turn_x, turn_y, -(n_x * turn_x + n_y * turn_y) / n_z)
+        return velocity.dot(turn)
+
+    def _nearest(self, center: Vector, radius: Scalar) -> tuple[Scalar, Scalar]:
+        """Where a ball touches: below its center, or by Newton's method."""
+        x, y = center.x, center.y
+        if self._traced.is_curved and not (is_constant(radius) and radius == 0):
+            for _ in range(_ITERATIONS):
+                x, y = self._nearer(center, radius, x, y)
+        return x, y
 
     def _nearer(self, center: Vector, radius: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
         """One step of Newton's method for p + radius n(p) = c, from x and y."""

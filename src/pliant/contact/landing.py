@@ -68,23 +68,29 @@ class Arrival:
         return either(self.touches, both(push > 0, either(negation(self.comes), self.time <= last)))
 
 
-def mean_of(gap: Scalar, dt: Scalar) -> Scalar:
-    """Least velocity of the step's mean without restitution: a gap is closed, and one that is small not too fast."""
+def mean_of(gap: Scalar, dt: Scalar, bend: Scalar = 0) -> Scalar:
+    """Least velocity of the step's mean without restitution: a gap is closed, and one that is small not too fast.
+
+    Args:
+        bend: acceleration of the gap by curved ground [m/s^2]: what it does to the gap within the step is foreseen, so
+            that a ball that rolls in a bowl neither sinks in nor loses energy.
+    """
     open_gap = maximum(gap, 0)
-    return -select(gap <= nearness(dt), minimum(open_gap / dt, _ACCELERATION * dt), open_gap / dt)
+    return -select(gap <= nearness(dt), minimum(open_gap / dt, _ACCELERATION * dt), open_gap / dt) - bend * dt / 2
 
 
-def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar) -> Arrival:
+def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0) -> Arrival:
     """What a constraint asks for.
 
     Args:
         gap: distance at the start [m or rad].
         u: velocity along the normal at the start; free: the one that forces alone lead to.
         e: coefficient of restitution.
+        bend: see `mean_of`.
     """
     near = nearness(dt)
     touches = gap <= near
-    closing = mean_of(gap, dt)
+    closing = mean_of(gap, dt, bend)
     came = maximum(-u, 0)
     comes = both(gap > near, came > _ACCELERATION * dt)
     if is_constant(e) and e == 0:
@@ -93,7 +99,7 @@ def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar) -> Arri
     time, margin = _timing(gap, s, near, dt)
     rebound = e * s
     # one that rests or comes slowly: a rebound that is slower than what closes the gap is none
-    resting = select(rebound * dt > gap, rebound, closing)
+    resting = select(rebound * dt > gap, maximum(rebound, closing), closing)
     shift = (1 + e) * minimum(maximum(u - free, -s), s) * (time - 0.5)
     shift = select(both(comes, s * dt > gap), maximum(shift, -rebound), 0)
     above = e * maximum(s - gap / dt, 0)

@@ -82,6 +82,7 @@ def group_rows(
             "G": list(G),
             "inverse": list(inverse_of(G, precision)),
             "gap": touch.gap,
+            "bend": touch.bend,
             "depth": maximum(-touch.gap - SLOP, 0) / dt,
             "mu": mu,
         }
@@ -227,7 +228,7 @@ def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, dt: Scal
     """What each contact of a group asks for in the step; L v is ``start`` before it, ``free`` by forces alone."""
     before, after = Visit(group, rows, start), Visit(group, rows, free)
     return [
-        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt)
+        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, contact["bend"])
         for k, (contact, e) in enumerate(zip(rows["contacts"], group.restitution, strict=True))
     ]
 

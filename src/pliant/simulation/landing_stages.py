@@ -176,7 +176,10 @@ def _check_energy(step: StepProgram) -> None:
     def again(m: StepModel, motion, first, target, landed):
         gains = first[0] > 0
         lower = [
-            [select(gains, mean_of(touch.gap, m.dt), x) for touch, x in zip(touches_of(motion, k), part, strict=True)]
+            [
+                select(gains, mean_of(touch.gap, m.dt, touch.bend), x)
+                for touch, x in zip(touches_of(motion, k), part, strict=True)
+            ]
             for k, part in enumerate(target)
         ]
         again = {"target": lower, "landed": [select(gains, 0, landed[0])], "sweeps": [0]}

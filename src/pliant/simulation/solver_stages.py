@@ -131,7 +131,7 @@ def factor_of(m: StepModel, motion: Record) -> Factor:
 
 def touches_of(motion: Record, k: int) -> list[Touch]:
     """Where the contacts of group k are."""
-    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:])) for t in motion["touches"][k]]
+    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7]) for t in motion["touches"][k]]
 
 
 def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
@@ -161,7 +161,7 @@ def find_contacts(step: StepProgram) -> None:
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
             asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
-            targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt) for t in touches]
+            targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
                 rows["sticking"] = sticking_factor(rows, start, m.precision)

@@ -315,7 +315,9 @@ def move_freely(step: StepProgram) -> None:
         ]
         limited = saturated if m.has_saturable_motors else None
         motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds)
-        touches = [group.touches(motion.poses, motion.origin, m.ground) for group in m.groups]
+        # only curved ground takes the velocities of the links
+        velocities = link_velocities(m.robot.mechanism, q, v)
+        touches = [group.touches(motion.poses, motion.origin, m.ground, velocities) for group in m.groups]
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
         fastest = 0
@@ -330,7 +332,7 @@ def move_freely(step: StepProgram) -> None:
                 "centers": {name: list(c) for name, c in motion.centers.items()},
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
-                "touches": [[[t.gap, *t.normal, *t.p] for t in found] for found in touches],
+                "touches": [[[t.gap, *t.normal, *t.p, t.bend] for t in found] for found in touches],
                 "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
             },
             "w": motion.w,
