@@ -97,9 +97,11 @@ def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
     explicit = DT * (np.concatenate([np.zeros(6), tau - DAMPING * v[6:]]) - h - M @ held)
     rest[3:6] -= gyroscopic(M, c, v[3:6], explicit)
     gap = gaps(robot, q)
-    # one that touches closes its gap, with g dt at most; one that lands stops; any other is free at the end of the step
+    # one that touches closes its gap, with g dt at most; one that has approached and lands stops; one that has not
+    # closes its gap; any other is free at the end of the step
     touching = -np.minimum(np.maximum(gap, 0) / DT, 10 * DT)
-    target = np.where(gap <= NEAR, touching, np.where(impulses[:, 2] > 0, 0, -np.inf))
+    pushing = np.where((J @ v)[:, 2] < -10 * DT, 0, -gap / DT)
+    target = np.where(gap <= NEAR, touching, np.where(impulses[:, 2] > 0, pushing, -np.inf))
     return Solved(J, gap, target, J @ v1, impulses, M, rest)
 
 
