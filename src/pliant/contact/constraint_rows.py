@@ -268,7 +268,10 @@ def bounds_of(robot: Robot, row: JointRow, q: Scalars, v: Scalars, dt: Scalar) -
         return {"low": 0, "high": 0}
     if row.kind == "stop":
         lower, upper = limit_arrivals(robot, row, q, v, dt)
-        return _between(lower.mean if lower else -_UNLIMITED, -upper.mean if upper else _UNLIMITED)
+        low, high = lower.mean if lower else -_UNLIMITED, -upper.mean if upper else _UNLIMITED
+        # without restitution the one is not above zero, and the other not below
+        is_plastic = is_constant(joint.restitution) and joint.restitution == 0
+        return {"low": low, "high": high} if is_plastic else _between(low, high)
     if row.kind == "backlash":
         return _with_backlash(joint, q[robot.q_slice(row.joint).start], dt)
     return {"friction": dt * dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start)}

@@ -37,6 +37,11 @@ def nearness(dt: Scalar) -> Scalar:
     return _TOUCHING + _ACCELERATION * dt * dt
 
 
+def closing_speed(dt: Scalar) -> Scalar:
+    """What is left of the gap of something that touches is closed with this speed at most [m/s or rad/s]."""
+    return _ACCELERATION * dt
+
+
 @dataclass(frozen=True)
 class Arrival:
     """What a constraint asks for in a step.
@@ -76,7 +81,7 @@ def mean_of(gap: Scalar, dt: Scalar, bend: Scalar = 0) -> Scalar:
             that a ball that rolls in a bowl neither sinks in nor loses energy.
     """
     open_gap = maximum(gap, 0)
-    return -select(gap <= nearness(dt), minimum(open_gap / dt, _ACCELERATION * dt), open_gap / dt) - bend * dt / 2
+    return -select(gap <= nearness(dt), minimum(open_gap / dt, closing_speed(dt)), open_gap / dt) - bend * dt / 2
 
 
 def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0) -> Arrival:
@@ -92,7 +97,7 @@ def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: S
     touches = gap <= near
     closing = mean_of(gap, dt, bend)
     came = maximum(-u, 0)
-    comes = both(gap > near, came > _ACCELERATION * dt)
+    comes = both(gap > near, came > closing_speed(dt))
     if is_constant(e) and e == 0:
         return Arrival(touches, comes, closing, select(comes, 0, closing), *_timing(gap, came, near, dt))
     s = select(comes, minimum(maximum(-free, 0), 2 * came), came)

@@ -22,8 +22,8 @@ from pliant.robot import Free, Link, Robot
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Matrix3, Symmetric3, Vector, skew
 
-# of Newton's method: enough for a turn of a radian a step
-_ITERATIONS = 3
+# of Newton's method: more would matter from a tenth of a radian a step on
+_ITERATIONS = 1
 
 
 def floating_links(robot: Robot) -> list[Link]:

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, row_support
-from pliant.contact.landing import Arrival, mean_of, nearness
+from pliant.contact.landing import Arrival, closing_speed, mean_of, nearness
 from pliant.contact.solver import arrivals, triples, without
-from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
+from pliant.scalar import Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
 
@@ -23,6 +23,9 @@ _GAIN = 1e-5
 
 # what a contact that is open keeps: any velocity [m/s]
 _ANY = -1e9
+
+# what is faster than a limit that touches is closed, but for rounding
+_FASTER = 1 + 1e-6
 
 # no landing is as late, as a share of the step
 _LATE = 2
@@ -44,13 +47,16 @@ def find_landings(step: StepProgram) -> None:
     if not model.can_land:
         return
 
-    def judged(m: StepModel, motion, impulse, target, stops, landed, converged, unsolved):
+    def judged(m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, unsolved):
         near, pushing, rebounds = nearness(m.dt), [], []
         for k in range(len(m.groups) if m.is_rigid else 0):
             for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
                 pushing.append(both(p.z > 0, touch.gap > near))
                 rebounds.append(both(p.z > 0, aim > 0))
-        pushing += [negation(equal(p, 0)) for p in stops]
+        # a limit that is reached is left alone, or closed slowly
+        fast = closing_speed(m.dt) * _FASTER
+        for p, low, high in zip(stops, stop_low, stop_high, strict=True):
+            pushing += [both(p > 0, abs(low) > fast), both(p < 0, abs(high) > fast)]
         once = equal(landed[0], 0)
         return {
             "lands": [both(once, any_of(pushing))],

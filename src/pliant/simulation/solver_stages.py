@@ -8,7 +8,7 @@ from typing import Any
 from pliant.checks import is_zero
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import (
-    beyond_limits, closure_rows, correct_closure, joint_row_vectors, limit_corrections, moved, row_support,
+    beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
     sweep_closure, sweep_joint,
 )  # fmt: skip
 from pliant.contact.landing import mean_of
@@ -198,9 +198,11 @@ def find_joint_rows(step: StepProgram) -> None:
         vectors, w = found(m, m.steady_rows, motion, w, steady)
         return {"steady rows": vectors, "w": w}
 
-    def found_limits(m: StepModel, motion, w, stops):
+    def found_limits(m: StepModel, motion, bounds, held, w, stops):
         vectors, w = found(m, m.stop_rows, motion, w, stops)
-        return {"stop rows": vectors, "w": w}
+        own = [held_bounds(b, side) for b, side in zip(bounds[len(m.steady_rows) :], held, strict=True)]
+        low, high = [b["low"] for b in own], [b["high"] for b in own]
+        return {"stop rows": vectors, "w": w, "stop low": low, "stop high": high}
 
     if step.model.steady_rows:
         step.add(found_steady)
@@ -406,10 +408,11 @@ def correct_positions(step: StepProgram) -> None:
         none: Record = {"shift": [0] * m.robot.nv, "stop push": [0] * len(m.stop_rows)}
         return {"deep": [any_of(deep)], **none, "push": [[0] * len(part) for part in push]}
 
-    def limits(m: StepModel, stop_rows, q, v_mean, shift, stop_push):
+    def limits(m: StepModel, stop_rows, q, v_next, v_mean, landed, shift, stop_push):
         new = []
         for row, x, p in zip(m.stop_rows, stop_rows, stop_push, strict=True):
-            bounds = limit_corrections(m.robot, row, q, v_mean[row.dof], m.correction, m.dt)
+            rate = select(equal(landed[0], 0), v_next[row.dof], v_mean[row.dof])
+            bounds = limit_corrections(m.robot, row, q, rate, m.correction, m.dt)
             shift, p, _ = sweep_joint(row, row_support(m.robot.mechanism, row), x, bounds, shift, p, 0)
             new.append(p)
         return {"shift": shift, "stop push": new}

@@ -138,10 +138,8 @@ def check_limits(step: StepProgram) -> None:
 
     def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, landed, v_mean, bounds=()):
         v = factor_of(m, motion).velocity(w)
-        mean = [select(equal(landed[0], 0), b, a) for a, b in zip(v_mean, v, strict=True)] if m.can_land else v
-        found: Record = {"v next": v, "v mean": mean}
         if not _has_limits(m):
-            return {**found, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
+            return {"v next": v, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
         rates = [link.rate(v)[0] for link in _motor_links(m)]
         now = [_saturation(d, rate) for d, rate in zip(motion["drives"], rates, strict=True)]
         wrong = [negation(equal(a, b)) for a, b in zip(now, saturated, strict=True)]
@@ -149,11 +147,12 @@ def check_limits(step: StepProgram) -> None:
         for row, b, side, p in zip(m.stop_rows, _of_limits(m, bounds), held, stops, strict=True):
             # a limit that would pull lets go; one that is gone through takes hold
             kept = select(side * p > 0, side, 0)
-            holding.append(select(equal(side, 0), violated_limit(b, mean[row.dof], _THROUGH * scale[0]), kept))
+            mean = select(equal(landed[0], 0), v[row.dof], v_mean[row.dof])
+            holding.append(select(equal(side, 0), violated_limit(b, mean, _THROUGH * scale[0]), kept))
         wrong += [negation(equal(a, b)) for a, b in zip(holding, held, strict=True)]
         again = any_of(wrong)
         joints_on = [select(again, 1, joints_on[0])]
-        return {**found, "settled": [negation(again)], "joints on": joints_on, "saturated": now, "held": holding}
+        return {"v next": v, "settled": [negation(again)], "joints on": joints_on, "saturated": now, "held": holding}
 
     step.add(checked)
 
@@ -340,8 +339,6 @@ def move_freely(step: StepProgram) -> None:
             "landed": [0],
             "plastic": [0],
             "unsolved": [0],
-            "stop low": [b["low"] for b in kept],
-            "stop high": [b["high"] for b in kept],
             "scale": [1 + fastest / 10],
             "near": [[x] for x in near],
             "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, before, strict=True)],
@@ -373,12 +370,14 @@ def finish(step: StepProgram) -> None:
     """The new state; a robot that diverges keeps the old one."""
 
     def finished(
-        m: StepModel, q, v, u, v_next, v_mean, shift, clock, divergence, motion, residual, sweeps, converged, unsolved,
-        near, rows, impulse, closure,
+        m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
+        unsolved, near, rows, impulse, closure,
     ):  # fmt: skip
         cause = divergence_code(m, u, v_next, divergence[0])
         moves = equal(cause, 0)
-        rate = v_mean if m.can_land else v_next
+        rate = v_next
+        if m.can_land:
+            rate = [select(equal(landed[0], 0), a, b) for a, b in zip(v_next, v_mean, strict=True)]
         rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
         q_next = straight_motion(m.robot, q, rate, m.dt, centers)
