@@ -272,6 +272,20 @@ def test_the_corner_of_a_spinning_box() -> None:
         assert rate(sim.q, sim.v) == pytest.approx(-E * rate(*before), rel=0.05), seed
 
 
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("ground", [pliant.flat(), pliant.slope(0.2), pliant.stairs(0.1, 0.3)])
+def test_a_contact_that_no_joint_moves_does_nothing(ground: pliant.Ground, precision: str) -> None:
+    """A ball about the hinge of a pendulum, 50 mm in the ground: the pendulum swings as if there were no ground."""
+    robot, ends = pliant.load("pendulum"), []
+    for touching in (robot, robot.with_contact("rod", radius=0.05)):
+        sim = pliant.Simulation(touching, ground=ground, precision=precision)
+        sim.reset(q=[0.5])
+        sim.run(0.5, channels=())
+        ends.append(float(sim.q[0]))
+    assert ends[1] == pytest.approx(ends[0], abs=1e-6)
+    assert not sim.contact_forces.any() and not sim.divergences
+
+
 # ---- joints at their stops while feet rub on the ground: the two must not work against each other
 
 

@@ -90,3 +90,15 @@ def test_a_ball_is_put_onto_curved_ground() -> None:
     assert np.linalg.norm(q[:3] - [0, 0, BOWL]) == pytest.approx(LENGTH, abs=1e-9)
     many = robot.on_ground(np.tile(q, (3, 1)), bowl, height=0.01)
     np.testing.assert_allclose(many[:, 2], q[2] + 0.01, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_a_ground_without_a_height_says_so(precision: str) -> None:
+    """A ball that leaves the bowl, where the root has no value, is frozen by name; the other rolls on."""
+    sim = pliant.Simulation(ball(radius=RADIUS), ground=bowl, batch=2, precision=precision)
+    sim.reset(q=[[0, 0, 0.1, 0, 0, 0, 1], [0.3, 0, 1, 0, 0, 0, 1]], v=[[0.1, 0, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0]])
+    with pytest.warns(pliant.SimulationWarning, match="the ground has no finite height or slope at contact 'ball'"):
+        sim.run(0.3)
+    (found,) = sim.divergences
+    assert found.robot == 1
+    assert sim.q[0, 0] != 0 and np.isfinite(sim.data).all()

@@ -50,6 +50,12 @@ _ON_THE_CONE = 1 - 1e-6
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
 
+# what a contact moves along its normal by rounding, relative to what it moves across, and squared
+_UNMOVED = {"float64": 1e-24, "float32": 1e-12}
+
+# the matrix of one that does not: any impulse would do nothing [1/kg]
+_HEAVY = 1e9
+
 # penetrations up to this are left alone [m]
 SLOP = 1e-6
 
@@ -78,6 +84,7 @@ def group_rows(
         contact: Record = {"r": list(touch.p - p0), "axes": [list(tx), list(ty), list(n)]}
         rows["contacts"].append(contact)
         G = _matrix(rows, len(rows["contacts"]) - 1) if len(touches) > 1 else row_matrix(Y, DY)
+        G = _movable(G, precision)
         contact |= {
             "G": list(G),
             "inverse": list(inverse_of(G, precision)),
@@ -87,6 +94,12 @@ def group_rows(
             "mu": mu,
         }
     return rows
+
+
+def _movable(G: Symmetric3, precision: str) -> Symmetric3:
+    """G of a contact that no joint moves along its normal, such as a ball about the only hinge, as if it were heavy."""
+    moves = G.zz > (G.xx + G.yy) * _UNMOVED[precision]
+    return Symmetric3(G.xx, G.xy, G.xz, G.yy, G.yz, select(moves, G.zz, _HEAVY))
 
 
 def _matrix(rows: Record, k: int) -> Symmetric3:

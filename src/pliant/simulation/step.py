@@ -373,7 +373,8 @@ def finish(step: StepProgram) -> None:
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
         unsolved, near, rows, impulse, closure,
     ):  # fmt: skip
-        cause = divergence_code(m, u, v_next, divergence[0])
+        gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
+        cause = divergence_code(m, u, v_next, divergence[0], gaps)
         moves = equal(cause, 0)
         rate = v_next
         if m.can_land:
