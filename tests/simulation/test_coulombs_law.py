@@ -72,13 +72,9 @@ def gyroscopic(M: np.ndarray, c: np.ndarray, w: np.ndarray, impulse: np.ndarray)
     J = M[3:6, 3:6] + M[0, 0] * C @ C
     about_center = impulse[3:6] - np.cross(c, impulse[:3])
 
-    def change(ahead: np.ndarray) -> np.ndarray:
-        return DT / 2 * (np.cross(w, J @ w) - np.cross(ahead, J @ ahead))
-
-    ahead = w
-    for _ in range(30):  # each gains the factor w dt, some 1e-2
-        ahead = w + np.linalg.solve(J, about_center + change(ahead))
-    return change(ahead)
+    slope = np.cross(np.eye(3), w) @ J - np.cross(np.eye(3), J @ w)
+    ahead = w + np.linalg.solve(J + DT / 2 * slope, about_center)  # one step of Newton's method
+    return DT / 2 * (np.cross(w, J @ w) - np.cross(ahead, J @ ahead))
 
 
 def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:

@@ -11,10 +11,11 @@ A robot that does so solves again without restitution.
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
+from pliant.checks import is_zero
 from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, row_support
 from pliant.contact.landing import Arrival, closing_speed, mean_of, nearness
 from pliant.contact.solver import arrivals, triples, without
-from pliant.scalar import Scalars, abs, both, either, equal, maximum, minimum, negation, select
+from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
 
@@ -53,10 +54,13 @@ def find_landings(step: StepProgram) -> None:
             for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
                 pushing.append(both(p.z > 0, touch.gap > near))
                 rebounds.append(both(p.z > 0, aim > 0))
-        # a limit that is reached is left alone, or closed slowly
         fast = closing_speed(m.dt) * _FASTER
-        for p, low, high in zip(stops, stop_low, stop_high, strict=True):
-            pushing += [both(p > 0, abs(low) > fast), both(p < 0, abs(high) > fast)]
+        for row, p, low, high in zip(m.stop_rows, stops, stop_low, stop_high, strict=True):
+            if is_zero(m.robot.joints[row.joint].restitution):
+                # a limit that is reached is closed slowly, if at all
+                pushing += [both(p > 0, low < -fast), both(p < 0, high > fast)]
+            else:
+                pushing.append(negation(equal(p, 0)))
         once = equal(landed[0], 0)
         return {
             "lands": [both(once, any_of(pushing))],
