@@ -8,6 +8,7 @@ import pytest
 import pliant
 import real_robots
 from pliant.contact import Ground
+from pliant.spatial import Vector
 from pliant.robot import Robot
 from simple_bodies import G, ball, block, point_mass, positions, turned
 from simulated_robots import ran
@@ -268,9 +269,22 @@ def test_the_corner_of_a_spinning_box() -> None:
             R = pliant.frame_pose(robot, q, "block")[:3, :3]
             return float((R @ (v[:3] + np.cross(v[3:], corners[hit])))[2])
 
-        sim.step()
-        # the corner turns on for two steps: w^2 r dt of some 3 m/s
+        # the corner turns on for a step: w^2 r dt of some 3 m/s
         assert rate(sim.q, sim.v) == pytest.approx(-E * rate(*before), rel=0.05), seed
+
+
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+@pytest.mark.parametrize("ground", [pliant.flat(), pliant.slope(0.2), pliant.stairs(0.1, 0.3)])
+def test_a_contact_that_no_joint_moves_does_nothing(ground: pliant.Ground, precision: str) -> None:
+    """A ball about the hinge of a pendulum, 50 mm in the ground: the pendulum swings as if there were no ground."""
+    robot, ends = pliant.load("pendulum"), []
+    for touching in (robot, robot.with_contact("rod", radius=0.05)):
+        sim = pliant.Simulation(touching, ground=ground, precision=precision)
+        sim.reset(q=[0.5])
+        sim.run(0.5, channels=())
+        ends.append(float(sim.q[0]))
+    assert ends[1] == pytest.approx(ends[0], abs=1e-6)
+    assert not sim.contact_forces.any() and not sim.divergences
 
 
 # ---- joints at their stops while feet rub on the ground: the two must not work against each other
@@ -349,23 +363,22 @@ def thrown(ground: Ground, n: int, seed: int, seconds: float, **contact: float) 
 
 
 def gap(ground: Ground, p: np.ndarray) -> np.ndarray:
-    """To the plane that is tangent below the center, as a contact has it."""
-    height, normal = ground.surface(p[..., 0], p[..., 1])
-    return (p[..., 2] - height) * np.asarray(normal.z) - 0.1
+    """Of balls with these centers."""
+    return np.asarray(ground.ball(Vector(*np.moveaxis(p, -1, 0)), 0.1)[0])
 
 
 @pytest.mark.parametrize("name", GROUNDS)
 @pytest.mark.parametrize("restitution", [0, 0.5])
 def test_balls_stay_above_the_ground(name: str, restitution: float) -> None:
-    """The plane below the center turns while the ball moves: the gap shrinks by r h' h'' v, and a fifth is taken back.
+    """On smooth ground a step foresees the bend of the gap; what is left is of third order.
 
-    On the ridges, with h' = 0.5, h'' = 3 / m and 1 m/s, that is 0.15 mm a step, or 0.75 mm in all.
+    Landings are not foreseen: at 4 m/s in a hollow of 0.3 m the ground rises by v^2 dt^2 / 2 r = 30 um within a step.
     """
     ground = GROUNDS[name]
     sim, log = thrown(ground, 16, 1, 2.0, restitution=restitution)
     depth = -gap(ground, positions(log)).min()
     # the normal of a height map jumps from cell to cell, by up to 0.3 rad: r (1 / cos - 1) = 5 mm
-    assert depth < (5e-3 if name == "height map" else 1e-3)
+    assert depth < (5e-3 if name == "height map" else 1e-4)
     assert not sim.divergences
 
 

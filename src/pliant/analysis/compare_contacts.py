@@ -357,7 +357,7 @@ class _Motion:
         code = int(found["divergence"][-1, 0])
         steps = int(found["trials"][:, :1].sum()) if dt is None else count * sim.plan.substeps
         depth = max(0.0, float(found["solver"][:, 2].max()))
-        why = divergence_text(sim.robot, code) if code else ""
+        why = divergence_text(sim.model, code) if code else ""
         row = ContactRow(method, setting, math.nan, math.nan, depth, math.nan, steps, seconds, why)
         if code:
             return row

@@ -16,9 +16,13 @@ from pliant.files.xml import parse_xml, read_file
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
 from pliant.scalar import Scalar
+from pliant.spatial import Vector
 
-# radii are divided by the vertical part of the normal, which a wall has none of
+# gaps are divided by the vertical part of the normal, which a wall has none of
 _LEAST_RISE = 1e-3
+
+# to put balls onto curved ground; elsewhere the first is exact
+_DESCENTS = 6
 # names of SRDF states in which robots stand, the best first
 _STANDING = ("half_sitting", "standing", "half_sitting_free_flyer", "reference", "home")
 # a folder may hold the SRDF files of many robots; only so many are read
@@ -83,9 +87,14 @@ def on_ground(robot: Robot, q: Any, ground: Ground | None = None, *, height: flo
     check("q", q.shape, f"{robot.nq} numbers, or rows of as many", q.ndim in (1, 2) and q.shape[-1] == robot.nq)
     centers = _centers(touching, q)
     radii = np.array([float(point.radius) for point in touching.contact_points])
-    level, normal = (flat() if ground is None else ground).surface(centers[..., 0], centers[..., 1])
-    gaps = centers[..., 2] - level - radii / np.maximum(np.asarray(normal.z, dtype=float), _LEAST_RISE)
-    q[..., robot.q_slice(free.name).start + 2] += height - gaps.min(axis=-1)
+    ground = flat() if ground is None else ground
+    rise = np.zeros(q.shape[:-1])
+    for _ in range(_DESCENTS):
+        gaps, normal = ground.ball(Vector(*np.moveaxis(centers, -1, 0)), radii)
+        lift = (-np.asarray(gaps) / np.maximum(np.asarray(normal.z, dtype=float), _LEAST_RISE)).max(axis=-1)
+        centers[..., 2] += lift[..., None]
+        rise = rise + lift
+    q[..., robot.q_slice(free.name).start + 2] += rise + height
     return q
 
 

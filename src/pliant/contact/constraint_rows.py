@@ -23,6 +23,7 @@ from typing import Any
 
 from pliant.actuation.joint_forces import dry_friction
 from pliant.actuation.joint_springs import backlash_sides
+from pliant.contact.landing import Arrival, arrival
 from pliant.robot import Closure, Joint, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars, abs, either, is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Motion, Symmetric3, Transform, Vector
@@ -226,9 +227,6 @@ def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Scalars) 
 # some files write 1e16 where a joint has no limit [rad or m]; and a velocity that no joint has [rad/s or m/s]
 _UNLIMITED = 1e9
 
-# a joint this near its limit is on it [rad or m]
-_TOUCHING = 1e-9
-
 
 @dataclass(frozen=True)
 class JointRow:
@@ -263,44 +261,54 @@ def has_limits(joint: Joint) -> bool:
 # ---- bounds
 
 
-def bounds_of(robot: Robot, row: JointRow, q: Scalars, v: Scalars, landing: Scalar, dt: Scalar) -> Record:
-    """The bounds of a joint's constraint in a step, as `sweep_joint` takes them.
-
-    Args:
-        landing: speed with which the joint came onto a limit in the last step, positive at the lower one.
-    """
+def bounds_of(robot: Robot, row: JointRow, q: Scalars, v: Scalars, dt: Scalar) -> Record:
+    """The bounds of a joint's constraint in a step, as `sweep_joint` takes them."""
     joint = robot.joints[row.joint]
     if row.kind == "lock":
         return {"low": 0, "high": 0}
     if row.kind == "stop":
-        return _at_limits(joint, q[robot.q_slice(row.joint).start], v[row.dof], landing, dt)
+        lower, upper = limit_arrivals(robot, row, q, v, dt)
+        low, high = lower.mean if lower else -_UNLIMITED, -upper.mean if upper else _UNLIMITED
+        # without restitution the one is not above zero, and the other not below
+        is_plastic = is_constant(joint.restitution) and joint.restitution == 0
+        return {"low": low, "high": high} if is_plastic else _between(low, high)
     if row.kind == "backlash":
         return _with_backlash(joint, q[robot.q_slice(row.joint).start], dt)
     return {"friction": dt * dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start)}
 
 
-def _at_limits(joint: Joint, x: Scalar, rate: Scalar, landing: Scalar, dt: Scalar) -> Record:
-    """Velocities that keep the joint within its limits, or throw it back."""
-    lower, upper = joint.limits.lower[0], joint.limits.upper[0]
-    low = -maximum(x - lower, 0) / dt if is_limit(lower) else -_UNLIMITED
-    high = maximum(upper - x, 0) / dt if is_limit(upper) else _UNLIMITED
-    arrival: Scalar = 0
-    e = joint.restitution
-    if not (is_constant(e) and e == 0):
-        # as for contacts: a landing within the step is remembered, and thrown back in the next one
-        if is_limit(lower):
-            speed = e * maximum(maximum(-rate, landing), 0)
-            on = x - lower <= _TOUCHING
-            arrival = select(either(on, -rate * dt <= x - lower), arrival, -rate)
-            low = select(on, maximum(low, speed), low)
-            high = maximum(high, low)
-        if is_limit(upper):
-            speed = e * maximum(maximum(rate, -landing), 0)
-            on = upper - x <= _TOUCHING
-            arrival = select(either(on, rate * dt <= upper - x), arrival, -rate)
-            high = select(on, minimum(high, -speed), high)
-            low = minimum(low, high)
-    return {"low": low, "high": high, "landing": arrival}
+def limit_arrivals(
+    robot: Robot, row: JointRow, q: Scalars, v: Scalars, dt: Scalar
+) -> tuple[Arrival | None, Arrival | None]:
+    """What the lower and the upper limit of a joint ask for, away from it; None where there is no limit."""
+    x, lower, upper = _place(robot, row, q)
+    u, e = v[row.dof], robot.joints[row.joint].restitution
+    return (
+        arrival(x - lower, u, u, e, dt) if is_limit(lower) else None,
+        arrival(upper - x, -u, -u, e, dt) if is_limit(upper) else None,
+    )
+
+
+def landed_bounds(arrivals: tuple[Arrival | None, Arrival | None], impulse: Scalar, held: Scalar) -> Record:
+    """The bounds of a joint's velocity at the end of a step in which something lands.
+
+    Args:
+        impulse: of the mean velocity: a limit that it pushes away from is reached.
+        held: 1 or -1 if the joint is held at its lower or upper limit.
+    """
+    ends = []
+    for limit, sign in zip(arrivals, (1, -1), strict=True):
+        if limit is None:
+            ends.append(-_UNLIMITED)
+        else:
+            is_met = either(limit.touches, either(sign * impulse > 0, sign * held > 0))
+            ends.append(select(is_met, limit.end, -_UNLIMITED))
+    return held_bounds(_between(ends[0], -ends[1]), held)
+
+
+def _between(low: Scalar, high: Scalar) -> Record:
+    """Bounds of which neither crosses the other, nor zero for its sake."""
+    return {"low": minimum(low, maximum(high, 0)), "high": maximum(high, minimum(low, 0))}
 
 
 def _with_backlash(joint: Joint, q: Scalar, dt: Scalar) -> Record:

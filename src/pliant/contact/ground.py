@@ -25,12 +25,24 @@ from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
 from pliant.spatial import Vector
 
 
+# of Newton's method, for the place where a ball touches: quadratic, from a ball's radius away
+_ITERATIONS = 3
+
+# the least determinant of its matrix
+_NARROW = 0.1
+
+# operations after which a height may have edges
+_EDGED = CONDITIONS | {"floor", "select", "min", "max", "abs", "lookup"}
+
+
 class _Traced(NamedTuple):
     """The ground as a graph over x, y and the parameters that are not numbers."""
 
     height: Expr
     normal: tuple[Expr, Expr, Expr]
+    turns: tuple[Expr, Expr, Expr, Expr]  # of the normal's x by x and by y, and of its y
     is_flat: bool
+    is_curved: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +102,63 @@ class Ground:
         height, *normal = self._at([self._traced.height, *self._traced.normal], x, y)
         return height, Vector(*normal)
 
+    def ball(self, center: Vector, radius: Scalar) -> tuple[Scalar, Vector]:
+        """The gap between a ball and the ground, negative for a penetration, and the normal where it touches.
+
+        On curved ground a ball that just touches does so at the place p with c = p + radius n(p), which is not below
+        its center. Newton's method finds it, on ground without edges whose curvature is nowhere larger than the
+        ball's. Where the ground has edges, as stairs and height maps do, it is the distance to the plane that is
+        tangent to the ground below the center.
+
+        Args:
+            center: in the world [m].
+            radius: of the ball [m]; 0 for a point.
+
+        Returns:
+            The gap [m] and the unit normal, in the world frame.
+        """
+        x, y = self._nearest(center, radius)
+        height, normal = self.surface(x, y)
+        if x is center.x:
+            return (center.z - height) * normal.z - radius, normal
+        return (center - Vector(x, y, height)).dot(normal) - radius, normal
+
+    def bend(self, center: Vector, radius: Scalar, velocity: Vector) -> Scalar:
+        """The acceleration of the gap of a ball that moves straight on, by the curvature of the ground [m/s^2].
+
+        It is the velocity times the rate of the normal: negative in a hollow, positive on a hill, and zero on planes
+        and between edges.
+        """
+        if not self._traced.is_curved:
+            return 0
+        x, y = self._nearest(center, radius)
+        n_x, n_y, n_z, xx, xy, yx, yy = self._at([*self._traced.normal, *self._traced.turns], x, y)
+        # the place goes with the center, p + radius n(p) = c
+        a, b, c, d = 1 + radius * xx, radius * xy, radius * yx, 1 + radius * yy
+        share = 1 / maximum(a * d - b * c, _NARROW)
+        p_x, p_y = (d * velocity.x - b * velocity.y) * share, (a * velocity.y - c * velocity.x) * share
+        turn_x, turn_y = xx * p_x + xy * p_y, yx * p_x + yy * p_y
+        turn = Vector(turn_x, turn_y, -(n_x * turn_x + n_y * turn_y) / n_z)
+        return velocity.dot(turn)
+
+    def _nearest(self, center: Vector, radius: Scalar) -> tuple[Scalar, Scalar]:
+        """Where a ball touches: below its center, or by Newton's method."""
+        x, y = center.x, center.y
+        if self._traced.is_curved and not (is_constant(radius) and radius == 0):
+            for _ in range(_ITERATIONS):
+                x, y = self._nearer(center, radius, x, y)
+        return x, y
+
+    def _nearer(self, center: Vector, radius: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+        """One step of Newton's method for p + radius n(p) = c, from x and y."""
+        nodes = [*self._traced.normal[:2], *self._traced.turns]
+        n_x, n_y, xx, xy, yx, yy = self._at(nodes, x, y)
+        a, b, c, d = 1 + radius * xx, radius * xy, radius * yx, 1 + radius * yy
+        off_x, off_y = center.x - x - radius * n_x, center.y - y - radius * n_y
+        # in a hollow that is narrower than the ball there is no such place: go part of the way
+        share = 1 / maximum(a * d - b * c, _NARROW)
+        return x + (d * off_x - b * off_y) * share, y + (a * off_y - c * off_x) * share
+
     def _at(self, nodes: Sequence[Expr], x: Scalar, y: Scalar) -> list[Scalar]:
         """Nodes of the traced ground at a point; 0 and 1 by structure are integers."""
         values = {"x": x, "y": y, **{f"p{k}": p for k, p in enumerate(self.parameters)}}
@@ -107,8 +176,13 @@ class Ground:
         height = self._call(graph, x, y, *inputs)
         slope_x, slope_y = (graph.lift(tangents([height], {point: 1})[0]) for point in (x, y))
         to_unit = 1 / graph.lift(sqrt(1 + slope_x * slope_x + slope_y * slope_y))
-        is_flat = not {x.index, y.index} & {node.index for node in nodes_of([height])}
-        return _Traced(height, (-slope_x * to_unit, -slope_y * to_unit, to_unit), is_flat)
+        normal = (-slope_x * to_unit, -slope_y * to_unit, to_unit)
+        turns = [graph.lift(tangents([n], {point: 1})[0]) for n in normal[:2] for point in (x, y)]
+        own = {x.index, y.index}
+        is_flat, is_plane = (not own & {node.index for node in nodes_of(part)} for part in ([height], list(normal)))
+        has_edges = any(node.op in _EDGED for node in nodes_of([height]))
+        a, b, c, d = turns
+        return _Traced(height, normal, (a, b, c, d), is_flat, not (is_plane or has_edges))
 
     def _call(self, graph: Graph, *args: Scalar) -> Expr:
         """The node that the function returns, with messages that name the function."""

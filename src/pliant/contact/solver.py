@@ -5,8 +5,9 @@ by one [projected Gauss-Seidel with 3 x 3 blocks; Jourdan, Alart and Jean 1998],
 exact solution: nothing is softened.
 
 A contact that is apart may close its gap within the step, u_n >= -gap / dt, and no more: it neither stops early nor
-bounces early. One that touches must not approach, u_n >= 0, or leave with the speed of its restitution. A penetration
-is taken back by a displacement that changes no velocity.
+bounces early. One that touches must not approach, u_n >= 0, or leave with the speed of its restitution. One that lands
+within the step does so at its end (`pliant.contact.landing`). A penetration is taken back by a displacement that
+changes no velocity.
 
 A single contact has three constraints, along its axes. Several contacts of the same links share six: the velocity V of
 the touching link (relative to the touched one) at a point of it, linear and angular. A contact at r from that point
@@ -32,6 +33,7 @@ from pliant.contact.constraint_rows import (
     dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, unless_sliding
+from pliant.contact.landing import Arrival, arrival
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism
 from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, minimum, select, sqrt
@@ -47,6 +49,12 @@ _ON_THE_CONE = 1 - 1e-6
 
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
+
+# what a contact moves along its normal by rounding, relative to what it moves across, and squared
+_UNMOVED = {"float64": 1e-24, "float32": 1e-12}
+
+# the matrix of one that does not: any impulse would do nothing [1/kg]
+_HEAVY = 1e9
 
 # penetrations up to this are left alone [m]
 SLOP = 1e-6
@@ -76,15 +84,22 @@ def group_rows(
         contact: Record = {"r": list(touch.p - p0), "axes": [list(tx), list(ty), list(n)]}
         rows["contacts"].append(contact)
         G = _matrix(rows, len(rows["contacts"]) - 1) if len(touches) > 1 else row_matrix(Y, DY)
+        G = _movable(G, precision)
         contact |= {
             "G": list(G),
             "inverse": list(inverse_of(G, precision)),
             "gap": touch.gap,
-            "target": -maximum(touch.gap, 0) / dt,
+            "bend": touch.bend,
             "depth": maximum(-touch.gap - SLOP, 0) / dt,
             "mu": mu,
         }
     return rows
+
+
+def _movable(G: Symmetric3, precision: str) -> Symmetric3:
+    """G of a contact that no joint moves along its normal, such as a ball about the only hinge, as if it were heavy."""
+    moves = G.zz > (G.xx + G.yy) * _UNMOVED[precision]
+    return Symmetric3(G.xx, G.xy, G.xz, G.yy, G.yz, select(moves, G.zz, _HEAVY))
 
 
 def _matrix(rows: Record, k: int) -> Symmetric3:
@@ -222,23 +237,29 @@ def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scal
     return [a + b for a, b in zip(impulses, change, strict=True)]
 
 
-def bounce_speed(start: Visit, k: int, memory: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:
-    """The speed with which contact k must leave now, and the approach that a landing within this step remembers.
+def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, dt: Scalar) -> list[Arrival]:
+    """What each contact of a group asks for in the step; L v is ``start`` before it, ``free`` by forces alone."""
+    before, after = Visit(group, rows, start), Visit(group, rows, free)
+    return [
+        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, contact["bend"])
+        for k, (contact, e) in enumerate(zip(rows["contacts"], group.restitution, strict=True))
+    ]
 
-    A contact that lands within the step ends it on the ground, slower than it came. The speed it had on
-    impact is kept, and gives the restitution of the next step.
 
-    Args:
-        start: a visit to the group with the velocities at the start of the step.
-        memory: the speed on impact of a landing in the last step, or 0.
-    """
-    gap = start.rows["contacts"][k]["gap"]
-    approach = maximum(0, -start.velocity(k).z)
-    # one that has just landed may be some micrometres off, where bodies turn or the ground is curved
-    touches = either(gap <= SLOP, memory > 0)
-    speed = start.group.restitution[k] * maximum(approach, memory)
-    landing = select(touches, 0, select(approach * dt > gap, approach, 0))
-    return select(touches, speed, 0), landing
+def with_targets(rows: Record, targets: Scalars) -> Record:
+    """The rows of a group whose contacts keep these velocities along their normals at least."""
+    contacts = [{**c, "target": target} for c, target in zip(rows["contacts"], targets, strict=True)]
+    return {**rows, "contacts": contacts}
+
+
+def without(group: Group, rows: Record, w: Scalars, impulse: Scalars, stays: Sequence[Scalar]) -> list[list[Scalar]]:
+    """w and the impulses with only those of the contacts that stay."""
+    visit, left = Visit(group, rows, w), []
+    for k, (p, on) in enumerate(zip(triples(impulse), stays, strict=True)):
+        kept = Vector(*(select(on, x, 0) for x in p))
+        visit.push(k, kept - p)
+        left += list(kept)
+    return [visit.done(), left]
 
 
 def impulses_on_rows(rows: Record, world: Scalars) -> list[Scalar]:

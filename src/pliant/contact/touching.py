@@ -25,11 +25,13 @@ class Touch:
         gap: distance, negative for a penetration [m].
         normal: unit vector away from what is touched.
         p: where it touches, or would.
+        bend: acceleration of the gap by the curvature of the ground, if velocities were given [m/s^2].
     """
 
     gap: Scalar
     normal: Vector
     p: Vector
+    bend: Scalar = 0
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,11 @@ class Group(ABC):
     restitution: tuple[Scalar, ...]
 
     @abstractmethod
-    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
-        """Where the contacts are."""
+    def touches(
+        self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
+        velocities: Sequence[Motion] | None = None,
+    ) -> list[Touch]:  # fmt: skip
+        """Where the contacts are; with the velocities of the links, each in its own frame, also how gaps bend."""
 
     @property
     def is_elastic(self) -> bool:
@@ -86,17 +91,22 @@ class GroundGroup(Group):
     centers: tuple[Vector, ...] = ()
     radii: tuple[Scalar, ...] = ()
 
-    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
-        """The distance to the plane that is tangent to the ground below the center."""
+    def touches(
+        self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
+        velocities: Sequence[Motion] | None = None,
+    ) -> list[Touch]:  # fmt: skip
+        """The distance of each ball from the ground."""
         assert ground is not None  # or there would be no such group
         found = []
         for center, radius in zip(self.centers, self.radii, strict=True):
             c = poses[self.a].transform_point(center)
-            world = c + origin
-            height, normal = ground.surface(world.x, world.y)
-            gap = (world.z - height) * normal.z - radius
-            found.append(Touch(gap, normal, c - normal * radius))
+            gap, normal = ground.ball(c + origin, radius)
+            bend = 0 if velocities is None else self._bend(ground, c, origin, radius, poses, velocities)
+            found.append(Touch(gap, normal, c - normal * radius, bend))
         return found
+
+    def _bend(self, ground: Ground, c: Vector, origin: Vector, radius: Scalar, poses, velocities) -> Scalar:
+        return ground.bend(c + origin, radius, _point_velocity(poses, velocities, self.a, c))
 
 
 @dataclass(frozen=True)
@@ -108,7 +118,10 @@ class PairGroup(Group):
     radius_a: Scalar = 0
     radius_b: Scalar = 0
 
-    def touches(self, poses: Sequence[Transform], origin: Vector, ground: Ground | None) -> list[Touch]:
+    def touches(
+        self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
+        velocities: Sequence[Motion] | None = None,
+    ) -> list[Touch]:  # fmt: skip
         a = [poses[self.a].transform_point(e) for e in self.ends_a]
         b = (
             [poses[self.b].transform_point(e) for e in self.ends_b]

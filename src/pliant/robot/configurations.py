@@ -1,6 +1,6 @@
 """Configurations and velocities of a robot, joint by joint: drawn, moved, compared, and handed from robot to robot."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,23 +110,64 @@ def _checked(name: str, given: Any, names: Sequence[str]) -> np.ndarray:
 # step. Here the velocity is constant in the axes that the child has at the start of the step.
 
 
-def held_acceleration(robot: "Robot", v: Sequence[Scalar]) -> list[Scalar]:
-    """The vd of joints whose child keeps its linear velocity in space: -w x v for those that float, else 0."""
-    return _each(robot, _held, v=v)
+def held_acceleration(robot: "Robot", v: Sequence[Scalar], centers: Mapping[str, Vector] | None = None) -> list[Scalar]:
+    """The vd of joints whose child keeps its linear velocity in space: -w x v for those that float, else 0.
+
+    Args:
+        centers: by joint that floats freely, the point of its child that keeps its velocity, by default the origin.
+    """
+    found = _each(robot, _held, v=v)
+    for name, c in (centers or {}).items():
+        d = robot.v_slice(name).start
+        w = Vector(*v[d + 3 : d + 6])
+        found[d : d + 3] = [a - b for a, b in zip(found[d : d + 3], w.cross(w.cross(c)), strict=True)]
+    return found
 
 
-def straight_motion(robot: "Robot", q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar) -> list[Scalar]:
-    """q after the time dt at a velocity in the axes of the start."""
-    return _each(robot, lambda kind, q, v: _moved(kind, q, [x * dt for x in v]), q=q, v=v)
+def straight_motion(
+    robot: "Robot", q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar, centers: Mapping[str, Vector] | None = None
+) -> list[Scalar]:
+    """q after the time dt at a velocity in the axes of the start.
+
+    Args:
+        centers: as for `held_acceleration`: points that go straight on.
+    """
+    shift = [x * dt for x in v]
+    for name, c in (centers or {}).items():
+        d = robot.v_slice(name).start
+        turn = Vector(*shift[d + 3 : d + 6])
+        # the point goes by dt (v + w x c), and the origin around it
+        straight = Vector(*shift[d : d + 3]) + turn.cross(c)
+        shift[d : d + 3] = [*(straight + c - rotation_from_quaternion(*turn_exponential(turn)).rotate(c))]
+    return _each(robot, _moved, q=q, v=shift)
 
 
 def carried_velocity(
-    robot: "Robot", v: Sequence[Scalar], dt: Scalar, motion: Sequence[Scalar] | None = None
-) -> list[Scalar]:
-    """The velocity in the axes that the children have after the time dt; they turn with ``motion``, or with v."""
+    robot: "Robot", v: Sequence[Scalar], dt: Scalar, motion: Sequence[Scalar] | None = None,
+    centers: Mapping[str, Vector] | None = None,
+) -> list[Scalar]:  # fmt: skip
+    """The velocity in the axes that the children have after the time dt; they turn with ``motion``, or with v.
+
+    Args:
+        centers: as for `held_acceleration`.
+    """
+    v = list(v)
+    for name, c in (centers or {}).items():
+        v = _moved_origin(v, robot.v_slice(name).start, c)
     if motion is None:
-        return _each(robot, lambda kind, v: _carried(kind, v, dt, v), v=v)
-    return _each(robot, lambda kind, v, motion: _carried(kind, v, dt, motion), v=v, motion=motion)
+        found = _each(robot, lambda kind, v: _carried(kind, v, dt, v), v=v)
+    else:
+        found = _each(robot, lambda kind, v, motion: _carried(kind, v, dt, motion), v=v, motion=motion)
+    for name, c in (centers or {}).items():
+        found = _moved_origin(found, robot.v_slice(name).start, -c)
+    return found
+
+
+def _moved_origin(v: Sequence[Scalar], d: int, c: Vector) -> list[Scalar]:
+    """A velocity whose dofs from d on, of a joint that floats, are those of the point c."""
+    found = list(v)
+    found[d : d + 3] = [*(Vector(*v[d : d + 3]) + Vector(*v[d + 3 : d + 6]).cross(c))]
+    return found
 
 
 def _held(kind: JointKind, v: Sequence[Scalar]) -> list[Scalar]:

@@ -159,8 +159,7 @@ class RobotExports:
     def on_ground(self, q: Any, ground: Any = None, *, height: float = 0.0) -> np.ndarray:
         """Configurations with the free base moved up or down, so that the lowest contact just touches the ground.
 
-        A ball of radius r on ground with the normal n touches where its centre is r / n_z above the ground. A robot
-        without contact shapes counts with those that a simulation gives it.
+        A robot without contact shapes counts with those that a simulation gives it.
 
         Args:
             q: (nq,) or (batch, nq).

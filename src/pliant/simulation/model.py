@@ -102,10 +102,14 @@ class StepModel:
         return any(group.is_elastic for group in self.groups)
 
     @property
-    def has_elastic_stops(self) -> bool:
-        """Whether some joint leaves its limit with restitution."""
-        joints = self.robot.joints
-        return any(not is_zero(joints[row.joint].restitution) for row in self.stop_rows)
+    def has_relief(self) -> bool:
+        """Whether the height of the ground depends on the place, and may be none."""
+        return self.ground is not None and not self.ground.is_flat
+
+    @property
+    def can_land(self) -> bool:
+        """Whether something may be met within a step: the ground, another shape, or the limit of a joint."""
+        return bool((self.is_rigid and self.groups) or self.stop_rows)
 
     @property
     def has_rows(self) -> bool:

@@ -101,10 +101,8 @@ class Plan:
             "divergence": 1,  # 0, or the code of a cause, see `divergence`
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
-            "landings": contacts if model.is_elastic else 0,  # speeds on impact within the last step [m/s]
             "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
-            "stop landings": len(model.joint_rows) if model.has_elastic_stops else 0,
             "closings": sum(c.size for c in model.closures),  # impulses of the loops
             "solver": 4,  # residual [m/s], iterations, deepest penetration [m], whether they did not suffice
             "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected

@@ -254,7 +254,7 @@ class Simulation:
         times = np.atleast_1d(State(self.data, self.layout).t)
         known = {divergence.robot for divergence in self.divergences}
         fresh = [int(k) for k in np.flatnonzero(flags) if k not in known]
-        found = [Divergence(k, float(times[k]), divergence_text(self.robot, int(flags[k]))) for k in fresh]
+        found = [Divergence(k, float(times[k]), divergence_text(self.model, int(flags[k]))) for k in fresh]
         self.divergences += found
         if found and not quiet:
             more = f" (and {len(found) - 1} more, see sim.divergences)" if len(found) > 1 else ""

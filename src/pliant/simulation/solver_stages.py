@@ -11,9 +11,10 @@ from pliant.contact.constraint_rows import (
     beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
     sweep_closure, sweep_joint,
 )  # fmt: skip
+from pliant.contact.landing import mean_of
 from pliant.contact.solver import (
-    MOST_STICKING, SLOP, Visit, bounce_speed, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
-    sweep_frictionless, sweep_sticking, warm_start,
+    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
+    sweep_frictionless, sweep_sticking, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
@@ -25,7 +26,7 @@ from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 Record = dict[str, Any]
 
 # names that every group of contacts has, and every loop, with its number
-_OF_GROUPS = ("near", "rows", "impulse", "last impulse", "push", "slides", "sticks")
+_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks")
 _OF_LOOPS = ("loop", "closure", "last closure")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -59,14 +60,15 @@ class StepProgram:
     def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
         self.stages, self.model, self.parameters = stages, model, parameters
         nv, limits = model.robot.nv, len(model.stop_rows)
-        sizes = {"w": nv, "v next": nv, "shift": nv, "saturated": model.robot.nu, "held": limits, "stop push": limits}
+        sizes = dict.fromkeys(("w", "v next", "v mean", "shift"), nv) | {"saturated": model.robot.nu}
+        sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
         sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
-        sizes |= dict.fromkeys(("settled", "joints on", "deep"), 1)
+        sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
         if model.has_rows:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
-            sizes |= {f"near {k}": 1, f"impulse {k}": 3 * contacts, f"push {k}": contacts}
+            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": 3 * contacts, f"push {k}": contacts}
         for k, closure in enumerate(model.closures):
             sizes[f"closure {k}"] = closure.size
         for name, size in sizes.items():
@@ -129,7 +131,7 @@ def factor_of(m: StepModel, motion: Record) -> Factor:
 
 def touches_of(motion: Record, k: int) -> list[Touch]:
     """Where the contacts of group k are."""
-    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:])) for t in motion["touches"][k]]
+    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7]) for t in motion["touches"][k]]
 
 
 def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
@@ -154,20 +156,16 @@ def find_contacts(step: StepProgram) -> None:
     """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, landings, k=k):
+        def found(m: StepModel, motion, w, impulse, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
-            if m.is_elastic:
-                before = sum(len(g.names) for g in m.groups[:k])
-                known, first = landings[before:], Visit(group, rows, motion["start"])
-                for c, contact in enumerate(rows["contacts"]):
-                    speed, landing = bounce_speed(first, c, known[c], m.dt)
-                    contact |= {"target": contact["target"] + speed, "landing": landing}
+            asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
+            targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
                 rows["sticking"] = sticking_factor(rows, start, m.precision)
-            return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start}
+            return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start, "target": targets}
 
         with step.only_if(f"near {k}"):
             step.add(found, k)
@@ -200,9 +198,11 @@ def find_joint_rows(step: StepProgram) -> None:
         vectors, w = found(m, m.steady_rows, motion, w, steady)
         return {"steady rows": vectors, "w": w}
 
-    def found_limits(m: StepModel, motion, w, stops):
+    def found_limits(m: StepModel, motion, bounds, held, w, stops):
         vectors, w = found(m, m.stop_rows, motion, w, stops)
-        return {"stop rows": vectors, "w": w}
+        own = [held_bounds(b, side) for b, side in zip(bounds[len(m.steady_rows) :], held, strict=True)]
+        low, high = [b["low"] for b in own], [b["high"] for b in own]
+        return {"stop rows": vectors, "w": w, "stop low": low, "stop high": high}
 
     if step.model.steady_rows:
         step.add(found_steady)
@@ -223,19 +223,21 @@ def sweep_contacts(step: StepProgram) -> None:
     """Coulomb's law at each contact in turn; for soles and other groups, the short way as long as none slides."""
     for k in range(len(step.model.groups)):
 
-        def short(m: StepModel, rows, w, impulse, error, k=k):
+        def short(m: StepModel, rows, target, w, impulse, error, k=k):
+            rows = with_targets(rows, target)
             w, impulse, worst, slides = sweep_sticking(m.groups[k], rows, w, impulse, error[0])
             flags = {"slides": [slides], "sticks": [negation(slides)]}
             return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
-        def full(m: StepModel, rows, w, impulse, error, sweeps, k=k):
+        def full(m: StepModel, rows, target, w, impulse, error, sweeps, k=k):
             answer = None if m.is_rigid else m.contact.answer(m.dt)
             relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+            rows = with_targets(rows, target)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
             return {"w": w, "impulse": impulse, "error": [worst]}
 
-        def full_with_flags(m: StepModel, rows, w, impulse, error, sweeps, full=full):
-            found = full(m, rows, w, impulse, error, sweeps)
+        def full_with_flags(m: StepModel, rows, target, w, impulse, error, sweeps, full=full):
+            found = full(m, rows, target, w, impulse, error, sweeps)
             slides = is_sliding(rows, found["impulse"])
             return {**found, "slides": [slides], "sticks": [negation(slides)]}
 
@@ -280,8 +282,8 @@ def sweep_joints(step: StepProgram) -> None:
         w, steady, error = swept(m, m.steady_rows, steady_rows, bounds[: len(m.steady_rows)], w, steady, error)
         return {"w": w, "steady": steady, "error": error}
 
-    def swept_limits(m: StepModel, stop_rows, bounds, w, stops, error, held):
-        own = [held_bounds(b, side) for b, side in zip(bounds[len(m.steady_rows) :], held, strict=True)]
+    def swept_limits(m: StepModel, stop_rows, stop_low, stop_high, w, stops, error):
+        own = [{"low": low, "high": high} for low, high in zip(stop_low, stop_high, strict=True)]
         w, stops, error = swept(m, m.stop_rows, stop_rows, own, w, stops, error)
         return {"w": w, "stops": stops, "error": error}
 
@@ -377,8 +379,8 @@ def do_without_friction(step: StepProgram) -> None:
     with step.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
         for k in range(len(model.groups)):
 
-            def swept(m: StepModel, rows, w, impulse, error, k=k):
-                w, impulse, worst = sweep_frictionless(m.groups[k], rows, w, impulse, error[0])
+            def swept(m: StepModel, rows, target, w, impulse, error, k=k):
+                w, impulse, worst = sweep_frictionless(m.groups[k], with_targets(rows, target), w, impulse, error[0])
                 return {"w": w, "impulse": impulse, "error": [worst]}
 
             with step.only_if(f"near {k}"):
@@ -406,10 +408,11 @@ def correct_positions(step: StepProgram) -> None:
         none: Record = {"shift": [0] * m.robot.nv, "stop push": [0] * len(m.stop_rows)}
         return {"deep": [any_of(deep)], **none, "push": [[0] * len(part) for part in push]}
 
-    def limits(m: StepModel, stop_rows, q, v_next, shift, stop_push):
+    def limits(m: StepModel, stop_rows, q, v_next, v_mean, landed, shift, stop_push):
         new = []
         for row, x, p in zip(m.stop_rows, stop_rows, stop_push, strict=True):
-            bounds = limit_corrections(m.robot, row, q, v_next[row.dof], m.correction, m.dt)
+            rate = select(equal(landed[0], 0), v_next[row.dof], v_mean[row.dof])
+            bounds = limit_corrections(m.robot, row, q, rate, m.correction, m.dt)
             shift, p, _ = sweep_joint(row, row_support(m.robot.mechanism, row), x, bounds, shift, p, 0)
             new.append(p)
         return {"shift": shift, "stop push": new}

@@ -231,13 +231,16 @@ class Divergence:
         return f"robot {self.robot} at t = {self.time:.6g} s: {self.what}"
 
 
-# ---- codes: 0, then one for each velocity, one for each control, and one for the steps of the adaptive integrator
+# ---- codes: 0, then one for each velocity, one for each control, one for the steps of the adaptive integrator, and one
+# for the ground at each contact
 
 
-def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar) -> Scalar:
-    """The code after a step: that before it, or that of the first control or velocity that is out of bounds."""
+def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar, gaps: Scalars = ()) -> Scalar:
+    """The code after a step: that before it, or that of the first control, velocity or gap that is out of bounds."""
     huge = _HUGE[model.precision]
     code: Scalar = 0
+    for k in reversed(range(len(gaps))):
+        code = select(abs(gaps[k]) <= huge, code, steps_code(model.robot) + 1 + k)
     for k in reversed(range(len(v))):
         code = select(abs(v[k]) <= huge, code, 1 + k)
     for k in reversed(range(len(u))):
@@ -250,8 +253,14 @@ def steps_code(robot: Robot) -> int:
     return 1 + robot.nv + robot.nu
 
 
-def divergence_text(robot: Robot, code: int) -> str:
+def divergence_text(model: StepModel, code: int) -> str:
     """A code in words."""
+    robot = model.robot
+    if code > steps_code(robot):
+        name = model.contact_names[code - steps_code(robot) - 1]
+        return (
+            f"the ground has no finite height or slope at contact {name!r}; its function must give finite numbers there"
+        )
     if code == steps_code(robot):
         return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
     if code > robot.nv:

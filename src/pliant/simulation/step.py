@@ -15,7 +15,7 @@ which is stable however stiff they are and has the zeros of M: D is diagonal, an
 only among the dofs of one joint, where a spring has several axes. A spring is taken so, too, if it is too stiff for
 the step to follow: its swing dies out. One that swings slowly must not, so its force is taken at
 q + dt (v+ - v) / 4, which keeps its energy [Newmark 1959, with beta = 1/4] and leaves A stable, too. Between the
-two, with w the frequency of the swing and r = 1 / (1 + (w dt)^4), the force is that at
+two, with w the frequency of the swing and r = 1 / (1 + (w dt)^8), the force is that at
 
     q + dt ((1 - 3/4 r) v+ - r/4 v)
 
@@ -35,12 +35,14 @@ from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
+from pliant.dynamics.gyroscopic import center_of_mass, floating_links, gyroscopic_change
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot import Link
+from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
+from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
@@ -54,6 +56,9 @@ from pliant.spatial import Transform, Vector
 _HOLDING = 1000
 
 _THREE_QUARTERS = 3 / 4
+
+# predictions of the velocity at the end of a step, for forces that depend on it, of robots with spherical joints
+_ITERATIONS = 2
 
 # inertia of a dof that has none, as a slender rod about itself: any spring there is too stiff for the step
 _NONE = 1e-30
@@ -82,16 +87,18 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
         move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
         find_contacts(step)  # constraints of the near ones, and their impulses of the last step
         find_joint_rows(step)
-        with sweeps(step):  # until no contact changes any more
-            sweep_contacts(step)
-            sweep_closures(step)
-            sweep_joints(step)
-            check_convergence(step)
-            accelerate(step)
-        do_without_friction(step)  # only where iterations ran out
+        with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
+            with sweeps(step):  # until no contact changes any more
+                sweep_contacts(step)
+                sweep_closures(step)
+                sweep_joints(step)
+                check_convergence(step)
+                accelerate(step)
+            do_without_friction(step)  # only where iterations ran out
+            find_landings(step)
         check_limits(step)
     correct_positions(step)  # penetrations and open loops, without changing velocities
-    finish(step)  # v = L^-1 w, q from the new velocity; a robot that diverges stays where it was
+    finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
 
 # ---- limits of motors and joints
@@ -108,10 +115,9 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
         yield
         return
 
-    def expected(m: StepModel, q, v, u, clock, torques, stops, stop_landings):
+    def expected(m: StepModel, q, v, u, clock, torques, stops):
         given = drives(m.robot, q, v, u, time_of(clock, m.dt))
-        landings = stop_landings if len(stop_landings) else [0] * len(m.joint_rows)
-        bounds = [bounds_of(m.robot, row, q, v, x, m.dt) for row, x in zip(m.joint_rows, landings, strict=True)]
+        bounds = [bounds_of(m.robot, row, q, v, m.dt) for row in m.joint_rows]
         needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
         needed += [negation(equal(p, 0)) for p in stops]
         needed += [abs(beyond_limits(m.robot, row, q)) > _BEYOND for row in m.stop_rows]
@@ -130,7 +136,7 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
 def check_limits(step: StepProgram) -> None:
     """v = L^-1 w; another round if a motor or joint is beyond a limit that was not seen."""
 
-    def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, bounds=()):
+    def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, landed, v_mean, bounds=()):
         v = factor_of(m, motion).velocity(w)
         if not _has_limits(m):
             return {"v next": v, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
@@ -141,7 +147,8 @@ def check_limits(step: StepProgram) -> None:
         for row, b, side, p in zip(m.stop_rows, _of_limits(m, bounds), held, stops, strict=True):
             # a limit that would pull lets go; one that is gone through takes hold
             kept = select(side * p > 0, side, 0)
-            holding.append(select(equal(side, 0), violated_limit(b, v[row.dof], _THROUGH * scale[0]), kept))
+            mean = select(equal(landed[0], 0), v[row.dof], v_mean[row.dof])
+            holding.append(select(equal(side, 0), violated_limit(b, mean, _THROUGH * scale[0]), kept))
         wrong += [negation(equal(a, b)) for a, b in zip(holding, held, strict=True)]
         again = any_of(wrong)
         joints_on = [select(again, 1, joints_on[0])]
@@ -198,6 +205,8 @@ class FreeMotion:
         start: L v of the velocity at the start.
         w: L v+ of the velocity that the forces lead to.
         poses: of the links, in the world's axes about ``origin``.
+        holding: inertia that dofs have in addition, since they are held.
+        centers: centres of mass of all that hangs on joints that float, in the axes of their children.
     """
 
     factor: Factor
@@ -206,6 +215,8 @@ class FreeMotion:
     poses: list[Transform]
     origin: Vector
     joints: JointForces
+    holding: list[Scalar]
+    centers: dict[str, Vector]
 
 
 def free_motion(
@@ -229,12 +240,17 @@ def free_motion(
     on_links = outside_forces(robot, model.forces, poses, t, dt)
     if robot.springs:
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
-    h = newton_euler(robot, q, v, held_acceleration(robot, list(v)), on_links=on_links.listed(len(mechanism.links)))
-
     # inertia, and stiffness and damping taken implicitly
     A = composite_inertia(robot, q)
     M = [list(row) for row in A]
-    change = []
+    floating = floating_links(robot)
+    centers = {link.name: center_of_mass(M, link) for link in floating}
+
+    def bias(v: Scalars) -> list[Scalar]:
+        vd = held_acceleration(robot, list(v), centers)
+        return newton_euler(robot, q, v, vd, on_links=on_links.listed(len(mechanism.links)))
+
+    h, change = bias(v), []
     for d in range(robot.nv):
         gain = joints.damping[d] + dt * joints.stiffness[d]
         A[d][d] = A[d][d] + dt * gain
@@ -247,18 +263,29 @@ def free_motion(
             change[d] = change[d] - lost * v[e]
             if d != e:
                 change[e] = change[e] - lost * v[d]
+    holding = []
     for d, is_held, velocity in held:
         extra = is_held * _HOLDING * A[d][d]
+        holding.append(extra)
         A[d][d] = A[d][d] + extra
         change[d] = change[d] + extra * (velocity - v[d])
     factor = factorized(mechanism, A)
     start = factor.coordinates(v)
-    w = [a + b for a, b in zip(start, factor.half_solve(change), strict=True)]
-    return FreeMotion(factor, start, w, poses, origin, joints)
+    spins = list(change)
+    for link in floating:
+        for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, change, v, dt), strict=True):
+            spins[d] = spins[d] + x
+    w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
+    if any(isinstance(link.kind, Spherical) for link in mechanism.links):
+        for _ in range(_ITERATIONS):
+            later = bias(factor.velocity(w))
+            both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
+            w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
+    return FreeMotion(factor, start, w, poses, origin, joints, holding, centers)
 
 
 def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
-    """r = 1 / (1 + (w dt)^4) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
+    """r = 1 / (1 + (w dt)^8) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
 
     Of M only the dofs themselves count, and the rotor behind a flexibility: without it there is nothing to swing
     against.
@@ -272,20 +299,24 @@ def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, li
             M_dd = M_dd - M_jd * M_jd / M_jj
         ease = ease + b[i] * b[i] / maximum(M_dd, _NONE)
     square = dt * dt * slope * ease
-    return 1 / (1 + square * square)
+    fourth = square * square
+    return 1 / (1 + fourth * fourth)
 
 
 def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
     def moved(m: StepModel, q, v, u, clock, impulses, closings, saturated, held, bounds=()):
+        kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
-            (row.dof, select(equal(side, 0), 0, 1), held_bounds(b, side)["low"])
-            for row, side, b in zip(m.stop_rows, held, _of_limits(m, bounds), strict=True)
+            (row.dof, select(equal(side, 0), 0, 1), b["low"])
+            for row, side, b in zip(m.stop_rows, held, kept, strict=True)
         ]
         limited = saturated if m.has_saturable_motors else None
         motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds)
-        touches = [group.touches(motion.poses, motion.origin, m.ground) for group in m.groups]
+        # only curved ground takes the velocities of the links
+        velocities = link_velocities(m.robot.mechanism, q, v)
+        touches = [group.touches(motion.poses, motion.origin, m.ground, velocities) for group in m.groups]
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
         fastest = 0
@@ -295,13 +326,19 @@ def move_freely(step: StepProgram) -> None:
             "motion": {
                 "factor": factor_record(motion.factor),
                 "start": motion.start,
+                "free": motion.w if m.is_elastic else [],
+                "holding": motion.holding,
+                "centers": {name: list(c) for name, c in motion.centers.items()},
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
-                "touches": [[[t.gap, *t.normal, *t.p] for t in found] for found in touches],
+                "touches": [[[t.gap, *t.normal, *t.p, t.bend] for t in found] for found in touches],
                 "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
             },
             "w": motion.w,
             "sweeps": [0],
+            "landed": [0],
+            "plastic": [0],
+            "unsolved": [0],
             "scale": [1 + fastest / 10],
             "near": [[x] for x in near],
             "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, before, strict=True)],
@@ -333,30 +370,33 @@ def finish(step: StepProgram) -> None:
     """The new state; a robot that diverges keeps the old one."""
 
     def finished(
-        m: StepModel, q, v, u, v_next, shift, clock, divergence, motion, residual, sweeps, converged, near, rows,
-        impulse, closure, bounds=(),
+        m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
+        unsolved, near, rows, impulse, closure,
     ):  # fmt: skip
-        cause = divergence_code(m, u, v_next, divergence[0])
+        gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
+        cause = divergence_code(m, u, v_next, divergence[0], gaps)
         moves = equal(cause, 0)
-        rate = [a + b for a, b in zip(v_next, shift, strict=True)] if m.has_corrections else v_next
-        q_next = straight_motion(m.robot, q, rate, m.dt)
-        v_next = carried_velocity(m.robot, v_next, m.dt, rate)
-        worlds, landings, deepest = [], [], 0
+        rate = v_next
+        if m.can_land:
+            rate = [select(equal(landed[0], 0), a, b) for a, b in zip(v_next, v_mean, strict=True)]
+        rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
+        centers = {name: Vector(*c) for name, c in motion["centers"].items()}
+        q_next = straight_motion(m.robot, q, rate, m.dt, centers)
+        v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
+        worlds, deepest = [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
             inside = negation(equal(is_near[0], 0))
             worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
-            landings += [select(inside, c.get("landing", 0), 0) for c in own["contacts"]]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
-        solver = [residual[0], sweeps[0], deepest, select(equal(converged[0], 0), 1, 0)]
+        failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
+        solver = [residual[0], sweeps[0], deepest, failed]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
             "impulses": worlds,
-            "landings": landings if m.is_elastic else [],
-            "stop landings": [b.get("landing", 0) for b in bounds] if m.has_elastic_stops else [],
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
             "torques": [

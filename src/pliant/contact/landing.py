@@ -1,0 +1,118 @@
+"""Landings: what a contact or a joint limit asks of a step in which it may be met.
+
+A step has two velocities. The *mean* moves the positions: it closes a gap that is met within the step, and no more.
+The velocity at the *end* is that after the whole impact. They differ only in steps in which something lands, and only
+there the solver runs twice, with the same constraints:
+
+1. with the mean as the least velocity of each constraint. One that pushes, and did not touch before, lands.
+2. with the velocity at the end as the least one of those that touch and of those that land first. What lands later in
+   the step opens: it is on the ground now, and has its impact in the next step.
+
+So friction and restitution of an impact are resolved at once, whatever its time within the step, and no state shows
+half of one. Impacts that the step does not tell apart are taken together: contacts are alike if they are as near as
+gravity takes them within a step.
+
+A contact that comes with the speed s, at the time t = gap / s of the step, leaves with e s. Speeds of this step are
+those of the middle of a step: with the acceleration a along the normal, the impact is at the speed s + a (t - dt/2)
+and so is what it leaves with, a (1 + e) (t - dt/2) later. The mean velocity takes it to where it is at the end,
+e (s dt - gap) above the ground.
+"""
+
+from dataclasses import dataclass
+
+from pliant.scalar import Scalar, both, either, is_constant, maximum, minimum, negation, select
+
+# nearer than this, contacts touch and limits are reached [m or rad], whatever the step
+_TOUCHING = 4e-6
+
+# and so much more for a step, times dt^2 [m/s^2 or rad/s^2]: about what gravity does
+_ACCELERATION = 10
+
+# a time that is never in a step, as a share of it
+_NEVER = 1e9
+
+
+def nearness(dt: Scalar) -> Scalar:
+    """Gaps up to this are closed without an impact of their own, and landings less apart are one [m or rad]."""
+    return _TOUCHING + _ACCELERATION * dt * dt
+
+
+def closing_speed(dt: Scalar) -> Scalar:
+    """What is left of the gap of something that touches is closed with this speed at most [m/s or rad/s]."""
+    return _ACCELERATION * dt
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What a constraint asks for in a step.
+
+    Attributes:
+        touches: whether it touches at the start.
+        comes: whether it is apart and approaches, faster than gravity makes it within the step.
+        mean: least velocity of the step's mean.
+        end: least velocity at the end of the step, once it has landed.
+        time: of the landing, as a share of the step.
+        margin: landings that are earlier by less are at the same time, as a share of the step.
+        shift: how much faster than e s it leaves, see the module.
+    """
+
+    touches: Scalar
+    comes: Scalar
+    mean: Scalar
+    end: Scalar
+    time: Scalar
+    margin: Scalar
+    shift: Scalar = 0
+
+    def lands(self, push: Scalar) -> Scalar:
+        """Whether it lands in the step, of which it knows the impulse of the mean velocity."""
+        return both(push > 0, self.comes)
+
+    def stays(self, push: Scalar, last: Scalar) -> Scalar:
+        """Whether it holds at the end of a step in which landings up to the time ``last`` are taken together."""
+        return either(self.touches, both(push > 0, either(negation(self.comes), self.time <= last)))
+
+
+def mean_of(gap: Scalar, dt: Scalar, bend: Scalar = 0) -> Scalar:
+    """Least velocity of the step's mean without restitution: a gap is closed, and one that is small not too fast.
+
+    Args:
+        bend: acceleration of the gap by curved ground [m/s^2]: what it does to the gap within the step is foreseen, so
+            that a ball that rolls in a bowl neither sinks in nor loses energy.
+    """
+    open_gap = maximum(gap, 0)
+    return -select(gap <= nearness(dt), minimum(open_gap / dt, closing_speed(dt)), open_gap / dt) - bend * dt / 2
+
+
+def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0) -> Arrival:
+    """What a constraint asks for.
+
+    Args:
+        gap: distance at the start [m or rad].
+        u: velocity along the normal at the start; free: the one that forces alone lead to.
+        e: coefficient of restitution.
+        bend: see `mean_of`.
+    """
+    near = nearness(dt)
+    touches = gap <= near
+    closing = mean_of(gap, dt, bend)
+    came = maximum(-u, 0)
+    comes = both(gap > near, came > closing_speed(dt))
+    if is_constant(e) and e == 0:
+        return Arrival(touches, comes, closing, select(comes, 0, closing), *_timing(gap, came, near, dt))
+    s = select(comes, minimum(maximum(-free, 0), 2 * came), came)
+    time, margin = _timing(gap, s, near, dt)
+    rebound = e * s
+    # one that rests or comes slowly: a rebound that is slower than what closes the gap is none
+    resting = select(rebound * dt > gap, maximum(rebound, closing), closing)
+    shift = (1 + e) * minimum(maximum(u - free, -s), s) * (time - 0.5)
+    shift = select(both(comes, s * dt > gap), maximum(shift, -rebound), 0)
+    above = e * maximum(s - gap / dt, 0)
+    mean, end = select(comes, closing + above, resting), select(comes, rebound + shift, resting)
+    return Arrival(touches, comes, mean, end, time, margin, maximum(shift, 0))
+
+
+def _timing(gap: Scalar, s: Scalar, near: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:
+    """When a gap closes, and what counts as the same time, as shares of the step."""
+    share = 1 / maximum(s * dt, near / _NEVER)
+    return minimum(gap * share, 1), minimum(near * share, 1)

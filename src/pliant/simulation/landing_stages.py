@@ -1,0 +1,198 @@
+"""Stages for steps in which something lands: a second solution, with the whole impact (`pliant.contact.landing`).
+
+The first solution is that of the step's mean velocity. Robots with a contact or a joint limit that lands in it solve
+once more, from these impulses, for the velocity at the end. ``target k`` has what contacts of group k ask for, ``stop
+low`` and ``stop high`` what limits do.
+
+Newton's restitution and Coulomb's friction together may gain energy, as where a rod is struck obliquely [Kane 1984].
+A robot that does so solves again without restitution.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+
+from pliant.checks import is_zero
+from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, row_support
+from pliant.contact.landing import Arrival, closing_speed, mean_of, nearness
+from pliant.contact.solver import arrivals, triples, without
+from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
+from pliant.simulation.model import StepModel
+from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
+
+# a share of the energy that is gained by rounding only
+_GAIN = 1e-5
+
+# what a contact that is open keeps: any velocity [m/s]
+_ANY = -1e9
+
+# what is faster than a limit that touches is closed, but for rounding
+_FASTER = 1 + 1e-6
+
+# no landing is as late, as a share of the step
+_LATE = 2
+
+
+def solutions(step: StepProgram) -> AbstractContextManager[None]:
+    """Solutions of a step: that of the mean velocity and that of an impact; if need be, both without restitution."""
+    model = step.model
+    if not model.can_land:
+        return nullcontext()
+    for name in ("lands", "bounces", "is whole", "first"):
+        step.stages.variable(name, 1)
+    return step.stages.loop(4 if model.is_elastic else 2, until="is whole")
+
+
+def find_landings(step: StepProgram) -> None:
+    """Who lands, and what the next solution asks for; none where nothing does."""
+    model = step.model
+    if not model.can_land:
+        return
+
+    def judged(m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, unsolved):
+        near, pushing, rebounds = nearness(m.dt), [], []
+        for k in range(len(m.groups) if m.is_rigid else 0):
+            for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
+                pushing.append(both(p.z > 0, touch.gap > near))
+                rebounds.append(both(p.z > 0, aim > 0))
+        fast = closing_speed(m.dt) * _FASTER
+        for row, p, low, high in zip(m.stop_rows, stops, stop_low, stop_high, strict=True):
+            if is_zero(m.robot.joints[row.joint].restitution):
+                # a limit that is reached is closed slowly, if at all
+                pushing += [both(p > 0, low < -fast), both(p < 0, high > fast)]
+            else:
+                pushing.append(negation(equal(p, 0)))
+        once = equal(landed[0], 0)
+        return {
+            "lands": [both(once, any_of(pushing))],
+            "bounces": [any_of(rebounds)] if m.is_elastic else [0],
+            "is whole": [1],
+            "first": [_LATE],
+            "unsolved": [either(negation(equal(unsolved[0], 0)), equal(converged[0], 0))],
+        }
+
+    step.add(judged)
+    with step.only_if("lands"):
+        _find_first(step)
+    with step.only_if("lands"):
+        _land(step)
+    if model.is_elastic:
+        with step.only_if("bounces"):
+            _check_energy(step)
+
+
+def _groups(step: StepProgram) -> range:
+    """Groups of contacts that may land."""
+    return range(len(step.model.groups) if step.model.is_rigid else 0)
+
+
+def _find_first(step: StepProgram) -> None:
+    """Which of the constraints that push have just come, and when the first of them lands."""
+
+    def limits(m: StepModel, q, v, stops, first):
+        last = first[0]
+        for row, p in zip(m.stop_rows, stops, strict=True):
+            for limit, push in zip(limit_arrivals(m.robot, row, q, v, m.dt), (p, -p), strict=True):
+                if limit is not None:
+                    last = select(limit.lands(push), minimum(last, limit.time + limit.margin), last)
+        return {"first": [last]}
+
+    if step.model.stop_rows:
+        with step.only_if("joints on"):
+            step.add(limits)
+    for k in _groups(step):
+
+        def contacts(m: StepModel, motion, rows, impulse, first, plastic, k=k):
+            last = first[0]
+            for a, p in zip(_asked(m, k, rows, motion, plastic), triples(impulse), strict=True):
+                last = select(a.lands(p.z), minimum(last, a.time + a.margin), last)
+            return {"first": [last]}
+
+        with step.only_if(f"near {k}"):
+            step.add(contacts, k)
+
+    def found(m: StepModel, first, landed, bounces):
+        lands = first[0] < _LATE
+        return {
+            "lands": [lands], "landed": [either(lands, negation(equal(landed[0], 0)))], "is whole": [negation(lands)],
+            "bounces": [select(lands, 0, bounces[0])],
+        }  # fmt: skip
+
+    step.add(found)
+
+
+def _land(step: StepProgram) -> None:
+    """What touches and what lands first keeps its velocity at the end; what lands later opens."""
+    step.add(lambda m, motion, w: {"v mean": factor_of(m, motion).velocity(w), "sweeps": [0]})
+    for k in _groups(step):
+
+        def landed(m: StepModel, motion, rows, w, impulse, first, plastic, k=k):
+            asked = _asked(m, k, rows, motion, plastic)
+            stays = [a.stays(p.z, first[0]) for a, p in zip(asked, triples(impulse), strict=True)]
+            w, impulse = without(m.groups[k], rows, w, impulse, stays)
+            targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
+            return {"w": w, "impulse": impulse, "target": targets}
+
+        with step.only_if(f"near {k}"):
+            step.add(landed, k)
+
+    def limited(m: StepModel, motion, stop_rows, q, v, w, stops, held, stop_low, stop_high):
+        low, high = [], []
+        for k, (row, x, p, side) in enumerate(zip(m.stop_rows, stop_rows, stops, held, strict=True)):
+            b = landed_bounds(limit_arrivals(m.robot, row, q, v, m.dt), p, side)
+            # the inertia that holds a joint goes with the velocity of the limit
+            push = motion["holding"][k] * (b["low"] - stop_low[k])
+            push = select(equal(side, 0), 0, push)
+            w = moved(w, row_support(m.robot.mechanism, row), [x["DY"]], [push])
+            low.append(b["low"])
+            high.append(b["high"])
+        return {"w": w, "stop low": low, "stop high": high}
+
+    if step.model.stop_rows:
+        with step.only_if("joints on"):
+            step.add(limited)
+
+
+def _asked(m: StepModel, k: int, rows: Record, motion: Record, plastic: Scalars) -> list[Arrival]:
+    """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
+    group = m.groups[k]
+    if group.is_elastic:
+        group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
+    return arrivals(group, rows, motion["start"], motion["free"] or motion["start"], m.dt)
+
+
+def _check_energy(step: StepProgram) -> None:
+    """Another solution, without restitution, where this one has gained energy."""
+
+    def gain(m: StepModel, motion, w):
+        energies = []
+        for speeds in (w, motion["start"], motion["free"]):
+            energies.append(sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0) / 2)
+        before = maximum(energies[1], energies[2])
+        return {"first": [energies[0] - before * (1 + _GAIN)]}
+
+    step.add(gain)
+    for k in range(len(step.model.groups)):
+
+        def allowed(m: StepModel, motion, rows, impulse, first, k=k):
+            # speeds are those of the middle of a step: one that lands late has its rebound corrected
+            left = first[0]
+            for a, p in zip(_asked(m, k, rows, motion, [0]), triples(impulse), strict=True):
+                left = left - p.z * a.shift
+            return {"first": [left]}
+
+        with step.only_if(f"near {k}"):
+            step.add(allowed, k)
+
+    def again(m: StepModel, motion, first, target, landed):
+        gains = first[0] > 0
+        lower = [
+            [
+                select(gains, mean_of(touch.gap, m.dt, touch.bend), x)
+                for touch, x in zip(touches_of(motion, k), part, strict=True)
+            ]
+            for k, part in enumerate(target)
+        ]
+        again = {"target": lower, "landed": [select(gains, 0, landed[0])], "sweeps": [0]}
+        return {"is whole": [negation(gains)], "plastic": [gains], **again}
+
+    step.add(again)
