@@ -132,6 +132,16 @@ def test_an_uneven_body_spins_for_a_minute(rate: float, dt: float, tolerance: fl
     np.testing.assert_allclose(places, straight, rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("place", [0.0, 1e3, -1e5])
+def test_single_precision_moves_far_from_the_origin(place: float) -> None:
+    """At 0.3 m/s and 1 ms, 0.3 mm a step, where float32 has steps of 60 um and of 8 mm."""
+    sim = pliant.Simulation(spinning((0.3, 0.3, 0.3)), precision="float32")
+    ran(sim, 10.0, [place, 0, 0, 0, 0, 0, 1], [0.3, -0.2, 0, 0, 0, 0], channels=())
+    # 10,000 roundings of a step of 0.3 mm, and that of the place itself
+    assert float(sim.q[0]) - place == pytest.approx(3, abs=1e-5 + float(np.spacing(np.float32(abs(place)))))
+    assert sim.q[1] == pytest.approx(-2, abs=1e-5)
+
+
 def test_free_fall() -> None:
     """v(t) = g t exactly; the semi-implicit fall g t (t + dt) / 2 is the sum of its steps, the others are exact."""
     for integrator, fall in (("semi-implicit", 0.5 * G * (1 + 1e-3)), ("rk4", 0.5 * G), ("midpoint", 0.5 * G)):

@@ -37,7 +37,7 @@ from pliant.spatial import Vector
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 
 # parts of the state that a diverged robot keeps as they were when it stopped
-_LASTING = ("q", "v", "clock", "divergence", "memory")
+_LASTING = ("q", "v", "clock", "rest", "divergence", "memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,7 @@ class Plan:
             "q": robot.nq,
             "v": robot.nv,
             "clock": clock_size(model.precision),  # steps done
+            "rest": len(model.kept_places),  # what rounding took off the places of joints that float [m]
             "divergence": 1,  # 0, or the code of a cause, see `divergence`
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
