@@ -420,7 +420,7 @@ def _far_moved(
     """
     places = m.kept_places
     near = [0 if i in places else x for i, x in enumerate(q)]
-    moved, left = straight_motion(m.robot, near, rate, m.dt, centers), []
+    moved, left = straight_motion(m.robot, near, list(rate), m.dt, centers), []
     for i, x in zip(places, rest, strict=True):
         move = moved[i] + x
         moved[i] = q[i] + move
