@@ -422,3 +422,10 @@ def test_impossible_values_of_a_law(path: str, value: float) -> None:
     message = f"parameter '{path}' does not fit: {path[4:]} of SpringDamper is {value}"
     with pytest.raises(SimulationError, match=message):
         sim.parameters[path] = value
+
+
+def test_a_floating_body_without_mass_is_reported() -> None:
+    ghost = RobotBuilder("ghost").body("ghost", 0, (0, 0, 0), (0, 0, 0, 0, 0, 0)).build(base="free")
+    with pytest.raises(RobotError, match=r"joint 'root_joint'.* moves no inertia.*armature="):
+        Simulation(ghost).step()
+    Simulation(ghost.with_joint("root_joint", armature=0.001)).step()

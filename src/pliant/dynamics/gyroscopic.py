@@ -11,29 +11,24 @@ Wanner 2006, VI.8]: at any spin, a body that is free of forces keeps its energy 
 some (w dt)^2 / 8.
 
 For a joint that floats, J is about the centre of mass of all that hangs on it. Its three rotations are solved so by
-themselves, by Newton's method, for the w+ that their own forces lead to; what this changes in the gyroscopic torque is
-then added to the forces of the whole robot. The centre of mass goes straight on, and the origin of the joint's axes
-around it (`pliant.robot.configurations`).
+themselves, by one step of Newton's method, for the w+ that their own forces lead to; what this changes in the
+gyroscopic torque is then added to the forces of the whole robot. More steps matter from a fifth of a radian a step on.
+The centre of mass goes straight on, and the origin of the joint's axes around it (`pliant.robot.configurations`).
 """
 
 from collections.abc import Sequence
 
-from pliant.robot import Free, Link, Robot
+from pliant.checks import is_zero
+from pliant.robot import Link
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Matrix3, Symmetric3, Vector, skew
-
-# of Newton's method: more would matter from a tenth of a radian a step on
-_ITERATIONS = 1
-
-
-def floating_links(robot: Robot) -> list[Link]:
-    """The links whose joints float in space."""
-    return [link for link in robot.mechanism.links if isinstance(link.kind, Free) and not link.is_mimic]
 
 
 def center_of_mass(M: Sequence[Scalars], link: Link) -> Vector:
     """That of all that hangs on a link that floats, in its axes, from the entries m [c]x of the mass matrix."""
     x, y, z, a, b, c = link.dofs
+    if is_zero(M[x][x]):  # M is singular, which its factor reports
+        return Vector.zero()
     per_mass = 1 / M[x][x]
     return Vector(M[c][y] * per_mass, M[a][z] * per_mass, M[b][x] * per_mass)
 
@@ -53,13 +48,8 @@ def gyroscopic_change(
     J, A_turns = _block(M, turns) - offset, _block(A, turns) - offset
     push, torque = (Vector(*(change[d] for d in dofs)) for dofs in (moves, turns))
     torque = torque - c.cross(push)
-    now, step = w.cross(J @ w), Vector.zero()
-    for _ in range(_ITERATIONS):
-        ahead = w + step
-        missing = torque + (now - ahead.cross(J @ ahead)) * (dt / 2) - A_turns @ step
-        step = step + _solution(A_turns, J, ahead, dt / 2, missing)
-    ahead = w + step
-    return (now - ahead.cross(J @ ahead)) * (dt / 2)
+    ahead = w + _newton_step(A_turns, J, w, dt / 2, torque)
+    return (w.cross(J @ w) - ahead.cross(J @ ahead)) * (dt / 2)
 
 
 def _block(K: Sequence[Scalars], dofs: Sequence[int]) -> Symmetric3:
@@ -73,7 +63,7 @@ def _point_inertia(c: Vector, m: Scalar) -> Symmetric3:
     return Symmetric3((y * y + z * z) * m, -x * y * m, -x * z * m, (x * x + z * z) * m, -y * z * m, (x * x + y * y) * m)
 
 
-def _solution(A: Symmetric3, J: Symmetric3, w: Vector, half: Scalar, b: Vector) -> Vector:
+def _newton_step(A: Symmetric3, J: Symmetric3, w: Vector, half: Scalar, b: Vector) -> Vector:
     """x with (A + dt/2 d(w x J w)/dw) x = b."""
     W, P = skew(w).times(J.full()), skew(J @ w)
     K = Matrix3(a + half * (turn - p) for a, turn, p in zip(A.full(), W, P, strict=True))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import RobotError
-from pliant.robot.joints import ROUNDING, Fixed, JointKind, Scalars, Spin, coordinate_axis, snapped, turn_of_axis
+from pliant.robot.joints import ROUNDING, Fixed, Free, JointKind, Scalars, Spin, coordinate_axis, snapped, turn_of_axis
 from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Motor, Named
 from pliant.scalar import Scalar, is_constant
 from pliant.spatial import (
@@ -152,6 +152,11 @@ class Mechanism:
     def joint_links(self) -> tuple[Link, ...]:
         """The links that have a joint of the robot: all but the rotors."""
         return tuple(link for link in self.links if not link.is_rotor)
+
+    @cached_property
+    def floating_links(self) -> tuple[Link, ...]:
+        """The links whose joints float in space."""
+        return tuple(link for link in self.links if isinstance(link.kind, Free) and not link.is_mimic)
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:

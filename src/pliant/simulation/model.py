@@ -15,7 +15,7 @@ from pliant.contact.ground import Ground
 from pliant.contact.models import RigidContact
 from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError
-from pliant.robot import Free, Robot
+from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
 
 
@@ -104,8 +104,8 @@ class StepModel:
     @cached_property
     def kept_places(self) -> list[int]:
         """Where in q the places of joints that float are, in float32, whose rounding is kept."""
-        links = [k for k in self.robot.mechanism.links if isinstance(k.kind, Free) and not k.is_mimic]
-        return [i for k in links for i in range(k.q.start, k.q.start + 3)] if self.precision == "float32" else []
+        links = self.robot.mechanism.floating_links if self.precision == "float32" else ()
+        return [i for link in links for i in range(link.q.start, link.q.start + 3)]
 
     @property
     def has_relief(self) -> bool:

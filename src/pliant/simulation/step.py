@@ -35,7 +35,7 @@ from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world
 from pliant.contact.touching import Group, Touch
-from pliant.dynamics.gyroscopic import center_of_mass, floating_links, gyroscopic_change
+from pliant.dynamics.gyroscopic import center_of_mass, gyroscopic_change
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
@@ -240,16 +240,15 @@ def free_motion(
     on_links = outside_forces(robot, model.forces, poses, t, dt)
     if robot.springs:
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
-    # inertia, and stiffness and damping taken implicitly
     A = composite_inertia(robot, q)
     M = [list(row) for row in A]
-    floating = floating_links(robot)
-    centers = {link.name: center_of_mass(M, link) for link in floating}
+    centers = {link.name: center_of_mass(M, link) for link in mechanism.floating_links}
 
     def bias(v: Scalars) -> list[Scalar]:
         vd = held_acceleration(robot, list(v), centers)
         return newton_euler(robot, q, v, vd, on_links=on_links.listed(len(mechanism.links)))
 
+    # inertia, and stiffness and damping taken implicitly
     h, change = bias(v), []
     for d in range(robot.nv):
         gain = joints.damping[d] + dt * joints.stiffness[d]
@@ -271,8 +270,10 @@ def free_motion(
         change[d] = change[d] + extra * (velocity - v[d])
     factor = factorized(mechanism, A)
     start = factor.coordinates(v)
+
+    # forces that depend on velocities, half of them at the end of the step
     spins = list(change)
-    for link in floating:
+    for link in mechanism.floating_links:
         for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, change, v, dt), strict=True):
             spins[d] = spins[d] + x
     w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
