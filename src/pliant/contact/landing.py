@@ -4,7 +4,7 @@ A step has two velocities. The *mean* moves the positions: it closes a gap that 
 The velocity at the *end* is that after the whole impact. They differ only in steps in which something lands, and only
 there the solver runs twice, with the same constraints:
 
-1. with the mean as the least velocity of each constraint. One that pushes, and did not touch before, lands.
+1. with the mean as the least velocity of each constraint. One that pushes, was apart and approached lands.
 2. with the velocity at the end as the least one of those that touch and of those that land first. What lands later in
    the step opens: it is on the ground now, and has its impact in the next step.
 
@@ -12,10 +12,10 @@ So friction and restitution of an impact are resolved at once, whatever its time
 half of one. Impacts that the step does not tell apart are taken together: contacts are alike if they are as near as
 gravity takes them within a step.
 
-A contact that comes with the speed s, at the time t = gap / s of the step, leaves with e s. Speeds of this step are
-those of the middle of a step: with the acceleration a along the normal, the impact is at the speed s + a (t - dt/2)
-and so is what it leaves with, a (1 + e) (t - dt/2) later. The mean velocity takes it to where it is at the end,
-e (s dt - gap) above the ground.
+A contact that comes with the speed s, at the time t = gap / s of the step, leaves with e s. But s is the speed in the
+middle of the step, and so is that which the step ends with: with a the acceleration along the normal, the contact hits
+the ground with s + a (dt/2 - t), and what it leaves with gains another a (dt/2 - t) until then, e s + (1 + e) a (dt/2 -
+t) in all. The mean velocity takes it to where it is at the end, e (s dt - gap) above the ground.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class Arrival:
     shift: Scalar = 0
 
     def lands(self, push: Scalar) -> Scalar:
-        """Whether it lands in the step, of which it knows the impulse of the mean velocity."""
+        """Whether it lands in the step; ``push`` is its impulse in the solution of the mean velocity."""
         return both(push > 0, self.comes)
 
     def stays(self, push: Scalar, last: Scalar) -> Scalar:

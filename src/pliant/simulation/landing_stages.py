@@ -50,7 +50,7 @@ def find_landings(step: StepProgram) -> None:
 
     def judged(m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, unsolved):
         near, pushing, rebounds = nearness(m.dt), [], []
-        for k in range(len(m.groups) if m.is_rigid else 0):
+        for k in _groups(m):
             for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
                 pushing.append(both(p.z > 0, touch.gap > near))
                 rebounds.append(both(p.z > 0, aim > 0))
@@ -80,9 +80,9 @@ def find_landings(step: StepProgram) -> None:
             _check_energy(step)
 
 
-def _groups(step: StepProgram) -> range:
+def _groups(m: StepModel) -> range:
     """Groups of contacts that may land."""
-    return range(len(step.model.groups) if step.model.is_rigid else 0)
+    return range(len(m.groups) if m.is_rigid else 0)
 
 
 def _find_first(step: StepProgram) -> None:
@@ -99,7 +99,7 @@ def _find_first(step: StepProgram) -> None:
     if step.model.stop_rows:
         with step.only_if("joints on"):
             step.add(limits)
-    for k in _groups(step):
+    for k in _groups(step.model):
 
         def contacts(m: StepModel, motion, rows, impulse, first, plastic, k=k):
             last = first[0]
@@ -123,7 +123,7 @@ def _find_first(step: StepProgram) -> None:
 def _land(step: StepProgram) -> None:
     """What touches and what lands first keeps its velocity at the end; what lands later opens."""
     step.add(lambda m, motion, w: {"v mean": factor_of(m, motion).velocity(w), "sweeps": [0]})
-    for k in _groups(step):
+    for k in _groups(step.model):
 
         def landed(m: StepModel, motion, rows, w, impulse, first, plastic, k=k):
             asked = _asked(m, k, rows, motion, plastic)
@@ -171,7 +171,7 @@ def _check_energy(step: StepProgram) -> None:
         return {"first": [energies[0] - before * (1 + _GAIN)]}
 
     step.add(gain)
-    for k in range(len(step.model.groups)):
+    for k in _groups(step.model):
 
         def allowed(m: StepModel, motion, rows, impulse, first, k=k):
             # speeds are those of the middle of a step: one that lands late has its rebound corrected
