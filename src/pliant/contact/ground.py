@@ -117,10 +117,11 @@ class Ground:
         Returns:
             The gap [m] and the unit normal, in the world frame.
         """
+        if self._is_below(radius):
+            height, normal = self.surface(center.x, center.y)
+            return (center.z - height) * normal.z - radius, normal
         x, y = self._nearest(center, radius)
         height, normal = self.surface(x, y)
-        if x is center.x:
-            return (center.z - height) * normal.z - radius, normal
         return (center - Vector(x, y, height)).dot(normal) - radius, normal
 
     def bend(self, center: Vector, radius: Scalar, velocity: Vector) -> Scalar:
@@ -144,10 +145,13 @@ class Ground:
     def _nearest(self, center: Vector, radius: Scalar) -> tuple[Scalar, Scalar]:
         """Where a ball touches: below its center, or by Newton's method."""
         x, y = center.x, center.y
-        if self._traced.is_curved and not (is_constant(radius) and radius == 0):
-            for _ in range(_ITERATIONS):
-                x, y = self._nearer(center, radius, x, y)
+        for _ in range(0 if self._is_below(radius) else _ITERATIONS):
+            x, y = self._nearer(center, radius, x, y)
         return x, y
+
+    def _is_below(self, radius: Scalar) -> bool:
+        """Whether a ball touches below its center, or is taken to."""
+        return not self._traced.is_curved or (is_constant(radius) and radius == 0)
 
     def _nearer(self, center: Vector, radius: Scalar, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
         """One step of Newton's method for p + radius n(p) = c, from x and y."""
