@@ -8,6 +8,7 @@ import errno
 import io
 import os
 import shutil
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,9 +117,9 @@ class PlacedFile(io.RawIOBase):
         self._at += size
         return size
 
+    @abstractmethod
     def bytes_at(self, at: int, size: int) -> bytes:
         """So many bytes from a place on."""
-        raise NotImplementedError
 
 
 class CarefulFile(PlacedFile):
