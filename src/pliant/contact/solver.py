@@ -90,6 +90,8 @@ def group_rows(
             "inverse": list(inverse_of(G, precision)),
             "gap": touch.gap,
             "bend": touch.bend,
+            # the velocity across the normal that a contact is to have at the start of the step: none in its middle
+            "slip": [-(axis.dot(touch.roll) * dt) / 2 for axis in (tx, ty)],
             "depth": maximum(-touch.gap - SLOP, 0) / dt,
             "mu": mu,
         }
@@ -215,7 +217,8 @@ def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scal
     x: list[Scalar] = []
     for k, contact in enumerate(contacts):
         u = visit.velocity(k)
-        x += [-u.x * masks[k], -u.y * masks[k], (contact["target"] - u.z) * masks[k]]
+        u = _off_target(contact, u)
+        x += [-u.x * masks[k], -u.y * masks[k], -u.z * masks[k]]
     for r in range(len(x)):
         for c in range(r):
             x[r] = x[r] - L[r][c] * x[c]
@@ -341,7 +344,8 @@ def is_sliding(rows: Record, impulse: Scalars) -> Scalar:
 
 
 def _off_target(contact: Record, u: Vector) -> Vector:
-    return Vector(u.x, u.y, u.z - contact["target"])
+    slip_x, slip_y = contact["slip"]
+    return Vector(u.x - slip_x, u.y - slip_y, u.z - contact["target"])
 
 
 def _visited(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer) -> Visited:

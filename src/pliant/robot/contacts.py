@@ -19,6 +19,7 @@ from pliant.robot.joints import Fixed
 from pliant.robot.mechanism import keepers
 from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Named, Report
 from pliant.robot.part_checks import vector, wrong
+from pliant.robot.round_shapes import Support
 from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Transform, Vector
 
@@ -28,36 +29,58 @@ if TYPE_CHECKING:
 
 ROUND = ("sphere", "capsule")
 """Kinds of shapes that can touch each other, in addition to the ground."""
+RIMS = ("rim", "cylinder")
+"""Kinds with three points for each center, on a circle around it."""
 MERGE = 1e-3
 """How far apart points of one rigid part are that count as one [m]."""
 
 _INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on it [m]
 
 
+Kind = Literal["points", "sphere", "capsule", "box", "rim", "cylinder", "ellipsoid"]
+_UNITS = (Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))
+
+
 @dataclass(frozen=True)
 class ContactShape:
-    """A part of a body that makes contact: all points within ``radius`` of its centers.
+    """A part of a body that makes contact: all points within ``radius`` of its centers, rims or ellipsoids.
 
     Attributes:
         body: that it is on.
-        centers: in the body's frame [m]; of a capsule the two ends of its segment, of a box its corners.
-        radius: around each center [m], 0 for points.
-        kind: of the centers; meshes and cylinders are "points".
+        centers: in the body's frame [m]; of a capsule the two ends of its segment, of a box its corners, of a cylinder
+            those of its two rims.
+        radius: around each center [m], 0 for points; around the circle of a rim that of its tube.
+        kind: of the centers; meshes are "points".
         friction: coefficient, None for that of the ground.
         restitution: share of the speed that an impact returns, 0 to 1; None for that of the contact model.
+        sizes: of rims and cylinders the radius, of an ellipsoid its half axes [m]; empty for other kinds.
+        axes: unit vectors along the half axes of an ellipsoid; the last is the axis of a rim or a cylinder.
     """
 
     name: str
     body: str
     centers: tuple[Vector, ...]
     radius: Scalar = 0
-    kind: Literal["points", "sphere", "capsule", "box"] = "points"
+    kind: Kind = "points"
     friction: Scalar | None = None
     restitution: Scalar | None = None
+    sizes: tuple[Scalar, ...] = ()
+    axes: tuple[Vector, Vector, Vector] = _UNITS
 
     def moved(self, body: str, X: Transform) -> "ContactShape":
         """The shape on another body, in whose frame that of its own has the pose X."""
-        return replace(self, body=body, centers=tuple(X.transform_point(c) for c in self.centers))
+        x, y, z = (X.R.rotate(axis) for axis in self.axes)
+        return replace(self, body=body, centers=tuple(X.transform_point(c) for c in self.centers), axes=(x, y, z))
+
+    @property
+    def supports(self) -> tuple[Support | None, ...]:
+        """For each point at a center, how it moves about the center; None if it stays there."""
+        if self.kind == "ellipsoid":
+            a, b, c = self.sizes
+            return (Support(self.axes, (a, b, c)),)
+        if self.kind in RIMS:
+            return tuple(Support(self.axes, (self.sizes[0], self.sizes[0], 0), turn) for turn in range(3))
+        return (None,)
 
 
 @dataclass(frozen=True)
@@ -65,10 +88,11 @@ class ContactPoint:
     """One point of a contact shape, with a ball around it, that meets the ground.
 
     Attributes:
-        name: the shape's if it has one center, else with the center's number, as "foot.0".
+        name: the shape's if it has one point, else with the point's number, as "foot.0".
         shape, body: names of the shape and the body.
         center: in the body's frame [m].
         radius, friction, restitution: the shape's.
+        support: of a point that moves about the center, as the lowest one of a rim does.
     """
 
     name: str
@@ -78,26 +102,44 @@ class ContactPoint:
     radius: Scalar
     friction: Scalar | None
     restitution: Scalar | None
+    support: Support | None = None
+
+    def ball_center(self, normal: Vector) -> Vector:
+        """The center of the ball that touches ground with a normal; both in the body's frame."""
+        return self.center if self.support is None else self.center + self.support.arm(-normal)
 
 
 def points_of(shapes: Iterable[ContactShape]) -> tuple[ContactPoint, ...]:
     """The points of all shapes, in order."""
     points = []
     for s in shapes:
-        for k, center in enumerate(s.centers):
-            name = s.name if len(s.centers) == 1 else f"{s.name}.{k}"
-            points.append(ContactPoint(name, s.name, s.body, center, s.radius, s.friction, s.restitution))
+        moving = [(center, support) for center in s.centers for support in s.supports]
+        for k, (center, support) in enumerate(moving):
+            name = s.name if len(moving) == 1 else f"{s.name}.{k}"
+            points.append(ContactPoint(name, s.name, s.body, center, s.radius, s.friction, s.restitution, support))
     return tuple(points)
 
 
-def shape_at(robot: "Robot", frame: str, name: str, radius: Scalar, points: Any, box: Any, length: Any) -> ContactShape:
+def shape_at(
+    robot: "Robot", frame: str, name: str, radius: Scalar, points: Any, box: Any, length: Any, rim: Any, ellipsoid: Any
+) -> ContactShape:
     """The shape that `Robot.with_contact` adds, but for its friction and restitution."""
     on = robot.frame(frame)
     subject = f"contact {name!r}"
-    if sum(option is not None for option in (points, box, length)) > 1:
-        raise wrong(subject, "", f"{subject} has more than one of points, box and length", "give one")
+    given = {"points": points, "box": box, "rim": rim, "ellipsoid": ellipsoid, "length": length}
+    names = [option for option, value in given.items() if value is not None]
+    # a rim with a length is a cylinder
+    if len(names) > 1 and names != ["rim", "length"]:
+        problem = f"{subject} has {' and '.join(names)}, of which each makes a shape of its own"
+        raise wrong(subject, "", problem, "give one, or rim and length for a cylinder")
     check_at_least("radius", radius, 0, subject=subject, error=RobotError)
-    if box is not None:
+    sizes: tuple[Scalar, ...] = ()
+    if rim is not None:
+        sizes, (centers, kind) = (rim,), _rims(subject, length)
+    elif ellipsoid is not None:
+        sizes = tuple(vector("ellipsoid", tuple(ellipsoid), subject=subject))
+        centers, kind = (Vector.zero(),), "ellipsoid"
+    elif box is not None:
         centers, kind = corners(subject, box), "box"
         if not is_zero(radius):
             problem = f"{subject} is a box with radius {radius}, but boxes are sharp"
@@ -114,8 +156,15 @@ def shape_at(robot: "Robot", frame: str, name: str, radius: Scalar, points: Any,
         centers, kind = (Vector(0, 0, -length / 2), Vector(0, 0, length / 2)), "capsule"
     else:
         centers, kind = (Vector.zero(),), "points" if is_zero(radius) else "sphere"
-    centers = tuple(on.placement.transform_point(c) for c in centers)
-    return ContactShape(name, on.body, centers, radius, kind)
+    return ContactShape(name, "", centers, radius, kind, sizes=sizes).moved(on.body, on.placement)
+
+
+def _rims(subject: str, length: Scalar | None) -> tuple[tuple[Vector, ...], Kind]:
+    """Centers and kind of a rim, or of the two of a cylinder."""
+    if length is None:
+        return (Vector.zero(),), "rim"
+    check_at_least("length", length, 0, strict=True, subject=subject, error=RobotError)
+    return (Vector(0, 0, -length / 2), Vector(0, 0, length / 2)), "cylinder"
 
 
 def corners(subject: str, box: Sequence[Scalar]) -> tuple[Vector, ...]:
@@ -153,6 +202,11 @@ def check_shape(shape: ContactShape) -> None:
     if not shape.centers:
         raise wrong(subject, "points", f"{subject} has no points", "give at least one")
     check_at_least("radius", shape.radius, 0, subject=subject, error=RobotError)
+    label, count = ("ellipsoid", 3) if shape.kind == "ellipsoid" else ("rim", int(shape.kind in RIMS))
+    for size in shape.sizes:
+        check_at_least(label, size, 0, strict=True, subject=subject, error=RobotError)
+    if len(shape.sizes) != count:
+        raise wrong(subject, "sizes", f"{subject} of kind {shape.kind} has sizes {shape.sizes}", f"give {count}")
     check_friction(subject, shape.friction, error=RobotError)
     check_restitution(subject, shape.restitution, error=RobotError)
 

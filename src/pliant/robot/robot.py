@@ -320,6 +320,8 @@ class Robot(RobotExports):
         points: Sequence[Sequence[Scalar]] | None = None,
         box: Sequence[Scalar] | None = None,
         length: Scalar | None = None,
+        rim: Scalar | None = None,
+        ellipsoid: Sequence[Scalar] | None = None,
         name: str | None = None,
         friction: Scalar | None = None,
         restitution: Scalar | None = None,
@@ -327,18 +329,21 @@ class Robot(RobotExports):
         """A copy with one more contact shape, at a frame.
 
         Without options it is a point; with ``radius`` a sphere; with ``radius`` and ``length`` a capsule along the
-        frame's z; with ``box`` the corners of a box.
+        frame's z; with ``box`` the corners of a box; with ``rim`` a disc about the frame's z, a wheel with a round tread
+        if it has a ``radius``, and with a ``length`` a cylinder; with ``ellipsoid`` that.
 
         Args:
             frame: name of a frame, body or joint.
-            radius: [m], 0 for points.
+            radius: [m], 0 for points; of a rim that of its tube, which makes it a torus.
             points: [(x, y, z), ...] in the frame [m], in place of its origin.
             box: full sizes (x, y, z) [m].
-            length: of a capsule's segment, between the centers of its ends [m].
+            length: of a capsule's segment, between the centers of its ends; of a cylinder [m].
+            rim: radius of a circle around z [m]; of a torus to the middle of its tube.
+            ellipsoid: half axes (x, y, z) [m].
             name: of the shape, by default the frame's.
             friction, restitution: its own; None for those of the ground and the contact model.
         """
-        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length)
+        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length, rim, ellipsoid)
         return contacts.with_shapes(self, [replace(shape, friction=friction, restitution=restitution)])
 
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":

@@ -102,6 +102,11 @@ class StepModel:
         return any(group.is_elastic for group in self.groups)
 
     @cached_property
+    def has_round_shapes(self) -> bool:
+        """Whether an ellipsoid or a rim may touch the ground."""
+        return self.ground is not None and any(p.support is not None for p in self.robot.contact_points)
+
+    @cached_property
     def kept_places(self) -> list[int]:
         """Where in q the places of joints that float are, in float32, whose rounding is kept."""
         links = self.robot.mechanism.floating_links if self.precision == "float32" else ()

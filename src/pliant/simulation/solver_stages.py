@@ -131,7 +131,7 @@ def factor_of(m: StepModel, motion: Record) -> Factor:
 
 def touches_of(motion: Record, k: int) -> list[Touch]:
     """Where the contacts of group k are."""
-    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7]) for t in motion["touches"][k]]
+    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7], Vector(*t[8:11])) for t in motion["touches"][k]]
 
 
 def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
