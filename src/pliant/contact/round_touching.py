@@ -20,7 +20,7 @@ foresees half of both keeps a disc rolling without loss of energy.
 from pliant.contact.ground import Ground
 from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot.round_shapes import Support
-from pliant.scalar import Scalar, maximum
+from pliant.scalar import Scalar, maximum, minimum
 from pliant.spatial import Transform, Vector
 
 # of Newton's method for the place, quadratic from the place below the center
@@ -58,7 +58,7 @@ def _normal_at_the_lowest(
     ground: Ground, center: Vector, X: Transform, radius: Scalar, support: Support, normal: Vector
 ) -> Vector:
     """Newton's method for x = p(n(x)) in x and y, with p(n) = c + s(-n) - r n."""
-    farthest = Support(support.axes, support.sizes)
+    farthest, reach = Support(support.axes, support.sizes), support.reach + radius
     place = center + X.R.rotate(farthest.arm(-X.R.rotate_back(normal))) - normal * radius
     x, y = place.x, place.y
     for _ in range(_ITERATIONS):
@@ -66,8 +66,13 @@ def _normal_at_the_lowest(
         d = -X.R.rotate_back(normal)
         place = center + X.R.rotate(farthest.arm(d)) - normal * radius
         x_change, y_change = _solved(X, d, radius, farthest, (by_x, by_y), place.x - x, place.y - y)
-        x, y = x + x_change, y + y_change
+        # it is below the shape
+        x, y = _between(x + x_change, center.x, reach), _between(y + y_change, center.y, reach)
     return ground.surface(x, y)[1]
+
+
+def _between(x: Scalar, center: Scalar, reach: Scalar) -> Scalar:
+    return minimum(maximum(x, center - reach), center + reach)
 
 
 def _solved(

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pliant.checks import is_zero
 from pliant.contact.constraint_rows import support_of
 from pliant.contact.ground import Ground
 from pliant.contact.round_touching import lowest, rolling
@@ -88,6 +89,11 @@ class Group(ABC):
         """Whether a contact of the group may have restitution."""
         return any(not (is_constant(e) and e == 0) for e in self.restitution)
 
+    @property
+    def holds_places(self) -> tuple[bool, ...]:
+        """Whether each contact stays where it sticks; what is round rolls on."""
+        return (False,) * len(self.names)
+
     def velocity(self, touch: Touch, poses: Sequence[Transform], velocities: Sequence[Motion]) -> Vector:
         """Velocity of a contact: of the point of link a as seen from link b, in the axes of the poses [m/s].
 
@@ -108,11 +114,16 @@ def _point_velocity(poses: Sequence[Transform], velocities: Sequence[Motion], i:
 
 @dataclass(frozen=True)
 class GroundGroup(Group):
-    """Points of a link, each with a ball around it, above the ground; those of ellipsoids and rims move about a center."""
+    """Points of a link, each with a ball around it, above the ground; some move about a center, as of rims."""
 
     centers: tuple[Vector, ...] = ()
     radii: tuple[Scalar, ...] = ()
     supports: tuple[Support | None, ...] = ()
+
+    @property
+    def holds_places(self) -> tuple[bool, ...]:
+        """Points without a ball around them do."""
+        return tuple(is_zero(r) and s is None for r, s in zip(self.radii, self.supports, strict=True))
 
     def touches(
         self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,

@@ -1,6 +1,6 @@
 """Contact shapes of a robot: shapes on its bodies, their points that meet the ground, and copies with more or fewer.
 
-Those from collision geometry are exact where that is few points, and a few good points elsewhere.
+Those from collision geometry are exact where that is few points or rims, and a few good points elsewhere.
 """
 
 import math
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pliant.checks import check, check_at_least, check_friction, check_restitution, is_whole, is_zero
-from pliant.errors import Call, PliantError, RobotError
+from pliant.checks import check, check_at_least, check_friction, check_restitution, is_whole
+from pliant.errors import PliantError, RobotError
 from pliant.files.packages import existing_folder
 from pliant.meshes.support_points import few_points, nearest_ball
 from pliant.robot.joints import Fixed
@@ -104,9 +104,10 @@ class ContactPoint:
     restitution: Scalar | None
     support: Support | None = None
 
-    def ball_center(self, normal: Vector) -> Vector:
-        """The center of the ball that touches ground with a normal; both in the body's frame."""
-        return self.center if self.support is None else self.center + self.support.arm(-normal)
+    @property
+    def reach(self) -> Scalar:
+        """How far from its center the point and its ball can be [m]."""
+        return self.radius if self.support is None else self.support.reach + self.radius
 
 
 def points_of(shapes: Iterable[ContactShape]) -> tuple[ContactPoint, ...]:
@@ -118,53 +119,6 @@ def points_of(shapes: Iterable[ContactShape]) -> tuple[ContactPoint, ...]:
             name = s.name if len(moving) == 1 else f"{s.name}.{k}"
             points.append(ContactPoint(name, s.name, s.body, center, s.radius, s.friction, s.restitution, support))
     return tuple(points)
-
-
-def shape_at(
-    robot: "Robot", frame: str, name: str, radius: Scalar, points: Any, box: Any, length: Any, rim: Any, ellipsoid: Any
-) -> ContactShape:
-    """The shape that `Robot.with_contact` adds, but for its friction and restitution."""
-    on = robot.frame(frame)
-    subject = f"contact {name!r}"
-    given = {"points": points, "box": box, "rim": rim, "ellipsoid": ellipsoid, "length": length}
-    names = [option for option, value in given.items() if value is not None]
-    # a rim with a length is a cylinder
-    if len(names) > 1 and names != ["rim", "length"]:
-        problem = f"{subject} has {' and '.join(names)}, of which each makes a shape of its own"
-        raise wrong(subject, "", problem, "give one, or rim and length for a cylinder")
-    check_at_least("radius", radius, 0, subject=subject, error=RobotError)
-    sizes: tuple[Scalar, ...] = ()
-    if rim is not None:
-        sizes, (centers, kind) = (rim,), _rims(subject, length)
-    elif ellipsoid is not None:
-        sizes = tuple(vector("ellipsoid", tuple(ellipsoid), subject=subject))
-        centers, kind = (Vector.zero(),), "ellipsoid"
-    elif box is not None:
-        centers, kind = corners(subject, box), "box"
-        if not is_zero(radius):
-            problem = f"{subject} is a box with radius {radius}, but boxes are sharp"
-            raise wrong(subject, "radius", problem, "leave the radius out")
-    elif points is not None:
-        centers = tuple(vector(f"point {k}", tuple(p), subject=subject) for k, p in enumerate(points))
-        kind = "points"
-    elif length is not None:
-        check_at_least("length", length, 0, strict=True, subject=subject, error=RobotError)
-        if is_zero(radius):
-            call = Call("with_contact", name, {"radius": 0.02, "length": 0.1})
-            problem, cure = f"{subject} has a length but no radius", "a capsule needs both, as in {call}"
-            raise wrong(subject, "radius", problem, cure, call)
-        centers, kind = (Vector(0, 0, -length / 2), Vector(0, 0, length / 2)), "capsule"
-    else:
-        centers, kind = (Vector.zero(),), "points" if is_zero(radius) else "sphere"
-    return ContactShape(name, "", centers, radius, kind, sizes=sizes).moved(on.body, on.placement)
-
-
-def _rims(subject: str, length: Scalar | None) -> tuple[tuple[Vector, ...], Kind]:
-    """Centers and kind of a rim, or of the two of a cylinder."""
-    if length is None:
-        return (Vector.zero(),), "rim"
-    check_at_least("length", length, 0, strict=True, subject=subject, error=RobotError)
-    return (Vector(0, 0, -length / 2), Vector(0, 0, length / 2)), "cylinder"
 
 
 def corners(subject: str, box: Sequence[Scalar]) -> tuple[Vector, ...]:
@@ -317,12 +271,11 @@ class _Reader:
             case "cylinder":
                 radius, length = g.size
                 count = max(3, self.points // 2)
-                # points on the two rims, inscribed, so that none touches too early
+                # on the two rims; these points stand for the cylinder where only some of them are wanted
                 turns = [2 * math.pi * (k + 0.5) / count for k in range(count)]
                 ends = (-length / 2, length / 2)
                 rims = tuple(Vector(radius * math.cos(a), radius * math.sin(a), z) for z in ends for a in turns)
-                off = radius * (1 - math.cos(2 * math.pi / len(rims)))
-                return rims, 0, "points", _remark("cylinder", len(rims), off)
+                return rims, 0, "cylinder", ""
             case "mesh":
                 found, radius, error = self._mesh_outline(g)
                 kind, what = ("sphere", "mesh as a ball") if radius else ("points", "mesh")
@@ -353,7 +306,11 @@ def _remark(kind: str, count: int, error: Scalar) -> str:
 
 @dataclass(frozen=True)
 class _Made:
-    """A collision shape on its way to a contact: centers in the frame of its body, B, which K keeps."""
+    """A collision shape on its way to a contact: centers in the frame of its body, B, which K keeps.
+
+    Those of a cylinder are points on its rims, in place of which it is a cylinder as long as all of it is wanted, or
+    one of its rims; ``ends`` are the sides that these are on.
+    """
 
     body: str
     keeper: str
@@ -362,12 +319,30 @@ class _Made:
     centers: tuple[Vector, ...]
     radius: Scalar
     kind: Any
+    ends: tuple[int, ...] = (-1, 1)
 
     def with_centers(self, centers: list[Vector]) -> "list[_Made]":
         """The shape with those of its centers only: none without any, and a capsule whole."""
         if not centers or len(centers) == len(self.centers) or self.kind in ROUND:
             return [self] if centers else []
         return [replace(self, centers=tuple(centers), kind="points")]
+
+    def named(self, name: str) -> ContactShape:
+        """The contact shape."""
+        if self.kind not in RIMS:
+            return ContactShape(name, self.body, self.centers, self.radius, self.kind)
+        radius, length = self.geometry.size
+        ends = tuple(Vector(0, 0, side * length / 2) for side in self.ends)
+        return ContactShape(name, "", ends, 0, self.kind, sizes=(radius,)).moved(self.body, self.geometry.placement)
+
+    def with_rims(self, centers: list[Vector]) -> "list[_Made]":
+        """A cylinder with those of its two rims of which some point is left."""
+        half = len(self.centers) // 2
+        parts = [(end, part) for end, part in zip((-1, 1), (self.centers[:half], self.centers[half:]), strict=True)]
+        left = [(end, part) for end, part in parts if any(c in centers for c in part)]
+        if len(left) != 1:
+            return [self] if left else []
+        return [replace(self, centers=left[0][1], kind="rim", ends=(left[0][0],))]
 
 
 def _numbers(X: Transform, centers: Iterable[Vector], radius: Scalar) -> Iterator[tuple[float, ...]]:
@@ -388,9 +363,12 @@ def _trimmed(one: _Made, taken: list[tuple[float, ...]], merge: float, others: l
         again = any(math.dist(p, o) <= merge and abs(r - s) <= merge for *p, r in own for *o, s in taken)
         if not inside and not again:
             centers.append(center)
-            if one.kind not in ROUND:  # coinciding points of one shape are one, too
+            if one.kind not in (*ROUND, *RIMS):  # coinciding points of one shape are one, too
                 taken += own
-    if centers and one.kind in ROUND:
+    if centers and one.kind in RIMS:
+        (one,) = one.with_rims(centers)
+        centers = list(one.centers)
+    if centers and one.kind in (*ROUND, *RIMS):
         taken += _numbers(one.X_KB, one.centers, one.radius)
     return one.with_centers(centers)
 
@@ -422,7 +400,7 @@ def _named(shapes: list[_Made], robot: "Robot") -> list[ContactShape]:
         while name in taken or (has_siblings and name == one.body):
             name, k = f"{one.body}_{k}", k + 1
         taken.add(name)
-        named.append(ContactShape(name, one.body, one.centers, one.radius, one.kind))
+        named.append(one.named(name))
     return named
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import configurations, contacts, describe, flexibilities, mechanism
+from pliant.robot.contact_shapes import shape_at
 from pliant.robot.contacts import MERGE, ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
@@ -329,8 +330,8 @@ class Robot(RobotExports):
         """A copy with one more contact shape, at a frame.
 
         Without options it is a point; with ``radius`` a sphere; with ``radius`` and ``length`` a capsule along the
-        frame's z; with ``box`` the corners of a box; with ``rim`` a disc about the frame's z, a wheel with a round tread
-        if it has a ``radius``, and with a ``length`` a cylinder; with ``ellipsoid`` that.
+        frame's z; with ``box`` the corners of a box; with ``rim`` a disc about the frame's z, which is a wheel with a
+        round tread if it has a ``radius``, and a cylinder if it has a ``length``; with ``ellipsoid`` that.
 
         Args:
             frame: name of a frame, body or joint.
@@ -343,7 +344,7 @@ class Robot(RobotExports):
             name: of the shape, by default the frame's.
             friction, restitution: its own; None for those of the ground and the contact model.
         """
-        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length, rim, ellipsoid)
+        shape = shape_at(self, frame, name or frame, radius, points, box, length, rim, ellipsoid)
         return contacts.with_shapes(self, [replace(shape, friction=friction, restitution=restitution)])
 
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":
@@ -380,14 +381,15 @@ class Robot(RobotExports):
     ) -> "Robot":
         """A copy with the collision shapes of its bodies as contact shapes.
 
-        Spheres, capsules and boxes are exact on flat ground. A cylinder becomes points on its two rims, a mesh
-        those few of its vertices that keep its outline best. ``report`` lists all approximations, with the number of
-        points and the error, and all shapes that cannot be used. Left out are bodies fixed to the world, points
-        strictly inside another shape of the same rigid part, and all but one of those that coincide.
+        Spheres, capsules, cylinders and boxes are exact on flat ground. A mesh becomes those few of its vertices that
+        keep its outline best, and so does a cylinder on a part with more points than ``limit``. ``report`` lists all
+        approximations, with the number of points and the error, and all shapes that cannot be used. Left out are bodies
+        fixed to the world, points strictly inside another shape of the same rigid part, and all but one of those that
+        coincide.
 
         Args:
             bodies: which ones, all if None.
-            points: most points for a mesh or a cylinder, at least 4; a cylinder gets at least 6.
+            points: most points for a mesh, or a cylinder where there are too many, at least 4; it gets at least 6.
             merge: points on one rigid part at most this far apart are one [m].
             limit: most points on one rigid part, a body with those fixed to it; None for all. The points that keep
                 the outline of the part best are kept.

@@ -365,11 +365,12 @@ def _expected_pushes(m: StepModel, q: Scalars, v: Scalars, impulses: Scalars) ->
     mechanism = m.robot.mechanism
     poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
     g = Vector(*m.robot.gravity)
+    floating = {link.index for link in mechanism.floating_links}
     found: dict[int, Scalar] = {}
     given = zip(m.groups, parts_of(impulses, [3 * len(group.names) for group in m.groups]), strict=True)
     for group, part in given:
-        link = next((i for i in (group.a, *mechanism.ancestors(group.a)) if mechanism.links[i] in mechanism.floating_links), -1)
-        if link < 0 or group.b >= 0:
+        link = next((i for i in (group.a, *mechanism.ancestors(group.a)) if i in floating), None)
+        if link is None or group.b >= 0:
             continue
         X, dofs = poses[link], mechanism.links[link].dofs
         w = Vector(*(v[d] for d in dofs[3:]))
