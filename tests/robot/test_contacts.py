@@ -110,6 +110,7 @@ def test_pairs(leg: Robot) -> None:
     ("toe", "thigh", "fixed to each other"),
     ("toe", "box", "'box' is of kind box"),
     ("toe", "point", "'point' is of kind points"),
+    ("toe", "rim", "'rim' is of kind rim"),
     ("toe", "tial", "did you mean 'tail'"),
     ("toe", "toe", "both are on body"),
     ("tail", "trunk", "declared already"),
@@ -118,6 +119,7 @@ def test_pairs(leg: Robot) -> None:
 def test_impossible_pairs(leg: Robot, a: str, b: str, words: str) -> None:
     robot = leg.with_contacts("toe", "tail", "thigh", "trunk", radius=0.1).with_contact("foot", radius=1, name="heel")
     robot = robot.with_contact("tail", box=(1, 1, 1), name="box").with_contact("tail", name="point")
+    robot = robot.with_contact("tail", rim=1, name="rim")
     robot = robot.with_contact_pair("trunk", "tail")
     with pytest.raises(RobotError, match=words):
         robot.with_contact_pair(a, b)
@@ -191,6 +193,12 @@ NAN, INF = float("nan"), float("inf")
     ({"length": 0, "radius": 1}, ["length of contact 'toe'", "above 0"]),
     ({"length": NAN, "radius": 1}, ["length of contact 'toe'", "nan"]),
     ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["box and length"]),
+    ({"rim": 0}, ["rim of contact 'toe'", "above 0"]),
+    ({"rim": NAN}, ["rim of contact 'toe'", "nan"]),
+    ({"rim": 1, "length": -1}, ["length of contact 'toe'", "above 0"]),
+    ({"rim": 1, "ellipsoid": (1, 1, 1)}, ["rim and ellipsoid", "rim and length for a cylinder"]),
+    ({"ellipsoid": (1, 0, 1)}, ["ellipsoid of contact 'toe'", "above 0"]),
+    ({"ellipsoid": (1, 1)}, ["ellipsoid", "contact 'toe'"]),
 ])  # fmt: skip
 def test_bad_numbers(leg: Robot, options: dict[str, object], words: list[str]) -> None:
     refused(leg, *words, **{"frame": "toe", **options})

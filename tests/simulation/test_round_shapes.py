@@ -30,7 +30,7 @@ def body(inertia: Sequence[float], *, com: tuple[float, float, float] = (0, 0, 0
 def coin(radius: float = RADIUS, **contact: Any) -> Robot:
     """A homogeneous thin disc."""
     about = radius**2 / 4
-    return body((about, about, 2 * about), **{"rim": radius} | contact)
+    return body((about, about, 2 * about), rim=radius, **contact)
 
 
 def simulated(robot: Robot, ground: Any = None, *, mu: float = 1.0, precision: str = "float64", **options: Any) -> Any:
@@ -313,7 +313,9 @@ def test_round_shapes_are_kept_in_logs(tmp_path: Any) -> None:
     sim = simulated(robot)
     sim.reset(q=[0, 0, 1, 0, 0, 0, 1])
     sim.run(0.01).save(tmp_path / "log.h5")
-    kept = pliant.load_log(tmp_path / "log.h5").source.robot
+    source = pliant.load_log(tmp_path / "log.h5").source
+    assert source is not None
+    kept = source.robot
     for name, shape in robot.contacts.items():
         again = kept.contacts[name]
         assert (again.kind, again.sizes, again.radius) == (shape.kind, shape.sizes, shape.radius)
