@@ -299,7 +299,8 @@ TABLES = (
         {
             "radius": NUMBER.like("0.02"), "box": TRIPLE.like("[0.2, 0.1, 0.05]"), "points": POINTS, "length": NUMBER,
             "rim": NUMBER.like("0.1"), "ellipsoid": TRIPLE.like("[0.2, 0.1, 0.05]"), "friction": NUMBER.like("0.8"),
-            "restitution": NUMBER.like("0.5"), "name": NAME,
+            "restitution": NUMBER.like("0.5"), "torsion": NUMBER.like("0.01"), "rolling": NUMBER.like("0.001"),
+            "name": NAME,
         },
         "with_contact", _find_contact,
     ),

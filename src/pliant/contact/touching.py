@@ -63,6 +63,7 @@ class Group(ABC):
         support: the dofs that matter to them.
         levers: for each dof, a bound of the speed at unit rate [m or 1].
         friction, restitution: one for each contact.
+        torsion, rolling: likewise; 0 for none [m].
     """
 
     names: tuple[str, ...]
@@ -72,6 +73,8 @@ class Group(ABC):
     levers: dict[int, float]
     friction: tuple[Scalar, ...]
     restitution: tuple[Scalar, ...]
+    torsion: tuple[Scalar, ...]
+    rolling: tuple[Scalar, ...]
 
     @abstractmethod
     def touches(
@@ -90,9 +93,19 @@ class Group(ABC):
         return any(not (is_constant(e) and e == 0) for e in self.restitution)
 
     @property
-    def holds_places(self) -> tuple[bool, ...]:
-        """Whether each contact stays where it sticks; what is round rolls on."""
-        return (False,) * len(self.names)
+    def rolls(self) -> tuple[bool, ...]:
+        """Whether the place of a contact moves over the body, one for each contact."""
+        return (True,) * len(self.names)
+
+    @property
+    def turning(self) -> tuple[int, ...]:
+        """The contacts with torsional or rolling friction."""
+        return tuple(k for k, both in enumerate(zip(self.torsion, self.rolling, strict=True)) if not is_zero(*both))
+
+    @property
+    def size(self) -> int:
+        """How many impulses the group has: three for each contact, and three moments for each that has them."""
+        return 3 * (len(self.names) + len(self.turning))
 
     def velocity(self, touch: Touch, poses: Sequence[Transform], velocities: Sequence[Motion]) -> Vector:
         """Velocity of a contact: of the point of link a as seen from link b, in the axes of the poses [m/s].
@@ -121,9 +134,9 @@ class GroundGroup(Group):
     supports: tuple[Support | None, ...] = ()
 
     @property
-    def holds_places(self) -> tuple[bool, ...]:
-        """Points without a ball around them do."""
-        return tuple(is_zero(r) and s is None for r, s in zip(self.radii, self.supports, strict=True))
+    def rolls(self) -> tuple[bool, ...]:
+        """Balls and what moves about a center do, points do not."""
+        return tuple(not is_zero(r) or s is not None for r, s in zip(self.radii, self.supports, strict=True))
 
     def touches(
         self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
@@ -247,6 +260,8 @@ def _ground_group(mechanism, i, points, ground: Ground, friction: Scalar, restit
         levers=_levers(mechanism, i, centers, [p.support.reach for p in points if p.support is not None]),
         friction=tuple(_first(p.friction, ground.friction, friction) for p in points),
         restitution=tuple(_first(p.restitution, ground.restitution, restitution) for p in points),
+        torsion=tuple(_first(p.torsion, 0) for p in points),
+        rolling=tuple(_first(p.rolling, 0) for p in points),
         centers=tuple(centers),
         radii=tuple(p.radius for p in points),
         supports=tuple(p.support and p.support.moved(mechanism.body(p.body)[1]) for p in points),
@@ -270,6 +285,8 @@ def _pair_group(mechanism, a: ContactShape, b: ContactShape, friction: Scalar, r
         levers=levers,
         friction=(_first(a.friction, b.friction, friction),),
         restitution=(_first(a.restitution, b.restitution, restitution),),
+        torsion=(_first(a.torsion, b.torsion, 0),),
+        rolling=(_first(a.rolling, b.rolling, 0),),
         ends_a=ends_a,
         ends_b=ends_b,
         radius_a=a.radius,

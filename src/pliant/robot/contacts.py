@@ -55,6 +55,8 @@ class ContactShape:
         restitution: share of the speed that an impact returns, 0 to 1; None for that of the contact model.
         sizes: of rims and cylinders the radius, of an ellipsoid its half axes [m]; empty for other kinds.
         axes: unit vectors along the half axes of an ellipsoid; the last is the axis of a rim or a cylinder.
+        torsion: friction against turning about the normal, moment over normal force [m]; None for none.
+        rolling: the same against turning across the normal [m].
     """
 
     name: str
@@ -66,6 +68,8 @@ class ContactShape:
     restitution: Scalar | None = None
     sizes: tuple[Scalar, ...] = ()
     axes: tuple[Vector, Vector, Vector] = _UNITS
+    torsion: Scalar | None = None
+    rolling: Scalar | None = None
 
     def moved(self, body: str, X: Transform) -> "ContactShape":
         """The shape on another body, in whose frame that of its own has the pose X."""
@@ -91,7 +95,7 @@ class ContactPoint:
         name: the shape's if it has one point, else with the point's number, as "foot.0".
         shape, body: names of the shape and the body.
         center: in the body's frame [m].
-        radius, friction, restitution: the shape's.
+        radius, friction, restitution, torsion, rolling: the shape's.
         support: of a point that moves about the center, as the lowest one of a rim does.
     """
 
@@ -103,6 +107,8 @@ class ContactPoint:
     friction: Scalar | None
     restitution: Scalar | None
     support: Support | None = None
+    torsion: Scalar | None = None
+    rolling: Scalar | None = None
 
     @property
     def reach(self) -> Scalar:
@@ -117,7 +123,8 @@ def points_of(shapes: Iterable[ContactShape]) -> tuple[ContactPoint, ...]:
         moving = [(center, support) for center in s.centers for support in s.supports]
         for k, (center, support) in enumerate(moving):
             name = s.name if len(moving) == 1 else f"{s.name}.{k}"
-            points.append(ContactPoint(name, s.name, s.body, center, s.radius, s.friction, s.restitution, support))
+            own = s.radius, s.friction, s.restitution, support, s.torsion, s.rolling
+            points.append(ContactPoint(name, s.name, s.body, center, *own))
     return tuple(points)
 
 
@@ -163,6 +170,9 @@ def check_shape(shape: ContactShape) -> None:
         raise wrong(subject, "sizes", f"{subject} of kind {shape.kind} has sizes {shape.sizes}", f"give {count}")
     check_friction(subject, shape.friction, error=RobotError)
     check_restitution(subject, shape.restitution, error=RobotError)
+    for label, length in (("torsion", shape.torsion), ("rolling", shape.rolling)):
+        if length is not None:
+            check_at_least(label, length, 0, subject=subject, error=RobotError)
 
 
 def check_pair(robot: "Robot", a: str, b: str) -> None:

@@ -326,6 +326,8 @@ class Robot(RobotExports):
         name: str | None = None,
         friction: Scalar | None = None,
         restitution: Scalar | None = None,
+        torsion: Scalar | None = None,
+        rolling: Scalar | None = None,
     ) -> "Robot":
         """A copy with one more contact shape, at a frame.
 
@@ -343,9 +345,12 @@ class Robot(RobotExports):
             ellipsoid: half axes (x, y, z) [m].
             name: of the shape, by default the frame's.
             friction, restitution: its own; None for those of the ground and the contact model.
+            torsion: friction against turning about the normal: the largest moment over the normal force [m].
+            rolling: the same against rolling, that is turning across the normal [m].
         """
         shape = shape_at(self, frame, name or frame, radius, points, box, length, rim, ellipsoid)
-        return contacts.with_shapes(self, [replace(shape, friction=friction, restitution=restitution)])
+        own = {"friction": friction, "restitution": restitution, "torsion": torsion, "rolling": rolling}
+        return contacts.with_shapes(self, [replace(shape, **own)])
 
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":
         """A copy with the same contact shape at several frames; options as in `with_contact`, except ``name``.

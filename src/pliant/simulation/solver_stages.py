@@ -68,7 +68,7 @@ class StepProgram:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
-            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": 3 * contacts, f"push {k}": contacts}
+            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
         for k, closure in enumerate(model.closures):
             sizes[f"closure {k}"] = closure.size
         for name, size in sizes.items():

@@ -313,7 +313,7 @@ def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, li
 def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-    def moved(m: StepModel, q, v, u, clock, impulses, closings, saturated, held, bounds=()):
+    def moved(m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=()):
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
             (row.dof, select(equal(side, 0), 0, 1), b["low"])
@@ -328,6 +328,7 @@ def move_freely(step: StepProgram) -> None:
         touches = [group.touches(motion.poses, motion.origin, m.ground, velocities, drift) for group in m.groups]
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
+        turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
         fastest = 0
         for x in v:
             fastest = maximum(fastest, abs(x))
@@ -350,7 +351,9 @@ def move_freely(step: StepProgram) -> None:
             "unsolved": [0],
             "scale": [1 + fastest / 10],
             "near": [[x] for x in near],
-            "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, before, strict=True)],
+            "impulse": [
+                [select(on, x, 0) for x in (*part, *more)] for on, part, more in zip(near, before, turning, strict=True)
+            ],
             "closure": parts_of(closings, [c.size for c in m.closures]),
         }
 
@@ -424,10 +427,13 @@ def finish(step: StepProgram) -> None:
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
         q_next, left = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
-        worlds, deepest = [], 0
+        worlds, turning, deepest = [], [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
             inside = negation(equal(is_near[0], 0))
-            worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
+            found = [select(inside, x, 0) for x in impulses_in_world(own, p)]
+            contacts = 3 * len(m.groups[k].names)
+            worlds += found[:contacts]
+            turning += found[contacts:]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
         failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
@@ -439,6 +445,7 @@ def finish(step: StepProgram) -> None:
             "divergence": [cause],
             "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
             "impulses": worlds,
+            "moments": turning,
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
             "torques": [
