@@ -9,8 +9,10 @@ import pytest
 from scipy.special import ellipk
 
 import pliant
+from pliant.contact.touching import contact_groups
 from pliant.math import sqrt
 from pliant.robot import Robot, RobotBuilder
+from pliant.spatial import Transform, Vector, rotation_from_rpy
 from simple_bodies import G, ball
 from simulated_robots import ran
 
@@ -287,6 +289,17 @@ def test_a_round_ellipsoid_is_a_ball(ground: pliant.Ground) -> None:
         sim, _ = ran(simulated(robot, ground, mu=0), 1, robot.on_ground(q, ground), v)
         ends.append(sim.q)
     np.testing.assert_allclose(*ends, atol=1e-6)
+
+
+def test_a_wheel_above_a_riser_touches_with_its_bottom() -> None:
+    """And not with its side, along the normal of the riser below its hub."""
+    ground, tread = pliant.stairs(0.1, 0.5, riser=0.01), body(COIN, rim=RADIUS)
+    (contact, *_) = contact_groups(tread, ground, 1, 0)
+    for x, height in ((0.25, 0.1), (0.005, 0.05), (-0.2, 0)):
+        pose = Transform(rotation_from_rpy(math.pi / 2, 0, 0), Vector(x, 0, height + RADIUS))
+        touch = contact.touches([pose], Vector.zero(), ground)[0]
+        np.testing.assert_allclose([float(a) for a in touch.p], [x, 0, height], atol=1e-9)
+        assert float(touch.gap) == pytest.approx(0, abs=1e-9)
 
 
 # ---- event-driven, and kept
