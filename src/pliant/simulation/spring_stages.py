@@ -5,7 +5,8 @@ those that the step cannot follow (`pliant.simulation.step`).
 
 The velocity with which a step ends is that of its middle, half a step older than q. Of a spring that swings, the state
 has the deflection of that time, too: the step begins half a step ahead of it and ends by going back, so that the energy
-of a state is that of the swing, not w dt / 2 more or less.
+of a state is that of the swing, not w dt / 2 more or less. Robots that may touch something, or have loops, do without:
+their feet would be shown where they were half a step before, but for the motion of other joints.
 """
 
 from collections.abc import Sequence
@@ -57,6 +58,7 @@ def _swings(m: StepModel) -> list[Swing]:
     """
     robot, q, rotors = m.robot, m.robot.neutral().tolist(), rotor_dofs(m.robot)
     joints = [j for j in robot.independent_joints if j.has_spring and not (j.has_backlash or has_limits(j))]
+    joints = [] if m.groups or m.closures else joints
     M, found = composite_inertia(robot, q) if joints else [], []
     for j in joints:
         dofs = range(*robot.v_slice(j.name).indices(robot.nv))
