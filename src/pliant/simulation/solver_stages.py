@@ -24,6 +24,8 @@ from pliant.simulation.parameters import Parameters
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
 Record = dict[str, Any]
+Swing = tuple[str, list[float]]
+"""A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every loop, with its number
 _OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks")
@@ -59,6 +61,7 @@ class StepProgram:
 
     def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
         self.stages, self.model, self.parameters = stages, model, parameters
+        self.swings: list[Swing] = []
         nv, limits = model.robot.nv, len(model.stop_rows)
         sizes = dict.fromkeys(("w", "v next", "v mean", "shift"), nv) | {"saturated": model.robot.nu}
         sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
