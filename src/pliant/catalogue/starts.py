@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.checks import check
 from pliant.contact import Ground, flat
+from pliant.contact.round_touching import lowest
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.files.xml import parse_xml, read_file
@@ -55,7 +56,7 @@ def extent(robot: Robot, q: Any) -> tuple[list[float], list[float]]:
         touching = robot if robot.contacts else robot.with_collision_contacts()
     centers = contact_centers(touching, list(q))
     points += [centers[k : k + 3] for k in range(0, len(centers), 3)]
-    radii += [point.radius for point in touching.contact_points]
+    radii += [point.reach for point in touching.contact_points]
     where, around = np.array(points, dtype=float).reshape(-1, 3), np.array(radii, dtype=float)[:, None]
     return (where - around).min(axis=0).tolist(), (where + around).max(axis=0).tolist()
 
@@ -86,16 +87,31 @@ def on_ground(robot: Robot, q: Any, ground: Ground | None = None, *, height: flo
     q = np.array(q, dtype=float)
     check("q", q.shape, f"{robot.nq} numbers, or rows of as many", q.ndim in (1, 2) and q.shape[-1] == robot.nq)
     centers = _centers(touching, q)
-    radii = np.array([float(point.radius) for point in touching.contact_points])
     ground = flat() if ground is None else ground
     rise = np.zeros(q.shape[:-1])
     for _ in range(_DESCENTS):
-        gaps, normal = ground.ball(Vector(*np.moveaxis(centers, -1, 0)), radii)
+        gaps, normal = _gaps(touching, q, centers, ground)
         lift = (-np.asarray(gaps) / np.maximum(np.asarray(normal.z, dtype=float), _LEAST_RISE)).max(axis=-1)
         centers[..., 2] += lift[..., None]
         rise = rise + lift
     q[..., robot.q_slice(free.name).start + 2] += rise + height
     return q
+
+
+def _gaps(robot: Robot, q: np.ndarray, centers: np.ndarray, ground: Ground) -> tuple[Any, Vector]:
+    """Gaps of all contacts with these centers (..., contacts, 3), and their normals."""
+    points = robot.contact_points
+    balls, radii = centers.copy(), np.array([float(point.radius) for point in points])
+    if any(point.support is not None for point in points):
+        poses = link_poses(robot.mechanism, list(np.moveaxis(q, -1, 0)))
+        for k, point in enumerate(points):
+            i, X_LB = robot.mechanism.body(point.body)
+            if i >= 0 and point.support is not None:
+                center, support = Vector(*np.moveaxis(centers[..., k, :], -1, 0)), point.support.moved(X_LB)
+                _, normal, place = lowest(ground, center, poses[i], point.radius, support)
+                for axis, (p, n) in enumerate(zip(place, normal, strict=True)):
+                    balls[..., k, axis] = p + n * radii[k]
+    return ground.ball(Vector(*np.moveaxis(balls, -1, 0)), radii)
 
 
 def _centers(robot: Robot, q: np.ndarray) -> np.ndarray:

@@ -79,6 +79,11 @@ class Ground:
         _ = self._traced  # so that a function that cannot be traced says so here
 
     @property
+    def is_curved(self) -> bool:
+        """Whether the normal differs from place to place, and there are no edges."""
+        return self._traced.is_curved
+
+    @property
     def is_flat(self) -> bool:
         """Whether the height depends on neither x nor y, so that the normal is (0, 0, 1)."""
         return self._traced.is_flat
@@ -101,6 +106,13 @@ class Ground:
         """
         height, *normal = self._at([self._traced.height, *self._traced.normal], x, y)
         return height, Vector(*normal)
+
+    def turns(self, x: Scalar, y: Scalar) -> tuple[Vector, Vector, Vector]:
+        """The normal at a point, and how it changes with x and y [1/m]."""
+        n_x, n_y, n_z, xx, xy, yx, yy = self._at([*self._traced.normal, *self._traced.turns], x, y)
+        # the normal stays a unit vector
+        by_x, by_y = (Vector(a, b, -(n_x * a + n_y * b) / n_z) for a, b in ((xx, yx), (xy, yy)))
+        return Vector(n_x, n_y, n_z), by_x, by_y
 
     def ball(self, center: Vector, radius: Scalar) -> tuple[Scalar, Vector]:
         """The gap between a ball and the ground, negative for a penetration, and the normal where it touches.

@@ -7,13 +7,17 @@ which has the world's axes and its origin at ``origin``.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pliant.checks import is_zero
 from pliant.contact.constraint_rows import support_of
 from pliant.contact.ground import Ground
+from pliant.contact.round_touching import lowest, rolling
+from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot import Mechanism, Robot
 from pliant.robot.contacts import ContactPoint, ContactShape
-from pliant.scalar import Scalar, is_constant, maximum, minimum, select, sqrt
+from pliant.robot.round_shapes import Support
+from pliant.scalar import Scalar, Scalars, is_constant, maximum, minimum, select, sqrt
 from pliant.spatial import Motion, Transform, Vector
 
 
@@ -25,13 +29,28 @@ class Touch:
         gap: distance, negative for a penetration [m].
         normal: unit vector away from what is touched.
         p: where it touches, or would.
-        bend: acceleration of the gap by the curvature of the ground, if velocities were given [m/s^2].
+        bend: acceleration of the gap by the curvature of ground and shape, if velocities were given [m/s^2].
+        roll: acceleration of the velocity of an ellipsoid or a rim at p, which moves on along it [m/s^2].
     """
 
     gap: Scalar
     normal: Vector
     p: Vector
     bend: Scalar = 0
+    roll: Vector = field(default_factory=Vector.zero)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How links go on if nothing acts on them: what ellipsoids and rims need to know of the step.
+
+    Attributes:
+        motions: of the links, each in its own frame.
+        dt: length of the step [s].
+    """
+
+    motions: Sequence[LinkMotion]
+    dt: Scalar
 
 
 @dataclass(frozen=True)
@@ -44,6 +63,7 @@ class Group(ABC):
         support: the dofs that matter to them.
         levers: for each dof, a bound of the speed at unit rate [m or 1].
         friction, restitution: one for each contact.
+        torsion, rolling: likewise; 0 for none [m].
     """
 
     names: tuple[str, ...]
@@ -53,18 +73,39 @@ class Group(ABC):
     levers: dict[int, float]
     friction: tuple[Scalar, ...]
     restitution: tuple[Scalar, ...]
+    torsion: tuple[Scalar, ...]
+    rolling: tuple[Scalar, ...]
 
     @abstractmethod
     def touches(
         self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
-        velocities: Sequence[Motion] | None = None,
+        velocities: Sequence[Motion] | None = None, drift: Drift | None = None,
     ) -> list[Touch]:  # fmt: skip
-        """Where the contacts are; with the velocities of the links, each in its own frame, also how gaps bend."""
+        """Where the contacts are; with the velocities of the links, each in its own frame, also how gaps bend.
+
+        Args:
+            drift: for the bend of ellipsoids and rims.
+        """
 
     @property
     def is_elastic(self) -> bool:
         """Whether a contact of the group may have restitution."""
         return any(not (is_constant(e) and e == 0) for e in self.restitution)
+
+    @property
+    def rolls(self) -> tuple[bool, ...]:
+        """Whether the place of a contact moves over the body, one for each contact."""
+        return (True,) * len(self.names)
+
+    @property
+    def turning(self) -> tuple[int, ...]:
+        """The contacts with torsional or rolling friction."""
+        return tuple(k for k, both in enumerate(zip(self.torsion, self.rolling, strict=True)) if not is_zero(*both))
+
+    @property
+    def size(self) -> int:
+        """How many impulses the group has: three for each contact, and three moments for each that has them."""
+        return 3 * (len(self.names) + len(self.turning))
 
     def velocity(self, touch: Touch, poses: Sequence[Transform], velocities: Sequence[Motion]) -> Vector:
         """Velocity of a contact: of the point of link a as seen from link b, in the axes of the poses [m/s].
@@ -86,24 +127,48 @@ def _point_velocity(poses: Sequence[Transform], velocities: Sequence[Motion], i:
 
 @dataclass(frozen=True)
 class GroundGroup(Group):
-    """Points of a link, each with a ball around it, above the ground."""
+    """Points of a link, each with a ball around it, above the ground; some move about a center, as of rims."""
 
     centers: tuple[Vector, ...] = ()
     radii: tuple[Scalar, ...] = ()
+    supports: tuple[Support | None, ...] = ()
+
+    @property
+    def rolls(self) -> tuple[bool, ...]:
+        """Balls and what moves about a center do, points do not."""
+        return tuple(not is_zero(r) or s is not None for r, s in zip(self.radii, self.supports, strict=True))
 
     def touches(
         self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
-        velocities: Sequence[Motion] | None = None,
+        velocities: Sequence[Motion] | None = None, drift: Drift | None = None,
     ) -> list[Touch]:  # fmt: skip
         """The distance of each ball from the ground."""
         assert ground is not None  # or there would be no such group
         found = []
-        for center, radius in zip(self.centers, self.radii, strict=True):
+        for center, radius, support in zip(self.centers, self.radii, self.supports, strict=True):
+            if support is not None:
+                found.append(self._round_touch(center, radius, support, poses, origin, ground, velocities, drift))
+                continue
             c = poses[self.a].transform_point(center)
             gap, normal = ground.ball(c + origin, radius)
             bend = 0 if velocities is None else self._bend(ground, c, origin, radius, poses, velocities)
             found.append(Touch(gap, normal, c - normal * radius, bend))
         return found
+
+    def _round_touch(
+        self, center: Vector, radius: Scalar, support: Support, poses, origin: Vector, ground: Ground, velocities,
+        drift: Drift | None,
+    ) -> Touch:  # fmt: skip
+        X = poses[self.a]
+        c = X.transform_point(center)
+        gap, normal, place = lowest(ground, c + origin, X, radius, support)
+        p = place - origin
+        if drift is None:
+            return Touch(gap, normal, p)
+        u = _point_velocity(poses, velocities, self.a, p)
+        motion, at = drift.motions[self.a], (place.x, place.y)
+        bend, roll = rolling(ground, at, X, X.R.rotate_back(p - X.p), u, motion, normal, radius, support, drift.dt)
+        return Touch(gap, normal, p, bend, roll)
 
     def _bend(self, ground: Ground, c: Vector, origin: Vector, radius: Scalar, poses, velocities) -> Scalar:
         return ground.bend(c + origin, radius, _point_velocity(poses, velocities, self.a, c))
@@ -120,7 +185,7 @@ class PairGroup(Group):
 
     def touches(
         self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
-        velocities: Sequence[Motion] | None = None,
+        velocities: Sequence[Motion] | None = None, drift: Drift | None = None,
     ) -> list[Touch]:  # fmt: skip
         a = [poses[self.a].transform_point(e) for e in self.ends_a]
         b = (
@@ -192,11 +257,14 @@ def _ground_group(mechanism, i, points, ground: Ground, friction: Scalar, restit
         a=i,
         b=-1,
         support=support_of(mechanism, [i]),
-        levers=_levers(mechanism, i, centers),
+        levers=_levers(mechanism, i, centers, [p.support.reach for p in points if p.support is not None]),
         friction=tuple(_first(p.friction, ground.friction, friction) for p in points),
         restitution=tuple(_first(p.restitution, ground.restitution, restitution) for p in points),
+        torsion=tuple(_first(p.torsion, 0) for p in points),
+        rolling=tuple(_first(p.rolling, 0) for p in points),
         centers=tuple(centers),
         radii=tuple(p.radius for p in points),
+        supports=tuple(p.support and p.support.moved(mechanism.body(p.body)[1]) for p in points),
     )
 
 
@@ -217,6 +285,8 @@ def _pair_group(mechanism, a: ContactShape, b: ContactShape, friction: Scalar, r
         levers=levers,
         friction=(_first(a.friction, b.friction, friction),),
         restitution=(_first(a.restitution, b.restitution, restitution),),
+        torsion=(_first(a.torsion, b.torsion, 0),),
+        rolling=(_first(a.rolling, b.rolling, 0),),
         ends_a=ends_a,
         ends_b=ends_b,
         radius_a=a.radius,
@@ -228,10 +298,10 @@ def _first(*values: Scalar) -> Scalar:
     return next(x for x in values if x is not None)
 
 
-def _levers(mechanism: Mechanism, i: int, centers: Sequence[Vector]) -> dict[int, float]:
+def _levers(mechanism: Mechanism, i: int, centers: Sequence[Vector], arms: Scalars = ()) -> dict[int, float]:
     """How fast a point of the link can be at most, for each dof at unit rate: the sum of all lengths on the way."""
     levers: dict[int, float] = {}
-    reach = max((_length(c) for c in centers), default=0.0)
+    reach = max((_length(c) for c in centers), default=0.0) + max(map(_size, arms), default=0.0)
     for j in (i, *mechanism.ancestors(i)) if i >= 0 else ():
         link = mechanism.links[j]
         for d, S in zip(link.dofs, link.kind.columns, strict=True):
@@ -243,4 +313,8 @@ def _levers(mechanism: Mechanism, i: int, centers: Sequence[Vector]) -> dict[int
 
 
 def _length(p: Vector) -> float:
-    return sum(float(x) ** 2 if is_constant(x) else 1.0 for x in p) ** 0.5
+    return sum(_size(x) ** 2 for x in p) ** 0.5
+
+
+def _size(x: Scalar) -> float:
+    return float(x) if is_constant(x) else 1.0

@@ -18,6 +18,7 @@ from pliant.contact.solver import arrivals, triples, without
 from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
+from pliant.spatial import Vector
 
 # a share of the energy that is gained by rounding only
 _GAIN = 1e-5
@@ -51,7 +52,7 @@ def find_landings(step: StepProgram) -> None:
     def judged(m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, unsolved):
         near, pushing, rebounds = nearness(m.dt), [], []
         for k in _groups(m):
-            for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
+            for touch, p, aim in zip(touches_of(motion, k), forces(m, k, impulse[k]), target[k], strict=True):
                 pushing.append(both(p.z > 0, touch.gap > near))
                 rebounds.append(both(p.z > 0, aim > 0))
         fast = closing_speed(m.dt) * _FASTER
@@ -80,6 +81,11 @@ def find_landings(step: StepProgram) -> None:
             _check_energy(step)
 
 
+def forces(m: StepModel, k: int, impulse: Scalars) -> list[Vector]:
+    """The impulses of the contacts of group k, without their moments."""
+    return triples(impulse[: 3 * len(m.groups[k].names)])
+
+
 def _groups(m: StepModel) -> range:
     """Groups of contacts that may land."""
     return range(len(m.groups) if m.is_rigid else 0)
@@ -103,7 +109,7 @@ def _find_first(step: StepProgram) -> None:
 
         def contacts(m: StepModel, motion, rows, impulse, first, plastic, k=k):
             last = first[0]
-            for a, p in zip(_asked(m, k, rows, motion, plastic), triples(impulse), strict=True):
+            for a, p in zip(_asked(m, k, rows, motion, plastic), forces(m, k, impulse), strict=True):
                 last = select(a.lands(p.z), minimum(last, a.time + a.margin), last)
             return {"first": [last]}
 
@@ -127,7 +133,7 @@ def _land(step: StepProgram) -> None:
 
         def landed(m: StepModel, motion, rows, w, impulse, first, plastic, k=k):
             asked = _asked(m, k, rows, motion, plastic)
-            stays = [a.stays(p.z, first[0]) for a, p in zip(asked, triples(impulse), strict=True)]
+            stays = [a.stays(p.z, first[0]) for a, p in zip(asked, forces(m, k, impulse), strict=True)]
             w, impulse = without(m.groups[k], rows, w, impulse, stays)
             targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
             return {"w": w, "impulse": impulse, "target": targets}
@@ -176,7 +182,7 @@ def _check_energy(step: StepProgram) -> None:
         def allowed(m: StepModel, motion, rows, impulse, first, k=k):
             # speeds are those of the middle of a step: one that lands late has its rebound corrected
             left = first[0]
-            for a, p in zip(_asked(m, k, rows, motion, [0]), triples(impulse), strict=True):
+            for a, p in zip(_asked(m, k, rows, motion, [0]), forces(m, k, impulse), strict=True):
                 left = left - p.z * a.shift
             return {"first": [left]}
 

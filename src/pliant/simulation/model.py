@@ -13,6 +13,7 @@ from pliant.checks import check, check_callable, function_name, is_whole, is_zer
 from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
 from pliant.contact.models import RigidContact
+from pliant.contact.moments import no_moments
 from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
@@ -48,6 +49,9 @@ class StepModel:
         """Contacts that the solver treats as constraints, in groups."""
         friction, restitution = (self.contact.friction, self.contact.restitution) if self.is_rigid else (0, 0)
         groups = contact_groups(self.robot, self.ground, friction, restitution)
+        for group in groups if not self.is_rigid else ():
+            for k in group.turning:
+                raise no_moments(group.names[k], "compliant contact has", "RigidContact")
         # a compliant law has friction and losses of its own
         return groups if self.is_rigid else [replace(g, restitution=(0,) * len(g.names)) for g in groups]
 
@@ -100,6 +104,11 @@ class StepModel:
     def is_elastic(self) -> bool:
         """Whether some contact may have restitution."""
         return any(group.is_elastic for group in self.groups)
+
+    @cached_property
+    def has_round_shapes(self) -> bool:
+        """Whether an ellipsoid or a rim may touch the ground."""
+        return self.ground is not None and any(p.support is not None for p in self.robot.contact_points)
 
     @cached_property
     def kept_places(self) -> list[int]:

@@ -102,6 +102,7 @@ class Plan:
             "divergence": 1,  # 0, or the code of a cause, see `divergence`
             "torques": robot.nu,  # of the motors [N m or N]
             "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
+            "moments": sum(3 * len(g.turning) for g in model.groups),  # of those with torsion or rolling [N m s]
             "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
             "closings": sum(c.size for c in model.closures),  # impulses of the loops
@@ -233,7 +234,7 @@ class Kernels:
         Where one state follows another by a step, it is the mean of that step; else that of the moment.
         """
         is_stepped = self.plan.integrator == "semi-implicit"
-        parts = self._parts(data, "q", "v", "torques", "impulses", "steady", "stops")
+        parts = self._parts(data, "q", "v", "torques", "impulses", "moments", "steady", "stops")
         v, clock = parts["v"], steps_of(data[..., self.plan.layout.span("clock")])
         mean = np.array(v)
         if is_stepped:
@@ -241,7 +242,8 @@ class Kernels:
             mean[..., 1:, :] = np.where(is_next, (v[..., 1:, :] + v[..., :-1, :]) / 2, v[..., 1:, :])
         t = (clock - is_stepped)[..., None] * self.plan.layout.dt
 
-        def power(model: StepModel, q, v, torques, impulses, steady, stops, t, mean) -> list[Scalar]:
+        def power(model: StepModel, q, v, torques, impulses, moments, steady, stops, t, mean) -> list[Scalar]:
+            impulses = [*impulses, *moments]
             forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
             return powers(model, t[0], q, v, mean, torques, forces, joints if is_stepped else None)
 
@@ -316,7 +318,7 @@ def powers(
         q, v: at its end.
         mean: velocity in the step; v itself where the motion is smooth.
         torques: of the motors, nu.
-        forces: of the contacts on the first body, in the world's axes, 3 each.
+        forces: of the contacts on the first body, in the world's axes, 3 each; then moments, 3 each.
         rows: forces along `StepModel.joint_rows`; None if the motion has none.
     """
     robot = model.robot
@@ -351,4 +353,11 @@ def powers(
             normal = f.dot(touch.normal) * touch.normal.dot(slip)
             found["impacts"] = found["impacts"] + normal
             found["sliding"] = found["sliding"] + f.dot(slip) - normal
+    for group in model.groups:
+        for _ in group.turning:
+            moment = Vector(*forces[at : at + 3])
+            at += 3
+            for i, sign in ((group.a, 1), (group.b, -1)):
+                if i >= 0:
+                    found["sliding"] = found["sliding"] + sign * moment.dot(poses[i].R.rotate(means[i].angular))
     return [found[term] for term in POWER_TERMS]

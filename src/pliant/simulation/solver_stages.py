@@ -71,7 +71,7 @@ class StepProgram:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
-            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": 3 * contacts, f"push {k}": contacts}
+            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
         for k, closure in enumerate(model.closures):
             sizes[f"closure {k}"] = closure.size
         for name, size in sizes.items():
@@ -134,7 +134,7 @@ def factor_of(m: StepModel, motion: Record) -> Factor:
 
 def touches_of(motion: Record, k: int) -> list[Touch]:
     """Where the contacts of group k are."""
-    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7]) for t in motion["touches"][k]]
+    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7], Vector(*t[8:11])) for t in motion["touches"][k]]
 
 
 def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:

@@ -25,7 +25,7 @@ A = L^T D L; the result is w = L v+. Both velocities are in the axes of the star
 theirs (`pliant.robot.configurations`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -33,15 +33,15 @@ from pliant.actuation.body_forces import frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import Drive, JointForces, drives, joint_forces
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
-from pliant.contact.solver import factor_record, impulses_in_world
-from pliant.contact.touching import Group, Touch
+from pliant.contact.solver import factor_record, impulses_in_world, triples
+from pliant.contact.touching import Drift, Group, Touch
 from pliant.dynamics.gyroscopic import center_of_mass, gyroscopic_change
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
-from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
-from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
+from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -57,6 +57,9 @@ from pliant.spatial import Transform, Vector
 _HOLDING = 1000
 
 _THREE_QUARTERS = 3 / 4
+
+# a lasting force is at most so many times that of gravity and of turning
+_LASTING = 4
 
 # predictions of the velocity at the end of a step, for forces that depend on it, of robots with spherical joints
 _ITERATIONS = 3
@@ -220,7 +223,7 @@ class FreeMotion:
 
 def free_motion(
     model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None,
-    held: Sequence[tuple[int, Scalar, Scalar]] = (),
+    held: Sequence[tuple[int, Scalar, Scalar]] = (), pushes: Mapping[int, Scalar] | None = None,
 ) -> FreeMotion:  # fmt: skip
     """The motion of a step if nothing touched.
 
@@ -228,6 +231,8 @@ def free_motion(
         saturated: motors that are at their limits, see `pliant.actuation.joint_forces.drives`.
         held: dof, whether it is held (1 or 0), and the velocity with which: it is given so much inertia that
             contacts find it almost rigid. A constraint of the solver makes it exact, and takes the inertia out again.
+        pushes: by dof, impulses of contacts that are expected: gyroscopic forces at the end of the step are those of
+            the velocity that they lead to.
     """
     robot, dt = model.robot, model.dt
     mechanism = robot.mechanism
@@ -272,8 +277,9 @@ def free_motion(
 
     # forces that depend on velocities, half of them at the end of the step
     spins = list(change)
+    pushed = [x + pushes.get(d, 0) for d, x in enumerate(change)] if pushes else change
     for link in mechanism.floating_links:
-        for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, change, v, dt), strict=True):
+        for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
             spins[d] = spins[d] + x
     w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
     if any(isinstance(link.kind, Spherical) for link in mechanism.links):
@@ -287,19 +293,22 @@ def free_motion(
 def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-    def moved(m: StepModel, q, v, u, clock, impulses, closings, saturated, held, bounds=()):
+    def moved(m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=()):
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
             (row.dof, select(equal(side, 0), 0, 1), b["low"])
             for row, side, b in zip(m.stop_rows, held, kept, strict=True)
         ]
         limited = saturated if m.has_saturable_motors else None
-        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds)
+        pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
+        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds, pushes)
         # only curved ground takes the velocities of the links
         velocities = link_velocities(m.robot.mechanism, q, v)
-        touches = [group.touches(motion.poses, motion.origin, m.ground, velocities) for group in m.groups]
+        drift = _drift(m, q, v, motion.centers) if m.has_round_shapes else None
+        touches = [group.touches(motion.poses, motion.origin, m.ground, velocities, drift) for group in m.groups]
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
+        turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
         fastest = 0
         for x in v:
             fastest = maximum(fastest, abs(x))
@@ -312,7 +321,7 @@ def move_freely(step: StepProgram) -> None:
                 "centers": {name: list(c) for name, c in motion.centers.items()},
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
-                "touches": [[[t.gap, *t.normal, *t.p, t.bend] for t in found] for found in touches],
+                "touches": [[[t.gap, *t.normal, *t.p, t.bend, *t.roll] for t in found] for found in touches],
                 "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
             },
             "w": motion.w,
@@ -322,11 +331,45 @@ def move_freely(step: StepProgram) -> None:
             "unsolved": [0],
             "scale": [1 + fastest / 10],
             "near": [[x] for x in near],
-            "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, before, strict=True)],
+            "impulse": [
+                [select(on, x, 0) for x in (*part, *more)] for on, part, more in zip(near, before, turning, strict=True)
+            ],
             "closure": parts_of(closings, [c.size for c in m.closures]),
         }
 
     step.add(moved)
+
+
+def _expected_pushes(m: StepModel, q: Scalars, v: Scalars, impulses: Scalars) -> dict[int, Scalar]:
+    """Impulses of the ground on links that float, by dof, as in the last step: a disc that rolls is turned by them.
+
+    An impact does not last: of one, only so much counts as gravity and turning make a contact push within a step.
+    """
+    mechanism = m.robot.mechanism
+    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+    g = Vector(*m.robot.gravity)
+    floating = {link.index for link in mechanism.floating_links}
+    found: dict[int, Scalar] = {}
+    given = zip(m.groups, parts_of(impulses, [3 * len(group.names) for group in m.groups]), strict=True)
+    for group, part in given:
+        link = next((i for i in (group.a, *mechanism.ancestors(group.a)) if i in floating), None)
+        if link is None or group.b >= 0:
+            continue
+        X, dofs = poses[link], mechanism.links[link].dofs
+        w = Vector(*(v[d] for d in dofs[3:]))
+        for touch, p in zip(group.touches(poses, origin, m.ground), triples(part), strict=True):
+            r, p = X.R.rotate_back(touch.p - X.p), X.R.rotate_back(p)
+            most = _LASTING * m.dt * m.robot.mass * (sqrt(g.dot(g)) + w.dot(w) * sqrt(r.dot(r)))
+            share = minimum(1, most / sqrt(p.dot(p) + 1e-30))
+            for d, x in zip(dofs, (*p, *r.cross(p)), strict=True):
+                found[d] = found.get(d, 0) + x * share
+    return found
+
+
+def _drift(m: StepModel, q: Scalars, v: Scalars, centers: Mapping[str, Vector]) -> Drift:
+    """How the links go on in the step if nothing acts on them."""
+    vd = held_acceleration(m.robot, list(v), centers)
+    return Drift(link_motions(m.robot.mechanism, q, v, vd, Vector.zero()), m.dt)
 
 
 def _links_of_rows(m: StepModel) -> list[int]:
@@ -365,10 +408,13 @@ def finish(step: StepProgram) -> None:
         q_next, left = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
         q_next, q = swung(m, step.swings, q_next, v_next, -m.dt / 2), q if q_start is None else q_start
-        worlds, deepest = [], 0
+        worlds, turning, deepest = [], [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
             inside = negation(equal(is_near[0], 0))
-            worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
+            found = [select(inside, x, 0) for x in impulses_in_world(own, p)]
+            contacts = 3 * len(m.groups[k].names)
+            worlds += found[:contacts]
+            turning += found[contacts:]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
         failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
@@ -380,6 +426,7 @@ def finish(step: StepProgram) -> None:
             "divergence": [cause],
             "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
             "impulses": worlds,
+            "moments": turning,
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
             "torques": [
