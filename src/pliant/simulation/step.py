@@ -46,7 +46,7 @@ from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
+    Record, StepProgram, accelerate, any_of, check_convergence, contact_memories, correct_positions, do_without_friction, factor_of,
     find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
 )  # fmt: skip
 from pliant.simulation.state import divergence_code, ticked, time_of
@@ -372,7 +372,7 @@ def finish(step: StepProgram) -> None:
 
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, closure, rest,
+        unsolved, near, rows, impulse, closure, rest, w, contact_memory,
     ):  # fmt: skip
         gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
         cause = divergence_code(m, u, v_next, divergence[0], gaps)
@@ -390,6 +390,7 @@ def finish(step: StepProgram) -> None:
             worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
+        kept = contact_memories(m, motion, near, rows, w) if m.memory else []
         failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
         solver = [residual[0], sweeps[0], deepest, failed]
         return {
@@ -398,6 +399,7 @@ def finish(step: StepProgram) -> None:
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
             "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
+            "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             "impulses": worlds,
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes

@@ -1,0 +1,182 @@
+"""What contact laws remember: its form, where it is kept, and how it goes on.
+
+    law.memory = (0, (0, 0))                                       # at touch-down: a number and a vector
+    law(depth, rate, slip, memory) -> (normal, friction, memory_rate)
+    law.settled(depth, rate, slip, memory) -> memory               # optional, after each step
+
+An entry of the memory is a number, or a pair: a vector along the two tangents, as the slip. The memory that a law is
+called with and the rates that it returns have the same form. As long as a contact is open, its memory is what it is at
+touch-down.
+
+Tangents turn where the ground is curved, and with the bodies that meet. So a vector is kept in the axes of what is
+touched, three numbers of the state, and is laid on the tangents of the moment when the law is called.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.scalar import Expr, Scalar, Scalars
+from pliant.scalar.evaluation import nodes_of, tangents
+from pliant.spatial import Vector
+
+# so little that it changes no number; what it is added to is an argument of its own in a trace
+_NOTHING = 1e-300
+
+# Newton's iterations for the memory at the end of a step, if its rate is not linear in it
+_ITERATIONS = 4
+
+# for derivatives on plain numbers
+_DIFFERENCE = 1e-7
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes of a contact: two tangents and the normal; and the rotation of what is touched, None for the ground."""
+
+    x: Vector
+    y: Vector
+    normal: Vector
+    R: Any = None
+
+    def along(self, vector: Vector) -> Vector:
+        """A vector along the tangents and the normal."""
+        return Vector(self.x.dot(vector), self.y.dot(vector), self.normal.dot(vector))
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The form of a law's memory.
+
+    Attributes:
+        start: numbers and pairs, at touch-down.
+    """
+
+    start: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, law: Any) -> "Memory":
+        """That of a law, whose memory has been checked; empty if it has none."""
+        return cls(tuple(tuple(x) if is_pair(x) else x for x in getattr(law, "memory", ())))
+
+    def __bool__(self) -> bool:
+        return bool(self.start)
+
+    @property
+    def size(self) -> int:
+        """Numbers along the axes of a contact."""
+        return sum(2 if is_pair(x) else 1 for x in self.start)
+
+    @property
+    def stored(self) -> list[float]:
+        """The numbers of the state at touch-down; vectors are zero there."""
+        return [float(y) for x in self.start for y in ((0, 0, 0) if is_pair(x) else (x,))]
+
+    def shaped(self, flat: Scalars) -> list[Any]:
+        """Numbers along the axes of a contact as the law takes them."""
+        left = iter(flat)
+        return [(next(left), next(left)) if is_pair(x) else next(left) for x in self.start]
+
+    def flat(self, shaped: Any) -> list[Scalar]:
+        """The other way round; TypeError or ValueError if the form is another."""
+        found: list[Scalar] = []
+        for x, given in zip(self.start, shaped, strict=True):
+            if is_pair(x):
+                first, second = given
+                found += [first, second]
+            else:
+                found.append(given)
+        return found
+
+    def read(self, stored: Scalars, axes: Axes) -> list[Scalar]:
+        """Numbers of the state along the axes of a contact."""
+        left, found = iter(stored), []
+        for x in self.start:
+            if not is_pair(x):
+                found.append(next(left))
+                continue
+            vector = Vector(next(left), next(left), next(left))
+            vector = vector if axes.R is None else axes.R.rotate(vector)
+            found += [axes.x.dot(vector), axes.y.dot(vector)]
+        return found
+
+    def write(self, flat: Scalars, axes: Axes) -> list[Scalar]:
+        """The other way round: numbers of the state, also of rates."""
+        left, found = iter(flat), []
+        for x in self.start:
+            if not is_pair(x):
+                found.append(next(left))
+                continue
+            vector = axes.x * next(left) + axes.y * next(left)
+            found += list(vector if axes.R is None else axes.R.rotate_back(vector))
+        return found
+
+
+def is_pair(x: Any) -> bool:
+    """Whether an entry of a memory is a vector."""
+    return isinstance(x, list | tuple)
+
+
+# ---- derivatives and linear systems of a few unknowns, on traced scalars and on numbers
+
+
+def own_nodes(values: Scalars) -> list[Scalar]:
+    """The same values as nodes of their own: none is part of another, so that derivatives are partial."""
+    return [x + _NOTHING * (k + 1) if isinstance(x, Expr) else x for k, x in enumerate(values)]
+
+
+def partials(function: Callable[[list[Scalar]], Sequence[Scalar]], at: Scalars) -> tuple[list[Scalar], list[list]]:
+    """The results of a function, and a row of derivatives for each: by a trace, or by differences of plain numbers."""
+    given = own_nodes(at)
+    results = list(function(given))
+    traced = [x for x in (*results, *given) if isinstance(x, Expr)]
+    if traced:
+        outputs = [traced[0].graph.lift(x) for x in results]
+        columns = [tangents(outputs, {x: 1}) if isinstance(x, Expr) else [0] * len(results) for x in given]
+    else:
+        columns = []
+        for k, x in enumerate(given):
+            h = _DIFFERENCE * max(1, abs(x))
+            ahead = function([*given[:k], x + h, *given[k + 1 :]])
+            columns.append([(b - a) / h for a, b in zip(results, ahead, strict=True)])
+    return results, [list(row) for row in zip(*columns, strict=True)]
+
+
+def solved(A: Sequence[Scalars], b: Scalars) -> list[Scalar]:
+    """x of A x = b, by elimination in the order of the rows: A is near one or has a positive symmetric part."""
+    n, rows = len(b), [[*row, y] for row, y in zip(A, b, strict=True)]
+    for c in range(n):
+        scale = 1 / rows[c][c]
+        rows[c] = [x * scale for x in rows[c]]
+        for r in range(c + 1, n):
+            rows[r] = [x - rows[r][c] * y for x, y in zip(rows[r], rows[c], strict=True)]
+    x: list[Scalar] = [0] * n
+    for r in reversed(range(n)):
+        x[r] = rows[r][n] - sum((rows[r][k] * x[k] for k in range(r + 1, n)), 0)
+    return x
+
+
+def ahead(rate: Callable[[list[Scalar]], Sequence[Scalar]], memory: Scalars, dt: Scalar) -> list[Scalar]:
+    """m of m = memory + dt rate(m): the memory at the end of a step, by Newton's method.
+
+    It is exact at once where the rate is linear in the memory.
+    """
+    now = list(memory)
+    for _ in range(_ITERATIONS):
+        given: list[list[Scalar]] = []
+
+        def kept(m: list[Scalar], given=given) -> Sequence[Scalar]:
+            given.append(m)
+            return rate(m)
+
+        rates, slopes = partials(kept, now)
+        if all(not isinstance(x, Expr) and x == 0 for row in slopes for x in row):
+            return [m + dt * r for m, r in zip(memory, rates, strict=True)]
+        A = [[(1 if r == c else 0) - dt * x for c, x in enumerate(row)] for r, row in enumerate(slopes)]
+        missing = [m + dt * r - x for m, r, x in zip(memory, rates, now, strict=True)]
+        now = [x + y for x, y in zip(now, solved(A, missing), strict=True)]
+        inputs = {x.index for x in given[0] if isinstance(x, Expr)}
+        depends = nodes_of([x for row in slopes for x in row if isinstance(x, Expr)])
+        if inputs and not any(node.index in inputs for node in depends):
+            return now
+    return now
