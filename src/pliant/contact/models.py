@@ -18,9 +18,9 @@ law by its trace; across, friction is a damper of the strength that it has at th
 where friction is steep at rest and flat beyond [Kacanov's method]. The other integrators take the law as a force at
 each of their stages.
 
-With a memory m, the law and its rate hold at the end of the step, m+ = m + dt rate(m+). A damper cannot hold such a
-law at no slip, so all three directions are solved together, by Newton's method with a secant where that goes too far; or
-by the law itself, if it has a method ``impulse``.
+With a memory m, the law and its rate hold at the end of the step, m+ = m + dt rate(m+). Such a law may hold a load at no
+slip, which a damper cannot. So all three directions are solved together, by Newton's method, with a secant where that
+goes too far; or by the law itself, if it has a method ``impulse``.
 """
 
 from collections.abc import Callable
@@ -325,10 +325,13 @@ class CompliantContact:
             end, velocity = gap + dt * u[2], Vector(*u)
             return self.force(end, velocity, self.memory_ahead(end, velocity, memory, dt)) * dt
 
-        found, slopes = partials(impulse, list(u))
+        found, slopes = partials(lambda x: list(impulse(x)), list(u))
         columns = [G.xx, G.xy, G.xz], [G.xy, G.yy, G.yz], [G.xz, G.yz, G.zz]
         A = [
-            [(1 if r == c else 0) - sum((a * b for a, b in zip(row, column, strict=True)), 0) for c, column in enumerate(columns)]
+            [
+                (1 if r == c else 0) - sum((a * b for a, b in zip(row, column, strict=True)), 0)
+                for c, column in enumerate(columns)
+            ]
             for r, row in enumerate(slopes)
         ]
         missing = Vector(*found) - p

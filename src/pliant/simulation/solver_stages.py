@@ -12,14 +12,14 @@ from pliant.contact.constraint_rows import (
     sweep_closure, sweep_joint,
 )  # fmt: skip
 from pliant.contact.landing import mean_of
-from pliant.contact.memory import Axes
 from pliant.contact.solver import (
-    MOST_STICKING, SLOP, Visit, arrivals, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
+    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
     sweep_frictionless, sweep_sticking, warm_start, with_targets,
 )  # fmt: skip
-from pliant.contact.touching import Group, Touch
+from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
+from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
@@ -135,11 +135,6 @@ def touches_of(motion: Record, k: int) -> list[Touch]:
     return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7]) for t in motion["touches"][k]]
 
 
-def axes_of(contact: Record, group: Group, poses: Any) -> Axes:
-    """The axes of a contact, and the rotation of the link that is touched."""
-    return Axes(*(Vector(*axis) for axis in contact["axes"]), poses[group.b].R if group.b >= 0 else None)
-
-
 def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
     """Values cut into parts of these sizes."""
     left = iter(values)
@@ -170,8 +165,9 @@ def find_contacts(step: StepProgram) -> None:
             targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
             if m.memory:
-                for contact, stored in zip(rows["contacts"], m.memories(contact_memory)[k], strict=True):
-                    contact["memory"] = m.memory.read(stored, axes_of(contact, group, poses))
+                memories = memories_on_rows(m, k, rows, contact_memory, poses)
+                for contact, own in zip(rows["contacts"], memories, strict=True):
+                    contact["memory"] = own
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
                 rows["sticking"] = sticking_factor(rows, start, m.precision)
             return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start, "target": targets}
@@ -218,22 +214,6 @@ def find_joint_rows(step: StepProgram) -> None:
     if step.model.stop_rows:
         with step.only_if("joints on"):
             step.add(found_limits)
-
-
-def contact_memories(m: StepModel, motion: Record, near: Any, rows: Any, w: Scalars) -> list[Scalar]:
-    """What the law remembers at the end of the step, of all contacts; of those that are far, what it begins with."""
-    poses, found = poses_of(motion), []
-    for group, is_near, own in zip(m.groups, near, rows, strict=True):
-        visit = Visit(group, own, w)
-        for k, contact in enumerate(own["contacts"]):
-            u = visit.velocity(k)
-            gap = contact["gap"] + m.dt * u.z
-            memory = m.contact.memory_ahead(gap, u, contact["memory"], m.dt)
-            memory = m.contact.memory_kept(gap, u, memory)
-            stored = m.memory.write(memory, axes_of(contact, group, poses))
-            on = negation(equal(is_near[0], 0))
-            found += [select(on, x, start) for x, start in zip(stored, m.memory.stored, strict=True)]
-    return found
 
 
 # ---- iterations

@@ -42,12 +42,14 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
+from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, accelerate, any_of, check_convergence, contact_memories, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
+    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
+    find_contacts, find_joint_rows, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints, sweeps,
+    touches_of,
 )  # fmt: skip
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector
@@ -390,7 +392,7 @@ def finish(step: StepProgram) -> None:
             worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
-        kept = contact_memories(m, motion, near, rows, w) if m.memory else []
+        kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
         failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
         solver = [residual[0], sweeps[0], deepest, failed]
         return {
