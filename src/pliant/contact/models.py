@@ -18,9 +18,9 @@ law by its trace; across, friction is a damper of the strength that it has at th
 where friction is steep at rest and flat beyond [Kacanov's method]. The other integrators take the law as a force at
 each of their stages.
 
-With a memory m, the law and its rate hold at the end of the step, m+ = m + dt rate(m+). Such a law may hold a load at no
-slip, which a damper cannot. So all three directions are solved together, by Newton's method, with a secant where that
-goes too far; or by the law itself, if it has a method ``impulse``.
+With a memory m, the law and its rate hold at the end of the step, m+ = m + dt rate(m+). Such a law may hold a load
+without slip, which a damper cannot. So all three directions are solved together, by Newton's method, with a secant
+where that goes too far; or by the law itself, if it has a method ``impulse``.
 """
 
 from collections.abc import Callable
