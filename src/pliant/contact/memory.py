@@ -8,8 +8,10 @@ An entry of the memory is a number, or a pair: a vector along the two tangents, 
 called with and the rates that it returns have the same form. As long as a contact is open, its memory is what it is at
 touch-down.
 
-Tangents turn where the ground is curved, and with the bodies that meet. So a vector is kept in the axes of what is
-touched, three numbers of the state, and is laid on the tangents of the moment when the law is called.
+Tangents turn where the ground is curved, and with the bodies that meet. So vectors are kept in the axes of what is
+touched, with the normal there, three numbers of the state each. When the law is called they are turned with the normal,
+the shortest way, and laid on the tangents of the moment: the spring under a foot turns with the plate that it stands
+on, and that under a ball goes with the ball.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,6 +40,14 @@ class Axes:
     y: Vector
     normal: Vector
     R: Any = None
+
+    def outward(self, vector: Vector) -> Vector:
+        """A vector in the axes of what is touched, in those of the contact's own."""
+        return vector if self.R is None else self.R.rotate(vector)
+
+    def inward(self, vector: Vector) -> Vector:
+        """The other way round."""
+        return vector if self.R is None else self.R.rotate_back(vector)
 
     def along(self, vector: Vector) -> Vector:
         """A vector along the tangents and the normal."""
@@ -69,8 +79,9 @@ class Memory:
 
     @property
     def stored(self) -> list[float]:
-        """The numbers of the state at touch-down; vectors are zero there."""
-        return [float(y) for x in self.start for y in ((0, 0, 0) if is_pair(x) else (x,))]
+        """The numbers of the state at touch-down; vectors are zero there, and no normal is kept yet."""
+        found = [float(y) for x in self.start for y in ((0, 0, 0) if is_pair(x) else (x,))]
+        return found + [0.0] * self._kept
 
     def shaped(self, flat: Scalars) -> list[Any]:
         """Numbers along the axes of a contact as the law takes them."""
@@ -91,25 +102,55 @@ class Memory:
     def read(self, stored: Scalars, axes: Axes) -> list[Scalar]:
         """Numbers of the state along the axes of a contact."""
         left, found = iter(stored), []
+        normal = self._normal(stored, axes)
         for x in self.start:
-            if not is_pair(x):
+            if is_pair(x):
+                vector = _turned(axes.outward(Vector(next(left), next(left), next(left))), normal, axes.normal)
+                found += [axes.x.dot(vector), axes.y.dot(vector)]
+            else:
                 found.append(next(left))
-                continue
-            vector = Vector(next(left), next(left), next(left))
-            vector = vector if axes.R is None else axes.R.rotate(vector)
-            found += [axes.x.dot(vector), axes.y.dot(vector)]
         return found
 
     def write(self, flat: Scalars, axes: Axes) -> list[Scalar]:
-        """The other way round: numbers of the state, also of rates."""
+        """The other way round: numbers of the state."""
+        return self._written(flat, axes, axes.normal) + (list(axes.inward(axes.normal)) if self.has_vectors else [])
+
+    def write_back(self, flat: Scalars, axes: Axes, stored: Scalars) -> list[Scalar]:
+        """The same for the normal that is kept, which stays."""
+        return self._written(flat, axes, self._normal(stored, axes)) + list(stored[len(stored) - self._kept :])
+
+    def write_rate(self, flat: Scalars, axes: Axes, stored: Scalars) -> list[Scalar]:
+        """Rates of the numbers of the state, with the normal that is kept."""
+        return self._written(flat, axes, self._normal(stored, axes)) + [0] * self._kept
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether vectors are among it."""
+        return any(map(is_pair, self.start))
+
+    @property
+    def _kept(self) -> int:
+        return 3 if self.has_vectors else 0
+
+    def _normal(self, stored: Scalars, axes: Axes) -> Vector:
+        return axes.outward(Vector(*stored[-3:])) if self.has_vectors else Vector.zero()
+
+    def _written(self, flat: Scalars, axes: Axes, normal: Vector) -> list[Scalar]:
         left, found = iter(flat), []
         for x in self.start:
-            if not is_pair(x):
+            if is_pair(x):
+                vector = axes.x * next(left) + axes.y * next(left)
+                found += list(axes.inward(_turned(vector, axes.normal, normal)))
+            else:
                 found.append(next(left))
-                continue
-            vector = axes.x * next(left) + axes.y * next(left)
-            found += list(vector if axes.R is None else axes.R.rotate_back(vector))
         return found
+
+
+def _turned(vector: Vector, start: Vector, end: Vector) -> Vector:
+    """A vector across a normal, turned with it the shortest way; one that begins (start 0) is laid across the end."""
+    if start is end:
+        return vector
+    return vector - (start + end) * (vector.dot(end) / (1 + start.dot(end)))
 
 
 def is_pair(x: Any) -> bool:

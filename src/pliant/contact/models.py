@@ -277,12 +277,10 @@ class CompliantContact:
         return ahead(lambda m: self._law_rate(gap, u, m), memory, dt)
 
     def memory_kept(self, gap: Scalar, u: Vector, memory: Scalars) -> list[Scalar]:
-        """The memory after a step: as the law settles it, or as at touch-down while the contact is open."""
+        """The memory after a step in contact, as the law settles it."""
         form = self.memory
         settled = getattr(self.law, "settled", None)
-        if settled is not None:
-            memory = form.flat(settled(-gap, -u.z, (u.x, u.y), form.shaped(memory)))
-        return [select(gap < 0, x, y) for x, y in zip(memory, form.flat(form.start), strict=True)]
+        return list(memory) if settled is None else form.flat(settled(-gap, -u.z, (u.x, u.y), form.shaped(memory)))
 
     def answer(self, dt: Scalar, relaxation: Scalar = 1, precision: str = "float64") -> Callable[..., Vector]:
         """The impulse of a contact that takes it nearer to its law, as `pliant.contact.solver.sweep` asks for it."""

@@ -11,7 +11,7 @@ from pliant.contact.memory import Axes
 from pliant.contact.solver import Visit
 from pliant.contact.touching import Group
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
-from pliant.scalar import Scalar, Scalars, equal, negation, select
+from pliant.scalar import Scalar, Scalars, both, equal, negation, select
 from pliant.simulation.model import StepModel
 from pliant.spatial import Vector
 
@@ -44,7 +44,8 @@ def memories_after(m: StepModel, poses: Any, near: Sequence[Scalars], rows: Sequ
             gap = contact["gap"] + m.dt * u.z
             ahead = m.contact.memory_ahead(gap, u, contact["memory"], m.dt)
             stored = m.memory.write(m.contact.memory_kept(gap, u, ahead), _axes(contact, group, poses))
-            found += [select(on, x, start) for x, start in zip(stored, m.memory.stored, strict=True)]
+            touches = both(on, gap < 0)
+            found += [select(touches, x, start) for x, start in zip(stored, m.memory.stored, strict=True)]
     return found
 
 
@@ -58,32 +59,41 @@ def _axes(contact: Record, group: Group, poses: Any) -> Axes:
 
 def memory_rates(m: StepModel, q: Scalars, v: Scalars, memory: Scalars) -> list[Scalar]:
     """How it changes at q and v."""
-    return _of_all(m, q, v, memory, m.contact.memory_rate)
+
+    def rate(gap: Scalar, u: Vector, axes: Axes, stored: Scalars) -> list[Scalar]:
+        return m.memory.write_rate(m.contact.memory_rate(gap, u, m.memory.read(stored, axes)), axes, stored)
+
+    return _of_all(m, q, v, memory, rate)
 
 
 def memory_ahead(m: StepModel, q: Scalars, v: Scalars, memory: Scalars, dt: Scalar) -> list[Scalar]:
     """What it becomes in a time dt with the rate that it has then, at q and v; a contact that is open keeps it."""
 
-    def later(gap: Scalar, u: Vector, own: Scalars) -> list[Scalar]:
-        found = m.contact.memory_ahead(gap, u, own, dt)
-        return [select(gap < 0, x, y) for x, y in zip(found, own, strict=True)]
+    def later(gap: Scalar, u: Vector, axes: Axes, stored: Scalars) -> list[Scalar]:
+        ahead = m.contact.memory_ahead(gap, u, m.memory.read(stored, axes), dt)
+        found = m.memory.write_back(ahead, axes, stored)
+        return [select(gap < 0, x, y) for x, y in zip(found, stored, strict=True)]
 
     return _of_all(m, q, v, memory, later)
 
 
 def memory_kept(m: StepModel, q: Scalars, v: Scalars, memory: Scalars) -> list[Scalar]:
-    """What is left of it after a step to q and v."""
-    return _of_all(m, q, v, memory, m.contact.memory_kept)
+    """What is left of it after a step to q and v: as the law settles it, and of open contacts what it begins with."""
+
+    def kept(gap: Scalar, u: Vector, axes: Axes, stored: Scalars) -> list[Scalar]:
+        found = m.memory.write(m.contact.memory_kept(gap, u, m.memory.read(stored, axes)), axes)
+        return [select(gap < 0, x, y) for x, y in zip(found, m.memory.stored, strict=True)]
+
+    return _of_all(m, q, v, memory, kept)
 
 
 def _of_all(m: StepModel, q: Scalars, v: Scalars, memory: Scalars, function: Callable[..., Scalars]) -> list[Scalar]:
-    """``function(gap, u, memory)`` along the axes of each contact."""
+    """``function(gap, u, axes, stored)`` of each contact, with u along its axes."""
     mechanism, found = m.robot.mechanism, []
     poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
     velocities = link_velocities(mechanism, q, v)
     for group, memories in zip(m.groups, m.memories(memory), strict=True):
-        for touch, own in zip(group.touches(poses, origin, m.ground), memories, strict=True):
+        for touch, stored in zip(group.touches(poses, origin, m.ground), memories, strict=True):
             axes = Axes(*tangents_of(touch.normal), touch.normal, rotation_of(group, poses))
-            u = axes.along(group.velocity(touch, poses, velocities))
-            found += m.memory.write(function(touch.gap, u, m.memory.read(own, axes)), axes)
+            found += function(touch.gap, axes.along(group.velocity(touch, poses, velocities)), axes, stored)
     return found
