@@ -12,6 +12,7 @@ from pliant import AnchoredSpringDamper, CompliantContact
 from pliant.contact.constraint_rows import tangents_of
 from pliant.contact.memory import Axes, Memory
 from pliant.dynamics import frame_pose
+from pliant.errors import SimulationWarning
 from pliant.robot import Robot, RobotBuilder
 from pliant.spatial import Vector
 from simple_bodies import G, ball, point_mass
@@ -257,7 +258,7 @@ def test_the_anchor_turns_with_what_is_touched(integrator: str) -> None:
     sim.run(0.5)
     # in the axes of the ball that is touched it stays; the spring gives by m r w^2 / 2 of 100 N and more
     turned = sim.state.part("contact memory")[:3]
-    np.testing.assert_allclose(turned, stretch, atol=0.03 * np.linalg.norm(stretch))
+    np.testing.assert_allclose(turned, stretch, atol=0.03 * float(np.linalg.norm(stretch)))
 
 
 def test_a_stretch_goes_with_a_ball_that_rolls() -> None:
@@ -340,7 +341,7 @@ def test_a_frozen_robot_keeps_its_memory() -> None:
     sim.reset(q=[0, 0, -G / 1e4], v=[0.1, 0, 0])
     sim.run(0.03)
     before = sim.state.part("contact memory").copy()
-    with pytest.warns(pliant.errors.SimulationWarning):
+    with pytest.warns(SimulationWarning):
         sim.step(np.array([[np.inf], [0.0]]))
     after = sim.state.part("contact memory")
     np.testing.assert_array_equal(after[0], before[0])
