@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -333,6 +334,20 @@ def test_the_memory_is_part_of_the_state() -> None:
     np.testing.assert_array_equal(branches.q[:, -1], np.tile(after.q, (3, 1)))
     sim.reset()
     assert (sim.state.part("contact memory") == 0).all()
+
+
+def test_the_memory_in_logs_and_files(tmp_path: Path) -> None:
+    """Channel "contact_memory", by contact and entry; the law by its name and numbers, from a file, too."""
+    sim = simulated(AnchoredSpringDamper(1e4, 20, 2.0), batch=2)
+    sim.reset(q=[0, 0, -G / 1e4], v=[0.1, 0.02, 0])
+    log = sim.run(0.05, channels=("q", "contact_memory"), save=tmp_path / "run.h5")
+    np.testing.assert_array_equal(log["contact_memory"][:, -1], sim.state.part("contact memory"))
+    np.testing.assert_allclose(log["contact_memory", "point.0.x"], log["q", "x"], rtol=1e-9, atol=1e-15)
+    back = pliant.load_log(tmp_path / "run.h5")
+    np.testing.assert_array_equal(back["contact_memory"], log["contact_memory"])
+    assert back.source is not None
+    law = back.source.settings["contact"]["law"]
+    assert (law["kind"], law["stiffness"], law["tangential_stiffness"]) == ("AnchoredSpringDamper", 1e4, None)
 
 
 def test_a_frozen_robot_keeps_its_memory() -> None:

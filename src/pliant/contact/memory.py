@@ -83,6 +83,12 @@ class Memory:
         found = [float(y) for x in self.start for y in ((0, 0, 0) if is_pair(x) else (x,))]
         return found + [0.0] * self._kept
 
+    @property
+    def labels(self) -> list[str]:
+        """Names of the numbers of the state: "0" for a number, "0.x", "0.y", "0.z" for a vector, "normal.x", ..."""
+        places = [[f"{k}.{axis}" for axis in "xyz"] if is_pair(x) else [str(k)] for k, x in enumerate(self.start)]
+        return [label for place in places for label in place] + [f"normal.{axis}" for axis in "xyz"[: self._kept]]
+
     def shaped(self, flat: Scalars) -> list[Any]:
         """Numbers along the axes of a contact as the law takes them."""
         left = iter(flat)
