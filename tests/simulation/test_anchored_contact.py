@@ -13,7 +13,7 @@ from pliant import AnchoredSpringDamper, CompliantContact
 from pliant.contact.constraint_rows import tangents_of
 from pliant.contact.memory import Axes, Memory
 from pliant.dynamics import frame_pose
-from pliant.errors import SimulationWarning
+from pliant.errors import PliantError, SimulationWarning
 from pliant.robot import Robot, RobotBuilder
 from pliant.spatial import Vector
 from simple_bodies import G, ball, point_mass
@@ -300,6 +300,21 @@ def test_a_quadruped_stands_still(precision: str) -> None:
     # float32 angles have steps of 6e-8, and gains of 150 N m/rad on light legs answer to each
     assert abs(sim.v).max() < (1e-9 if precision == "float64" else 1e-3)
     assert abs(sim.q - before).max() < (1e-9 if precision == "float64" else 1e-4)
+
+
+def test_numbers_along_the_ground_vary_too() -> None:
+    """Each with its own K; a number that the law does not have cannot vary."""
+    law = AnchoredSpringDamper(1e4, 50, 2.0, tangential_stiffness=1e3, tangential_damping=20)
+    robot = POINT.with_motor("x")
+    sim = simulated(law, robot, batch=3, varying=["law.tangential_stiffness"])
+    sim.parameters["law.tangential_stiffness"] = [1e3, 2e3, 4e3]
+    sim.reset(q=[0, 0, -G / 1e4])
+    sim.run(3.0, u=[8.0])
+    np.testing.assert_allclose(sim.q[:, 0], 8 / np.array([1e3, 2e3, 4e3]), rtol=1e-9)
+    with pytest.raises(PliantError, match="above 0"):
+        sim.parameters["law.tangential_stiffness"] = [1e3, 0, 4e3]
+    with pytest.raises(PliantError, match=r"is None in AnchoredSpringDamper.* give the law a number"):
+        simulated(AnchoredSpringDamper(1e4, 50), varying=["law.tangential_damping"])
 
 
 def test_robots_of_a_batch_are_those_alone() -> None:
