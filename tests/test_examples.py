@@ -92,7 +92,8 @@ PROMISES = {
         r"RigidContact +-?0\.000\d+ mm, by hand 0\.000000 mm",
         r"CompliantContact +0\.490\d+ mm, by hand 0\.490500 mm",
         r"RigidContact +creeps \d\.\de-\d\d m in a second, by hand 0\.0e\+00 m",
-        r"CompliantContact +creeps 5\.4e-04 m in a second, by hand 5\.4e-04 m",
+        r"SpringDamper +creeps 5\.4e-04 m in a second, by hand 5\.4e-04 m",
+        r"AnchoredSpringDamper +creeps \d\.\de[-+]\d\d m in a second, by hand 0\.0e\+00 m",
         r"HuntCrossley +peak +\d+ N, leaves with 0\.7\d+ m/s, impulse \d\.\d+ N s",
     ],
     "08_dh_tables.py": [

@@ -19,6 +19,7 @@ import pliant
 from pliant import report
 from pliant.cli.run_setup import as_contact, as_ground, as_row
 from pliant.cli.settings import Settings
+from pliant.contact import AnchoredSpringDamper
 from pliant.errors import PliantError
 from pliant.render import video
 from pliant.storage import load_log
@@ -317,6 +318,8 @@ def test_contacts_and_rows() -> None:
     law = as_contact(Settings(contact="compliant=1e4,50", friction=0.3)).law
     assert (law.stiffness, law.damping, law.friction) == (1e4, 50, 0.3)
     assert as_contact(Settings(contact="compliant")).law.friction == 0.7
+    law = as_contact(Settings(contact="anchored=1e4,50", friction=0.3)).law
+    assert law == AnchoredSpringDamper(1e4, 50, 0.3)
     law = as_contact(Settings(contact="hunt-crossley=1e5,0.2")).law
     assert (law.stiffness, law.dissipation, law.exponent) == (1e5, 0.2, 1.5)
     names = ("a", "b")

@@ -12,12 +12,13 @@ from pliant.actuation.joint_forces import is_saturable
 from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
 from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
+from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
 from pliant.contact.moments import no_moments
 from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
-from pliant.scalar import Expr, Scalar, is_constant
+from pliant.scalar import Expr, Scalar, Scalars, is_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,16 @@ class StepModel:
     def contact_names(self) -> list[str]:
         """Names of the contacts, in the order of their impulses."""
         return [name for group in self.groups for name in group.names]
+
+    @property
+    def memory(self) -> Memory:
+        """The form of what the contact law remembers of each contact; a rigid one remembers nothing."""
+        return Memory() if self.is_rigid else self.contact.memory
+
+    def memories(self, values: Scalars) -> list[list[list[Scalar]]]:
+        """What the law remembers, numbers of the state, by group and contact."""
+        size, left = len(self.memory.stored), iter(values)
+        return [[[next(left) for _ in range(size)] for _ in group.names] for group in self.groups]
 
     @cached_property
     def joint_rows(self) -> list[JointRow]:

@@ -37,7 +37,7 @@ from pliant.spatial import Vector
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 
 # parts of the state that a diverged robot keeps as they were when it stopped
-_LASTING = ("q", "v", "clock", "rest", "divergence", "memory")
+_LASTING = ("q", "v", "clock", "rest", "divergence", "memory", "contact memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +110,7 @@ class Plan:
             "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected
             "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,
+            "contact memory": contacts * len(model.memory.stored),  # of the law of the contacts
         }
         return StateLayout(sizes, model.dt)
 

@@ -36,7 +36,12 @@ if TYPE_CHECKING:
 BLOCK = 0.25
 """Wall-clock time that a block takes, about [s]: so often a file grows and progress is shown."""
 
-_CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power")
+_CHANNELS = (
+    "q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power",
+    "contact_memory",
+)  # fmt: skip
+# parts of the state that have another name in a log
+_PARTS = {"tau": "torques", "contact_memory": "contact memory"}
 # numbers that a block keeps in memory at most
 _MEMORY = 2e7
 # control periods of the first block
@@ -331,7 +336,9 @@ class _Entries:
             elif name == "u" and u is not None:
                 found["u"] = u
             else:
-                found[name] = data[..., sim.layout.span({"tau": "torques"}.get(name, name))]
+                found[name] = data[..., sim.layout.span(_PARTS.get(name, name))]
+            if name == "contact_memory":
+                columns[name] = tuple(f"{c}.{label}" for c in sim.contact_names for label in sim.model.memory.labels)
         about = {"robot": robot.name, "dt": sim.dt, "substeps": sim.plan.substeps,
                  "integrator": sim.plan.integrator, "precision": sim.precision}  # fmt: skip
         self._before = data[..., -1:, :]

@@ -175,6 +175,7 @@ class Simulation:
         set_clock(state.part("clock"), round(t / self.dt))
         if self.plan.controller:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
+        state.part("contact memory")[...] = np.array(self.model.memory.stored * len(self.contact_names), dtype=float)
         return data
 
     @property

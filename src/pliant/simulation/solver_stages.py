@@ -19,6 +19,7 @@ from pliant.contact.solver import (
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
+from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
@@ -159,13 +160,17 @@ def find_contacts(step: StepProgram) -> None:
     """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, k=k):
+        def found(m: StepModel, motion, w, impulse, contact_memory, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
             asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
             targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
+            if m.memory:
+                memories = memories_on_rows(m, k, rows, contact_memory, poses)
+                for contact, own in zip(rows["contacts"], memories, strict=True):
+                    contact["memory"] = own
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
                 rows["sticking"] = sticking_factor(rows, start, m.precision)
             return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start, "target": targets}
@@ -233,8 +238,8 @@ def sweep_contacts(step: StepProgram) -> None:
             return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
         def full(m: StepModel, rows, target, w, impulse, error, sweeps, k=k):
-            answer = None if m.is_rigid else m.contact.answer(m.dt)
             relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+            answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
             rows = with_targets(rows, target)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
             return {"w": w, "impulse": impulse, "error": [worst]}

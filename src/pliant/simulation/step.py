@@ -42,12 +42,14 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
+from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
     Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
+    find_contacts, find_joint_rows, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints, sweeps,
+    touches_of,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
@@ -395,7 +397,7 @@ def finish(step: StepProgram) -> None:
 
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, closure, rest, q_start=None,
+        unsolved, near, rows, impulse, closure, rest, w, contact_memory, q_start=None,
     ):  # fmt: skip
         gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
         cause = divergence_code(m, u, v_next, divergence[0], gaps)
@@ -417,6 +419,7 @@ def finish(step: StepProgram) -> None:
             turning += found[contacts:]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
+        kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
         failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
         solver = [residual[0], sweeps[0], deepest, failed]
         return {
@@ -425,6 +428,7 @@ def finish(step: StepProgram) -> None:
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
             "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
+            "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             "impulses": worlds,
             "moments": turning,
             "closings": [x for part in closure for x in part],
