@@ -21,7 +21,7 @@ from pliant.events.controls import Controls
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.smooth_motion import SmoothMotion
-from pliant.events.state import OPEN, EventState, Mode, check_outside, lifted_out, passing_at
+from pliant.events.state import OPEN, EventState, Mode, check_ground, check_outside, lifted_out, passing_at
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart, first_root, first_time
@@ -373,7 +373,9 @@ class EventSimulation:
         @cache
         def margins(t: float) -> np.ndarray:
             q, v = segment(t)
-            found = motion.margins(terms(t, q, v), v)
+            at_t = terms(t, q, v)
+            check_ground(self, at_t, t)
+            found = motion.margins(at_t, v)
             if is_quiet:
                 found[len(found) // 2 :] = 1
             return found
@@ -442,6 +444,9 @@ class EventSimulation:
         return error
 
     def _no_step(self) -> SimulationError:
+        u, ahead = np.zeros(self.robot.nu), self.robot.integrate(self._q, self._v * self.step_control.largest)
+        for q in (self._q, ahead):
+            check_ground(self, self.terms(self._t, q, self._v, u), self._t)
         jammed = self.motion.jammed(self.terms(self._t, self._q, self._v, np.zeros(self.robot.nu)), self._v)
         if jammed:
             names = ", ".join(jammed)

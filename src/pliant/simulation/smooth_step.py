@@ -16,10 +16,10 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
-from pliant.scalar import Scalar, Scalars, equal, is_constant, maximum, select
+from pliant.scalar import Scalar, Scalars, abs, either, equal, is_constant, maximum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.state import divergence_code, steps_code, ticked, time_of
+from pliant.simulation.state import LARGEST, divergence_code, steps_code, ticked, time_of
 from pliant.spatial import Force, Motion, Transform, Vector
 
 
@@ -107,7 +107,10 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
     def finish(q, v, q_start, v_start, u, clock, divergence, report, p):
         m = parameters.applied(p)
         mechanism = m.robot.mechanism
-        cause = divergence_code(m, u, v, divergence[0])
+        touches = (
+            _checked_touches(m, q, v, q_start, v_start, report["stuck"]) if m.has_relief and not m.is_rigid else []
+        )
+        cause = divergence_code(m, u, v, divergence[0], touches)
         if not is_constant(report["stuck"]):
             cause = select(equal(cause, 0), select(report["stuck"] > 0, steps_code(m.robot), 0), cause)
         moves = equal(cause, 0)
@@ -127,6 +130,23 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
 
     state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "parameters")
     stages.add(finish, state)
+
+
+def _checked_touches(
+    m: StepModel, q: Scalars, v: Scalars, q_start: Scalars, v_start: Scalars, stuck: Scalar
+) -> list[Touch]:
+    """Contacts where the ground must have a height: at the end of the step, or where it was about to be.
+
+    A ground without one makes velocities NaN and the place with them, or an adaptive integrator stop short of it; then
+    the place to which the last velocity leads tells.
+    """
+    mechanism, is_lost = m.robot.mechanism, stuck > 0
+    for x in (*q, *v):
+        is_lost = either(is_lost, negation(abs(x) <= LARGEST[m.precision]))
+    ahead = m.robot.integrate(list(q_start), [x * m.dt for x in v_start])
+    place = [select(is_lost, a, b) for a, b in zip(ahead, q, strict=True)]
+    poses, origin = link_poses(mechanism, place, about_root=True), root_origin(mechanism, place)
+    return [touch for group in m.groups for touch in group.touches(poses, origin, m.ground)]
 
 
 def _body(parameters: Parameters, integrator: str, control: StepControl) -> tuple[dict[str, int], list[Any]]:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check, check_known, finite_rows, is_whole
-from pliant.errors import SimulationError
+from pliant.contact.touching import Touch
+from pliant.errors import Fault, SimulationError
 from pliant.robot import Planar, Robot
 from pliant.scalar import Scalar, Scalars, abs, both, select
 from pliant.simulation.model import StepModel
@@ -209,8 +210,8 @@ def set_clock(clock: np.ndarray, steps: int) -> None:
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
-# numbers beyond this are taken for an explosion
-_HUGE = {"float64": 1e12, "float32": 1e8}
+LARGEST = {"float64": 1e12, "float32": 1e8}
+"""Numbers beyond this are taken for an explosion."""
 
 
 @dataclass(frozen=True)
@@ -235,17 +236,28 @@ class Divergence:
 # for the ground at each contact
 
 
-def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar, gaps: Scalars = ()) -> Scalar:
-    """The code after a step: that before it, or that of the first control, velocity or gap that is out of bounds."""
-    huge = _HUGE[model.precision]
+def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar, touches: Sequence[Touch] = ()) -> Scalar:
+    """The code after a step: that before it, or that of the first control, contact or velocity that is out of bounds.
+
+    Contacts come before velocities: where the ground has no height, the velocity is a consequence.
+    """
+    huge = LARGEST[model.precision]
     code: Scalar = 0
-    for k in reversed(range(len(gaps))):
-        code = select(abs(gaps[k]) <= huge, code, steps_code(model.robot) + 1 + k)
     for k in reversed(range(len(v))):
         code = select(abs(v[k]) <= huge, code, 1 + k)
+    for k in reversed(range(len(touches))):
+        gap, normal = touches[k].gap, touches[k].normal
+        # a ground may have a height, and a slope without bounds
+        code = select(abs(gap + (normal.x + normal.y + normal.z)) <= huge, code, steps_code(model.robot) + 1 + k)
     for k in reversed(range(len(u))):
         code = select(abs(u[k]) <= huge, code, 1 + len(v) + k)
     return select(both(before <= 0, before >= 0), code, before)
+
+
+def ground_fault(contact: str) -> Fault:
+    """What is wrong with a ground that has no height at a contact."""
+    problem = f"the ground has no finite height or slope at contact {contact!r}"
+    return Fault(problem, "ground", "function", "its function must give finite numbers there")
 
 
 def steps_code(robot: Robot) -> int:
@@ -257,10 +269,7 @@ def divergence_text(model: StepModel, code: int) -> str:
     """A code in words."""
     robot = model.robot
     if code > steps_code(robot):
-        name = model.contact_names[code - steps_code(robot) - 1]
-        return (
-            f"the ground has no finite height or slope at contact {name!r}; its function must give finite numbers there"
-        )
+        return str(ground_fault(model.contact_names[code - steps_code(robot) - 1]))
     if code == steps_code(robot):
         return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
     if code > robot.nv:

@@ -374,8 +374,8 @@ def finish(step: StepProgram) -> None:
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
         unsolved, near, rows, impulse, closure, rest,
     ):  # fmt: skip
-        gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
-        cause = divergence_code(m, u, v_next, divergence[0], gaps)
+        touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
+        cause = divergence_code(m, u, v_next, divergence[0], touches)
         moves = equal(cause, 0)
         rate = v_next
         if m.can_land:
