@@ -27,6 +27,7 @@ from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars, equal, select
+from pliant.simulation.counts import count_sizes
 from pliant.simulation.model import Controller, StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth_step import add_smooth_step
@@ -37,7 +38,7 @@ from pliant.spatial import Vector
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 
 # parts of the state that a diverged robot keeps as they were when it stopped
-_LASTING = ("q", "v", "clock", "rest", "divergence", "memory")
+_LASTING = ("q", "v", "clock", "rest", "divergence", "unconverged", "plunges", "memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,7 @@ class Plan:
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
             "closings": sum(c.size for c in model.closures),  # impulses of the loops
             "solver": 4,  # residual [m/s], iterations, deepest penetration [m], whether they did not suffice
+            **count_sizes(model, self.integrator),
             "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected
             "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,

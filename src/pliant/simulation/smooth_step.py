@@ -17,6 +17,7 @@ from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, explicit_body
 from pliant.scalar import Scalar, Scalars, abs, either, equal, is_constant, maximum, negation, select
+from pliant.simulation.counts import counted_steps
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.state import LARGEST, divergence_code, steps_code, ticked, time_of
@@ -104,7 +105,7 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
     report, reads = _REPORTS[integrator]
     stages.add(report, reads)
 
-    def finish(q, v, q_start, v_start, u, clock, divergence, report, p):
+    def finish(q, v, q_start, v_start, u, clock, divergence, report, unconverged, p):
         m = parameters.applied(p)
         mechanism = m.robot.mechanism
         touches = (
@@ -118,6 +119,12 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
         touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v)), 0
         for *_, touch, _ in touching:
             deepest = maximum(deepest, -touch.gap)
+        # integrators without iterations have nothing to count
+        counts = (
+            {}
+            if not len(unconverged)
+            else {"unconverged": counted_steps(unconverged, report["unsolved"] > 0, report["change"], moves)}
+        )
         return {
             "q": [select(moves, a, b) for a, b in zip(q, q_start, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v, v_start, strict=True)],
@@ -126,9 +133,10 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
             "torques": motor_torques(m.robot, q, v, u, time_of(clock, m.dt)),
             "impulses": [x * m.dt for *_, f in touching for x in f],
             "solver": [report["change"], 0, deepest, report["unsolved"]],
+            **counts,
         }
 
-    state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "parameters")
+    state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "unconverged", "parameters")
     stages.add(finish, state)
 
 

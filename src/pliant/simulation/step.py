@@ -42,6 +42,7 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
+from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -372,7 +373,7 @@ def finish(step: StepProgram) -> None:
 
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, closure, rest,
+        unsolved, near, rows, impulse, closure, rest, unconverged, plunges, solver, scale,
     ):  # fmt: skip
         touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
         cause = divergence_code(m, u, v_next, divergence[0], touches)
@@ -382,7 +383,7 @@ def finish(step: StepProgram) -> None:
             rate = [select(equal(landed[0], 0), a, b) for a, b in zip(v_next, v_mean, strict=True)]
         rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
-        q_next, left = _far_moved(m, q, rate, centers, rest)
+        q_next, rounded = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
         worlds, deepest = [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
@@ -390,14 +391,21 @@ def finish(step: StepProgram) -> None:
             worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
-        failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
-        solver = [residual[0], sweeps[0], deepest, failed]
+        # the largest residual of the solutions that were not found; the last may be one that was
+        left = unsolved[0] if m.can_land else select(equal(converged[0], 0), residual[0], 0)
+        counts: Record = {"unconverged": [], "plunges": []}
+        if m.has_rows:
+            counts["unconverged"] = counted_steps(unconverged, left > 0, left, moves)
+        if m.can_plunge:
+            steps, way = counts["unconverged"][0], 10 * (scale[0] - 1) * m.dt
+            counts["plunges"] = counted_plunges(plunges, steps, deepest, solver[2], way, moves)
+        told = [residual[0], sweeps[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
-            "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
+            "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
             "impulses": worlds,
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
@@ -405,7 +413,8 @@ def finish(step: StepProgram) -> None:
                 d["torque"] - d["gain"] * link.rate(v_next)[0]
                 for d, link in zip(motion["drives"], _motor_links(m), strict=True)
             ],
-            "solver": solver if m.has_rows else [0, 0, deepest, 0],
+            "solver": told if m.has_rows else [0, 0, deepest, 0],
+            **counts,
         }
 
     step.add(finished)
