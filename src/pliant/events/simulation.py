@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -14,7 +15,7 @@ from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact
-from pliant.errors import SimulationError
+from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
@@ -27,12 +28,14 @@ from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart, first_root, first_time
 from pliant.recording.log import Event, Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
+from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
 from pliant.simulation.model import Controller, StepModel, as_forces
 from pliant.simulation.rollout import channel_names
 from pliant.simulation.running import in_blocks, record
-from pliant.simulation.state import configurations, velocities
+from pliant.simulation.state import configurations, level_of_caller, velocities
+from pliant.simulation.watch import Watch, body_depths
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9
@@ -107,6 +110,7 @@ class EventSimulation:
         self.kernels: dict[str, Kernel] = {}
         self._jumps = _jumps(model.forces)
         self._motion: SmoothMotion | None = None
+        self.watch = Watch(model, 1)
         self._put(0.0, self.robot.neutral(), np.zeros(self.robot.nv))
         self._is_checked = False
 
@@ -141,6 +145,7 @@ class EventSimulation:
         self._memory, self._owner = np.zeros(0), None
         self._quiet, self._patience = -math.inf, _SHORTEST
         self._is_new = self._is_checked = True
+        self.watch.forget()
 
     @property
     def state(self) -> EventState:
@@ -297,6 +302,7 @@ class EventSimulation:
         entries = LogEntries(self, names, float(every), controls, settings)
         end = self._t + float(duration)
         yield from in_blocks(self._going_on(controls, entries, end, on_event, max_events), entries)
+        self._tell()
 
     def _going_on(
         self, controls: Controls, entries: LogEntries, end: float, on_event: Any, max_events: int
@@ -330,7 +336,26 @@ class EventSimulation:
                 problem = f"{crowd}: the simulation is not advancing, at q = {self._q}, v = {self._v}"
                 raise SimulationError(problem, subject="run", field="rest_speed", cure="try a larger rest_speed")
             yield
+        self._look()
         self._sample(entries)
+
+    def _look(self) -> None:
+        """Look for bodies below the ground that no contact shape stops."""
+        bodies = self.watch.bodies
+        if bodies:
+            depths = np.array([[float(x) for x in body_depths(self.model, bodies, self._q.tolist())]])
+            self.watch.add(np.array([self._t]), depths, np.zeros(1))
+
+    def _tell(self) -> None:
+        for trouble in self.troubles:
+            if trouble.kind not in self.watch.told:
+                self.watch.told.add(trouble.kind)
+                warnings.warn(str(trouble), SimulationWarning, stacklevel=level_of_caller())
+
+    @property
+    def troubles(self) -> list[Trouble]:
+        """What has gone wrong since the reset without ending a run: bodies below the ground, looked at after each."""
+        return self.watch.troubles(self._q[None])
 
     def _sample(self, entries: LogEntries) -> None:
         """An entry of now."""

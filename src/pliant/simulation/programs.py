@@ -6,7 +6,7 @@ p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the po
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,7 +33,10 @@ from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth_step import add_smooth_step
 from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of
 from pliant.simulation.step import add_step
+from pliant.simulation.watch import Body, body_depths
 from pliant.spatial import Vector
+
+_NO_NUMBERS = np.zeros(0)
 
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 
@@ -195,6 +198,7 @@ class Kernels:
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
         self.plan, self.precision, self.threads, self.progress = plan, precision, threads, progress
         self._kernels: dict[Any, Kernel] = {}
+        self._q = plan.layout.span("q")
 
     @cached_property
     def period(self) -> Kernel:
@@ -249,6 +253,19 @@ class Kernels:
 
         found = self._of_parts(power, parameters, **parts, t=t, mean=mean)
         return {name: found[..., k] for k, name in enumerate(POWER_TERMS)}
+
+    def depths(self, data: np.ndarray, parameters: np.ndarray, bodies: Sequence[Body]) -> np.ndarray:
+        """How far bodies are below the ground [m] in states (..., size), (..., bodies)."""
+
+        def depths(model: StepModel, q) -> list[Scalar]:
+            return body_depths(model, bodies, q)
+
+        if "depths" in self._kernels and not self.plan.parameters.size:
+            # often asked for, so without what other numbers need
+            q = np.ascontiguousarray(data[..., self._q], float).reshape(-1, self._q.stop)
+            return self._kernels["depths"](q, _NO_NUMBERS).reshape(*data.shape[:-1], -1)
+        own = parameters if self.plan.parameters.size else _NO_NUMBERS
+        return self._of_parts(depths, own, **self._parts(data, "q"))
 
     def flexibility(self, data: np.ndarray, parameters: np.ndarray) -> FlexibilityState:
         """Both sides of the flexible joints."""
