@@ -326,6 +326,7 @@ def test_a_robot_that_rests_on_its_stops_does_not_sink() -> None:
 
 # it has contacts at its hand and root only
 @pytest.mark.filterwarnings("ignore:body 'panda_link.' is below the ground:pliant.SimulationWarning")
+@pytest.mark.filterwarnings("ignore:.*steps did not converge:pliant.SimulationWarning")
 def test_stops_and_friction_bring_no_energy() -> None:
     """A Panda without a base falls over: its fingers and all joints hit their stops, its points rub on the ground."""
     robot = pliant.load(real_robots.PATHS["panda_description/panda.urdf"], base="free")

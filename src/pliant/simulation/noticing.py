@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
 # steps that do not converge are told of if a robot has so many, they are more than this share of its steps, and some
-# residual is larger than this [m/s]: a smaller one moves nothing by more than a tenth of a micrometre in a step of 1 ms
-_LEAST, _SHARE, _NOTABLE = 10, 2e-3, 1e-4
+# residual is larger than this [m/s]: a smaller one moves nothing by more than a micrometre in a step of 1 ms, and that
+# much is left of penetrations anyway
+_LEAST, _SHARE, _NOTABLE = 10, 2e-3, 1e-3
 # names of contacts in a message
 _MOST = 3
 
