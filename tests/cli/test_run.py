@@ -107,6 +107,23 @@ def test_height_slope_push_and_friction(program, block: Path) -> None:
     assert log.q[-1, 2] == pytest.approx(0.6 - 9.81 * 0.1 * 0.101 / 2, abs=1e-9)
 
 
+def test_troubles_are_in_the_summary_the_log_and_the_report(program, tmp_path: Path) -> None:
+    """Without its motors, a quadruped that only feet hold sinks into the ground."""
+    side = tmp_path / "feet.toml"
+    side.write_text('robot = "quadruped"\n\n[contacts."*_foot"]\nradius = 0.02\n')
+    done = program(
+        "run", side, "--time", "1", "--controller", "none", "--json", "--log", "run.h5", "--report", "run.html"
+    )
+    trouble = next(x for x in done.json["troubles"] if x["kind"] == "below ground")
+    assert (trouble["name"], trouble["robot"]) == ("trunk", 0)
+    assert done.err.count("warning: body 'trunk' is below the ground") == 1
+    log = load_log("run.h5")
+    assert [x.what for x in log.troubles] == [x["what"] for x in done.json["troubles"]]
+    assert "trouble: below ground" in Path("run.html").read_text()
+    shown = program("run", side, "--time", "1", "--controller", "none").out
+    assert re.search(r"trouble +body 'trunk' is below the ground", shown)
+
+
 def test_a_flexible_joint(program) -> None:
     done = program("run", "two_link_arm", "--flexible", "elbow=500,2", "--time", "0.05", "--json", "--log", "run.h5")
     assert done.code == 0

@@ -324,6 +324,9 @@ def test_a_robot_that_rests_on_its_stops_does_not_sink() -> None:
     np.testing.assert_allclose(found.forces[:, 2].sum(), robot.mass * 9.81, rtol=1e-6)
 
 
+# it has contacts at its hand and root only
+@pytest.mark.filterwarnings("ignore:body 'panda_link.' is below the ground:pliant.SimulationWarning")
+@pytest.mark.filterwarnings("ignore:.*steps did not converge:pliant.SimulationWarning")
 def test_stops_and_friction_bring_no_energy() -> None:
     """A Panda without a base falls over: its fingers and all joints hit their stops, its points rub on the ground."""
     robot = pliant.load(real_robots.PATHS["panda_description/panda.urdf"], base="free")
@@ -382,6 +385,8 @@ def test_balls_stay_above_the_ground(name: str, restitution: float) -> None:
     assert not sim.divergences
 
 
+# a ball whose center passes a riser is suddenly below the tread
+@pytest.mark.filterwarnings("ignore:.*a contact was suddenly:pliant.SimulationWarning")
 def test_balls_on_stairs() -> None:
     """Treads are level: a ball at rest sits on one, its center never below the tread."""
     ground = pliant.stairs(0.1, 0.4, steps=5)

@@ -12,6 +12,7 @@ from pliant.events.controls import Controls
 from pliant.integrators.dense import DenseSolution, Segment
 from pliant.recording.log import Event, Log
 from pliant.recording.source import Source
+from pliant.recording.troubles import plain_troubles
 from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.running import columns_of, source_with
 
@@ -81,10 +82,11 @@ class LogEntries:
         channels: dict[str, np.ndarray] = {}
         for name in self.channels:
             channels |= {name: found[name]} if name in found else self._computed(name, t, **found)
+        about = {"robot": robot.name, "steps": sim.stepper.taken, "rejected": sim.stepper.rejected}
+        about |= {"troubles": plain_troubles(sim.troubles)} if sim.troubles else {}
         log = Log(
             t, {**channels, "mode": mode}, columns_of(sim, channels),
-            metadata={"robot": robot.name, "steps": sim.stepper.taken, "rejected": sim.stepper.rejected},
-            source=self._source, events=tuple(self.events[self._given :]), modes=tuple(self._modes),
+            metadata=about, source=self._source, events=tuple(self.events[self._given :]), modes=tuple(self._modes),
             dense=self._dense(),
         )  # fmt: skip
         self._rows, self._segments, self._given = [], [], len(self.events)

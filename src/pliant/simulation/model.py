@@ -133,6 +133,11 @@ class StepModel:
         return self.ground is not None and not self.ground.is_flat
 
     @property
+    def can_plunge(self) -> bool:
+        """Whether a rigid contact may come to lie below a ground that it did not meet: one with edges or bends."""
+        return self.is_rigid and self.has_relief and bool(self.groups)
+
+    @property
     def can_land(self) -> bool:
         """Whether something may be met within a step: the ground, another shape, or the limit of a joint."""
         return bool((self.is_rigid and self.groups) or self.stop_rows)

@@ -26,7 +26,9 @@ from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
+from pliant.recording.troubles import plain_troubles
 from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
 from pliant.simulation.rollout import channel_names, roll
 from pliant.simulation.state import time_of
 
@@ -233,12 +235,16 @@ def _called_periods(
     sim: "Simulation", periods: int, inputs: Callable[..., Any], apart: int, log: "_Entries"
 ) -> Iterator[None]:
     """With a call of Python in each period."""
+    looks = periods_apart(sim)
     for k in range(1, periods + 1):
         given = inputs(log.first + (k - 1) * log.period, sim.q, sim.v)
         before = sim.data
-        sim.step(given)
+        sim.advance(given)
         if k % apart == 0 or k == periods:
             log.add(k, before, given)
+        if k % looks == 0 or k == periods:
+            # what is told of is in the log already, whatever becomes of the warning
+            sim.notice()
         yield
 
 
@@ -248,7 +254,7 @@ def _compiled_blocks(
     """Without a call of Python in between, in parts that fit in memory."""
     names = tuple(sim.layout.sizes)
     most = max(1, int(_MEMORY / sim.data.size))
-    chunk, done = min(most, _FIRST), 0
+    chunk, done, looks = min(most, _FIRST), 0, periods_apart(sim, is_called=False)
     while done < periods:
         begun = time.perf_counter()
         count = min(chunk, periods - done)
@@ -257,6 +263,11 @@ def _compiled_blocks(
         start = sim.data[..., None, :].copy()
         sim.data[...] = result.pop("next")
         whole = np.concatenate([result[name] for name in names], axis=-1)
+        # at multiples of a number of periods, and at the end
+        seen = [k - 1 for k in range(looks - done % looks, count + 1, looks)]
+        seen += [count - 1] if done + count == periods and count - 1 not in seen else []
+        if seen:
+            look(sim, whole.reshape(-1, count, sim.layout.size)[:, seen])
         kept = [k for k in range(1, count + 1) if (done + k) % apart == 0 or done + k == periods]
         if kept:
             u = None
@@ -266,6 +277,7 @@ def _compiled_blocks(
                 row = np.zeros(sim.plan.inputs) if given is None else given[..., None, :]
                 u = log.controls(before, np.broadcast_to(row, (*lead, sim.plan.inputs)))
             yield log.of([done + k for k in kept], whole[..., [k - 1 for k in kept], :], u)
+        tell(sim)
         done += count
         faster = min(8.0, BLOCK / max(time.perf_counter() - begun, 1e-6))
         chunk = min(most, max(1, round(count * faster)))
@@ -341,6 +353,8 @@ class _Entries:
                 columns[name] = tuple(f"{c}.{label}" for c in sim.contact_names for label in sim.model.memory.labels)
         about = {"robot": robot.name, "dt": sim.dt, "substeps": sim.plan.substeps,
                  "integrator": sim.plan.integrator, "precision": sim.precision}  # fmt: skip
+        troubles = troubles_of(sim)
+        about |= {"troubles": plain_troubles(troubles)} if troubles else {}
         self._before = data[..., -1:, :]
         return Log(t, found, columns_of(sim, found) | columns, sim.batch, about, self.source)
 

@@ -19,11 +19,12 @@ from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
 from pliant.integrators.runge_kutta import RK4, WithMemory, explicit_body
 from pliant.robot import Robot
-from pliant.scalar import Scalar, Scalars, equal, is_constant, maximum, select
+from pliant.scalar import Scalar, Scalars, abs, either, equal, is_constant, maximum, negation, select
 from pliant.simulation.contact_memory import memory_ahead, memory_kept, memory_rates, rotation_of
+from pliant.simulation.counts import counted_steps
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.state import divergence_code, steps_code, ticked, time_of
+from pliant.simulation.state import LARGEST, divergence_code, steps_code, ticked, time_of
 from pliant.spatial import Force, Motion, Transform, Vector
 
 
@@ -126,10 +127,13 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
     report, reads = _REPORTS[integrator]
     stages.add(report, reads)
 
-    def finish(q, v, q_start, v_start, u, clock, divergence, report, memory, p, *after):
+    def finish(q, v, q_start, v_start, u, clock, divergence, report, memory, unconverged, p, *after):
         m = parameters.applied(p)
         mechanism = m.robot.mechanism
-        cause = divergence_code(m, u, v, divergence[0])
+        touches = (
+            _checked_touches(m, q, v, q_start, v_start, report["stuck"]) if m.has_relief and not m.is_rigid else []
+        )
+        cause = divergence_code(m, u, v, divergence[0], touches)
         if not is_constant(report["stuck"]):
             cause = select(equal(cause, 0), select(report["stuck"] > 0, steps_code(m.robot), 0), cause)
         moves = equal(cause, 0)
@@ -138,6 +142,12 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
         touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v), kept), 0
         for *_, touch, _ in touching:
             deepest = maximum(deepest, -touch.gap)
+        # integrators without iterations have nothing to count
+        counts = (
+            {}
+            if not len(unconverged)
+            else {"unconverged": counted_steps(unconverged, report["unsolved"] > 0, report["change"], moves)}
+        )
         return {
             "q": [select(moves, a, b) for a, b in zip(q, q_start, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v, v_start, strict=True)],
@@ -147,10 +157,11 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
             "torques": motor_torques(m.robot, q, v, u, time_of(clock, m.dt)),
             "impulses": [x * m.dt for *_, f in touching for x in f],
             "solver": [report["change"], 0, deepest, report["unsolved"]],
+            **counts,
         }
 
-    state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "contact memory", "parameters")
-    stages.add(finish, (*state, "memory next") if model.memory else state)
+    state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "contact memory", "unconverged")
+    stages.add(finish, (*state, "parameters", *(["memory next"] if model.memory else [])))
 
 
 def _add_memory(stages: Stages, parameters: Parameters, integrator: str) -> None:
@@ -169,6 +180,23 @@ def _add_memory(stages: Stages, parameters: Parameters, integrator: str) -> None
 
     reads = ("q start", "v start", "v", "dt", "contact memory", "parameters")
     stages.add(ahead, reads, ("memory next",))
+
+
+def _checked_touches(
+    m: StepModel, q: Scalars, v: Scalars, q_start: Scalars, v_start: Scalars, stuck: Scalar
+) -> list[Touch]:
+    """Contacts where the ground must have a height: at the end of the step, or where it was about to be.
+
+    A ground without one makes velocities NaN and the place with them, or an adaptive integrator stop short of it; then
+    the place to which the last velocity leads tells.
+    """
+    mechanism, is_lost = m.robot.mechanism, stuck > 0
+    for x in (*q, *v):
+        is_lost = either(is_lost, negation(abs(x) <= LARGEST[m.precision]))
+    ahead = m.robot.integrate(list(q_start), [x * m.dt for x in v_start])
+    place = [select(is_lost, a, b) for a, b in zip(ahead, q, strict=True)]
+    poses, origin = link_poses(mechanism, place, about_root=True), root_origin(mechanism, place)
+    return [touch for group in m.groups for touch in group.touches(poses, origin, m.ground)]
 
 
 def _body(parameters: Parameters, integrator: str, control: StepControl) -> tuple[dict[str, int], list[Any]]:

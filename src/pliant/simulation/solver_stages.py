@@ -44,8 +44,8 @@ _ACCELERATED = 3
 # in float32, iterations that change velocities by so many tolerances may end if they do not get better
 _ROUNDING = 16
 
-# a step whose last iteration changes velocities by more has failed [m/s]
-_FAILURE = 1e-2
+FAILURE = 1e-2
+"""A step whose last iteration changes velocities by more has failed [m/s]."""
 
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
@@ -375,7 +375,7 @@ def do_without_friction(step: StepProgram) -> None:
         return
 
     def failure(m: StepModel, converged, residual):
-        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))]}
+        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= FAILURE))]}
 
     def check(m: StepModel, error, scale):
         tolerance = m.contact.tolerance_in(m.precision)

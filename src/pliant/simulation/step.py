@@ -43,6 +43,7 @@ from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.contact_memory import memories_after
+from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -397,17 +398,18 @@ def finish(step: StepProgram) -> None:
 
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, closure, rest, w, contact_memory, q_start=None,
+        unsolved, near, rows, impulse, closure, rest, w, contact_memory, unconverged, plunges, solver, scale,
+        q_start=None,
     ):  # fmt: skip
-        gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
-        cause = divergence_code(m, u, v_next, divergence[0], gaps)
+        touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
+        cause = divergence_code(m, u, v_next, divergence[0], touches)
         moves = equal(cause, 0)
         rate = v_next
         if m.can_land:
             rate = [select(equal(landed[0], 0), a, b) for a, b in zip(v_next, v_mean, strict=True)]
         rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
-        q_next, left = _far_moved(m, q, rate, centers, rest)
+        q_next, rounded = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
         q_next, q = swung(m, step.swings, q_next, v_next, -m.dt / 2), q if q_start is None else q_start
         worlds, turning, deepest = [], [], 0
@@ -420,14 +422,21 @@ def finish(step: StepProgram) -> None:
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
         kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
-        failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
-        solver = [residual[0], sweeps[0], deepest, failed]
+        # the largest residual of the solutions that were not found; the last may be one that was
+        left = unsolved[0] if m.can_land else select(equal(converged[0], 0), residual[0], 0)
+        counts: Record = {"unconverged": [], "plunges": []}
+        if m.has_rows:
+            counts["unconverged"] = counted_steps(unconverged, left > 0, left, moves)
+        if m.can_plunge:
+            steps, way = counts["unconverged"][0], 10 * (scale[0] - 1) * m.dt
+            counts["plunges"] = counted_plunges(plunges, steps, deepest, solver[2], way, moves)
+        told = [residual[0], sweeps[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
-            "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
+            "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
             "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             "impulses": worlds,
             "moments": turning,
@@ -437,7 +446,8 @@ def finish(step: StepProgram) -> None:
                 d["torque"] - d["gain"] * link.rate(v_next)[0]
                 for d, link in zip(motion["drives"], _motor_links(m), strict=True)
             ],
-            "solver": solver if m.has_rows else [0, 0, deepest, 0],
+            "solver": told if m.has_rows else [0, 0, deepest, 0],
+            **counts,
         }
 
     step.add(finished)
