@@ -23,6 +23,8 @@ _LEAST_RISE = 1e-3
 
 # to put balls onto curved ground; elsewhere the first is exact
 _DESCENTS = 6
+# around edges they come from above, by Newton's method
+_DESCENTS_TO_FACES = 20
 # names of SRDF states in which robots stand, the best first
 _STANDING = ("half_sitting", "standing", "half_sitting_free_flyer", "reference", "home")
 # a folder may hold the SRDF files of many robots; only so many are read
@@ -86,16 +88,22 @@ def on_ground(robot: Robot, q: Any, ground: Ground | None = None, *, height: flo
     q = np.array(q, dtype=float)
     check("q", q.shape, f"{robot.nq} numbers, or rows of as many", q.ndim in (1, 2) and q.shape[-1] == robot.nq)
     centers = _centers(touching, q)
-    radii = np.array([float(point.radius) for point in touching.contact_points])
+    radii = [float(point.radius) for point in touching.contact_points]
     ground = flat() if ground is None else ground
     rise = np.zeros(q.shape[:-1])
-    for _ in range(_DESCENTS):
-        gaps, normal = ground.ball(Vector(*np.moveaxis(centers, -1, 0)), radii)
-        lift = (-np.asarray(gaps) / np.maximum(np.asarray(normal.z, dtype=float), _LEAST_RISE)).max(axis=-1)
+    for _ in range(_DESCENTS if ground.faces is None else _DESCENTS_TO_FACES):
+        lift = np.max([_lifts(ground, centers[..., k, :], r) for k, r in enumerate(radii)], axis=0)
         centers[..., 2] += lift[..., None]
         rise = rise + lift
     q[..., robot.q_slice(free.name).start + 2] += rise + height
     return q
+
+
+def _lifts(ground: Ground, center: np.ndarray, radius: float) -> np.ndarray:
+    """How far up balls at (..., 3) are to go until they touch no face of the ground more than just so, (...)."""
+    touches = ground.touches(Vector(*np.moveaxis(center, -1, 0)), radius)
+    rises = [np.maximum(np.asarray(touch.normal.z, dtype=float), _LEAST_RISE) for touch in touches]
+    return np.max([-np.asarray(touch.gap) / rise for touch, rise in zip(touches, rises, strict=True)], axis=0)
 
 
 def _centers(robot: Robot, q: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Where robots touch: gaps, normals and places of contacts, in groups that move together.
 
-A group is the points of one link that can meet the ground, or a pair of shapes of the robot. The
+A group is the points of one link that can meet the ground, or a pair of shapes of the robot. On ground with edges a
+ball may touch several faces at once: each has a group of its own, and its contacts have the names of the balls. The
 solver skips a group as long as no robot at hand has it near. Places are in the frame A of the poses,
 which has the world's axes and its origin at ``origin``.
 """
@@ -39,7 +40,7 @@ class Group(ABC):
     """Contacts of the same links.
 
     Attributes:
-        names: of the contacts.
+        names: of the contacts; several have one name where a ball touches several faces of the ground.
         a, b: the link that touches, and the one that is touched, -1 for the ground.
         support: the dofs that matter to them.
         levers: for each dof, a bound of the speed at unit rate [m or 1].
@@ -60,6 +61,11 @@ class Group(ABC):
         velocities: Sequence[Motion] | None = None,
     ) -> list[Touch]:  # fmt: skip
         """Where the contacts are; with the velocities of the links, each in its own frame, also how gaps bend."""
+
+    @property
+    def rolls(self) -> tuple[bool, ...]:
+        """Whether the place of a contact moves over the body, one for each contact."""
+        return (True,) * len(self.names)
 
     @property
     def is_elastic(self) -> bool:
@@ -86,10 +92,21 @@ def _point_velocity(poses: Sequence[Transform], velocities: Sequence[Motion], i:
 
 @dataclass(frozen=True)
 class GroundGroup(Group):
-    """Points of a link, each with a ball around it, above the ground."""
+    """Points of a link, each with a ball around it, above the ground.
+
+    Attributes:
+        centers, radii: of the balls.
+        face: which of the `Ground.touches` of each ball.
+    """
 
     centers: tuple[Vector, ...] = ()
     radii: tuple[Scalar, ...] = ()
+    face: int = 0
+
+    @property
+    def rolls(self) -> tuple[bool, ...]:
+        """Balls do, points do not."""
+        return tuple(radius != 0 for radius in self.radii)
 
     def touches(
         self, poses: Sequence[Transform], origin: Vector, ground: Ground | None,
@@ -100,13 +117,10 @@ class GroundGroup(Group):
         found = []
         for center, radius in zip(self.centers, self.radii, strict=True):
             c = poses[self.a].transform_point(center)
-            gap, normal = ground.ball(c + origin, radius)
-            bend = 0 if velocities is None else self._bend(ground, c, origin, radius, poses, velocities)
+            velocity = None if velocities is None else _point_velocity(poses, velocities, self.a, c)
+            gap, normal, bend = ground.touches(c + origin, radius, velocity)[self.face]
             found.append(Touch(gap, normal, c - normal * radius, bend))
         return found
-
-    def _bend(self, ground: Ground, c: Vector, origin: Vector, radius: Scalar, poses, velocities) -> Scalar:
-        return ground.bend(c + origin, radius, _point_velocity(poses, velocities, self.a, c))
 
 
 @dataclass(frozen=True)
@@ -175,9 +189,10 @@ def contact_groups(robot: Robot, ground: Ground | None, friction: Scalar, restit
         if i >= 0:
             by_link.setdefault(i, []).append(point)
     groups: list[Group] = [
-        _ground_group(mechanism, i, points, ground, friction, restitution)
+        _ground_group(mechanism, i, touching, face, ground, friction, restitution)
         for i, points in by_link.items()
         if ground is not None
+        for face, touching in enumerate(_by_face(ground, points))
     ]
     for names in robot.contact_pairs:
         a, b = (robot.contacts[n] for n in names)
@@ -185,7 +200,16 @@ def contact_groups(robot: Robot, ground: Ground | None, friction: Scalar, restit
     return groups
 
 
-def _ground_group(mechanism, i, points, ground: Ground, friction: Scalar, restitution: Scalar) -> GroundGroup:
+def _by_face(ground: Ground, points: Sequence[ContactPoint]) -> list[list[ContactPoint]]:
+    """For each face that a ball may touch, the points that have as many."""
+    counts = [ground.touch_count(p.radius) for p in points]
+    return [[p for p, n in zip(points, counts, strict=True) if n > face] for face in range(max(counts))]
+
+
+def _ground_group(
+    mechanism: Mechanism, i: int, points: Sequence[ContactPoint], face: int, ground: Ground, friction: Scalar,
+    restitution: Scalar,
+) -> GroundGroup:  # fmt: skip
     centers = [mechanism.body(p.body)[1].transform_point(p.center) for p in points]
     return GroundGroup(
         names=tuple(p.name for p in points),
@@ -197,6 +221,7 @@ def _ground_group(mechanism, i, points, ground: Ground, friction: Scalar, restit
         restitution=tuple(_first(p.restitution, ground.restitution, restitution) for p in points),
         centers=tuple(centers),
         radii=tuple(p.radius for p in points),
+        face=face,
     )
 
 

@@ -74,9 +74,8 @@ def constraints_of(model: StepModel) -> tuple[Constraint, ...]:
     """The contacts of a model, then its joint limits, lower and upper."""
     found = []
     for group in model.groups:
-        radii = getattr(group, "radii", (1,) * len(group.names))
-        for name, mu, e, radius in zip(group.names, group.friction, group.restitution, radii, strict=True):
-            found.append(Constraint(name, True, float(mu), float(e), holds_place=radius == 0))
+        for name, mu, e, rolls in zip(group.names, group.friction, group.restitution, group.rolls, strict=True):
+            found.append(Constraint(name, True, float(mu), float(e), holds_place=not rolls))
     for joint, side, _, _, _ in _joint_limits(model):
         restitution = float(model.robot.joints[joint].restitution)
         found.append(Constraint(f"{joint} {side}", False, 0.0, restitution, holds_place=False))

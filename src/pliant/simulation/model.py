@@ -57,9 +57,24 @@ class StepModel:
         return self.contact.correction if self.is_rigid else 0.2
 
     @cached_property
-    def contact_names(self) -> list[str]:
-        """Names of the contacts, in the order of their impulses."""
+    def touch_names(self) -> list[str]:
+        """Names of all that may touch, in the order of their impulses: on ground with edges a contact has several."""
         return [name for group in self.groups for name in group.names]
+
+    @cached_property
+    def contact_names(self) -> list[str]:
+        """Names of the contacts, each once."""
+        return list(dict.fromkeys(self.touch_names))
+
+    def by_contact(self, forces: np.ndarray) -> np.ndarray:
+        """Forces of all that may touch, (..., 3 touches), added up by contact: (..., contacts, 3)."""
+        each = forces.reshape(*forces.shape[:-1], len(self.touch_names), 3)
+        if len(self.contact_names) == len(self.touch_names):
+            return each
+        total = np.zeros((*forces.shape[:-1], len(self.contact_names), 3), forces.dtype)
+        for k, name in enumerate(self.touch_names):
+            total[..., self.contact_names.index(name), :] += each[..., k, :]
+        return total
 
     @cached_property
     def joint_rows(self) -> list[JointRow]:

@@ -92,7 +92,7 @@ class Plan:
     def layout(self) -> StateLayout:
         """The parts of the state."""
         model, robot = self.model, self.model.robot
-        contacts = len(model.contact_names)
+        touches = len(model.touch_names)
         is_adaptive = self.integrator == "dormand-prince"
         sizes = {
             "q": robot.nq,
@@ -101,7 +101,7 @@ class Plan:
             "rest": len(model.kept_places),  # what rounding took off the places of joints that float [m]
             "divergence": 1,  # 0, or the code of a cause, see `divergence`
             "torques": robot.nu,  # of the motors [N m or N]
-            "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
+            "impulses": 3 * touches,  # of the contacts, in the world's axes [N s]
             "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
             "closings": sum(c.size for c in model.closures),  # impulses of the loops

@@ -257,7 +257,7 @@ def divergence_text(model: StepModel, code: int) -> str:
     """A code in words."""
     robot = model.robot
     if code > steps_code(robot):
-        name = model.contact_names[code - steps_code(robot) - 1]
+        name = model.touch_names[code - steps_code(robot) - 1]
         return (
             f"the ground has no finite height or slope at contact {name!r}; its function must give finite numbers there"
         )
