@@ -87,7 +87,7 @@ def test_in_an_inner_edge_a_ball_touches_tread_and_riser() -> None:
     touches = [numbers(t) for t in ground.touches(Vector(np.array(s), np.array(0.0), np.array(radius)), radius)]
     normals = sorted(normal[[0, 2]].tolist() for _, normal in touches)
     assert [float(gap) for gap, _ in touches] == pytest.approx([0, 0], abs=1e-15)
-    np.testing.assert_allclose(normals, [beside, [0, 1]], atol=1e-15)
+    np.testing.assert_allclose(normals, np.array([beside, [0.0, 1.0]]), atol=1e-15)
 
 
 @pytest.mark.parametrize(("radius", "touches"), [(0, 2), (0.3, 2), (0.51, 3), (0.9, 3), (1.1, 4)])
@@ -119,7 +119,7 @@ MAPS = {
 
 def sampled(ground: pliant.Ground, p: np.ndarray, reach: float) -> float:
     """The distance of a point from a map, from the finest of three nested grids around it."""
-    x, y, width = p[0], p[1], reach
+    x, y, width, d = p[0], p[1], reach, np.zeros(0)
     for _ in range(6):
         u, v = (np.linspace(c - width, c + width, 81) for c in (x, y))
         u, v = np.meshgrid(u, v, indexing="ij")
