@@ -189,3 +189,17 @@ def test_touches_are_the_same_compiled(ground: pliant.Ground) -> None:
     kernel = kernel_from_function(found, {"x": (), "y": (), "z": ()})
     p = RNG.uniform(-0.2, 0.8, (50, 3))
     np.testing.assert_allclose(kernel(*p.T), [[float(v) for v in found(*row.tolist())] for row in p], atol=1e-12)
+
+
+def test_stairs_of_each_robot() -> None:
+    """Numbers that differ between robots are inputs of the kernel: also which way the stairs lead."""
+
+    def found(rise, run, start, x, z):
+        ground = stairs(rise, run, start=start, steps=5)
+        return [v for t in ground.touches(Vector(x, 0, z), 0.03) for v in (t.gap, *t.normal)]
+
+    kernel = kernel_from_function(found, dict.fromkeys(("rise", "run", "start", "x", "z"), ()))
+    given = np.array([[0.1, 0.3, 0.05, 0.34, 0.2], [-0.1, 0.25, 0.0, 0.5, -0.1], [0.2, 0.4, -1.0, 0.7, 1.1]])
+    np.testing.assert_allclose(
+        kernel(*given.T), [[float(v) for v in found(*row.tolist())] for row in given], atol=1e-12
+    )
