@@ -160,8 +160,9 @@ class StairFaces(Faces):
         distance = sqrt(maximum(square, _AT_EDGE))
         to_unit = 1 / sqrt(w * w + H * H)
         gap = select(over_tread, b, select(at_face, (b * w - a * H) * to_unit, distance))
-        ahead = select(over_tread, 0, select(at_face, -H * to_unit, a / distance))
-        up = select(over_tread, 1, select(at_face, w * to_unit, b / distance))
+        share = 1 / distance
+        ahead = select(over_tread, 0, select(at_face, -H * to_unit, a * share))
+        up = select(over_tread, 1, select(at_face, w * to_unit, b * share))
         normal = Vector(uphill.x * ahead, uphill.y * ahead, up)
         if velocity is None or _is_point(radius):
             return GroundTouch(gap - radius, normal)
