@@ -339,7 +339,7 @@ def test_every_velocity_and_control_has_a_code_of_its_own() -> None:
     nv, nu = 2500, 1200
     names, motors = [f"v{k}" for k in range(nv)], {f"m{k}": None for k in range(nu)}
     robot: Any = SimpleNamespace(nv=nv, nu=nu, velocity_names=names, motors=motors)
-    model: Any = SimpleNamespace(robot=robot, precision="float64", contact_names=["toe", "heel"])
+    model: Any = SimpleNamespace(robot=robot, precision="float64", touch_names=["toe", "heel"])
     for k in (0, 999, 1000, 1999, 2000, nv - 1):
         v = [math.inf if i == k else 0.0 for i in range(nv)]
         assert f"velocity of 'v{k}'" in divergence_text(model, int(divergence_code(model, [0.0] * nu, v, 0)))

@@ -208,7 +208,7 @@ def _linear_model(model: StepModel, q0: np.ndarray, u0: np.ndarray, outputs: Seq
         problem, cure = f"bode: q has shape {q0.shape}", f"it takes one configuration, ({robot.nq},)"
         raise PliantError(problem, subject="bode", field="q", cure=cure)
     graph = Graph()
-    start = model.memory.stored * len(model.contact_names)
+    start = model.memory.stored * len(model.touch_names)
     sizes = {"x": robot.nv, "v": robot.nv, "u": robot.nu, "m": len(start)}
     x, v, u, m = ([graph.input(f"{name}{i}") for i in range(n)] for name, n in sizes.items())
     q = list(robot.integrate([float(c) for c in q0], x))

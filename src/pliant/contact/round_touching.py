@@ -1,8 +1,8 @@
 """Where ellipsoids and rims touch the ground, and how that place moves on as they roll.
 
 A ball of radius r about the farthest point, C = c + s(-n), of a shape about c, touches at p = C - r n, where n is the
-normal of the ground at p: on a plane at once, on curved ground by Newton's method for the place. With edges in the
-ground, n is the normal below c, and the ball is where the ground says.
+normal of the ground at p: on a plane at once, on curved ground by Newton's method for the place. Of ground with faces,
+n is the normal of the face where it is nearest to c; with other edges, that below c.
 
 As the link turns with w, the point of the shape that touches is another one at each time. In the link's axes -n turns
 with w x n - dn/dt, so that p moves along the shape with
@@ -35,8 +35,13 @@ _CHANGE = 1.1
 _ACCELERATION = 10
 
 
+def face_count(ground: Ground, radius: Scalar, support: Support) -> int:
+    """How many faces of the ground a shape may touch: as many as the ball that holds it."""
+    return ground.touch_count(radius + support.reach)
+
+
 def lowest(
-    ground: Ground, center: Vector, X: Transform, radius: Scalar, support: Support
+    ground: Ground, center: Vector, X: Transform, radius: Scalar, support: Support, face: int = 0
 ) -> tuple[Scalar, Vector, Vector]:
     """The gap of one point of a shape with a ball around it, the normal there, and its place in the world.
 
@@ -45,7 +50,15 @@ def lowest(
         X: pose of the link.
         radius: of the ball [m].
         support: the shape, in the frame of the link.
+        face: of the ground, of those that it has for the shape (`face_count`).
     """
+    if face_count(ground, radius, support) > 1:
+        # as a ball that holds the shape is nearest to the face, and then as the one at the shape's farthest point
+        around = radius + support.reach
+        normal = ground.touches(center, around)[face].normal
+        C = center + X.R.rotate(support.arm(-X.R.rotate_back(normal)))
+        gap, normal, _ = ground.touches(C, around)[face]
+        return gap + support.reach, normal, C - normal * radius
     normal = ground.surface(center.x, center.y)[1]
     if ground.is_curved:
         normal = _normal_at_the_lowest(ground, center, X, radius, support, normal)

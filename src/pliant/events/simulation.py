@@ -197,17 +197,17 @@ class EventSimulation:
     @property
     def contact_names(self) -> list[str]:
         """Names of the contacts, in the order of `contact_forces`."""
-        return [c.name for c in self.constraints if c.is_contact]
+        return self.model.contact_names
 
     @property
     def contact_forces(self) -> np.ndarray:
         """On the robot at each contact, in the world's axes, now [N]; (contacts, 3)."""
         if self._is_new:
             return np.zeros((len(self.contact_names), 3))
-        return self.forces_at(self._t, self._q, self._v, self._u)
+        return self.model.by_contact(self.forces_at(self._t, self._q, self._v, self._u).ravel())
 
     def forces_at(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Forces at the contacts in the world's axes in a state of the mode of now, (contacts, 3) [N]."""
+        """Forces in the world's axes in a state of the mode of now, of all that may touch, (touches, 3) [N]."""
         terms = self.terms(t, q, v, u)
         forces = self.motion.forces(terms, v)
         contacts = [i for i, c in enumerate(self.constraints) if c.is_contact]

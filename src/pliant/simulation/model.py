@@ -62,8 +62,8 @@ class StepModel:
         return self.contact.correction if self.is_rigid else 0.2
 
     @cached_property
-    def contact_names(self) -> list[str]:
-        """Names of the contacts, in the order of their impulses."""
+    def touch_names(self) -> list[str]:
+        """Names of all that may touch, in the order of their impulses: on ground with edges a contact has several."""
         return [name for group in self.groups for name in group.names]
 
     @property
@@ -75,6 +75,31 @@ class StepModel:
         """What the law remembers, numbers of the state, by group and contact."""
         size, left = len(self.memory.stored), iter(values)
         return [[[next(left) for _ in range(size)] for _ in group.names] for group in self.groups]
+
+    @cached_property
+    def contact_names(self) -> list[str]:
+        """Names of the contacts, each once."""
+        return list(dict.fromkeys(self.touch_names))
+
+    @property
+    def touch_labels(self) -> list[str]:
+        """Names of all that may touch, with the number of the face for all but the first of a contact."""
+        seen: dict[str, int] = {}
+        labels = []
+        for name in self.touch_names:
+            face = seen[name] = seen.get(name, -1) + 1
+            labels.append(f"{name}.face{face}" if face else name)
+        return labels
+
+    def by_contact(self, forces: np.ndarray) -> np.ndarray:
+        """Forces of all that may touch, (..., 3 touches), added up by contact: (..., contacts, 3)."""
+        each = forces.reshape(*forces.shape[:-1], len(self.touch_names), 3)
+        if len(self.contact_names) == len(self.touch_names):
+            return each
+        total = np.zeros((*forces.shape[:-1], len(self.contact_names), 3), forces.dtype)
+        for k, name in enumerate(self.touch_names):
+            total[..., self.contact_names.index(name), :] += each[..., k, :]
+        return total
 
     @cached_property
     def joint_rows(self) -> list[JointRow]:

@@ -96,7 +96,7 @@ class Plan:
     def layout(self) -> StateLayout:
         """The parts of the state."""
         model, robot = self.model, self.model.robot
-        contacts = len(model.contact_names)
+        touches = len(model.touch_names)
         is_adaptive = self.integrator == "dormand-prince"
         sizes = {
             "q": robot.nq,
@@ -105,7 +105,7 @@ class Plan:
             "rest": len(model.kept_places),  # what rounding took off the places of joints that float [m]
             "divergence": 1,  # 0, or the code of a cause, see `divergence`
             "torques": robot.nu,  # of the motors [N m or N]
-            "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
+            "impulses": 3 * touches,  # of the contacts, in the world's axes [N s]
             "moments": sum(3 * len(g.turning) for g in model.groups),  # of those with torsion or rolling [N m s]
             "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
@@ -115,7 +115,7 @@ class Plan:
             "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected
             "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,
-            "contact memory": contacts * len(model.memory.stored),  # of the law of the contacts
+            "contact memory": touches * len(model.memory.stored),  # of the law of the contacts
         }
         return StateLayout(sizes, model.dt)
 

@@ -350,7 +350,8 @@ class _Entries:
             else:
                 found[name] = data[..., sim.layout.span(_PARTS.get(name, name))]
             if name == "contact_memory":
-                columns[name] = tuple(f"{c}.{label}" for c in sim.contact_names for label in sim.model.memory.labels)
+                labels = sim.model.memory.labels
+                columns[name] = tuple(f"{touch}.{label}" for touch in sim.model.touch_labels for label in labels)
         about = {"robot": robot.name, "dt": sim.dt, "substeps": sim.plan.substeps,
                  "integrator": sim.plan.integrator, "precision": sim.precision}  # fmt: skip
         troubles = troubles_of(sim)

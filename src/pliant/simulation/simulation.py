@@ -218,7 +218,9 @@ class Simulation:
         set_clock(state.part("clock"), round(t / self.dt))
         if self.plan.controller:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
-        state.part("contact memory")[...] = np.array(self.model.memory.stored * len(self.contact_names), dtype=float)
+        state.part("contact memory")[...] = np.array(
+            self.model.memory.stored * len(self.model.touch_names), dtype=float
+        )
         return data
 
     @property
@@ -287,8 +289,7 @@ class Simulation:
 
     def forces_of(self, data: np.ndarray) -> np.ndarray:
         """Forces at the contacts, of the numbers of states: (..., size) -> (..., contacts, 3)."""
-        impulses = data[..., self.layout.span("impulses")]
-        return impulses.reshape(*impulses.shape[:-1], len(self.contact_names), 3) / self.dt
+        return self.model.by_contact(data[..., self.layout.span("impulses")]) / self.dt
 
     def note_divergences(self, quiet: bool = False) -> None:
         """Look for robots that have diverged since, and warn of them."""

@@ -233,7 +233,7 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
     own: dict[str, Any] = {"reads": reads}
     moving: Robot | WithMemory = robot
     if model.memory:
-        moving = WithMemory(robot, len(model.contact_names) * len(model.memory.stored))
+        moving = WithMemory(robot, len(model.touch_names) * len(model.memory.stored))
         own["v"] = "v and memory"
     if integrator == "dormand-prince":
         return adaptive_body(moving, acceleration, control, settle=settle if model.memory else None, **own)

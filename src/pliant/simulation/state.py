@@ -270,7 +270,7 @@ def divergence_text(model: StepModel, code: int) -> str:
     """A code in words."""
     robot = model.robot
     if code > steps_code(robot):
-        return str(ground_fault(model.contact_names[code - steps_code(robot) - 1]))
+        return str(ground_fault(model.touch_names[code - steps_code(robot) - 1]))
     if code == steps_code(robot):
         return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
     if code > robot.nv:
