@@ -230,10 +230,8 @@ def test_a_link_on_a_spring_of_three_axes_swings_for_a_minute():
     q = robot.integrate(np.tile(robot.neutral(), (10, 1)), w)
     total, _ = energies(robot, q, 60, dt=1e-3)
     total /= total[:, :1]
-    # q is half a step ahead of v: the swing of sqrt(900 / 0.02) = 212 rad/s has a wobble of 212 dt / 2 = 0.106
-    assert np.abs(total - 1).max() < 0.13
-    mean = total[:, 1:].reshape(10, 6, -1).mean(axis=-1)  # of each 10 s
-    assert np.abs(mean - 1).max() < 0.05
+    # the fastest swing, sqrt(900 / 0.02) = 212 rad/s, turns by w dt = 0.2 in a step: (w dt)^2 = 4.5 %
+    assert np.abs(total - 1).max() < 0.045
 
 
 # ---- batches, parameters, copies
@@ -379,7 +377,7 @@ def test_a_damped_spring_never_brings_energy(stiffness):
     for options in ({"dt": 1e-3}, {"dt": 5e-3}, {"dt": 1e-3, "integrator": "midpoint"}):
         _, log = ran(pliant.Simulation(robot, batch=8, **options), 0.5, v=speed, channels=("energy",))
         total = log["energy.kinetic"] + log["energy.elastic"]
-        # place and velocity of a swing are known half a step apart, its energy only to a share of w dt / 2
+        # swings that the step resolves in part, w dt near 1, have place and velocity at different times
         assert (total.max(axis=1) <= total[:, 0] * 1.2).all()
         third = total.shape[1] // 3
         parts = [total[:, k * third : (k + 1) * third].max(axis=1) for k in range(3)]

@@ -242,6 +242,11 @@ class JointForces:
         return self.damping, K, cross
 
 
+def rotor_dofs(robot: Robot) -> dict[str, int]:
+    """The dof of the motor's joint behind each flexibility, by the name of its spring's joint."""
+    return {f.name: robot.v_slice(f.joint).start for f in robot.flexibilities.values() if f.joint is not None}
+
+
 def joint_forces(
     robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None, *,
     has_rows: bool = False, has_limits: bool = True, functions: SpringFunctions = PLAIN,
@@ -258,7 +263,7 @@ def joint_forces(
     stiffness: list[Scalar] = [0] * robot.nv
     damping: list[Scalar] = [0] * robot.nv
     springs: list[SpringBlock] = []
-    rotors = {f.name: robot.v_slice(f.joint).start for f in robot.flexibilities.values() if f.joint is not None}
+    rotors = rotor_dofs(robot)
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
         if joint.has_backlash:

@@ -1,8 +1,8 @@
 """Where ellipsoids and rims touch the ground, and how that place moves on as they roll.
 
 A ball of radius r about the farthest point, C = c + s(-n), of a shape about c, touches at p = C - r n, where n is the
-normal of the ground at p: on a plane at once, on curved ground by Newton's method for the place. With edges in the
-ground, n is the normal below c unless that is a riser's, and the ball is where the ground says.
+normal of the ground at p: on a plane at once, on curved ground by Newton's method for the place. Of ground with faces,
+n is the normal of the face where it is nearest to c; with other edges, that below c unless it is a riser's.
 
 As the link turns with w, the point of the shape that touches is another one at each time. In the link's axes -n turns
 with w x n - dn/dt, so that p moves along the shape with
@@ -18,6 +18,7 @@ foresees half of both keeps a disc rolling without loss of energy.
 """
 
 from pliant.contact.ground import Ground
+from pliant.contact.ground_faces import FAR
 from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot.round_shapes import Support
 from pliant.scalar import Scalar, maximum, minimum, select
@@ -38,8 +39,13 @@ _CHANGE = 1.1
 _ACCELERATION = 10
 
 
+def face_count(ground: Ground, radius: Scalar, support: Support) -> int:
+    """How many faces of the ground a point looks for: those of a ball around the shape; at the sides of a rim, one."""
+    return 1 if support.turn else ground.touch_count(radius + support.reach)
+
+
 def lowest(
-    ground: Ground, center: Vector, X: Transform, radius: Scalar, support: Support
+    ground: Ground, center: Vector, X: Transform, radius: Scalar, support: Support, face: int = 0
 ) -> tuple[Scalar, Vector, Vector]:
     """The gap of one point of a shape with a ball around it, the normal there, and its place in the world.
 
@@ -48,17 +54,22 @@ def lowest(
         X: pose of the link.
         radius: of the ball [m].
         support: the shape, in the frame of the link.
+        face: of the ground, of those that it has for the shape (`face_count`).
     """
-    normal = ground.surface(center.x, center.y)[1]
+    normal, away = ground.surface(center.x, center.y)[1], 0
     if ground.is_curved:
         normal = _normal_at_the_lowest(ground, center, X, radius, support, normal)
+    elif face_count(ground, radius, support) > 1:
+        # towards where a ball that holds the shape is nearest to the face, if that is there
+        touch = ground.touches(center, radius + support.reach)[face]
+        normal, away = touch.normal, select(touch.gap > FAR / 2, FAR, 0)
     elif ground.has_edges:
         # on a riser below the center the shape does not stand
         is_steep, up = normal.z < _STEEP, Vector(0, 0, 1)
         normal = Vector(*(select(is_steep, a, b) for a, b in zip(up, normal, strict=True)))
     C = center + X.R.rotate(support.arm(-X.R.rotate_back(normal)))
     gap, normal = ground.ball(C, radius)
-    return gap, normal, C - normal * radius
+    return gap + away, normal, C - normal * radius
 
 
 def _normal_at_the_lowest(

@@ -1,6 +1,7 @@
 """Where robots touch: gaps, normals and places of contacts, in groups that move together.
 
-A group is the points of one link that can meet the ground, or a pair of shapes of the robot. The
+A group is the points of one link that can meet the ground, or a pair of shapes of the robot. On ground with edges a
+ball may touch several faces at once: each has a group of its own, and its contacts have the names of the balls. The
 solver skips a group as long as no robot at hand has it near. Places are in the frame A of the poses,
 which has the world's axes and its origin at ``origin``.
 """
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pliant.checks import is_zero
 from pliant.contact.constraint_rows import support_of
 from pliant.contact.ground import Ground
-from pliant.contact.round_touching import lowest, rolling
+from pliant.contact.round_touching import face_count, lowest, rolling
 from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot import Mechanism, Robot
 from pliant.robot.contacts import ContactPoint, ContactShape
@@ -58,7 +59,7 @@ class Group(ABC):
     """Contacts of the same links.
 
     Attributes:
-        names: of the contacts.
+        names: of the contacts; several have one name where a ball touches several faces of the ground.
         a, b: the link that touches, and the one that is touched, -1 for the ground.
         support: the dofs that matter to them.
         levers: for each dof, a bound of the speed at unit rate [m or 1].
@@ -127,11 +128,18 @@ def _point_velocity(poses: Sequence[Transform], velocities: Sequence[Motion], i:
 
 @dataclass(frozen=True)
 class GroundGroup(Group):
-    """Points of a link, each with a ball around it, above the ground; some move about a center, as of rims."""
+    """Points of a link, each with a ball around it, above the ground; some move about a center, as of rims.
+
+    Attributes:
+        centers, radii: of the balls.
+        supports: of those that move about their center.
+        face: which of the `Ground.touches` of each ball.
+    """
 
     centers: tuple[Vector, ...] = ()
     radii: tuple[Scalar, ...] = ()
     supports: tuple[Support | None, ...] = ()
+    face: int = 0
 
     @property
     def rolls(self) -> tuple[bool, ...]:
@@ -150,8 +158,8 @@ class GroundGroup(Group):
                 found.append(self._round_touch(center, radius, support, poses, origin, ground, velocities, drift))
                 continue
             c = poses[self.a].transform_point(center)
-            gap, normal = ground.ball(c + origin, radius)
-            bend = 0 if velocities is None else self._bend(ground, c, origin, radius, poses, velocities)
+            velocity = None if velocities is None else _point_velocity(poses, velocities, self.a, c)
+            gap, normal, bend = ground.touches(c + origin, radius, velocity)[self.face]
             found.append(Touch(gap, normal, c - normal * radius, bend))
         return found
 
@@ -161,7 +169,7 @@ class GroundGroup(Group):
     ) -> Touch:  # fmt: skip
         X = poses[self.a]
         c = X.transform_point(center)
-        gap, normal, place = lowest(ground, c + origin, X, radius, support)
+        gap, normal, place = lowest(ground, c + origin, X, radius, support, self.face)
         p = place - origin
         if drift is None:
             return Touch(gap, normal, p)
@@ -169,9 +177,6 @@ class GroundGroup(Group):
         motion, at = drift.motions[self.a], (place.x, place.y)
         bend, roll = rolling(ground, at, X, X.R.rotate_back(p - X.p), u, motion, normal, radius, support, drift.dt)
         return Touch(gap, normal, p, bend, roll)
-
-    def _bend(self, ground: Ground, c: Vector, origin: Vector, radius: Scalar, poses, velocities) -> Scalar:
-        return ground.bend(c + origin, radius, _point_velocity(poses, velocities, self.a, c))
 
 
 @dataclass(frozen=True)
@@ -240,9 +245,10 @@ def contact_groups(robot: Robot, ground: Ground | None, friction: Scalar, restit
         if i >= 0:
             by_link.setdefault(i, []).append(point)
     groups: list[Group] = [
-        _ground_group(mechanism, i, points, ground, friction, restitution)
+        _ground_group(mechanism, i, touching, face, ground, friction, restitution)
         for i, points in by_link.items()
         if ground is not None
+        for face, touching in enumerate(_by_face(ground, points))
     ]
     for names in robot.contact_pairs:
         a, b = (robot.contacts[n] for n in names)
@@ -250,7 +256,16 @@ def contact_groups(robot: Robot, ground: Ground | None, friction: Scalar, restit
     return groups
 
 
-def _ground_group(mechanism, i, points, ground: Ground, friction: Scalar, restitution: Scalar) -> GroundGroup:
+def _by_face(ground: Ground, points: Sequence[ContactPoint]) -> list[list[ContactPoint]]:
+    """For each face that a ball may touch, the points that have as many."""
+    counts = [face_count(ground, p.radius, p.support) if p.support else ground.touch_count(p.radius) for p in points]
+    return [[p for p, n in zip(points, counts, strict=True) if n > face] for face in range(max(counts))]
+
+
+def _ground_group(
+    mechanism: Mechanism, i: int, points: Sequence[ContactPoint], face: int, ground: Ground, friction: Scalar,
+    restitution: Scalar,
+) -> GroundGroup:  # fmt: skip
     centers = [mechanism.body(p.body)[1].transform_point(p.center) for p in points]
     return GroundGroup(
         names=tuple(p.name for p in points),
@@ -265,6 +280,7 @@ def _ground_group(mechanism, i, points, ground: Ground, friction: Scalar, restit
         centers=tuple(centers),
         radii=tuple(p.radius for p in points),
         supports=tuple(p.support and p.support.moved(mechanism.body(p.body)[1]) for p in points),
+        face=face,
     )
 
 

@@ -49,7 +49,9 @@ def find_landings(step: StepProgram) -> None:
     if not model.can_land:
         return
 
-    def judged(m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, unsolved):
+    def judged(
+        m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, residual, unsolved
+    ):
         near, pushing, rebounds = nearness(m.dt), [], []
         for k in _groups(m):
             for touch, p, aim in zip(touches_of(motion, k), forces(m, k, impulse[k]), target[k], strict=True):
@@ -68,7 +70,7 @@ def find_landings(step: StepProgram) -> None:
             "bounces": [any_of(rebounds)] if m.is_elastic else [0],
             "is whole": [1],
             "first": [_LATE],
-            "unsolved": [either(negation(equal(unsolved[0], 0)), equal(converged[0], 0))],
+            "unsolved": [maximum(unsolved[0], select(equal(converged[0], 0), residual[0], 0))],
         }
 
     step.add(judged)

@@ -12,12 +12,13 @@ from pliant.actuation.joint_forces import is_saturable
 from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
 from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
+from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
 from pliant.contact.moments import no_moments
 from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
-from pliant.scalar import Expr, Scalar, is_constant
+from pliant.scalar import Expr, Scalar, Scalars, is_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +62,44 @@ class StepModel:
         return self.contact.correction if self.is_rigid else 0.2
 
     @cached_property
-    def contact_names(self) -> list[str]:
-        """Names of the contacts, in the order of their impulses."""
+    def touch_names(self) -> list[str]:
+        """Names of all that may touch, in the order of their impulses: on ground with edges a contact has several."""
         return [name for group in self.groups for name in group.names]
+
+    @property
+    def memory(self) -> Memory:
+        """The form of what the contact law remembers of each contact; a rigid one remembers nothing."""
+        return Memory() if self.is_rigid else self.contact.memory
+
+    def memories(self, values: Scalars) -> list[list[list[Scalar]]]:
+        """What the law remembers, numbers of the state, by group and contact."""
+        size, left = len(self.memory.stored), iter(values)
+        return [[[next(left) for _ in range(size)] for _ in group.names] for group in self.groups]
+
+    @cached_property
+    def contact_names(self) -> list[str]:
+        """Names of the contacts, each once."""
+        return list(dict.fromkeys(self.touch_names))
+
+    @property
+    def touch_labels(self) -> list[str]:
+        """Names of all that may touch, with the number of the face for all but the first of a contact."""
+        seen: dict[str, int] = {}
+        labels = []
+        for name in self.touch_names:
+            face = seen[name] = seen.get(name, -1) + 1
+            labels.append(f"{name}.face{face}" if face else name)
+        return labels
+
+    def by_contact(self, forces: np.ndarray) -> np.ndarray:
+        """Forces of all that may touch, (..., 3 touches), added up by contact: (..., contacts, 3)."""
+        each = forces.reshape(*forces.shape[:-1], len(self.touch_names), 3)
+        if len(self.contact_names) == len(self.touch_names):
+            return each
+        total = np.zeros((*forces.shape[:-1], len(self.contact_names), 3), forces.dtype)
+        for k, name in enumerate(self.touch_names):
+            total[..., self.contact_names.index(name), :] += each[..., k, :]
+        return total
 
     @cached_property
     def joint_rows(self) -> list[JointRow]:
@@ -120,6 +156,11 @@ class StepModel:
     def has_relief(self) -> bool:
         """Whether the height of the ground depends on the place, and may be none."""
         return self.ground is not None and not self.ground.is_flat
+
+    @property
+    def can_plunge(self) -> bool:
+        """Whether a rigid contact may come to lie below a ground that it did not meet: one with edges or bends."""
+        return self.is_rigid and self.has_relief and bool(self.groups)
 
     @property
     def can_land(self) -> bool:

@@ -19,11 +19,14 @@ from pliant.contact.solver import (
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
+from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
 Record = dict[str, Any]
+Swing = tuple[str, list[float]]
+"""A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every loop, with its number
 _OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks")
@@ -41,8 +44,8 @@ _ACCELERATED = 3
 # in float32, iterations that change velocities by so many tolerances may end if they do not get better
 _ROUNDING = 16
 
-# a step whose last iteration changes velocities by more has failed [m/s]
-_FAILURE = 1e-2
+FAILURE = 1e-2
+"""A step whose last iteration changes velocities by more has failed [m/s]."""
 
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
@@ -59,6 +62,7 @@ class StepProgram:
 
     def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
         self.stages, self.model, self.parameters = stages, model, parameters
+        self.swings: list[Swing] = []
         nv, limits = model.robot.nv, len(model.stop_rows)
         sizes = dict.fromkeys(("w", "v next", "v mean", "shift"), nv) | {"saturated": model.robot.nu}
         sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
@@ -156,13 +160,17 @@ def find_contacts(step: StepProgram) -> None:
     """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, k=k):
+        def found(m: StepModel, motion, w, impulse, contact_memory, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
             asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
             targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
+            if m.memory:
+                memories = memories_on_rows(m, k, rows, contact_memory, poses)
+                for contact, own in zip(rows["contacts"], memories, strict=True):
+                    contact["memory"] = own
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
                 rows["sticking"] = sticking_factor(rows, start, m.precision)
             return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start, "target": targets}
@@ -230,8 +238,8 @@ def sweep_contacts(step: StepProgram) -> None:
             return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
         def full(m: StepModel, rows, target, w, impulse, error, sweeps, k=k):
-            answer = None if m.is_rigid else m.contact.answer(m.dt)
             relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+            answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
             rows = with_targets(rows, target)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
             return {"w": w, "impulse": impulse, "error": [worst]}
@@ -367,7 +375,7 @@ def do_without_friction(step: StepProgram) -> None:
         return
 
     def failure(m: StepModel, converged, residual):
-        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))]}
+        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= FAILURE))]}
 
     def check(m: StepModel, error, scale):
         tolerance = m.contact.tolerance_in(m.precision)

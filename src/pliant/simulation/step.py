@@ -15,7 +15,7 @@ which is stable however stiff they are and has the zeros of M: D is diagonal, an
 only among the dofs of one joint, where a spring has several axes. A spring is taken so, too, if it is too stiff for
 the step to follow: its swing dies out. One that swings slowly must not, so its force is taken at
 q + dt (v+ - v) / 4, which keeps its energy [Newmark 1959, with beta = 1/4] and leaves A stable, too. Between the
-two, with w the frequency of the swing and r = 1 / (1 + (w dt)^8), the force is that at
+two, with w the frequency of the swing and r = 1 / (1 + (w dt)^12), the force is that at
 
     q + dt ((1 - 3/4 r) v+ - r/4 v)
 
@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pliant.actuation.body_forces import frame_spring_forces, outside_forces
-from pliant.actuation.joint_forces import Drive, JointForces, SpringBlock, drives, joint_forces
+from pliant.actuation.joint_forces import Drive, JointForces, drives, joint_forces
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world, triples
@@ -42,13 +42,17 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link, Spherical
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
+from pliant.simulation.contact_memory import memories_after
+from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
     Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
+    find_contacts, find_joint_rows, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints, sweeps,
+    touches_of,
 )  # fmt: skip
+from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector
 
@@ -61,10 +65,7 @@ _THREE_QUARTERS = 3 / 4
 _LASTING = 4
 
 # predictions of the velocity at the end of a step, for forces that depend on it, of robots with spherical joints
-_ITERATIONS = 2
-
-# inertia of a dof that has none, as a slender rod about itself: any spring there is too stiff for the step
-_NONE = 1e-30
+_ITERATIONS = 3
 
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
@@ -86,6 +87,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     """Add one step of length dt to a program that has q, v, u and the variables of the state."""
     step = StepProgram(stages, model, parameters)
 
+    go_ahead(step)  # deflections, which are half a step behind
     with until_limits_agree(step):  # again, if a motor or a joint turns out to be beyond its limit
         move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
         find_contacts(step)  # constraints of the near ones, and their impulses of the last step
@@ -260,7 +262,7 @@ def free_motion(
         A[d][d] = A[d][d] + dt * gain
         change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
     for spring, axis in ((s, axis) for s in joints.springs for axis in s.axes):
-        r = _resolved(M, spring, axis, dt)
+        r = resolved(M, spring, axis, dt)
         for d, e, k in spring.entries(axis):
             A[d][e] = A[d][e] + dt * dt * (1 - r * _THREE_QUARTERS) * k
             lost = dt * dt * (1 - r) * k
@@ -289,25 +291,6 @@ def free_motion(
             both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
             w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
     return FreeMotion(factor, start, w, poses, origin, joints, holding, centers)
-
-
-def _resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
-    """r = 1 / (1 + (w dt)^8) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
-
-    Of M only the dofs themselves count, and the rotor behind a flexibility: without it there is nothing to swing
-    against.
-    """
-    slope, b = axis
-    ease: Scalar = 0
-    for i, d in enumerate(spring.dofs):
-        M_dd = M[d][d]
-        if spring.rotor is not None:
-            M_jj, M_jd = M[spring.rotor][spring.rotor], M[spring.rotor][d]
-            M_dd = M_dd - M_jd * M_jd / M_jj
-        ease = ease + b[i] * b[i] / maximum(M_dd, _NONE)
-    square = dt * dt * slope * ease
-    fourth = square * square
-    return 1 / (1 + fourth * fourth)
 
 
 def move_freely(step: StepProgram) -> None:
@@ -415,18 +398,20 @@ def finish(step: StepProgram) -> None:
 
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, closure, rest,
+        unsolved, near, rows, impulse, closure, rest, w, contact_memory, unconverged, plunges, solver, scale,
+        q_start=None,
     ):  # fmt: skip
-        gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
-        cause = divergence_code(m, u, v_next, divergence[0], gaps)
+        touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
+        cause = divergence_code(m, u, v_next, divergence[0], touches)
         moves = equal(cause, 0)
         rate = v_next
         if m.can_land:
             rate = [select(equal(landed[0], 0), a, b) for a, b in zip(v_next, v_mean, strict=True)]
         rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
-        q_next, left = _far_moved(m, q, rate, centers, rest)
+        q_next, rounded = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
+        q_next, q = swung(m, step.swings, q_next, v_next, -m.dt / 2), q if q_start is None else q_start
         worlds, turning, deepest = [], [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
             inside = negation(equal(is_near[0], 0))
@@ -436,14 +421,23 @@ def finish(step: StepProgram) -> None:
             turning += found[contacts:]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
-        failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
-        solver = [residual[0], sweeps[0], deepest, failed]
+        kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
+        # the largest residual of the solutions that were not found; the last may be one that was
+        left = unsolved[0] if m.can_land else select(equal(converged[0], 0), residual[0], 0)
+        counts: Record = {"unconverged": [], "plunges": []}
+        if m.has_rows:
+            counts["unconverged"] = counted_steps(unconverged, left > 0, left, moves)
+        if m.can_plunge:
+            steps, way = counts["unconverged"][0], 10 * (scale[0] - 1) * m.dt
+            counts["plunges"] = counted_plunges(plunges, steps, deepest, solver[2], way, moves)
+        told = [residual[0], sweeps[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
-            "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
+            "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
+            "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             "impulses": worlds,
             "moments": turning,
             "closings": [x for part in closure for x in part],
@@ -452,7 +446,8 @@ def finish(step: StepProgram) -> None:
                 d["torque"] - d["gain"] * link.rate(v_next)[0]
                 for d, link in zip(motion["drives"], _motor_links(m), strict=True)
             ],
-            "solver": solver if m.has_rows else [0, 0, deepest, 0],
+            "solver": told if m.has_rows else [0, 0, deepest, 0],
+            **counts,
         }
 
     step.add(finished)
