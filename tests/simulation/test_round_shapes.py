@@ -9,8 +9,10 @@ import pytest
 from scipy.special import ellipk
 
 import pliant
-from pliant.math import sqrt
+from pliant.contact.touching import contact_groups
+from pliant.math import maximum, minimum, sqrt
 from pliant.robot import Robot, RobotBuilder
+from pliant.spatial import Transform, Vector, rotation_from_rpy
 from simple_bodies import G, ball
 from simulated_robots import ran
 
@@ -287,6 +289,31 @@ def test_a_round_ellipsoid_is_a_ball(ground: pliant.Ground) -> None:
         sim, _ = ran(simulated(robot, ground, mu=0), 1, robot.on_ground(q, ground), v)
         ends.append(sim.q)
     np.testing.assert_allclose(*ends, atol=1e-6)
+
+
+def test_a_wheel_above_a_riser_touches_with_its_bottom() -> None:
+    """And not with its side, along the normal of the riser below its hub: edges of which nothing is known."""
+    ground = pliant.Ground(lambda x, y: 0.1 * minimum(maximum(x / 0.01, 0), 1), name="step")
+    (contact, *_) = contact_groups(body(COIN, rim=RADIUS), ground, 1, 0)
+    for x, height in ((0.25, 0.1), (0.005, 0.05), (-0.2, 0)):
+        pose = Transform(rotation_from_rpy(math.pi / 2, 0, 0), Vector(x, 0, height + RADIUS))
+        touch = contact.touches([pose], Vector.zero(), ground)[0]
+        np.testing.assert_allclose([float(a) for a in touch.p], [x, 0, height], atol=1e-9)
+        assert float(touch.gap) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [{"rim": 0.12, "length": 0.3}, {"rim": 0.09, "radius": 0.03, "length": 0.3}])
+@pytest.mark.parametrize(("rise", "speed"), [(0.02, 1.0), (0.06, 1.0), (0.06, 2.0), (0.3, 2.0)])
+def test_a_cylinder_meets_stairs_as_a_ball_does(shape: dict[str, float], rise: float, speed: float) -> None:
+    """Upright in a plane they are the same circle: they climb a low step, bounce off a higher one, stop at a wall."""
+    radius = 0.12
+    inertia = [0.4 * radius**2] * 3
+    paths = []
+    for contact in ({"radius": radius}, shape):
+        q, v = [-0.3, 0, radius, *turn(0, math.pi / 2)], [speed, 0, 0, 0, 0, -speed / radius]
+        _, log = ran(simulated(body(inertia, **contact), pliant.stairs(rise, 0.6), mu=0.8), 1, q, v, every=1e-2)
+        paths.append(log.q[:, [0, 2]])
+    np.testing.assert_allclose(*paths, atol=2e-4)
 
 
 # ---- event-driven, and kept

@@ -44,6 +44,7 @@ class _Traced(NamedTuple):
     turns: tuple[Expr, Expr, Expr, Expr]  # of the normal's x by x and by y, and of its y
     is_flat: bool
     is_curved: bool
+    has_edges: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,11 @@ class Ground:
     def is_curved(self) -> bool:
         """Whether the normal differs from place to place, and there are no edges."""
         return self._traced.is_curved
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether the height may have edges: it selects, rounds or looks up."""
+        return self._traced.has_edges
 
     @property
     def is_flat(self) -> bool:
@@ -220,7 +226,7 @@ class Ground:
         is_flat, is_plane = (not own & {node.index for node in nodes_of(part)} for part in ([height], list(normal)))
         has_edges = any(node.op in _EDGED for node in nodes_of([height]))
         a, b, c, d = turns
-        return _Traced(height, normal, (a, b, c, d), is_flat, not (is_plane or has_edges))
+        return _Traced(height, normal, (a, b, c, d), is_flat, not (is_plane or has_edges), has_edges)
 
     def _call(self, graph: Graph, *args: Scalar) -> Expr:
         """The node that the function returns, with messages that name the function."""

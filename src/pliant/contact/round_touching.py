@@ -2,7 +2,7 @@
 
 A ball of radius r about the farthest point, C = c + s(-n), of a shape about c, touches at p = C - r n, where n is the
 normal of the ground at p: on a plane at once, on curved ground by Newton's method for the place. Of ground with faces,
-n is the normal of the face where it is nearest to c; with other edges, that below c.
+n is the normal of the face where it is nearest to c; with other edges, that below c unless it is steep.
 
 As the link turns with w, the point of the shape that touches is another one at each time. In the link's axes -n turns
 with w x n - dn/dt, so that p moves along the shape with
@@ -20,7 +20,7 @@ foresees half of both keeps a disc rolling without loss of energy.
 from pliant.contact.ground import Ground
 from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot.round_shapes import Support
-from pliant.scalar import Scalar, maximum, minimum
+from pliant.scalar import Scalar, maximum, minimum, select
 from pliant.spatial import Transform, Vector
 
 # of Newton's method for the place, quadratic from the place below the center
@@ -28,6 +28,9 @@ _ITERATIONS = 4
 
 # the least determinant of its matrix: in a hollow that is narrower than the shape, it goes part of the way
 _NARROW = 0.1
+
+# ground with edges whose normal is less upright than this is a riser
+_STEEP = 0.5
 
 # the bend of a gap grows by this factor from step to step at most, if it is larger than gravity [m/s^2]: a rim that
 # falls flat turns faster than any step can follow, and would gain energy
@@ -62,6 +65,10 @@ def lowest(
     normal = ground.surface(center.x, center.y)[1]
     if ground.is_curved:
         normal = _normal_at_the_lowest(ground, center, X, radius, support, normal)
+    elif ground.has_edges:
+        # on a riser below the center the shape does not stand
+        is_steep, up = normal.z < _STEEP, Vector(0, 0, 1)
+        normal = Vector(*(select(is_steep, a, b) for a, b in zip(up, normal, strict=True)))
     C = center + X.R.rotate(support.arm(-X.R.rotate_back(normal)))
     gap, normal = ground.ball(C, radius)
     return gap, normal, C - normal * radius
