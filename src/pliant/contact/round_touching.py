@@ -2,7 +2,7 @@
 
 A ball of radius r about the farthest point, C = c + s(-n), of a shape about c, touches at p = C - r n, where n is the
 normal of the ground at p: on a plane at once, on curved ground by Newton's method for the place. Of ground with faces,
-n is the normal of the face where it is nearest to c; with other edges, that below c unless it is a riser's.
+n is the normal of the face where it is nearest to c; with other edges, that below c unless it is steep.
 
 As the link turns with w, the point of the shape that touches is another one at each time. In the link's axes -n turns
 with w x n - dn/dt, so that p moves along the shape with
