@@ -304,12 +304,13 @@ def test_a_wheel_above_a_riser_touches_with_its_bottom() -> None:
 
 @pytest.mark.parametrize("shape", [{"rim": 0.12, "length": 0.3}, {"rim": 0.09, "radius": 0.03, "length": 0.3}])
 @pytest.mark.parametrize(("rise", "speed"), [(0.02, 1.0), (0.06, 1.0), (0.06, 2.0), (0.3, 2.0)])
-def test_a_cylinder_meets_stairs_as_a_ball_does(shape: dict[str, float], rise: float, speed: float) -> None:
+def test_a_cylinder_meets_stairs_as_a_ball_does(shape: dict[str, Any], rise: float, speed: float) -> None:
     """Upright in a plane they are the same circle: they climb a low step, bounce off a higher one, stop at a wall."""
     radius = 0.12
     inertia = [0.4 * radius**2] * 3
     paths = []
-    for contact in ({"radius": radius}, shape):
+    shapes: list[dict[str, Any]] = [{"radius": radius}, shape]
+    for contact in shapes:
         q, v = [-0.3, 0, radius, *turn(0, math.pi / 2)], [speed, 0, 0, 0, 0, -speed / radius]
         _, log = ran(simulated(body(inertia, **contact), pliant.stairs(rise, 0.6), mu=0.8), 1, q, v, every=1e-2)
         paths.append(log.q[:, [0, 2]])

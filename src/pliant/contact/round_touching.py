@@ -18,6 +18,7 @@ foresees half of both keeps a disc rolling without loss of energy.
 """
 
 from pliant.contact.ground import Ground
+from pliant.contact.ground_faces import FAR
 from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot.round_shapes import Support
 from pliant.scalar import Scalar, maximum, minimum, select
@@ -39,8 +40,8 @@ _ACCELERATION = 10
 
 
 def face_count(ground: Ground, radius: Scalar, support: Support) -> int:
-    """How many faces of the ground a shape may touch: as many as the ball that holds it."""
-    return ground.touch_count(radius + support.reach)
+    """How many faces of the ground a point looks for: those of a ball around the shape; at the sides of a rim, one."""
+    return 1 if support.turn else ground.touch_count(radius + support.reach)
 
 
 def lowest(
@@ -55,23 +56,20 @@ def lowest(
         support: the shape, in the frame of the link.
         face: of the ground, of those that it has for the shape (`face_count`).
     """
-    if face_count(ground, radius, support) > 1:
-        # as a ball that holds the shape is nearest to the face, and then as the one at the shape's farthest point
-        around = radius + support.reach
-        normal = ground.touches(center, around)[face].normal
-        C = center + X.R.rotate(support.arm(-X.R.rotate_back(normal)))
-        gap, normal, _ = ground.touches(C, around)[face]
-        return gap + support.reach, normal, C - normal * radius
-    normal = ground.surface(center.x, center.y)[1]
+    normal, away = ground.surface(center.x, center.y)[1], 0
     if ground.is_curved:
         normal = _normal_at_the_lowest(ground, center, X, radius, support, normal)
+    elif face_count(ground, radius, support) > 1:
+        # towards where a ball that holds the shape is nearest to the face, if that is there
+        touch = ground.touches(center, radius + support.reach)[face]
+        normal, away = touch.normal, select(touch.gap > FAR / 2, FAR, 0)
     elif ground.has_edges:
         # on a riser below the center the shape does not stand
         is_steep, up = normal.z < _STEEP, Vector(0, 0, 1)
         normal = Vector(*(select(is_steep, a, b) for a, b in zip(up, normal, strict=True)))
     C = center + X.R.rotate(support.arm(-X.R.rotate_back(normal)))
     gap, normal = ground.ball(C, radius)
-    return gap, normal, C - normal * radius
+    return gap + away, normal, C - normal * radius
 
 
 def _normal_at_the_lowest(
