@@ -64,6 +64,9 @@ class StepProgram:
         sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
         sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
         sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
+        sizes["free"] = nv if model.can_fail else 0
+        if model.can_be_fast:
+            sizes |= {"fast": 1, "whirls": 1}
         if model.has_rows:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
@@ -156,11 +159,11 @@ def find_contacts(step: StepProgram) -> None:
     """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, k=k):
+        def found(m: StepModel, motion, w, impulse, free, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
-            asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
+            asked = arrivals(group, rows, motion["start"], free, m.dt) if group.is_elastic else None
             targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
