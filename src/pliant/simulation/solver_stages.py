@@ -44,6 +44,10 @@ _ROUNDING = 16
 # a step whose last iteration changes velocities by more has failed [m/s]
 _FAILURE = 1e-2
 
+# a step with so many iterations has failed, too, if its kinetic energy grew by this factor
+_LABOURED = 4
+_GROWTH = 1.1
+
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
 
@@ -364,13 +368,26 @@ def do_without_friction(step: StepProgram) -> None:
 
     Impulses that Coulomb's law has not settled may bring energy, those without friction never do. The step
     still counts as one that did not converge.
+
+    So does one whose contact jams: impulses that grow without bound from iteration to iteration leave their rounding in
+    w, and a contact that this throws off is open, and converged. Since such a w is lost, iterations begin anew.
     """
     model = step.model
-    if not (model.groups and model.is_rigid):
+    if not model.can_fail:
         return
 
-    def failure(m: StepModel, converged, residual):
-        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))]}
+    def failure(m: StepModel, motion, w, free, converged, residual, sweeps):
+        ran_out = both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))
+        now, *before = (
+            sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0)
+            for speeds in (w, free, motion["start"])
+        )
+        jams = both(sweeps[0] >= _LABOURED, negation(now <= _GROWTH * maximum(*before)))
+        return {"failed": [either(ran_out, jams)], "converged": [select(jams, 0, converged[0])]}
+
+    def anew(m: StepModel, free, impulse, closure, steady, stops):
+        none = {"impulse": [[0] * len(p) for p in impulse], "closure": [[0] * len(p) for p in closure]}
+        return {"w": free, "steady": [0] * len(steady), "stops": [0] * len(stops), **none}
 
     def check(m: StepModel, error, scale):
         tolerance = m.contact.tolerance_in(m.precision)
@@ -379,6 +396,8 @@ def do_without_friction(step: StepProgram) -> None:
     for name in ("failed", "rested"):
         step.stages.variable(name, 1)
     step.add(failure)
+    with step.only_if("failed"):
+        step.add(anew)
     with step.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
         for k in range(len(model.groups)):
 
