@@ -141,6 +141,23 @@ class StepModel:
         """Whether some contact may have restitution."""
         return any(group.is_elastic for group in self.groups)
 
+    @property
+    def can_fail(self) -> bool:
+        """Whether it has contacts with Coulomb's law, whose iterations may fail."""
+        return bool(self.groups) and self.is_rigid
+
+    @cached_property
+    def turning_dofs(self) -> list[int]:
+        """Dofs that turn bodies."""
+        links = self.robot.mechanism.links
+        found = {d for k in links for d, S in zip(k.dofs, k.kind.columns, strict=True) if not is_zero(*S.angular)}
+        return sorted(found)
+
+    @property
+    def can_be_fast(self) -> bool:
+        """Whether Coriolis forces may call for a middle of the step: of one body alone they are gyroscopic."""
+        return len(self.robot.mechanism.links) > 1 and bool(self.turning_dofs)
+
     @cached_property
     def has_round_shapes(self) -> bool:
         """Whether an ellipsoid or a rim may touch the ground."""

@@ -47,6 +47,10 @@ _ROUNDING = 16
 FAILURE = 1e-2
 """A step whose last iteration changes velocities by more has failed [m/s]."""
 
+# a step with so many iterations has failed, too, if its kinetic energy grew by this factor
+_LABOURED = 4
+_GROWTH = 1.1
+
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
 
@@ -68,6 +72,9 @@ class StepProgram:
         sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
         sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
         sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
+        sizes["free"] = nv if model.can_fail else 0
+        if model.can_be_fast:
+            sizes |= {"fast": 1, "whirls": 1}
         if model.has_rows:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
@@ -160,11 +167,11 @@ def find_contacts(step: StepProgram) -> None:
     """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, contact_memory, k=k):
+        def found(m: StepModel, motion, w, impulse, free, contact_memory, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
-            asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
+            asked = arrivals(group, rows, motion["start"], free, m.dt) if group.is_elastic else None
             targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
             if m.memory:
@@ -369,13 +376,26 @@ def do_without_friction(step: StepProgram) -> None:
 
     Impulses that Coulomb's law has not settled may bring energy, those without friction never do. The step
     still counts as one that did not converge.
+
+    So does one whose contact jams: impulses that grow without bound from iteration to iteration leave their rounding in
+    w, and a contact that this throws off is open, and converged. Since such a w is lost, iterations begin anew.
     """
     model = step.model
-    if not (model.groups and model.is_rigid):
+    if not model.can_fail:
         return
 
-    def failure(m: StepModel, converged, residual):
-        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= FAILURE))]}
+    def failure(m: StepModel, motion, w, free, converged, residual, sweeps):
+        ran_out = both(equal(converged[0], 0), negation(residual[0] <= FAILURE))
+        now, *before = (
+            sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0)
+            for speeds in (w, free, motion["start"])
+        )
+        jams = both(sweeps[0] >= _LABOURED, negation(now <= _GROWTH * maximum(*before)))
+        return {"failed": [either(ran_out, jams)], "converged": [select(jams, 0, converged[0])]}
+
+    def anew(m: StepModel, free, impulse, closure, steady, stops):
+        none = {"impulse": [[0] * len(p) for p in impulse], "closure": [[0] * len(p) for p in closure]}
+        return {"w": free, "steady": [0] * len(steady), "stops": [0] * len(stops), **none}
 
     def check(m: StepModel, error, scale):
         tolerance = m.contact.tolerance_in(m.precision)
@@ -384,6 +404,8 @@ def do_without_friction(step: StepProgram) -> None:
     for name in ("failed", "rested"):
         step.stages.variable(name, 1)
     step.add(failure)
+    with step.only_if("failed"):
+        step.add(anew)
     with step.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
         for k in range(len(model.groups)):
 

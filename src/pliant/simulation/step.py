@@ -35,7 +35,7 @@ from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
 from pliant.contact.solver import factor_record, impulses_in_world, triples
 from pliant.contact.touching import Drift, Group, Touch
-from pliant.dynamics.gyroscopic import center_of_mass, gyroscopic_change
+from pliant.dynamics.gyroscopic import carried_centers, gyroscopic_change, held_centers
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
@@ -44,6 +44,7 @@ from pliant.robot.configurations import carried_velocity, held_acceleration, str
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
+from pliant.simulation.fast_stages import turn_fast, turning_flags
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -90,6 +91,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     go_ahead(step)  # deflections, which are half a step behind
     with until_limits_agree(step):  # again, if a motor or a joint turns out to be beyond its limit
         move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
+        turn_fast(step)  # only where joints turn much within the step
         find_contacts(step)  # constraints of the near ones, and their impulses of the last step
         find_joint_rows(step)
         with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
@@ -209,18 +211,23 @@ class FreeMotion:
         factor: of A.
         start: L v of the velocity at the start.
         w: L v+ of the velocity that the forces lead to.
+        change: impulses A (v+ - v) with all forces at the start; bias: h of them.
         poses: of the links, in the world's axes about ``origin``.
         holding: inertia that dofs have in addition, since they are held.
-        centers: centres of mass of all that hangs on joints that float, in the axes of their children.
+        held_centers: centres of mass of all that hangs on joints that float, in the axes of their children.
+        centers: the same in the middle of the step.
     """
 
     factor: Factor
     start: list[Scalar]
     w: list[Scalar]
+    change: list[Scalar]
+    bias: list[Scalar]
     poses: list[Transform]
     origin: Vector
     joints: JointForces
     holding: list[Scalar]
+    held_centers: dict[str, Vector]
     centers: dict[str, Vector]
 
 
@@ -249,7 +256,7 @@ def free_motion(
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
     A = composite_inertia(robot, q)
     M = [list(row) for row in A]
-    centers = {link.name: center_of_mass(M, link) for link in mechanism.floating_links}
+    centers = held_centers(mechanism, M)
 
     def bias(v: Scalars) -> list[Scalar]:
         vd = held_acceleration(robot, list(v), centers)
@@ -290,7 +297,8 @@ def free_motion(
             later = bias(factor.velocity(w))
             both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
             w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
-    return FreeMotion(factor, start, w, poses, origin, joints, holding, centers)
+    ahead = carried_centers(mechanism, M, v, dt)
+    return FreeMotion(factor, start, w, change, h, poses, origin, joints, holding, centers, ahead)
 
 
 def move_freely(step: StepProgram) -> None:
@@ -319,15 +327,19 @@ def move_freely(step: StepProgram) -> None:
             "motion": {
                 "factor": factor_record(motion.factor),
                 "start": motion.start,
-                "free": motion.w if m.is_elastic else [],
+                "change": motion.change if m.can_be_fast else [],
+                "bias": motion.bias if m.can_be_fast and not (m.forces or m.robot.springs) else [],
                 "holding": motion.holding,
                 "centers": {name: list(c) for name, c in motion.centers.items()},
+                "held centers": {name: list(c) for name, c in motion.held_centers.items()},
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
                 "touches": [[[t.gap, *t.normal, *t.p, t.bend, *t.roll] for t in found] for found in touches],
                 "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
             },
             "w": motion.w,
+            "free": motion.w if m.can_fail else [],
+            **turning_flags(m, v, motion.start, motion.w),
             "sweeps": [0],
             "landed": [0],
             "plastic": [0],

@@ -1,0 +1,79 @@
+"""Stages for robots that turn fast for the step: Coriolis forces at its middle (`pliant.dynamics.implicit_coriolis`).
+
+A robot of which a joint, or the base, turns faster than 15 rad/s or by more than 0.03 rad in the step is ``fast``: its
+forces are taken once more, at the middle of the motion that those of the start lead to. One that turns by more than a
+tenth of a radian ``whirls``, and solves for the middle. All others skip these stages.
+"""
+
+from pliant.dynamics.gyroscopic import held_centers
+from pliant.dynamics.implicit_coriolis import change_in_fast_motion, without_gain
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.newton_euler import newton_euler
+from pliant.robot.configurations import held_acceleration
+from pliant.scalar import Scalar, Scalars, abs, maximum
+from pliant.simulation.model import StepModel
+from pliant.simulation.solver_stages import Record, StepProgram, factor_of
+from pliant.spatial import Vector
+
+# turns in a step from which on a robot is fast, and whirls [rad]
+_FAST = 0.03
+_WHIRLING = 0.1
+
+# and a rate that is fast in any step [rad/s]
+_RATE = 15
+
+
+def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Record:
+    """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+."""
+    if not m.can_be_fast:
+        return {}
+    turn: Scalar = 0
+    for d in m.turning_dofs:
+        turn = maximum(turn, (abs(v[d]) + abs(w[d] - start[d])) * m.dt)
+    return {"fast": [turn > min(_FAST, _RATE * m.dt)], "whirls": [turn > _WHIRLING]}
+
+
+def turn_fast(step: StepProgram) -> None:
+    """w of robots that turn fast."""
+    if not step.model.can_be_fast:
+        return
+
+    def turned(m: StepModel, q, v, w, motion):
+        robot, factor = m.robot, factor_of(m, motion)
+        centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
+
+        def bias(v: Scalars) -> list[Scalar]:
+            return newton_euler(robot, q, v, held_acceleration(robot, list(v), centers))
+
+        first = motion["bias"] or bias(v)
+        middle = bias([(a + b) / 2 for a, b in zip(v, factor.velocity(w), strict=True)])
+        both = [c + m.dt * (a - b) for c, a, b in zip(motion["change"], first, middle, strict=True)]
+        w = [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
+        return {"w": w, "free": w if m.can_fail else []}
+
+    def whirled(m: StepModel, q, v, motion):
+        robot, factor = m.robot, factor_of(m, motion)
+        M = composite_inertia(robot, q)
+        A, centers = _product(m, motion["factor"]), held_centers(robot.mechanism, M)
+        x = change_in_fast_motion(robot, q, v, A, M, motion["change"], m.dt, centers)
+        ahead = [a + b for a, b in zip(v, x, strict=True)]
+        w = factor.coordinates(without_gain(robot, q, v, ahead, M, m.dt, centers))
+        return {"w": w, "free": w if m.can_fail else []}
+
+    with step.only_if("fast"):
+        step.add(turned)
+    with step.only_if("whirls"):
+        step.add(whirled)
+
+
+def _product(m: StepModel, factor: Record) -> list[list[Scalar]]:
+    """The lower triangle of A = L^T D L."""
+    n, support = m.robot.nv, m.robot.mechanism.support
+    A: list[list[Scalar]] = [[0] * n for _ in range(n)]
+    for k in range(n):
+        row = {k: 1, **factor["L"][k]}
+        for d in support[k]:
+            for e in support[k]:
+                if e <= d:
+                    A[d][e] = A[d][e] + row[d] * factor["D"][k] * row[e]
+    return A
