@@ -2,7 +2,8 @@
 
 A robot of which a joint, or the base, turns faster than 15 rad/s or by more than 0.03 rad in the step is ``fast``: its
 forces are taken once more, at the middle of the motion that those of the start lead to. One that turns by more than a
-tenth of a radian ``whirls``, and solves for the middle. All others skip these stages.
+tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with spherical joints take
+the mean of start and end in every step; fast ones predict the end more often, and whirl from half a radian on.
 """
 
 from pliant.dynamics.gyroscopic import held_centers
@@ -18,6 +19,10 @@ from pliant.spatial import Vector
 # turns in a step from which on a robot is fast, and whirls [rad]
 _FAST = 0.03
 _WHIRLING = 0.1
+_WHIRLING_BALLS = 0.5
+
+# more predictions of the velocity at the end, of robots with spherical joints
+_MORE = 2
 
 # and a rate that is fast in any step [rad/s]
 _RATE = 15
@@ -30,7 +35,8 @@ def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Recor
     turn: Scalar = 0
     for d in m.turning_dofs:
         turn = maximum(turn, (abs(v[d]) + abs(w[d] - start[d])) * m.dt)
-    return {"fast": [turn > min(_FAST, _RATE * m.dt)], "whirls": [turn > _WHIRLING]}
+    whirling = _WHIRLING_BALLS if m.has_balls else _WHIRLING
+    return {"fast": [turn > min(_FAST, _RATE * m.dt)], "whirls": [turn > whirling]}
 
 
 def turn_fast(step: StepProgram) -> None:
@@ -45,10 +51,16 @@ def turn_fast(step: StepProgram) -> None:
         def bias(v: Scalars) -> list[Scalar]:
             return newton_euler(robot, q, v, held_acceleration(robot, list(v), centers))
 
+        def corrected(share: Scalar, later: Scalars) -> list[Scalar]:
+            both = [c + share * m.dt * (a - b) for c, a, b in zip(motion["change"], first, later, strict=True)]
+            return [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
+
         first = motion["bias"] or bias(v)
-        middle = bias([(a + b) / 2 for a, b in zip(v, factor.velocity(w), strict=True)])
-        both = [c + m.dt * (a - b) for c, a, b in zip(motion["change"], first, middle, strict=True)]
-        w = [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
+        if m.has_balls:  # of which the mean of start and end has been taken already
+            for _ in range(_MORE):
+                w = corrected(1 / 2, bias(factor.velocity(w)))
+        else:
+            w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, factor.velocity(w), strict=True)]))
         return {"w": w, "free": w if m.can_fail else []}
 
     def whirled(m: StepModel, q, v, motion):

@@ -17,7 +17,7 @@ from pliant.contact.models import RigidContact
 from pliant.contact.moments import no_moments
 from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError
-from pliant.robot import Robot
+from pliant.robot import Robot, Spherical
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
 
 
@@ -152,6 +152,11 @@ class StepModel:
         links = self.robot.mechanism.links
         found = {d for k in links for d, S in zip(k.dofs, k.kind.columns, strict=True) if not is_zero(*S.angular)}
         return sorted(found)
+
+    @property
+    def has_balls(self) -> bool:
+        """Whether it has spherical joints."""
+        return any(isinstance(link.kind, Spherical) for link in self.robot.mechanism.links)
 
     @property
     def can_be_fast(self) -> bool:

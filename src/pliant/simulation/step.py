@@ -39,7 +39,7 @@ from pliant.dynamics.gyroscopic import carried_centers, gyroscopic_change, held_
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot import Link, Spherical
+from pliant.robot import Link
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.contact_memory import memories_after
@@ -66,7 +66,7 @@ _THREE_QUARTERS = 3 / 4
 _LASTING = 4
 
 # predictions of the velocity at the end of a step, for forces that depend on it, of robots with spherical joints
-_ITERATIONS = 3
+_ITERATIONS = 2
 
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
@@ -292,7 +292,7 @@ def free_motion(
         for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
             spins[d] = spins[d] + x
     w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
-    if any(isinstance(link.kind, Spherical) for link in mechanism.links):
+    if model.has_balls:
         for _ in range(_ITERATIONS):
             later = bias(factor.velocity(w))
             both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
