@@ -46,7 +46,7 @@ _FAILURE = 1e-2
 
 # a step with so many iterations has failed, too, if its kinetic energy grew by this factor
 _LABOURED = 4
-_GROWTH = 1.1
+_GROWTH = 4
 
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
