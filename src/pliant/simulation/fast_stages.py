@@ -1,6 +1,6 @@
 """Stages for robots that turn fast for the step: Coriolis forces at its middle (`pliant.dynamics.implicit_coriolis`).
 
-A robot of which a joint, or the base, turns faster than 15 rad/s or by more than 0.03 rad in the step is ``fast``: its
+A robot of which a joint, or the base, turns faster than 20 rad/s or by more than 0.04 rad in the step is ``fast``: its
 forces are taken once more, at the middle of the motion that those of the start lead to. One that turns by more than a
 tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with spherical joints take
 the mean of start and end in every step; fast ones predict the end more often, and whirl from half a radian on.
@@ -17,7 +17,7 @@ from pliant.simulation.solver_stages import Record, StepProgram, factor_of
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]
-_FAST = 0.03
+_FAST = 0.04
 _WHIRLING = 0.1
 _WHIRLING_BALLS = 0.5
 
@@ -25,18 +25,19 @@ _WHIRLING_BALLS = 0.5
 _MORE = 2
 
 # and a rate that is fast in any step [rad/s]
-_RATE = 15
+_RATE = 20
 
 
 def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Record:
     """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+."""
     if not m.can_be_fast:
         return {}
-    turn: Scalar = 0
+    now: Scalar = 0
+    soon: Scalar = 0
     for d in m.turning_dofs:
-        turn = maximum(turn, (abs(v[d]) + abs(w[d] - start[d])) * m.dt)
+        now, soon = maximum(now, abs(v[d])), maximum(soon, abs(v[d]) + abs(w[d] - start[d]))
     whirling = _WHIRLING_BALLS if m.has_balls else _WHIRLING
-    return {"fast": [turn > min(_FAST, _RATE * m.dt)], "whirls": [turn > whirling]}
+    return {"fast": [now > min(_FAST / m.dt, _RATE)], "whirls": [soon > whirling / m.dt]}
 
 
 def turn_fast(step: StepProgram) -> None:

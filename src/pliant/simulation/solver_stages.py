@@ -49,7 +49,7 @@ FAILURE = 1e-2
 
 # a step with so many iterations has failed, too, if its kinetic energy grew by this factor
 _LABOURED = 4
-_GROWTH = 1.1
+_GROWTH = 4
 
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
@@ -384,14 +384,17 @@ def do_without_friction(step: StepProgram) -> None:
     if not model.can_fail:
         return
 
-    def failure(m: StepModel, motion, w, free, converged, residual, sweeps):
+    def failure(m: StepModel, converged, residual, sweeps):
         ran_out = both(equal(converged[0], 0), negation(residual[0] <= FAILURE))
+        return {"failed": [ran_out], "laboured": [sweeps[0] >= _LABOURED]}
+
+    def gain(m: StepModel, motion, w, free, failed, converged):
         now, *before = (
             sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0)
             for speeds in (w, free, motion["start"])
         )
-        jams = both(sweeps[0] >= _LABOURED, negation(now <= _GROWTH * maximum(*before)))
-        return {"failed": [either(ran_out, jams)], "converged": [select(jams, 0, converged[0])]}
+        jams = negation(now <= _GROWTH * maximum(*before))
+        return {"failed": [select(jams, 1, failed[0])], "converged": [select(jams, 0, converged[0])]}
 
     def anew(m: StepModel, free, impulse, closure, steady, stops):
         none = {"impulse": [[0] * len(p) for p in impulse], "closure": [[0] * len(p) for p in closure]}
@@ -401,9 +404,11 @@ def do_without_friction(step: StepProgram) -> None:
         tolerance = m.contact.tolerance_in(m.precision)
         return {"rested": [negation(error[0] > tolerance * scale[0])], "error": [0]}
 
-    for name in ("failed", "rested"):
+    for name in ("failed", "laboured", "rested"):
         step.stages.variable(name, 1)
     step.add(failure)
+    with step.only_if("laboured"):
+        step.add(gain)
     with step.only_if("failed"):
         step.add(anew)
     with step.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
