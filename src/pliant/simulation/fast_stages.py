@@ -2,8 +2,9 @@
 
 A robot of which a joint, or the base, turns faster than 20 rad/s or by more than 0.04 rad in the step is ``fast``: its
 forces are taken once more, at the middle of the motion that those of the start lead to. One that turns by more than a
-tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with spherical joints take
-the mean of start and end in every step; fast ones predict the end more often, and whirl from half a radian on.
+tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with springs at spherical
+joints, which swing about several axes, take the mean of start and end in every step; fast ones predict the end more
+often, and whirl from half a radian on.
 """
 
 from pliant.dynamics.gyroscopic import held_centers
@@ -21,7 +22,7 @@ _FAST = 0.04
 _WHIRLING = 0.1
 _WHIRLING_BALLS = 0.5
 
-# more predictions of the velocity at the end, of robots with spherical joints
+# more predictions of the velocity at the end, of robots with springs at spherical joints
 _MORE = 2
 
 # and a rate that is fast in any step [rad/s]
@@ -36,7 +37,7 @@ def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Recor
     soon: Scalar = 0
     for d in m.turning_dofs:
         now, soon = maximum(now, abs(v[d])), maximum(soon, abs(v[d]) + abs(w[d] - start[d]))
-    whirling = _WHIRLING_BALLS if m.has_balls else _WHIRLING
+    whirling = _WHIRLING_BALLS if m.has_ball_springs else _WHIRLING
     return {"fast": [now > min(_FAST / m.dt, _RATE)], "whirls": [soon > whirling / m.dt]}
 
 
@@ -57,7 +58,7 @@ def turn_fast(step: StepProgram) -> None:
             return [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
 
         first = motion["bias"] or bias(v)
-        if m.has_balls:  # of which the mean of start and end has been taken already
+        if m.has_ball_springs:  # of which the mean of start and end has been taken already
             for _ in range(_MORE):
                 w = corrected(1 / 2, bias(factor.velocity(w)))
         else:

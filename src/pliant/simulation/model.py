@@ -159,6 +159,11 @@ class StepModel:
         return any(isinstance(link.kind, Spherical) for link in self.robot.mechanism.links)
 
     @property
+    def has_ball_springs(self) -> bool:
+        """Whether a spherical joint has a spring, and so swings about several axes."""
+        return any(isinstance(j.kind, Spherical) and j.has_spring for j in self.robot.joints.values())
+
+    @property
     def can_be_fast(self) -> bool:
         """Whether Coriolis forces may call for a middle of the step: of one body alone they are gyroscopic."""
         return len(self.robot.mechanism.links) > 1 and bool(self.turning_dofs)
