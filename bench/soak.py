@@ -1,11 +1,14 @@
 """Endurance: thousands of quadrupeds under random torques on waves, for a long time.
 
     python -m bench.soak [--robots 4096] [--time 20] [--json]
+    python -m bench.soak --random 500 [--seed 0] [--only 37] [--dt 0.001 0.002 0.005] [--precision float64 float32]
 
-The shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to a fifth of their limit that
-change every 50 ms. Reports robots that diverged, the deepest penetration, the share of steps whose solver ran out of
-iterations, the largest speed, the speed of simulation and the memory. It fails if a robot diverges, or a point is 2 mm
-deep.
+With ``--random``, random robots on random ground instead: see `bench.random_soak` and `bench.random_robots`.
+
+Else the shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to a fifth of their limit
+that change every 50 ms. Reports robots that diverged, the deepest penetration, the share of steps whose solver ran out
+of iterations, the largest speed, the speed of simulation and the memory. It fails if a robot diverges, or a point is
+2 mm deep.
 """
 
 import argparse
@@ -19,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import pliant
+from bench import random_soak
 
 DT = 1e-3
 SUBSTEPS = 10
@@ -29,12 +33,42 @@ def main() -> None:
     """Run, and print what happened."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robots", type=int, default=4096)
-    parser.add_argument("--time", type=float, default=20, help="simulated [s]")
+    parser.add_argument("--time", type=float, help="simulated [s]; 20, or 2 for random robots")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
+    parser.add_argument("--random", type=int, metavar="N", help="so many random robots instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the random robots")
+    parser.add_argument("--only", type=int, nargs="+", metavar="K", help="only the random robots of these numbers")
+    parser.add_argument("--dt", type=float, nargs="+", default=[1e-3, 2e-3, 5e-3], help="steps of random robots [s]")
+    parser.add_argument("--precision", nargs="+", default=["float64", "float32"], choices=["float64", "float32"])
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="for random robots")
     options = parser.parse_args()
-    result = soak(options.robots, options.time, quiet=options.json)
+    if options.random is not None or options.only:
+        soak_random(options)
+        return
+    result = soak(options.robots, options.time or 20, quiet=options.json)
     print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))
     if result["robots diverged"] or result["deepest penetration [mm]"] >= DEEPEST * 1e3:
+        raise SystemExit("the soak failed")
+
+
+def soak_random(options: argparse.Namespace) -> None:
+    """Run random robots, and print failures and a summary."""
+    result = random_soak.soak(
+        options.only or range(options.random), options.seed, options.dt, options.precision,
+        duration=options.time or random_soak.DURATION, processes=options.processes, quiet=options.json,
+    )  # fmt: skip
+    if options.json:
+        print(json.dumps(result))
+    else:
+        for row in result.pop("table"):
+            print(
+                ", ".join(
+                    f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+                    for name, value in row.items()
+                )
+            )
+        print("\n".join(f"{name}: {value}" for name, value in result.items()))
+    if result["failed"]:
         raise SystemExit("the soak failed")
 
 

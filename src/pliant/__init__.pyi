@@ -41,6 +41,9 @@ from pliant.actuation import ExternalForce as ExternalForce
 from pliant.catalogue import load as load
 from pliant.catalogue import robots as robots
 from pliant.contact import (
+    AnchoredSpringDamper as AnchoredSpringDamper,
+)
+from pliant.contact import (
     CompliantContact as CompliantContact,
 )  # fmt: skip
 from pliant.contact import (

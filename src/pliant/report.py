@@ -90,6 +90,9 @@ def _summary(log: Log) -> dict[str, str]:
         found["largest contact force"] = f"{np.nanmax(sizes):.4g} N"
     if "tau" in log and log["tau"].size:
         found |= _efforts(log)
+    for trouble in log.troubles:
+        name = f"trouble: {trouble.kind}"
+        found[name] = trouble.what
     return found
 
 

@@ -203,6 +203,7 @@ OTHERS = {
     "contact/models.py": "laws of compliant ground",
     "contact/constraint_rows.py": "lines of `backlash_sides`, taken at the end of a step",
     "simulation/step.py": "lines of `JointForces`, taken at the end of a step",
+    "contact/anchored.py": "the law of a contact, not of a joint",
     "control/raibert.py": "models that controllers are made from",
     "control/slip.py": "models that controllers are made from",
 }

@@ -75,6 +75,25 @@ def test_a_free_body_in_compliant_contact() -> None:
     np.testing.assert_allclose(found.response["v.z"], s / (2 * s**2 + 20 * s + 1000), rtol=1e-9)
 
 
+def test_a_spring_that_is_anchored_where_it_touches() -> None:
+    """Along the ground, v / u = s / (m s^2 + D s + K): what the contact remembers is part of the linear model."""
+    builder = pliant.RobotBuilder("sled")
+    for name, mass in (("x", 0.0), ("z", 2.0)):
+        builder.body(name, mass, (0, 0, 0), (0, 0, 0, 0, 0, 0))
+    builder.joint("x", "prismatic", "world", "x", axis=(1, 0, 0))
+    builder.joint("z", "prismatic", "x", "z", axis=(0, 0, 1))
+    robot = builder.motor("x").build().with_contact("z")
+    law = pliant.AnchoredSpringDamper(1e4, 200, 0.7, tangential_stiffness=1000, tangential_damping=20)
+    options = {"ground": pliant.flat(), "contact": pliant.CompliantContact(law), "integrator": "rk4"}
+    sim, q = pliant.Simulation(robot, **options), [0, -2 * 9.81 / 1e4]
+    s = 1j * W
+    expected = s / (2 * s**2 + 20 * s + 1000)
+    np.testing.assert_allclose(bode(sim, W, q=q).response["v.x"], expected, rtol=1e-9)
+    w = np.array([5.0, 20.0, 40.0])
+    shaken = bode(sim, w, q=q, method="simulation", amplitude=0.1).response["v.x"]
+    np.testing.assert_allclose(shaken, 1j * w / (1000 - 2 * w**2 + 20j * w), rtol=1e-4)
+
+
 def test_bad_calls_say_what_is_wrong() -> None:
     robot, hopper = joint(), pliant.Simulation(pliant.load("hopper"), ground=pliant.flat())
     for given, options, message in (

@@ -191,3 +191,40 @@ def test_a_loss_below_zero_is_told() -> None:
     for lost, is_told in ((-0.1, True), (0.1, False), (-1e-9, False)):
         ledger = EnergyLedger(t, stored, {"motors": zero}, {"contact friction": np.array([0, lost, 0])})
         assert ("contact friction is below zero" in str(ledger)) == is_told
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4"])
+def test_anchored_springs_take_and_give_back(integrator: str) -> None:
+    """A box that swings at its anchor: what the spring holds counts as lost until it comes back; all is balanced."""
+    k, K, D = 1e4, 2e3, 10.0
+    law = pliant.AnchoredSpringDamper(k, 300, 5.0, tangential_stiffness=K, tangential_damping=D)
+    contact = pliant.CompliantContact(law)
+    sim = pliant.Simulation(slider(), dt=1e-3, ground=pliant.flat(), contact=contact, integrator=integrator)
+    sim.reset(q=[0, 0.1 - 1.5 * G / k], v=[0.2, 0])
+    sim.step()  # the first entry of a log has no power yet
+    start = float(sim.q[0])
+    log = sim.run(1.0, channels=KEPT)
+    ledger = energy_ledger(log)
+    friction, x, v = ledger.lost["contact friction"], log.q[:, 0], log.v[:, 0]
+    assert ledger.error is not None
+    if integrator == "rk4":
+        spent = np.concatenate([[0], np.cumsum(D * (v[1:] ** 2 + v[:-1] ** 2) / 2 * np.diff(log.t))])
+        # the trapezoidal rule: (2 w dt)^2 / 12 of the energy
+        np.testing.assert_allclose(friction, spent + K / 2 * (x**2 - start**2), atol=5e-4 * 0.04)
+        assert abs(ledger.error).max() < 5e-4 * 0.04
+    else:
+        # an entry is the mean of its step, and nothing is left over
+        assert abs(ledger.error).max() < 1e-12
+    assert np.diff(friction).min() < 0  # it comes back
+    assert friction[-1] == pytest.approx(0.04, rel=0.03)
+
+
+def test_a_spring_that_is_stretched_at_the_start() -> None:
+    """It gives more than it took, and the ledger says why."""
+    law = pliant.AnchoredSpringDamper(1e4, 300, 5.0, tangential_stiffness=2e3, tangential_damping=10)
+    sim = pliant.Simulation(slider(), ground=pliant.flat(), contact=pliant.CompliantContact(law))
+    sim.reset(q=[0, 0.1 - 1.5 * G / 1e4], v=[0.2, 0])
+    sim.run(0.05)
+    ledger = energy_ledger(sim.run(0.1, channels=KEPT))
+    assert ledger.lost["contact friction"].min() < 0
+    assert "springs of compliant ground give back" in str(ledger)

@@ -140,4 +140,4 @@ def test_swing() -> None:
 
 def test_extent() -> None:
     lower, upper = extent(HOPPER, HOPPER.neutral())
-    np.testing.assert_allclose((lower, upper), [[-0.03, -0.03, -0.63], [0.03, 0.03, 0]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose((lower, upper), [[-0.12, -0.12, -0.63], [0.12, 0.12, 0.12]], rtol=0, atol=1e-12)

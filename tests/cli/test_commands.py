@@ -228,7 +228,7 @@ def test_numbers_are_the_robots(program) -> None:
     assert [motor["name"] for motor in about["motors"]] == list(robot.motors)
     leg = next(joint for joint in about["joints"] if joint["name"] == "leg")
     assert (leg["kind"], leg["lower"], leg["upper"]) == ("prismatic", [-0.12], [0.12])
-    assert [(shape["name"], shape["points"]) for shape in about["contacts"]] == [("foot", 1)]
+    assert [(shape["name"], shape["points"]) for shape in about["contacts"]] == [("foot", 1), ("body", 1)]
     # the foot is 0.6 m below the hip, with a ball of 0.03 m
     assert about["extent"]["lower"][2] == pytest.approx(-0.63, abs=1e-12)
     assert about["problems"] == []

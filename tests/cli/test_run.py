@@ -19,6 +19,7 @@ import pliant
 from pliant import report
 from pliant.cli.run_setup import as_contact, as_ground, as_row
 from pliant.cli.settings import Settings
+from pliant.contact import AnchoredSpringDamper
 from pliant.errors import PliantError
 from pliant.render import video
 from pliant.storage import load_log
@@ -104,6 +105,25 @@ def test_height_slope_push_and_friction(program, block: Path) -> None:
     assert log.q[0, 2] == pytest.approx(0.6, abs=1e-12)
     # free fall; semi-implicit is late by a step
     assert log.q[-1, 2] == pytest.approx(0.6 - 9.81 * 0.1 * 0.101 / 2, abs=1e-9)
+
+
+def test_troubles_are_in_the_summary_the_log_and_the_report(program, tmp_path: Path) -> None:
+    """Without its motors, a quadruped that only feet hold sinks into the ground."""
+    side = tmp_path / "feet.toml"
+    side.write_text('robot = "quadruped"\n\n[contacts."*_foot"]\nradius = 0.02\n')
+    done = program(
+        "run", side, "--time", "1", "--controller", "none", "--json", "--log", "run.h5", "--report", "run.html"
+    )
+    trouble = next(x for x in done.json["troubles"] if x["kind"] == "below ground")
+    assert (trouble["name"], trouble["robot"]) == ("trunk", 0)
+    named = {x["name"] for x in done.json["troubles"] if x["kind"] == "below ground"}
+    assert done.err.count("is below the ground") == 1
+    assert any(f"warning: body '{name}' is below the ground" in done.err for name in named)
+    log = load_log("run.h5")
+    assert [x.what for x in log.troubles] == [x["what"] for x in done.json["troubles"]]
+    assert "trouble: below ground" in Path("run.html").read_text()
+    shown = program("run", side, "--time", "1", "--controller", "none").out
+    assert re.search(r"trouble +body 'trunk' is below the ground", shown)
 
 
 def test_a_flexible_joint(program) -> None:
@@ -317,6 +337,8 @@ def test_contacts_and_rows() -> None:
     law = as_contact(Settings(contact="compliant=1e4,50", friction=0.3)).law
     assert (law.stiffness, law.damping, law.friction) == (1e4, 50, 0.3)
     assert as_contact(Settings(contact="compliant")).law.friction == 0.7
+    law = as_contact(Settings(contact="anchored=1e4,50", friction=0.3)).law
+    assert law == AnchoredSpringDamper(1e4, 50, 0.3)
     law = as_contact(Settings(contact="hunt-crossley=1e5,0.2")).law
     assert (law.stiffness, law.dissipation, law.exponent) == (1e5, 0.2, 1.5)
     names = ("a", "b")

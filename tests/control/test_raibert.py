@@ -106,7 +106,7 @@ def test_it_hops_as_fast_as_the_spring_says() -> None:
     """Steady hopping in place: a mass on a spring, and a fall; damper and thrust change it a bit."""
     sim, _ = ran(simulation(), 8.0, UP, commands=[0, 0, 0.2])
     log = sim.run(3.0, commands=[0, 0, 0.2], channels=("q", "forces"))
-    on_ground = log.forces.reshape(len(log), 3)[:, 2] > 0
+    on_ground = log["forces", "foot.z"] > 0
     down = np.flatnonzero(~on_ground[:-1] & on_ground[1:])
     up = np.flatnonzero(on_ground[:-1] & ~on_ground[1:])
     up = up[up > down[0]]

@@ -142,9 +142,23 @@ def test_a_point_that_slides_over_an_edge_flies() -> None:
     assert log.events[1].t == pytest.approx(EDGE + 2 * LEFT / G, abs=1e-7)
 
 
-def test_a_point_that_jumps_over_a_riser_in_a_step_is_told_not_lifted() -> None:
-    # without friction the motion is a line: one step is as long as it may be, and the riser is 3 mm wide
+def test_a_point_that_slides_into_a_riser_hits_it() -> None:
+    """The riser, 3 mm wide and 0.1 m high, leaves the share of the speed that is along it."""
     sim = pliant.EventSimulation(point(), ground=pliant.stairs(0.1, 0.3, start=1), friction=0)
+    _, log = ran(sim, 0.7, [0, 0], [1.7, 0])
+    hit = log.events[0]
+    assert hit.kind == "touch-down"
+    assert hit.names == ("mass",)
+    assert hit.t == pytest.approx(1 / 1.7, abs=1e-8)
+    along = np.array([0.003, 0.1]) / math.hypot(0.003, 0.1)
+    after = log.v[jumps(log, hit)[1]]
+    assert after == pytest.approx(1.7 * along[0] * along, abs=1e-9)
+
+
+def test_a_point_that_lands_beyond_an_edge_that_is_not_known_is_told_not_lifted() -> None:
+    """A step in a function of one's own: nothing is known of its side."""
+    cliff = pliant.Ground(lambda x, y: pliant.math.select(x > 1, 0.1, 0.0), name="cliff")
+    sim = pliant.EventSimulation(point(), ground=cliff, friction=0)
     with pytest.raises(pliant.SimulationError, match=r"mass, which touches, is 0\.1 m off the ground"):
         ran(sim, 0.7, [0, 0], [1.7, 0])
 

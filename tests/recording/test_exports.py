@@ -18,6 +18,7 @@ import pliant
 from pliant.recording.exports import LogExports
 from pliant.recording.formulas import Formula
 from pliant.recording.source import ground_of, ground_parts
+from pliant.spatial import Vector
 from pliant.robot.exports import RobotExports
 from pliant.robot.part_checks import law_text
 from pliant.viewer.replay import replay_page
@@ -120,6 +121,17 @@ def test_grounds(ground: pliant.Ground) -> None:
     x, y = np.random.default_rng(1).uniform(-3, 3, (2, 200))
     assert np.asarray(found.height(x, y)).tobytes() == np.asarray(ground.height(x, y)).tobytes()
     assert found.is_flat == ground.is_flat and found.name == ground.name
+    # a ball touches the same faces, too
+    touches, same = (g.touches(Vector(x, y, x + y), 0.03) for g in (ground, found))
+    assert len(touches) == len(same) == {"stairs": 2, "height_map": 4}.get(ground.name, 1)
+    for a, b in zip(touches, same, strict=True):
+        assert (np.asarray(a.gap) == np.asarray(b.gap)).all()
+
+
+def test_damaged_faces_are_told() -> None:
+    parts = ground_parts(pliant.height_map(np.zeros((3, 4)), spacing=0.5))
+    with pytest.raises(pliant.PliantError, match="faces of a stored ground are damaged"):
+        ground_of(parts | {"faces": parts["faces"] | {"counts": [5, 6]}})
 
 
 @pytest.mark.parametrize("change", [

@@ -53,11 +53,11 @@ def test_contact_points_are_on_their_bodies() -> None:
     robot = pliant.load("hopper")
     q = robot.random(5, batch=4)
     points = points_of_contacts(robot, q)
-    assert points.shape == (4, 1, 3)
-    (point,) = robot.contact_points
-    X = np.asarray(pliant.frame_pose(robot, q, point.body))
-    expected = X[:, :3, :3] @ np.array([float(c) for c in point.center]) + X[:, :3, 3]
-    np.testing.assert_allclose(points[:, 0], expected, atol=1e-12)
+    assert points.shape == (4, 2, 3)
+    for k, point in enumerate(robot.contact_points):
+        X = np.asarray(pliant.frame_pose(robot, q, point.body))
+        expected = X[:, :3, :3] @ np.array([float(c) for c in point.center]) + X[:, :3, 3]
+        np.testing.assert_allclose(points[:, k], expected, atol=1e-12)
 
 
 def test_shapes_are_placed_coloured_and_scaled(tmp_path: Path) -> None:

@@ -53,6 +53,9 @@ def test_a_robot_has_none_by_itself(leg: Robot) -> None:
     ("side", {"radius": 0.1, "length": 4}, "thigh", "capsule", [[-2, 0, 1], [2, 0, 1]]),
     ("toe", {"box": (2, 4, 6)}, "foot", "box", [[x, y, z] for x in (2, 4) for y in (-2, 2) for z in (-3, 3)]),
     ("toe", {"points": [(0, 1, 0), (1, 0, 0)], "radius": 0.01}, "foot", "points", [[3, 1, 0], [4, 0, 0]]),
+    ("side", {"rim": 0.1, "radius": 0.02}, "thigh", "rim", [[0, 0, 1]]),
+    ("side", {"rim": 0.1, "length": 4}, "thigh", "cylinder", [[-2, 0, 1], [2, 0, 1]]),
+    ("side", {"ellipsoid": (0.1, 0.2, 0.3)}, "thigh", "ellipsoid", [[0, 0, 1]]),
 ])  # fmt: skip
 def test_shapes(leg: Robot, frame: str, options: dict[str, Any], body: str, kind: str, expected: list) -> None:
     robot = leg.with_frame("side", "thigh", (0, 0, 1), (0, np.pi / 2, 0))
@@ -107,6 +110,7 @@ def test_pairs(leg: Robot) -> None:
     ("toe", "thigh", "fixed to each other"),
     ("toe", "box", "'box' is of kind box"),
     ("toe", "point", "'point' is of kind points"),
+    ("toe", "rim", "'rim' is of kind rim"),
     ("toe", "tial", "did you mean 'tail'"),
     ("toe", "toe", "both are on body"),
     ("tail", "trunk", "declared already"),
@@ -115,6 +119,7 @@ def test_pairs(leg: Robot) -> None:
 def test_impossible_pairs(leg: Robot, a: str, b: str, words: str) -> None:
     robot = leg.with_contacts("toe", "tail", "thigh", "trunk", radius=0.1).with_contact("foot", radius=1, name="heel")
     robot = robot.with_contact("tail", box=(1, 1, 1), name="box").with_contact("tail", name="point")
+    robot = robot.with_contact("tail", rim=1, name="rim")
     robot = robot.with_contact_pair("trunk", "tail")
     with pytest.raises(RobotError, match=words):
         robot.with_contact_pair(a, b)
@@ -187,7 +192,13 @@ NAN, INF = float("nan"), float("inf")
     ({"length": 1}, ["a length but no radius"]),
     ({"length": 0, "radius": 1}, ["length of contact 'toe'", "above 0"]),
     ({"length": NAN, "radius": 1}, ["length of contact 'toe'", "nan"]),
-    ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["more than one of points, box and length"]),
+    ({"length": 1, "radius": 1, "box": (1, 1, 1)}, ["box and length"]),
+    ({"rim": 0}, ["rim of contact 'toe'", "above 0"]),
+    ({"rim": NAN}, ["rim of contact 'toe'", "nan"]),
+    ({"rim": 1, "length": -1}, ["length of contact 'toe'", "above 0"]),
+    ({"rim": 1, "ellipsoid": (1, 1, 1)}, ["rim and ellipsoid", "rim and length for a cylinder"]),
+    ({"ellipsoid": (1, 0, 1)}, ["ellipsoid of contact 'toe'", "above 0"]),
+    ({"ellipsoid": (1, 1)}, ["ellipsoid", "contact 'toe'"]),
 ])  # fmt: skip
 def test_bad_numbers(leg: Robot, options: dict[str, object], words: list[str]) -> None:
     refused(leg, *words, **{"frame": "toe", **options})

@@ -12,7 +12,7 @@ from pliant import (
     TraceError,
 )  # fmt: skip
 from pliant.robot import Planar, RobotBuilder
-from simulated_robots import BALL, CART_POLE, LEG, PENDULUM, QUADRUPED, leg
+from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, PENDULUM, QUADRUPED, leg
 
 Call = Callable[[], object]
 
@@ -252,6 +252,7 @@ def test_calls(call: Call, message: str) -> None:
 
 def test_nothing_moves_by_a_refused_call() -> None:
     sim = Simulation(LEG, ground=0, batch=2)
+    sim.reset(q=LEG_Q)
     sim.run(0.01)
     before = sim.state
     for call in (

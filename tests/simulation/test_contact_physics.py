@@ -324,6 +324,9 @@ def test_a_robot_that_rests_on_its_stops_does_not_sink() -> None:
     np.testing.assert_allclose(found.forces[:, 2].sum(), robot.mass * 9.81, rtol=1e-6)
 
 
+# it has contacts at its hand and root only
+@pytest.mark.filterwarnings("ignore:body 'panda_link.' is below the ground:pliant.SimulationWarning")
+@pytest.mark.filterwarnings("ignore:.*steps did not converge:pliant.SimulationWarning")
 def test_stops_and_friction_bring_no_energy() -> None:
     """A Panda without a base falls over: its fingers and all joints hit their stops, its points rub on the ground."""
     robot = pliant.load(real_robots.PATHS["panda_description/panda.urdf"], base="free")
@@ -377,18 +380,20 @@ def test_balls_stay_above_the_ground(name: str, restitution: float) -> None:
     ground = GROUNDS[name]
     sim, log = thrown(ground, 16, 1, 2.0, restitution=restitution)
     depth = -gap(ground, positions(log)).min()
-    # the normal of a height map jumps from cell to cell, by up to 0.3 rad: r (1 / cos - 1) = 5 mm
-    assert depth < (5e-3 if name == "height map" else 1e-4)
+    # in an inner edge of a map a ball lands on one face in a step, and on the other in the next
+    assert depth < (5e-4 if name == "height map" else 1e-4)
     assert not sim.divergences
 
 
+# a ball whose center passes a riser is suddenly below the tread
+@pytest.mark.filterwarnings("ignore:.*a contact was suddenly:pliant.SimulationWarning")
 def test_balls_on_stairs() -> None:
-    """Treads are level: a ball at rest sits on one, its center never below the tread."""
+    """Balls are never in treads, risers and edges, and never below the lowest tread."""
     ground = pliant.stairs(0.1, 0.4, steps=5)
     sim, log = thrown(ground, 16, 2, 2.0)
     p = positions(log)
-    # the contact is below the center, which may be over the end of a narrow riser: a step of 1 m/s goes 1 mm
-    assert (p[..., 2] - ground.height(p[..., 0], p[..., 1])).min() > 0.1 - 2e-3
+    # around an outer edge a step of 1 m/s turns by 0.01 rad: what is foreseen is all but the third order
+    assert gap(ground, p).min() > -1e-4
     assert p[..., 2].min() > 0.1 - 1e-6
     assert not sim.divergences
 

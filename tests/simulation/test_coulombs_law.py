@@ -78,20 +78,31 @@ def gyroscopic(M: np.ndarray, c: np.ndarray, w: np.ndarray, impulse: np.ndarray)
 
 
 def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
-    M, h = pliant.mass_matrix(robot, q), pliant.bias_forces(robot, q, v)
+    M = pliant.mass_matrix(robot, q)
     c = M[[5, 3, 4], [1, 2, 0]] / M[0, 0]
-    # the velocity after the step, back in the axes of its start, in which the step is solved: that of the centre stays
+    # the velocity after the step, back in the axes of its start, in which the step is solved: that of the centre stays,
+    # where the joints have carried it in the middle of the step
     v1, turn = v1.copy(), axes(robot, q).T @ axes(robot, q1)
-    v1[:3], v1[3:6] = turn @ (v1[:3] + np.cross(v1[3:6], c)), turn @ v1[3:6]
-    v1[:3] -= np.cross(v1[3:6], c)
-    # the rate of the base's velocity in its own axes if the centre of mass keeps its velocity in space
-    held = np.zeros(robot.nv)
-    held[:3] = -np.cross(v[3:6], v[:3] + np.cross(v[3:6], c))
+    carried = c + DT / 2 * M[:3, 6:] @ v[6:] / M[0, 0]
+    v1[:3], v1[3:6] = turn @ (v1[:3] + np.cross(v1[3:6], carried)), turn @ v1[3:6]
+    v1[:3] -= np.cross(v1[3:6], carried)
+
+    def bias(v: np.ndarray) -> np.ndarray:
+        # with the rate of the base's velocity in its own axes if the centre of mass keeps its velocity in space
+        held = np.zeros(robot.nv)
+        held[:3] = -np.cross(v[3:6], v[:3] + np.cross(v[3:6], c))
+        return pliant.bias_forces(robot, q, v) + M @ held
+
     J = jacobians(robot, q)
     force = np.concatenate([np.zeros(6), tau - DAMPING * v1[6:]])
-    rest = M @ (v1 - v + DT * held) - DT * (force - h) - np.einsum("kcd,kc->d", J, impulses)
-    explicit = DT * (np.concatenate([np.zeros(6), tau - DAMPING * v[6:]]) - h - M @ held)
-    rest[3:6] -= gyroscopic(M, c, v[3:6], explicit)
+    rest = M @ (v1 - v) - DT * force - np.einsum("kcd,kc->d", J, impulses)
+    change = DT * (np.concatenate([np.zeros(6), tau - DAMPING * v[6:]]) - bias(v))
+    spin = np.zeros(robot.nv)
+    spin[3:6] = gyroscopic(M, c, v[3:6], change)
+    # robots that turn fast take the bias at the middle of the motion that the forces at the start lead to
+    ahead = v + np.linalg.solve(M + DT * DAMPING * np.diag([0] * 6 + [1] * (robot.nv - 6)), change + spin)
+    rests = [rest + DT * bias(v) - spin, rest + DT * bias((v + ahead) / 2)]
+    rest = min(rests, key=lambda x: np.abs(x).max())
     gap = gaps(robot, q)
     # one that touches closes its gap, with g dt at most; one that has approached and lands stops; one that has not
     # closes its gap; any other is free at the end of the step

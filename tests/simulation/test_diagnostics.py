@@ -10,8 +10,10 @@ import pytest
 
 import pliant
 from pliant import CompliantContact, RigidContact, Simulation, SimulationWarning, SpringDamper
+from pliant.contact.touching import Touch
 from pliant.simulation import Divergence
 from pliant.simulation.state import divergence_code, divergence_text, steps_code
+from pliant.spatial import Vector
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, PENDULUM, QUADRUPED, dropped, ran, started
 
 STANDING = QUADRUPED.with_motors(control="position", kp=200, kd=5)
@@ -337,7 +339,7 @@ def test_every_velocity_and_control_has_a_code_of_its_own() -> None:
     nv, nu = 2500, 1200
     names, motors = [f"v{k}" for k in range(nv)], {f"m{k}": None for k in range(nu)}
     robot: Any = SimpleNamespace(nv=nv, nu=nu, velocity_names=names, motors=motors)
-    model: Any = SimpleNamespace(robot=robot, precision="float64", contact_names=["toe", "heel"])
+    model: Any = SimpleNamespace(robot=robot, precision="float64", touch_names=["toe", "heel"])
     for k in (0, 999, 1000, 1999, 2000, nv - 1):
         v = [math.inf if i == k else 0.0 for i in range(nv)]
         assert f"velocity of 'v{k}'" in divergence_text(model, int(divergence_code(model, [0.0] * nu, v, 0)))
@@ -345,5 +347,43 @@ def test_every_velocity_and_control_has_a_code_of_its_own() -> None:
         u = [math.nan if i == k else 0.0 for i in range(nu)]
         assert f"motor 'm{k}'" in divergence_text(model, int(divergence_code(model, u, [0.0] * nv, 0)))
     assert "adaptive" in divergence_text(model, steps_code(robot))
-    code = divergence_code(model, [0.0] * nu, [0.0] * nv, 0, [0.1, math.nan])
-    assert "contact 'heel'" in divergence_text(model, int(code))
+    sound, lost, steep = (
+        Touch(gap, Vector(0, x, 1), Vector.zero()) for gap, x in ((0.1, 0), (math.nan, 0), (0.1, math.inf))
+    )
+    for bad in (lost, steep):
+        for v in ([0.0] * nv, [math.nan] * nv):  # which follows from it
+            code = divergence_code(model, [0.0] * nu, v, 0, [sound, bad])
+            assert "contact 'heel'" in divergence_text(model, int(code))
+
+
+def _ends_at_one(x, y):
+    return pliant.math.sqrt(1 - x) - 1
+
+
+SMOOTH = [("semi-implicit", CompliantContact()), ("rk4", CompliantContact()), ("midpoint", CompliantContact()),
+          ("dormand-prince", CompliantContact())]  # fmt: skip
+
+
+@pytest.mark.parametrize(("integrator", "contact"), [("semi-implicit", RigidContact()), *SMOOTH])
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_a_ground_without_a_height_is_told_by_its_contact(integrator: str, contact: Any, precision: str) -> None:
+    """The ball at 3 m/s gets there after a third of a second, one that stays behind goes on."""
+    sim = Simulation(BALL, ground=_ends_at_one, contact=contact, integrator=integrator, precision=precision, batch=2)
+    sim.reset(q=[[0, 0, 0.2, 0, 0, 0, 1], [0, 0, 3, 0, 0, 0, 1]], v=[[3, 0, 0, 0, 0, 0], [0] * 6])
+    cause = "robot 0 at t = 0.33.* the ground has no finite height or slope at contact 'ball'; its function must"
+    with pytest.warns(SimulationWarning, match=cause):
+        sim.run(0.5, channels=())
+    assert [divergence.robot for divergence in sim.divergences] == [0]
+    assert np.isfinite(sim.q).all()
+    # it stops where the ground ends, give or take a step
+    assert sim.q[0, 0] == pytest.approx(1, abs=2 * 3e-3)
+
+
+def test_a_ground_without_a_height_ends_an_event_driven_run() -> None:
+    sim = pliant.EventSimulation(BALL, ground=_ends_at_one)
+    sim.reset(q=[0, 0, 0.2, 0, 0, 0, 1], v=[3, 0, 0, 0, 0, 0])
+    told = "t = 0.3.* the ground has no finite height or slope at contact 'ball'"
+    with pytest.raises(pliant.SimulationError, match=told):
+        sim.run(0.5)
+    with pytest.raises(pliant.SimulationError, match="t = 0 s: the ground has no finite height"):
+        sim.reset(q=[2, 0, 0.2, 0, 0, 0, 1])

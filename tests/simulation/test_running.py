@@ -38,7 +38,7 @@ def test_run_equals_steps() -> None:
 
 
 def test_the_log_names_its_columns() -> None:
-    sim = Simulation(LEG, ground=0, batch=2, substeps=2)
+    sim = started(Simulation(LEG, ground=0, batch=2, substeps=2), q=LEG_Q)
     log = sim.run(0.01)
     assert log.batch == 2
     assert list(log) == ["q", "v", "tau", "forces", "energy.kinetic", "energy.potential", "energy.elastic"]

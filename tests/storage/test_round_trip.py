@@ -132,6 +132,14 @@ def test_source_is_kept(batch: pliant.Log) -> None:
     assert again.source.ground.height(0.3, 0.4) == batch.source.ground.height(0.3, 0.4)
 
 
+@pytest.mark.parametrize("ground", [pliant.height_map(np.eye(4), spacing=(0.5, 0.25)), pliant.stairs(-0.1, 0.3)])
+def test_faces_of_the_ground_come_back(ground: pliant.Ground, batch: pliant.Log, tmp_path: Path) -> None:
+    log = pliant.Log(batch.t, {}, {}, 3, {}, Source(LEG, ground))
+    found = pliant.load_log(log.save(tmp_path / "faces.h5")).source.ground
+    for p in np.random.default_rng(2).uniform(-1, 1, (20, 3)).tolist():
+        assert repr(found.touches(Vector(*p), 0.05)) == repr(ground.touches(Vector(*p), 0.05))
+
+
 @pytest.mark.parametrize("ground", [pliant.height_map([[0, 1], [2, 4]], spacing=(0.5, 0.25)), pliant.flat(0.3)])
 def test_a_ground_without_a_formula_is_known_by_its_heights(
     ground: pliant.Ground, batch: pliant.Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -26,7 +26,7 @@ from pliant.viewer.viewer import Player
 def test_forces_and_steps_are_those_of_the_log(hop: pliant.Log) -> None:
     motion = LogMotion(hop, "test")
     assert motion.q.shape == (1, len(hop.t), 11)
-    np.testing.assert_array_equal(motion.forces[0, :, 0], hop["forces"])
+    np.testing.assert_array_equal(motion.forces[0].reshape(len(hop.t), 6), hop["forces"])
     assert motion.duration == pytest.approx(0.8)
     # the last step before a time
     assert motion.step_at(-1) == 0
@@ -176,9 +176,9 @@ def test_friction_is_the_nearest_that_is_known() -> None:
     body = next(iter(robot.bodies))
     robot = robot.with_contact(body, name="own", friction=0.3)
     model = {"contact": {"kind": "RigidContact", "friction": 0.7}}
-    assert friction_of(Source(robot, pliant.flat(friction=0.5), settings=model)).tolist() == [0.5, 0.3]
-    assert friction_of(Source(robot, pliant.flat(), settings=model)).tolist() == [0.7, 0.3]
-    assert friction_of(Source(robot, pliant.flat())).tolist() == [0, 0.3]
+    assert friction_of(Source(robot, pliant.flat(friction=0.5), settings=model)).tolist() == [0.5, 0.5, 0.3]
+    assert friction_of(Source(robot, pliant.flat(), settings=model)).tolist() == [0.7, 0.7, 0.3]
+    assert friction_of(Source(robot, pliant.flat())).tolist() == [0, 0, 0.3]
 
 
 # ---- the page that replays a log

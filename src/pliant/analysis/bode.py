@@ -19,6 +19,7 @@ from pliant.scalar import Expr, Graph, sin
 from pliant.scalar.evaluation import interpret, tangents
 from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel
+from pliant.simulation.contact_memory import memory_kept, memory_rates
 from pliant.simulation.smooth_step import smooth_acceleration
 
 METHODS = ("linearization", "simulation")
@@ -170,7 +171,7 @@ def bode(
 
 @dataclass(frozen=True, eq=False)
 class _LinearModel:
-    """x' = A x + B u, y = C x, with x the displacement (nv) and the velocity (nv), u and y counted from rest."""
+    """x' = A x + B u, y = C x, with x the displacement (nv), the velocity (nv) and what contacts remember."""
 
     A: np.ndarray
     B: np.ndarray
@@ -207,13 +208,19 @@ def _linear_model(model: StepModel, q0: np.ndarray, u0: np.ndarray, outputs: Seq
         problem, cure = f"bode: q has shape {q0.shape}", f"it takes one configuration, ({robot.nq},)"
         raise PliantError(problem, subject="bode", field="q", cure=cure)
     graph = Graph()
-    x, v, u = (
-        [graph.input(f"{name}{i}") for i in range(n)] for name, n in (("x", robot.nv), ("v", robot.nv), ("u", robot.nu))
-    )
+    start = model.memory.stored * len(model.touch_names)
+    sizes = {"x": robot.nv, "v": robot.nv, "u": robot.nu, "m": len(start)}
+    x, v, u, m = ([graph.input(f"{name}{i}") for i in range(n)] for name, n in sizes.items())
     q = list(robot.integrate([float(c) for c in q0], x))
-    vd = [graph.lift(e) for e in smooth_acceleration(model, 0, q, v, u)]
+    vd = [graph.lift(e) for e in smooth_acceleration(model, 0, q, v, u, m)]
+    rates = [graph.lift(e) for e in memory_rates(model, q, v, m)] if start else []
     y = [graph.lift(e) for e in _output_values(robot, q, v, outputs)]
     here = {node.value: 0.0 for node in (*x, *v)} | {node.value: float(c) for node, c in zip(u, u0, strict=True)}
+    if start:
+        # at rest, contacts remember what they do at touch-down, and the normal there
+        at = {node.value: c for node, c in zip(m, start, strict=True)}
+        kept = [graph.lift(e) for e in memory_kept(model, q, v, m)]
+        here |= dict(zip(at, interpret(kept, here | at), strict=True))
     rest = np.array(interpret(vd, here), dtype=float)
     scale = max(1.0, float(np.linalg.norm([float(g) for g in robot.gravity])))
     if not abs(rest).max(initial=0) < _REST * scale:
@@ -221,12 +228,13 @@ def _linear_model(model: StepModel, q0: np.ndarray, u0: np.ndarray, outputs: Seq
         how = f"{worst!r} accelerates by {abs(rest).max():.3g}"
         problem = f"bode: the robot does not rest at q with these controls: {how}"
         raise PliantError(problem, subject="bode", field="q", cure="give q= and u= of an equilibrium")
-    both = [*vd, *y]
-    J = np.array([_rates(both, node, here) for node in (*x, *v, *u)]).T
-    n = robot.nv
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [J[:n, : 2 * n]]])
-    B = np.concatenate([np.zeros((n, robot.nu)), J[:n, 2 * n :]])
-    return _LinearModel(A, B, J[n:, : 2 * n])
+    moving = [*vd, *rates]
+    both = [*moving, *y]
+    J = np.array([_rates(both, node, here) for node in (*x, *v, *m, *u)]).T
+    n, states, moved = robot.nv, 2 * robot.nv + len(m), len(moving)
+    A = np.block([[np.zeros((n, n)), np.eye(n), np.zeros((n, len(m)))], [J[:moved, :states]]])
+    B = np.concatenate([np.zeros((n, robot.nu)), J[:moved, states:]])
+    return _LinearModel(A, B, J[moved:, :states])
 
 
 def _rates(outputs: list[Expr], node: Expr, values: dict[str, float]) -> list[float]:

@@ -80,7 +80,9 @@ class EnergyLedger:
         for name, x in self.lost.items():
             if len(x) and x.min() < -1e-6 * max(biggest, 1e-12):
                 why = "the entries of the log are too far apart"
-                lines.append(f"{name} is below zero at times, which is impossible: {why}")
+                if name in (_LOST["impacts"], _LOST["sliding"]):
+                    why += ", or springs of compliant ground give back what they had at the start"
+                lines.append(f"{name} is below zero at times, which no loss is: {why}")
         if self.error is None:
             lines.append("where it went is not in the log; sim.run(..., channels=(..., 'power')) keeps that")
         return "\n".join(lines)

@@ -12,6 +12,8 @@ from pliant.spatial import Transform, Vector
 LEG_LENGTH = 0.6
 """Of `hopper`: from the hip to the centre of the foot, at rest [m]."""
 FOOT_RADIUS = 0.03
+BODY_RADIUS = 0.12
+"""Of the ball about the hip with which the body of `hopper` touches the ground if it falls [m]."""
 
 FLIGHT_NUMBERS = {"Ixx": 0.16, "Iyy": 0.2, "Izz": 0.12, "m2": 0.8, "l2": 0.5}
 """Of `hopper_flight`, Pliant's own, where the document has none: a body of some 10 kg and 40 cm, a leg of 0.5 m."""
@@ -40,6 +42,7 @@ def hopper(*, mass: Scalar = 15, stiffness: Scalar = 7000, damping: Scalar = 35)
 
     The leg's motor is in series with the spring: a ball screw that lengthens the leg, above a spring that it
     compresses. Both count positive where the leg gets longer. A motor's control is its torque or force.
+    If it falls, its body meets the ground as a ball of radius 0.12 m.
 
     Args:
         mass: of the body [kg].
@@ -68,7 +71,7 @@ def hopper(*, mass: Scalar = 15, stiffness: Scalar = 7000, damping: Scalar = 35)
         builder.motor(hip, gear=20, rotor_inertia=1e-4, effort_limit=90, no_load_speed=20)
     builder.motor("leg", gear=600, rotor_inertia=5e-6, effort_limit=1800, no_load_speed=1.5)
     robot = builder.build(base="free").with_flexibility("leg", stiffness=stiffness, damping=damping)
-    return robot.with_contact("foot", radius=FOOT_RADIUS)
+    return robot.with_contact("foot", radius=FOOT_RADIUS).with_contact("body", radius=BODY_RADIUS)
 
 
 def hopper_flight(

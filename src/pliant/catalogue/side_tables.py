@@ -298,7 +298,9 @@ TABLES = (
         "contacts",
         {
             "radius": NUMBER.like("0.02"), "box": TRIPLE.like("[0.2, 0.1, 0.05]"), "points": POINTS, "length": NUMBER,
-            "friction": NUMBER.like("0.8"), "restitution": NUMBER.like("0.5"), "name": NAME,
+            "rim": NUMBER.like("0.1"), "ellipsoid": TRIPLE.like("[0.2, 0.1, 0.05]"), "friction": NUMBER.like("0.8"),
+            "restitution": NUMBER.like("0.5"), "torsion": NUMBER.like("0.01"), "rolling": NUMBER.like("0.001"),
+            "name": NAME,
         },
         "with_contact", _find_contact,
     ),

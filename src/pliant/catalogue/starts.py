@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.checks import check
 from pliant.contact import Ground, flat
+from pliant.contact.round_touching import face_count, lowest
 from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, unknown_name
 from pliant.files.xml import parse_xml, read_file
@@ -23,6 +24,8 @@ _LEAST_RISE = 1e-3
 
 # to put balls onto curved ground; elsewhere the first is exact
 _DESCENTS = 6
+# around edges they come from above, by Newton's method
+_DESCENTS_TO_FACES = 20
 # names of SRDF states in which robots stand, the best first
 _STANDING = ("half_sitting", "standing", "half_sitting_free_flyer", "reference", "home")
 # a folder may hold the SRDF files of many robots; only so many are read
@@ -55,7 +58,7 @@ def extent(robot: Robot, q: Any) -> tuple[list[float], list[float]]:
         touching = robot if robot.contacts else robot.with_collision_contacts()
     centers = contact_centers(touching, list(q))
     points += [centers[k : k + 3] for k in range(0, len(centers), 3)]
-    radii += [point.radius for point in touching.contact_points]
+    radii += [point.reach for point in touching.contact_points]
     where, around = np.array(points, dtype=float).reshape(-1, 3), np.array(radii, dtype=float)[:, None]
     return (where - around).min(axis=0).tolist(), (where + around).max(axis=0).tolist()
 
@@ -86,16 +89,33 @@ def on_ground(robot: Robot, q: Any, ground: Ground | None = None, *, height: flo
     q = np.array(q, dtype=float)
     check("q", q.shape, f"{robot.nq} numbers, or rows of as many", q.ndim in (1, 2) and q.shape[-1] == robot.nq)
     centers = _centers(touching, q)
-    radii = np.array([float(point.radius) for point in touching.contact_points])
     ground = flat() if ground is None else ground
     rise = np.zeros(q.shape[:-1])
-    for _ in range(_DESCENTS):
-        gaps, normal = ground.ball(Vector(*np.moveaxis(centers, -1, 0)), radii)
-        lift = (-np.asarray(gaps) / np.maximum(np.asarray(normal.z, dtype=float), _LEAST_RISE)).max(axis=-1)
+    for _ in range(_DESCENTS if ground.faces is None else _DESCENTS_TO_FACES):
+        lift = _lifts(touching, q, centers, ground)
         centers[..., 2] += lift[..., None]
         rise = rise + lift
     q[..., robot.q_slice(free.name).start + 2] += rise + height
     return q
+
+
+def _lifts(robot: Robot, q: np.ndarray, centers: np.ndarray, ground: Ground) -> np.ndarray:
+    """How far up a robot is to go until its contacts with centers (..., contacts, 3) touch no face, but just so."""
+    points = robot.contact_points
+    is_round = any(point.support is not None for point in points)
+    poses = link_poses(robot.mechanism, list(np.moveaxis(q, -1, 0))) if is_round else ()
+    lifts = []
+    for k, point in enumerate(points):
+        center, (i, X_LB) = Vector(*np.moveaxis(centers[..., k, :], -1, 0)), robot.mechanism.body(point.body)
+        if i >= 0 and point.support is not None:
+            support = point.support.moved(X_LB)
+            faces = range(face_count(ground, point.radius, support))
+            found = [lowest(ground, center, poses[i], point.radius, support, face)[:2] for face in faces]
+        else:
+            found = [touch[:2] for touch in ground.touches(center, float(point.radius))]
+        for gap, normal in found:
+            lifts.append(-np.asarray(gap) / np.maximum(np.asarray(normal.z, dtype=float), _LEAST_RISE))
+    return np.max(lifts, axis=0)
 
 
 def _centers(robot: Robot, q: np.ndarray) -> np.ndarray:

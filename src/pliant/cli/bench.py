@@ -218,6 +218,8 @@ def mujoco_model(robot: "Robot", dt: float, friction: float) -> Any:
         bodies.append(_body(mujoco, parent, robot, link))
     for point in robot.contact_points:
         i, X_LB = robot.mechanism.body(point.body)
+        if point.support is not None:
+            raise OtherRobotError(f"its contact {point.shape!r} is a rim or an ellipsoid")
         if i >= 0:
             ball = {"type": mujoco.mjtGeom.mjGEOM_SPHERE, "size": [max(float(point.radius), 1e-4), 0, 0], "mass": 0}
             center = [float(x) for x in X_LB.transform_point(point.center)]

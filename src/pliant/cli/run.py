@@ -165,6 +165,7 @@ def _blocks(scene: "RunSetup") -> Iterator["Log"]:
         yield scene.stamped(block)
         if (block["divergence"][..., -1, :] != 0).all():
             sim.note_divergences()
+            sim.notice()
             return
 
 
@@ -192,6 +193,8 @@ def _summary(setup: "RunSetup", run: Run) -> dict[str, Any]:
     """All of it in plain values, SI units; ``files`` is for the caller to fill."""
     import numpy as np
 
+    from pliant.recording.troubles import plain_troubles
+
     settings, log, sim = setup.settings, run.log, setup.sim
     robots = settings.batch or 1
     return {
@@ -215,6 +218,7 @@ def _summary(setup: "RunSetup", run: Run) -> dict[str, Any]:
         "events": dict(Counter(event.kind for event in log.events)),
         "is_finite": all(bool(np.isfinite(log[name][..., -1, :]).all()) for name in ("q", "v")),
         "divergences": [str(divergence) for divergence in getattr(sim, "divergences", ())],
+        "troubles": plain_troubles(log.troubles),
         "notes": setup.notes,
         "files": {},
     }
@@ -276,6 +280,7 @@ def _print_summary(about: dict[str, Any]) -> None:
     end = "finite" if about["is_finite"] else "NOT finite"
     pairs.append(("final state", f"{end}, {len(about['divergences'])} diverged" if about["divergences"] else end))
     pairs += [("divergence", text) for text in about["divergences"][:3]]
+    pairs += [("trouble", trouble["what"]) for trouble in about["troubles"] if trouble["kind"] != "divergence"]
     pairs += [(f"{kind} file" if kind == "log" else kind, path) for kind, path in about["files"].items()]
     print_pairs("run", pairs)
 

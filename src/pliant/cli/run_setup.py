@@ -230,6 +230,11 @@ _GROUNDS: _Words = {
 _CONTACTS: _Words = {
     "rigid": (0, 0, contact.RigidContact),
     "compliant": (0, 2, lambda k=5e4, d=500.0, **own: contact.CompliantContact(contact.SpringDamper(k, d, **own))),
+    "anchored": (
+        0,
+        2,
+        lambda k=5e4, d=500.0, **own: contact.CompliantContact(contact.AnchoredSpringDamper(k, d, **own)),
+    ),
     "hunt-crossley": (2, 3, lambda *n, **own: contact.CompliantContact(contact.HuntCrossley(*n, **own))),
 }
 
@@ -240,7 +245,7 @@ def as_ground(given: str, settings: Settings) -> Any:
 
 
 def as_contact(settings: Settings) -> Any:
-    """A contact model: "rigid", "compliant[=STIFFNESS,DAMPING]", "hunt-crossley=STIFFNESS,DISSIPATION[,EXPONENT]"."""
+    """A contact model: "rigid", "compliant[=STIFFNESS,DAMPING]", "anchored[=STIFFNESS,DAMPING]" or another word."""
     own = {} if settings.friction is None else {"friction": settings.friction}
     if settings.contact == "rigid" and settings.restitution is not None:
         own["restitution"] = settings.restitution

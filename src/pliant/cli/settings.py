@@ -188,7 +188,10 @@ class Settings:
         "(default flat under a free base, else none)",
     )
     contact: str = _setting(
-        _text, "rigid (default), compliant[=STIFFNESS,DAMPING] or hunt-crossley=STIFFNESS,DISSIPATION", "rigid"
+        _text,
+        "rigid (default), compliant[=STIFFNESS,DAMPING], anchored[=STIFFNESS,DAMPING] or "
+        "hunt-crossley=STIFFNESS,DISSIPATION",
+        "rigid",
     )
     friction: float | None = _setting(_amount, "coefficient of friction")
     restitution: float | None = _setting(_amount, "coefficient of restitution of rigid contacts, 0 to 1")

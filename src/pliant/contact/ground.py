@@ -16,6 +16,7 @@ import numpy as np
 from pliant.checks import (
     check, check_at_least, check_finite, check_friction, check_restitution, function_name, is_whole,
 )  # fmt: skip
+from pliant.contact.ground_faces import Faces, GroundTouch, MapFaces, StairFaces, nearest_of
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import (
     Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan,
@@ -43,6 +44,7 @@ class _Traced(NamedTuple):
     turns: tuple[Expr, Expr, Expr, Expr]  # of the normal's x by x and by y, and of its y
     is_flat: bool
     is_curved: bool
+    has_edges: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,7 @@ class Ground:
         restitution: coefficient of restitution on this ground, 0 to 1; None leaves it to the contact model.
         parameters: scalars that the function takes after x and y. Numbers may as well be in the function
             itself; traced scalars, for a ground that differs between robots, and symbols must be here.
+        faces: of ground with edges, where they are known, as those of `stairs` and `height_map` are.
     """
 
     function: Callable[..., Scalar]
@@ -68,6 +71,7 @@ class Ground:
     friction: Scalar | None = None
     restitution: Scalar | None = None
     parameters: Scalars = ()
+    faces: Faces | None = None
 
     def __post_init__(self):
         if not callable(self.function):
@@ -77,6 +81,16 @@ class Ground:
         for k, p in enumerate(self.parameters):
             check_finite(f"parameters[{k}]", p, subject=self.name, error=ContactError)
         _ = self._traced  # so that a function that cannot be traced says so here
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether the normal differs from place to place, and there are no edges."""
+        return self._traced.is_curved
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether the height may have edges: it selects, rounds or looks up."""
+        return self._traced.has_edges
 
     @property
     def is_flat(self) -> bool:
@@ -102,13 +116,20 @@ class Ground:
         height, *normal = self._at([self._traced.height, *self._traced.normal], x, y)
         return height, Vector(*normal)
 
+    def turns(self, x: Scalar, y: Scalar) -> tuple[Vector, Vector, Vector]:
+        """The normal at a point, and how it changes with x and y [1/m]."""
+        n_x, n_y, n_z, xx, xy, yx, yy = self._at([*self._traced.normal, *self._traced.turns], x, y)
+        # the normal stays a unit vector
+        by_x, by_y = (Vector(a, b, -(n_x * a + n_y * b) / n_z) for a, b in ((xx, yx), (xy, yy)))
+        return Vector(n_x, n_y, n_z), by_x, by_y
+
     def ball(self, center: Vector, radius: Scalar) -> tuple[Scalar, Vector]:
         """The gap between a ball and the ground, negative for a penetration, and the normal where it touches.
 
         On curved ground a ball that just touches does so at the place p with c = p + radius n(p), which is not below
         its center. Newton's method finds it, on ground without edges whose curvature is nowhere larger than the
-        ball's. Where the ground has edges, as stairs and height maps do, it is the distance to the plane that is
-        tangent to the ground below the center.
+        ball's. On stairs and height maps it is the nearest of the `touches`. Where the ground has other edges, which
+        nothing is known of, it is the distance to the plane that is tangent to the ground below the center.
 
         Args:
             center: in the world [m].
@@ -117,12 +138,31 @@ class Ground:
         Returns:
             The gap [m] and the unit normal, in the world frame.
         """
+        if self.faces is not None and self.touch_count(radius) > 1:
+            gap, normal, _ = nearest_of(self.faces.touches(center, radius, None))
+            return gap, normal
         if self._is_below(radius):
             height, normal = self.surface(center.x, center.y)
             return (center.z - height) * normal.z - radius, normal
         x, y = self._nearest(center, radius)
         height, normal = self.surface(x, y)
         return (center - Vector(x, y, height)).dot(normal) - radius, normal
+
+    def touch_count(self, radius: Scalar) -> int:
+        """How many parts of the ground a ball may touch at once: one, but for the faces of ground with edges."""
+        return 1 if self.faces is None else self.faces.count(radius)
+
+    def touches(self, center: Vector, radius: Scalar, velocity: Vector | None = None) -> list[GroundTouch]:
+        """All parts of the ground that a ball may touch, `touch_count` in all.
+
+        Args:
+            center, radius: see `ball`.
+            velocity: of the center [m/s], for the bend of the gaps.
+        """
+        if self.faces is not None and self.touch_count(radius) > 1:
+            return self.faces.touches(center, radius, velocity)
+        bend = 0 if velocity is None else self.bend(center, radius, velocity)
+        return [GroundTouch(*self.ball(center, radius), bend)]
 
     def bend(self, center: Vector, radius: Scalar, velocity: Vector) -> Scalar:
         """The acceleration of the gap of a ball that moves straight on, by the curvature of the ground [m/s^2].
@@ -186,7 +226,7 @@ class Ground:
         is_flat, is_plane = (not own & {node.index for node in nodes_of(part)} for part in ([height], list(normal)))
         has_edges = any(node.op in _EDGED for node in nodes_of([height]))
         a, b, c, d = turns
-        return _Traced(height, normal, (a, b, c, d), is_flat, not (is_plane or has_edges))
+        return _Traced(height, normal, (a, b, c, d), is_flat, not (is_plane or has_edges), has_edges)
 
     def _call(self, graph: Graph, *args: Scalar) -> Expr:
         """The node that the function returns, with messages that name the function."""
@@ -312,7 +352,8 @@ def stairs(
             i = minimum(i, steps - 1)
         return rise * (i + minimum(maximum((s - i * run) / riser, 0), 1))
 
-    return Ground(height, "stairs", friction, restitution, (rise, run, start, direction, riser))
+    faces = StairFaces(rise, run, start, direction, riser, steps)
+    return Ground(height, "stairs", friction, restitution, (rise, run, start, direction, riser), faces)
 
 
 def waves(
@@ -385,7 +426,8 @@ def height_map(
         low, high = ((1 - g) * lookup(table, k + row) + g * lookup(table, k + row + 1) for row in (0, shape[1]))
         return (1 - f) * low + f * high
 
-    return Ground(height, "height_map", friction, restitution)
+    faces = MapFaces(table, shape, (steps[0], steps[1]), (start[0], start[1]))
+    return Ground(height, "height_map", friction, restitution, faces=faces)
 
 
 def _cell(u: Scalar, n: int) -> tuple[Scalar, Scalar]:

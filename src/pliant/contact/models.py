@@ -6,7 +6,7 @@
 the point along two directions tangential to the ground. Forces [N] act on the robot: the normal force pushes it out and
 is never negative, friction opposes the slip. A law is generic over the scalar. Those here are classes whose parameters
 may be scalars of any kind, so that each robot of a batch can have its own; a law of your own is any function of that
-form.
+form. A law may have a memory (`pliant.contact.memory`), as `AnchoredSpringDamper` has.
 
 In the semi-implicit step, a compliant law holds at the end of the step: the impulse of a contact is
 
@@ -17,22 +17,28 @@ with u the velocity that p itself leads to. Stiff springs and steep friction are
 law by its trace; across, friction is a damper of the strength that it has at the slip so far, which converges also
 where friction is steep at rest and flat beyond [Kacanov's method]. The other integrators take the law as a force at
 each of their stages.
+
+With a memory m, the law and its rate hold at the end of the step, m+ = m + dt rate(m+). Such a law may hold a load
+without slip, which a damper cannot. So all three directions are solved together, by Newton's method, with a secant
+where that goes too far; or by the law itself, if it has a method ``impulse``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pliant.checks import check, check_at_least, check_friction, check_restitution, function_name, is_whole
+from pliant.checks import check, check_at_least, check_friction, check_restitution, is_whole
 from pliant.contact.constraint_rows import tangents_of
+from pliant.contact.law_checks import check_law
+from pliant.contact.memory import Axes, Memory, ahead, partials, solved
 from pliant.contact.touching import Touch
-from pliant.errors import ContactError, SimulationError, TraceError, bad_value
-from pliant.scalar import Expr, Graph, Scalar, exp, is_constant, log, maximum, minimum, select, sqrt
+from pliant.errors import ContactError, SimulationError
+from pliant.scalar import Expr, Scalar, Scalars, exp, is_constant, log, maximum, minimum, select, sqrt
 from pliant.scalar.evaluation import tangents
-from pliant.scalar.ops import CONDITIONS
 from pliant.spatial import Symmetric3, Vector
 
-ContactLaw = Callable[[Scalar, Scalar, tuple[Scalar, Scalar]], tuple[Scalar, tuple[Scalar, Scalar]]]
+ContactLaw = Callable[..., tuple[Any, ...]]
+"""(depth, rate, slip) -> (normal, friction); with a memory, (depth, rate, slip, memory) -> (normal, friction, rate)."""
 
 
 def sliding_friction(
@@ -152,45 +158,6 @@ def _check_parameters(law: Any, *names: str) -> None:
     check_at_least("slip_speed", law.slip_speed, 0, strict=True, subject=owner)
 
 
-def check_law(law: Any) -> Any:
-    """The law itself, if it can be traced and returns a normal force and two components of friction.
-
-    Only the form is checked, not the physics: whether it pulls or adds energy depends on its arguments. A
-    law that keeps symbols or scalars of a trace as its attributes cannot be tried, and passes.
-    """
-    if not callable(law):
-        form = "a function (depth, rate, (slip_x, slip_y)) -> (normal, (friction_x, friction_y))"
-        raise ContactError(bad_value("law", law, form))
-    label = f"contact law {function_name(law)}"
-    graph = Graph()
-    depth, rate, slip_x, slip_y = (graph.input(name) for name in ("depth", "rate", "slip_x", "slip_y"))
-    if any(isinstance(x, Expr) or hasattr(x, "free_symbols") for x in getattr(law, "__dict__", {}).values()):
-        return law  # its parameters belong to another trace, or are symbols: it is seen when it is called
-    try:
-        result: Any = law(depth, rate, (slip_x, slip_y))
-    except TraceError as error:
-        raise error.within(label) from error
-    except (AttributeError, TypeError) as error:
-        cure = "it is called with traced scalars, law(depth, rate, (slip_x, slip_y)): use their operators and the "
-        cure += "functions of pliant.math (exp, select, ...), not those of math and numpy"
-        raise TraceError(f"{label}: {error}", subject=label, field="law", cure=cure) from error
-    except Exception as error:
-        error.add_note(f"while tracing {label}, called with depth, rate, (slip_x, slip_y)")
-        raise
-    try:
-        normal, (friction_x, friction_y) = result
-    except (TypeError, ValueError):
-        normal = friction_x = friction_y = None
-    if not all(map(_is_force, (normal, friction_x, friction_y))):
-        cure = "it must return (normal, (friction_x, friction_y)), three scalars [N]"
-        raise ContactError(f"{label}: it returned {result!r}", subject=label, field="law", cure=cure)
-    return law
-
-
-def _is_force(x: Any) -> bool:
-    return x.op not in CONDITIONS if isinstance(x, Expr) else is_constant(x) and not isinstance(x, bool)
-
-
 # changes of velocities with which the solver is content [m/s]
 _TOLERANCES = {"float64": 1e-9, "float32": 2e-6}
 
@@ -252,7 +219,7 @@ class CompliantContact:
 
     Attributes:
         law: (depth, rate, slip) -> (normal force, friction), as `SpringDamper`, `HuntCrossley` or your own
-            generic function; see `pliant.contact.models`.
+            generic function, or one with a memory, as `AnchoredSpringDamper`; see `pliant.contact.models`.
         tolerance: as for `RigidContact` [m/s].
         sweeps: most iterations in a step of the semi-implicit integrator.
     """
@@ -269,19 +236,64 @@ class CompliantContact:
         """The tolerance, by default that of the precision [m/s]."""
         return _TOLERANCES[precision] if self.tolerance is None else self.tolerance
 
-    def force(self, gap: Scalar, u: Vector) -> Vector:
+    @property
+    def memory(self) -> Memory:
+        """The form of what the law remembers."""
+        return Memory.of(self.law)
+
+    def force(self, gap: Scalar, u: Vector, memory: Scalars = ()) -> Vector:
         """The force on the robot along the axes of a contact, normal last, at a gap and a velocity along them."""
-        normal, friction = self.law(-gap, -u.z, (u.x, u.y))
+        normal, friction = self._called(gap, u, memory)[:2]
         return Vector(friction[0], friction[1], normal)
 
-    def force_on(self, touch: Touch, velocity: Vector) -> Vector:
-        """The force on the robot at a contact with a velocity, both in the axes of the poses [N]."""
+    def _called(self, gap: Scalar, u: Vector, memory: Scalars) -> tuple[Any, ...]:
+        form = self.memory
+        own = (form.shaped(memory),) if form else ()
+        return self.law(-gap, -u.z, (u.x, u.y), *own)
+
+    def force_on(self, touch: Touch, velocity: Vector, stored: Scalars = (), R: Any = None) -> Vector:
+        """The force on the robot at a contact with a velocity, both in the axes of the poses [N].
+
+        Args:
+            stored: what the law remembers, numbers of the state.
+            R: rotation of what is touched, None for the ground.
+        """
         axes = (*tangents_of(touch.normal), touch.normal)
-        local = self.force(touch.gap, Vector(*(axis.dot(velocity) for axis in axes)))
+        memory = self.memory.read(stored, Axes(*axes, R))
+        local = self.force(touch.gap, Vector(*(axis.dot(velocity) for axis in axes)), memory)
         return sum((axis * part for axis, part in zip(axes, local, strict=True)), Vector.zero())
 
-    def answer(self, dt: Scalar) -> Callable[..., Vector]:
+    # ---- the memory along the axes of a contact, at a gap and a velocity along them
+
+    def memory_rate(self, gap: Scalar, u: Vector, memory: Scalars) -> list[Scalar]:
+        """How the memory changes; a contact that is open has nothing to remember."""
+        return [select(gap < 0, x, 0) for x in self._law_rate(gap, u, memory)]
+
+    def _law_rate(self, gap: Scalar, u: Vector, memory: Scalars) -> list[Scalar]:
+        return self.memory.flat(self._called(gap, u, memory)[2])
+
+    def memory_ahead(self, gap: Scalar, u: Vector, memory: Scalars, dt: Scalar) -> list[Scalar]:
+        """The memory that its rate at the end of a time dt leads to, with the gap and the velocity there."""
+        return ahead(lambda m: self._law_rate(gap, u, m), memory, dt)
+
+    def memory_kept(self, gap: Scalar, u: Vector, memory: Scalars) -> list[Scalar]:
+        """The memory after a step in contact, as the law settles it."""
+        form = self.memory
+        settled = getattr(self.law, "settled", None)
+        return list(memory) if settled is None else form.flat(settled(-gap, -u.z, (u.x, u.y), form.shaped(memory)))
+
+    def answer(self, dt: Scalar, relaxation: Scalar = 1, precision: str = "float64") -> Callable[..., Vector]:
         """The impulse of a contact that takes it nearer to its law, as `pliant.contact.solver.sweep` asks for it."""
+        law: Any = self.law
+
+        def exact(contact: dict[str, Any], u: Vector, p: Vector, G: Symmetric3) -> Vector:
+            return law.impulse(contact["gap"], u, p, G, contact["memory"], dt, relaxation, precision)
+
+        def newton(contact: dict[str, Any], u: Vector, p: Vector, G: Symmetric3) -> Vector:
+            return self._newton(contact["gap"], contact["memory"], dt, u, p, G)
+
+        if self.memory:
+            return exact if hasattr(law, "impulse") else newton
 
         def impulse(contact: dict[str, Any], u: Vector, p: Vector, G: Symmetric3) -> Vector:
             # along the normal: p_n = dt f_n(u_n + ...), along the tangent of f_n; friction goes with it in proportion
@@ -303,6 +315,31 @@ class CompliantContact:
             return p + Vector(*across, 0)
 
         return impulse
+
+    def _newton(self, gap: Scalar, memory: Scalars, dt: Scalar, u: Vector, p: Vector, G: Symmetric3) -> Vector:
+        """One step of Newton's method for p = dt f(u), u changing by G, for a law with a memory."""
+
+        def impulse(u: Scalars) -> Vector:
+            end, velocity = gap + dt * u[2], Vector(*u)
+            return self.force(end, velocity, self.memory_ahead(end, velocity, memory, dt)) * dt
+
+        found, slopes = partials(lambda x: list(impulse(x)), list(u))
+        columns = [G.xx, G.xy, G.xz], [G.xy, G.yy, G.yz], [G.xz, G.yz, G.zz]
+        A = [
+            [
+                (1 if r == c else 0) - sum((a * b for a, b in zip(row, column, strict=True)), 0)
+                for c, column in enumerate(columns)
+            ]
+            for r, row in enumerate(slopes)
+        ]
+        missing = Vector(*found) - p
+        change = Vector(*solved(A, list(missing)))
+        # friction may change its sign on the way, from where it saturates on one side to the other: then a secant
+        moves = G @ change
+        before, after = missing.dot(moves), (impulse(list(u + moves)) - p - change).dot(moves)
+        share = select(before * after < 0, before / select(before * after < 0, before - after, 1), 1)
+        new = p + change * share
+        return Vector(*(select(new.z > 0, x, 0) for x in new))
 
     def _normal(self, gap: Scalar, dt: Scalar, u: Vector) -> tuple[Vector, Scalar]:
         """The force at the end of the step, and the derivative of its normal part by u_n."""

@@ -14,6 +14,9 @@ the touching link (relative to the touched one) at a point of it, linear and ang
 moves with V_lin + V_ang x r, and an impulse there changes V by K (p, r x p), with K = Y D^-1 Y^T of the six. So each
 contact costs the same, however many dofs lie between it and the world.
 
+Contacts with torsional or rolling friction (`pliant.contact.moments`) have six constraints even if alone. Their
+moments are visited after the contacts, and come after their impulses in the lists of a group.
+
 Corners of a foot that is flat on the ground, or tips over an edge, feel one another so strongly that visits one by one
 converge slowly. Those that stuck in the last step are expected to stick again. Their velocities are set to what is
 wanted by one linear solution,
@@ -34,6 +37,7 @@ from pliant.contact.constraint_rows import (
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, unless_sliding
 from pliant.contact.landing import Arrival, arrival
+from pliant.contact.moments import moment_at
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism
 from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, minimum, select, sqrt
@@ -56,6 +60,9 @@ _UNMOVED = {"float64": 1e-24, "float32": 1e-12}
 # the matrix of one that does not: any impulse would do nothing [1/kg]
 _HEAVY = 1e9
 
+# angular velocities count as velocities with this lever [m]
+_LEVER = 0.1
+
 # penetrations up to this are left alone [m]
 SLOP = 1e-6
 
@@ -69,13 +76,14 @@ def group_rows(
     p0 = touches[0].p
     points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))
     wanted = [(points, axis) for axis in axes[0]]
-    if len(touches) > 1:
+    has_six = len(touches) > 1 or bool(group.turning)
+    if has_six:
         turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
         wanted = [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
     Y = [eliminated(factor["L"], group.support, columns, axis) for columns, axis in wanted]
     DY = [scaled(row, group.support, factor["D_inverse"]) for row in Y]
     rows: Record = {"Y": Y, "DY": DY, "contacts": []}
-    if len(touches) > 1:
+    if has_six:
         rows["K"] = [
             [sum((a * b for a, b in zip(Y[r], DY[c], strict=True)), 0) if c <= r else 0 for c in range(6)]
             for r in range(6)
@@ -83,17 +91,28 @@ def group_rows(
     for touch, (tx, ty, n), mu in zip(touches, axes, group.friction, strict=True):
         contact: Record = {"r": list(touch.p - p0), "axes": [list(tx), list(ty), list(n)]}
         rows["contacts"].append(contact)
-        G = _matrix(rows, len(rows["contacts"]) - 1) if len(touches) > 1 else row_matrix(Y, DY)
+        G = _matrix(rows, len(rows["contacts"]) - 1) if has_six else row_matrix(Y, DY)
         G = _movable(G, precision)
         contact |= {
             "G": list(G),
             "inverse": list(inverse_of(G, precision)),
             "gap": touch.gap,
             "bend": touch.bend,
+            # the velocity across the normal that a contact is to have at the start of the step: none in its middle
+            "slip": [-(axis.dot(touch.roll) * dt) / 2 for axis in (tx, ty)],
             "depth": maximum(-touch.gap - SLOP, 0) / dt,
             "mu": mu,
         }
+    rows["moments"] = [_moment_rows(rows, k, group.torsion[k], group.rolling[k]) for k in group.turning]
     return rows
+
+
+def _moment_rows(rows: Record, k: int, torsion: Scalar, rolling: Scalar) -> Record:
+    """What iterations need for the moments of contact k."""
+    axes = rows["contacts"][k]["axes"]
+    answers = [_answer(rows["K"], Vector.zero(), Vector(*axis)) for axis in axes]
+    K = [Vector(*axes[a]).dot(Vector(*answers[b][3:])) for a in range(3) for b in range(a, 3)]
+    return {"axes": axes, "K": K, "torsion": torsion, "rolling": rolling}
 
 
 def _movable(G: Symmetric3, precision: str) -> Symmetric3:
@@ -148,6 +167,17 @@ class Visit:
         self.total = [a + b for a, b in zip(self.total, (*p, *moment), strict=True)]
         self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], p, moment), strict=True)]
 
+    def spin(self, moments: Record) -> Vector:
+        """Angular velocity along the axes of a contact that has moments, normal last."""
+        return Vector(*(Vector(*axis).dot(Vector(*self.V[3:])) for axis in moments["axes"]))
+
+    def twist(self, moments: Record, change: Vector) -> None:
+        """Let a moment act, along the axes of a contact."""
+        parts = (Vector(*axis) * part for axis, part in zip(moments["axes"], change, strict=True))
+        moment = sum(parts, Vector.zero())
+        self.total = [a + b for a, b in zip(self.total, (0, 0, 0, *moment), strict=True)]
+        self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], Vector.zero(), moment), strict=True)]
+
     @staticmethod
     def answers(rows: Record, k: int) -> list[list[Scalar]]:
         """How V changes with a unit impulse at contact k, along each of its axes."""
@@ -181,7 +211,7 @@ def sticking_factor(rows: Record, impulse: Scalars, precision: str) -> Record:
     """Which contacts are expected to stick, from their impulses so far, and the factor of their matrix."""
     contacts = rows["contacts"]
     masks = []
-    for contact, p in zip(contacts, triples(impulse), strict=True):
+    for contact, p in zip(contacts, forces_of(rows, impulse), strict=True):
         bound = _INSIDE * contact["mu"] * p.z
         masks.append(select(both(p.z > 0, p.x * p.x + p.y * p.y < bound * bound), 1, 0))
     # how the link answers to a unit impulse along each axis of each contact
@@ -215,7 +245,8 @@ def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scal
     x: list[Scalar] = []
     for k, contact in enumerate(contacts):
         u = visit.velocity(k)
-        x += [-u.x * masks[k], -u.y * masks[k], (contact["target"] - u.z) * masks[k]]
+        u = _off_target(contact, u)
+        x += [-u.x * masks[k], -u.y * masks[k], -u.z * masks[k]]
     for r in range(len(x)):
         for c in range(r):
             x[r] = x[r] - L[r][c] * x[c]
@@ -225,7 +256,7 @@ def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scal
             x[r] = x[r] - L[k][r] * x[k]
         x[r] = x[r] * L[r][r]
     inside = []
-    for contact, mask, p, dp in zip(contacts, masks, triples(impulses), triples(x), strict=True):
+    for contact, mask, p, dp in zip(contacts, masks, forces_of(visit.rows, impulses), triples(x), strict=True):
         p = p + dp
         bound = contact["mu"] * p.z
         # one that does not stick has not changed
@@ -234,7 +265,7 @@ def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scal
     change = [select(is_right, a, 0) for a in x]
     for k, push in enumerate(triples(change)):
         visit.push(k, push)
-    return [a + b for a, b in zip(impulses, change, strict=True)]
+    return [*(a + b for a, b in zip(impulses, change, strict=False)), *impulses[len(change) :]]
 
 
 def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, dt: Scalar) -> list[Arrival]:
@@ -255,23 +286,27 @@ def with_targets(rows: Record, targets: Scalars) -> Record:
 def without(group: Group, rows: Record, w: Scalars, impulse: Scalars, stays: Sequence[Scalar]) -> list[list[Scalar]]:
     """w and the impulses with only those of the contacts that stay."""
     visit, left = Visit(group, rows, w), []
-    for k, (p, on) in enumerate(zip(triples(impulse), stays, strict=True)):
+    for k, (p, on) in enumerate(zip(forces_of(rows, impulse), stays, strict=True)):
         kept = Vector(*(select(on, x, 0) for x in p))
         visit.push(k, kept - p)
+        left += list(kept)
+    for k, own, m in zip(group.turning, rows["moments"], moments_of(rows, impulse), strict=True):
+        kept = Vector(*(select(stays[k], x, 0) for x in m))
+        visit.twist(own, kept - m)
         left += list(kept)
     return [visit.done(), left]
 
 
 def impulses_on_rows(rows: Record, world: Scalars) -> list[Scalar]:
-    """Impulses in the world's axes (three a contact) as impulses along the axes of the contacts."""
-    given = zip(rows["contacts"], triples(world), strict=True)
+    """Impulses in the world's axes (three a contact, then three moments) as those along the axes of the contacts."""
+    given = zip([*rows["contacts"], *rows["moments"]], triples(world), strict=True)
     return [Vector(*axis).dot(p) for contact, p in given for axis in contact["axes"]]
 
 
 def impulses_in_world(rows: Record, impulse: Scalars) -> list[Scalar]:
     """The other way round."""
     found: list[Scalar] = []
-    for contact, along in zip(rows["contacts"], triples(impulse), strict=True):
+    for contact, along in zip([*rows["contacts"], *rows["moments"]], triples(impulse), strict=True):
         parts = [Vector(*axis) * p for axis, p in zip(contact["axes"], along, strict=True)]
         found += list(parts[0] + parts[1] + parts[2])
     return found
@@ -280,8 +315,10 @@ def impulses_in_world(rows: Record, impulse: Scalars) -> list[Scalar]:
 def warm_start(group: Group, rows: Record, w: Scalars, impulse: Scalars) -> list[Scalar]:
     """w with the impulses of the last step."""
     visit = Visit(group, rows, w)
-    for k, p in enumerate(triples(impulse)):
+    for k, p in enumerate(forces_of(rows, impulse)):
         visit.push(k, p)
+    for own, m in zip(rows["moments"], moments_of(rows, impulse), strict=True):
+        visit.twist(own, m)
     return visit.done()
 
 
@@ -328,26 +365,30 @@ def sweep_frictionless(group: Group, rows: Record, w: Scalars, impulse: Scalars,
     def normal(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
         return impulse_at(_off_target(contact, u), p, G, Symmetric3(*contact["inverse"]), 0)
 
-    return _visited(group, {key: part for key, part in rows.items() if key != "sticking"}, w, impulse, error, normal)
+    return _visited(group, {key: part for key, part in rows.items() if key != "sticking"}, w, impulse, error, normal, 0)
 
 
 def is_sliding(rows: Record, impulse: Scalars) -> Scalar:
     """Whether a contact of the group has its friction at the bound."""
     slides = []
-    for contact, p in zip(rows["contacts"], triples(impulse), strict=True):
+    for contact, p in zip(rows["contacts"], forces_of(rows, impulse), strict=True):
         bound = contact["mu"] * p.z * _ON_THE_CONE
         slides.append(both(p.z > 0, p.x * p.x + p.y * p.y >= bound * bound))
     return reduce(either, slides)
 
 
 def _off_target(contact: Record, u: Vector) -> Vector:
-    return Vector(u.x, u.y, u.z - contact["target"])
+    slip_x, slip_y = contact["slip"]
+    return Vector(u.x - slip_x, u.y - slip_y, u.z - contact["target"])
 
 
-def _visited(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer) -> Visited:
+def _visited(
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, answer: Answer, rubs: int = 1
+) -> Visited:
+    """A visit to each contact, and then to moments, which are within ``rubs`` times their bounds, 1 or 0."""
     visit = Visit(group, rows, w)
     impulses: list[Scalar] = []
-    for k, (contact, p) in enumerate(zip(rows["contacts"], triples(impulse), strict=True)):
+    for k, (contact, p) in enumerate(zip(rows["contacts"], forces_of(rows, impulse), strict=True)):
         G = Symmetric3(*contact["G"])
         new = answer(contact, visit.velocity(k), p, G)
         change = new - p
@@ -355,6 +396,15 @@ def _visited(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Sc
         impulses += list(new)
         for part, g in zip(change, (G.xx, G.yy, G.zz), strict=True):
             error = maximum(error, abs(part) * g)
+    turned = [impulses[3 * k + 2] for k in group.turning]
+    for own, m, push in zip(rows["moments"], moments_of(rows, impulse), turned, strict=True):
+        K = Symmetric3(*own["K"])
+        new = moment_at(visit.spin(own), m, K, own["torsion"], own["rolling"], push * rubs)
+        change = new - m
+        visit.twist(own, change)
+        impulses += list(new)
+        for part, g in zip(change, (K.xx, K.yy, K.zz), strict=True):
+            error = maximum(error, abs(part) * g * _LEVER)
     if "sticking" in rows:
         impulses = stick_together(visit, rows["sticking"], impulses)
     return visit.done(), impulses, error
@@ -383,6 +433,16 @@ def correct(
 def triples(values: Scalars) -> list[Vector]:
     """Three values for each contact, as vectors."""
     return [Vector(*values[k : k + 3]) for k in range(0, len(values), 3)]
+
+
+def forces_of(rows: Record, impulse: Scalars) -> list[Vector]:
+    """Those of the impulses of a group that are forces, one for each contact."""
+    return triples(impulse[: 3 * len(rows["contacts"])])
+
+
+def moments_of(rows: Record, impulse: Scalars) -> list[Vector]:
+    """Those that are moments."""
+    return triples(impulse[3 * len(rows["contacts"]) :])
 
 
 def factor_record(factor: Any) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ The centre of mass goes straight on, and the origin of the joint's axes around i
 from collections.abc import Sequence
 
 from pliant.checks import is_zero
-from pliant.robot import Link
+from pliant.robot import Link, Mechanism
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Matrix3, Symmetric3, Vector, skew
 
@@ -31,6 +31,24 @@ def center_of_mass(M: Sequence[Scalars], link: Link) -> Vector:
         return Vector.zero()
     per_mass = 1 / M[x][x]
     return Vector(M[c][y] * per_mass, M[a][z] * per_mass, M[b][x] * per_mass)
+
+
+def held_centers(mechanism: Mechanism, M: Sequence[Scalars]) -> dict[str, Vector]:
+    """Of each link that floats, by name, the point of it that keeps its velocity: the centre of mass at the start."""
+    return {link.name: center_of_mass(M, link) for link in mechanism.floating_links}
+
+
+def carried_centers(mechanism: Mechanism, M: Sequence[Scalars], v: Scalars, dt: Scalar) -> dict[str, Vector]:
+    """The same in the middle of a step, to which what hangs on the link has carried it."""
+    found = held_centers(mechanism, M)
+    for link in mechanism.floating_links:
+        moves = link.dofs[:3]
+        below = [d for d, path in enumerate(mechanism.support) if moves[0] in path and d not in link.dofs]
+        if below and not is_zero(M[moves[0]][moves[0]]):
+            half = dt / 2 / M[moves[0]][moves[0]]
+            moved = Vector(*(sum((M[d][x] * v[d] for d in below), 0) * half for x in moves))
+            found[link.name] = found[link.name] + moved
+    return found
 
 
 def gyroscopic_change(

@@ -18,6 +18,7 @@ import numpy as np
 
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.constraint_rows import has_limits, is_limit, tangents_of
+from pliant.contact.moments import no_moments
 from pliant.dynamics.derivatives import tangent_directions
 from pliant.dynamics.joint_space_inertia import composite_inertia, mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
@@ -74,9 +75,10 @@ def constraints_of(model: StepModel) -> tuple[Constraint, ...]:
     """The contacts of a model, then its joint limits, lower and upper."""
     found = []
     for group in model.groups:
-        radii = getattr(group, "radii", (1,) * len(group.names))
-        for name, mu, e, radius in zip(group.names, group.friction, group.restitution, radii, strict=True):
-            found.append(Constraint(name, True, float(mu), float(e), holds_place=radius == 0))
+        for k in group.turning:
+            raise no_moments(group.names[k], "EventSimulation has", "Simulation")
+        for name, mu, e, rolls in zip(group.names, group.friction, group.restitution, group.rolls, strict=True):
+            found.append(Constraint(name, True, float(mu), float(e), holds_place=not rolls))
     for joint, side, _, _, _ in _joint_limits(model):
         restitution = float(model.robot.joints[joint].restitution)
         found.append(Constraint(f"{joint} {side}", False, 0.0, restitution, holds_place=False))

@@ -12,6 +12,7 @@ from pliant.events.controls import Controls
 from pliant.integrators.dense import DenseSolution, Segment
 from pliant.recording.log import Event, Log
 from pliant.recording.source import Source
+from pliant.recording.troubles import plain_troubles
 from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.running import columns_of, source_with
 
@@ -78,13 +79,17 @@ class LogEntries:
         t, q, v, u, forces, mode = (np.array(column) for column in zip(*self._rows, strict=True))
         # arrays without columns, of robots without motors or contacts, have lost their shape
         found = {"q": q, "v": v, "u": u.reshape(len(t), robot.nu), "forces": forces.reshape(len(t), -1)}
+        shown = found
+        if "forces" in self.channels:
+            shown = found | {"forces": sim.model.by_contact(found["forces"]).reshape(len(t), -1)}
         channels: dict[str, np.ndarray] = {}
         for name in self.channels:
-            channels |= {name: found[name]} if name in found else self._computed(name, t, **found)
+            channels |= {name: shown[name]} if name in shown else self._computed(name, t, **found)
+        about = {"robot": robot.name, "steps": sim.stepper.taken, "rejected": sim.stepper.rejected}
+        about |= {"troubles": plain_troubles(sim.troubles)} if sim.troubles else {}
         log = Log(
             t, {**channels, "mode": mode}, columns_of(sim, channels),
-            metadata={"robot": robot.name, "steps": sim.stepper.taken, "rejected": sim.stepper.rejected},
-            source=self._source, events=tuple(self.events[self._given :]), modes=tuple(self._modes),
+            metadata=about, source=self._source, events=tuple(self.events[self._given :]), modes=tuple(self._modes),
             dense=self._dense(),
         )  # fmt: skip
         self._rows, self._segments, self._given = [], [], len(self.events)
@@ -123,12 +128,12 @@ def channel_kernel(sim: "EventSimulation", name: str) -> Kernel:
     """The kernel of channel "tau", "energy" (of q and v) or "power", compiled once."""
     if name in sim.kernels:
         return sim.kernels[name]
-    model, robot, names = sim.model, sim.robot, sim.contact_names
-    order = [3 * names.index(contact) + axis for contact in model.contact_names for axis in range(3)]
-    shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), "u": (robot.nu,), "forces": (3 * len(names),)}
+    model, robot = sim.model, sim.robot
+    size = 3 * len(model.touch_names)
+    shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), "u": (robot.nu,), "forces": (size,)}
 
     def power(t: Any, q: Any, v: Any, u: Any, forces: Any) -> list[Any]:
-        return powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), [forces[k] for k in order], None)
+        return powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), forces, None)
 
     functions: dict[str, tuple[Any, str]] = {
         "tau": (lambda t, q, v, u: motor_torques(robot, q, v, u, t), "t q v u"),

@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -14,25 +15,27 @@ from pliant.checks import check, check_callable, is_real, is_whole
 from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact
-from pliant.errors import SimulationError
+from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.smooth_motion import SmoothMotion
-from pliant.events.state import OPEN, EventState, Mode, check_outside, lifted_out, passing_at
+from pliant.events.state import OPEN, EventState, Mode, check_ground, check_outside, lifted_out, passing_at
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart, first_root, first_time
 from pliant.recording.log import Event, Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
+from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
 from pliant.simulation.model import Controller, StepModel, as_forces
 from pliant.simulation.rollout import channel_names
 from pliant.simulation.running import in_blocks, record
-from pliant.simulation.state import configurations, velocities
+from pliant.simulation.state import configurations, level_of_caller, velocities
+from pliant.simulation.watch import Watch, body_depths
 
 # shortest time that must pass in a hundred events [s]
 _CROWDED = 1e-9
@@ -107,6 +110,7 @@ class EventSimulation:
         self.kernels: dict[str, Kernel] = {}
         self._jumps = _jumps(model.forces)
         self._motion: SmoothMotion | None = None
+        self.watch = Watch(model, 1)
         self._put(0.0, self.robot.neutral(), np.zeros(self.robot.nv))
         self._is_checked = False
 
@@ -141,6 +145,7 @@ class EventSimulation:
         self._memory, self._owner = np.zeros(0), None
         self._quiet, self._patience = -math.inf, _SHORTEST
         self._is_new = self._is_checked = True
+        self.watch.forget()
 
     @property
     def state(self) -> EventState:
@@ -192,17 +197,17 @@ class EventSimulation:
     @property
     def contact_names(self) -> list[str]:
         """Names of the contacts, in the order of `contact_forces`."""
-        return [c.name for c in self.constraints if c.is_contact]
+        return self.model.contact_names
 
     @property
     def contact_forces(self) -> np.ndarray:
         """On the robot at each contact, in the world's axes, now [N]; (contacts, 3)."""
         if self._is_new:
             return np.zeros((len(self.contact_names), 3))
-        return self.forces_at(self._t, self._q, self._v, self._u)
+        return self.model.by_contact(self.forces_at(self._t, self._q, self._v, self._u).ravel())
 
     def forces_at(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Forces at the contacts in the world's axes in a state of the mode of now, (contacts, 3) [N]."""
+        """Forces in the world's axes in a state of the mode of now, of all that may touch, (touches, 3) [N]."""
         terms = self.terms(t, q, v, u)
         forces = self.motion.forces(terms, v)
         contacts = [i for i, c in enumerate(self.constraints) if c.is_contact]
@@ -297,6 +302,7 @@ class EventSimulation:
         entries = LogEntries(self, names, float(every), controls, settings)
         end = self._t + float(duration)
         yield from in_blocks(self._going_on(controls, entries, end, on_event, max_events), entries)
+        self._tell()
 
     def _going_on(
         self, controls: Controls, entries: LogEntries, end: float, on_event: Any, max_events: int
@@ -330,7 +336,26 @@ class EventSimulation:
                 problem = f"{crowd}: the simulation is not advancing, at q = {self._q}, v = {self._v}"
                 raise SimulationError(problem, subject="run", field="rest_speed", cure="try a larger rest_speed")
             yield
+        self._look()
         self._sample(entries)
+
+    def _look(self) -> None:
+        """Look for bodies below the ground that no contact shape stops."""
+        bodies = self.watch.bodies
+        if bodies:
+            depths = np.array([[float(x) for x in body_depths(self.model, bodies, self._q.tolist())]])
+            self.watch.add(np.array([self._t]), depths, np.zeros(1))
+
+    def _tell(self) -> None:
+        for trouble in self.troubles:
+            if trouble.kind not in self.watch.told:
+                self.watch.told.add(trouble.kind)
+                warnings.warn(str(trouble), SimulationWarning, stacklevel=level_of_caller())
+
+    @property
+    def troubles(self) -> list[Trouble]:
+        """What has gone wrong since the reset without ending a run: bodies below the ground, looked at after each."""
+        return self.watch.troubles(self._q[None])
 
     def _sample(self, entries: LogEntries) -> None:
         """An entry of now."""
@@ -373,7 +398,9 @@ class EventSimulation:
         @cache
         def margins(t: float) -> np.ndarray:
             q, v = segment(t)
-            found = motion.margins(terms(t, q, v), v)
+            at_t = terms(t, q, v)
+            check_ground(self, at_t, t)
+            found = motion.margins(at_t, v)
             if is_quiet:
                 found[len(found) // 2 :] = 1
             return found
@@ -442,6 +469,9 @@ class EventSimulation:
         return error
 
     def _no_step(self) -> SimulationError:
+        u, ahead = np.zeros(self.robot.nu), self.robot.integrate(self._q, self._v * self.step_control.largest)
+        for q in (self._q, ahead):
+            check_ground(self, self.terms(self._t, q, self._v, u), self._t)
         jammed = self.motion.jammed(self.terms(self._t, self._q, self._v, np.zeros(self.robot.nu)), self._v)
         if jammed:
             names = ", ".join(jammed)

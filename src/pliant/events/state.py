@@ -11,7 +11,8 @@ import numpy as np
 
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
-from pliant.events.constraint_terms import Constraint
+from pliant.events.constraint_terms import Constraint, Terms
+from pliant.simulation.state import ground_fault
 
 if TYPE_CHECKING:
     from pliant.events.simulation import EventSimulation
@@ -118,9 +119,22 @@ def _numbers(part: Any) -> list[object]:
 
 def passing_at(sim: "EventSimulation", t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Which constraints overlap and are allowed to, (n,)."""
-    gap = sim.terms(t, q, v, np.zeros(sim.robot.nu)).gap
+    terms = sim.terms(t, q, v, np.zeros(sim.robot.nu))
+    check_ground(sim, terms, t)
+    gap = terms.gap
     return np.array([g < 0 and not sim.may_close(c.name, t, q, v) for g, c in zip(gap, sim.constraints, strict=True)],
                     dtype=bool)  # fmt: skip
+
+
+def check_ground(sim: "EventSimulation", terms: Terms, t: float) -> None:
+    """Raise if the ground has no height or no slope at a contact."""
+    if not sim.model.has_relief:
+        return
+    wrong = ~np.isfinite(terms.gap + terms.axes[:, 0].sum(axis=-1))
+    if wrong.any():
+        name = sim.constraints[int(np.argmax(wrong))].name
+        fault = ground_fault(name)
+        raise SimulationError(replace(fault, problem=f"t = {t:.9g} s: {fault.problem}"))
 
 
 def check_outside(sim: "EventSimulation", q: np.ndarray, passing: np.ndarray, who: str, cure: str = "") -> None:

@@ -1,6 +1,7 @@
 """Transitions at an instant: impacts, and the mode in which the robot goes on."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -77,9 +78,12 @@ def resolved(
     kind, who = ("touch-down", sorted(landed)) if landed else _change(motion, mode, cause, terms.rates(v))
     if kind is None:
         return None, v, mode
-    names = tuple(motion.constraints[i].name for i in who)
-    pushed = [(motion.constraints[i], p, terms.axes[i]) for i, p in enumerate(impulse) if p.any()]
-    impulses = {c.name: p @ axes if c.is_contact else p[0] for c, p, axes in pushed}
+    # a contact may touch several faces of the ground
+    names = tuple(dict.fromkeys(motion.constraints[i].name for i in who))
+    impulses: dict[str, Any] = {}
+    for c, p, axes in zip(motion.constraints, impulse, terms.axes, strict=True):
+        if p.any():
+            impulses[c.name] = impulses.get(c.name, 0) + (p @ axes if c.is_contact else p[0])
     return Event(t, kind, names, impulses, lost, before, after), v, mode
 
 

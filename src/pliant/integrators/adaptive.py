@@ -27,7 +27,9 @@ import numpy as np
 from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError, bad_value
 from pliant.integrators.dense import Chart, DenseSolution, Segment
-from pliant.integrators.runge_kutta import DORMAND_PRINCE, Acceleration, Manifold, Stage, combination, explicit_step
+from pliant.integrators.runge_kutta import (
+    DORMAND_PRINCE, Acceleration, Manifold, Stage, WithMemory, combination, explicit_step,
+)  # fmt: skip
 from pliant.robot import Robot
 from pliant.scalar import Scalar, abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
 
@@ -139,13 +141,16 @@ def trial_step(
 
 
 def adaptive_pieces(
-    robot: Robot, acceleration: Acceleration, control: StepControl, *, reads: Sequence[str] = (), records: bool = False
-) -> tuple[dict[str, int], Block, Block]:
+    robot: Robot | WithMemory, acceleration: Acceleration, control: StepControl, *, reads: Sequence[str] = (),
+    records: bool = False, v: str = "v", settle: Callable[..., Sequence[Scalar]] | None = None,
+) -> tuple[dict[str, int], Block, Block]:  # fmt: skip
     """The block before the steps and the block of a trial step; see `adaptive_body`.
 
     Args:
         records: whether a trial also writes where it began, its stages and whether it was taken, to
             ``step_t``, ``step_h``, ``step_q``, ``step_v``, ``step_stages`` and ``step_taken``.
+        v: name of the variable with the velocities, and the memory of a `WithMemory`.
+        settle: generic function ``settle(q, v, *values)``, what v becomes after a step that is taken.
     """
 
     def begin(t, q, v, h, t_end, *values):
@@ -173,11 +178,15 @@ def adaptive_pieces(
         def taken(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
             return [select(is_taken, a, b) for a, b in zip(new, old, strict=True)]
 
+        v1, vd1 = trial.v, trial.stages[-1][1]  # the last stage is at the result
+        if settle is not None:
+            v1 = list(settle(trial.q, trial.v, *values))
+            vd1 = at(t[0] + length, trial.q, v1)
         results = (
             taken([select(is_last, t_end[0], t[0] + length)], t),
             taken(trial.q, q),
-            taken(trial.v, v),
-            taken(trial.stages[-1][1], vd),  # the last stage is at the result
+            taken(v1, v),
+            taken(vd1, vd),
             [select(is_well, proposed, h[0])],
             [new_trouble],
             [accepted[0] + select(is_taken, 1, 0)],
@@ -195,16 +204,17 @@ def adaptive_pieces(
     variables = {"vd": nv, "h": 1, "trouble": 1, "accepted": 1, "rejected": 1, "error_before": 1, "growth": 1}
     variables |= {"t_end": 1, "arrived": 1}
     recorded = {"step_t": 1, "step_h": 1, "step_q": robot.nq, "step_v": nv, "step_stages": 14 * nv, "step_taken": 1}
-    state = ("t", "q", "v", "vd", "h")
+    state = ("t", "q", v, "vd", "h")
     counters = ("trouble", "accepted", "rejected", "error_before", "growth")
-    first = Block(begin, ("t", "q", "v", "h", "t_end", *reads), ("vd", "h", "error_before", "growth"))
+    first = Block(begin, ("t", "q", v, "h", "t_end", *reads), ("vd", "h", "error_before", "growth"))
     writes = (*state, *counters, "arrived", *(recorded if records else ()))
     return variables | (recorded if records else {}), first, Block(step, (*state, "t_end", *counters, *reads), writes)
 
 
 def adaptive_body(
-    robot: Robot, acceleration: Acceleration, control: StepControl | None = None, *, reads: Sequence[str] = ()
-) -> tuple[dict[str, int], list[Block | Loop]]:
+    robot: Robot | WithMemory, acceleration: Acceleration, control: StepControl | None = None, *,
+    reads: Sequence[str] = (), v: str = "v", settle: Callable[..., Sequence[Scalar]] | None = None,
+) -> tuple[dict[str, int], list[Block | Loop]]:  # fmt: skip
     """Steps from t to t_end, as many as each robot needs, as pieces of a program.
 
     Reads t, q, v, t_end and what ``reads`` names; these do not change on the way. Writes t, q, v and
@@ -215,14 +225,15 @@ def adaptive_body(
       stays where it was until somebody sets the variable to 0 again.
 
     Args:
-        acceleration, reads: as for `explicit_body`.
+        acceleration, reads, v: as for `explicit_body`.
+        settle: generic function ``settle(q, v, *values)``, what v becomes after a step that is taken.
         control: tolerances and limits of the steps.
 
     Returns:
         The variables it needs beyond t, q, v and ``reads``, and the statements.
     """
     control = control or StepControl()
-    variables, first, step = adaptive_pieces(robot, acceleration, control, reads=reads)
+    variables, first, step = adaptive_pieces(robot, acceleration, control, reads=reads, v=v, settle=settle)
 
     def finish(arrived, trouble):
         return [select(both(arrived[0] <= 0, trouble[0] <= 0), TOO_MANY_STEPS, trouble[0])]

@@ -35,6 +35,40 @@ class Manifold(Protocol):
 
 
 @dataclass(frozen=True)
+class WithMemory:
+    """A manifold and numbers with rates of their own, which take part in a step as if they were velocities.
+
+    Its v is [v, memory], and the acceleration that goes with it [vd, rate of the memory].
+
+    Attributes:
+        robot: where the configurations are.
+        size: how many numbers.
+    """
+
+    robot: Robot
+    size: int
+
+    @property
+    def nq(self) -> int:
+        """Size of a configuration."""
+        return self.robot.nq
+
+    @property
+    def nv(self) -> int:
+        """Size of a velocity and the memory."""
+        return self.robot.nv + self.size
+
+    def integrate(self, q: Any, w: Any, /) -> Any:
+        """q moved by w."""
+        return self.robot.integrate(q, list(w)[: self.robot.nv])
+
+    def chart_rate(self, w: Any, v: Any, /) -> Any:
+        """w' of the configuration; what the memory adds up to is nobody's."""
+        n = self.robot.nv
+        return [*self.robot.chart_rate(list(w)[:n], list(v)[:n]), *list(v)[n:]]
+
+
+@dataclass(frozen=True)
 class Tableau:
     """The coefficients of an explicit Runge-Kutta method.
 
@@ -143,7 +177,7 @@ def _reached(weights: Scalars, stages: Sequence[Stage], v: Scalars, dt: Scalar) 
 
 
 def explicit_body(
-    robot: Robot, tableau: Tableau, acceleration: Acceleration, *, reads: Sequence[str] = ()
+    robot: Robot | WithMemory, tableau: Tableau, acceleration: Acceleration, *, reads: Sequence[str] = (), v: str = "v"
 ) -> tuple[dict[str, int], list[Block | Loop]]:
     """A step of fixed length as pieces of a program: it reads t, q, v and dt, and writes t, q and v.
 
@@ -151,6 +185,7 @@ def explicit_body(
         acceleration: generic function ``acceleration(t, q, v, *values)``, nv; the values are arrays of
             the variables that ``reads`` names.
         reads: variables of the program that the acceleration depends on, e.g. ``("u",)``.
+        v: name of the variable with the velocities, and the memory of a `WithMemory`.
 
     Returns:
         The variables it needs beyond t, q, v, dt and ``reads`` (none), and the statements.
@@ -163,4 +198,4 @@ def explicit_body(
         q, v, _ = explicit_step(robot, tableau, at, t[0], q, v, dt[0])
         return [t[0] + dt[0]], q, v
 
-    return {}, [Block(step, ("t", "q", "v", "dt", *reads), ("t", "q", "v"))]
+    return {}, [Block(step, ("t", "q", v, "dt", *reads), ("t", "q", v))]

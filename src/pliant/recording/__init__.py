@@ -3,5 +3,6 @@
 from pliant.recording.log import Event, Log
 from pliant.recording.protocol import SimulationProtocol
 from pliant.recording.source import Source
+from pliant.recording.troubles import Trouble
 
-__all__ = ["Event", "Log", "SimulationProtocol", "Source"]
+__all__ = ["Event", "Log", "SimulationProtocol", "Source", "Trouble"]

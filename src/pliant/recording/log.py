@@ -13,6 +13,7 @@ from pliant.errors import PliantError, bad_value, unknown_name
 from pliant.integrators.dense import DenseSolution
 from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
+from pliant.recording.troubles import Trouble, read_troubles
 
 KINDS = ("touch-down", "lift-off", "slip", "stick", "reversal")
 """Kinds of events, the most important first."""
@@ -267,6 +268,11 @@ class Log(LogExports):
             raise _wrong(what, f"the log has no {what}", "logs of EventSimulation have")
 
     # ---- where it comes from
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """What went wrong in the run without ending it, such as steps that did not converge; empty if nothing did."""
+        return read_troubles(self.metadata.get("troubles"))
 
     def needs_source(self, what: str) -> Source:
         """The source; raises if there is none, for ``what`` needs it, e.g. "log.to_video()"."""

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.contact.ground import Ground
+from pliant.contact.ground import Ground, height_map, stairs
+from pliant.contact.ground_faces import Faces, MapFaces, StairFaces
+from pliant.errors import ContactError, PliantError
 from pliant.recording.formulas import Formula
 from pliant.robot import Robot
-from pliant.scalar import is_constant
+from pliant.scalar import Table, is_constant
 
 SPRING_LAW = ("x",)
 MOTOR_LAW = ("u", "q", "v", "t")
@@ -129,12 +131,40 @@ def ground_parts(ground: Ground) -> dict[str, Any]:
     """
     numbers: tuple[Any, Any] = ground.friction, ground.restitution
     friction, restitution = (float(x) if is_constant(x) else None for x in numbers)
-    formula = None
+    formula, faces = None, None
     if all(map(is_constant, ground.parameters)):
         formula = Formula.of(lambda x, y: ground.function(x, y, *ground.parameters), ("x", "y"))
-    return {"formula": formula, "name": ground.name, "friction": friction, "restitution": restitution}
+        faces = _face_parts(ground.faces)
+    return {"formula": formula, "name": ground.name, "friction": friction, "restitution": restitution, "faces": faces}
 
 
 def ground_of(parts: dict[str, Any]) -> Ground:
     """The ground of its parts."""
-    return Ground(parts["formula"], parts["name"], parts["friction"], parts["restitution"])
+    faces = _faces_of(parts["faces"], parts["formula"].tables) if parts.get("faces") else None
+    return Ground(parts["formula"], parts["name"], parts["friction"], parts["restitution"], faces=faces)
+
+
+def _face_parts(faces: Any) -> dict[str, Any] | None:
+    """What faces are made of; the heights of a map are the only table of its formula."""
+    if isinstance(faces, StairFaces):
+        numbers = [faces.rise, faces.run, faces.start, faces.direction, faces.riser]
+        return {"kind": "stairs", "numbers": [float(x) for x in numbers], "counts": [faces.steps or 0]}
+    if isinstance(faces, MapFaces):
+        return {"kind": "height_map", "numbers": [*faces.spacing, *faces.origin], "counts": list(faces.shape)}
+    return None
+
+
+def _faces_of(parts: dict[str, Any], tables: Sequence[Table]) -> Faces:
+    """The faces of their parts, checked."""
+    numbers, counts = parts["numbers"], parts["counts"]
+    try:
+        if parts["kind"] == "stairs":
+            rise, run, start, direction, riser = numbers
+            made = stairs(rise, run, steps=counts[0] or None, start=start, direction=direction, riser=riser)
+        else:
+            heights = np.reshape(tables[0].numbers, counts)
+            made = height_map(heights, spacing=tuple(numbers[:2]), origin=tuple(numbers[2:]))
+    except (ContactError, ValueError, IndexError) as error:
+        raise PliantError(f"the faces of a stored ground are damaged: {error}", subject="ground") from None
+    assert made.faces is not None
+    return made.faces

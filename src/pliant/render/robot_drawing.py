@@ -16,9 +16,10 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, bad_value
 from pliant.meshes.surfaces import distinct_rows
 from pliant.render.shapes import (
-    Mesh, along, box, capsule, clustered, creased, cylinder, joined, moved, moved_together, normals, sphere,
+    Mesh, along, box, capsule, clustered, creased, cylinder, joined, moved, moved_together, normals, sphere, torus,
 )  # fmt: skip
-from pliant.robot import Body, Geometry, Robot
+from pliant.robot import Body, ContactShape, Geometry, Robot
+from pliant.robot.contacts import points_of
 from pliant.robot.model import WORLD, Joint
 from pliant.scalar import is_constant
 from pliant.spatial import Transform, Vector
@@ -244,7 +245,9 @@ def body_poses(robot: Robot, q: Any) -> np.ndarray:
 
 
 def points_of_contacts(robot: Robot, q: Any, poses: np.ndarray | None = None) -> np.ndarray:
-    """Centers of the contact points in the world, in the order of ``robot.contact_points``.
+    """Centers of the balls of the contact points in the world, in the order of ``robot.contact_points``.
+
+    Points of ellipsoids and rims, which move about their centers, are where they would touch level ground.
 
     Args:
         q: (..., nq) [rad or m].
@@ -257,7 +260,13 @@ def points_of_contacts(robot: Robot, q: Any, poses: np.ndarray | None = None) ->
     names, points = list(robot.bodies), robot.contact_points
     X = poses[..., [names.index(p.body) for p in points], :, :]
     centers = np.array([_point(p.center) for p in points]).reshape(-1, 3)
-    return np.einsum("...kij,kj->...ki", X[..., :3, :3], centers) + X[..., :3, 3]
+    found = np.einsum("...kij,kj->...ki", X[..., :3, :3], centers) + X[..., :3, 3]
+    for k, point in enumerate(points):
+        if point.support is not None:
+            down = Vector(*np.moveaxis(-X[..., k, 2, :3], -1, 0))
+            arm = np.stack(np.broadcast_arrays(*point.support.arm(down)), axis=-1)
+            found[..., k, :] += np.einsum("...ij,...j->...i", X[..., k, :3, :3], arm)
+    return found
 
 
 # ---- from the tree
@@ -286,11 +295,34 @@ def tree_shapes(robot: Robot, body: str, size: float) -> list[tuple[str, Mesh, C
         found.append(("joint", joint, _JOINT_COLOR))
     if mass > 0:
         found.append(("mass", _mass(made, center, mass, _number(robot.mass), size), _MASS_COLOR))
-    for point in robot.contact_points:
-        if point.body == body and _number(point.radius) > 0:
-            ball = sphere(_number(point.radius))
-            found.append((point.name, Mesh(ball.vertices + _point(point.center), ball.faces), _JOINT_COLOR))
+    for shape in robot.contacts.values():
+        if shape.body == body:
+            found += [(name, mesh, _JOINT_COLOR) for name, mesh in contact_meshes(shape)]
     return found
+
+
+def contact_meshes(shape: ContactShape, least: float = 0.0) -> list[tuple[str, Mesh]]:
+    """Names and meshes of a contact shape, in the frame of its body; points only with a radius to draw them with."""
+    radius = max(_number(shape.radius), least)
+    turn = np.array([_point(axis) for axis in shape.axes]).T
+    if shape.kind in ("points", "sphere", "capsule", "box"):
+        return [
+            (point.name, Mesh(ball.vertices + _point(point.center), ball.faces))
+            for point in points_of([shape])
+            for ball in ([sphere(radius)] if radius > 0 else [])
+        ]
+    if shape.kind == "ellipsoid":
+        ball = sphere(1.0)
+        mesh = Mesh(ball.vertices * (np.array([_number(a) for a in shape.sizes]) + radius), ball.faces)
+    elif shape.kind == "rim":
+        mesh = torus(_number(shape.sizes[0]), radius)
+    else:
+        ends = [_point(center) for center in shape.centers]
+        around = _number(shape.radius)
+        length = float(np.linalg.norm(ends[1] - ends[0]))
+        mesh = cylinder(_number(shape.sizes[0]) + around, length + 2 * around)
+    middle = np.mean([_point(center) for center in shape.centers], axis=0)
+    return [(shape.name, Mesh(mesh.vertices @ turn.T + middle, mesh.faces))]
 
 
 def reach(robot: Robot) -> float:

@@ -84,6 +84,12 @@ def cylinder(radius: float, length: float, segments: int = 24) -> Mesh:
     return turned([(0, length / 2), top, top, bottom, bottom, (0, -length / 2)], segments)
 
 
+def torus(radius: float, tube: float, segments: int = 32) -> Mesh:
+    """A disc around z with a round edge: a rim of this radius to the middle of its tube, with what is inside."""
+    edge = [(radius + tube * math.sin(a), tube * math.cos(a)) for a in np.linspace(0, math.pi, 9)]
+    return turned([(0, tube), *edge, (0, -tube)], segments)
+
+
 def capsule(radius: float, length: float, end_radius: float | None = None, segments: int = 24) -> Mesh:
     """A capsule along z around the origin; ``length`` is between the centres of its round ends.
 

@@ -124,6 +124,23 @@ def held_acceleration(robot: "Robot", v: Sequence[Scalar], centers: Mapping[str,
     return found
 
 
+def held_matrix(robot: "Robot", v: Sequence[Scalar], centers: Mapping[str, Vector]) -> dict[tuple[int, int], Scalar]:
+    """The matrix H(v) with `held_acceleration` = H(v) v, its entries by row and column: y -> -w x (y + w_y x c)."""
+    found: dict[tuple[int, int], Scalar] = {}
+    for joint in robot.independent_joints:
+        at = robot.v_slice(joint.name).start
+        if isinstance(joint.kind, Planar):
+            w = v[at + 2]
+            found |= {(at, at + 1): w, (at + 1, at): -w}
+        elif isinstance(joint.kind, Free):
+            w, c = Vector(*v[at + 3 : at + 6]), centers.get(joint.name, Vector.zero())
+            for k in range(3):
+                unit = Vector(*(int(k == i) for i in range(3)))
+                columns = {at + k: -w.cross(unit), at + 3 + k: -w.cross(unit.cross(c))}
+                found |= {(at + r, e): column[r] for e, column in columns.items() for r in range(3)}
+    return found
+
+
 def straight_motion(
     robot: "Robot", q: Sequence[Scalar], v: Sequence[Scalar], dt: Scalar, centers: Mapping[str, Vector] | None = None
 ) -> list[Scalar]:

@@ -1,6 +1,6 @@
 """Contact shapes of a robot: shapes on its bodies, their points that meet the ground, and copies with more or fewer.
 
-Those from collision geometry are exact where that is few points, and a few good points elsewhere.
+Those from collision geometry are exact where that is few points or rims, and a few good points elsewhere.
 """
 
 import math
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pliant.checks import check, check_at_least, check_friction, check_restitution, is_whole, is_zero
-from pliant.errors import Call, PliantError, RobotError
+from pliant.checks import check, check_at_least, check_friction, check_restitution, is_whole
+from pliant.errors import PliantError, RobotError
 from pliant.files.packages import existing_folder
 from pliant.meshes.support_points import few_points, nearest_ball
 from pliant.robot.joints import Fixed
 from pliant.robot.mechanism import keepers
 from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Named, Report
 from pliant.robot.part_checks import vector, wrong
+from pliant.robot.round_shapes import Support
 from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Transform, Vector
 
@@ -28,36 +29,62 @@ if TYPE_CHECKING:
 
 ROUND = ("sphere", "capsule")
 """Kinds of shapes that can touch each other, in addition to the ground."""
+RIMS = ("rim", "cylinder")
+"""Kinds with three points for each center, on a circle around it."""
 MERGE = 1e-3
 """How far apart points of one rigid part are that count as one [m]."""
 
 _INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on it [m]
 
 
+Kind = Literal["points", "sphere", "capsule", "box", "rim", "cylinder", "ellipsoid"]
+_UNITS = (Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))
+
+
 @dataclass(frozen=True)
 class ContactShape:
-    """A part of a body that makes contact: all points within ``radius`` of its centers.
+    """A part of a body that makes contact: all points within ``radius`` of its centers, rims or ellipsoids.
 
     Attributes:
         body: that it is on.
-        centers: in the body's frame [m]; of a capsule the two ends of its segment, of a box its corners.
-        radius: around each center [m], 0 for points.
-        kind: of the centers; meshes and cylinders are "points".
+        centers: in the body's frame [m]; of a capsule the two ends of its segment, of a box its corners, of a cylinder
+            those of its two rims.
+        radius: around each center [m], 0 for points; around the circle of a rim that of its tube.
+        kind: of the centers; meshes are "points".
         friction: coefficient, None for that of the ground.
         restitution: share of the speed that an impact returns, 0 to 1; None for that of the contact model.
+        sizes: of rims and cylinders the radius, of an ellipsoid its half axes [m]; empty for other kinds.
+        axes: unit vectors along the half axes of an ellipsoid; the last is the axis of a rim or a cylinder.
+        torsion: friction against turning about the normal, moment over normal force [m]; None for none.
+        rolling: the same against turning across the normal [m].
     """
 
     name: str
     body: str
     centers: tuple[Vector, ...]
     radius: Scalar = 0
-    kind: Literal["points", "sphere", "capsule", "box"] = "points"
+    kind: Kind = "points"
     friction: Scalar | None = None
     restitution: Scalar | None = None
+    sizes: tuple[Scalar, ...] = ()
+    axes: tuple[Vector, Vector, Vector] = _UNITS
+    torsion: Scalar | None = None
+    rolling: Scalar | None = None
 
     def moved(self, body: str, X: Transform) -> "ContactShape":
         """The shape on another body, in whose frame that of its own has the pose X."""
-        return replace(self, body=body, centers=tuple(X.transform_point(c) for c in self.centers))
+        x, y, z = (X.R.rotate(axis) for axis in self.axes)
+        return replace(self, body=body, centers=tuple(X.transform_point(c) for c in self.centers), axes=(x, y, z))
+
+    @property
+    def supports(self) -> tuple[Support | None, ...]:
+        """For each point at a center, how it moves about the center; None if it stays there."""
+        if self.kind == "ellipsoid":
+            a, b, c = self.sizes
+            return (Support(self.axes, (a, b, c)),)
+        if self.kind in RIMS:
+            return tuple(Support(self.axes, (self.sizes[0], self.sizes[0], 0), turn) for turn in range(3))
+        return (None,)
 
 
 @dataclass(frozen=True)
@@ -65,10 +92,11 @@ class ContactPoint:
     """One point of a contact shape, with a ball around it, that meets the ground.
 
     Attributes:
-        name: the shape's if it has one center, else with the center's number, as "foot.0".
+        name: the shape's if it has one point, else with the point's number, as "foot.0".
         shape, body: names of the shape and the body.
         center: in the body's frame [m].
-        radius, friction, restitution: the shape's.
+        radius, friction, restitution, torsion, rolling: the shape's.
+        support: of a point that moves about the center, as the lowest one of a rim does.
     """
 
     name: str
@@ -78,44 +106,26 @@ class ContactPoint:
     radius: Scalar
     friction: Scalar | None
     restitution: Scalar | None
+    support: Support | None = None
+    torsion: Scalar | None = None
+    rolling: Scalar | None = None
+
+    @property
+    def reach(self) -> Scalar:
+        """How far from its center the point and its ball can be [m]."""
+        return self.radius if self.support is None else self.support.reach + self.radius
 
 
 def points_of(shapes: Iterable[ContactShape]) -> tuple[ContactPoint, ...]:
     """The points of all shapes, in order."""
     points = []
     for s in shapes:
-        for k, center in enumerate(s.centers):
-            name = s.name if len(s.centers) == 1 else f"{s.name}.{k}"
-            points.append(ContactPoint(name, s.name, s.body, center, s.radius, s.friction, s.restitution))
+        moving = [(center, support) for center in s.centers for support in s.supports]
+        for k, (center, support) in enumerate(moving):
+            name = s.name if len(moving) == 1 else f"{s.name}.{k}"
+            own = s.radius, s.friction, s.restitution, support, s.torsion, s.rolling
+            points.append(ContactPoint(name, s.name, s.body, center, *own))
     return tuple(points)
-
-
-def shape_at(robot: "Robot", frame: str, name: str, radius: Scalar, points: Any, box: Any, length: Any) -> ContactShape:
-    """The shape that `Robot.with_contact` adds, but for its friction and restitution."""
-    on = robot.frame(frame)
-    subject = f"contact {name!r}"
-    if sum(option is not None for option in (points, box, length)) > 1:
-        raise wrong(subject, "", f"{subject} has more than one of points, box and length", "give one")
-    check_at_least("radius", radius, 0, subject=subject, error=RobotError)
-    if box is not None:
-        centers, kind = corners(subject, box), "box"
-        if not is_zero(radius):
-            problem = f"{subject} is a box with radius {radius}, but boxes are sharp"
-            raise wrong(subject, "radius", problem, "leave the radius out")
-    elif points is not None:
-        centers = tuple(vector(f"point {k}", tuple(p), subject=subject) for k, p in enumerate(points))
-        kind = "points"
-    elif length is not None:
-        check_at_least("length", length, 0, strict=True, subject=subject, error=RobotError)
-        if is_zero(radius):
-            call = Call("with_contact", name, {"radius": 0.02, "length": 0.1})
-            problem, cure = f"{subject} has a length but no radius", "a capsule needs both, as in {call}"
-            raise wrong(subject, "radius", problem, cure, call)
-        centers, kind = (Vector(0, 0, -length / 2), Vector(0, 0, length / 2)), "capsule"
-    else:
-        centers, kind = (Vector.zero(),), "points" if is_zero(radius) else "sphere"
-    centers = tuple(on.placement.transform_point(c) for c in centers)
-    return ContactShape(name, on.body, centers, radius, kind)
 
 
 def corners(subject: str, box: Sequence[Scalar]) -> tuple[Vector, ...]:
@@ -153,8 +163,16 @@ def check_shape(shape: ContactShape) -> None:
     if not shape.centers:
         raise wrong(subject, "points", f"{subject} has no points", "give at least one")
     check_at_least("radius", shape.radius, 0, subject=subject, error=RobotError)
+    label, count = ("ellipsoid", 3) if shape.kind == "ellipsoid" else ("rim", int(shape.kind in RIMS))
+    for size in shape.sizes:
+        check_at_least(label, size, 0, strict=True, subject=subject, error=RobotError)
+    if len(shape.sizes) != count:
+        raise wrong(subject, "sizes", f"{subject} of kind {shape.kind} has sizes {shape.sizes}", f"give {count}")
     check_friction(subject, shape.friction, error=RobotError)
     check_restitution(subject, shape.restitution, error=RobotError)
+    for label, length in (("torsion", shape.torsion), ("rolling", shape.rolling)):
+        if length is not None:
+            check_at_least(label, length, 0, subject=subject, error=RobotError)
 
 
 def check_pair(robot: "Robot", a: str, b: str) -> None:
@@ -263,12 +281,11 @@ class _Reader:
             case "cylinder":
                 radius, length = g.size
                 count = max(3, self.points // 2)
-                # points on the two rims, inscribed, so that none touches too early
+                # on the two rims; these points stand for the cylinder where only some of them are wanted
                 turns = [2 * math.pi * (k + 0.5) / count for k in range(count)]
                 ends = (-length / 2, length / 2)
                 rims = tuple(Vector(radius * math.cos(a), radius * math.sin(a), z) for z in ends for a in turns)
-                off = radius * (1 - math.cos(2 * math.pi / len(rims)))
-                return rims, 0, "points", _remark("cylinder", len(rims), off)
+                return rims, 0, "cylinder", ""
             case "mesh":
                 found, radius, error = self._mesh_outline(g)
                 kind, what = ("sphere", "mesh as a ball") if radius else ("points", "mesh")
@@ -299,7 +316,11 @@ def _remark(kind: str, count: int, error: Scalar) -> str:
 
 @dataclass(frozen=True)
 class _Made:
-    """A collision shape on its way to a contact: centers in the frame of its body, B, which K keeps."""
+    """A collision shape on its way to a contact: centers in the frame of its body, B, which K keeps.
+
+    Those of a cylinder are points on its rims, in place of which it is a cylinder as long as all of it is wanted, or
+    one of its rims; ``ends`` are the sides that these are on.
+    """
 
     body: str
     keeper: str
@@ -308,12 +329,30 @@ class _Made:
     centers: tuple[Vector, ...]
     radius: Scalar
     kind: Any
+    ends: tuple[int, ...] = (-1, 1)
 
     def with_centers(self, centers: list[Vector]) -> "list[_Made]":
         """The shape with those of its centers only: none without any, and a capsule whole."""
         if not centers or len(centers) == len(self.centers) or self.kind in ROUND:
             return [self] if centers else []
         return [replace(self, centers=tuple(centers), kind="points")]
+
+    def named(self, name: str) -> ContactShape:
+        """The contact shape."""
+        if self.kind not in RIMS:
+            return ContactShape(name, self.body, self.centers, self.radius, self.kind)
+        radius, length = self.geometry.size
+        ends = tuple(Vector(0, 0, side * length / 2) for side in self.ends)
+        return ContactShape(name, "", ends, 0, self.kind, sizes=(radius,)).moved(self.body, self.geometry.placement)
+
+    def with_rims(self, centers: list[Vector]) -> "list[_Made]":
+        """A cylinder with those of its two rims of which some point is left."""
+        half = len(self.centers) // 2
+        parts = [(end, part) for end, part in zip((-1, 1), (self.centers[:half], self.centers[half:]), strict=True)]
+        left = [(end, part) for end, part in parts if any(c in centers for c in part)]
+        if len(left) != 1:
+            return [self] if left else []
+        return [replace(self, centers=left[0][1], kind="rim", ends=(left[0][0],))]
 
 
 def _numbers(X: Transform, centers: Iterable[Vector], radius: Scalar) -> Iterator[tuple[float, ...]]:
@@ -334,9 +373,12 @@ def _trimmed(one: _Made, taken: list[tuple[float, ...]], merge: float, others: l
         again = any(math.dist(p, o) <= merge and abs(r - s) <= merge for *p, r in own for *o, s in taken)
         if not inside and not again:
             centers.append(center)
-            if one.kind not in ROUND:  # coinciding points of one shape are one, too
+            if one.kind not in (*ROUND, *RIMS):  # coinciding points of one shape are one, too
                 taken += own
-    if centers and one.kind in ROUND:
+    if centers and one.kind in RIMS:
+        (one,) = one.with_rims(centers)
+        centers = list(one.centers)
+    if centers and one.kind in (*ROUND, *RIMS):
         taken += _numbers(one.X_KB, one.centers, one.radius)
     return one.with_centers(centers)
 
@@ -368,7 +410,7 @@ def _named(shapes: list[_Made], robot: "Robot") -> list[ContactShape]:
         while name in taken or (has_siblings and name == one.body):
             name, k = f"{one.body}_{k}", k + 1
         taken.add(name)
-        named.append(ContactShape(name, one.body, one.centers, one.radius, one.kind))
+        named.append(one.named(name))
     return named
 
 

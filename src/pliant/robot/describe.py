@@ -148,6 +148,10 @@ def _content(robot: "Robot") -> Iterator[str]:
         numbers = [*(x for center in shape.centers for x in center), shape.radius]
         own = " ".join("-" if x is None else _exact((x,)) for x in (shape.friction, shape.restitution))
         yield f"contact {shape.name!r} {shape.body!r} {shape.kind} {_exact(numbers)} {own}"
+        if shape.torsion is not None or shape.rolling is not None:
+            yield f"moments {' '.join('-' if x is None else _exact((x,)) for x in (shape.torsion, shape.rolling))}"
+        if shape.sizes:
+            yield f"sizes {_exact(shape.sizes)} axes {_exact(x for axis in shape.axes for x in axis)}"
     for a, b in robot.contact_pairs:
         yield f"contact pair {a!r} {b!r}"
 

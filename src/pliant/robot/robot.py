@@ -11,6 +11,7 @@ import numpy as np
 from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import configurations, contacts, describe, flexibilities, mechanism
+from pliant.robot.contact_shapes import shape_at
 from pliant.robot.contacts import MERGE, ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
@@ -320,26 +321,36 @@ class Robot(RobotExports):
         points: Sequence[Sequence[Scalar]] | None = None,
         box: Sequence[Scalar] | None = None,
         length: Scalar | None = None,
+        rim: Scalar | None = None,
+        ellipsoid: Sequence[Scalar] | None = None,
         name: str | None = None,
         friction: Scalar | None = None,
         restitution: Scalar | None = None,
+        torsion: Scalar | None = None,
+        rolling: Scalar | None = None,
     ) -> "Robot":
         """A copy with one more contact shape, at a frame.
 
         Without options it is a point; with ``radius`` a sphere; with ``radius`` and ``length`` a capsule along the
-        frame's z; with ``box`` the corners of a box.
+        frame's z; with ``box`` the corners of a box; with ``rim`` a disc about the frame's z, which is a wheel with a
+        round tread if it has a ``radius``, and a cylinder if it has a ``length``; with ``ellipsoid`` that.
 
         Args:
             frame: name of a frame, body or joint.
-            radius: [m], 0 for points.
+            radius: [m], 0 for points; of a rim that of its tube, which makes it a torus.
             points: [(x, y, z), ...] in the frame [m], in place of its origin.
             box: full sizes (x, y, z) [m].
-            length: of a capsule's segment, between the centers of its ends [m].
+            length: of a capsule's segment, between the centers of its ends; of a cylinder [m].
+            rim: radius of a circle around z [m]; of a torus to the middle of its tube.
+            ellipsoid: half axes (x, y, z) [m].
             name: of the shape, by default the frame's.
             friction, restitution: its own; None for those of the ground and the contact model.
+            torsion: friction against turning about the normal: the largest moment over the normal force [m].
+            rolling: the same against rolling, that is turning across the normal [m].
         """
-        shape = contacts.shape_at(self, frame, name or frame, radius, points, box, length)
-        return contacts.with_shapes(self, [replace(shape, friction=friction, restitution=restitution)])
+        shape = shape_at(self, frame, name or frame, radius, points, box, length, rim, ellipsoid)
+        own = {"friction": friction, "restitution": restitution, "torsion": torsion, "rolling": rolling}
+        return contacts.with_shapes(self, [replace(shape, **own)])
 
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":
         """A copy with the same contact shape at several frames; options as in `with_contact`, except ``name``.
@@ -375,14 +386,15 @@ class Robot(RobotExports):
     ) -> "Robot":
         """A copy with the collision shapes of its bodies as contact shapes.
 
-        Spheres, capsules and boxes are exact on flat ground. A cylinder becomes points on its two rims, a mesh
-        those few of its vertices that keep its outline best. ``report`` lists all approximations, with the number of
-        points and the error, and all shapes that cannot be used. Left out are bodies fixed to the world, points
-        strictly inside another shape of the same rigid part, and all but one of those that coincide.
+        Spheres, capsules, cylinders and boxes are exact on flat ground. A mesh becomes those few of its vertices that
+        keep its outline best, and so does a cylinder on a part with more points than ``limit``. ``report`` lists all
+        approximations, with the number of points and the error, and all shapes that cannot be used. Left out are bodies
+        fixed to the world, points strictly inside another shape of the same rigid part, and all but one of those that
+        coincide.
 
         Args:
             bodies: which ones, all if None.
-            points: most points for a mesh or a cylinder, at least 4; a cylinder gets at least 6.
+            points: most points for a mesh, or a cylinder where there are too many, at least 4; it gets at least 6.
             merge: points on one rigid part at most this far apart are one [m].
             limit: most points on one rigid part, a body with those fixed to it; None for all. The points that keep
                 the outline of the part best are kept.

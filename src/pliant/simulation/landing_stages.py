@@ -18,6 +18,7 @@ from pliant.contact.solver import arrivals, triples, without
 from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
+from pliant.spatial import Vector
 
 # a share of the energy that is gained by rounding only
 _GAIN = 1e-5
@@ -48,10 +49,12 @@ def find_landings(step: StepProgram) -> None:
     if not model.can_land:
         return
 
-    def judged(m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, unsolved):
+    def judged(
+        m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, residual, unsolved
+    ):
         near, pushing, rebounds = nearness(m.dt), [], []
         for k in _groups(m):
-            for touch, p, aim in zip(touches_of(motion, k), triples(impulse[k]), target[k], strict=True):
+            for touch, p, aim in zip(touches_of(motion, k), forces(m, k, impulse[k]), target[k], strict=True):
                 pushing.append(both(p.z > 0, touch.gap > near))
                 rebounds.append(both(p.z > 0, aim > 0))
         fast = closing_speed(m.dt) * _FASTER
@@ -67,7 +70,7 @@ def find_landings(step: StepProgram) -> None:
             "bounces": [any_of(rebounds)] if m.is_elastic else [0],
             "is whole": [1],
             "first": [_LATE],
-            "unsolved": [either(negation(equal(unsolved[0], 0)), equal(converged[0], 0))],
+            "unsolved": [maximum(unsolved[0], select(equal(converged[0], 0), residual[0], 0))],
         }
 
     step.add(judged)
@@ -78,6 +81,11 @@ def find_landings(step: StepProgram) -> None:
     if model.is_elastic:
         with step.only_if("bounces"):
             _check_energy(step)
+
+
+def forces(m: StepModel, k: int, impulse: Scalars) -> list[Vector]:
+    """The impulses of the contacts of group k, without their moments."""
+    return triples(impulse[: 3 * len(m.groups[k].names)])
 
 
 def _groups(m: StepModel) -> range:
@@ -101,9 +109,9 @@ def _find_first(step: StepProgram) -> None:
             step.add(limits)
     for k in _groups(step.model):
 
-        def contacts(m: StepModel, motion, rows, impulse, first, plastic, k=k):
+        def contacts(m: StepModel, motion, rows, impulse, first, free, plastic, k=k):
             last = first[0]
-            for a, p in zip(_asked(m, k, rows, motion, plastic), triples(impulse), strict=True):
+            for a, p in zip(_asked(m, k, rows, motion, free, plastic), forces(m, k, impulse), strict=True):
                 last = select(a.lands(p.z), minimum(last, a.time + a.margin), last)
             return {"first": [last]}
 
@@ -125,9 +133,9 @@ def _land(step: StepProgram) -> None:
     step.add(lambda m, motion, w: {"v mean": factor_of(m, motion).velocity(w), "sweeps": [0]})
     for k in _groups(step.model):
 
-        def landed(m: StepModel, motion, rows, w, impulse, first, plastic, k=k):
-            asked = _asked(m, k, rows, motion, plastic)
-            stays = [a.stays(p.z, first[0]) for a, p in zip(asked, triples(impulse), strict=True)]
+        def landed(m: StepModel, motion, rows, w, impulse, first, free, plastic, k=k):
+            asked = _asked(m, k, rows, motion, free, plastic)
+            stays = [a.stays(p.z, first[0]) for a, p in zip(asked, forces(m, k, impulse), strict=True)]
             w, impulse = without(m.groups[k], rows, w, impulse, stays)
             targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
             return {"w": w, "impulse": impulse, "target": targets}
@@ -152,20 +160,20 @@ def _land(step: StepProgram) -> None:
             step.add(limited)
 
 
-def _asked(m: StepModel, k: int, rows: Record, motion: Record, plastic: Scalars) -> list[Arrival]:
+def _asked(m: StepModel, k: int, rows: Record, motion: Record, free: Scalars, plastic: Scalars) -> list[Arrival]:
     """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
     group = m.groups[k]
     if group.is_elastic:
         group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
-    return arrivals(group, rows, motion["start"], motion["free"] or motion["start"], m.dt)
+    return arrivals(group, rows, motion["start"], free if m.is_elastic else motion["start"], m.dt)
 
 
 def _check_energy(step: StepProgram) -> None:
     """Another solution, without restitution, where this one has gained energy."""
 
-    def gain(m: StepModel, motion, w):
+    def gain(m: StepModel, motion, w, free):
         energies = []
-        for speeds in (w, motion["start"], motion["free"]):
+        for speeds in (w, motion["start"], free):
             energies.append(sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0) / 2)
         before = maximum(energies[1], energies[2])
         return {"first": [energies[0] - before * (1 + _GAIN)]}
@@ -173,10 +181,10 @@ def _check_energy(step: StepProgram) -> None:
     step.add(gain)
     for k in _groups(step.model):
 
-        def allowed(m: StepModel, motion, rows, impulse, first, k=k):
+        def allowed(m: StepModel, motion, rows, impulse, first, free, k=k):
             # speeds are those of the middle of a step: one that lands late has its rebound corrected
             left = first[0]
-            for a, p in zip(_asked(m, k, rows, motion, [0]), triples(impulse), strict=True):
+            for a, p in zip(_asked(m, k, rows, motion, free, [0]), forces(m, k, impulse), strict=True):
                 left = left - p.z * a.shift
             return {"first": [left]}
 

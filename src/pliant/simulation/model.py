@@ -12,11 +12,13 @@ from pliant.actuation.joint_forces import is_saturable
 from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
 from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
+from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
+from pliant.contact.moments import no_moments
 from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError
-from pliant.robot import Robot
-from pliant.scalar import Expr, Scalar, is_constant
+from pliant.robot import Robot, Spherical
+from pliant.scalar import Expr, Scalar, Scalars, is_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,9 @@ class StepModel:
         """Contacts that the solver treats as constraints, in groups."""
         friction, restitution = (self.contact.friction, self.contact.restitution) if self.is_rigid else (0, 0)
         groups = contact_groups(self.robot, self.ground, friction, restitution)
+        for group in groups if not self.is_rigid else ():
+            for k in group.turning:
+                raise no_moments(group.names[k], "compliant contact has", "RigidContact")
         # a compliant law has friction and losses of its own
         return groups if self.is_rigid else [replace(g, restitution=(0,) * len(g.names)) for g in groups]
 
@@ -57,9 +62,44 @@ class StepModel:
         return self.contact.correction if self.is_rigid else 0.2
 
     @cached_property
-    def contact_names(self) -> list[str]:
-        """Names of the contacts, in the order of their impulses."""
+    def touch_names(self) -> list[str]:
+        """Names of all that may touch, in the order of their impulses: on ground with edges a contact has several."""
         return [name for group in self.groups for name in group.names]
+
+    @property
+    def memory(self) -> Memory:
+        """The form of what the contact law remembers of each contact; a rigid one remembers nothing."""
+        return Memory() if self.is_rigid else self.contact.memory
+
+    def memories(self, values: Scalars) -> list[list[list[Scalar]]]:
+        """What the law remembers, numbers of the state, by group and contact."""
+        size, left = len(self.memory.stored), iter(values)
+        return [[[next(left) for _ in range(size)] for _ in group.names] for group in self.groups]
+
+    @cached_property
+    def contact_names(self) -> list[str]:
+        """Names of the contacts, each once."""
+        return list(dict.fromkeys(self.touch_names))
+
+    @property
+    def touch_labels(self) -> list[str]:
+        """Names of all that may touch, with the number of the face for all but the first of a contact."""
+        seen: dict[str, int] = {}
+        labels = []
+        for name in self.touch_names:
+            face = seen[name] = seen.get(name, -1) + 1
+            labels.append(f"{name}.face{face}" if face else name)
+        return labels
+
+    def by_contact(self, forces: np.ndarray) -> np.ndarray:
+        """Forces of all that may touch, (..., 3 touches), added up by contact: (..., contacts, 3)."""
+        each = forces.reshape(*forces.shape[:-1], len(self.touch_names), 3)
+        if len(self.contact_names) == len(self.touch_names):
+            return each
+        total = np.zeros((*forces.shape[:-1], len(self.contact_names), 3), forces.dtype)
+        for k, name in enumerate(self.touch_names):
+            total[..., self.contact_names.index(name), :] += each[..., k, :]
+        return total
 
     @cached_property
     def joint_rows(self) -> list[JointRow]:
@@ -101,6 +141,38 @@ class StepModel:
         """Whether some contact may have restitution."""
         return any(group.is_elastic for group in self.groups)
 
+    @property
+    def can_fail(self) -> bool:
+        """Whether it has contacts with Coulomb's law, whose iterations may fail."""
+        return bool(self.groups) and self.is_rigid
+
+    @cached_property
+    def turning_dofs(self) -> list[int]:
+        """Dofs that turn bodies."""
+        links = self.robot.mechanism.links
+        found = {d for k in links for d, S in zip(k.dofs, k.kind.columns, strict=True) if not is_zero(*S.angular)}
+        return sorted(found)
+
+    @property
+    def has_balls(self) -> bool:
+        """Whether it has spherical joints."""
+        return any(isinstance(link.kind, Spherical) for link in self.robot.mechanism.links)
+
+    @property
+    def has_ball_springs(self) -> bool:
+        """Whether a spherical joint has a spring, and so swings about several axes."""
+        return any(isinstance(j.kind, Spherical) and j.has_spring for j in self.robot.joints.values())
+
+    @property
+    def can_be_fast(self) -> bool:
+        """Whether Coriolis forces may call for a middle of the step: of one body alone they are gyroscopic."""
+        return len(self.robot.mechanism.links) > 1 and bool(self.turning_dofs)
+
+    @cached_property
+    def has_round_shapes(self) -> bool:
+        """Whether an ellipsoid or a rim may touch the ground."""
+        return self.ground is not None and any(p.support is not None for p in self.robot.contact_points)
+
     @cached_property
     def kept_places(self) -> list[int]:
         """Where in q the places of joints that float are, in float32, whose rounding is kept."""
@@ -111,6 +183,11 @@ class StepModel:
     def has_relief(self) -> bool:
         """Whether the height of the ground depends on the place, and may be none."""
         return self.ground is not None and not self.ground.is_flat
+
+    @property
+    def can_plunge(self) -> bool:
+        """Whether a rigid contact may come to lie below a ground that it did not meet: one with edges or bends."""
+        return self.is_rigid and self.has_relief and bool(self.groups)
 
     @property
     def can_land(self) -> bool:

@@ -231,7 +231,10 @@ def _law_entry(model: StepModel, path: str, what: str) -> Entry:
     def put(m: StepModel, x: Scalars) -> StepModel:
         return replace(m, contact=replace(m.contact, law=replace(m.contact.law, **{what: x[0]})))
 
-    return Entry(path, _numbers(path, (getattr(law, what),)), put)
+    value = getattr(law, what)
+    if value is None:
+        raise _error(path, f"is None in {law!r}, so it has no default", "give the law a number")
+    return Entry(path, _numbers(path, (value,)), put)
 
 
 def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Entry:

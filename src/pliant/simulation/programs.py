@@ -6,7 +6,7 @@ p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the po
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,17 +27,21 @@ from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars, equal, select
+from pliant.simulation.counts import count_sizes
 from pliant.simulation.model import Controller, StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth_step import add_smooth_step
 from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of
 from pliant.simulation.step import add_step
+from pliant.simulation.watch import Body, body_depths
 from pliant.spatial import Vector
+
+_NO_NUMBERS = np.zeros(0)
 
 INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
 
 # parts of the state that a diverged robot keeps as they were when it stopped
-_LASTING = ("q", "v", "clock", "rest", "divergence", "memory")
+_LASTING = ("q", "v", "clock", "rest", "divergence", "unconverged", "plunges", "memory", "contact memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +96,7 @@ class Plan:
     def layout(self) -> StateLayout:
         """The parts of the state."""
         model, robot = self.model, self.model.robot
-        contacts = len(model.contact_names)
+        touches = len(model.touch_names)
         is_adaptive = self.integrator == "dormand-prince"
         sizes = {
             "q": robot.nq,
@@ -101,14 +105,17 @@ class Plan:
             "rest": len(model.kept_places),  # what rounding took off the places of joints that float [m]
             "divergence": 1,  # 0, or the code of a cause, see `divergence`
             "torques": robot.nu,  # of the motors [N m or N]
-            "impulses": 3 * contacts,  # of the contacts, in the world's axes [N s]
+            "impulses": 3 * touches,  # of the contacts, in the world's axes [N s]
+            "moments": sum(3 * len(g.turning) for g in model.groups),  # of those with torsion or rolling [N m s]
             "steady": len(model.steady_rows),  # impulses of dry friction and locks [N m s or N s]
             "stops": len(model.stop_rows),  # impulses at the limits of joints [N m s or N s]
             "closings": sum(c.size for c in model.closures),  # impulses of the loops
             "solver": 4,  # residual [m/s], iterations, deepest penetration [m], whether they did not suffice
+            **count_sizes(model, self.integrator),
             "trials": 2 if is_adaptive else 0,  # steps of the adaptive integrator in the last period: taken, rejected
             "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,
+            "contact memory": touches * len(model.memory.stored),  # of the law of the contacts
         }
         return StateLayout(sizes, model.dt)
 
@@ -193,6 +200,7 @@ class Kernels:
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
         self.plan, self.precision, self.threads, self.progress = plan, precision, threads, progress
         self._kernels: dict[Any, Kernel] = {}
+        self._q = plan.layout.span("q")
 
     @cached_property
     def period(self) -> Kernel:
@@ -233,7 +241,7 @@ class Kernels:
         Where one state follows another by a step, it is the mean of that step; else that of the moment.
         """
         is_stepped = self.plan.integrator == "semi-implicit"
-        parts = self._parts(data, "q", "v", "torques", "impulses", "steady", "stops")
+        parts = self._parts(data, "q", "v", "torques", "impulses", "moments", "steady", "stops")
         v, clock = parts["v"], steps_of(data[..., self.plan.layout.span("clock")])
         mean = np.array(v)
         if is_stepped:
@@ -241,12 +249,26 @@ class Kernels:
             mean[..., 1:, :] = np.where(is_next, (v[..., 1:, :] + v[..., :-1, :]) / 2, v[..., 1:, :])
         t = (clock - is_stepped)[..., None] * self.plan.layout.dt
 
-        def power(model: StepModel, q, v, torques, impulses, steady, stops, t, mean) -> list[Scalar]:
+        def power(model: StepModel, q, v, torques, impulses, moments, steady, stops, t, mean) -> list[Scalar]:
+            impulses = [*impulses, *moments]
             forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
             return powers(model, t[0], q, v, mean, torques, forces, joints if is_stepped else None)
 
         found = self._of_parts(power, parameters, **parts, t=t, mean=mean)
         return {name: found[..., k] for k, name in enumerate(POWER_TERMS)}
+
+    def depths(self, data: np.ndarray, parameters: np.ndarray, bodies: Sequence[Body]) -> np.ndarray:
+        """How far bodies are below the ground [m] in states (..., size), (..., bodies)."""
+
+        def depths(model: StepModel, q) -> list[Scalar]:
+            return body_depths(model, bodies, q)
+
+        if "depths" in self._kernels and not self.plan.parameters.size:
+            # often asked for, so without what other numbers need
+            q = np.ascontiguousarray(data[..., self._q], float).reshape(-1, self._q.stop)
+            return self._kernels["depths"](q, _NO_NUMBERS).reshape(*data.shape[:-1], -1)
+        own = parameters if self.plan.parameters.size else _NO_NUMBERS
+        return self._of_parts(depths, own, **self._parts(data, "q"))
 
     def flexibility(self, data: np.ndarray, parameters: np.ndarray) -> FlexibilityState:
         """Both sides of the flexible joints."""
@@ -316,7 +338,7 @@ def powers(
         q, v: at its end.
         mean: velocity in the step; v itself where the motion is smooth.
         torques: of the motors, nu.
-        forces: of the contacts on the first body, in the world's axes, 3 each.
+        forces: of the contacts on the first body, in the world's axes, 3 each; then moments, 3 each.
         rows: forces along `StepModel.joint_rows`; None if the motion has none.
     """
     robot = model.robot
@@ -351,4 +373,11 @@ def powers(
             normal = f.dot(touch.normal) * touch.normal.dot(slip)
             found["impacts"] = found["impacts"] + normal
             found["sliding"] = found["sliding"] + f.dot(slip) - normal
+    for group in model.groups:
+        for _ in group.turning:
+            moment = Vector(*forces[at : at + 3])
+            at += 3
+            for i, sign in ((group.a, 1), (group.b, -1)):
+                if i >= 0:
+                    found["sliding"] = found["sliding"] + sign * moment.dot(poses[i].R.rotate(means[i].angular))
     return [found[term] for term in POWER_TERMS]

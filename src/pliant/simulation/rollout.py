@@ -9,6 +9,7 @@ import numpy as np
 from pliant.checks import check, check_known, is_whole, numbers
 from pliant.errors import SimulationError
 from pliant.robot import Robot
+from pliant.simulation.noticing import look_at_rollout
 from pliant.simulation.state import State
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def rollout(
     given, count = _controls(sim, controls, periods)
     robots = _robots(sim, start, given)
     found = roll(sim, start, given, count, names, int(threads), robots, out)
+    if sim.is_look_due(count):
+        look_at_rollout(sim, found["next"])
     return Rollout(State(found.pop("next"), sim.layout), found, sim.robot)
 
 

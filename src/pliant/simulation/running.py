@@ -26,7 +26,9 @@ from pliant.progress import Progress
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
+from pliant.recording.troubles import plain_troubles
 from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
 from pliant.simulation.rollout import channel_names, roll
 from pliant.simulation.state import time_of
 
@@ -36,7 +38,12 @@ if TYPE_CHECKING:
 BLOCK = 0.25
 """Wall-clock time that a block takes, about [s]: so often a file grows and progress is shown."""
 
-_CHANNELS = ("q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power")
+_CHANNELS = (
+    "q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power",
+    "contact_memory",
+)  # fmt: skip
+# parts of the state that have another name in a log
+_PARTS = {"tau": "torques", "contact_memory": "contact memory"}
 # numbers that a block keeps in memory at most
 _MEMORY = 2e7
 # control periods of the first block
@@ -228,12 +235,16 @@ def _called_periods(
     sim: "Simulation", periods: int, inputs: Callable[..., Any], apart: int, log: "_Entries"
 ) -> Iterator[None]:
     """With a call of Python in each period."""
+    looks = periods_apart(sim)
     for k in range(1, periods + 1):
         given = inputs(log.first + (k - 1) * log.period, sim.q, sim.v)
         before = sim.data
-        sim.step(given)
+        sim.advance(given)
         if k % apart == 0 or k == periods:
             log.add(k, before, given)
+        if k % looks == 0 or k == periods:
+            # what is told of is in the log already, whatever becomes of the warning
+            sim.notice()
         yield
 
 
@@ -243,7 +254,7 @@ def _compiled_blocks(
     """Without a call of Python in between, in parts that fit in memory."""
     names = tuple(sim.layout.sizes)
     most = max(1, int(_MEMORY / sim.data.size))
-    chunk, done = min(most, _FIRST), 0
+    chunk, done, looks = min(most, _FIRST), 0, periods_apart(sim, is_called=False)
     while done < periods:
         begun = time.perf_counter()
         count = min(chunk, periods - done)
@@ -252,6 +263,11 @@ def _compiled_blocks(
         start = sim.data[..., None, :].copy()
         sim.data[...] = result.pop("next")
         whole = np.concatenate([result[name] for name in names], axis=-1)
+        # at multiples of a number of periods, and at the end
+        seen = [k - 1 for k in range(looks - done % looks, count + 1, looks)]
+        seen += [count - 1] if done + count == periods and count - 1 not in seen else []
+        if seen:
+            look(sim, whole.reshape(-1, count, sim.layout.size)[:, seen])
         kept = [k for k in range(1, count + 1) if (done + k) % apart == 0 or done + k == periods]
         if kept:
             u = None
@@ -261,6 +277,7 @@ def _compiled_blocks(
                 row = np.zeros(sim.plan.inputs) if given is None else given[..., None, :]
                 u = log.controls(before, np.broadcast_to(row, (*lead, sim.plan.inputs)))
             yield log.of([done + k for k in kept], whole[..., [k - 1 for k in kept], :], u)
+        tell(sim)
         done += count
         faster = min(8.0, BLOCK / max(time.perf_counter() - begun, 1e-6))
         chunk = min(most, max(1, round(count * faster)))
@@ -331,9 +348,14 @@ class _Entries:
             elif name == "u" and u is not None:
                 found["u"] = u
             else:
-                found[name] = data[..., sim.layout.span({"tau": "torques"}.get(name, name))]
+                found[name] = data[..., sim.layout.span(_PARTS.get(name, name))]
+            if name == "contact_memory":
+                labels = sim.model.memory.labels
+                columns[name] = tuple(f"{touch}.{label}" for touch in sim.model.touch_labels for label in labels)
         about = {"robot": robot.name, "dt": sim.dt, "substeps": sim.plan.substeps,
                  "integrator": sim.plan.integrator, "precision": sim.precision}  # fmt: skip
+        troubles = troubles_of(sim)
+        about |= {"troubles": plain_troubles(troubles)} if troubles else {}
         self._before = data[..., -1:, :]
         return Log(t, found, columns_of(sim, found) | columns, sim.batch, about, self.source)
 

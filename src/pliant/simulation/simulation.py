@@ -19,9 +19,11 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
+from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
 from pliant.simulation.model import StepModel, as_controller, as_forces
+from pliant.simulation.noticing import Places, look, periods_apart, tell, troubles_of
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
@@ -29,6 +31,7 @@ from pliant.simulation.running import blocks_of, record
 from pliant.simulation.state import (
     Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
 )  # fmt: skip
+from pliant.simulation.watch import Watch
 
 if TYPE_CHECKING:
     from pliant.viewer.server import Viewer
@@ -57,7 +60,7 @@ class Simulation:
         data: the numbers of the state at this moment, (size,) or (batch, size); `state` is a copy to keep.
         layout: what these numbers are.
         parameters: values of the numbers declared as varying, to read and to set.
-        divergences: robots that have been frozen, and why.
+        divergences: robots that have been frozen, and why; `troubles` has more.
     """
 
     def __init__(
@@ -135,6 +138,9 @@ class Simulation:
         self._has_input = self.plan.inputs > 0
         self._has_parameters = varied.size > 0
         self._flag = self.layout.span("divergence").start
+        self._apart = self._left = periods_apart(self)
+        self.places = Places.of(self.layout)
+        self._rolled = 0  # periods of rollouts since the last look at one
         self.reset()
 
     # ---- the state at this moment
@@ -158,12 +164,49 @@ class Simulation:
             raise SimulationError(problem, field="robots", cure="this simulation has one robot: leave it out")
         if robots is None or self.batch is None:
             self.data[...] = self.fresh(self.data.shape[:-1], q, v, t)
-            self.divergences = []
+            self._forget()
         else:
             chosen = chosen_robots(robots, self.batch)
             self.data[chosen] = self.fresh(chosen.shape, q, v, t)
+            if self._has_watched:
+                self.watch.forget(chosen)
             again = set(chosen.tolist())
             self.divergences = [divergence for divergence in self.divergences if divergence.robot not in again]
+
+    def _forget(self) -> None:
+        """Nothing has been noticed so far."""
+        self.divergences = []
+        if self._has_watched:
+            self.watch.forget()
+
+    @cached_property
+    def watch(self) -> Watch:
+        """What looks at the robots, beside the steps, have found."""
+        return Watch(self.model, self.batch or 1)
+
+    @property
+    def _has_watched(self) -> bool:
+        return "watch" in self.__dict__
+
+    @property
+    def troubles(self) -> list[Trouble]:
+        """All that has gone wrong since the reset: one entry for each kind, also if it is not worth a warning."""
+        look(self)
+        return troubles_of(self)
+
+    def notice(self) -> None:
+        """Look for bodies below the ground and the like, and warn of what is new."""
+        self._left = self._apart
+        look(self)
+        tell(self)
+
+    def is_look_due(self, periods: int) -> bool:
+        """Whether a look at rollouts is due, after so many more periods of them."""
+        self._rolled += periods
+        if self._rolled < self._apart:
+            return False
+        self._rolled = 0
+        return True
 
     def fresh(self, lead: tuple[int, ...], q: Any = None, v: Any = None, t: float = 0) -> np.ndarray:
         """The numbers of states that begin here, (*lead, size)."""
@@ -175,6 +218,9 @@ class Simulation:
         set_clock(state.part("clock"), round(t / self.dt))
         if self.plan.controller:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
+        state.part("contact memory")[...] = np.array(
+            self.model.memory.stored * len(self.model.touch_names), dtype=float
+        )
         return data
 
     @property
@@ -192,7 +238,7 @@ class Simulation:
             problem = f"the state has shape {state.data.shape}, the simulation {self.data.shape}"
             raise SimulationError(problem, field="state", cure="take one of as many robots")
         self.data[...] = state.data
-        self.divergences = []
+        self._forget()
         self.note_divergences(quiet=True)
 
     def check_layout(self, state: State) -> None:
@@ -243,8 +289,7 @@ class Simulation:
 
     def forces_of(self, data: np.ndarray) -> np.ndarray:
         """Forces at the contacts, of the numbers of states: (..., size) -> (..., contacts, 3)."""
-        impulses = data[..., self.layout.span("impulses")]
-        return impulses.reshape(*impulses.shape[:-1], len(self.contact_names), 3) / self.dt
+        return self.model.by_contact(data[..., self.layout.span("impulses")]) / self.dt
 
     def note_divergences(self, quiet: bool = False) -> None:
         """Look for robots that have diverged since, and warn of them."""
@@ -268,6 +313,13 @@ class Simulation:
         Args:
             u: controls of the motors (or commands of the compiled controller), (n,) or (batch, n); zero if None.
         """
+        self.advance(u)
+        self._left -= 1
+        if not self._left:
+            self.notice()
+
+    def advance(self, u: Any = None) -> None:
+        """`step`, without a look at what is beside the steps."""
         if u is None:
             u = self._no_input
         elif type(u) is not np.ndarray or u.shape != self._input_shape or u.dtype is not self.dtype:
@@ -429,7 +481,9 @@ class Simulation:
         """The solver, contacts and energy after the last step."""
         state = State(self.data.astype(float), self.layout)
         energy = self.kernels.energy(self.data, self.parameters.data)
-        return Diagnostics.of(state, self.contact_names, self.forces_of(state.data), energy)
+        look(self)
+        below = self.watch.below.copy()
+        return Diagnostics.of(state, self.contact_names, self.forces_of(state.data), energy, below)
 
     @property
     def flexibility(self) -> FlexibilityState:

@@ -1,6 +1,8 @@
 """The step of the integrators of smooth motion, as stages of a program: forces, accelerations, and the state after it.
 
 An integrator brings a body of statements over the variables t, q, v and dt, and what it reports at the end: `_REPORTS`.
+What a contact law remembers moves with q and v: it has rates as v has, and takes part in each stage. The implicit
+midpoint rule finds it at the middle of the step, where its rate is taken. After a step, the law settles its memory.
 """
 
 from collections.abc import Sequence
@@ -15,24 +17,31 @@ from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.integrators.adaptive import StepControl, adaptive_body
 from pliant.integrators.midpoint import midpoint_body
-from pliant.integrators.runge_kutta import RK4, explicit_body
-from pliant.scalar import Scalar, Scalars, equal, is_constant, maximum, select
+from pliant.integrators.runge_kutta import RK4, WithMemory, explicit_body
+from pliant.robot import Robot
+from pliant.scalar import Scalar, Scalars, abs, either, equal, is_constant, maximum, negation, select
+from pliant.simulation.contact_memory import memory_ahead, memory_kept, memory_rates, rotation_of
+from pliant.simulation.counts import counted_steps
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.state import divergence_code, steps_code, ticked, time_of
+from pliant.simulation.state import LARGEST, divergence_code, steps_code, ticked, time_of
 from pliant.spatial import Force, Motion, Transform, Vector
 
 
-def smooth_acceleration(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:
-    """vd of M vd + h = f, with all forces at the time t."""
-    f, on_links = _forces(model, t, q, v, u)
+def smooth_acceleration(
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = ()
+) -> list[Scalar]:
+    """vd of M vd + h = f, with all forces at the time t; ``memory`` is that of the contact law."""
+    f, on_links = _forces(model, t, q, v, u, memory)
     h = newton_euler(model.robot, q, v, [0] * model.robot.nv, on_links=on_links)
     return mass_matrix_solution.algorithm(model.robot, q, [a - b for a, b in zip(f, h, strict=True)])
 
 
-def smooth_forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> list[Scalar]:
+def smooth_forces(
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = ()
+) -> list[Scalar]:
     """Joint forces, with those on bodies taken to the joints: f of M vd + C v + g = f."""
-    f, on_links = _forces(model, t, q, v, u)
+    f, on_links = _forces(model, t, q, v, u, memory)
     if on_links is None:
         return f
     zero = [0] * model.robot.nv
@@ -41,35 +50,42 @@ def smooth_forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalar
     return [a - b for a, b in zip(f, taken, strict=True)]
 
 
-def _forces(model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars) -> tuple[list[Scalar], list[Force] | None]:
+def _forces(
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars
+) -> tuple[list[Scalar], list[Force] | None]:
     """Forces at the dofs, and on each link, if there are any."""
     robot, mechanism = model.robot, model.robot.mechanism
     poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
     velocities = link_velocities(mechanism, q, v)
     total = outside_forces(robot, model.forces, poses, t, model.dt)
     total.add_all(frame_spring_forces(robot, poses, origin, velocities))
-    total.add_all(_contacts_on_links(model, poses, origin, velocities))
+    total.add_all(_contacts_on_links(model, poses, origin, velocities, memory))
     return joint_forces(robot, q, v, u, t).at(v), total.listed(len(mechanism.links))
 
 
 def contact_forces(
-    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion]
+    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion], memory: Scalars = ()
 ) -> list[tuple[int, int, Touch, Vector]]:
     """The forces of compliant contacts: links, place, and force on the first link, in the world's axes."""
     if model.is_rigid:
         return []
     return [
-        (group.a, group.b, touch, model.contact.force_on(touch, group.velocity(touch, poses, velocities)))
-        for group in model.groups
-        for touch in group.touches(poses, origin, model.ground)
+        (
+            group.a,
+            group.b,
+            touch,
+            model.contact.force_on(touch, group.velocity(touch, poses, velocities), own, rotation_of(group, poses)),
+        )
+        for group, memories in zip(model.groups, model.memories(memory), strict=True)
+        for touch, own in zip(group.touches(poses, origin, model.ground), memories, strict=True)
     ]
 
 
 def _contacts_on_links(
-    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion]
+    model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion], memory: Scalars
 ) -> LinkForces:
     total = LinkForces()
-    for a, b, touch, f in contact_forces(model, poses, origin, velocities):
+    for a, b, touch, f in contact_forces(model, poses, origin, velocities, memory):
         for i, force in ((a, f), (b, -f)):
             if i >= 0:
                 R = poses[i].R
@@ -89,6 +105,9 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
     robot = model.robot
     extra, statements = _body(parameters, integrator, control)
     own = {"t": 1, "t_end": 1, "dt": 1, "q start": robot.nq, "v start": robot.nv}
+    if model.memory:
+        size = stages.variables["contact memory"]
+        own |= {"v and memory": robot.nv + size, "memory next": size}
     for name, size in (own | extra).items():
         if name not in stages:
             stages.variable(name, size)
@@ -100,33 +119,84 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
     stages.add(begin, ("clock", "q", "v"))
     if integrator == "dormand-prince":
         stages.add(lambda: {"trouble": [0], "accepted": [0], "rejected": [0]}, ())
+    if model.memory:
+        stages.add(lambda v, memory: [*v, *memory], ("v", "contact memory"), ("v and memory",))
     stages.extend(statements)
+    if model.memory:
+        _add_memory(stages, parameters, integrator)
     report, reads = _REPORTS[integrator]
     stages.add(report, reads)
 
-    def finish(q, v, q_start, v_start, u, clock, divergence, report, p):
+    def finish(q, v, q_start, v_start, u, clock, divergence, report, memory, unconverged, p, *after):
         m = parameters.applied(p)
         mechanism = m.robot.mechanism
-        cause = divergence_code(m, u, v, divergence[0])
+        touches = (
+            _checked_touches(m, q, v, q_start, v_start, report["stuck"]) if m.has_relief and not m.is_rigid else []
+        )
+        cause = divergence_code(m, u, v, divergence[0], touches)
         if not is_constant(report["stuck"]):
             cause = select(equal(cause, 0), select(report["stuck"] > 0, steps_code(m.robot), 0), cause)
         moves = equal(cause, 0)
         poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
-        touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v)), 0
+        kept = memory_kept(m, q, v, after[0]) if after else []
+        touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v), kept), 0
         for *_, touch, _ in touching:
             deepest = maximum(deepest, -touch.gap)
+        # integrators without iterations have nothing to count
+        counts = (
+            {}
+            if not len(unconverged)
+            else {"unconverged": counted_steps(unconverged, report["unsolved"] > 0, report["change"], moves)}
+        )
         return {
             "q": [select(moves, a, b) for a, b in zip(q, q_start, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v, v_start, strict=True)],
             "clock": ticked(clock, steps, moves),
             "divergence": [cause],
+            "contact memory": [select(moves, a, b) for a, b in zip(kept, memory, strict=True)],
             "torques": motor_torques(m.robot, q, v, u, time_of(clock, m.dt)),
             "impulses": [x * m.dt for *_, f in touching for x in f],
             "solver": [report["change"], 0, deepest, report["unsolved"]],
+            **counts,
         }
 
-    state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "parameters")
-    stages.add(finish, state)
+    state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "contact memory", "unconverged")
+    stages.add(finish, (*state, "parameters", *(["memory next"] if model.memory else [])))
+
+
+def _add_memory(stages: Stages, parameters: Parameters, integrator: str) -> None:
+    """What the contact law remembers after the statements of an integrator."""
+    nv = parameters.structure.robot.nv
+    if integrator != "midpoint":
+        stages.add(lambda both: (both[:nv], both[nv:]), ("v and memory",), ("v", "memory next"))
+        return
+
+    def ahead(q, v, v_end, dt, memory, p):
+        m = parameters.applied(p)
+        mean = [(a + b) / 2 for a, b in zip(v, v_end, strict=True)]
+        middle = list(m.robot.integrate(q, mean, dt[0] / 2))
+        half = memory_ahead(m, middle, mean, memory, dt[0] / 2)
+        return [2 * b - a for a, b in zip(memory, half, strict=True)]
+
+    reads = ("q start", "v start", "v", "dt", "contact memory", "parameters")
+    stages.add(ahead, reads, ("memory next",))
+
+
+def _checked_touches(
+    m: StepModel, q: Scalars, v: Scalars, q_start: Scalars, v_start: Scalars, stuck: Scalar
+) -> list[Touch]:
+    """Contacts where the ground must have a height: at the end of the step, or where it was about to be.
+
+    A ground without one makes velocities NaN and the place with them, or an adaptive integrator stop short of it; then
+    the place to which the last velocity leads tells.
+    """
+    mechanism, is_lost = m.robot.mechanism, stuck > 0
+    for x in (*q, *v):
+        is_lost = either(is_lost, negation(abs(x) <= LARGEST[m.precision]))
+    ahead = m.robot.integrate(list(q_start), [x * m.dt for x in v_start])
+    place = [select(is_lost, a, b) for a, b in zip(ahead, q, strict=True)]
+    poses, origin = link_poses(mechanism, place, about_root=True), root_origin(mechanism, place)
+    return [touch for group in m.groups for touch in group.touches(poses, origin, m.ground)]
 
 
 def _body(parameters: Parameters, integrator: str, control: StepControl) -> tuple[dict[str, int], list[Any]]:
@@ -134,24 +204,40 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
     model = parameters.structure
     robot = model.robot
 
+    n = robot.nv
+
     def acceleration(t, q, v, u, p):
-        return smooth_acceleration(parameters.applied(p), t, q, v, u)
+        m = parameters.applied(p)
+        if not m.memory:
+            return smooth_acceleration(m, t, q, v, u)
+        return [*smooth_acceleration(m, t, q, v[:n], u, v[n:]), *memory_rates(m, q, v[:n], v[n:])]
 
-    def forces(t, q, v, u, p):
-        return smooth_forces(parameters.applied(p), t, q, v, u)
+    def settle(q, v, u, p):
+        return [*v[:n], *memory_kept(parameters.applied(p), q, v[:n], v[n:])]
 
-    def linear(q, v, u, p):
+    def forces(t, q, v, u, p, *memory):
+        m = parameters.applied(p)
+        half = memory_ahead(m, q, v, memory[0], m.dt / 2) if memory else ()
+        return smooth_forces(m, t, q, v, u, half)
+
+    def linear(q, v, u, p, *memory):
         return joint_forces(parameters.applied(p).robot, q, v, u, 0).linear()
 
     reads = ("u", "parameters")
-    if integrator == "dormand-prince":
-        return adaptive_body(robot, acceleration, control, reads=reads)
     if integrator == "midpoint":
         return midpoint_body(
-            robot, forces, linear, reads=reads, robot_at=lambda u, p: parameters.applied(p).robot,
-            precision=model.precision, is_linear=not any(j.is_nonlinear for j in robot.joints.values()),
+            robot, forces, linear, reads=(*reads, "contact memory") if model.memory else reads,
+            robot_at=lambda u, p, *memory: parameters.applied(p).robot, precision=model.precision,
+            is_linear=not any(j.is_nonlinear for j in robot.joints.values()),
         )  # fmt: skip
-    return explicit_body(robot, RK4, acceleration, reads=reads)
+    own: dict[str, Any] = {"reads": reads}
+    moving: Robot | WithMemory = robot
+    if model.memory:
+        moving = WithMemory(robot, len(model.touch_names) * len(model.memory.stored))
+        own["v"] = "v and memory"
+    if integrator == "dormand-prince":
+        return adaptive_body(moving, acceleration, control, settle=settle if model.memory else None, **own)
+    return explicit_body(moving, RK4, acceleration, **own)
 
 
 # ---- reports: whether the integrator is stuck, the last change of its iterations, and whether they did not suffice

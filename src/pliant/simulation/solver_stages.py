@@ -19,6 +19,7 @@ from pliant.contact.solver import (
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
+from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
@@ -43,8 +44,12 @@ _ACCELERATED = 3
 # in float32, iterations that change velocities by so many tolerances may end if they do not get better
 _ROUNDING = 16
 
-# a step whose last iteration changes velocities by more has failed [m/s]
-_FAILURE = 1e-2
+FAILURE = 1e-2
+"""A step whose last iteration changes velocities by more has failed [m/s]."""
+
+# a step with so many iterations has failed, too, if its kinetic energy grew by this factor
+_LABOURED = 4
+_GROWTH = 4
 
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
@@ -67,11 +72,14 @@ class StepProgram:
         sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
         sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
         sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
+        sizes["free"] = nv if model.can_fail else 0
+        if model.can_be_fast:
+            sizes |= {"fast": 1, "whirls": 1}
         if model.has_rows:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
-            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": 3 * contacts, f"push {k}": contacts}
+            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
         for k, closure in enumerate(model.closures):
             sizes[f"closure {k}"] = closure.size
         for name, size in sizes.items():
@@ -134,7 +142,7 @@ def factor_of(m: StepModel, motion: Record) -> Factor:
 
 def touches_of(motion: Record, k: int) -> list[Touch]:
     """Where the contacts of group k are."""
-    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7]) for t in motion["touches"][k]]
+    return [Touch(t[0], Vector(*t[1:4]), Vector(*t[4:7]), t[7], Vector(*t[8:11])) for t in motion["touches"][k]]
 
 
 def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
@@ -159,13 +167,17 @@ def find_contacts(step: StepProgram) -> None:
     """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, k=k):
+        def found(m: StepModel, motion, w, impulse, free, contact_memory, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
             poses, factor = poses_of(motion), motion["factor"]
             rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
-            asked = arrivals(group, rows, motion["start"], motion["free"], m.dt) if group.is_elastic else None
+            asked = arrivals(group, rows, motion["start"], free, m.dt) if group.is_elastic else None
             targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
+            if m.memory:
+                memories = memories_on_rows(m, k, rows, contact_memory, poses)
+                for contact, own in zip(rows["contacts"], memories, strict=True):
+                    contact["memory"] = own
             if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
                 rows["sticking"] = sticking_factor(rows, start, m.precision)
             return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start, "target": targets}
@@ -233,8 +245,8 @@ def sweep_contacts(step: StepProgram) -> None:
             return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
         def full(m: StepModel, rows, target, w, impulse, error, sweeps, k=k):
-            answer = None if m.is_rigid else m.contact.answer(m.dt)
             relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+            answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
             rows = with_targets(rows, target)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
             return {"w": w, "impulse": impulse, "error": [worst]}
@@ -364,21 +376,41 @@ def do_without_friction(step: StepProgram) -> None:
 
     Impulses that Coulomb's law has not settled may bring energy, those without friction never do. The step
     still counts as one that did not converge.
+
+    So does one whose contact jams: impulses that grow without bound from iteration to iteration leave their rounding in
+    w, and a contact that this throws off is open, and converged. Since such a w is lost, iterations begin anew.
     """
     model = step.model
-    if not (model.groups and model.is_rigid):
+    if not model.can_fail:
         return
 
-    def failure(m: StepModel, converged, residual):
-        return {"failed": [both(equal(converged[0], 0), negation(residual[0] <= _FAILURE))]}
+    def failure(m: StepModel, converged, residual, sweeps):
+        ran_out = both(equal(converged[0], 0), negation(residual[0] <= FAILURE))
+        return {"failed": [ran_out], "laboured": [sweeps[0] >= _LABOURED]}
+
+    def gain(m: StepModel, motion, w, free, failed, converged):
+        now, *before = (
+            sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0)
+            for speeds in (w, free, motion["start"])
+        )
+        jams = negation(now <= _GROWTH * maximum(*before))
+        return {"failed": [select(jams, 1, failed[0])], "converged": [select(jams, 0, converged[0])]}
+
+    def anew(m: StepModel, free, impulse, closure, steady, stops):
+        none = {"impulse": [[0] * len(p) for p in impulse], "closure": [[0] * len(p) for p in closure]}
+        return {"w": free, "steady": [0] * len(steady), "stops": [0] * len(stops), **none}
 
     def check(m: StepModel, error, scale):
         tolerance = m.contact.tolerance_in(m.precision)
         return {"rested": [negation(error[0] > tolerance * scale[0])], "error": [0]}
 
-    for name in ("failed", "rested"):
+    for name in ("failed", "laboured", "rested"):
         step.stages.variable(name, 1)
     step.add(failure)
+    with step.only_if("laboured"):
+        step.add(gain)
+    with step.only_if("failed"):
+        step.add(anew)
     with step.stages.loop(_FRICTIONLESS, when="failed", until="rested"):
         for k in range(len(model.groups)):
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check, check_known, finite_rows, is_whole
-from pliant.errors import SimulationError
+from pliant.contact.touching import Touch
+from pliant.errors import Fault, SimulationError
 from pliant.robot import Planar, Robot
 from pliant.scalar import Scalar, Scalars, abs, both, select
+from pliant.simulation.counts import counts_of
 from pliant.simulation.model import StepModel
 
 # lengths of quaternions that are off by more than this are mistakes, not rounding
@@ -209,8 +211,8 @@ def set_clock(clock: np.ndarray, steps: int) -> None:
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
-# numbers beyond this are taken for an explosion
-_HUGE = {"float64": 1e12, "float32": 1e8}
+LARGEST = {"float64": 1e12, "float32": 1e8}
+"""Numbers beyond this are taken for an explosion."""
 
 
 @dataclass(frozen=True)
@@ -235,17 +237,28 @@ class Divergence:
 # for the ground at each contact
 
 
-def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar, gaps: Scalars = ()) -> Scalar:
-    """The code after a step: that before it, or that of the first control, velocity or gap that is out of bounds."""
-    huge = _HUGE[model.precision]
+def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar, touches: Sequence[Touch] = ()) -> Scalar:
+    """The code after a step: that before it, or that of the first control, contact or velocity that is out of bounds.
+
+    Contacts come before velocities: where the ground has no height, the velocity is a consequence.
+    """
+    huge = LARGEST[model.precision]
     code: Scalar = 0
-    for k in reversed(range(len(gaps))):
-        code = select(abs(gaps[k]) <= huge, code, steps_code(model.robot) + 1 + k)
     for k in reversed(range(len(v))):
         code = select(abs(v[k]) <= huge, code, 1 + k)
+    for k in reversed(range(len(touches))):
+        gap, normal = touches[k].gap, touches[k].normal
+        # a ground may have a height, and a slope without bounds
+        code = select(abs(gap + (normal.x + normal.y + normal.z)) <= huge, code, steps_code(model.robot) + 1 + k)
     for k in reversed(range(len(u))):
         code = select(abs(u[k]) <= huge, code, 1 + len(v) + k)
     return select(both(before <= 0, before >= 0), code, before)
+
+
+def ground_fault(contact: str) -> Fault:
+    """What is wrong with a ground that has no height at a contact."""
+    problem = f"the ground has no finite height or slope at contact {contact!r}"
+    return Fault(problem, "ground", "function", "its function must give finite numbers there")
 
 
 def steps_code(robot: Robot) -> int:
@@ -257,10 +270,7 @@ def divergence_text(model: StepModel, code: int) -> str:
     """A code in words."""
     robot = model.robot
     if code > steps_code(robot):
-        name = model.contact_names[code - steps_code(robot) - 1]
-        return (
-            f"the ground has no finite height or slope at contact {name!r}; its function must give finite numbers there"
-        )
+        return str(ground_fault(model.touch_names[code - steps_code(robot) - 1]))
     if code == steps_code(robot):
         return "the adaptive integrator cannot reach its tolerance; the forces are too stiff or not smooth"
     if code > robot.nv:
@@ -291,6 +301,11 @@ class Diagnostics:
         is_active: whether each contact pushes; (contacts,).
         energy: kinetic, potential (of gravity) and elastic (of springs at joints and between frames) [J], by name.
         accepted, rejected: steps that the adaptive integrator took and tried in vain in the last control period.
+        unconverged: steps since the reset whose iterations did not suffice, of a solver that has any;
+            worst_residual: the largest of their residuals [m/s].
+        plunges: steps since the reset in which a contact was suddenly deeper in the ground than its speed explains.
+        below: looks since the reset, some hundred steps apart, at which a body was below the ground that no contact
+            shape stops; ``sim.troubles`` has its name.
     """
 
     residual: Any
@@ -303,10 +318,16 @@ class Diagnostics:
     energy: dict[str, Any]
     accepted: Any = 0
     rejected: Any = 0
+    unconverged: Any = 0
+    worst_residual: Any = 0.0
+    plunges: Any = 0
+    below: Any = 0
 
     @classmethod
-    def of(cls, state: State, contacts: Sequence[str], forces: np.ndarray, energy: dict[str, Any]) -> "Diagnostics":
-        """Those of a state; forces are (..., contacts, 3) [N]."""
+    def of(
+        cls, state: State, contacts: Sequence[str], forces: np.ndarray, energy: dict[str, Any], below: np.ndarray
+    ) -> "Diagnostics":
+        """Those of a state; forces are (..., contacts, 3) [N], and looks with a body below the ground (robots,)."""
         solver, trials = state.part("solver"), state.part("trials")
         found: list[Any] = [solver[..., k] for k in range(4)]
         found += [trials[..., k] if trials.shape[-1] else np.zeros_like(found[0]) for k in range(2)]
@@ -315,8 +336,13 @@ class Diagnostics:
         if state.batch is None:
             residual, depth, is_converged = float(residual), float(depth), bool(is_converged)
             sweeps, accepted, rejected = int(sweeps), int(accepted), int(rejected)
+        failed, plunges = counts_of(state, "unconverged"), counts_of(state, "plunges")
+        counts: list[Any] = [failed.count, failed.worst, plunges.count, below]
+        if state.batch is None:
+            counts = [int(failed.count), float(failed.worst), int(plunges.count), int(below[0])]
         is_active = np.abs(forces).sum(axis=-1) > 0
-        return cls(residual, sweeps, is_converged, depth, contacts, forces, is_active, energy, accepted, rejected)
+        last = (residual, sweeps, is_converged, depth, contacts, forces, is_active, energy, accepted, rejected)
+        return cls(*last, *counts)
 
     def __repr__(self) -> str:
         if np.ndim(self.residual):
@@ -325,7 +351,7 @@ class Diagnostics:
                 f"Diagnostics of {count} robots: residual up to {self.residual[worst]:.2e} m/s (robot {worst}), "
                 f"iterations up to {int(self.sweeps.max())}, {int((~self.is_converged).sum())} not converged, "
                 f"penetration up to {self.penetration.max():.2e} m, {self.is_active.sum(axis=-1).mean():.2f} contacts "
-                "active on average"
+                f"active on average{self._counted}"
             )
         lines = [
             f"residual {self.residual:.2e} m/s after {int(self.sweeps)} iterations"
@@ -333,7 +359,18 @@ class Diagnostics:
             f"penetration {self.penetration:.2e} m",
             "energy: " + ", ".join(f"{name} {value:.6g} J" for name, value in self.energy.items()),
         ]
+        lines += [self._counted.removeprefix("; ")] if self._counted else []
         for name, force, on in zip(self.contacts, self.forces, self.is_active, strict=True):
             if on:
                 lines.append(f"contact {name}: ({force[0]:.4g}, {force[1]:.4g}, {force[2]:.4g}) N")
         return "\n".join(lines)
+
+    @property
+    def _counted(self) -> str:
+        """What has gone wrong since the reset, of all robots, in words; "" if nothing has."""
+        told = {
+            "steps not converged": self.unconverged, "sudden penetrations": self.plunges,
+            "looks with a body below the ground": self.below,
+        }  # fmt: skip
+        words = [f"{int(np.sum(count))} {what}" for what, count in told.items() if np.any(count)]
+        return f"; since the reset {', '.join(words)}" if words else ""

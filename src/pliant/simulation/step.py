@@ -25,7 +25,7 @@ A = L^T D L; the result is w = L v+. Both velocities are in the axes of the star
 theirs (`pliant.robot.configurations`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -33,21 +33,25 @@ from pliant.actuation.body_forces import frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import Drive, JointForces, drives, joint_forces
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
-from pliant.contact.solver import factor_record, impulses_in_world
-from pliant.contact.touching import Group, Touch
-from pliant.dynamics.gyroscopic import center_of_mass, gyroscopic_change
+from pliant.contact.solver import factor_record, impulses_in_world, triples
+from pliant.contact.touching import Drift, Group, Touch
+from pliant.dynamics.gyroscopic import carried_centers, gyroscopic_change, held_centers
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
-from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot import Link, Spherical
+from pliant.robot import Link
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
-from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select
+from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
+from pliant.simulation.contact_memory import memories_after
+from pliant.simulation.counts import counted_plunges, counted_steps
+from pliant.simulation.fast_stages import turn_fast, turning_flags
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
     Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, sweep_closures, sweep_contacts, sweep_joints, sweeps, touches_of,
+    find_contacts, find_joint_rows, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints, sweeps,
+    touches_of,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
@@ -58,8 +62,11 @@ _HOLDING = 1000
 
 _THREE_QUARTERS = 3 / 4
 
+# a lasting force is at most so many times that of gravity and of turning
+_LASTING = 4
+
 # predictions of the velocity at the end of a step, for forces that depend on it, of robots with spherical joints
-_ITERATIONS = 3
+_ITERATIONS = 2
 
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
@@ -84,6 +91,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     go_ahead(step)  # deflections, which are half a step behind
     with until_limits_agree(step):  # again, if a motor or a joint turns out to be beyond its limit
         move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
+        turn_fast(step)  # only where joints turn much within the step
         find_contacts(step)  # constraints of the near ones, and their impulses of the last step
         find_joint_rows(step)
         with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
@@ -203,24 +211,29 @@ class FreeMotion:
         factor: of A.
         start: L v of the velocity at the start.
         w: L v+ of the velocity that the forces lead to.
+        change: impulses A (v+ - v) with all forces at the start; bias: h of them.
         poses: of the links, in the world's axes about ``origin``.
         holding: inertia that dofs have in addition, since they are held.
-        centers: centres of mass of all that hangs on joints that float, in the axes of their children.
+        held_centers: centres of mass of all that hangs on joints that float, in the axes of their children.
+        centers: the same in the middle of the step.
     """
 
     factor: Factor
     start: list[Scalar]
     w: list[Scalar]
+    change: list[Scalar]
+    bias: list[Scalar]
     poses: list[Transform]
     origin: Vector
     joints: JointForces
     holding: list[Scalar]
+    held_centers: dict[str, Vector]
     centers: dict[str, Vector]
 
 
 def free_motion(
     model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None,
-    held: Sequence[tuple[int, Scalar, Scalar]] = (),
+    held: Sequence[tuple[int, Scalar, Scalar]] = (), pushes: Mapping[int, Scalar] | None = None,
 ) -> FreeMotion:  # fmt: skip
     """The motion of a step if nothing touched.
 
@@ -228,6 +241,8 @@ def free_motion(
         saturated: motors that are at their limits, see `pliant.actuation.joint_forces.drives`.
         held: dof, whether it is held (1 or 0), and the velocity with which: it is given so much inertia that
             contacts find it almost rigid. A constraint of the solver makes it exact, and takes the inertia out again.
+        pushes: by dof, impulses of contacts that are expected: gyroscopic forces at the end of the step are those of
+            the velocity that they lead to.
     """
     robot, dt = model.robot, model.dt
     mechanism = robot.mechanism
@@ -241,7 +256,7 @@ def free_motion(
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
     A = composite_inertia(robot, q)
     M = [list(row) for row in A]
-    centers = {link.name: center_of_mass(M, link) for link in mechanism.floating_links}
+    centers = held_centers(mechanism, M)
 
     def bias(v: Scalars) -> list[Scalar]:
         vd = held_acceleration(robot, list(v), centers)
@@ -272,34 +287,39 @@ def free_motion(
 
     # forces that depend on velocities, half of them at the end of the step
     spins = list(change)
+    pushed = [x + pushes.get(d, 0) for d, x in enumerate(change)] if pushes else change
     for link in mechanism.floating_links:
-        for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, change, v, dt), strict=True):
+        for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
             spins[d] = spins[d] + x
     w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
-    if any(isinstance(link.kind, Spherical) for link in mechanism.links):
+    if model.has_balls:
         for _ in range(_ITERATIONS):
             later = bias(factor.velocity(w))
             both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
             w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
-    return FreeMotion(factor, start, w, poses, origin, joints, holding, centers)
+    ahead = carried_centers(mechanism, M, v, dt)
+    return FreeMotion(factor, start, w, change, h, poses, origin, joints, holding, centers, ahead)
 
 
 def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-    def moved(m: StepModel, q, v, u, clock, impulses, closings, saturated, held, bounds=()):
+    def moved(m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=()):
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
             (row.dof, select(equal(side, 0), 0, 1), b["low"])
             for row, side, b in zip(m.stop_rows, held, kept, strict=True)
         ]
         limited = saturated if m.has_saturable_motors else None
-        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds)
+        pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
+        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds, pushes)
         # only curved ground takes the velocities of the links
         velocities = link_velocities(m.robot.mechanism, q, v)
-        touches = [group.touches(motion.poses, motion.origin, m.ground, velocities) for group in m.groups]
+        drift = _drift(m, q, v, motion.centers) if m.has_round_shapes else None
+        touches = [group.touches(motion.poses, motion.origin, m.ground, velocities, drift) for group in m.groups]
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
+        turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
         fastest = 0
         for x in v:
             fastest = maximum(fastest, abs(x))
@@ -307,26 +327,64 @@ def move_freely(step: StepProgram) -> None:
             "motion": {
                 "factor": factor_record(motion.factor),
                 "start": motion.start,
-                "free": motion.w if m.is_elastic else [],
+                "change": motion.change if m.can_be_fast else [],
+                "bias": motion.bias if m.can_be_fast and not (m.forces or m.robot.springs) else [],
                 "holding": motion.holding,
                 "centers": {name: list(c) for name, c in motion.centers.items()},
+                "held centers": {name: list(c) for name, c in motion.held_centers.items()},
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
-                "touches": [[[t.gap, *t.normal, *t.p, t.bend] for t in found] for found in touches],
+                "touches": [[[t.gap, *t.normal, *t.p, t.bend, *t.roll] for t in found] for found in touches],
                 "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
             },
             "w": motion.w,
+            "free": motion.w if m.can_fail else [],
+            **turning_flags(m, v, motion.start, motion.w),
             "sweeps": [0],
             "landed": [0],
             "plastic": [0],
             "unsolved": [0],
             "scale": [1 + fastest / 10],
             "near": [[x] for x in near],
-            "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, before, strict=True)],
+            "impulse": [
+                [select(on, x, 0) for x in (*part, *more)] for on, part, more in zip(near, before, turning, strict=True)
+            ],
             "closure": parts_of(closings, [c.size for c in m.closures]),
         }
 
     step.add(moved)
+
+
+def _expected_pushes(m: StepModel, q: Scalars, v: Scalars, impulses: Scalars) -> dict[int, Scalar]:
+    """Impulses of the ground on links that float, by dof, as in the last step: a disc that rolls is turned by them.
+
+    An impact does not last: of one, only so much counts as gravity and turning make a contact push within a step.
+    """
+    mechanism = m.robot.mechanism
+    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+    g = Vector(*m.robot.gravity)
+    floating = {link.index for link in mechanism.floating_links}
+    found: dict[int, Scalar] = {}
+    given = zip(m.groups, parts_of(impulses, [3 * len(group.names) for group in m.groups]), strict=True)
+    for group, part in given:
+        link = next((i for i in (group.a, *mechanism.ancestors(group.a)) if i in floating), None)
+        if link is None or group.b >= 0:
+            continue
+        X, dofs = poses[link], mechanism.links[link].dofs
+        w = Vector(*(v[d] for d in dofs[3:]))
+        for touch, p in zip(group.touches(poses, origin, m.ground), triples(part), strict=True):
+            r, p = X.R.rotate_back(touch.p - X.p), X.R.rotate_back(p)
+            most = _LASTING * m.dt * m.robot.mass * (sqrt(g.dot(g)) + w.dot(w) * sqrt(r.dot(r)))
+            share = minimum(1, most / sqrt(p.dot(p) + 1e-30))
+            for d, x in zip(dofs, (*p, *r.cross(p)), strict=True):
+                found[d] = found.get(d, 0) + x * share
+    return found
+
+
+def _drift(m: StepModel, q: Scalars, v: Scalars, centers: Mapping[str, Vector]) -> Drift:
+    """How the links go on in the step if nothing acts on them."""
+    vd = held_acceleration(m.robot, list(v), centers)
+    return Drift(link_motions(m.robot.mechanism, q, v, vd, Vector.zero()), m.dt)
 
 
 def _links_of_rows(m: StepModel) -> list[int]:
@@ -352,41 +410,56 @@ def finish(step: StepProgram) -> None:
 
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, closure, rest, q_start=None,
+        unsolved, near, rows, impulse, closure, rest, w, contact_memory, unconverged, plunges, solver, scale,
+        q_start=None,
     ):  # fmt: skip
-        gaps = [touch.gap for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
-        cause = divergence_code(m, u, v_next, divergence[0], gaps)
+        touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
+        cause = divergence_code(m, u, v_next, divergence[0], touches)
         moves = equal(cause, 0)
         rate = v_next
         if m.can_land:
             rate = [select(equal(landed[0], 0), a, b) for a, b in zip(v_next, v_mean, strict=True)]
         rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
-        q_next, left = _far_moved(m, q, rate, centers, rest)
+        q_next, rounded = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
         q_next, q = swung(m, step.swings, q_next, v_next, -m.dt / 2), q if q_start is None else q_start
-        worlds, deepest = [], 0
+        worlds, turning, deepest = [], [], 0
         for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
             inside = negation(equal(is_near[0], 0))
-            worlds += [select(inside, x, 0) for x in impulses_in_world(own, p)]
+            found = [select(inside, x, 0) for x in impulses_in_world(own, p)]
+            contacts = 3 * len(m.groups[k].names)
+            worlds += found[:contacts]
+            turning += found[contacts:]
             for touch in touches_of(motion, k):
                 deepest = maximum(deepest, -touch.gap)
-        failed = unsolved[0] if m.can_land else select(equal(converged[0], 0), 1, 0)
-        solver = [residual[0], sweeps[0], deepest, failed]
+        kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
+        # the largest residual of the solutions that were not found; the last may be one that was
+        left = unsolved[0] if m.can_land else select(equal(converged[0], 0), residual[0], 0)
+        counts: Record = {"unconverged": [], "plunges": []}
+        if m.has_rows:
+            counts["unconverged"] = counted_steps(unconverged, left > 0, left, moves)
+        if m.can_plunge:
+            steps, way = counts["unconverged"][0], 10 * (scale[0] - 1) * m.dt
+            counts["plunges"] = counted_plunges(plunges, steps, deepest, solver[2], way, moves)
+        told = [residual[0], sweeps[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
             "clock": ticked(clock, 1, moves),
             "divergence": [cause],
-            "rest": [select(moves, a, b) for a, b in zip(left, rest, strict=True)],
+            "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
+            "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             "impulses": worlds,
+            "moments": turning,
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
             "torques": [
                 d["torque"] - d["gain"] * link.rate(v_next)[0]
                 for d, link in zip(motion["drives"], _motor_links(m), strict=True)
             ],
-            "solver": solver if m.has_rows else [0, 0, deepest, 0],
+            "solver": told if m.has_rows else [0, 0, deepest, 0],
+            **counts,
         }
 
     step.add(finished)

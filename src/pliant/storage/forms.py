@@ -210,6 +210,14 @@ class AboutFormula(Struct):
     tables: Annotated[int, Meta(ge=0, le=10_000)]
 
 
+class AboutFaces(Struct):
+    """Stairs, by their numbers, or a height map, by spacing and origin; how many steps, or heights each way."""
+
+    kind: Literal["stairs", "height_map"]
+    numbers: tuple[Number, ...]
+    counts: tuple[int, ...]
+
+
 class AboutGround(Struct):
     """A ground; without a formula it is known by its heights."""
 
@@ -217,6 +225,7 @@ class AboutGround(Struct):
     friction: Number | None
     restitution: Number | None
     formula: AboutFormula | None
+    faces: AboutFaces | None = None
 
 
 class Note(Struct):

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -94,11 +95,19 @@ class _Reader:
             found, batch = {name: array[0] for name, array in found.items()}, None
         columns = {name: names for name, names in self.about.columns.items() if name in found}
         source = self._source()
-        log = Log(t, found, columns, batch, self.about.metadata, source, self.is_complete and not self.lost)
+        log = Log(t, found, columns, batch, self._metadata(), source, self.is_complete and not self.lost)
         if self.about.is_event_driven:
             log = self._with_events(log, start, end)
         self._warn(t)
         return log
+
+    def _metadata(self) -> dict[str, Any]:
+        """Those of the head, and what went wrong in a run that was saved as it went on, if that can be read."""
+        metadata = dict(self.about.metadata)
+        if "troubles" in self.file and self.file["troubles"].size:
+            with suppress(PliantError, *_UNREADABLE):
+                metadata["troubles"] = read_text(self.file, "troubles")
+        return metadata
 
     # ---- what is wanted
 

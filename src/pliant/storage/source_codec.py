@@ -313,7 +313,7 @@ def _put_ground(file: Any, ground: Ground) -> None:
         for k, table in enumerate(formula.tables):
             packing = _TIGHT if len(table) > 500 else {}
             file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **packing)
-    put_text(file, "ground", about | {"formula": kept})
+    put_text(file, "ground", about | {"formula": kept, "faces": about["faces"] if kept else None})
 
 
 def _put_heights(file: Any, ground: Ground, log: Log) -> None:
@@ -384,7 +384,8 @@ def _ground(file: Any) -> Ground | None:
     if about.formula is not None:
         tables = [read_all(dataset(group(file, "tables"), str(k))) for k in range(about.formula.tables)]
         formula = Formula.from_plain(msgspec.structs.asdict(about.formula), tables)
-        return ground_of({"formula": formula, "name": about.name, **numbers})
+        faces = about.faces and msgspec.structs.asdict(about.faces)
+        return ground_of({"formula": formula, "name": about.name, "faces": faces, **numbers})
     if not has(file, "heights"):
         return None
     stored = dataset(file, "heights")

@@ -29,6 +29,8 @@ _RESERVE = 4_000_000
 _CHUNK = 131_072
 # bytes by which the index of chunks grows at a time, about
 _INDEX = 500_000
+# bytes of a chunk of text
+_TEXT = 4096
 _PACKING = {"compression": "gzip", "compression_opts": 1}
 
 
@@ -73,8 +75,11 @@ class LogWriter:
         self.rows, self.end = 0, None
         self._names, self._modes = list(first.channels), list[str]()
         self._file: Any = None
+        self._troubles: Any = None
         with whole_file(self.path) as beside, careful(beside) as raw, h5py.File(raw, "w", libver=_LIBRARY) as file:
             _put_header(file, first, rows=0, is_packed=False, until=until)
+            # room for what is known at the end only
+            file.create_dataset("troubles", (0,), np.uint8, maxshape=(None,), chunks=(_TEXT,), fletcher32=True)
             _append(file, first, self._modes)
             _put_state(file, is_complete=False)
         try:
@@ -106,11 +111,13 @@ class LogWriter:
 
     def _count(self, part: Log) -> None:
         self.rows += len(part.t)
+        self._troubles = part.metadata.get("troubles", self._troubles)
         self.end = float(part.t[-1]) if len(part.t) else self.end
 
     def finish(self) -> None:
         """Mark the log as complete and close the file."""
         with self._reporting():
+            self._put_troubles()
             _put_state(self._file, is_complete=True)
             self._file.flush()
             self.close()
@@ -119,8 +126,16 @@ class LogWriter:
         """Leave the file as it is, for a run that was cut off."""
         if self._file:  # which is false when it is closed
             with contextlib.suppress(OSError, RuntimeError, ValueError):
+                self._put_troubles()
+            with contextlib.suppress(OSError, RuntimeError, ValueError):
                 self._file.close()
             trim(self.path)
+
+    def _put_troubles(self) -> None:
+        """What went wrong in the run, once: metadata at the head of the file are those of its begin."""
+        if self._troubles:
+            _extend(self._file["troubles"], np.frombuffer(to_json(plain(self._troubles)), dtype=np.uint8))
+            self._troubles = None
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:

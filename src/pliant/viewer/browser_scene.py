@@ -16,7 +16,7 @@ from pliant.plots.figures import round_number
 from pliant.recording.source import Source
 from pliant.render.log_motion import LogMotion, side_by_side, spread
 from pliant.render.robot_drawing import (
-    DETAIL, Drawing, body_poses, drawing, homogeneous, inertia_box, points_of_contacts,
+    DETAIL, Drawing, body_poses, contact_meshes, drawing, homogeneous, inertia_box, points_of_contacts,
 )  # fmt: skip
 from pliant.render.shapes import (
     Mesh, arrow, cone, directed, downhill_azimuth, ground_mesh, joined, moved, quaternions, sphere,
@@ -308,12 +308,18 @@ class RobotNode:
 
     def _contacts(self) -> list[Any]:
         made = []
-        for k, point in enumerate(self.robot.contact_points):
+        look = {"color": (220, 50, 60), "opacity": 0.7}
+        for k, point in enumerate(p for p in self.robot.contact_points if p.support is None):
             kept, X_KB = self.keeper[point.body]
             radius = max(float(point.radius), 0.008 * self.drawing.size)
             center = np.array([float(x) for x in X_KB.transform_point(point.center)])
-            path, look = f"{self._path(kept)}/contact {k}", {"color": (220, 50, 60), "opacity": 0.7}
+            path = f"{self._path(kept)}/contact {k}"
             made.append(self.scene.add_icosphere(path, 1.03 * radius, position=center, **look))
+        for shape in self.robot.contacts.values():
+            kept, X_KB = self.keeper[shape.body]
+            for name, mesh in contact_meshes(shape, 0.003 * self.drawing.size) if shape.sizes else ():
+                path = f"{self._path(kept)}/contact {_plain(name)}"
+                made.append(self.scene.add_mesh_simple(path, *moved(mesh, homogeneous(X_KB)), **look))
         return made
 
     def _names(self) -> list[Any]:
