@@ -385,8 +385,6 @@ def test_balls_stay_above_the_ground(name: str, restitution: float) -> None:
     assert not sim.divergences
 
 
-# a ball whose center passes a riser is suddenly below the tread
-@pytest.mark.filterwarnings("ignore:.*a contact was suddenly:pliant.SimulationWarning")
 def test_balls_on_stairs() -> None:
     """Balls are never in treads, risers and edges, and never below the lowest tread."""
     ground = pliant.stairs(0.1, 0.4, steps=5)

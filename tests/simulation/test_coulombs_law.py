@@ -101,8 +101,8 @@ def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
     spin[3:6] = gyroscopic(M, c, v[3:6], change)
     # robots that turn fast take the bias at the middle of the motion that the forces at the start lead to
     ahead = v + np.linalg.solve(M + DT * DAMPING * np.diag([0] * 6 + [1] * (robot.nv - 6)), change + spin)
-    rests = [rest + DT * bias(v) - spin, rest + DT * bias((v + ahead) / 2)]
-    rest = min(rests, key=lambda x: np.abs(x).max())
+    is_fast = np.abs(v[3:]).max() > min(0.04 / DT, 20)
+    rest = rest + DT * bias((v + ahead) / 2) if is_fast else rest + DT * bias(v) - spin
     gap = gaps(robot, q)
     # one that touches closes its gap, with g dt at most; one that has approached and lands stops; one that has not
     # closes its gap; any other is free at the end of the step

@@ -18,9 +18,9 @@ from pliant.simulation.watch import FEW, STEPS, TIME, Watch, deepest_contact, of
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
-# steps that do not converge are told of if a robot has so many, they are more than this share of its steps, and some
-# residual is larger than this [m/s]: a smaller one moves nothing by more than a micrometre in a step of 1 ms, and that
-# much is left of penetrations anyway
+# a warning reports unconverged steps of a robot from this many on, if they are more than this share of its steps and
+# a residual is larger than this [m/s]: a smaller one moves nothing by more than a micrometre in a step of 1 ms, and
+# penetrations keep that much anyway
 _LEAST, _SHARE, _NOTABLE = 10, 2e-3, 1e-3
 # names of contacts in a message
 _MOST = 3

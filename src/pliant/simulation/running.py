@@ -243,7 +243,7 @@ def _called_periods(
         if k % apart == 0 or k == periods:
             log.add(k, before, given)
         if k % looks == 0 or k == periods:
-            # what is told of is in the log already, whatever becomes of the warning
+            # the log has the trouble already, even if the warning raises
             sim.notice()
         yield
 
