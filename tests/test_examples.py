@@ -162,6 +162,16 @@ PROMISES = {
         r"run\.mp4: \d+ kB",
         r"report\.html: \d+ kB",
     ],
+    "16_lecture_notes.py": [
+        r"vd, Aghili's projector  agrees to (0e\+00|\de-1[2-9])\nN_vel = N\^T +agrees to (0e\+00|\de-1[2-9])",
+        r"event-driven +touch-down 0\.20194\d s  lift-off 0\.39349\d s",
+        r"notes, 1\.00 ms  touch-down 0\.201\d+ s   lift-off 0\.39[34]\d+ s",
+        r"notes +order (0\.9[5-9]|1\.0[0-4]); .* 7\.9e-03 m at 1 ms",
+        r"Simulation +order (0\.9|1\.[01])\d; .* 2\.7e-03 m at 1 ms",
+        r"EventSimulation order [45]\.\d\d; error of the height 3\.\de-07 m at 8 ms",
+        r"notes, 0\.25 ms  2 feet at 0\.10\d+ s  4 feet at 0\.11\d+ s\nat the end the feet carry 1\.00\d of the weight",
+        r"1e\+05 +1\.16 +0\.579 +0\.010\d+ +0\.010\d+\n.*\nthe difference goes with K\^-1\.0\d",
+    ],
 }
 
 # how an example runs here, if not as it is, and the files it leaves
