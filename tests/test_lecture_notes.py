@@ -198,5 +198,5 @@ def test_the_page_has_the_code_of_the_example() -> None:
     shown = functions("\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)))
     code = EXAMPLE.read_text(encoding="utf-8")
     simulator = functions(code[: code.index("# ---- two robots")])
-    assert len(simulator) == 11
+    assert len(simulator) == 12
     assert {name: shown[name] for name in simulator} == simulator
