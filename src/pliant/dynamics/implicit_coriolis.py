@@ -30,7 +30,7 @@ from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import carried_centers
 from pliant.robot import Mechanism, Robot
 from pliant.robot.configurations import carried_velocity, held_matrix, straight_motion
-from pliant.scalar import Scalar, Scalars, maximum, sqrt
+from pliant.scalar import Scalar, Scalars, maximum, select, sqrt
 from pliant.spatial import Vector
 
 Matrix = Sequence[Scalars]
@@ -44,35 +44,41 @@ _NONE = 1e-30
 
 def change_in_fast_motion(
     robot: Robot, q: Scalars, v: Scalars, A: Matrix, M: Matrix, change: Scalars, dt: Scalar,
-    centers: Mapping[str, Vector],
-) -> list[Scalar]:  # fmt: skip
-    """v+ - v.
+    centers: Mapping[str, Vector], ahead: Scalars, is_known: Scalar,
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:  # fmt: skip
+    """v+ - v, the v+ with which the middle was found, and the impulse dt C(q, u) (v + v+) / 2.
 
     Args:
         A, M: lower triangles of the matrix of the step and of the mass matrix.
         change: impulses of the step, with all forces at its start.
         centers: points of the joints that float, `pliant.dynamics.gyroscopic.held_centers`.
+        ahead: the v+ that constraints have led to, if it ``is_known``: u is then the middle of that.
     """
     n = robot.nv
-    C = first = _coriolis(robot, q, v, M, centers)
-    x: list[Scalar] = []
-    for k in range(_SOLUTIONS):
-        b = list(change)
-        if k:
-            C = _coriolis(robot, q, [a + c / 2 for a, c in zip(v, x, strict=True)], M, centers)
-            b = [e + dt * (f - g) for e, f, g in zip(b, _times(first, v), _times(C, v), strict=True)]
+    first = _times(_coriolis(robot, q, v, M, centers), v)
+    x: list[Scalar] = [0] * n
+    end, impulse = list(v), list(change)
+    for _ in range(_SOLUTIONS):
+        end = [select(is_known, a, b + c) for a, b, c in zip(ahead, v, x, strict=True)]
+        C = _coriolis(robot, q, [(a + b) / 2 for a, b in zip(v, end, strict=True)], M, centers)
+        b = [e + dt * (f - g) for e, f, g in zip(change, first, _times(C, v), strict=True)]
         K = [[A[max(r, c)][min(r, c)] + dt / 2 * C[r][c] for c in range(n)] for r in range(n)]
         x = solved(robot.mechanism, K, b)
-    return x
+        impulse = [dt * y for y in _times(C, [a + c / 2 for a, c in zip(v, x, strict=True)])]
+    return x, end, impulse
 
 
 def without_gain(
-    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, M: Matrix, dt: Scalar, centers: Mapping[str, Vector]
+    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, M: Matrix, dt: Scalar, turning: Scalars, is_held: Scalar
 ) -> list[Scalar]:
-    """v+ without the energy that turning by much in a step has brought; ``ahead`` is v+, others as above."""
+    """v+ without the energy that turning by much in a step has brought.
+
+    Args:
+        ahead: v+; turning: the impulse of the Coriolis forces that led to it.
+        is_held: whether contacts push, so that the centre of mass need not go straight on.
+    """
     mechanism, energy = robot.mechanism, kinetic_energy.algorithm
-    mean = [(a + b) / 2 for a, b in zip(v, ahead, strict=True)]
-    taken = dt * _dot(mean, _times(_coriolis(robot, q, mean, M, centers), mean))
+    taken = _dot([(a + b) / 2 for a, b in zip(v, ahead, strict=True)], turning)
 
     def half_a_step_on(velocity: Scalars, dt: Scalar) -> Scalar:
         v, points = list(velocity), carried_centers(mechanism, M, velocity, dt)
@@ -86,7 +92,7 @@ def without_gain(
         moves = mechanism.floating_links[0].dofs[:3]
         mass = M[moves[0]][moves[0]]
         for d in moves:
-            momentum = _dot([M[max(d, e)][min(d, e)] for e in range(robot.nv)], ahead)
+            momentum = select(is_held, 0, _dot([M[max(d, e)][min(d, e)] for e in range(robot.nv)], ahead))
             drift[d] = momentum / mass
             inner = inner - momentum * drift[d] / 2
     share = sqrt(maximum(1 - maximum(gain, 0) / maximum(inner, _NONE), 0))

@@ -12,9 +12,9 @@ from pliant.dynamics.implicit_coriolis import change_in_fast_motion, without_gai
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, maximum
+from pliant.scalar import Scalar, Scalars, abs, either, equal, maximum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, factor_of
+from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]
@@ -28,17 +28,33 @@ _MORE = 2
 # and a rate that is fast in any step [rad/s]
 _RATE = 20
 
+# a robot that turns by so much more or less than expected makes another round [rad]
+_OTHERWISE = 0.005
 
-def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Record:
-    """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+."""
+
+def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars, ahead: Scalars, expects: Scalars) -> Record:
+    """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+.
+
+    Once a round has been made, ``ahead`` is the v+ that it found.
+    """
     if not m.can_be_fast:
         return {}
     now: Scalar = 0
     soon: Scalar = 0
+    is_known = negation(equal(expects[0], 0))
     for d in m.turning_dofs:
-        now, soon = maximum(now, abs(v[d])), maximum(soon, abs(v[d]) + abs(w[d] - start[d]))
-    whirling = _WHIRLING_BALLS if m.has_ball_springs else _WHIRLING
-    return {"fast": [now > min(_FAST / m.dt, _RATE)], "whirls": [soon > whirling / m.dt]}
+        now = maximum(now, maximum(abs(v[d]), select(is_known, abs(ahead[d]), 0)))
+        soon = maximum(soon, select(is_known, abs(ahead[d]), abs(v[d]) + abs(w[d] - start[d])))
+    soon = maximum(now, soon)
+    return {"fast": [now > _fast_rate(m)], "whirls": [soon > _whirling_rate(m)]}
+
+
+def _fast_rate(m: StepModel) -> float:
+    return min(_FAST / m.dt, _RATE)
+
+
+def _whirling_rate(m: StepModel) -> float:
+    return (_WHIRLING_BALLS if m.has_ball_springs else _WHIRLING) / m.dt
 
 
 def turn_fast(step: StepProgram) -> None:
@@ -46,7 +62,7 @@ def turn_fast(step: StepProgram) -> None:
     if not step.model.can_be_fast:
         return
 
-    def turned(m: StepModel, q, v, w, motion):
+    def turned(m: StepModel, q, v, w, motion, ahead, expects):
         robot, factor = m.robot, factor_of(m, motion)
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
 
@@ -57,27 +73,75 @@ def turn_fast(step: StepProgram) -> None:
             both = [c + share * m.dt * (a - b) for c, a, b in zip(motion["change"], first, later, strict=True)]
             return [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
 
+        def expected(w: Scalars) -> list[Scalar]:
+            own = factor.velocity(w)
+            return [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
+
         first = motion["bias"] or bias(v)
+        end: list[Scalar] = []
         if m.has_ball_springs:  # of which the mean of start and end has been taken already
             for _ in range(_MORE):
-                w = corrected(1 / 2, bias(factor.velocity(w)))
+                end = expected(w)
+                w = corrected(1 / 2, bias(end))
         else:
-            w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, factor.velocity(w), strict=True)]))
-        return {"w": w, "free": w if m.can_fail else []}
+            end = expected(w)
+            w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)]))
+        return {"w": w, "ahead": end, "free": w if m.can_fail else []}
 
-    def whirled(m: StepModel, q, v, motion):
+    def whirled(m: StepModel, q, v, motion, ahead, expects):
         robot, factor = m.robot, factor_of(m, motion)
         M = composite_inertia(robot, q)
         A, centers = _product(m, motion["factor"]), held_centers(robot.mechanism, M)
-        x = change_in_fast_motion(robot, q, v, A, M, motion["change"], m.dt, centers)
-        ahead = [a + b for a, b in zip(v, x, strict=True)]
-        w = factor.coordinates(without_gain(robot, q, v, ahead, M, m.dt, centers))
-        return {"w": w, "free": w if m.can_fail else []}
+        x, end, turning = change_in_fast_motion(
+            robot, q, v, A, M, motion["change"], m.dt, centers, ahead, negation(equal(expects[0], 0))
+        )
+        w = factor.coordinates([a + b for a, b in zip(v, x, strict=True)])
+        return {"w": w, "ahead": end, "turning": turning, "free": w if m.can_fail else []}
 
     with step.only_if("fast"):
         step.add(turned)
     with step.only_if("whirls"):
         step.add(whirled)
+
+
+def expect_turning(step: StepProgram) -> None:
+    """Another round for robots that turn fast, and otherwise than their Coriolis forces were taken for."""
+    if not (step.model.can_be_fast and step.model.has_rows):
+        return
+
+    def watched(m: StepModel, v_next, fast):
+        now: Scalar = 0
+        for d in m.turning_dofs:
+            now = maximum(now, abs(v_next[d]))
+        return {"fast": [either(negation(equal(fast[0], 0)), now > _fast_rate(m))]}
+
+    def compared(m: StepModel, v, v_next, ahead, settled, fast, was_fast):
+        off: Scalar = 0
+        for d in m.turning_dofs:
+            used = select(equal(was_fast[0], 0), v[d], ahead[d])
+            off = maximum(off, abs(v_next[d] - used))
+        return {"settled": [select(off * m.dt > _OTHERWISE, 0, settled[0])], "ahead": v_next, "expects": [1]}
+
+    step.add(lambda m, fast: {"was fast": fast})
+    step.add(watched)
+    with step.only_if("fast"):
+        step.add(compared)
+
+
+def keep_energy(step: StepProgram) -> None:
+    """Robots that whirl end the step without the energy that turning by much has brought."""
+    if not step.model.can_be_fast:
+        return
+
+    def kept(m: StepModel, q, v, v_next, turning, impulse):
+        robot = m.robot
+        M = composite_inertia(robot, q)
+        centers = held_centers(robot.mechanism, M)
+        rests = [negation(equal(x, 0)) for part in impulse for x in part]
+        return {"v next": without_gain(robot, q, v, v_next, M, m.dt, turning, any_of(rests))}
+
+    with step.only_if("whirls"):
+        step.add(kept)
 
 
 def _product(m: StepModel, factor: Record) -> list[list[Scalar]]:

@@ -44,7 +44,7 @@ from pliant.robot.configurations import carried_velocity, held_acceleration, str
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
-from pliant.simulation.fast_stages import turn_fast, turning_flags
+from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -104,6 +104,8 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
             do_without_friction(step)  # only where iterations ran out
             find_landings(step)
         check_limits(step)
+        expect_turning(step)
+    keep_energy(step)  # only where joints turn very much
     correct_positions(step)  # penetrations and open loops, without changing velocities
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
@@ -118,7 +120,10 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
     The first round takes for saturated, or held by a limit, what was so in the last step. Constraints of joints join
     in only where one would go through its limit.
     """
-    if not _has_limits(step.model):
+    model = step.model
+    if model.can_be_fast:
+        step.add(lambda m: {"expects": [0]})
+    if not (_has_limits(model) or (model.can_be_fast and model.has_rows)):
         yield
         return
 
@@ -135,7 +140,8 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
             "joints on": [any_of(needed)],
         }
 
-    step.add(expected)
+    if _has_limits(model):
+        step.add(expected)
     with step.stages.loop(_ROUNDS, until="settled"):
         yield
 
@@ -304,7 +310,9 @@ def free_motion(
 def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-    def moved(m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=()):
+    def moved(
+        m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=(), ahead=(), expects=()
+    ):
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
             (row.dof, select(equal(side, 0), 0, 1), b["low"])
@@ -339,7 +347,7 @@ def move_freely(step: StepProgram) -> None:
             },
             "w": motion.w,
             "free": motion.w if m.can_fail else [],
-            **turning_flags(m, v, motion.start, motion.w),
+            **turning_flags(m, v, motion.start, motion.w, ahead, expects),
             "sweeps": [0],
             "landed": [0],
             "plastic": [0],
