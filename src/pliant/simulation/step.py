@@ -122,7 +122,7 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
     """
     model = step.model
     if model.can_be_fast:
-        step.add(lambda m: {"expects": [0]})
+        step.add(lambda m: {"expects": [0], "turns": [0, 0]})
     if not (_has_limits(model) or (model.can_be_fast and model.has_rows)):
         yield
         return
@@ -311,7 +311,7 @@ def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
     def moved(
-        m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=(), ahead=(), expects=()
+        m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=(), turns=()
     ):
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
@@ -347,7 +347,7 @@ def move_freely(step: StepProgram) -> None:
             },
             "w": motion.w,
             "free": motion.w if m.can_fail else [],
-            **turning_flags(m, v, motion.start, motion.w, ahead, expects),
+            **turning_flags(m, v, motion.start, motion.w, turns),
             "sweeps": [0],
             "landed": [0],
             "plastic": [0],
