@@ -26,11 +26,12 @@ step:
 from collections.abc import Mapping, Sequence
 
 from pliant.dynamics.coriolis import coriolis_matrix
-from pliant.dynamics.energy_and_momentum import kinetic_energy
+from pliant.dynamics.energy_and_momentum import center_of_mass_velocity, kinetic_energy
 from pliant.dynamics.gyroscopic import carried_centers
+from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Mechanism, Robot
 from pliant.robot.configurations import carried_velocity, held_matrix, straight_motion
-from pliant.scalar import Scalar, Scalars, maximum, select, sqrt
+from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
 from pliant.spatial import Vector
 
 Matrix = Sequence[Scalars]
@@ -68,35 +69,54 @@ def change_in_fast_motion(
     return x, end, impulse
 
 
-def without_gain(
-    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, M: Matrix, dt: Scalar, turning: Scalars, is_held: Scalar
+def half_way(robot: Robot, q: Scalars, v: Scalars, M: Matrix, dt: Scalar) -> tuple[list[Scalar], list[Scalar]]:
+    """q and v half a step later, or before with a negative dt, of a robot that goes on with v."""
+    points = carried_centers(robot.mechanism, M, v, dt)
+    q_half = straight_motion(robot, list(q), list(v), dt / 2, points)
+    return q_half, carried_velocity(robot, list(v), dt / 2, list(v), points)
+
+
+def drift_of(
+    robot: Robot, q: Scalars, half: tuple[list[Scalar], list[Scalar]], impulses: Scalars, is_held: Scalar
 ) -> list[Scalar]:
-    """v+ without the energy that turning by much in a step has brought.
+    """The velocity of all bodies with the centre of mass, in the axes of q; none if the robot ``is_held`` by the world.
 
     Args:
-        ahead: v+; turning: the impulse of the Coriolis forces that led to it.
-        is_held: whether contacts push, so that the centre of mass need not go straight on.
+        half: `half_way` of the step before; impulses: of all forces since but those of turning.
     """
-    mechanism, energy = robot.mechanism, kinetic_energy.algorithm
-    taken = _dot([(a + b) / 2 for a, b in zip(v, ahead, strict=True)], turning)
-
-    def half_a_step_on(velocity: Scalars, dt: Scalar) -> Scalar:
-        v, points = list(velocity), carried_centers(mechanism, M, velocity, dt)
-        q_half = straight_motion(robot, list(q), v, dt / 2, points)
-        return energy(robot, q_half, carried_velocity(robot, v, dt / 2, v, points))
-
-    inner = energy(robot, q, ahead)
-    gain = half_a_step_on(ahead, dt) - inner + energy(robot, q, v) - half_a_step_on(v, -dt) - taken
     drift: list[Scalar] = [0] * robot.nv
     if robot.is_free:
-        moves = mechanism.floating_links[0].dofs[:3]
-        mass = M[moves[0]][moves[0]]
-        for d in moves:
-            momentum = select(is_held, 0, _dot([M[max(d, e)][min(d, e)] for e in range(robot.nv)], ahead))
-            drift[d] = momentum / mass
-            inner = inner - momentum * drift[d] / 2
-    share = sqrt(maximum(1 - maximum(gain, 0) / maximum(inner, _NONE), 0))
-    return [c + share * (a - c) for a, c in zip(ahead, drift, strict=True)]
+        root = robot.mechanism.floating_links[0]
+        R = link_poses(robot.mechanism, q, about_root=True)[root.index].R
+        velocity = R.rotate_back(Vector(*center_of_mass_velocity.algorithm(robot, *half)))
+        for d, x in zip(root.dofs[:3], velocity, strict=True):
+            drift[d] = select(is_held, 0, x + impulses[d] / robot.mass)
+    return drift
+
+
+def impulses_but_turning(v: Scalars, ahead: Scalars, M: Matrix, turning: Scalars) -> list[Scalar]:
+    """M (v+ - v), less the impulse of the Coriolis forces."""
+    change = [a - b for a, b in zip(ahead, v, strict=True)]
+    n = len(change)
+    full = [[M[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
+    return [a + b for a, b in zip(_times(full, change), turning, strict=True)]
+
+
+def smaller_share(
+    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, drift: Scalars, share: Scalar, before: Scalar,
+    impulses: Scalars, M: Matrix, dt: Scalar,
+) -> Scalar:  # fmt: skip
+    """A share of the motion about the centre of mass with which less energy, or none, is gained.
+
+    Args:
+        ahead: v+; drift: its part that stays; share: of the rest, so far.
+        before: the kinetic energy `half_way` in the step before; impulses: of all other forces, which may change it.
+    """
+    now = [c + share * (a - c) for a, c in zip(ahead, drift, strict=True)]
+    work = _dot([(a + b) / 2 for a, b in zip(v, now, strict=True)], impulses)
+    kept = _dot(drift, _times([[M[max(r, c)][min(r, c)] for c in range(robot.nv)] for r in range(robot.nv)], drift)) / 2
+    inner, allowed = kinetic_energy.algorithm(robot, *half_way(robot, q, now, M, dt)) - kept, before + work - kept
+    return share * sqrt(minimum(1, maximum(allowed, 0) / maximum(inner, _NONE)))
 
 
 def _coriolis(robot: Robot, q: Scalars, u: Scalars, M: Matrix, centers: Mapping[str, Vector]) -> list[list[Scalar]]:

@@ -7,8 +7,11 @@ joints, which swing about several axes, take the mean of start and end in every 
 often, and whirl from half a radian on.
 """
 
+from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
-from pliant.dynamics.implicit_coriolis import change_in_fast_motion, without_gain
+from pliant.dynamics.implicit_coriolis import (
+    change_in_fast_motion, drift_of, half_way, impulses_but_turning, smaller_share,
+)  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration
@@ -30,6 +33,10 @@ _MORE = 2
 
 # and a rate that is fast in any step [rad/s]
 _RATE = 20
+
+# iterations for the share of the motion that keeps its energy, and a change of it that no longer matters
+_SHARES = 4
+_NEARLY = 0.999
 
 # a robot that turns by so much more or less than expected makes another round [rad]
 _OTHERWISE = 0.005
@@ -120,12 +127,15 @@ def expect_turning(step: StepProgram) -> None:
         is_fast = either(negation(equal(fast[0], 0)), now > _fast_rate(m))
         return {"turns": [is_fast, now > _whirling_rate(m)], "is fast": [is_fast]}
 
-    def compared(m: StepModel, v, v_next, ahead, settled, fast):
+    def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
         off: Scalar = 0
         for d in m.turning_dofs:
             # forces at the start of the step are those of v+ = v
             off = maximum(off, abs(v_next[d] - select(equal(fast[0], 0), v[d], ahead[d])))
-        return {"settled": [select(off * m.dt > _OTHERWISE, 0, settled[0])], "ahead": v_next, "expects": [1]}
+        # a velocity that grew so much by forces at the start of the step is not to be trusted
+        is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
+        again = select(off * m.dt > _OTHERWISE, 0, settled[0])
+        return {"settled": [again], "ahead": v_next, "expects": [is_known]}
 
     step.stages.variable("is fast", 1)
     step.add(watched)
@@ -137,14 +147,34 @@ def keep_energy(step: StepProgram) -> None:
     """Robots that whirl end the step without the energy that turning by much has brought."""
     if not step.model.can_be_fast:
         return
+    nv = step.model.robot.nv
+    for name, size in {"drift": nv, "gains": nv, "before": 1, "share": 1, "is kept": 1}.items():
+        step.stages.variable(name, size)
 
-    def kept(m: StepModel, q, v, v_next, turning, impulse):
-        robot = m.robot
-        M = composite_inertia(robot, q)
-        centers = held_centers(robot.mechanism, M)
-        rests = [negation(equal(x, 0)) for part in impulse for x in part]
-        return {"v next": without_gain(robot, q, v, v_next, M, m.dt, turning, any_of(rests))}
+    def begun(m: StepModel, q, v, v_next, turning, impulse):
+        M = composite_inertia(m.robot, q)
+        is_held = any_of([negation(equal(x, 0)) for part in impulse for x in part])
+        impulses, half = impulses_but_turning(v, v_next, M, turning), half_way(m.robot, q, v, M, -m.dt)
+        return {
+            "drift": drift_of(m.robot, q, half, impulses, is_held),
+            "gains": impulses,
+            "before": [kinetic_energy.algorithm(m.robot, *half)],
+            "share": [1],
+        }
 
+    def lowered(m: StepModel, q, v, v_next, drift, gains, before, share):
+        M = composite_inertia(m.robot, q)
+        new = smaller_share(m.robot, q, v, v_next, drift, share[0], before[0], gains, M, m.dt)
+        return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
+
+    def kept(m: StepModel, v_next, v_mean, drift, share):
+        slower = [[c + share[0] * (a - c) for a, c in zip(v, drift, strict=True)] for v in (v_next, v_mean)]
+        return dict(zip(("v next", "v mean"), slower, strict=True))
+
+    with step.only_if("whirls"):
+        step.add(begun)
+    with step.stages.loop(_SHARES, when="whirls", until="is kept"):
+        step.add(lowered)
     with step.only_if("whirls"):
         step.add(kept)
 
