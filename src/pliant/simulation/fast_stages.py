@@ -125,21 +125,23 @@ def expect_turning(step: StepProgram) -> None:
         for d in m.turning_dofs:
             now = maximum(now, abs(v_next[d]))
         is_fast = either(negation(equal(fast[0], 0)), now > _fast_rate(m))
-        return {"turns": [is_fast, now > _whirling_rate(m)], "is fast": [is_fast]}
+        # with spherical joints, forces of the end are taken at any rate
+        return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [1 if m.has_balls else is_fast]}
 
     def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
         off: Scalar = 0
         for d in m.turning_dofs:
             # forces at the start of the step are those of v+ = v
-            off = maximum(off, abs(v_next[d] - select(equal(fast[0], 0), v[d], ahead[d])))
+            used = ahead[d] if m.has_balls else select(equal(fast[0], 0), v[d], ahead[d])
+            off = maximum(off, abs(v_next[d] - used))
         # a velocity that grew so much by forces at the start of the step is not to be trusted
         is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
         again = select(off * m.dt > _OTHERWISE, 0, settled[0])
         return {"settled": [again], "ahead": v_next, "expects": [is_known]}
 
-    step.stages.variable("is fast", 1)
+    step.stages.variable("has turned", 1)
     step.add(watched)
-    with step.only_if("is fast"):
+    with step.only_if("has turned"):
         step.add(compared)
 
 

@@ -217,6 +217,7 @@ class FreeMotion:
         factor: of A.
         start: L v of the velocity at the start.
         w: L v+ of the velocity that the forces lead to.
+        end: the v+ of which Coriolis forces were taken; v if they are those of the start.
         change: impulses A (v+ - v) with all forces at the start; bias: h of them.
         poses: of the links, in the world's axes about ``origin``.
         holding: inertia that dofs have in addition, since they are held.
@@ -227,6 +228,7 @@ class FreeMotion:
     factor: Factor
     start: list[Scalar]
     w: list[Scalar]
+    end: list[Scalar]
     change: list[Scalar]
     bias: list[Scalar]
     poses: list[Transform]
@@ -240,6 +242,7 @@ class FreeMotion:
 def free_motion(
     model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None,
     held: Sequence[tuple[int, Scalar, Scalar]] = (), pushes: Mapping[int, Scalar] | None = None,
+    ahead: Scalars | None = None, is_known: Scalar = False,
 ) -> FreeMotion:  # fmt: skip
     """The motion of a step if nothing touched.
 
@@ -249,6 +252,7 @@ def free_motion(
             contacts find it almost rigid. A constraint of the solver makes it exact, and takes the inertia out again.
         pushes: by dof, impulses of contacts that are expected: gyroscopic forces at the end of the step are those of
             the velocity that they lead to.
+        ahead: the velocity at the end of the step, if it ``is_known``; else it is predicted where it is needed.
     """
     robot, dt = model.robot, model.dt
     mechanism = robot.mechanism
@@ -298,21 +302,26 @@ def free_motion(
         for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
             spins[d] = spins[d] + x
     w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
+    end = list(v)
     if model.has_balls:
         for _ in range(_ITERATIONS):
-            later = bias(factor.velocity(w))
+            end = factor.velocity(w)
+            if ahead is not None:
+                end = [select(is_known, a, b) for a, b in zip(ahead, end, strict=True)]
+            later = bias(end)
             both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
             w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
-    ahead = carried_centers(mechanism, M, v, dt)
-    return FreeMotion(factor, start, w, change, h, poses, origin, joints, holding, centers, ahead)
+    carried = carried_centers(mechanism, M, v, dt)
+    return FreeMotion(factor, start, w, end, change, h, poses, origin, joints, holding, centers, carried)
 
 
 def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
     def moved(
-        m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=(), turns=()
-    ):
+        m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=(), turns=(), ahead=None,
+        expects=(),
+    ):  # fmt: skip
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
             (row.dof, select(equal(side, 0), 0, 1), b["low"])
@@ -320,7 +329,8 @@ def move_freely(step: StepProgram) -> None:
         ]
         limited = saturated if m.has_saturable_motors else None
         pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
-        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds, pushes)
+        known = negation(equal(expects[0], 0)) if m.has_balls and m.can_be_fast else False
+        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds, pushes, ahead, known)
         # only curved ground takes the velocities of the links
         velocities = link_velocities(m.robot.mechanism, q, v)
         drift = _drift(m, q, v, motion.centers) if m.has_round_shapes else None
@@ -348,6 +358,7 @@ def move_freely(step: StepProgram) -> None:
             "w": motion.w,
             "free": motion.w if m.can_fail else [],
             **turning_flags(m, v, motion.start, motion.w, turns),
+            **({"ahead": motion.end} if m.has_balls and m.can_be_fast else {}),
             "sweeps": [0],
             "landed": [0],
             "plastic": [0],
