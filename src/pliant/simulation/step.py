@@ -279,7 +279,7 @@ def free_motion(
         A[d][d] = A[d][d] + dt * gain
         change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
     for spring, axis in ((s, axis) for s in joints.springs for axis in s.axes):
-        r = resolved(M, spring, axis, dt)
+        r = resolved(M, spring, axis, dt, model.swing_eases)
         for d, e, k in spring.entries(axis):
             A[d][e] = A[d][e] + dt * dt * (1 - r * _THREE_QUARTERS) * k
             lost = dt * dt * (1 - r) * k
