@@ -14,13 +14,13 @@ whose matrix is regular at any speed: since C = Mdot / 2 + a skew matrix, its sy
 Joints that float take their velocity in the axes of the start of the step, in which they keep it
 (`pliant.robot.configurations`): C has what that adds, M H with H(u) v = -w(u) x (v + w(v) x c).
 
-Where joints turn by a good part of a radian in a step, M changes so much that energy would still grow. What the motion
-from half a step before to half a step after brings to the kinetic energy, and C does not take off, is the error of the
-step:
+Where joints turn by a good part of a radian in a step, M changes so much that energy would still grow. Energy has its
+place half-way between two kicks: with p the impulses of all forces but C's,
 
-    T(q+1/2, v+) - T(q, v+) + T(q, v) - T(q-1/2, v) - dt v' . C(q, v') v'
+    T(q+1/2, v+) = T(q-1/2, v) + v' . p
 
-`without_gain` takes it off, if it is a gain, from the motion about the centre of mass, whose own motion stays.
+What T(q+1/2, v+) is above that, is the error of the step. `smaller_share` takes it off the motion about the centre of
+mass, whose own motion stays (`drift_of`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -106,7 +106,7 @@ def smaller_share(
     robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, drift: Scalars, share: Scalar, before: Scalar,
     impulses: Scalars, M: Matrix, dt: Scalar,
 ) -> Scalar:  # fmt: skip
-    """A share of the motion about the centre of mass with which less energy, or none, is gained.
+    """A share of the motion about the centre of mass with which less energy is gained, or none.
 
     Args:
         ahead: v+; drift: its part that stays; share: of the rest, so far.

@@ -5,6 +5,9 @@ forces are taken once more, at the middle of the motion that those of the start 
 tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with springs at spherical
 joints, which swing about several axes, take the mean of start and end in every step; fast ones predict the end more
 often, and whirl from half a radian on.
+
+Contacts and limits lead to another v+ than the forces alone. A robot that ends the step otherwise than its Coriolis
+forces were taken for makes another round with those of the v+ found (`expect_turning`).
 """
 
 from pliant.dynamics.energy_and_momentum import kinetic_energy

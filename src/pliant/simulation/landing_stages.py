@@ -50,7 +50,8 @@ def find_landings(step: StepProgram) -> None:
         return
 
     def judged(
-        m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, plastic, converged, residual, unsolved
+        m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, plastic, converged, residual,
+        unsolved,
     ):  # fmt: skip
         near, pushing, rebounds = nearness(m.dt), [], []
         for k in _groups(m):

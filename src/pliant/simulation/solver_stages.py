@@ -423,35 +423,6 @@ def do_without_friction(step: StepProgram) -> None:
         sweep_closures(step)
         sweep_joints(step)
         step.add(check)
-    _do_no_work(step)
-
-
-def _do_no_work(step: StepProgram) -> None:
-    """Impulses of a step that has no solution are made smaller until they bring no energy.
-
-    With x the change of w by all of them, those of a solution have x . D (w + x) <= 0.
-    """
-
-    def lost(m: StepModel, converged, residual):
-        return {"is lost": [both(equal(converged[0], 0), residual[0] > FAILURE)]}
-
-    def shrunk(m: StepModel, motion, w, free, impulse, closure, steady, stops):
-        change = [a - b for a, b in zip(w, free, strict=True)]
-        scaled = [a * d for a, d in zip(change, motion["factor"]["D"], strict=True)]
-        size, work = (sum((a * b for a, b in zip(scaled, x, strict=True)), 0) for x in (change, free))
-        share = minimum(maximum(-work / select(size > 0, size, 1), 0), 1)
-        return {
-            "w": [a + share * b for a, b in zip(free, change, strict=True)],
-            "impulse": [[share * p for p in part] for part in impulse],
-            "closure": [[share * p for p in part] for part in closure],
-            "steady": [share * p for p in steady],
-            "stops": [share * p for p in stops],
-        }
-
-    step.stages.variable("is lost", 1)
-    step.add(lost)
-    with step.only_if("is lost"):
-        step.add(shrunk)
 
 
 # ---- positions
