@@ -173,8 +173,10 @@ def keep_energy(step: StepProgram) -> None:
         return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
 
     def kept(m: StepModel, v_next, v_mean, drift, share):
-        slower = [[c + share[0] * (a - c) for a, c in zip(v, drift, strict=True)] for v in (v_next, v_mean)]
-        return dict(zip(("v next", "v mean"), slower, strict=True))
+        def slower(v: Scalars) -> list[Scalar]:
+            return [c + share[0] * (a - c) for a, c in zip(v, drift, strict=True)]
+
+        return {"v next": slower(v_next), "v mean": slower(v_mean)}
 
     with step.only_if("whirls"):
         step.add(begun)
