@@ -188,12 +188,10 @@ class SpringBlock:
     Attributes:
         dofs: of the joint.
         axes: for each axis its stiffness g' as felt there, and its row b: K = sum of g' b^T b.
-        rotor: dof of the motor's joint that follows, if the spring is a flexibility.
     """
 
     dofs: tuple[int, ...]
     axes: list[tuple[Scalar, list[Scalar]]]
-    rotor: int | None
 
     def entries(self, axis: tuple[Scalar, list[Scalar]]) -> Iterator[tuple[int, int, Scalar]]:
         """(d, e, K_de) of an axis with e <= d."""
@@ -242,11 +240,6 @@ class JointForces:
         return self.damping, K, cross
 
 
-def rotor_dofs(robot: Robot) -> dict[str, int]:
-    """The dof of the motor's joint behind each flexibility, by the name of its spring's joint."""
-    return {f.name: robot.v_slice(f.joint).start for f in robot.flexibilities.values() if f.joint is not None}
-
-
 def joint_forces(
     robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None, *,
     has_rows: bool = False, has_limits: bool = True, functions: SpringFunctions = PLAIN,
@@ -263,7 +256,6 @@ def joint_forces(
     stiffness: list[Scalar] = [0] * robot.nv
     damping: list[Scalar] = [0] * robot.nv
     springs: list[SpringBlock] = []
-    rotors = rotor_dofs(robot)
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
         if joint.has_backlash:
@@ -271,7 +263,7 @@ def joint_forces(
                 d = link.dofs[0]
                 force, slope = spring_with_backlash(joint, link.position(q)[0], link.rate(v)[0], functions)
                 f[d] = f[d] + link.ratio * force
-                springs.append(SpringBlock((d,), [(link.ratio * link.ratio * slope, [1])], None))
+                springs.append(SpringBlock((d,), [(link.ratio * link.ratio * slope, [1])]))
             continue
         for d, value in zip(link.dofs, link.damping, strict=True):
             damping[d] = damping[d] + value
@@ -280,7 +272,7 @@ def joint_forces(
             for d, force in zip(link.dofs, spring.f, strict=True):
                 f[d] = f[d] + link.ratio * force
             felt = [(link.ratio * link.ratio * slope, b) for slope, b in spring.axes]
-            springs.append(SpringBlock(link.dofs, felt, rotors.get(joint.name)))
+            springs.append(SpringBlock(link.dofs, felt))
     given = drives(robot, q, v, u, t, saturated, has_limits=has_limits)
     for drive in given:
         d, square = drive.dof, drive.ratio * drive.ratio

@@ -14,23 +14,24 @@ whose matrix is regular at any speed: since C = Mdot / 2 + a skew matrix, its sy
 Joints that float take their velocity in the axes of the start of the step, in which they keep it
 (`pliant.robot.configurations`): C has what that adds, M H with H(u) v = -w(u) x (v + w(v) x c).
 
-Where joints turn by a good part of a radian in a step, M changes so much that energy would still grow. What the motion
-from half a step before to half a step after brings to the kinetic energy, and C does not take off, is the error of the
-step:
+Where joints turn by a good part of a radian in a step, M changes so much that energy would still grow. Energy has its
+place half-way between two kicks: with p the impulses of all forces but C's,
 
-    T(q+1/2, v+) - T(q, v+) + T(q, v) - T(q-1/2, v) - dt v' . C(q, v') v'
+    T(q+1/2, v+) = T(q-1/2, v) + v' . p
 
-`without_gain` takes it off, if it is a gain, from the motion about the centre of mass, whose own motion stays.
+What T(q+1/2, v+) is above that, is the error of the step. `smaller_share` takes it off the motion about the centre of
+mass, whose own motion stays (`drift_of`).
 """
 
 from collections.abc import Mapping, Sequence
 
 from pliant.dynamics.coriolis import coriolis_matrix
-from pliant.dynamics.energy_and_momentum import kinetic_energy
+from pliant.dynamics.energy_and_momentum import center_of_mass_velocity, kinetic_energy
 from pliant.dynamics.gyroscopic import carried_centers
+from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Mechanism, Robot
 from pliant.robot.configurations import carried_velocity, held_matrix, straight_motion
-from pliant.scalar import Scalar, Scalars, maximum, sqrt
+from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
 from pliant.spatial import Vector
 
 Matrix = Sequence[Scalars]
@@ -44,53 +45,78 @@ _NONE = 1e-30
 
 def change_in_fast_motion(
     robot: Robot, q: Scalars, v: Scalars, A: Matrix, M: Matrix, change: Scalars, dt: Scalar,
-    centers: Mapping[str, Vector],
-) -> list[Scalar]:  # fmt: skip
-    """v+ - v.
+    centers: Mapping[str, Vector], ahead: Scalars, is_known: Scalar,
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:  # fmt: skip
+    """v+ - v, the v+ with which the middle was found, and the impulse dt C(q, u) (v + v+) / 2.
 
     Args:
         A, M: lower triangles of the matrix of the step and of the mass matrix.
         change: impulses of the step, with all forces at its start.
         centers: points of the joints that float, `pliant.dynamics.gyroscopic.held_centers`.
+        ahead: the v+ that constraints have led to, if it ``is_known``: u is then the middle of that.
     """
     n = robot.nv
-    C = first = _coriolis(robot, q, v, M, centers)
-    x: list[Scalar] = []
-    for k in range(_SOLUTIONS):
-        b = list(change)
-        if k:
-            C = _coriolis(robot, q, [a + c / 2 for a, c in zip(v, x, strict=True)], M, centers)
-            b = [e + dt * (f - g) for e, f, g in zip(b, _times(first, v), _times(C, v), strict=True)]
+    first = _times(_coriolis(robot, q, v, M, centers), v)
+    x: list[Scalar] = [0] * n
+    end, impulse = list(v), list(change)
+    for _ in range(_SOLUTIONS):
+        end = [select(is_known, a, b + c) for a, b, c in zip(ahead, v, x, strict=True)]
+        C = _coriolis(robot, q, [(a + b) / 2 for a, b in zip(v, end, strict=True)], M, centers)
+        b = [e + dt * (f - g) for e, f, g in zip(change, first, _times(C, v), strict=True)]
         K = [[A[max(r, c)][min(r, c)] + dt / 2 * C[r][c] for c in range(n)] for r in range(n)]
         x = solved(robot.mechanism, K, b)
-    return x
+        impulse = [dt * y for y in _times(C, [a + c / 2 for a, c in zip(v, x, strict=True)])]
+    return x, end, impulse
 
 
-def without_gain(
-    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, M: Matrix, dt: Scalar, centers: Mapping[str, Vector]
+def half_way(robot: Robot, q: Scalars, v: Scalars, M: Matrix, dt: Scalar) -> tuple[list[Scalar], list[Scalar]]:
+    """q and v half a step later, or before with a negative dt, of a robot that goes on with v."""
+    points = carried_centers(robot.mechanism, M, v, dt)
+    q_half = straight_motion(robot, list(q), list(v), dt / 2, points)
+    return q_half, carried_velocity(robot, list(v), dt / 2, list(v), points)
+
+
+def drift_of(
+    robot: Robot, q: Scalars, half: tuple[list[Scalar], list[Scalar]], impulses: Scalars, is_held: Scalar
 ) -> list[Scalar]:
-    """v+ without the energy that turning by much in a step has brought; ``ahead`` is v+, others as above."""
-    mechanism, energy = robot.mechanism, kinetic_energy.algorithm
-    mean = [(a + b) / 2 for a, b in zip(v, ahead, strict=True)]
-    taken = dt * _dot(mean, _times(_coriolis(robot, q, mean, M, centers), mean))
+    """The velocity of all bodies with the centre of mass, in the axes of q; none if the robot ``is_held`` by the world.
 
-    def half_a_step_on(velocity: Scalars, dt: Scalar) -> Scalar:
-        v, points = list(velocity), carried_centers(mechanism, M, velocity, dt)
-        q_half = straight_motion(robot, list(q), v, dt / 2, points)
-        return energy(robot, q_half, carried_velocity(robot, v, dt / 2, v, points))
-
-    inner = energy(robot, q, ahead)
-    gain = half_a_step_on(ahead, dt) - inner + energy(robot, q, v) - half_a_step_on(v, -dt) - taken
+    Args:
+        half: `half_way` of the step before; impulses: of all forces since but those of turning.
+    """
     drift: list[Scalar] = [0] * robot.nv
     if robot.is_free:
-        moves = mechanism.floating_links[0].dofs[:3]
-        mass = M[moves[0]][moves[0]]
-        for d in moves:
-            momentum = _dot([M[max(d, e)][min(d, e)] for e in range(robot.nv)], ahead)
-            drift[d] = momentum / mass
-            inner = inner - momentum * drift[d] / 2
-    share = sqrt(maximum(1 - maximum(gain, 0) / maximum(inner, _NONE), 0))
-    return [c + share * (a - c) for a, c in zip(ahead, drift, strict=True)]
+        root = robot.mechanism.floating_links[0]
+        R = link_poses(robot.mechanism, q, about_root=True)[root.index].R
+        velocity = R.rotate_back(Vector(*center_of_mass_velocity.algorithm(robot, *half)))
+        for d, x in zip(root.dofs[:3], velocity, strict=True):
+            drift[d] = select(is_held, 0, x + impulses[d] / robot.mass)
+    return drift
+
+
+def impulses_but_turning(v: Scalars, ahead: Scalars, M: Matrix, turning: Scalars) -> list[Scalar]:
+    """M (v+ - v), less the impulse of the Coriolis forces."""
+    change = [a - b for a, b in zip(ahead, v, strict=True)]
+    n = len(change)
+    full = [[M[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
+    return [a + b for a, b in zip(_times(full, change), turning, strict=True)]
+
+
+def smaller_share(
+    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, drift: Scalars, share: Scalar, before: Scalar,
+    impulses: Scalars, M: Matrix, dt: Scalar,
+) -> Scalar:  # fmt: skip
+    """A share of the motion about the centre of mass with which less energy is gained, or none.
+
+    Args:
+        ahead: v+; drift: its part that stays; share: of the rest, so far.
+        before: the kinetic energy `half_way` in the step before; impulses: of all other forces, which may change it.
+    """
+    now = [c + share * (a - c) for a, c in zip(ahead, drift, strict=True)]
+    work = _dot([(a + b) / 2 for a, b in zip(v, now, strict=True)], impulses)
+    kept = _dot(drift, _times([[M[max(r, c)][min(r, c)] for c in range(robot.nv)] for r in range(robot.nv)], drift)) / 2
+    inner, allowed = kinetic_energy.algorithm(robot, *half_way(robot, q, now, M, dt)) - kept, before + work - kept
+    return share * sqrt(minimum(1, maximum(allowed, 0) / maximum(inner, _NONE)))
 
 
 def _coriolis(robot: Robot, q: Scalars, u: Scalars, M: Matrix, centers: Mapping[str, Vector]) -> list[list[Scalar]]:

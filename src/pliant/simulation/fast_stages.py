@@ -5,16 +5,22 @@ forces are taken once more, at the middle of the motion that those of the start 
 tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with springs at spherical
 joints, which swing about several axes, take the mean of start and end in every step; fast ones predict the end more
 often, and whirl from half a radian on.
+
+Contacts and limits lead to another v+ than the forces alone. A robot that ends the step otherwise than its Coriolis
+forces were taken for makes another round with those of the v+ found (`expect_turning`).
 """
 
+from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
-from pliant.dynamics.implicit_coriolis import change_in_fast_motion, without_gain
+from pliant.dynamics.implicit_coriolis import (
+    change_in_fast_motion, drift_of, half_way, impulses_but_turning, smaller_share,
+)  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, maximum
+from pliant.scalar import Scalar, Scalars, abs, either, equal, maximum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, factor_of
+from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]
@@ -22,23 +28,46 @@ _FAST = 0.04
 _WHIRLING = 0.1
 _WHIRLING_BALLS = 0.5
 
+# predictions of the middle: with one alone, light bodies among heavy ones gain a share of (w dt)^2 a step
+_MIDDLES = 2
+
 # more predictions of the velocity at the end, of robots with springs at spherical joints
 _MORE = 2
 
 # and a rate that is fast in any step [rad/s]
 _RATE = 20
 
+# iterations for the share of the motion that keeps its energy, and a change of it that no longer matters
+_SHARES = 4
+_NEARLY = 0.999
 
-def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Record:
-    """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+."""
+# a robot that turns by so much more or less than expected makes another round [rad]
+_OTHERWISE = 0.005
+
+
+def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars, found: Scalars) -> Record:
+    """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+.
+
+    Args:
+        found: whether it was found to be fast, and to whirl, in the round before.
+    """
     if not m.can_be_fast:
         return {}
     now: Scalar = 0
     soon: Scalar = 0
     for d in m.turning_dofs:
         now, soon = maximum(now, abs(v[d])), maximum(soon, abs(v[d]) + abs(w[d] - start[d]))
-    whirling = _WHIRLING_BALLS if m.has_ball_springs else _WHIRLING
-    return {"fast": [now > min(_FAST / m.dt, _RATE)], "whirls": [soon > whirling / m.dt]}
+    flags = (now > _fast_rate(m), soon > _whirling_rate(m))
+    fast, whirls = (either(flag, negation(equal(x, 0))) for flag, x in zip(flags, found, strict=True))
+    return {"fast": [fast], "whirls": [whirls]}
+
+
+def _fast_rate(m: StepModel) -> float:
+    return min(_FAST / m.dt, _RATE)
+
+
+def _whirling_rate(m: StepModel) -> float:
+    return (_WHIRLING_BALLS if m.has_ball_springs else _WHIRLING) / m.dt
 
 
 def turn_fast(step: StepProgram) -> None:
@@ -46,7 +75,7 @@ def turn_fast(step: StepProgram) -> None:
     if not step.model.can_be_fast:
         return
 
-    def turned(m: StepModel, q, v, w, motion):
+    def turned(m: StepModel, q, v, w, motion, ahead, expects):
         robot, factor = m.robot, factor_of(m, motion)
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
 
@@ -57,27 +86,104 @@ def turn_fast(step: StepProgram) -> None:
             both = [c + share * m.dt * (a - b) for c, a, b in zip(motion["change"], first, later, strict=True)]
             return [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
 
+        def expected(w: Scalars) -> list[Scalar]:
+            own = factor.velocity(w)
+            return [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
+
         first = motion["bias"] or bias(v)
+        end: list[Scalar] = []
         if m.has_ball_springs:  # of which the mean of start and end has been taken already
             for _ in range(_MORE):
-                w = corrected(1 / 2, bias(factor.velocity(w)))
+                end = expected(w)
+                w = corrected(1 / 2, bias(end))
         else:
-            w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, factor.velocity(w), strict=True)]))
-        return {"w": w, "free": w if m.can_fail else []}
+            for _ in range(_MIDDLES):
+                end = expected(w)
+                w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)]))
+        return {"w": w, "ahead": end, "free": w if m.can_fail else []}
 
-    def whirled(m: StepModel, q, v, motion):
+    def whirled(m: StepModel, q, v, motion, ahead, expects):
         robot, factor = m.robot, factor_of(m, motion)
         M = composite_inertia(robot, q)
         A, centers = _product(m, motion["factor"]), held_centers(robot.mechanism, M)
-        x = change_in_fast_motion(robot, q, v, A, M, motion["change"], m.dt, centers)
-        ahead = [a + b for a, b in zip(v, x, strict=True)]
-        w = factor.coordinates(without_gain(robot, q, v, ahead, M, m.dt, centers))
-        return {"w": w, "free": w if m.can_fail else []}
+        x, end, turning = change_in_fast_motion(
+            robot, q, v, A, M, motion["change"], m.dt, centers, ahead, negation(equal(expects[0], 0))
+        )
+        w = factor.coordinates([a + b for a, b in zip(v, x, strict=True)])
+        return {"w": w, "ahead": end, "turning": turning, "free": w if m.can_fail else []}
 
     with step.only_if("fast"):
         step.add(turned)
     with step.only_if("whirls"):
         step.add(whirled)
+
+
+def expect_turning(step: StepProgram) -> None:
+    """Another round for robots that turn fast, and otherwise than their Coriolis forces were taken for."""
+    if not (step.model.can_be_fast and step.model.has_rows):
+        return
+
+    def watched(m: StepModel, v_next, fast):
+        now: Scalar = 0
+        for d in m.turning_dofs:
+            now = maximum(now, abs(v_next[d]))
+        is_fast = either(negation(equal(fast[0], 0)), now > _fast_rate(m))
+        # with spherical joints, forces of the end are taken at any rate
+        return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [1 if m.has_balls else is_fast]}
+
+    def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
+        off: Scalar = 0
+        for d in m.turning_dofs:
+            # forces at the start of the step are those of v+ = v
+            used = ahead[d] if m.has_balls else select(equal(fast[0], 0), v[d], ahead[d])
+            off = maximum(off, abs(v_next[d] - used))
+        # a velocity that grew so much by forces at the start of the step is not to be trusted
+        is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
+        again = select(off * m.dt > _OTHERWISE, 0, settled[0])
+        return {"settled": [again], "ahead": v_next, "expects": [is_known]}
+
+    step.stages.variable("has turned", 1)
+    step.add(watched)
+    with step.only_if("has turned"):
+        step.add(compared)
+
+
+def keep_energy(step: StepProgram) -> None:
+    """Robots that whirl end the step without the energy that turning by much has brought."""
+    if not step.model.can_be_fast:
+        return
+    nv = step.model.robot.nv
+    for name, size in {"drift": nv, "gains": nv, "before": 1, "share": 1, "is kept": 1}.items():
+        step.stages.variable(name, size)
+
+    def begun(m: StepModel, q, v, v_next, turning, impulse):
+        M = composite_inertia(m.robot, q)
+        is_held = any_of([negation(equal(x, 0)) for part in impulse for x in part])
+        impulses, half = impulses_but_turning(v, v_next, M, turning), half_way(m.robot, q, v, M, -m.dt)
+        return {
+            "drift": drift_of(m.robot, q, half, impulses, is_held),
+            "gains": impulses,
+            "before": [kinetic_energy.algorithm(m.robot, *half)],
+            "share": [1],
+        }
+
+    def lowered(m: StepModel, q, v, v_next, drift, gains, before, share):
+        M = composite_inertia(m.robot, q)
+        new = smaller_share(m.robot, q, v, v_next, drift, share[0], before[0], gains, M, m.dt)
+        return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
+
+    def kept(m: StepModel, v_next, v_mean, drift, share):
+        def slower(v: Scalars) -> list[Scalar]:
+            return [c + share[0] * (a - c) for a, c in zip(v, drift, strict=True)]
+
+        return {"v next": slower(v_next), "v mean": slower(v_mean)}
+
+    with step.only_if("whirls"):
+        step.add(begun)
+    with step.stages.loop(_SHARES, when="whirls", until="is kept"):
+        step.add(lowered)
+    with step.only_if("whirls"):
+        step.add(kept)
 
 
 def _product(m: StepModel, factor: Record) -> list[list[Scalar]]:

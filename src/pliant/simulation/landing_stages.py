@@ -50,8 +50,9 @@ def find_landings(step: StepProgram) -> None:
         return
 
     def judged(
-        m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, converged, residual, unsolved
-    ):
+        m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, plastic, converged, residual,
+        unsolved,
+    ):  # fmt: skip
         near, pushing, rebounds = nearness(m.dt), [], []
         for k in _groups(m):
             for touch, p, aim in zip(touches_of(motion, k), forces(m, k, impulse[k]), target[k], strict=True):
@@ -67,7 +68,8 @@ def find_landings(step: StepProgram) -> None:
         once = equal(landed[0], 0)
         return {
             "lands": [both(once, any_of(pushing))],
-            "bounces": [any_of(rebounds)] if m.is_elastic else [0],
+            # once without restitution, there is none to take away
+            "bounces": [both(any_of(rebounds), equal(plastic[0], 0))] if m.is_elastic else [0],
             "is whole": [1],
             "first": [_LATE],
             "unsolved": [maximum(unsolved[0], select(equal(converged[0], 0), residual[0], 0))],
@@ -174,7 +176,12 @@ def _check_energy(step: StepProgram) -> None:
     def gain(m: StepModel, motion, w, free):
         energies = []
         for speeds in (w, motion["start"], free):
-            energies.append(sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0) / 2)
+            twice = sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0)
+            if m.stop_rows:  # the inertia that holds joints at their limits is none of the robot's
+                v = factor_of(m, motion).velocity(speeds)
+                held = zip(m.stop_rows, motion["holding"], strict=True)
+                twice = twice - sum((extra * v[row.dof] * v[row.dof] for row, extra in held), 0)
+            energies.append(twice / 2)
         before = maximum(energies[1], energies[2])
         return {"first": [energies[0] - before * (1 + _GAIN)]}
 
@@ -191,7 +198,7 @@ def _check_energy(step: StepProgram) -> None:
         with step.only_if(f"near {k}"):
             step.add(allowed, k)
 
-    def again(m: StepModel, motion, first, target, landed):
+    def again(m: StepModel, motion, first, target, landed, sweeps):
         gains = first[0] > 0
         lower = [
             [
@@ -200,7 +207,7 @@ def _check_energy(step: StepProgram) -> None:
             ]
             for k, part in enumerate(target)
         ]
-        again = {"target": lower, "landed": [select(gains, 0, landed[0])], "sweeps": [0]}
+        again = {"target": lower, "landed": [select(gains, 0, landed[0])], "sweeps": [select(gains, 0, sweeps[0])]}
         return {"is whole": [negation(gains)], "plastic": [gains], **again}
 
     step.add(again)

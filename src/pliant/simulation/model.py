@@ -16,9 +16,13 @@ from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
 from pliant.contact.moments import no_moments
 from pliant.contact.touching import Group, contact_groups
+from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot, Spherical
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
+
+# inertia of a dof that has none, relative to that of all
+_NO_INERTIA = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,7 @@ class StepModel:
         ground: None where there is none.
         contact: settings of the contact model.
         has_limits: whether limits of joints hold.
+        nominal: the robot before any of its numbers varied, if not this one.
     """
 
     robot: Robot
@@ -39,6 +44,7 @@ class StepModel:
     forces: tuple[ExternalForce, ...] = ()
     precision: str = "float64"
     has_limits: bool = True
+    nominal: Robot | None = None
 
     @property
     def is_rigid(self) -> bool:
@@ -162,6 +168,19 @@ class StepModel:
     def has_ball_springs(self) -> bool:
         """Whether a spherical joint has a spring, and so swings about several axes."""
         return any(isinstance(j.kind, Spherical) and j.has_spring for j in self.robot.joints.values())
+
+    @cached_property
+    def swing_eases(self) -> list[float]:
+        """By dof, how much faster a spring there swings than if all other dofs were held: M_dd (M^-1)_dd = (w / w')^2.
+
+        That is for the nominal robot at its neutral configuration. Where a light body carries a heavy one, it is the
+        light one that swings.
+        """
+        robot = self.nominal or self.robot
+        M = np.array(mass_matrix.algorithm(robot, robot.neutral().tolist()), float)
+        # a dof without inertia swings at any rate
+        M += np.diag(np.full(robot.nv, _NO_INERTIA * np.trace(M)))
+        return np.maximum(np.diag(M) * np.diag(np.linalg.inv(M)), 1).tolist()
 
     @property
     def can_be_fast(self) -> bool:

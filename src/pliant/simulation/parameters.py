@@ -58,7 +58,7 @@ class Parameters:
     """The varying numbers of a model, in order; ``groups`` has those of each path."""
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
-        self.model = model
+        self.model = replace(model, nominal=model.robot)
         found = [(path, entries_of(model, path)) for path in _checked(paths)]
         self.groups: dict[str, list[Entry]] = dict(found)
         taken = [entry.path for _, group in found for entry in group]

@@ -74,7 +74,7 @@ class StepProgram:
         sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
         sizes["free"] = nv if model.can_fail else 0
         if model.can_be_fast:
-            sizes |= {"fast": 1, "whirls": 1}
+            sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
         if model.has_rows:
             sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):

@@ -11,7 +11,7 @@ their feet would be shown where they were half a step before, but for the motion
 
 from collections.abc import Sequence
 
-from pliant.actuation.joint_forces import SpringBlock, rotor_dofs
+from pliant.actuation.joint_forces import SpringBlock
 from pliant.actuation.joint_springs import spring_force
 from pliant.contact.constraint_rows import has_limits
 from pliant.dynamics.joint_space_inertia import composite_inertia
@@ -23,20 +23,17 @@ from pliant.simulation.solver_stages import StepProgram, Swing
 _NONE = 1e-30
 
 
-def resolved(M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar) -> Scalar:
+def resolved(
+    M: list[list[Scalar]], spring: SpringBlock, axis: tuple[Scalar, list[Scalar]], dt: Scalar, eases: Sequence[float]
+) -> Scalar:
     """r = 1 / (1 + (w dt)^12) of the swing about an axis of a spring, w^2 = g' b M^-1 b^T.
 
-    Of M only the dofs themselves count, and the rotor behind a flexibility: without it there is nothing to swing
-    against.
+    The diagonal of M^-1 is that of M, with the ``eases`` of the robot (`StepModel.swing_eases`).
     """
     slope, b = axis
     ease: Scalar = 0
     for i, d in enumerate(spring.dofs):
-        M_dd = M[d][d]
-        if spring.rotor is not None:
-            M_jj, M_jd = M[spring.rotor][spring.rotor], M[spring.rotor][d]
-            M_dd = M_dd - M_jd * M_jd / maximum(M_jj, _NONE)
-        ease = ease + b[i] * b[i] / maximum(M_dd, _NONE)
+        ease = ease + b[i] * b[i] * eases[d] / maximum(M[d][d], _NONE)
     square = dt * dt * slope * ease
     fourth = square * square
     return 1 / (1 + fourth * fourth * fourth)
@@ -56,14 +53,14 @@ def _swings(m: StepModel) -> list[Swing]:
     The share of the motion that the state is behind must be the same at the end of a step and at the start of the next,
     so it is that of the robot at rest, with the numbers that it has where they do not vary.
     """
-    robot, q, rotors = m.robot, m.robot.neutral().tolist(), rotor_dofs(m.robot)
+    robot, q = m.robot, m.robot.neutral().tolist()
     joints = [j for j in robot.independent_joints if j.has_spring and not (j.has_backlash or has_limits(j))]
     joints = [] if m.groups or m.closures else joints
     M, found = composite_inertia(robot, q) if joints else [], []
     for j in joints:
         dofs = range(*robot.v_slice(j.name).indices(robot.nv))
-        spring = SpringBlock(tuple(dofs), spring_force(j, q[robot.q_slice(j.name)]).axes, rotors.get(j.name))
-        found.append((j.name, [float(resolved(M, spring, axis, m.dt)) for axis in spring.axes]))
+        spring = SpringBlock(tuple(dofs), spring_force(j, q[robot.q_slice(j.name)]).axes)
+        found.append((j.name, [float(resolved(M, spring, axis, m.dt, m.swing_eases)) for axis in spring.axes]))
     return found
 
 

@@ -44,7 +44,7 @@ from pliant.robot.configurations import carried_velocity, held_acceleration, str
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
-from pliant.simulation.fast_stages import turn_fast, turning_flags
+from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
 from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -104,6 +104,8 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
             do_without_friction(step)  # only where iterations ran out
             find_landings(step)
         check_limits(step)
+        expect_turning(step)
+    keep_energy(step)  # only where joints turn very much
     correct_positions(step)  # penetrations and open loops, without changing velocities
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
@@ -118,7 +120,10 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
     The first round takes for saturated, or held by a limit, what was so in the last step. Constraints of joints join
     in only where one would go through its limit.
     """
-    if not _has_limits(step.model):
+    model = step.model
+    if model.can_be_fast:
+        step.add(lambda m: {"expects": [0], "turns": [0, 0]})
+    if not (_has_limits(model) or (model.can_be_fast and model.has_rows)):
         yield
         return
 
@@ -135,7 +140,8 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
             "joints on": [any_of(needed)],
         }
 
-    step.add(expected)
+    if _has_limits(model):
+        step.add(expected)
     with step.stages.loop(_ROUNDS, until="settled"):
         yield
 
@@ -211,6 +217,7 @@ class FreeMotion:
         factor: of A.
         start: L v of the velocity at the start.
         w: L v+ of the velocity that the forces lead to.
+        end: the v+ of which Coriolis forces were taken; v if they are those of the start.
         change: impulses A (v+ - v) with all forces at the start; bias: h of them.
         poses: of the links, in the world's axes about ``origin``.
         holding: inertia that dofs have in addition, since they are held.
@@ -221,6 +228,7 @@ class FreeMotion:
     factor: Factor
     start: list[Scalar]
     w: list[Scalar]
+    end: list[Scalar]
     change: list[Scalar]
     bias: list[Scalar]
     poses: list[Transform]
@@ -234,6 +242,7 @@ class FreeMotion:
 def free_motion(
     model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None,
     held: Sequence[tuple[int, Scalar, Scalar]] = (), pushes: Mapping[int, Scalar] | None = None,
+    ahead: Scalars | None = None, is_known: Scalar = False,
 ) -> FreeMotion:  # fmt: skip
     """The motion of a step if nothing touched.
 
@@ -243,6 +252,7 @@ def free_motion(
             contacts find it almost rigid. A constraint of the solver makes it exact, and takes the inertia out again.
         pushes: by dof, impulses of contacts that are expected: gyroscopic forces at the end of the step are those of
             the velocity that they lead to.
+        ahead: the velocity at the end of the step, if it ``is_known``; else it is predicted where it is needed.
     """
     robot, dt = model.robot, model.dt
     mechanism = robot.mechanism
@@ -269,7 +279,7 @@ def free_motion(
         A[d][d] = A[d][d] + dt * gain
         change.append(dt * (joints.f[d] - h[d] - gain * v[d]))
     for spring, axis in ((s, axis) for s in joints.springs for axis in s.axes):
-        r = resolved(M, spring, axis, dt)
+        r = resolved(M, spring, axis, dt, model.swing_eases)
         for d, e, k in spring.entries(axis):
             A[d][e] = A[d][e] + dt * dt * (1 - r * _THREE_QUARTERS) * k
             lost = dt * dt * (1 - r) * k
@@ -292,19 +302,26 @@ def free_motion(
         for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
             spins[d] = spins[d] + x
     w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
+    end = list(v)
     if model.has_balls:
         for _ in range(_ITERATIONS):
-            later = bias(factor.velocity(w))
+            end = factor.velocity(w)
+            if ahead is not None:
+                end = [select(is_known, a, b) for a, b in zip(ahead, end, strict=True)]
+            later = bias(end)
             both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
             w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
-    ahead = carried_centers(mechanism, M, v, dt)
-    return FreeMotion(factor, start, w, change, h, poses, origin, joints, holding, centers, ahead)
+    carried = carried_centers(mechanism, M, v, dt)
+    return FreeMotion(factor, start, w, end, change, h, poses, origin, joints, holding, centers, carried)
 
 
 def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
-    def moved(m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=()):
+    def moved(
+        m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=(), turns=(), ahead=None,
+        expects=(),
+    ):  # fmt: skip
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
             (row.dof, select(equal(side, 0), 0, 1), b["low"])
@@ -312,7 +329,8 @@ def move_freely(step: StepProgram) -> None:
         ]
         limited = saturated if m.has_saturable_motors else None
         pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
-        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds, pushes)
+        known = negation(equal(expects[0], 0)) if m.has_balls and m.can_be_fast else False
+        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds, pushes, ahead, known)
         # only curved ground takes the velocities of the links
         velocities = link_velocities(m.robot.mechanism, q, v)
         drift = _drift(m, q, v, motion.centers) if m.has_round_shapes else None
@@ -339,7 +357,8 @@ def move_freely(step: StepProgram) -> None:
             },
             "w": motion.w,
             "free": motion.w if m.can_fail else [],
-            **turning_flags(m, v, motion.start, motion.w),
+            **turning_flags(m, v, motion.start, motion.w, turns),
+            **({"ahead": motion.end} if m.has_balls and m.can_be_fast else {}),
             "sweeps": [0],
             "landed": [0],
             "plastic": [0],

@@ -1,0 +1,56 @@
+"""Random robots that once gained energy: each stands for a cause, found by `python -m bench.soak --random`."""
+
+import math
+
+import numpy as np
+import pytest
+
+import pliant
+from bench.random_robots import random_case
+from bench.random_soak import MOST, simulate
+from pliant.robot import Robot, RobotBuilder
+from pliant.simulation.model import StepModel
+
+
+@pytest.mark.filterwarnings("ignore::pliant.SimulationWarning")
+@pytest.mark.parametrize(
+    ("seed", "number"),
+    [
+        (3, 17),  # in flight, a spring turns a light base by 0.2 rad a step: 90 %
+        (3, 3),  # Coriolis forces of the motion without contact, at a robot that the ground holds: 80 %
+        (5, 41),  # a rebound while a joint meets its limit: its holding inertia was taken for kinetic energy, 13 %
+    ],
+)
+def test_robots_in_contact_gain_no_energy(seed: int, number: int) -> None:
+    found = simulate(random_case(seed, number, 24), 5e-3, "float64")
+    assert not found.frozen
+    assert found.gain < MOST
+
+
+def two_bodies(light: float, heavy: float, stiffness: float) -> Robot:
+    """A light base, on which a heavy body slides by a spring, without gravity."""
+    builder = RobotBuilder("two bodies").gravity(0, 0, 0)
+    for name, mass in (("base", light), ("body", heavy)):
+        builder.body(name, mass, (0, 0, 0), (mass * 1e-2, 0, 0, mass * 1e-2, 0, mass * 1e-2))
+    builder.joint("slide", "prismatic", "base", "body", (0, 0, 0), axis=(1, 0, 0), stiffness=stiffness)
+    return builder.build(base="free")
+
+
+# k (1 / m + 1 / M) is the square of the frequency at which two free bodies swing
+def test_the_light_body_decides_how_fast_a_spring_swings() -> None:
+    model = StepModel(two_bodies(0.1, 4.0, 100.0), 1e-3, None)
+    assert model.swing_eases[6] == pytest.approx(4.0 * (1 / 0.1 + 1 / 4.0), rel=1e-9)
+
+
+@pytest.mark.parametrize(("rate", "is_kept"), [(0.2, True), (3.0, False)])
+def test_a_swing_that_the_step_resolves_stays_and_others_die(rate: float, is_kept: bool) -> None:
+    dt = 1e-3
+    robot = two_bodies(0.1, 4.0, (rate / dt) ** 2 / (1 / 0.1 + 1 / 4.0))
+    sim = pliant.Simulation(robot, dt=dt)
+    q = robot.neutral()
+    q[7] = 0.01
+    swing = 2 * math.pi / rate  # steps
+    seen = sim.rollout((q[None], np.zeros((1, robot.nv))), periods=round(30 * swing), channels=("q",))
+    late = np.abs(seen.q[0, -round(4 * swing) :, 7]).max()
+    # 30 swings at w dt = 0.2 lose 2 pi 30 (w dt)^13 / 4 of the amplitude, which is nothing
+    assert late == pytest.approx(0.01, rel=0.02) if is_kept else late < 1e-4
