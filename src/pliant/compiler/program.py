@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import TraceError
-from pliant.scalar import Expr, Graph, either, equal, negation, select
+from pliant.scalar import Expr, Graph, equal, negation, select
 from pliant.scalar.ops import CONDITIONS
 
 
@@ -233,14 +233,19 @@ class Program:
 
 
 def left(depth: int) -> str:
-    """A variable of the workspace, not zero for robots that have left the loop with so many around it."""
+    """Of the workspace: not zero for robots that have left the loop with so many around it, or one of these."""
     return f"left loop {depth}"
+
+
+def innermost(loops: Sequence[Loop]) -> str | None:
+    """The flag of robots that have left one of these loops, outermost first; None if none can be left."""
+    return next((left(depth) for depth in reversed(range(len(loops))) if loops[depth].can_be_left), None)
 
 
 def _frozen(block: TracedBlock, loops: tuple[Loop, ...], scratch: set[str]) -> TracedBlock:
     """The block inside of loops: robots that have left one of them keep what they have, but for scratch."""
-    flags = [left(depth) for depth, loop in enumerate(loops) if loop.can_be_left]
-    if not flags or all(name in scratch for name, _, _ in block.outputs):
+    flag = innermost(loops)
+    if flag is None or all(name in scratch for name, _, _ in block.outputs):
         return block
     graph = block.outputs[0][2].graph
     present = {node.value: node for node in graph.nodes if node.op == "input"}
@@ -252,9 +257,7 @@ def _frozen(block: TracedBlock, loops: tuple[Loop, ...], scratch: set[str]) -> T
             nodes[name, k] = present[label] if label in present else graph.input(label)
         return nodes[name, k]
 
-    over = negation(equal(variable(flags[0], 0), 0))
-    for flag in flags[1:]:
-        over = either(over, negation(equal(variable(flag, 0), 0)))
+    over = negation(equal(variable(flag, 0), 0))
     outputs = [
         (name, k, node if name in scratch else graph.lift(select(over, variable(name, k), node)))
         for name, k, node in block.outputs
