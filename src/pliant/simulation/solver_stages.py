@@ -13,8 +13,8 @@ from pliant.contact.constraint_rows import (
 )  # fmt: skip
 from pliant.contact.landing import mean_of
 from pliant.contact.solver import (
-    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
-    sweep_frictionless, sweep_sticking, warm_start, with_targets,
+    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, look, push, slide,
+    sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
@@ -29,7 +29,7 @@ Swing = tuple[str, list[float]]
 """A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every loop, with its number
-_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks")
+_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks", "visit", "slid")
 _OF_LOOPS = ("loop", "closure", "last closure")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -245,7 +245,7 @@ def sweep_contacts(step: StepProgram) -> None:
             return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
         def full(m: StepModel, rows, target, w, impulse, error, sweeps, k=k):
-            relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+            relaxation = _relaxation(sweeps)
             answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
             rows = with_targets(rows, target)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
@@ -257,6 +257,9 @@ def sweep_contacts(step: StepProgram) -> None:
             return {**found, "slides": [slides], "sticks": [negation(slides)]}
 
         with step.only_if(f"near {k}"):
+            if _is_alone(step.model, k):
+                _visit_alone(step, k)
+                continue
             if not _has_short_way(step.model, k):
                 step.add(full, k)
                 continue
@@ -265,6 +268,38 @@ def sweep_contacts(step: StepProgram) -> None:
                 step.add(short, k)
             with step.only_if(f"slides {k}"):
                 step.add(full_with_flags, k)
+
+
+def _visit_alone(step: StepProgram, k: int) -> None:
+    """The only contact of a group: most stick or are open, and only robots of which it slides work that out."""
+
+    def looked(m: StepModel, rows, target, w, impulse):
+        u, new, slides = look(m.groups[k], with_targets(rows, target), w, impulse)
+        return {"visit": {"u": list(u), "new": list(new)}, "slides": [slides]}
+
+    def slid(m: StepModel, rows, visit, impulse, sweeps):
+        return {"slid": list(slide(rows, Vector(*visit["u"]), impulse, _relaxation(sweeps)))}
+
+    def pushed(m: StepModel, rows, visit, slid, slides, w, impulse, error):
+        sticks = equal(slides[0], 0)
+        new = Vector(*(select(sticks, a, b) for a, b in zip(visit["new"], slid, strict=True)))
+        w, worst = push(m.groups[k], rows, w, impulse, new, error[0])
+        return {"w": w, "impulse": list(new), "error": [worst]}
+
+    step.add(looked, k)
+    with step.only_if(f"slides {k}"):
+        step.add(slid, k)
+    step.add(pushed, k)
+
+
+def _relaxation(sweeps: Scalars) -> Scalar:
+    """Share of a change of the direction of sliding."""
+    return select(sweeps[0] < _PATIENCE, 1, 0.5)
+
+
+def _is_alone(m: StepModel, k: int) -> bool:
+    group = m.groups[k]
+    return m.is_rigid and group.size == 3 and not is_zero(group.friction[0])
 
 
 def _has_short_way(m: StepModel, k: int) -> bool:
