@@ -42,6 +42,7 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
+from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import turn_fast, turning_flags
@@ -49,7 +50,7 @@ from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
+    Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
     find_contacts, find_joint_rows, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints, sweeps,
     touches_of,
 )  # fmt: skip
