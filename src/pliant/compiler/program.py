@@ -28,6 +28,7 @@ import numpy as np
 
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, equal, negation, select
+from pliant.scalar.evaluation import nodes_of
 from pliant.scalar.ops import CONDITIONS
 
 
@@ -202,9 +203,13 @@ class Program:
 
     @cached_property
     def traced(self) -> list[TracedBlock]:
-        """The blocks as graphs, in the order of `walk`."""
+        """The blocks as graphs, in the order of `walk`, without the scratch that nothing reads."""
         scratch = set(self.scratch)
-        return [_frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)]
+        blocks = [
+            _frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)
+        ]
+        flags = {n for s, _ in self.walk() if isinstance(s, Loop) for n in (s.until, s.when)}
+        return _without_unread(blocks, scratch - flags)
 
     def _trace(self, block: Block) -> TracedBlock:
         graph = Graph()
@@ -263,6 +268,23 @@ def _frozen(block: TracedBlock, loops: tuple[Loop, ...], scratch: set[str]) -> T
         for name, k, node in block.outputs
     ]
     return TracedBlock([(name, k, node) for (name, k), node in nodes.items()], outputs)
+
+
+def _without_unread(blocks: list[TracedBlock], scratch: set[str]) -> list[TracedBlock]:
+    """The blocks without results that go to these variables and that no block needs."""
+    reads: list[set[tuple[str, int]]] = [set() for _ in blocks]
+    changed = list(range(len(blocks)))
+    while changed:
+        for i in changed:
+            needed = {node.index for node in nodes_of([node for _, _, node in blocks[i].outputs])}
+            reads[i] = {(name, k) for name, k, node in blocks[i].inputs if node.index in needed}
+        read, changed = set().union(*reads), []
+        for i, block in enumerate(blocks):
+            kept = [x for x in block.outputs if x[0] not in scratch or x[:2] in read]
+            if len(kept) < len(block.outputs):
+                blocks[i] = TracedBlock(block.inputs, kept)
+                changed.append(i)
+    return blocks
 
 
 def as_number(graph: Graph, value: Any) -> Expr:
