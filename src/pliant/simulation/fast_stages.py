@@ -12,9 +12,9 @@ from pliant.dynamics.implicit_coriolis import change_in_fast_motion, without_gai
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, maximum
+from pliant.scalar import Scalar, Scalars, abs
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, factor_of
+from pliant.simulation.solver_stages import Record, StepProgram, factor_of, largest_known
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]
@@ -33,10 +33,9 @@ def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Recor
     """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+."""
     if not m.can_be_fast:
         return {}
-    now: Scalar = 0
-    soon: Scalar = 0
-    for d in m.turning_dofs:
-        now, soon = maximum(now, abs(v[d])), maximum(soon, abs(v[d]) + abs(w[d] - start[d]))
+    rates = [abs(v[d]) for d in m.turning_dofs]
+    now = largest_known(rates)
+    soon = largest_known([rate + abs(w[d] - start[d]) for d, rate in zip(m.turning_dofs, rates, strict=True)])
     whirling = _WHIRLING_BALLS if m.has_ball_springs else _WHIRLING
     return {"fast": [now > min(_FAST / m.dt, _RATE)], "whirls": [soon > whirling / m.dt]}
 

@@ -158,6 +158,14 @@ def any_of(conditions: Scalars) -> Scalar:
     return 0 if result is False else result
 
 
+def largest_known(values: Scalars) -> Scalar:
+    """The largest of numbers that are not negative, without regard to NaN: one instruction for each."""
+    found: Scalar = 0
+    for x in values:
+        found = select(x > found, x, found)
+    return found
+
+
 # ---- constraints
 
 

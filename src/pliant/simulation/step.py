@@ -51,8 +51,8 @@ from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
     Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints, sweeps,
-    touches_of,
+    find_contacts, find_joint_rows, largest_known, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints,
+    sweeps, touches_of,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
@@ -321,9 +321,8 @@ def move_freely(step: StepProgram) -> None:
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
         turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
-        fastest = 0
-        for x in v:
-            fastest = maximum(fastest, abs(x))
+        # first those that tell whether the robot is fast
+        fastest = largest_known([abs(v[d]) for d in dict.fromkeys((*m.turning_dofs, *range(m.robot.nv)))])
         return {
             "motion": {
                 "factor": factor_record(motion.factor),
