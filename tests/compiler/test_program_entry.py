@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from native_code import WIDTHS, Native, kernel_of, program_of, same_bits
 from pliant.compiler import Block, Loop, Program
-from pliant.scalar import select, sin
+from pliant.scalar import cos, select, sin
 
 STEP = Block(lambda x: [x[0] + 1], ("x",), ("x",))
 
@@ -113,6 +113,22 @@ def test_scratch_is_neither_set_to_zero_nor_kept() -> None:
     assert "s" not in through_scratch(("s",)).unset
     plain, free = (kernel_of(through_scratch(scratch)) for scratch in ((), ("s",)))
     assert sum(free.operations().values()) < sum(plain.operations().values())
+
+
+def test_scratch_that_nothing_reads_is_not_computed() -> None:
+    """Neither a sine that no block reads, nor the cosine that only this one would need."""
+
+    def with_sine(is_read: bool) -> Program:
+        first = Block(lambda x: [cos(x[0])], ("x",), ("r",))
+        second = Block(lambda x, r: [x[0] * 2, sin(r[0])], ("x", "r"), ("s",))
+        last = Block(lambda s: [s[0] + (s[1] if is_read else 1)], ("s",), ("y",))
+        return program_of("x", "y", first, second, last, scratch=("r", "s"), r=1, s=2)
+
+    read, unread = kernel_of(with_sine(True)), kernel_of(with_sine(False))
+    assert unread.operations() == {"mul": 1, "add": 1}
+    x = np.random.default_rng(5).normal(size=(9, 1))
+    np.testing.assert_allclose(unread(x), 2 * x + 1, rtol=1e-14)
+    np.testing.assert_allclose(read(x), 2 * x + np.sin(np.cos(x)), rtol=1e-14)
 
 
 @settings(max_examples=25)

@@ -110,6 +110,16 @@ def test_variables_are_written_again_and_again() -> None:
     assert "total" not in stages
 
 
+def test_variables_that_are_scratch() -> None:
+    stages = Stages(x=2)
+    stages.variable("between", 1, is_scratch=True)
+    stages.add(lambda x: [x[0] * x[1]], ("x",), ("between",))
+    stages.add(lambda x, between: [between[0] + 1, x[1]], ("x", "between"), ("x",))
+    program = stages.program(("x",), ("x",))
+    assert program.scratch == ("between",)
+    np.testing.assert_allclose(run(program, X), np.stack([X[:, 0] * X[:, 1] + 1, X[:, 1]], 1), rtol=1e-14)
+
+
 # ---- what does not fit
 
 

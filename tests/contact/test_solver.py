@@ -1,6 +1,8 @@
 """Coulomb's law at one contact, compliant contacts within the solver, and its rows."""
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from pliant.contact.constraint_rows import (
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, natural_residual
 from pliant.contact.models import CompliantContact, HuntCrossley, SpringDamper
-from pliant.contact.solver import factor_record
+from pliant.contact.solver import factor_record, look, push, slide, sweep, with_targets
 from pliant.dynamics.joint_space_inertia import composite_inertia, factorized
 from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Robot
@@ -53,6 +55,25 @@ def test_inverse() -> None:
         inverse = inverse_of(symmetric(G))
         found = np.array([[inverse.entry(r, c) for c in range(3)] for r in range(3)])
         np.testing.assert_allclose(found @ G, np.eye(3), atol=1e-9)  # what is added is 1e-12 of the trace
+
+
+def test_a_contact_alone_gets_the_impulse_of_a_visit() -> None:
+    """In parts, of which sliding is one that only those take that slide: the same bits as at once."""
+    rng, seen, n = np.random.default_rng(4), set(), 5
+    group: Any = SimpleNamespace(support=tuple(range(n)), turning=())
+    for _ in range(200):
+        Y, D_inverse = rng.normal(size=(3, n)), np.exp(rng.normal(size=n))
+        DY = Y * D_inverse
+        G = row_matrix(Y.tolist(), DY.tolist())
+        contact = {"G": list(G), "inverse": list(inverse_of(G)), "mu": 0.6, "slip": [0.1, -0.2]}
+        rows = with_targets({"Y": Y.tolist(), "DY": DY.tolist(), "contacts": [contact], "moments": []}, [-0.3])
+        w, p = rng.normal(size=n).tolist(), [*rng.normal(size=2), rng.uniform(0, 4)]
+        at_once = sweep(group, rows, w, p, 0.25, relaxation=0.5)
+        u, new, slides = look(group, rows, w, p)
+        new = slide(rows, u, p, 0.5) if slides else new
+        assert (*push(group, rows, w, p, new, 0.25), list(new)) == (at_once[0], at_once[2], at_once[1])
+        seen.add("slides" if slides else "sticks" if new.z > 0 else "opens")
+    assert seen == {"sticks", "slides", "opens"}
 
 
 @pytest.mark.parametrize("blocked", [0, 1])

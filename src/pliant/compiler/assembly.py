@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function
 from pliant.compiler.lower import PIECE_SIZE, Straight, cut, lower
-from pliant.compiler.program import Block, Loop, Program, TracedBlock, left
+from pliant.compiler.program import Block, Loop, Program, TracedBlock, innermost, left
 from pliant.errors import KernelError
 from pliant.scalar import Expr
 
@@ -187,14 +187,11 @@ class _Assembler:
 
     def _loop(self, loop: Loop, loops: tuple[Loop, ...], calls: Iterator[list[str]]) -> None:
         out, n = self.lines, self._label()
-        outer = [left(depth) for depth, other in enumerate(loops) if other.can_be_left]
-        own = left(len(loops))
-        if loop.can_be_left:
-            self._open(loop, own, outer)
+        outer, own = innermost(loops), left(len(loops))
+        over = self._open(loop, own, outer) if loop.can_be_left else ""
         count = str(loop.count) if isinstance(loop.count, int) else f"%count{self.program.counts.index(loop.count)}"
         if loop.when:
-            nobody = self._all_done([*outer, own])
-            out.append(f"  br i1 {nobody}, label %after{n}, label %before{n}")
+            out.append(f"  br i1 {self._all(over)}, label %after{n}, label %before{n}")
         else:
             out.append(f"  br label %before{n}")
         out.append(f"before{n}:")
@@ -211,14 +208,9 @@ class _Assembler:
         for name in loop.writes:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
-        if loop.until:
-            m, v = self._label(), self.v
-            origin, goal = self._variable(loop.until), self._variable(own)
-            out.append(f"  %y{m} = load {v.type}, ptr {origin}, align {v.bytes}")
-            out.append(f"  store {v.type} %y{m}, ptr {goal}, align {v.bytes}")
-        if loop.until and not (loop.reads or loop.writes):
-            done = self._all_done([*outer, own])
-            out.append(f"  br i1 {done}, label %after{n}, label %next{n}")
+        over = self._leave(loop.until, own, outer) if loop.until else ""
+        if over and not (loop.reads or loop.writes):
+            out.append(f"  br i1 {self._all(over)}, label %after{n}, label %next{n}")
         else:
             out.append(f"  br label %next{n}")
         out.append(f"next{n}:")
@@ -233,47 +225,60 @@ class _Assembler:
         self.lines.append(f"  %r{m} = getelementptr i8, ptr %a{k}, i64 %o{m}")
         self._transfer(kind, name, f"%r{m}", f"%s{k}")
 
-    def _open(self, loop: Loop, own: str, outer: list[str]) -> None:
-        """Who has left the loop before it begins: those that do not enter; one around it is asked for apart."""
-        v, out, start = self.v, self.lines, "zeroinitializer"
+    # A loop's flag is not zero for lanes that have left it, or one around it, as what is around does not end before.
+
+    def _open(self, loop: Loop, own: str, outer: str | None) -> str:
+        """Set the flag of a loop as it begins: who has left it are those that do not enter; gives their condition."""
+        v = self.v
+        gone = over = self._has_left(self._load(outer)) if outer else ""
+        start = "zeroinitializer"
         if loop.when:
-            m, where = self._label(), self._variable(loop.when)
-            out.append(f"  %f{m} = load {v.type}, ptr {where}, align {v.bytes}")
-            out.append(f"  %d{m} = fcmp oeq {v.type} %f{m}, zeroinitializer")
-            out.append(f"  %x{m} = select {v.conditions} %d{m}, {v.type} {v.constant(1.0)}, {v.type} zeroinitializer")
-            start = f"%x{m}"
-        self._set(own, start, [])
-        if loop.until:
-            self._set(loop.until, start, outer)
-
-    def _set(self, flag: str, value: str, outer: list[str]) -> None:
-        """Set a flag, but for the lanes that have left a loop."""
-        v, where = self.v, self._variable(flag)
-        if outer:
             m = self._label()
-            over = self._left(outer)
-            self.lines.append(f"  %old{m} = load {v.type}, ptr {where}, align {v.bytes}")
-            self.lines.append(f"  %u{m} = select {v.conditions} {over}, {v.type} %old{m}, {v.type} {value}")
-            value = f"%u{m}"
-        self.lines.append(f"  store {v.type} {value}, ptr {where}, align {v.bytes}")
+            self.lines.append(f"  %d{m} = fcmp oeq {v.type} {self._load(loop.when)}, zeroinitializer")
+            start = self._as_number(f"%d{m}")
+            if gone:
+                self.lines.append(f"  %e{m} = or {v.conditions} {gone}, %d{m}")
+            over = f"%e{m}" if gone else f"%d{m}"
+        self._store(own, self._as_number(over) if over else start)
+        if loop.until:
+            self._store(loop.until, self._chosen(gone, self._load(loop.until), start) if gone else start)
+        return over
 
-    def _left(self, flags: list[str]) -> str:
-        """Which lanes have left one of the loops with these flags."""
-        v, out, result = self.v, self.lines, ""
-        for flag in flags:
-            m, where = self._label(), self._variable(flag)
-            out.append(f"  %f{m} = load {v.type}, ptr {where}, align {v.bytes}")
-            out.append(f"  %d{m} = fcmp une {v.type} %f{m}, zeroinitializer")
-            if result:
-                out.append(f"  %e{m} = or {v.conditions} {result}, %d{m}")
-            result = f"%e{m}" if result else f"%d{m}"
-        return result
+    def _leave(self, until: str, own: str, outer: str | None) -> str:
+        """Set the flag of a loop at the end of a round; gives the condition of those that have left."""
+        value = self._load(until)
+        if outer:
+            before = self._load(own)
+            value = self._chosen(self._has_left(before), before, value)
+        self._store(own, value)
+        return self._has_left(value)
 
-    def _all_done(self, flags: list[str]) -> str:
-        """Whether every lane has left this loop or one around it."""
-        left, m = self._left(flags), self._label()
-        reduce = f"@llvm.vector.reduce.and.v{self.v.width}i1"
-        self.lines.append(f"  %z{m} = call i1 {reduce}({self.v.conditions} {left})")
+    def _load(self, name: str) -> str:
+        where, m = self._variable(name), self._label()
+        self.lines.append(f"  %f{m} = load {self.v.type}, ptr {where}, align {self.v.bytes}")
+        return f"%f{m}"
+
+    def _store(self, name: str, value: str) -> None:
+        where = self._variable(name)
+        self.lines.append(f"  store {self.v.type} {value}, ptr {where}, align {self.v.bytes}")
+
+    def _has_left(self, flag: str) -> str:
+        m = self._label()
+        self.lines.append(f"  %g{m} = fcmp une {self.v.type} {flag}, zeroinitializer")
+        return f"%g{m}"
+
+    def _as_number(self, condition: str) -> str:
+        return self._chosen(condition, self.v.constant(1.0), "zeroinitializer")
+
+    def _chosen(self, condition: str, a: str, b: str) -> str:
+        m, v = self._label(), self.v
+        self.lines.append(f"  %x{m} = select {v.conditions} {condition}, {v.type} {a}, {v.type} {b}")
+        return f"%x{m}"
+
+    def _all(self, condition: str) -> str:
+        """Whether it holds for every lane."""
+        m, v = self._label(), self.v
+        self.lines.append(f"  %z{m} = call i1 @llvm.vector.reduce.and.v{v.width}i1({v.conditions} {condition})")
         return f"%z{m}"
 
 

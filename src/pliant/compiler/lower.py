@@ -20,6 +20,9 @@ PIECE_SIZE = 2000
 # of the trace, which needs fewer registers than the order it would choose.
 BASIC_BLOCK = 100
 
+# a piece with so many operations is one block: there, loading inputs again costs more than it saves
+ONE_BLOCK = 500
+
 
 @dataclass(slots=True)
 class Instruction:
@@ -74,8 +77,10 @@ class Piece:
     def blocks(self, instructions: list[Instruction]) -> Iterator[tuple[int, int]]:
         """First and last instruction of each of its basic blocks."""
         start, count = self.first, 0
+        total = sum(i.op not in ("const", "input") for i in instructions[self.first : self.last])
+        size = BASIC_BLOCK if total > ONE_BLOCK else ONE_BLOCK
         for n in range(self.first, self.last):
-            if count == BASIC_BLOCK:
+            if count == size:
                 yield start, n
                 start, count = n, 0
             count += instructions[n].op not in ("const", "input")

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import TraceError
-from pliant.scalar import Expr, Graph, either, equal, negation, select
+from pliant.scalar import Expr, Graph, equal, negation, select
+from pliant.scalar.evaluation import nodes_of
 from pliant.scalar.ops import CONDITIONS
 
 
@@ -202,9 +203,13 @@ class Program:
 
     @cached_property
     def traced(self) -> list[TracedBlock]:
-        """The blocks as graphs, in the order of `walk`."""
+        """The blocks as graphs, in the order of `walk`, without the scratch that nothing reads."""
         scratch = set(self.scratch)
-        return [_frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)]
+        blocks = [
+            _frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)
+        ]
+        flags = {n for s, _ in self.walk() if isinstance(s, Loop) for n in (s.until, s.when)}
+        return _without_unread(blocks, scratch - flags)
 
     def _trace(self, block: Block) -> TracedBlock:
         graph = Graph()
@@ -233,14 +238,19 @@ class Program:
 
 
 def left(depth: int) -> str:
-    """A variable of the workspace, not zero for robots that have left the loop with so many around it."""
+    """Of the workspace: not zero for robots that have left the loop with so many around it, or one of these."""
     return f"left loop {depth}"
+
+
+def innermost(loops: Sequence[Loop]) -> str | None:
+    """The flag of robots that have left one of these loops, outermost first; None if none can be left."""
+    return next((left(depth) for depth in reversed(range(len(loops))) if loops[depth].can_be_left), None)
 
 
 def _frozen(block: TracedBlock, loops: tuple[Loop, ...], scratch: set[str]) -> TracedBlock:
     """The block inside of loops: robots that have left one of them keep what they have, but for scratch."""
-    flags = [left(depth) for depth, loop in enumerate(loops) if loop.can_be_left]
-    if not flags or all(name in scratch for name, _, _ in block.outputs):
+    flag = innermost(loops)
+    if flag is None or all(name in scratch for name, _, _ in block.outputs):
         return block
     graph = block.outputs[0][2].graph
     present = {node.value: node for node in graph.nodes if node.op == "input"}
@@ -252,14 +262,29 @@ def _frozen(block: TracedBlock, loops: tuple[Loop, ...], scratch: set[str]) -> T
             nodes[name, k] = present[label] if label in present else graph.input(label)
         return nodes[name, k]
 
-    over = negation(equal(variable(flags[0], 0), 0))
-    for flag in flags[1:]:
-        over = either(over, negation(equal(variable(flag, 0), 0)))
+    over = negation(equal(variable(flag, 0), 0))
     outputs = [
         (name, k, node if name in scratch else graph.lift(select(over, variable(name, k), node)))
         for name, k, node in block.outputs
     ]
     return TracedBlock([(name, k, node) for (name, k), node in nodes.items()], outputs)
+
+
+def _without_unread(blocks: list[TracedBlock], scratch: set[str]) -> list[TracedBlock]:
+    """The blocks without results that go to these variables and that no block needs."""
+    reads: list[set[tuple[str, int]]] = [set() for _ in blocks]
+    changed = list(range(len(blocks)))
+    while changed:
+        for i in changed:
+            needed = {node.index for node in nodes_of([node for _, _, node in blocks[i].outputs])}
+            reads[i] = {(name, k) for name, k, node in blocks[i].inputs if node.index in needed}
+        read, changed = set().union(*reads), []
+        for i, block in enumerate(blocks):
+            kept = [x for x in block.outputs if x[0] not in scratch or x[:2] in read]
+            if len(kept) < len(block.outputs):
+                blocks[i] = TracedBlock(block.inputs, kept)
+                changed.append(i)
+    return blocks
 
 
 def as_number(graph: Graph, value: Any) -> Expr:

@@ -116,13 +116,16 @@ class Stages:
         self.variables: dict[str, int] = dict(variables)
         self._records: dict[str, Any] = {}
         self._sizes: dict[str, int] = {}
+        self._scratch: list[str] = []
         self._body: list[Block | Loop] = []
 
-    def variable(self, name: str, size: int) -> str:
-        """Declare a variable."""
+    def variable(self, name: str, size: int, *, is_scratch: bool = False) -> str:
+        """Declare a variable; scratch is that of `Program`."""
         if name in self.variables:
             raise TraceError(f"there is a variable {name!r} already")
         self.variables[name] = size
+        if is_scratch:
+            self._scratch.append(name)
         return name
 
     def __contains__(self, name: str) -> bool:
@@ -173,9 +176,10 @@ class Stages:
             self._body.append(Loop(tuple(body), count, **options))
 
     def program(self, inputs: Sequence[str], outputs: Sequence[str], scratch: Sequence[str] = ()) -> Program:
-        """The program; records are scratch, and so are the variables named."""
+        """The program; records are scratch, and so are the variables named here or declared so."""
         variables = {**self.variables, **self._sizes}
-        return Program(variables, tuple(inputs), tuple(outputs), tuple(self._body), (*self._sizes, *scratch))
+        scratch = (*self._sizes, *self._scratch, *scratch)
+        return Program(variables, tuple(inputs), tuple(outputs), tuple(self._body), scratch)
 
     # ---- values between stages
 

@@ -42,7 +42,7 @@ def impulse_at(
     """The impulse that a contact needs, all others as they are.
 
     If the impulse that stops the contact, p - G^-1 u, is in the cone, that is it. Else the contact opens,
-    if it does so by itself, or slides (`_sliding`).
+    if it does so by itself, or slides (`sliding`).
 
     Args:
         u: velocity with the impulse p [m/s], from which the wanted one has been taken off; normal last.
@@ -55,7 +55,7 @@ def impulse_at(
     if is_constant(mu) and mu == 0:
         return Vector(0, 0, maximum(0, -b.z / G.zz))
     stopped, sticks = _stopped(u, p, G_inverse, mu, b.z)
-    slides = _sliding(b, p, G, mu, relaxation)
+    slides = sliding(b, p, G, mu, relaxation)
     return Vector(*(select(sticks, x, y) for x, y in zip(stopped, slides, strict=True)))
 
 
@@ -75,7 +75,7 @@ def _stopped(u: Vector, p: Vector, G_inverse: Symmetric3, mu: Scalar, b_n: Scala
     return stopped, both(both(stopped.z >= 0, size2 <= bound * bound), b_n < 0)
 
 
-def _sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar) -> Vector:
+def sliding(b: Vector, p: Vector, G: Symmetric3, mu: Scalar, relaxation: Scalar) -> Vector:
     """The impulse of a contact that slides, or zero if it opens: nearer to it by one step of Newton's method.
 
     With p_t = mu p_n d and d a unit vector, u_n = 0 gives p_n = -b_n / (G_nn + mu G_nt . d). Friction is

@@ -35,7 +35,7 @@ from typing import Any
 from pliant.contact.constraint_rows import (
     dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
 )  # fmt: skip
-from pliant.contact.coulomb import impulse_at, inverse_of, unless_sliding
+from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding
 from pliant.contact.landing import Arrival, arrival
 from pliant.contact.moments import moment_at
 from pliant.contact.touching import Group, Touch
@@ -359,6 +359,35 @@ def sweep_sticking(
     return new_w, impulses, select(some, error, worst), some
 
 
+def look(group: Group, rows: Record, w: Scalars, impulse: Scalars) -> tuple[Vector, Vector, Scalar]:
+    """The velocity of the only contact of a group, its impulse unless it slides, and whether it does."""
+    (contact,), visit = rows["contacts"], Visit(group, rows, w)
+    u = _off_target(contact, visit.velocity(0))
+    G, inverse = Symmetric3(*contact["G"]), Symmetric3(*contact["inverse"])
+    return u, *unless_sliding(u, Vector(*impulse), G, inverse, contact["mu"])
+
+
+def slide(rows: Record, u: Vector, impulse: Scalars, relaxation: Scalar) -> Vector:
+    """Its impulse if it slides, of the velocity that `look` found."""
+    (contact,), p = rows["contacts"], Vector(*impulse)
+    G = Symmetric3(*contact["G"])
+    return sliding(u - G @ p, p, G, contact["mu"], relaxation)
+
+
+def push(group: Group, rows: Record, w: Scalars, impulse: Scalars, new: Vector, error: Scalar) -> tuple[Any, Scalar]:
+    """w with its new impulse, and the largest change of a velocity so far."""
+    visit, change, G = Visit(group, rows, w), new - Vector(*impulse), Symmetric3(*rows["contacts"][0]["G"])
+    visit.push(0, change)
+    return visit.done(), _worst(error, change, G)
+
+
+def _worst(error: Scalar, change: Vector, G: Symmetric3) -> Scalar:
+    """The largest change of a velocity, with those of a contact whose impulse changes."""
+    for part, g in zip(change, (G.xx, G.yy, G.zz), strict=True):
+        error = maximum(error, abs(part) * g)
+    return error
+
+
 def sweep_frictionless(group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar) -> Visited:
     """The same without friction: this always converges, and takes energy only."""
 
@@ -394,8 +423,7 @@ def _visited(
         change = new - p
         visit.push(k, change)
         impulses += list(new)
-        for part, g in zip(change, (G.xx, G.yy, G.zz), strict=True):
-            error = maximum(error, abs(part) * g)
+        error = _worst(error, change, G)
     turned = [impulses[3 * k + 2] for k in group.turning]
     for own, m, push in zip(rows["moments"], moments_of(rows, impulse), turned, strict=True):
         K = Symmetric3(*own["K"])

@@ -18,9 +18,9 @@ from pliant.dynamics.implicit_coriolis import (
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, either, equal, maximum, negation, select
+from pliant.scalar import Scalar, Scalars, abs, either, equal, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of
+from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, largest_known
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]
@@ -53,10 +53,9 @@ def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars, found: S
     """
     if not m.can_be_fast:
         return {}
-    now: Scalar = 0
-    soon: Scalar = 0
-    for d in m.turning_dofs:
-        now, soon = maximum(now, abs(v[d])), maximum(soon, abs(v[d]) + abs(w[d] - start[d]))
+    rates = [abs(v[d]) for d in m.turning_dofs]
+    now = largest_known(rates)
+    soon = largest_known([rate + abs(w[d] - start[d]) for d, rate in zip(m.turning_dofs, rates, strict=True)])
     flags = (now > _fast_rate(m), soon > _whirling_rate(m))
     fast, whirls = (either(flag, negation(equal(x, 0))) for flag, x in zip(flags, found, strict=True))
     return {"fast": [fast], "whirls": [whirls]}
@@ -124,19 +123,15 @@ def expect_turning(step: StepProgram) -> None:
         return
 
     def watched(m: StepModel, v_next, fast):
-        now: Scalar = 0
-        for d in m.turning_dofs:
-            now = maximum(now, abs(v_next[d]))
+        now = largest_known([abs(v_next[d]) for d in m.turning_dofs])
         is_fast = either(negation(equal(fast[0], 0)), now > _fast_rate(m))
         # with spherical joints, forces of the end are taken at any rate
         return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [1 if m.has_balls else is_fast]}
 
     def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
-        off: Scalar = 0
-        for d in m.turning_dofs:
-            # forces at the start of the step are those of v+ = v
-            used = ahead[d] if m.has_balls else select(equal(fast[0], 0), v[d], ahead[d])
-            off = maximum(off, abs(v_next[d] - used))
+        # forces at the start of the step are those of v+ = v
+        used = ahead if m.has_balls else [select(equal(fast[0], 0), a, b) for a, b in zip(v, ahead, strict=True)]
+        off = largest_known([abs(v_next[d] - used[d]) for d in m.turning_dofs])
         # a velocity that grew so much by forces at the start of the step is not to be trusted
         is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
         again = select(off * m.dt > _OTHERWISE, 0, settled[0])

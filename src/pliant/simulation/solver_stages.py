@@ -13,12 +13,12 @@ from pliant.contact.constraint_rows import (
 )  # fmt: skip
 from pliant.contact.landing import mean_of
 from pliant.contact.solver import (
-    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, sticking_factor, sweep,
-    sweep_frictionless, sweep_sticking, warm_start, with_targets,
+    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, look, push, slide,
+    sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
-from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
 from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -29,7 +29,7 @@ Swing = tuple[str, list[float]]
 """A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every loop, with its number
-_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks")
+_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks", "visit", "slid")
 _OF_LOOPS = ("loop", "closure", "last closure")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -38,8 +38,8 @@ _CORRECTIONS = 8
 # iterations after which directions of sliding are changed by half only, since they may go in a circle
 _PATIENCE = 20
 
-# iterations after which the next ones are guessed from the last two
-_ACCELERATED = 3
+ACCELERATED = 3
+"""Iterations after which the next ones are guessed from the last two."""
 
 # in float32, iterations that change velocities by so many tolerances may end if they do not get better
 _ROUNDING = 16
@@ -70,13 +70,11 @@ class StepProgram:
         nv, limits = model.robot.nv, len(model.stop_rows)
         sizes = dict.fromkeys(("w", "v next", "v mean", "shift"), nv) | {"saturated": model.robot.nu}
         sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
-        sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow"), 1)
+        sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow", "guesses"), 1)
         sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
         sizes["free"] = nv if model.can_fail else 0
         if model.can_be_fast:
             sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
-        if model.has_rows:
-            sizes |= dict.fromkeys(("w start", "last w", "last f"), nv)
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
             sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
@@ -158,6 +156,14 @@ def any_of(conditions: Scalars) -> Scalar:
         if c is not False:
             result = c if result is False else either(result, c)
     return 0 if result is False else result
+
+
+def largest_known(values: Scalars) -> Scalar:
+    """The largest of numbers that are not negative, without regard to NaN: one instruction for each."""
+    found: Scalar = 0
+    for x in values:
+        found = select(x > found, x, found)
+    return found
 
 
 # ---- constraints
@@ -245,7 +251,7 @@ def sweep_contacts(step: StepProgram) -> None:
             return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
         def full(m: StepModel, rows, target, w, impulse, error, sweeps, k=k):
-            relaxation = select(sweeps[0] < _PATIENCE, 1, 0.5)
+            relaxation = _relaxation(sweeps)
             answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
             rows = with_targets(rows, target)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
@@ -257,6 +263,9 @@ def sweep_contacts(step: StepProgram) -> None:
             return {**found, "slides": [slides], "sticks": [negation(slides)]}
 
         with step.only_if(f"near {k}"):
+            if _is_alone(step.model, k):
+                _visit_alone(step, k)
+                continue
             if not _has_short_way(step.model, k):
                 step.add(full, k)
                 continue
@@ -265,6 +274,38 @@ def sweep_contacts(step: StepProgram) -> None:
                 step.add(short, k)
             with step.only_if(f"slides {k}"):
                 step.add(full_with_flags, k)
+
+
+def _visit_alone(step: StepProgram, k: int) -> None:
+    """The only contact of a group: most stick or are open, and only robots of which it slides work that out."""
+
+    def looked(m: StepModel, rows, target, w, impulse):
+        u, new, slides = look(m.groups[k], with_targets(rows, target), w, impulse)
+        return {"visit": {"u": list(u), "new": list(new)}, "slides": [slides]}
+
+    def slid(m: StepModel, rows, visit, impulse, sweeps):
+        return {"slid": list(slide(rows, Vector(*visit["u"]), impulse, _relaxation(sweeps)))}
+
+    def pushed(m: StepModel, rows, visit, slid, slides, w, impulse, error):
+        sticks = equal(slides[0], 0)
+        new = Vector(*(select(sticks, a, b) for a, b in zip(visit["new"], slid, strict=True)))
+        w, worst = push(m.groups[k], rows, w, impulse, new, error[0])
+        return {"w": w, "impulse": list(new), "error": [worst]}
+
+    step.add(looked, k)
+    with step.only_if(f"slides {k}"):
+        step.add(slid, k)
+    step.add(pushed, k)
+
+
+def _relaxation(sweeps: Scalars) -> Scalar:
+    """Share of a change of the direction of sliding."""
+    return select(sweeps[0] < _PATIENCE, 1, 0.5)
+
+
+def _is_alone(m: StepModel, k: int) -> bool:
+    group = m.groups[k]
+    return m.is_rigid and group.size == 3 and not is_zero(group.friction[0])
 
 
 def _has_short_way(m: StepModel, k: int) -> bool:
@@ -320,55 +361,14 @@ def check_convergence(step: StepProgram) -> None:
             stays = both(sweeps[0] >= 1, error[0] > residual[0] / 2)
             is_done = either(is_done, both(error[0] < _ROUNDING * bound, stays))
         count = sweeps[0] + 1
-        slow = both(negation(is_done), count >= _ACCELERATED)
-        return {"converged": [is_done], "residual": [error[0]], "sweeps": [count], "error": [0], "slow": [slow]}
+        slow = both(negation(is_done), count >= ACCELERATED)
+        # the first two times there is nothing to go by yet
+        guesses = both(slow, count >= ACCELERATED + 2)
+        flags = {"converged": [is_done], "slow": [slow], "guesses": [guesses]}
+        return {"residual": [error[0]], "sweeps": [count], "error": [0], **flags}
 
     if step.model.has_rows:
         step.add(checked)
-
-
-def accelerate(step: StepProgram) -> None:
-    """Where iterations go on, the next begins from what the last two point at.
-
-    Anderson's method with one step of memory [Walker and Ni 2011]: with x what an iteration began with and
-    g(x) what it made of it, f = g - x and df the change of f since the iteration before, the next one begins
-    with g - c (g - g'), c = df . f / df . df, where g' is the g before. Impulses and w go together,
-    since w depends linearly on them; the product is that of the kinetic energy.
-    """
-    model = step.model
-    if not model.has_rows:
-        return
-    names = [f"impulse {k}" for k in range(len(model.groups))] + [f"closure {k}" for k in range(len(model.closures))]
-    for name in ("steady", "stops", *names):
-        step.stages.variable(f"last {name}", step.stages.variables[name])
-
-    def guessed(
-        m: StepModel, motion, sweeps, w, w_start, last_f, last_w, impulse, closure, steady, stops, last_impulse,
-        last_closure, last_steady, last_stops,
-    ):  # fmt: skip
-        f = [a - b for a, b in zip(w, w_start, strict=True)]
-        change = [a - b for a, b in zip(f, last_f, strict=True)]
-        scaled = [a * d for a, d in zip(change, motion["factor"]["D"], strict=True)]
-        size = sum((a * b for a, b in zip(scaled, change, strict=True)), 0)
-        c = sum((a * b for a, b in zip(scaled, f, strict=True)), 0) / select(size > 0, size, 1)
-        # the first two times there is nothing to go by yet
-        known = both(sweeps[0] >= _ACCELERATED + 2, size > 0)
-        c = select(known, minimum(maximum(c, -20), 0.5), 0)
-
-        def ahead(now: Any, before: Any) -> list[Scalar]:
-            return [a - c * (a - b) for a, b in zip(now, before, strict=True)]
-
-        next_w = ahead(w, last_w)
-        return {
-            "w": next_w, "w start": next_w, "last f": f, "last w": w,
-            "impulse": [ahead(*parts) for parts in zip(impulse, last_impulse, strict=True)], "last impulse": impulse,
-            "closure": [ahead(*parts) for parts in zip(closure, last_closure, strict=True)], "last closure": closure,
-            "steady": ahead(steady, last_steady), "last steady": steady,
-            "stops": ahead(stops, last_stops), "last stops": stops,
-        }  # fmt: skip
-
-    with step.only_if("slow"):
-        step.add(guessed)
 
 
 def do_without_friction(step: StepProgram) -> None:

@@ -42,6 +42,7 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
+from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
@@ -49,9 +50,9 @@ from pliant.simulation.landing_stages import find_landings, solutions
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, accelerate, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints, sweeps,
-    touches_of,
+    Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
+    find_contacts, find_joint_rows, largest_known, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints,
+    sweeps, touches_of,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
@@ -338,9 +339,8 @@ def move_freely(step: StepProgram) -> None:
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
         turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
-        fastest = 0
-        for x in v:
-            fastest = maximum(fastest, abs(x))
+        # first those that tell whether the robot is fast
+        fastest = largest_known([abs(v[d]) for d in dict.fromkeys((*m.turning_dofs, *range(m.robot.nv)))])
         return {
             "motion": {
                 "factor": factor_record(motion.factor),
