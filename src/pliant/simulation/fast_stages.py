@@ -41,8 +41,8 @@ _RATE = 20
 _SHARES = 4
 _NEARLY = 0.999
 
-# a robot that turns by so much more or less than expected makes another round [rad]
-_OTHERWISE = 0.005
+# a robot that goes by so much more or less than expected makes another round [rad or m]
+_OTHERWISE = 0.002
 
 
 def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars, found: Scalars) -> Record:
@@ -131,7 +131,7 @@ def expect_turning(step: StepProgram) -> None:
     def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
         # forces at the start of the step are those of v+ = v
         used = ahead if m.has_balls else [select(equal(fast[0], 0), a, b) for a, b in zip(v, ahead, strict=True)]
-        off = largest_known([abs(v_next[d] - used[d]) for d in m.turning_dofs])
+        off = largest_known([abs(a - b) for a, b in zip(v_next, used, strict=True)])
         # a velocity that grew so much by forces at the start of the step is not to be trusted
         is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
         again = select(off * m.dt > _OTHERWISE, 0, settled[0])
