@@ -219,6 +219,16 @@ class StepModel:
         return bool(self.groups or self.joint_rows or self.closures)
 
     @property
+    def has_bounds(self) -> bool:
+        """Whether joints have constraints of their own, or motors limits."""
+        return bool(self.joint_rows) or self.has_saturable_motors
+
+    @property
+    def has_rounds(self) -> bool:
+        """Whether a step may have to be made again: with other limits, or other Coriolis forces."""
+        return self.has_bounds or (self.can_be_fast and self.has_rows)
+
+    @property
     def has_corrections(self) -> bool:
         """Whether positions may have to be corrected: penetrations, open loops, joints beyond limits."""
         return bool((self.is_rigid and self.groups) or self.closures or self.stop_rows) and self.correction > 0

@@ -13,8 +13,8 @@ from pliant.contact.constraint_rows import (
 )  # fmt: skip
 from pliant.contact.landing import mean_of
 from pliant.contact.solver import (
-    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_on_rows, is_sliding, look, push, slide,
-    sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
+    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_in_world, impulses_on_rows, is_sliding, look, push,
+    slide, sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.joint_space_inertia import Factor
@@ -203,6 +203,26 @@ def find_contacts(step: StepProgram) -> None:
             return {"loop": rows, "w": moved(w, group.support, [row["DY"] for row in rows], closure)}
 
         step.add(closed, k)
+
+
+def go_on_from_here(step: StepProgram) -> None:
+    """Robots that make another round begin it with the impulses at their contacts of this one."""
+    if not (step.model.has_rounds and step.model.groups):
+        return
+    step.stages.variable("unsettled", 1)
+    step.add(lambda m, settled: {"unsettled": [equal(settled[0], 0)]})
+    with step.only_if("unsettled"):
+        step.add(world_impulses)
+
+
+def world_impulses(m: StepModel, near, rows, impulse) -> Record:
+    """Impulses and moments at all contacts, in the world's axes; those that are not near have none."""
+    pushes, moments = [], []
+    for group, is_near, own, p in zip(m.groups, near, rows, impulse, strict=True):
+        found = [select(equal(is_near[0], 0), 0, x) for x in impulses_in_world(own, p)]
+        pushes += found[: 3 * len(group.names)]
+        moments += found[3 * len(group.names) :]
+    return {"impulses": pushes, "moments": moments}
 
 
 def find_joint_rows(step: StepProgram) -> None:

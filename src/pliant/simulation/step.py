@@ -33,7 +33,7 @@ from pliant.actuation.body_forces import frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import Drive, JointForces, drives, joint_forces
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
-from pliant.contact.solver import factor_record, impulses_in_world, triples
+from pliant.contact.solver import factor_record, triples
 from pliant.contact.touching import Drift, Group, Touch
 from pliant.dynamics.gyroscopic import carried_centers, gyroscopic_change, held_centers
 from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
@@ -51,8 +51,8 @@ from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
     Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, largest_known, parts_of, poses_of, sweep_closures, sweep_contacts, sweep_joints,
-    sweeps, touches_of,
+    find_contacts, find_joint_rows, go_on_from_here, largest_known, parts_of, poses_of, sweep_closures, sweep_contacts,
+    sweep_joints, sweeps, touches_of, world_impulses,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
@@ -106,6 +106,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
             find_landings(step)
         check_limits(step)
         expect_turning(step)
+        go_on_from_here(step)  # the impulses of this round are a start for the next one
     keep_energy(step)  # only where joints turn very much
     correct_positions(step)  # penetrations and open loops, without changing velocities
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
@@ -124,7 +125,7 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
     model = step.model
     if model.can_be_fast:
         step.add(lambda m: {"expects": [0], "turns": [0, 0]})
-    if not (_has_limits(model) or (model.can_be_fast and model.has_rows)):
+    if not model.has_rounds:
         yield
         return
 
@@ -141,7 +142,7 @@ def until_limits_agree(step: StepProgram) -> Iterator[None]:
             "joints on": [any_of(needed)],
         }
 
-    if _has_limits(model):
+    if model.has_bounds:
         step.add(expected)
     with step.stages.loop(_ROUNDS, until="settled"):
         yield
@@ -152,7 +153,7 @@ def check_limits(step: StepProgram) -> None:
 
     def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, landed, v_mean, bounds=()):
         v = factor_of(m, motion).velocity(w)
-        if not _has_limits(m):
+        if not m.has_bounds:
             return {"v next": v, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
         rates = [link.rate(v)[0] for link in _motor_links(m)]
         now = [_saturation(d, rate) for d, rate in zip(motion["drives"], rates, strict=True)]
@@ -169,10 +170,6 @@ def check_limits(step: StepProgram) -> None:
         return {"v next": v, "settled": [negation(again)], "joints on": joints_on, "saturated": now, "held": holding}
 
     step.add(checked)
-
-
-def _has_limits(m: StepModel) -> bool:
-    return bool(m.joint_rows) or m.has_saturable_motors
 
 
 def _of_limits(m: StepModel, bounds: Sequence[Record]) -> Sequence[Record]:
@@ -443,15 +440,9 @@ def finish(step: StepProgram) -> None:
         q_next, rounded = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
         q_next, q = swung(m, step.swings, q_next, v_next, -m.dt / 2), q if q_start is None else q_start
-        worlds, turning, deepest = [], [], 0
-        for k, (is_near, own, p) in enumerate(zip(near, rows, impulse, strict=True)):
-            inside = negation(equal(is_near[0], 0))
-            found = [select(inside, x, 0) for x in impulses_in_world(own, p)]
-            contacts = 3 * len(m.groups[k].names)
-            worlds += found[:contacts]
-            turning += found[contacts:]
-            for touch in touches_of(motion, k):
-                deepest = maximum(deepest, -touch.gap)
+        deepest = 0
+        for touch in (touch for k in range(len(m.groups)) for touch in touches_of(motion, k)):
+            deepest = maximum(deepest, -touch.gap)
         kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
         # the largest residual of the solutions that were not found; the last may be one that was
         left = unsolved[0] if m.can_land else select(equal(converged[0], 0), residual[0], 0)
@@ -469,8 +460,7 @@ def finish(step: StepProgram) -> None:
             "divergence": [cause],
             "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
             "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
-            "impulses": worlds,
-            "moments": turning,
+            **world_impulses(m, near, rows, impulse),
             "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
             "torques": [
