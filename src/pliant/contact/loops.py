@@ -1,0 +1,194 @@
+"""Closed mechanisms: an orthonormal basis of all that loops hold, whose rank is found, and what it does to the rest.
+
+In the coordinates w = L v with A = L^T D L (`pliant.contact.constraint_rows`), closures hold Y_k . w = t_k, and their
+impulses change w by D^-1 Y_k p_k. Closures that share dofs are an island, and each island is solved at once. Modified
+Gram-Schmidt in the product a . D^-1 b takes its rows one after another,
+
+    y = Y_k - sum_j Q_j R_jk,   R_jk = Q_j . D^-1 y,   r_k^2 = y . D^-1 y,   Q_k = y / r_k
+
+and a row that is a combination of those before, but for rounding, has r_k next to nothing: it is left out. So loops may
+hold a direction twice, or be overconstrained, and a robot may pass positions in which a row fades. A row counts with a
+share from 0 to 1 that grows from r_k = tau |Y_k| to ten times that, tau as far from rounding as from geometry; the Q_k
+that come out of here are multiplied by its root. In an open loop, rows that depend on others when it is closed do so
+only as well as it is closed, so that tau grows with the opening.
+
+With the basis, velocities are closed by w -= D^-1 Q_k (Q_k . w - b_k) for each k in turn, and an impulse along another
+row Y, of a contact or a joint, moves the closed mechanism by D^-1 Y - D^-1 Q_k (Q_k . D^-1 Y): it opens no loop.
+
+All of this is generic over rows and metric: with D^-1 = 1, the Y are rows of a plain matrix.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
+
+# a row depends on others if what is left of it is this share, or less, of its size
+_DEPENDENT = {"float64": 1e-6, "float32": 1e-3}
+
+# rows next to nothing, as those across a planar loop: rounding, as a share of what they are made of
+_ROUNDING = {"float64": 1e-12, "float32": 1e-5}
+
+# a row counts fully from this many times those on, squared
+_FULL = 100
+
+# a closed mechanism does not move along a row if Y . D^-1 Y is this share of that of the open one: rounding
+_IMMOBILE = {"float64": 1e-13, "float32": 1e-5}
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Directions that loops hold, orthonormal in the product a . D^-1 b, one for each row; zero for rows left out.
+
+    Attributes:
+        DQ: D^-1 Q_k, with Q_k multiplied by the root of its share.
+        roots: of the shares, 0 to 1.
+        R: entries R_jk by j, then k, for j < k.
+        rest: what is left of each row, r_k, and inverse: 1 / r_k, or 0 for rows left out.
+    """
+
+    DQ: list[list[Scalar]]
+    roots: list[Scalar]
+    R: list[list[Scalar]]
+    rest: list[Scalar]
+    inverse: list[Scalar]
+
+    @property
+    def rank(self) -> Scalar:
+        """How many directions are held; a fraction where one fades."""
+        return sum((root * root for root in self.roots), 0)
+
+    def targets(self, wanted: Scalars) -> list[Scalar]:
+        """b_k: velocities Q_k . w, with Q_k of length one, of which Y_k . w are the wanted ones."""
+        found: list[Scalar] = []
+        for k, t in enumerate(wanted):
+            for j in range(k):
+                t = t - self.R[j][k] * (self.roots[j] * found[j])
+            found.append(t * self.inverse[k])
+        return found
+
+    def speeds(self, Dw: Scalars) -> list[Scalar]:
+        """Q_k . w, each multiplied by its root, from D w."""
+        return [_dot(DQ, Dw) for DQ in self.DQ]
+
+    def closed(self, w: Scalars, D: Scalars, targets: Scalars | None = None) -> list[Scalar]:
+        """W of the closed mechanism: nearest to w in kinetic energy among those with Q_k . w = b_k, by default 0."""
+        w = list(w)
+        for k, DQ in enumerate(self.DQ):
+            excess = sum((d * x * y for d, x, y in zip(D, w, DQ, strict=True)), 0)
+            if targets is not None:
+                excess = excess - self.roots[k] * targets[k]
+            w = [x - y * excess for x, y in zip(w, DQ, strict=True)]
+        return w
+
+    def response(self, Y: Scalars, DY: Scalars, precision: str = "float64") -> list[Scalar]:
+        """How w answers to an impulse along a row, closed: D^-1 Y less its part along the Q_k.
+
+        Where the mechanism does not answer at all, it is zero, without rounding.
+        """
+        out = list(DY)
+        for DQ in self.DQ:
+            share = _dot(DQ, Y)
+            out = [x - y * share for x, y in zip(out, DQ, strict=True)]
+        # Y . D^-1 Y of before and after
+        moves = _dot(Y, out) > _dot(Y, DY) * _IMMOBILE[precision]
+        return [select(moves, x, 0) for x in out]
+
+    def impulses(self, amounts: Scalars) -> list[Scalar]:
+        """Impulses p along the rows whose sum Y_k p_k is that of the Q_k times ``amounts``; of several, the least.
+
+        With R upper triangular, R p = a. If no row is left out, p follows by substitution, else p = R^T (R R^T)^-1 a.
+        """
+        n = len(self.roots)
+        R = [[self.R[j][k] if j < k else 0 for k in range(n)] for j in range(n)]
+        for k, root in enumerate(self.roots):
+            R[k][k] = select(root > 0, self.rest[k] / select(root > 0, root, 1), 0)
+        plain: list[Scalar] = list(amounts)
+        for k in reversed(range(n)):
+            for j in range(k + 1, n):
+                plain[k] = plain[k] - R[k][j] * plain[j]
+            plain[k] = plain[k] * self.inverse[k] * self.roots[k]
+        # ones for the rows left out, whose amounts are zero
+        K = [[_dot(R[r], R[c]) for c in range(r + 1)] for r in range(n)]
+        for k, root in enumerate(self.roots):
+            K[k][k] = K[k][k] + select(root > 0, 0, 1)
+        x = _solved(K, [select(root > 0, a, 0) for root, a in zip(self.roots, amounts, strict=True)])
+        least = [_dot([R[j][k] for j in range(n)], x) for k in range(n)]
+        is_full = _smallest(self.roots) > 0
+        return [select(is_full, a, b) for a, b in zip(plain, least, strict=True)]
+
+
+def closed_basis(
+    rows: Sequence[Scalars], D_inverse: Scalars, sizes: Scalars, doubts: Scalars, precision: str = "float64"
+) -> Basis:
+    """The basis of what rows hold.
+
+    Args:
+        rows: Y_k, of the same dofs; entries that are the integer 0 cost nothing.
+        D_inverse: the metric, an entry for each dof.
+        sizes: square of the length that a row could have, as of its columns in all directions: a row that is
+            nothing next to it is rounding.
+        doubts: by how much rows may be off for other reasons, as a share of their length: those of open loops.
+        precision: of the scalars.
+    """
+    tau, rounding = _DEPENDENT[precision], _ROUNDING[precision]
+    basis = Basis([], [], [[] for _ in rows], [], [])
+    Q: list[list[Scalar]] = []
+    for k, row in enumerate(rows):
+        y: list[Scalar] = list(row)
+        length = _square(y, D_inverse)
+        for j in range(k):
+            share = _dot(basis.DQ[j], y)
+            basis.R[j].append(share)
+            y = [a - b * share for a, b in zip(y, Q[j], strict=True)]
+        basis.R[k] += [0] * (k + 1)
+        left = _square(y, D_inverse)
+        # squares; a row of zeros, and one that is not a number, has no direction
+        least = maximum(length * (tau * tau + doubts[k] * doubts[k]), sizes[k] * (rounding * rounding))
+        is_held = left > least
+        safe = select(is_held, left, 1)
+        root = select(is_held, minimum((safe / select(is_held, least, 1) - 1) * (1 / (_FULL - 1)), 1), 0)
+        r = sqrt(safe)
+        inverse = 1 / r
+        Q.append([a * (root * inverse) for a in y])
+        basis.DQ.append([d * a for d, a in zip(D_inverse, Q[-1], strict=True)])
+        basis.roots.append(root)
+        basis.rest.append(select(is_held, r, 0))
+        basis.inverse.append(select(is_held, inverse, 0))
+    return basis
+
+
+def _square(y: Scalars, D_inverse: Scalars) -> Scalar:
+    return sum((d * a * a for d, a in zip(D_inverse, y, strict=True)), 0)
+
+
+def _dot(a: Scalars, b: Scalars) -> Scalar:
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0)
+
+
+def _smallest(values: Scalars) -> Scalar:
+    found = values[0]
+    for x in values[1:]:
+        found = minimum(found, x)
+    return found
+
+
+def _solved(K: Sequence[Scalars], b: Scalars) -> list[Scalar]:
+    """K^-1 b by K = C D C^T, from the lower triangle of K."""
+    n, x = len(b), list(b)
+    CD = [list(row) for row in K]
+    C: list[list[Scalar]] = [[0] * n for _ in range(n)]
+    for k in range(n):
+        for r in range(k, n):
+            for j in range(k):
+                CD[r][k] = CD[r][k] - CD[r][j] * C[k][j]
+        for r in range(k + 1, n):
+            C[r][k] = CD[r][k] / CD[k][k]
+    for k in range(n):
+        for j in range(k):
+            x[k] = x[k] - C[k][j] * x[j]
+    x = [a / CD[k][k] for k, a in enumerate(x)]
+    for k in reversed(range(n)):
+        for r in range(k + 1, n):
+            x[k] = x[k] - C[r][k] * x[r]
+    return x
