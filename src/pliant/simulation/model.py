@@ -10,7 +10,8 @@ import numpy as np
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import is_saturable
 from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
-from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
+from pliant.contact.closures import ClosureRows, closure_group
+from pliant.contact.constraint_rows import JointRow, has_limits
 from pliant.contact.ground import Ground
 from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact

@@ -7,9 +7,9 @@ from typing import Any
 
 from pliant.checks import is_zero
 from pliant.compiler.tracing import Stages
+from pliant.contact.closures import correct_closure, sweep_closure, swept_rows
 from pliant.contact.constraint_rows import (
-    beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
-    sweep_closure, sweep_joint,
+    beyond_limits, held_bounds, joint_row_vectors, limit_corrections, moved, row_support, sweep_joint,
 )  # fmt: skip
 from pliant.contact.landing import mean_of
 from pliant.contact.solver import (
@@ -193,7 +193,7 @@ def find_contacts(step: StepProgram) -> None:
 
         def closed(m: StepModel, motion, w, closure, k=k):
             group, origin = m.closures[k], Vector(*motion["origin"])
-            rows = closure_rows(m.robot.mechanism, group, poses_of(motion), origin, motion["factor"], m.dt)
+            rows = swept_rows(m.robot.mechanism, group, poses_of(motion), origin, motion["factor"], m.dt)
             return {"loop": rows, "w": moved(w, group.support, [row["DY"] for row in rows], closure)}
 
         step.add(closed, k)

@@ -1,0 +1,221 @@
+"""Loop closures: what each holds of two frames, how far it is open, and how that accelerates by itself.
+
+| kind | held | rows |
+|---|---|---|
+| "point" | the origins together | 3, along x, y, z |
+| "hinge" | the origins, and an axis that both frames have | 5: x, y, z, and turning about two directions across it |
+| "weld" | the origins and all axes | 6, moving along and turning about x, y, z |
+| "distance" | the origins at a length | 1, along the line between them |
+
+Rows are velocities of frame a as seen from frame b. Directions are the world's; those across the axis of a hinge are
+fixed in frame b. A link that carries both frames moves neither against the other, so its dofs are not in the rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pliant.contact.constraint_rows import (
+    Columns, Record, dot, moved, point_columns, relative, row_vectors, support_of, tangents_of, turn_columns,
+)  # fmt: skip
+from pliant.dynamics.kinematics import LinkMotion
+from pliant.robot import Closure, Mechanism, Robot
+from pliant.scalar import Scalar, Scalars, abs, maximum, minimum, select, sqrt
+from pliant.spatial import Transform, Vector
+
+SIZES = {"point": 3, "hinge": 5, "weld": 6, "distance": 1}
+"""How many directions each kind holds."""
+
+# keeps the line between frames that meet finite [m]
+_APART = 1e-12
+
+
+@dataclass(frozen=True)
+class ClosureRows:
+    """A closure between two links.
+
+    Attributes:
+        a, b: links, -1 for the world; X_a, X_b: the frames in them.
+        support: the dofs that matter.
+        common: the links that carry both.
+    """
+
+    closure: Closure
+    a: int
+    b: int
+    X_a: Transform
+    X_b: Transform
+    support: tuple[int, ...]
+    common: frozenset[int]
+
+    @property
+    def size(self) -> int:
+        """How many directions it holds."""
+        return SIZES[self.closure.kind]
+
+
+class ClosureRow(NamedTuple):
+    """One direction that is held: the row of J is direction . columns; ``gap`` says how far it is open [m or rad]."""
+
+    columns: Columns
+    direction: Vector
+    gap: Scalar
+
+
+def closure_group(robot: Robot, closure: Closure) -> ClosureRows:
+    """A closure as the solver sees it."""
+    mechanism = robot.mechanism
+    (a, X_a), (b, X_b) = mechanism.frame(closure.a), mechanism.frame(closure.b)
+    above = [{i, *mechanism.ancestors(i)} if i >= 0 else set() for i in (a, b)]
+    return ClosureRows(closure, a, b, X_a, X_b, support_of(mechanism, [a, b]), frozenset(above[0] & above[1]))
+
+
+def across_axis(axis: Scalars) -> tuple[Vector, Vector]:
+    """Two directions across the axis of a hinge, in the frame that it is given in."""
+    return tangents_of(Vector(*axis))
+
+
+def closure_rows(
+    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], origin: Vector
+) -> list[ClosureRow]:
+    """The rows of a closure at a configuration; poses are in the world's axes about ``origin``."""
+    X_A, X_B = _frames(group, poses, origin)
+    kind = group.closure.kind
+    points = _points(mechanism, group, poses, X_A, X_B)
+    gaps = _gaps(group, X_A, X_B)
+    if kind == "distance":
+        return [ClosureRow(points, _line(X_A, X_B)[0], gaps[0])]
+    rows = [ClosureRow(points, Vector.unit(k), gaps[k]) for k in range(3)]
+    if kind != "point":
+        turns = relative(*(turn_columns(mechanism, poses, i, group.common) for i in (group.a, group.b)))
+        rows += [ClosureRow(turns, axis, x) for axis, x in zip(_turning_axes(group, X_B), gaps[3:], strict=True)]
+    return rows
+
+
+def closure_gaps(group: ClosureRows, poses: Sequence[Transform], origin: Vector) -> list[Scalar]:
+    """How far a closure is open along each of its rows [m or rad]."""
+    return _gaps(group, *_frames(group, poses, origin))
+
+
+def closure_bends(
+    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], origin: Vector, v: Scalars,
+    motions: Sequence[LinkMotion], a_world: Vector,
+) -> list[Scalar]:  # fmt: skip
+    """How the rows' velocities accelerate if all joints keep theirs, Jdot v [m/s^2 or rad/s^2].
+
+    Args:
+        motions: of the links with the vd of joints that keep their velocity, in a world that accelerates with
+            ``a_world``.
+    """
+    X_A, X_B = _frames(group, poses, origin)
+    (a_A, wd_A, w_A), (a_B, wd_B, w_B) = (
+        _motion(poses, motions, i, X, a_world) for i, X in ((group.a, group.X_a), (group.b, group.X_b))
+    )
+    a = a_A - a_B
+    kind = group.closure.kind
+    if kind == "distance":
+        # the line between the frames turns
+        n, length = _line(X_A, X_B)
+        u = sum((column * v[d] for d, column in _points(mechanism, group, poses, X_A, X_B).items()), Vector.zero())
+        along = n.dot(u)
+        return [n.dot(a) + (u.dot(u) - along * along) / length]
+    bends: list[Scalar] = list(a)
+    if kind == "weld":
+        bends += list(wd_A - wd_B)
+    if kind == "hinge":
+        # directions fixed in b turn with it
+        wd, w = wd_A - wd_B, w_A - w_B
+        bends += [axis.dot(wd) + w_B.cross(axis).dot(w) for axis in _turning_axes(group, X_B)]
+    return bends
+
+
+def _points(
+    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], X_A: Transform, X_B: Transform
+) -> Columns:
+    a = point_columns(mechanism, poses, group.a, X_A.p, group.common)
+    return relative(a, point_columns(mechanism, poses, group.b, X_B.p, group.common))
+
+
+def _frames(group: ClosureRows, poses: Sequence[Transform], origin: Vector) -> tuple[Transform, Transform]:
+    world = Transform(Transform.identity().R, -origin)
+    a, b = ((poses[i] if i >= 0 else world) @ X for i, X in ((group.a, group.X_a), (group.b, group.X_b)))
+    return a, b
+
+
+def _line(X_A: Transform, X_B: Transform) -> tuple[Vector, Scalar]:
+    """The direction from b to a, and how far they are apart."""
+    apart = X_A.p - X_B.p
+    length = sqrt(apart.dot(apart) + _APART * _APART)
+    return apart * (1 / length), length
+
+
+def _gaps(group: ClosureRows, X_A: Transform, X_B: Transform) -> list[Scalar]:
+    closure = group.closure
+    if closure.kind == "distance":
+        return [_line(X_A, X_B)[1] - closure.length]
+    gaps: list[Scalar] = list(X_A.p - X_B.p)
+    if closure.kind == "weld":
+        # half the sum of the axes' cross products: the turn between the frames, to second order
+        R_A, R_B = X_A.R.matrix(), X_B.R.matrix()
+        gaps += list(sum((R_B.column(k).cross(R_A.column(k)) * 0.5 for k in range(3)), Vector.zero()))
+    if closure.kind == "hinge":
+        axis = Vector(*closure.axis)
+        turned = X_B.R.rotate(axis).cross(X_A.R.rotate(axis))
+        gaps += [t.dot(turned) for t in _turning_axes(group, X_B)]
+    return gaps
+
+
+def _turning_axes(group: ClosureRows, X_B: Transform) -> list[Vector]:
+    """Axes about which frames must not turn against each other."""
+    if group.closure.kind == "weld":
+        return [Vector.unit(k) for k in range(3)]
+    return [X_B.R.rotate(t) for t in across_axis(group.closure.axis)]
+
+
+def _motion(
+    poses: Sequence[Transform], motions: Sequence[LinkMotion], i: int, X: Transform, a_world: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """Of a frame on link i, in world axes, as seen from a world at rest: acceleration, angular one, angular velocity."""
+    if i < 0:
+        return Vector.zero(), Vector.zero(), Vector.zero()
+    motion, R = motions[i], poses[i].R
+    return R.rotate(motion.a + motion.U @ X.p) - a_world, R.rotate(motion.wd), R.rotate(motion.w)
+
+
+# an open loop closes with this speed at most [m/s, rad/s]
+_CORRECTION_SPEED = 1
+
+
+def swept_rows(
+    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], origin: Vector, factor: Record, dt: Scalar
+) -> list[Record]:
+    """The rows as visits take them."""
+    rows = []
+    for columns, direction, gap in closure_rows(mechanism, group, poses, origin):
+        row = row_vectors(factor, group.support, columns, direction)
+        held = row["G"] > 1e-14
+        rows.append({**row, "rate": select(held, 1 / select(held, row["G"], 1), 0), "open": gap / dt})
+    return rows
+
+
+def sweep_closure(
+    group: ClosureRows, rows: Sequence[Record], w: Scalars, impulse: Scalars, error: Scalar
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """One visit to each constraint: w, the impulses, and the largest change of a velocity so far."""
+    out, impulses = list(w), []
+    for row, p in zip(rows, impulse, strict=True):
+        change = -dot(row["Y"], group.support, out) * row["rate"]
+        out = moved(out, group.support, [row["DY"]], [change])
+        impulses.append(p + change)
+        error = maximum(error, abs(change) * row["G"])
+    return out, impulses, error
+
+
+def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Scalars) -> list[Scalar]:
+    """One visit to each constraint to close what is open, as a displacement that changes no velocity."""
+    out = list(shift)
+    for row in rows:
+        wanted = minimum(maximum(-row["open"], -_CORRECTION_SPEED), _CORRECTION_SPEED)
+        change = (wanted - dot(row["Y"], group.support, out)) * row["rate"]
+        out = moved(out, group.support, [row["DY"]], [change])
+    return out
