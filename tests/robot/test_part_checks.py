@@ -222,7 +222,7 @@ def test_the_axis_of_a_hinge_has_unit_length_and_counts() -> None:
     # closures and springs
     (lambda r: r.with_closure("glue", "lf_foot", "rf_foot"),
      "no kind of closure named 'glue' in closure 'lf_foot-rf_foot'"),
-    (lambda r: r.with_closure("hinge", "lf_foot", "rf_foot", axis=(0, 0, 0)), "axis of closure .* it takes a direction"),
+    (lambda r: r.with_closure("hinge", "lf_foot", "rf_foot", axis=(0, 0, 0)), "axis of closure .* takes a direction"),
     (lambda r: r.with_closure("hinge", "lf_foot", "rf_foot", axis=(1, 0)), "axis of closure .*"),
     (lambda r: r.with_closure("point", "foot", "rf_foot"), "no frame named 'foot' in robot 'quadruped'; did you mean"),
     (lambda r: r.with_closure("point", "lf_foot", "world2"), "no frame named 'world2'"),

@@ -198,10 +198,11 @@ def test_a_planar_loop_stays_closed() -> None:
     assert np.abs(energy - energy[0]).max() < 0.5
 
 
-def test_drift_is_of_second_order() -> None:
+def test_loops_do_not_drift() -> None:
+    """They are closed to 1e-11 m in each step, whatever its length."""
     state = four_bar_start(), closed_velocity()
-    worst = [gap(run(FOUR_BAR, *state, t=0.5, dt=dt)[0]) for dt in (2e-3, 1e-3, 5e-4)]
-    assert slopes(worst) == pytest.approx([2, 2], abs=0.4), worst
+    worst = [gap(run(FOUR_BAR, *state, t=0.5, dt=dt)[0]) for dt in (5e-3, 1e-3, 5e-4)]
+    assert max(worst) < 2e-11, worst
 
 
 def test_forces_of_a_hanging_four_bar() -> None:

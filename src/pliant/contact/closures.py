@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pliant.contact.constraint_rows import (
-    Columns, Record, dot, moved, point_columns, relative, row_vectors, support_of, tangents_of, turn_columns,
+    Columns, Record, eliminated, point_columns, relative, support_of, tangents_of, turn_columns,
 )  # fmt: skip
+from pliant.contact.loops import Basis, closed_basis
 from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot import Closure, Mechanism, Robot
-from pliant.scalar import Scalar, Scalars, abs, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, minimum, sqrt
 from pliant.spatial import Transform, Vector
 
 SIZES = {"point": 3, "hinge": 5, "weld": 6, "distance": 1}
@@ -175,47 +176,69 @@ def _turning_axes(group: ClosureRows, X_B: Transform) -> list[Vector]:
 def _motion(
     poses: Sequence[Transform], motions: Sequence[LinkMotion], i: int, X: Transform, a_world: Vector
 ) -> tuple[Vector, Vector, Vector]:
-    """Of a frame on link i, in world axes, as seen from a world at rest: acceleration, angular one, angular velocity."""
+    """Of a frame on link i, in world axes: acceleration as seen from a world at rest, angular one, angular velocity."""
     if i < 0:
         return Vector.zero(), Vector.zero(), Vector.zero()
     motion, R = motions[i], poses[i].R
     return R.rotate(motion.a + motion.U @ X.p) - a_world, R.rotate(motion.wd), R.rotate(motion.w)
 
 
-# an open loop closes with this speed at most [m/s, rad/s]
-_CORRECTION_SPEED = 1
+# ---- islands
 
 
-def swept_rows(
-    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], origin: Vector, factor: Record, dt: Scalar
-) -> list[Record]:
-    """The rows as visits take them."""
-    rows = []
-    for columns, direction, gap in closure_rows(mechanism, group, poses, origin):
-        row = row_vectors(factor, group.support, columns, direction)
-        held = row["G"] > 1e-14
-        rows.append({**row, "rate": select(held, 1 / select(held, row["G"], 1), 0), "open": gap / dt})
-    return rows
+@dataclass(frozen=True)
+class Island:
+    """Closures that share dofs, and the locks of joints among these: what one basis holds.
+
+    Attributes:
+        closures: their numbers, in order.
+        locks: dofs of locked joints; their rows come first.
+        support: the dofs that matter, the last one first.
+    """
+
+    closures: tuple[int, ...]
+    locks: tuple[int, ...]
+    support: tuple[int, ...]
 
 
-def sweep_closure(
-    group: ClosureRows, rows: Sequence[Record], w: Scalars, impulse: Scalars, error: Scalar
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """One visit to each constraint: w, the impulses, and the largest change of a velocity so far."""
-    out, impulses = list(w), []
-    for row, p in zip(rows, impulse, strict=True):
-        change = -dot(row["Y"], group.support, out) * row["rate"]
-        out = moved(out, group.support, [row["DY"]], [change])
-        impulses.append(p + change)
-        error = maximum(error, abs(change) * row["G"])
-    return out, impulses, error
+def islands_of(groups: Sequence[ClosureRows], locks: Sequence[int] = ()) -> list[Island]:
+    """The islands of closures."""
+    found: list[tuple[list[int], set[int]]] = []
+    for k, group in enumerate(groups):
+        members, dofs = [k], set(group.support)
+        for other in [island for island in found if island[1] & dofs]:
+            found.remove(other)
+            members, dofs = other[0] + members, other[1] | dofs
+        found.append((sorted(members), dofs))
+    return [
+        Island(tuple(members), tuple(d for d in locks if d in dofs), tuple(sorted(dofs, reverse=True)))
+        for members, dofs in sorted(found, key=lambda island: island[0])
+    ]
 
 
-def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Scalars) -> list[Scalar]:
-    """One visit to each constraint to close what is open, as a displacement that changes no velocity."""
-    out = list(shift)
-    for row in rows:
-        wanted = minimum(maximum(-row["open"], -_CORRECTION_SPEED), _CORRECTION_SPEED)
-        change = (wanted - dot(row["Y"], group.support, out)) * row["rate"]
-        out = moved(out, group.support, [row["DY"]], [change])
-    return out
+# rows of an open loop may be off by so many times the turn that closes it, but are not doubted more than so much
+_DOUBT = 2
+_MOST_DOUBT = 1e-2
+
+_TINY = 1e-30
+
+
+def island_basis(
+    mechanism: Mechanism, island: Island, groups: Sequence[ClosureRows], poses: Sequence[Transform], origin: Vector,
+    factor: Record, precision: str,
+) -> Basis:  # fmt: skip
+    """The basis of all that an island holds: locks, then the rows of its closures."""
+    D_inverse = [factor["D_inverse"][d] for d in island.support]
+    x = Vector.unit(0)
+    rows = [eliminated(factor["L"], island.support, {d: x}, x) for d in island.locks]
+    sizes: list[Scalar] = [factor["D_inverse"][d] for d in island.locks]
+    doubt: Scalar = 0
+    for k in island.closures:
+        for row in closure_rows(mechanism, groups[k], poses, origin):
+            rows.append(eliminated(factor["L"], island.support, row.columns, row.direction))
+            squares = {d: column.dot(column) for d, column in row.columns.items()}
+            sizes.append(sum((factor["D_inverse"][d] * square for d, square in squares.items()), 0))
+            lever = sum(squares.values(), 0)
+            doubt = doubt + _DOUBT * _DOUBT * row.gap * row.gap / (lever + _TINY)
+    doubt = minimum(doubt, _MOST_DOUBT * _MOST_DOUBT)
+    return closed_basis(rows, D_inverse, sizes, [doubt] * len(rows), precision)

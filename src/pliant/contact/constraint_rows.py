@@ -14,7 +14,7 @@ Several constraints may act along a dof d of a joint, J = e_d, each with an impu
 """
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ from pliant.spatial import Motion, Symmetric3, Transform, Vector
 
 Columns = dict[int, Vector]
 Record = dict[str, Any]
+Response = Callable[[Scalars], list[Scalar]]
+"""How w answers to an impulse along a row Y: D^-1 Y, or what loops leave of it (`pliant.contact.loops`)."""
 
 _SUMS = 4
 
@@ -118,10 +120,12 @@ def moved(w: Scalars, support: Sequence[int], DY: Sequence[Scalars], impulse: Sc
     return out
 
 
-def row_vectors(factor: Record, support: Sequence[int], columns: Columns, direction: Vector) -> Record:
-    """Y, D^-1 Y and G = Y D^-1 Y^T of the row J = direction . columns."""
+def row_vectors(
+    factor: Record, support: Sequence[int], columns: Columns, direction: Vector, response: Response | None = None
+) -> Record:
+    """Y, D^-1 Y and G = Y D^-1 Y^T of the row J = direction . columns; ``response`` is D^-1 Y if not the plain one."""
     Y = eliminated(factor["L"], support, columns, direction)
-    DY = scaled(Y, support, factor["D_inverse"])
+    DY = response(Y) if response else scaled(Y, support, factor["D_inverse"])
     return {"Y": Y, "DY": DY, "G": sum((a * b for a, b in zip(Y, DY, strict=True)), 0)}
 
 
@@ -294,11 +298,17 @@ def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
 # ---- visits
 
 
-def joint_row_vectors(mechanism: Mechanism, row: JointRow, factor: Record) -> Record:
-    """Y, D^-1 Y and G of a joint's constraint."""
+def joint_row_vectors(
+    row: JointRow, support: Sequence[int], factor: Record, response: Response | None = None
+) -> Record:
+    """Y, D^-1 Y and G of a joint's constraint, for the dofs of ``support``; see `row_vectors`."""
     x = Vector.unit(0)
-    vectors = row_vectors(factor, row_support(mechanism, row), {row.dof: x}, x)
-    return {**vectors, "rate": 1 / vectors["G"]}
+    vectors = row_vectors(factor, support, {row.dof: x}, x, response)
+    if response is None:
+        return {**vectors, "rate": 1 / vectors["G"]}
+    # a joint that loops hold does not answer
+    moves = vectors["G"] > 0
+    return {**vectors, "rate": select(moves, 1 / select(moves, vectors["G"], 1), 0)}
 
 
 def row_support(mechanism: Mechanism, row: JointRow) -> tuple[int, ...]:

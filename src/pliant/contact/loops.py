@@ -32,6 +32,9 @@ _ROUNDING = {"float64": 1e-12, "float32": 1e-5}
 # a row counts fully from this many times those on, squared
 _FULL = 100
 
+# pivots of R R^T are not smaller than rounding
+_EXACT = {"float64": 1e-15, "float32": 1e-7}
+
 # a closed mechanism does not move along a row if Y . D^-1 Y is this share of that of the open one: rounding
 _IMMOBILE = {"float64": 1e-13, "float32": 1e-5}
 
@@ -43,15 +46,14 @@ class Basis:
     Attributes:
         DQ: D^-1 Q_k, with Q_k multiplied by the root of its share.
         roots: of the shares, 0 to 1.
-        R: entries R_jk by j, then k, for j < k.
-        rest: what is left of each row, r_k, and inverse: 1 / r_k, or 0 for rows left out.
+        R: upper triangle, Y_k = sum_j Q_j R_jk; entry (k, k) is zero for a row left out.
+        C: lower triangle of the factor R R^T = C C^T, with one over its diagonal in its place.
     """
 
     DQ: list[list[Scalar]]
     roots: list[Scalar]
     R: list[list[Scalar]]
-    rest: list[Scalar]
-    inverse: list[Scalar]
+    C: list[list[Scalar]]
 
     @property
     def rank(self) -> Scalar:
@@ -59,17 +61,34 @@ class Basis:
         return sum((root * root for root in self.roots), 0)
 
     def targets(self, wanted: Scalars) -> list[Scalar]:
-        """b_k: velocities Q_k . w, with Q_k of length one, of which Y_k . w are the wanted ones."""
-        found: list[Scalar] = []
-        for k, t in enumerate(wanted):
-            for j in range(k):
-                t = t - self.R[j][k] * (self.roots[j] * found[j])
-            found.append(t * self.inverse[k])
-        return found
+        """b_k, the velocities Q_k . w for which Y_k . w are the wanted ones: (R R^T)^-1 R t, or nearest to them."""
+        n = range(len(wanted))
+        return self._solved([_dot([self.R[j][k] for k in n if k >= j], wanted[j:]) for j in n])
 
-    def speeds(self, Dw: Scalars) -> list[Scalar]:
-        """Q_k . w, each multiplied by its root, from D w."""
+    def _solved(self, b: Scalars) -> list[Scalar]:
+        """(R R^T)^-1 b."""
+        x, n = list(b), len(b)
+        for k in range(n):
+            for j in range(k):
+                x[k] = x[k] - self.C[k][j] * x[j]
+            x[k] = x[k] * self.C[k][k]
+        for k in reversed(range(n)):
+            for r in range(k + 1, n):
+                x[k] = x[k] - self.C[r][k] * x[r]
+            x[k] = x[k] * self.C[k][k]
+        return x
+
+    def speeds(self, w: Scalars, D: Scalars) -> list[Scalar]:
+        """Q_k . w."""
+        Dw = [d * x for d, x in zip(D, w, strict=True)]
         return [_dot(DQ, Dw) for DQ in self.DQ]
+
+    def moved(self, w: Scalars, amounts: Scalars) -> list[Scalar]:
+        """W after impulses along the Q_k: w + D^-1 Q_k a_k."""
+        w = list(w)
+        for DQ, a in zip(self.DQ, amounts, strict=True):
+            w = [x + y * a for x, y in zip(w, DQ, strict=True)]
+        return w
 
     def closed(self, w: Scalars, D: Scalars, targets: Scalars | None = None) -> list[Scalar]:
         """W of the closed mechanism: nearest to w in kinetic energy among those with Q_k . w = b_k, by default 0."""
@@ -77,7 +96,7 @@ class Basis:
         for k, DQ in enumerate(self.DQ):
             excess = sum((d * x * y for d, x, y in zip(D, w, DQ, strict=True)), 0)
             if targets is not None:
-                excess = excess - self.roots[k] * targets[k]
+                excess = excess - targets[k]
             w = [x - y * excess for x, y in zip(w, DQ, strict=True)]
         return w
 
@@ -94,28 +113,18 @@ class Basis:
         moves = _dot(Y, out) > _dot(Y, DY) * _IMMOBILE[precision]
         return [select(moves, x, 0) for x in out]
 
-    def impulses(self, amounts: Scalars) -> list[Scalar]:
-        """Impulses p along the rows whose sum Y_k p_k is that of the Q_k times ``amounts``; of several, the least.
+    def impulses(self, speeds: Scalars) -> list[Scalar]:
+        """Impulses p along the rows that change w by these speeds along the Q_k; of several, those of least norm.
 
-        With R upper triangular, R p = a. If no row is left out, p follows by substitution, else p = R^T (R R^T)^-1 a.
+        R p = a, so that p = R^T (R R^T)^-1 a.
         """
         n = len(self.roots)
-        R = [[self.R[j][k] if j < k else 0 for k in range(n)] for j in range(n)]
-        for k, root in enumerate(self.roots):
-            R[k][k] = select(root > 0, self.rest[k] / select(root > 0, root, 1), 0)
-        plain: list[Scalar] = list(amounts)
-        for k in reversed(range(n)):
-            for j in range(k + 1, n):
-                plain[k] = plain[k] - R[k][j] * plain[j]
-            plain[k] = plain[k] * self.inverse[k] * self.roots[k]
-        # ones for the rows left out, whose amounts are zero
-        K = [[_dot(R[r], R[c]) for c in range(r + 1)] for r in range(n)]
-        for k, root in enumerate(self.roots):
-            K[k][k] = K[k][k] + select(root > 0, 0, 1)
-        x = _solved(K, [select(root > 0, a, 0) for root, a in zip(self.roots, amounts, strict=True)])
-        least = [_dot([R[j][k] for j in range(n)], x) for k in range(n)]
-        is_full = _smallest(self.roots) > 0
-        return [select(is_full, a, b) for a, b in zip(plain, least, strict=True)]
+        amounts = []
+        for root, a in zip(self.roots, speeds, strict=True):
+            is_held = root > 0
+            amounts.append(select(is_held, a / select(is_held, root * root, 1), 0))
+        x = self._solved(amounts)
+        return [_dot([self.R[j][k] for j in range(k + 1)], x[: k + 1]) for k in range(n)]
 
 
 def closed_basis(
@@ -128,34 +137,53 @@ def closed_basis(
         D_inverse: the metric, an entry for each dof.
         sizes: square of the length that a row could have, as of its columns in all directions: a row that is
             nothing next to it is rounding.
-        doubts: by how much rows may be off for other reasons, as a share of their length: those of open loops.
+        doubts: square of how much rows may be off for other reasons, as a share of their length: those of open loops.
         precision: of the scalars.
     """
     tau, rounding = _DEPENDENT[precision], _ROUNDING[precision]
-    basis = Basis([], [], [[] for _ in rows], [], [])
+    n = len(rows)
+    R: list[list[Scalar]] = [[0] * n for _ in rows]
     Q: list[list[Scalar]] = []
+    DQ: list[list[Scalar]] = []
+    roots: list[Scalar] = []
     for k, row in enumerate(rows):
         y: list[Scalar] = list(row)
         length = _square(y, D_inverse)
         for j in range(k):
-            share = _dot(basis.DQ[j], y)
-            basis.R[j].append(share)
+            share = R[j][k] = _dot(DQ[j], y)
             y = [a - b * share for a, b in zip(y, Q[j], strict=True)]
-        basis.R[k] += [0] * (k + 1)
         left = _square(y, D_inverse)
         # squares; a row of zeros, and one that is not a number, has no direction
-        least = maximum(length * (tau * tau + doubts[k] * doubts[k]), sizes[k] * (rounding * rounding))
+        least = maximum(length * (tau * tau + doubts[k]), sizes[k] * (rounding * rounding))
         is_held = left > least
         safe = select(is_held, left, 1)
         root = select(is_held, minimum((safe / select(is_held, least, 1) - 1) * (1 / (_FULL - 1)), 1), 0)
         r = sqrt(safe)
-        inverse = 1 / r
-        Q.append([a * (root * inverse) for a in y])
-        basis.DQ.append([d * a for d, a in zip(D_inverse, Q[-1], strict=True)])
-        basis.roots.append(root)
-        basis.rest.append(select(is_held, r, 0))
-        basis.inverse.append(select(is_held, inverse, 0))
-    return basis
+        Q.append([a * (root / r) for a in y])
+        DQ.append([d * a for d, a in zip(D_inverse, Q[-1], strict=True)])
+        roots.append(root)
+        R[k][k] = select(is_held, r / select(is_held, root, 1), 0)
+    return Basis(DQ, roots, R, _factor(R, roots, precision))
+
+
+def _factor(R: Sequence[Scalars], roots: Scalars, precision: str) -> list[list[Scalar]]:
+    """C of R R^T = C C^T by Cholesky, with ones in R R^T for the rows left out."""
+    n = len(roots)
+    K = [[_dot(R[r][r:], R[c][r:]) for c in range(r + 1)] for r in range(n)]
+    for k in range(n):
+        # a direction left out has no part in any row
+        K[k][k] = select(roots[k] > 0, K[k][k], 1)
+    size = [K[k][k] for k in range(n)]
+    C: list[list[Scalar]] = [[0] * n for _ in range(n)]
+    for c in range(n):
+        for r in range(c, n):
+            for k in range(c):
+                K[r][c] = K[r][c] - C[r][k] * C[c][k]
+            if r == c:
+                C[c][c] = 1 / sqrt(maximum(K[c][c], size[c] * _EXACT[precision]))
+            else:
+                C[r][c] = K[r][c] * C[c][c]
+    return C
 
 
 def _square(y: Scalars, D_inverse: Scalars) -> Scalar:
@@ -164,31 +192,3 @@ def _square(y: Scalars, D_inverse: Scalars) -> Scalar:
 
 def _dot(a: Scalars, b: Scalars) -> Scalar:
     return sum((x * y for x, y in zip(a, b, strict=True)), 0)
-
-
-def _smallest(values: Scalars) -> Scalar:
-    found = values[0]
-    for x in values[1:]:
-        found = minimum(found, x)
-    return found
-
-
-def _solved(K: Sequence[Scalars], b: Scalars) -> list[Scalar]:
-    """K^-1 b by K = C D C^T, from the lower triangle of K."""
-    n, x = len(b), list(b)
-    CD = [list(row) for row in K]
-    C: list[list[Scalar]] = [[0] * n for _ in range(n)]
-    for k in range(n):
-        for r in range(k, n):
-            for j in range(k):
-                CD[r][k] = CD[r][k] - CD[r][j] * C[k][j]
-        for r in range(k + 1, n):
-            C[r][k] = CD[r][k] / CD[k][k]
-    for k in range(n):
-        for j in range(k):
-            x[k] = x[k] - C[k][j] * x[j]
-    x = [a / CD[k][k] for k, a in enumerate(x)]
-    for k in reversed(range(n)):
-        for r in range(k + 1, n):
-            x[k] = x[k] - C[r][k] * x[r]
-    return x

@@ -242,8 +242,8 @@ class Closure:
     """A loop closure: two frames held together, in addition to the tree.
 
     Attributes:
-        kind: "point" holds their origins together, "hinge" also an axis of both, "weld" all their axes, "distance" their
-            origins ``length`` apart.
+        kind: "point" holds their origins together, "hinge" also an axis of both, "weld" all their axes, "distance"
+            their origins ``length`` apart.
         a, b: names of frames, "world" for a place that does not move.
         length: for a distance [m].
         axis: for a hinge, in either frame, of unit length.
