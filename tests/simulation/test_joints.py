@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import pliant
-from moving_robots import slopes
 from pliant.robot import Mimic, Robot, RobotBuilder
 from simple_bodies import G, point_mass, sliding, turning
 from simulated_robots import ran

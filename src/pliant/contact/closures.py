@@ -82,7 +82,7 @@ def closure_rows(
     """The rows of a closure at a configuration; poses are in the world's axes about ``origin``."""
     X_A, X_B = _frames(group, poses, origin)
     kind = group.closure.kind
-    points = _points(mechanism, group, poses, X_A, X_B)
+    points = _points(mechanism, group, poses, X_A, X_B, group.common)
     gaps = _gaps(group, X_A, X_B)
     if kind == "distance":
         return [ClosureRow(points, _line(X_A, X_B)[0], gaps[0])]
@@ -115,9 +115,10 @@ def closure_bends(
     a = a_A - a_B
     kind = group.closure.kind
     if kind == "distance":
-        # the line between the frames turns
+        # the line between the frames turns, with links that carry both, too
         n, length = _line(X_A, X_B)
-        u = sum((column * v[d] for d, column in _points(mechanism, group, poses, X_A, X_B).items()), Vector.zero())
+        points = _points(mechanism, group, poses, X_A, X_B, frozenset())
+        u = sum((column * v[d] for d, column in points.items()), Vector.zero())
         along = n.dot(u)
         return [n.dot(a) + (u.dot(u) - along * along) / length]
     bends: list[Scalar] = list(a)
@@ -131,10 +132,11 @@ def closure_bends(
 
 
 def _points(
-    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], X_A: Transform, X_B: Transform
-) -> Columns:
-    a = point_columns(mechanism, poses, group.a, X_A.p, group.common)
-    return relative(a, point_columns(mechanism, poses, group.b, X_B.p, group.common))
+    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], X_A: Transform, X_B: Transform,
+    without: frozenset[int],
+) -> Columns:  # fmt: skip
+    a = point_columns(mechanism, poses, group.a, X_A.p, without)
+    return relative(a, point_columns(mechanism, poses, group.b, X_B.p, without))
 
 
 def _frames(group: ClosureRows, poses: Sequence[Transform], origin: Vector) -> tuple[Transform, Transform]:

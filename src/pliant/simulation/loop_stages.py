@@ -37,7 +37,7 @@ _REVERSED = 2
 _GAIN = 1e-4
 
 # Newton steps of a step
-_CORRECTIONS = 6
+_CORRECTIONS = 12
 
 # an open loop closes with this speed at most [m/s, rad/s]
 _CORRECTION_SPEED = 1
