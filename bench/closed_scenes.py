@@ -200,4 +200,3 @@ def started(scene: ClosedScene, robots: int, steps: int = 200) -> pliant.simulat
     if result["solver"][..., 3].any() or result.state.part("divergence").any():
         raise SystemExit(f"{scene.name}: steps did not converge")
     return result.state
-

@@ -1,4 +1,4 @@
-"""Speed of robots with loops next to MuJoCo's equality constraints, on one thread, in one run that checks what it times.
+"""Speed of robots with loops next to MuJoCo's equality constraints, on one thread, in one run that checks it.
 
     python -m bench.loops [--json] [--scenes four_bar stewart leg] [--batch 4096] [--steps 50]
 
@@ -35,7 +35,7 @@ _PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS.value
 
 
 class Peer:
-    """A scene in MuJoCo: states are taken from Pliant's layout, joints matched by name, the base's quaternion turned."""
+    """A scene in MuJoCo; states are in Pliant's layout, joints are matched by name."""
 
     def __init__(self, scene: ClosedScene, variant: Variant):
         self.scene, self.model = scene, mujoco_closed(scene, variant)
@@ -139,7 +139,9 @@ def measured(scene: ClosedScene, options: argparse.Namespace) -> Iterator[dict[s
         if begin is None:
             sim.reset(q=q, v=v)
             begin = sim.state
-        out = {name: np.empty((batch, steps, n), precision) for name, n in (("q", scene.robot.nq), ("v", scene.robot.nv))}
+        out = {
+            name: np.empty((batch, steps, n), precision) for name, n in (("q", scene.robot.nq), ("v", scene.robot.nv))
+        }
         calls[f"pliant {precision}"] = _rollout(sim, begin, u.astype(precision), out)
     ends = {"mujoco rollout": peer.end(calls["mujoco rollout"]())}
     for name in list(calls)[1:]:

@@ -20,9 +20,9 @@ def rod(length: float, mass: float = 1, along: int = 2, sign: int = -1) -> dict:
 def bricard(length: float = 0.4) -> Robot:
     """Six equal rods in a ring, the hinges at the ends of each at right angles: threefold symmetric.
 
-    With t and f the angles of every other hinge, it is closed where cos t + cos f + cos t cos f = 0 [Chen, You and Tarnai
-    2005, with a twist of 90 degrees]. A loop of six hinges that can move, though 6 - 6 = 0: the weld of the last rod to
-    the world holds rank 5 of 6.
+    With t and f the angles of every other hinge, it is closed where cos t + cos f + cos t cos f = 0 [Chen, You and
+    Tarnai 2005, with a twist of 90 degrees]. A loop of six hinges that can move, though 6 - 6 = 0: the weld of the last
+    rod to the world holds rank 5 of 6.
     """
     builder = RobotBuilder("bricard")
     turn = math.pi / 2

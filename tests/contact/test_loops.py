@@ -30,12 +30,13 @@ def basis_of(Y: np.ndarray, D: np.ndarray, precision: str = "float64"):
 def test_projections_and_impulses_are_those_of_numpy(kind: str) -> None:
     Y, D = rows_of(kind), np.exp(RNG.normal(size=7))
     basis = basis_of(Y, D)
+    C = basis.factor()
     rank = np.linalg.matrix_rank(Y, tol=1e-9)
     assert basis.rank == rank
 
     # the nearest w in the product of D with Y w = t, t one that can be had
     w, t = RNG.normal(size=7), Y @ RNG.normal(size=7)
-    found = np.array(basis.closed(w.tolist(), D.tolist(), basis.targets(t.tolist())))
+    found = np.array(basis.closed(w.tolist(), D.tolist(), basis.targets(t.tolist(), C)))
     G = (Y / D) @ Y.T
     p = np.linalg.pinv(G, rcond=1e-12) @ (t - Y @ w)
     np.testing.assert_allclose(found, w + (p @ Y) / D, atol=1e-12)
@@ -49,7 +50,14 @@ def test_projections_and_impulses_are_those_of_numpy(kind: str) -> None:
 
     # the impulses that closed w, the least of them
     speeds = basis.speeds((found - w).tolist(), D.tolist())
-    np.testing.assert_allclose(basis.impulses(speeds), p, atol=1e-11)
+    np.testing.assert_allclose(basis.impulses(speeds, C), p, atol=1e-11)
+    # without rows that depend, by substitution
+    assert bool(basis.is_weak) == (kind in ("twice", "combined"))
+    if not basis.is_weak:
+        np.testing.assert_allclose(basis.impulses(speeds), p, atol=1e-11)
+        np.testing.assert_allclose(basis.targets(t.tolist()), basis.targets(t.tolist(), C), atol=1e-12)
+    blocks = closed_basis(Y.tolist(), (1 / D).tolist(), [1.0] * len(Y), [0] * len(Y), blocks=[0, 0, 1, 1, 2][: len(Y)])
+    np.testing.assert_allclose(blocks.closed(w.tolist(), D.tolist(), blocks.targets(t.tolist(), C)), found, atol=1e-11)
 
 
 def test_what_a_closed_mechanism_holds_does_not_answer_at_all() -> None:

@@ -234,13 +234,15 @@ def island_basis(
     x = Vector.unit(0)
     rows = [eliminated(factor["L"], island.support, {d: x}, x) for d in island.locks]
     sizes: list[Scalar] = [factor["D_inverse"][d] for d in island.locks]
+    blocks = list(range(-len(rows), 0))
     doubt: Scalar = 0
     for k in island.closures:
         for row in closure_rows(mechanism, groups[k], poses, origin):
             rows.append(eliminated(factor["L"], island.support, row.columns, row.direction))
             squares = {d: column.dot(column) for d, column in row.columns.items()}
+            blocks.append(k)
             sizes.append(sum((factor["D_inverse"][d] * square for d, square in squares.items()), 0))
             lever = sum(squares.values(), 0)
             doubt = doubt + _DOUBT * _DOUBT * row.gap * row.gap / (lever + _TINY)
     doubt = minimum(doubt, _MOST_DOUBT * _MOST_DOUBT)
-    return closed_basis(rows, D_inverse, sizes, [doubt] * len(rows), precision)
+    return closed_basis(rows, D_inverse, sizes, [doubt] * len(rows), precision, blocks)

@@ -21,7 +21,7 @@ All of this is generic over rows and metric: with D^-1 = 1, the Y are rows of a 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, both, either, maximum, minimum, select, sqrt
 
 # a row depends on others if what is left of it is this share, or less, of its size
 _DEPENDENT = {"float64": 1e-6, "float32": 1e-3}
@@ -31,6 +31,9 @@ _ROUNDING = {"float64": 1e-12, "float32": 1e-5}
 
 # a row counts fully from this many times those on, squared
 _FULL = 100
+
+# rows of which less is left, squared, are next to a combination of others
+_WEAK = 1e-4
 
 # pivots of R R^T are not smaller than rounding
 _EXACT = {"float64": 1e-15, "float32": 1e-7}
@@ -47,36 +50,36 @@ class Basis:
         DQ: D^-1 Q_k, with Q_k multiplied by the root of its share.
         roots: of the shares, 0 to 1.
         R: upper triangle, Y_k = sum_j Q_j R_jk; entry (k, k) is zero for a row left out.
-        C: lower triangle of the factor R R^T = C C^T, with one over its diagonal in its place.
+        inverse: one over the diagonal of R, or zero.
+        is_weak: whether a row is left out, or next to a combination of others: `targets` and `impulses` then take the
+            factor of R R^T.
     """
 
     DQ: list[list[Scalar]]
     roots: list[Scalar]
     R: list[list[Scalar]]
-    C: list[list[Scalar]]
+    inverse: list[Scalar]
+    is_weak: Scalar
 
     @property
     def rank(self) -> Scalar:
         """How many directions are held; a fraction where one fades."""
         return sum((root * root for root in self.roots), 0)
 
-    def targets(self, wanted: Scalars) -> list[Scalar]:
-        """b_k, the velocities Q_k . w for which Y_k . w are the wanted ones: (R R^T)^-1 R t, or nearest to them."""
-        n = range(len(wanted))
-        return self._solved([_dot([self.R[j][k] for k in n if k >= j], wanted[j:]) for j in n])
+    def targets(self, wanted: Scalars, C: Sequence[Scalars] | None = None) -> list[Scalar]:
+        """b_k, the velocities Q_k . w for which Y_k . w are the wanted ones.
 
-    def _solved(self, b: Scalars) -> list[Scalar]:
-        """(R R^T)^-1 b."""
-        x, n = list(b), len(b)
-        for k in range(n):
+        R^T b = t by substitution, or, from the `factor` C, b = (R R^T)^-1 R t: of all rows, the nearest to them.
+        """
+        n = len(wanted)
+        if C is not None:
+            return _solved(C, [_dot(self.R[j][j:], wanted[j:]) for j in range(n)])
+        found: list[Scalar] = []
+        for k, t in enumerate(wanted):
             for j in range(k):
-                x[k] = x[k] - self.C[k][j] * x[j]
-            x[k] = x[k] * self.C[k][k]
-        for k in reversed(range(n)):
-            for r in range(k + 1, n):
-                x[k] = x[k] - self.C[r][k] * x[r]
-            x[k] = x[k] * self.C[k][k]
-        return x
+                t = t - self.R[j][k] * found[j]
+            found.append(t * self.inverse[k])
+        return found
 
     def speeds(self, w: Scalars, D: Scalars) -> list[Scalar]:
         """Q_k . w."""
@@ -113,23 +116,49 @@ class Basis:
         moves = _dot(Y, out) > _dot(Y, DY) * _IMMOBILE[precision]
         return [select(moves, x, 0) for x in out]
 
-    def impulses(self, speeds: Scalars) -> list[Scalar]:
+    def impulses(self, speeds: Scalars, C: Sequence[Scalars] | None = None) -> list[Scalar]:
         """Impulses p along the rows that change w by these speeds along the Q_k; of several, those of least norm.
 
-        R p = a, so that p = R^T (R R^T)^-1 a.
+        R p = a by substitution, or, from the `factor` C, p = R^T (R R^T)^-1 a.
         """
         n = len(self.roots)
         amounts = []
         for root, a in zip(self.roots, speeds, strict=True):
             is_held = root > 0
             amounts.append(select(is_held, a / select(is_held, root * root, 1), 0))
-        x = self._solved(amounts)
-        return [_dot([self.R[j][k] for j in range(k + 1)], x[: k + 1]) for k in range(n)]
+        if C is not None:
+            x = _solved(C, amounts)
+            return [_dot([self.R[j][k] for j in range(k + 1)], x[: k + 1]) for k in range(n)]
+        for k in reversed(range(n)):
+            for j in range(k + 1, n):
+                amounts[k] = amounts[k] - self.R[k][j] * amounts[j]
+            amounts[k] = amounts[k] * self.inverse[k]
+        return amounts
+
+    def factor(self, precision: str = "float64") -> list[list[Scalar]]:
+        """C of R R^T = C C^T by Cholesky, with one over its diagonal in its place; ones for the rows left out."""
+        n, R = len(self.roots), self.R
+        K = [[_dot(R[r][r:], R[c][r:]) for c in range(r + 1)] for r in range(n)]
+        for k in range(n):
+            # a direction left out has no part in any row
+            K[k][k] = select(self.roots[k] > 0, K[k][k], 1)
+        size = [K[k][k] for k in range(n)]
+        C: list[list[Scalar]] = [[0] * n for _ in range(n)]
+        for c in range(n):
+            for r in range(c, n):
+                for k in range(c):
+                    K[r][c] = K[r][c] - C[r][k] * C[c][k]
+                if r == c:
+                    C[c][c] = 1 / sqrt(maximum(K[c][c], size[c] * _EXACT[precision]))
+                else:
+                    C[r][c] = K[r][c] * C[c][c]
+        return C
 
 
 def closed_basis(
-    rows: Sequence[Scalars], D_inverse: Scalars, sizes: Scalars, doubts: Scalars, precision: str = "float64"
-) -> Basis:
+    rows: Sequence[Scalars], D_inverse: Scalars, sizes: Scalars, doubts: Scalars, precision: str = "float64",
+    blocks: Sequence[int] | None = None,
+) -> Basis:  # fmt: skip
     """The basis of what rows hold.
 
     Args:
@@ -139,51 +168,43 @@ def closed_basis(
             nothing next to it is rounding.
         doubts: square of how much rows may be off for other reasons, as a share of their length: those of open loops.
         precision: of the scalars.
+        blocks: a number for each row, the same for those of one closure. Parts along rows of other blocks are those of
+            the row as it was (classical Gram-Schmidt), which saves half where blocks share few dofs.
     """
-    tau, rounding = _DEPENDENT[precision], _ROUNDING[precision]
-    n = len(rows)
+    tau, rounding, n = _DEPENDENT[precision], _ROUNDING[precision], len(rows)
+    block = list(blocks) if blocks is not None else [0] * n
     R: list[list[Scalar]] = [[0] * n for _ in rows]
     Q: list[list[Scalar]] = []
     DQ: list[list[Scalar]] = []
     roots: list[Scalar] = []
+    inverses: list[Scalar] = []
+    is_weak: Scalar = False
     for k, row in enumerate(rows):
         y: list[Scalar] = list(row)
         length = _square(y, D_inverse)
-        for j in range(k):
-            share = R[j][k] = _dot(DQ[j], y)
-            y = [a - b * share for a, b in zip(y, Q[j], strict=True)]
+        for j in (j for j in range(k) if block[j] != block[k]):
+            R[j][k] = _dot(DQ[j], row)
+            y = [a - b * R[j][k] for a, b in zip(y, Q[j], strict=True)]
+        for j in (j for j in range(k) if block[j] == block[k]):
+            R[j][k] = _dot(DQ[j], y)
+            y = [a - b * R[j][k] for a, b in zip(y, Q[j], strict=True)]
         left = _square(y, D_inverse)
         # squares; a row of zeros, and one that is not a number, has no direction
-        least = maximum(length * (tau * tau + doubts[k]), sizes[k] * (rounding * rounding))
+        nothing = sizes[k] * (rounding * rounding)
+        least = maximum(length * (tau * tau + doubts[k]), nothing)
         is_held = left > least
         safe = select(is_held, left, 1)
         root = select(is_held, minimum((safe / select(is_held, least, 1) - 1) * (1 / (_FULL - 1)), 1), 0)
         r = sqrt(safe)
-        Q.append([a * (root / r) for a in y])
+        inverse = root / r
+        Q.append([a * inverse for a in y])
         DQ.append([d * a for d, a in zip(D_inverse, Q[-1], strict=True)])
         roots.append(root)
         R[k][k] = select(is_held, r / select(is_held, root, 1), 0)
-    return Basis(DQ, roots, R, _factor(R, roots, precision))
-
-
-def _factor(R: Sequence[Scalars], roots: Scalars, precision: str) -> list[list[Scalar]]:
-    """C of R R^T = C C^T by Cholesky, with ones in R R^T for the rows left out."""
-    n = len(roots)
-    K = [[_dot(R[r][r:], R[c][r:]) for c in range(r + 1)] for r in range(n)]
-    for k in range(n):
-        # a direction left out has no part in any row
-        K[k][k] = select(roots[k] > 0, K[k][k], 1)
-    size = [K[k][k] for k in range(n)]
-    C: list[list[Scalar]] = [[0] * n for _ in range(n)]
-    for c in range(n):
-        for r in range(c, n):
-            for k in range(c):
-                K[r][c] = K[r][c] - C[r][k] * C[c][k]
-            if r == c:
-                C[c][c] = 1 / sqrt(maximum(K[c][c], size[c] * _EXACT[precision]))
-            else:
-                C[r][c] = K[r][c] * C[c][c]
-    return C
+        inverses.append(select(is_held, inverse, 0))
+        weak = both(length > nothing, either(root < 1, left < length * _WEAK))
+        is_weak = weak if is_weak is False else either(is_weak, weak)
+    return Basis(DQ, roots, R, inverses, is_weak)
 
 
 def _square(y: Scalars, D_inverse: Scalars) -> Scalar:
@@ -192,3 +213,17 @@ def _square(y: Scalars, D_inverse: Scalars) -> Scalar:
 
 def _dot(a: Scalars, b: Scalars) -> Scalar:
     return sum((x * y for x, y in zip(a, b, strict=True)), 0)
+
+
+def _solved(C: Sequence[Scalars], b: Scalars) -> list[Scalar]:
+    """(C C^T)^-1 b, with one over the diagonal of C in its place."""
+    x, n = list(b), len(b)
+    for k in range(n):
+        for j in range(k):
+            x[k] = x[k] - C[k][j] * x[j]
+        x[k] = x[k] * C[k][k]
+    for k in reversed(range(n)):
+        for r in range(k + 1, n):
+            x[k] = x[k] - C[r][k] * x[r]
+        x[k] = x[k] * C[k][k]
+    return x

@@ -67,12 +67,18 @@ def change_in_fast_motion(
 
 
 def without_gain(
-    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, M: Matrix, dt: Scalar, centers: Mapping[str, Vector]
-) -> list[Scalar]:
-    """v+ without the energy that turning by much in a step has brought; ``ahead`` is v+, others as above."""
+    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, M: Matrix, dt: Scalar, centers: Mapping[str, Vector],
+    forces: Scalars | None = None,
+) -> list[Scalar]:  # fmt: skip
+    """v+ without the energy that turning by much in a step has brought; ``ahead`` is v+, others as above.
+
+    Args:
+        forces: C(q, v') v', if they are known.
+    """
     mechanism, energy = robot.mechanism, kinetic_energy.algorithm
     mean = [(a + b) / 2 for a, b in zip(v, ahead, strict=True)]
-    taken = dt * _dot(mean, _times(_coriolis(robot, q, mean, M, centers), mean))
+    forces = _times(_coriolis(robot, q, mean, M, centers), mean) if forces is None else forces
+    taken = dt * _dot(mean, forces)
 
     def half_a_step_on(velocity: Scalars, dt: Scalar) -> Scalar:
         v, points = list(velocity), carried_centers(mechanism, M, velocity, dt)

@@ -42,8 +42,8 @@ def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars) -> Recor
 
 
 def turn_fast(step: StepProgram) -> None:
-    """w of robots that turn fast."""
-    if not step.model.can_be_fast:
+    """w of robots that turn fast; those with loops do so when they are closed (`pliant.simulation.loop_stages`)."""
+    if not step.model.can_be_fast or step.model.closures:
         return
 
     def turned(m: StepModel, q, v, w, motion):

@@ -22,6 +22,9 @@ from pliant.contact.closures import closure_bends, closure_gaps, island_basis
 from pliant.contact.constraint_rows import moved, scaled
 from pliant.contact.loops import Basis
 from pliant.contact.solver import pushed_open
+from pliant.dynamics.gyroscopic import held_centers
+from pliant.dynamics.implicit_coriolis import without_gain
+from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.dynamics.kinematics import link_motions, link_poses, root_origin
 from pliant.robot.configurations import held_acceleration, straight_motion
@@ -62,6 +65,21 @@ def bends_of(m: StepModel, q: Scalars, v: Scalars, motion: Any) -> list[list[Sca
     return [closure_bends(mechanism, c, motion.poses, motion.origin, v, motions, a_world) for c in m.closures]
 
 
+def _chord(m: StepModel, k: int, motion: Record) -> list[Scalar]:
+    """-dt/2 Jdot v of the rows of an island."""
+    island = m.islands[k]
+    bends = [0] * len(island.locks) + [x for c in island.closures for x in motion["bends"][c]]
+    return [-m.dt / 2 * x for x in bends]
+
+
+def _aim(step: StepProgram, k: int) -> None:
+    """Turn ``aims`` from velocities along rows into those along the basis."""
+    with step.only_if(f"strong {k}"):
+        step.add(lambda m, basis, aims: {"aims": Basis(**basis).targets(aims)}, k)
+    with step.only_if(f"weak {k}"):
+        step.add(lambda m, basis, aims, factor: {"aims": Basis(**basis).targets(aims, factor)}, k)
+
+
 def closed_turning_flag(m: StepModel, fastest: Scalar) -> Record:
     """Whether joints of a robot with loops turn so fast that Coriolis forces at the start would bring energy.
 
@@ -79,15 +97,18 @@ def close_loops(step: StepProgram) -> None:
     def found(m: StepModel, motion, k=0):
         island, origin, factor = m.islands[k], Vector(*motion["origin"]), motion["factor"]
         basis = island_basis(m.robot.mechanism, island, m.closures, poses_of(motion), origin, factor, m.precision)
-        bends = [0] * len(island.locks) + [x for c in island.closures for x in motion["bends"][c]]
-        wanted = basis.targets([-m.dt / 2 * x for x in bends])
-        before = basis.speeds([motion["start"][d] for d in island.support], [factor["D"][d] for d in island.support])
+        gaps = [closure_gaps(m.closures[c], poses_of(motion), origin) for c in island.closures]
+        flags = {"weak": [basis.is_weak], "strong": [negation(basis.is_weak)]}
+        return {"basis": vars(basis), "aims": _chord(m, k, motion), "opening": [_largest(gaps)], **flags}
+
+    def reversed_speeds(m: StepModel, motion, basis, aims, k=0):
+        island = m.islands[k]
+        D = [motion["factor"]["D"][d] for d in island.support]
         targets = []
-        for b, u in zip(wanted, before, strict=True):
+        for b, u in zip(aims, Basis(**basis).speeds([motion["start"][d] for d in island.support], D), strict=True):
             most = _REVERSED * abs(u)
             targets.append(minimum(maximum(b, -most), most))
-        gaps = [closure_gaps(m.closures[c], poses_of(motion), origin) for c in island.closures]
-        return {"basis": vars(basis), "chord": targets, "opening": [_largest(gaps)]}
+        return {"chord": targets}
 
     def closed(m: StepModel, motion: Record, w: Scalars, basis: Any, chord: Any) -> Record:
         out = list(w)
@@ -98,25 +119,40 @@ def close_loops(step: StepProgram) -> None:
                 out[d] = x
         return {"w open": w, "w": out, "free": out if m.can_fail else []}
 
-    def turned(m: StepModel, q, v, motion, w, basis, chord):
-        robot, factor = m.robot, factor_of(m, motion)
+    def bias(m: StepModel, motion: Record, q: Scalars, v: Scalars) -> list[Scalar]:
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
+        return newton_euler(m.robot, q, v, held_acceleration(m.robot, list(v), centers))
 
-        def bias(v: Scalars) -> list[Scalar]:
-            return newton_euler(robot, q, v, held_acceleration(robot, list(v), centers))
-
-        later = bias([(a + b) / 2 for a, b in zip(v, factor.velocity(w), strict=True)])
-        first = motion["bias"] or bias(v)
+    def turned(m: StepModel, q, v, motion, w, basis, chord):
+        factor = factor_of(m, motion)
+        later = bias(m, motion, q, [(a + b) / 2 for a, b in zip(v, factor.velocity(w), strict=True)])
+        first = motion["bias"] or bias(m, motion, q, v)
         both = [c + m.dt * (a - b) for c, a, b in zip(motion["change"], first, later, strict=True)]
         w = [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
         return closed(m, motion, w, basis, chord)
 
+    def whirled(m: StepModel, q, v, motion, w, w_open):
+        factor, M = factor_of(m, motion), composite_inertia(m.robot, q)
+        centers, ahead = held_centers(m.robot.mechanism, M), factor.velocity(w)
+        mean = [(a + b) / 2 for a, b in zip(v, ahead, strict=True)]
+        at_rest = newton_euler(m.robot, q, [0] * m.robot.nv, [0] * m.robot.nv)
+        forces = [a - b for a, b in zip(bias(m, motion, q, mean), at_rest, strict=True)]
+        out = factor.coordinates(without_gain(m.robot, q, v, ahead, M, m.dt, centers, forces))
+        w_open = [a + b - c for a, b, c in zip(w_open, out, w, strict=True)]
+        return {"w": out, "w open": w_open, "free": out if m.can_fail else []}
+
     for k in range(len(model.islands)):
         step.add(lambda m, motion, k=k: found(m, motion, k), k)
+        with step.only_if(f"weak {k}"):
+            step.add(lambda m, basis: {"factor": Basis(**basis).factor(m.precision)}, k)
+        _aim(step, k)
+        step.add(lambda m, motion, basis, aims, k=k: reversed_speeds(m, motion, basis, aims, k), k)
     step.add(lambda m, motion, w, basis, chord: closed(m, motion, w, basis, chord))
     if model.can_be_fast:
         with step.only_if("turns"):
             step.add(turned)
+        with step.only_if("whirls"):
+            step.add(whirled)
 
 
 def find_closings(step: StepProgram) -> None:
@@ -149,21 +185,27 @@ def find_closings(step: StepProgram) -> None:
                 "w open": joints(m, m.stop_rows, stop_rows, stops, motion, w_open)
             })  # fmt: skip
 
-    def found(m: StepModel, motion, w, w_open, steady, basis):
-        closings: dict[int, list[Scalar]] = {}
-        steady, dofs = list(steady), [row.dof if m.is_in_loop(row) else -1 for row in m.steady_rows]
-        for island, own in zip(m.islands, basis, strict=True):
-            D = [motion["factor"]["D"][d] for d in island.support]
-            change = [w[d] - w_open[d] for d in island.support]
-            basis_here = Basis(**own)
-            p = iter(basis_here.impulses(basis_here.speeds(change, D)))
-            for d in island.locks:
-                steady[dofs.index(d)] = next(p)
-            for c in island.closures:
-                closings[c] = [next(p) for _ in range(m.closures[c].size)]
-        return {"closings": [x for c in range(len(m.closures)) for x in closings[c]], "steady": steady}
+    for k, island in enumerate(model.islands):
 
-    step.add(found)
+        def speeds(m: StepModel, motion, w, w_open, basis, island=island):
+            D = [motion["factor"]["D"][d] for d in island.support]
+            return {"aims": Basis(**basis).speeds([w[d] - w_open[d] for d in island.support], D)}
+
+        def found(m: StepModel, aims, steady, closings, island=island):
+            p, steady, closings = iter(aims), list(steady), list(closings)
+            for d in island.locks:
+                steady[next(i for i, row in enumerate(m.steady_rows) if row.kind == "lock" and row.dof == d)] = next(p)
+            for c in island.closures:
+                at = sum(group.size for group in m.closures[:c])
+                closings[at : at + m.closures[c].size] = [next(p) for _ in range(m.closures[c].size)]
+            return {"closings": closings, "steady": steady}
+
+        step.add(speeds, k)
+        with step.only_if(f"strong {k}"):
+            step.add(lambda m, basis, aims: {"aims": Basis(**basis).impulses(aims)}, k)
+        with step.only_if(f"weak {k}"):
+            step.add(lambda m, basis, aims, factor: {"aims": Basis(**basis).impulses(aims, factor)}, k)
+        step.add(found, k)
 
 
 def close_positions(step: StepProgram) -> None:
@@ -176,35 +218,40 @@ def close_positions(step: StepProgram) -> None:
         shift = shift if m.has_corrections else [0] * m.robot.nv
         return {"shift": shift, "last shift": shift, "open": [_FAR], "closed": [0]}
 
-    def closer(m: StepModel, q, v_next, v_mean, landed, shift, last_shift, open, motion, basis):
+    def looked(m: StepModel, q, v_next, v_mean, landed, shift, last_shift, open, motion):
         gaps = _gaps_at(m, q, _rate(m, v_next, v_mean, landed, shift), motion)
         worst = _largest(gaps)
         better = worst < open[0]
-        fits = worst <= _CLOSED[m.precision]
-        # as a displacement in the coordinates w
-        step_w: list[Scalar] = [0] * m.robot.nv
-        for island, own in zip(m.islands, basis, strict=True):
-            wanted = [0] * len(island.locks) + [_closing_speed(x / m.dt) for c in island.closures for x in gaps[c]]
-            here = Basis(**own)
-            still = [0] * len(island.support)
-            for d, x in zip(island.support, here.moved(still, here.targets(wanted)), strict=True):
-                step_w[d] = x
-        ahead = [a + b for a, b in zip(shift, factor_of(m, motion).velocity(step_w), strict=True)]
         # one that is wide open closes slowly, once in a step
         may = either(open[0] > _FAR / 2, worst <= _CORRECTION_SPEED * m.dt)
-        goes_on = both(both(better, negation(fits)), may)
+        goes_on = both(both(better, negation(worst <= _CLOSED[m.precision])), may)
+        aims = []
+        for island in m.islands:
+            rates = [_closing_speed(x / m.dt) for c in island.closures for x in gaps[c]]
+            aims.append([0] * len(island.locks) + [select(goes_on, x, 0) for x in rates])
+        kept = [select(better, a, b) for a, b in zip(shift, last_shift, strict=True)]
         return {
-            "shift": [
-                select(goes_on, a, select(better, b, c)) for a, b, c in zip(ahead, shift, last_shift, strict=True)
-            ],
-            "last shift": [select(better, a, b) for a, b in zip(shift, last_shift, strict=True)],
-            "open": [select(better, worst, open[0])],
+            "aims": aims, "shift": kept, "last shift": kept, "open": [select(better, worst, open[0])],
             "closed": [negation(goes_on)],
-        }
+        }  # fmt: skip
+
+    def closer(m: StepModel, shift, motion, basis, aims):
+        # as a displacement in the coordinates w
+        step_w: list[Scalar] = [0] * m.robot.nv
+        for island, own, amounts in zip(m.islands, basis, aims, strict=True):
+            for d, x in zip(island.support, Basis(**own).moved([0] * len(island.support), amounts), strict=True):
+                step_w[d] = x
+        return {"shift": [a + b for a, b in zip(shift, factor_of(m, motion).velocity(step_w), strict=True)]}
 
     step.add(begun)
     with step.stages.loop(_CORRECTIONS, until="closed"):
-        step.add(closer)
+        step.add(looked)
+        # nothing to do for robots whose loops are closed
+        step.add(lambda m, closed: {"gaping": [negation(closed[0])]})
+        with step.only_if("gaping"):
+            for k in range(len(model.islands)):
+                _aim(step, k)
+            step.add(closer)
 
 
 def unclosed(m: StepModel, open: Scalars, opening: Sequence[Scalars]) -> Scalar:

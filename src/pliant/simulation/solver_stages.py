@@ -34,7 +34,7 @@ Swing = tuple[str, list[float]]
 
 # names that every group of contacts has, and every island of loops, with its number
 _OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks")
-_OF_ISLANDS = ("basis", "chord", "opening")
+_OF_ISLANDS = ("basis", "chord", "opening", "weak", "strong", "factor", "aims")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
 _CORRECTIONS = 8
@@ -85,7 +85,10 @@ class StepProgram:
             contacts = len(group.names)
             sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
         if model.closures:
-            sizes |= {"w open": nv, "last shift": nv, "open": 1, "closed": 1, "turns": 1}
+            sizes |= {"w open": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "turns": 1}
+        for k, island in enumerate(model.islands):
+            rows = len(island.locks) + sum(model.closures[c].size for c in island.closures)
+            sizes |= {f"weak {k}": 1, f"strong {k}": 1, f"aims {k}": rows}
         for name, size in sizes.items():
             stages.variable(name, size)
 
