@@ -7,10 +7,9 @@ Gram-Schmidt in the product a . D^-1 b takes its rows one after another,
     y = Y_k - sum_j Q_j R_jk,   R_jk = Q_j . D^-1 y,   r_k^2 = y . D^-1 y,   Q_k = y / r_k
 
 and a row that is a combination of those before, but for rounding, has r_k next to nothing: it is left out. So loops may
-hold a direction twice, or be overconstrained, and a robot may pass positions in which a row fades. A row counts with a
-share from 0 to 1 that grows from r_k = tau |Y_k| to ten times that, tau as far from rounding as from geometry; the Q_k
-that come out of here are multiplied by its root. In an open loop, rows that depend on others when it is closed do so
-only as well as it is closed, so that tau grows with the opening.
+hold a direction twice, or be overconstrained, and a robot may pass positions in which a row fades. It is left out up to
+r_k = tau |Y_k|, tau as far from rounding as from geometry. In an open loop, rows that depend on others when it is closed
+do so only as well as it is closed, so that tau grows with the opening.
 
 With the basis, velocities are closed by w -= D^-1 Q_k (Q_k . w - b_k) for each k in turn, and an impulse along another
 row Y, of a contact or a joint, moves the closed mechanism by D^-1 Y - D^-1 Q_k (Q_k . D^-1 Y): it opens no loop.
@@ -21,16 +20,13 @@ All of this is generic over rows and metric: with D^-1 = 1, the Y are rows of a 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pliant.scalar import Scalar, Scalars, both, either, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, both, either, maximum, negation, select, sqrt
 
 # a row depends on others if what is left of it is this share, or less, of its size
 _DEPENDENT = {"float64": 1e-6, "float32": 1e-3}
 
-# rows next to nothing, as those across a planar loop: rounding, as a share of what they are made of
-_ROUNDING = {"float64": 1e-12, "float32": 1e-5}
-
-# a row counts fully from this many times those on, squared
-_FULL = 100
+# rows next to nothing, as those across a planar loop, as a share of what they are made of: their direction is rounding
+_ROUNDING = {"float64": 1e-7, "float32": 1e-3}
 
 # rows of which less is left, squared, are next to a combination of others
 _WEAK = 1e-4
@@ -47,8 +43,8 @@ class Basis:
     """Directions that loops hold, orthonormal in the product a . D^-1 b, one for each row; zero for rows left out.
 
     Attributes:
-        DQ: D^-1 Q_k, with Q_k multiplied by the root of its share.
-        roots: of the shares, 0 to 1.
+        DQ: D^-1 Q_k.
+        held: 1 for rows that count, 0 for those left out.
         R: upper triangle, Y_k = sum_j Q_j R_jk; entry (k, k) is zero for a row left out.
         inverse: one over the diagonal of R, or zero.
         is_weak: whether a row is left out, or next to a combination of others: `targets` and `impulses` then take the
@@ -56,15 +52,15 @@ class Basis:
     """
 
     DQ: list[list[Scalar]]
-    roots: list[Scalar]
+    held: list[Scalar]
     R: list[list[Scalar]]
     inverse: list[Scalar]
     is_weak: Scalar
 
     @property
     def rank(self) -> Scalar:
-        """How many directions are held; a fraction where one fades."""
-        return sum((root * root for root in self.roots), 0)
+        """How many directions are held."""
+        return sum(self.held, 0)
 
     def targets(self, wanted: Scalars, C: Sequence[Scalars] | None = None) -> list[Scalar]:
         """b_k, the velocities Q_k . w for which Y_k . w are the wanted ones.
@@ -121,11 +117,7 @@ class Basis:
 
         R p = a by substitution, or, from the `factor` C, p = R^T (R R^T)^-1 a.
         """
-        n = len(self.roots)
-        amounts = []
-        for root, a in zip(self.roots, speeds, strict=True):
-            is_held = root > 0
-            amounts.append(select(is_held, a / select(is_held, root * root, 1), 0))
+        n, amounts = len(speeds), list(speeds)
         if C is not None:
             x = _solved(C, amounts)
             return [_dot([self.R[j][k] for j in range(k + 1)], x[: k + 1]) for k in range(n)]
@@ -137,11 +129,11 @@ class Basis:
 
     def factor(self, precision: str = "float64") -> list[list[Scalar]]:
         """C of R R^T = C C^T by Cholesky, with one over its diagonal in its place; ones for the rows left out."""
-        n, R = len(self.roots), self.R
+        n, R = len(self.held), self.R
         K = [[_dot(R[r][r:], R[c][r:]) for c in range(r + 1)] for r in range(n)]
         for k in range(n):
             # a direction left out has no part in any row
-            K[k][k] = select(self.roots[k] > 0, K[k][k], 1)
+            K[k][k] = select(self.held[k] > 0, K[k][k], 1)
         size = [K[k][k] for k in range(n)]
         C: list[list[Scalar]] = [[0] * n for _ in range(n)]
         for c in range(n):
@@ -176,7 +168,7 @@ def closed_basis(
     R: list[list[Scalar]] = [[0] * n for _ in rows]
     Q: list[list[Scalar]] = []
     DQ: list[list[Scalar]] = []
-    roots: list[Scalar] = []
+    held: list[Scalar] = []
     inverses: list[Scalar] = []
     is_weak: Scalar = False
     for k, row in enumerate(rows):
@@ -193,18 +185,17 @@ def closed_basis(
         nothing = sizes[k] * (rounding * rounding)
         least = maximum(length * (tau * tau + doubts[k]), nothing)
         is_held = left > least
-        safe = select(is_held, left, 1)
-        root = select(is_held, minimum((safe / select(is_held, least, 1) - 1) * (1 / (_FULL - 1)), 1), 0)
-        r = sqrt(safe)
-        inverse = root / r
+        r = sqrt(select(is_held, left, 1))
+        inverse = select(is_held, 1 / r, 0)
         Q.append([a * inverse for a in y])
         DQ.append([d * a for d, a in zip(D_inverse, Q[-1], strict=True)])
-        roots.append(root)
-        R[k][k] = select(is_held, r / select(is_held, root, 1), 0)
-        inverses.append(select(is_held, inverse, 0))
-        weak = both(length > nothing, either(root < 1, left < length * _WEAK))
+        held.append(select(is_held, 1, 0))
+        R[k][k] = select(is_held, r, 0)
+        inverses.append(inverse)
+        # nothing is lost with a row that is nothing
+        weak = both(length > nothing, either(negation(is_held), left < maximum(length, sizes[k]) * _WEAK))
         is_weak = weak if is_weak is False else either(is_weak, weak)
-    return Basis(DQ, roots, R, inverses, is_weak)
+    return Basis(DQ, held, R, inverses, is_weak)
 
 
 def _square(y: Scalars, D_inverse: Scalars) -> Scalar:
