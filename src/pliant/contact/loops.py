@@ -8,8 +8,8 @@ Gram-Schmidt in the product a . D^-1 b takes its rows one after another,
 
 and a row that is a combination of those before, but for rounding, has r_k next to nothing: it is left out. So loops may
 hold a direction twice, or be overconstrained, and a robot may pass positions in which a row fades. It is left out up to
-r_k = tau |Y_k|, tau as far from rounding as from geometry. In an open loop, rows that depend on others when it is closed
-do so only as well as it is closed, so that tau grows with the opening.
+r_k = tau |Y_k|, tau as far from rounding as from geometry. In an open loop, rows that depend on others when it is
+closed do so only as well as it is closed, so that tau grows with the opening.
 
 With the basis, velocities are closed by w -= D^-1 Q_k (Q_k . w - b_k) for each k in turn, and an impulse along another
 row Y, of a contact or a joint, moves the closed mechanism by D^-1 Y - D^-1 Q_k (Q_k . D^-1 Y): it opens no loop.
