@@ -41,6 +41,7 @@ bench: .venv/.installed-dev
 	$(RUN) -m bench.flexible
 	$(RUN) -m bench.constrained
 	$(RUN) -m bench.contact
+	$(RUN) -m bench.loops
 
 docs: .venv/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet

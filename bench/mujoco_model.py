@@ -19,7 +19,7 @@ from pliant.robot.model import WORLD
 from pliant.spatial import Transform
 from pliant.spatial.vectors import quaternion_from_matrix
 
-__all__ = ["HARD", "VARIANTS", "Layout", "Variant", "mujoco_model"]
+__all__ = ["HARD", "VARIANTS", "Layout", "Variant", "add_body", "mujoco_model", "pose_of"]
 
 _HINGES = ("revolute", "continuous")
 
@@ -78,7 +78,7 @@ def mujoco_model(scene: ContactScene, variant: Variant) -> mujoco.MjModel:
     )
     bodies: dict[str, Any] = {WORLD: spec.worldbody}
     for joint in robot.joints.values():
-        bodies[joint.child] = _add_body(bodies[joint.parent], robot, joint)
+        bodies[joint.child] = add_body(bodies[joint.parent], robot, joint)
     for point in scene.points:
         frame = robot.frame(point.frame)
         bodies[frame.body].add_geom(
@@ -100,14 +100,15 @@ def mujoco_model(scene: ContactScene, variant: Variant) -> mujoco.MjModel:
     return model
 
 
-def _add_body(parent: Any, robot: pliant.Robot, joint: Any) -> Any:
+def add_body(parent: Any, robot: pliant.Robot, joint: Any) -> Any:
+    """The body that a joint carries, with the joint, as a child of MuJoCo's ``parent``."""
     inertia = robot.bodies[joint.child].inertia
     mass = inertia.mass
     com = np.array(list(inertia.h)) / mass
     about_com = np.array([inertia.J.entry(r, c) for r in range(3) for c in range(3)]).reshape(3, 3)
     about_com -= mass * (com @ com * np.eye(3) - np.outer(com, com))
     full = [about_com[k] for k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
-    body = parent.add_body(name=joint.child, **_pose(joint.placement))
+    body = parent.add_body(name=joint.child, **pose_of(joint.placement))
     body.mass, body.ipos, body.fullinertia, body.explicitinertial = mass, com, full, True
     kind = joint.kind.name
     if kind == "free":
@@ -129,7 +130,8 @@ def _add_body(parent: Any, robot: pliant.Robot, joint: Any) -> Any:
     return body
 
 
-def _pose(X: Transform) -> dict[str, list[float]]:
+def pose_of(X: Transform) -> dict[str, list[float]]:
+    """A pose as MuJoCo takes it."""
     x, y, z, w = quaternion_from_matrix(X.R.matrix())
     return {"pos": list(X.p), "quat": [w, x, y, z]}
 

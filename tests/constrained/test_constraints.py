@@ -119,10 +119,11 @@ def chain_with_closures():
     robot = robot.with_closure("point", "frame2", "frame6", name="pin")
     robot = robot.with_closure("weld", "frame5", "frame3", name="weld")
     robot = robot.with_closure("distance", "frame5", "world", length=1, name="rod")
+    robot = robot.with_closure("hinge", "frame6", "frame4", axis=(1, 2, -2), name="hinge")
     return robot.with_closure("point", "world", "frame1", name="peg")
 
 
-@pytest.mark.parametrize("closure", ["pin", "weld", "rod", "peg"])
+@pytest.mark.parametrize("closure", ["pin", "hinge", "weld", "rod", "peg"])
 def test_closures_hold_what_they_say(closure: str) -> None:
     """J v is the rate of the places apart, and Jdot v that of J v without vd."""
     robot = chain_with_closures()
@@ -135,12 +136,20 @@ def test_closures_hold_what_they_say(closure: str) -> None:
         return [np.linalg.norm(p)] if closure == "rod" else p
 
     J = np.array(contact_jacobian.algorithm(robot, state.q.tolist(), contacts=closure), float)
-    size = {"pin": 3, "peg": 3, "weld": 6, "rod": 1}[closure]
+    size = {"pin": 3, "peg": 3, "hinge": 5, "weld": 6, "rod": 1}[closure]
     assert J.shape == (size, robot.nv) and len(row_names(robot, closure)) == size
     close((J @ state.v)[:3], rate(apart, robot, state), 1e-8)
     if closure == "weld":
         turning = [pliant.frame_velocity(robot, state.q, state.v, n)[3:] for n in (a, b)]
         close((J @ state.v)[3:], turning[0] - turning[1], 1e-11)
+    if closure == "hinge":
+        # the turning across the axis, along directions that are fixed in b
+        turning = [pliant.frame_velocity(robot, state.q, state.v, n, reference="local")[3:] for n in (a, b)]
+        R_a, R_b = (pliant.frame_pose(robot, state.q, n)[:3, :3] for n in (a, b))
+        seen, axis = R_b.T @ R_a @ turning[0] - turning[1], np.array([1, 2, -2]) / 3
+        found = (J @ state.v)[3:]
+        close(found @ found, seen @ seen - (axis @ seen) ** 2, 1e-10)
+        assert row_names(robot, closure)[3:] == ("hinge.across1", "hinge.across2")
 
     def velocity(q, v):
         return np.array(contact_jacobian.algorithm(robot, q, contacts=closure), float) @ v

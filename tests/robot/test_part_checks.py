@@ -1,6 +1,7 @@
 """Values of parts: motors, joints, closures and springs of copies with a change, and what is refused."""
 
 import math
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -138,6 +139,13 @@ def test_closures_and_springs_have_names() -> None:
     assert len(ROBOT.closures) == len(ROBOT.springs) == 0
 
 
+def test_the_axis_of_a_hinge_has_unit_length_and_counts() -> None:
+    robots = [ROBOT.with_closure("hinge", "lf_foot", "rf_foot", axis=axis) for axis in ((0, 3, 4), (0, 1, 0))]
+    assert robots[0].closures[0].axis == pytest.approx((0, 0.6, 0.8))
+    assert robots[0].digest != robots[1].digest
+    assert pickle.loads(pickle.dumps(robots[0])).closures[0] == robots[0].closures[0]
+
+
 # ---- what is refused
 
 
@@ -214,6 +222,8 @@ def test_closures_and_springs_have_names() -> None:
     # closures and springs
     (lambda r: r.with_closure("glue", "lf_foot", "rf_foot"),
      "no kind of closure named 'glue' in closure 'lf_foot-rf_foot'"),
+    (lambda r: r.with_closure("hinge", "lf_foot", "rf_foot", axis=(0, 0, 0)), "axis of closure .* takes a direction"),
+    (lambda r: r.with_closure("hinge", "lf_foot", "rf_foot", axis=(1, 0)), "axis of closure .*"),
     (lambda r: r.with_closure("point", "foot", "rf_foot"), "no frame named 'foot' in robot 'quadruped'; did you mean"),
     (lambda r: r.with_closure("point", "lf_foot", "world2"), "no frame named 'world2'"),
     (lambda r: r.with_closure("point", "lf_foot", "lf_foot"), "both ends of closure .* are on body 'lf_foot'"),

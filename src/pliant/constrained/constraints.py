@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.checks import check, check_one_of
+from pliant.contact.closures import across_axis
 from pliant.contact.constraint_rows import Columns, point_columns, relative, support_of, turn_columns
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.kinematics import LinkMotion, link_motions, link_poses
@@ -25,7 +26,8 @@ AXES = ("world", "local")
 """Whose axes directions are along: the world's, or those of the frame that is held."""
 
 _DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-_HELD = {"point": (0, 1, 2), "weld": (0, 1, 2, 3, 4, 5), "distance": (0,)}
+_HELD = {"point": (0, 1, 2), "hinge": (0, 1, 2, 3, 4), "weld": (0, 1, 2, 3, 4, 5), "distance": (0,)}
+_ACROSS = {3: "across1", 4: "across2"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +37,11 @@ class Constraint:
     Attributes:
         name: of the frame or the closure.
         kind: "frame", or that of the closure.
-        directions: held, 0 to 2 for moving along and 3 to 5 for turning about x, y, z; one for a distance.
+        directions: held, 0 to 2 for moving along and 3 to 5 for turning about x, y, z; one for a distance; of a hinge 3
+            and 4 are those across its axis.
         a, X_a: link and pose in it of the frame that forces push; b, X_b: of the one they push off, -1 the world.
         length: of a distance [m].
+        across: of a hinge, two directions across its axis, in frame b.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Constraint:
     b: int = -1
     X_b: Transform | None = None
     length: Any = 0
+    across: tuple[Vector, ...] = ()
 
     @property
     def size(self) -> int:
@@ -98,11 +103,13 @@ def row_count(robot: Robot, contacts: Contacts) -> int:
 
 def row_names(robot: Robot, contacts: Contacts) -> tuple[str, ...]:
     """Names of the rows of the Jacobian and of the entries of the force: "lf_foot.x" and so on."""
-    return tuple(
-        c.name if c.kind == "distance" else f"{c.name}.{_DIRECTIONS[k]}"
-        for c in constraints_of(robot, contacts)
-        for k in c.directions
-    )
+    return tuple(_row_name(c, k) for c in constraints_of(robot, contacts) for k in c.directions)
+
+
+def _row_name(c: Constraint, k: int) -> str:
+    if c.kind == "distance":
+        return c.name
+    return f"{c.name}.{_ACROSS.get(k, _DIRECTIONS[k]) if c.kind == 'hinge' else _DIRECTIONS[k]}"
 
 
 def _entry(entry: Any) -> tuple[str, str | None]:
@@ -141,7 +148,8 @@ def _closure(robot: Robot, closure: Closure) -> Constraint:
         subject = f"closure {closure.name!r}"
         problem = f"{subject} of robot {robot.name!r} holds frames that cannot move apart"
         raise ContactError(problem, subject=subject, cure="leave it out")
-    return Constraint(closure.name, closure.kind, _HELD[closure.kind], a, X_a, b, X_b, closure.length)
+    across = across_axis(closure.axis) if closure.kind == "hinge" else ()
+    return Constraint(closure.name, closure.kind, _HELD[closure.kind], a, X_a, b, X_b, closure.length, across)
 
 
 def _parsed(name: str, directions: str) -> Iterator[int]:
@@ -169,7 +177,7 @@ class Held:
         constraint: that is held.
         support: the dofs that matter to it, the last one first.
         p: where it acts; in world axes, as are all vectors here.
-        axes: along which it acts; axes_turn: whether they turn with the frame.
+        axes: along which it acts; axes_turn: whether they turn with the frame; turn_axes: about which it holds.
     """
 
     def __init__(self, mechanism: Mechanism, constraint: Constraint, poses: Sequence[Transform], axes: str):
@@ -179,6 +187,7 @@ class Held:
         self.p = self._in_world(c.a, c.X_a.p)
         self.axes = [Vector.unit(k) for k in range(3)]
         self.axes_turn = axes == "local" and not c.is_closure
+        self.turn_axes: list[Vector] = []
         self._points = point_columns(mechanism, poses, c.a, self.p)
         if c.X_b is not None:
             p_b = self._in_world(c.b, c.X_b.p)
@@ -187,12 +196,18 @@ class Held:
                 apart = self.p - p_b
                 self._length = sqrt(apart.dot(apart))
                 self.axes = [apart * (1 / self._length)]
+            if c.across:
+                self.turn_axes = [self._turned(c.b, c.X_b.R.rotate(axis)) for axis in c.across]
         if self.axes_turn:
             R = poses[c.a].R
             self.axes = [R.rotate(c.X_a.R.rotate(axis)) for axis in self.axes]
+        self.turn_axes = self.turn_axes or self.axes
 
     def _in_world(self, i: int, p: Vector) -> Vector:
         return self.poses[i].transform_point(p) if i >= 0 else p
+
+    def _turned(self, i: int, direction: Vector) -> Vector:
+        return self.poses[i].R.rotate(direction) if i >= 0 else direction
 
     def rows(self) -> list[tuple[Columns, Vector]]:
         """Each row of J as columns, a vector for each dof that counts, and the direction to take of them."""
@@ -201,7 +216,7 @@ class Held:
         if any(k > 2 for k in c.directions):
             turns = turn_columns(self.mechanism, self.poses, c.a)
             turns = relative(turns, turn_columns(self.mechanism, self.poses, c.b)) if c.is_closure else turns
-        return [(self._points if k < 3 else turns, self.axes[k % 3]) for k in c.directions]
+        return [(self._points, self.axes[k]) if k < 3 else (turns, self.turn_axes[k - 3]) for k in c.directions]
 
     def biases(self, motions: Sequence[LinkMotion], v: Scalars, a_world: Vector) -> list[Scalar]:
         """Jdot v of each row, from motions with vd = 0 in a world that accelerates with ``a_world``."""
@@ -219,7 +234,12 @@ class Held:
             # axes that turn with the frame: d/dt (R^T u) = R^T (a - w x u)
             w = self.poses[c.a].R.rotate(motions[c.a].w)
             a = a - w.cross(self._velocity(v))
-        return [self.axes[k % 3].dot(a if k < 3 else wd) for k in c.directions]
+        found = [self.axes[k].dot(a) if k < 3 else self.turn_axes[k - 3].dot(wd) for k in c.directions]
+        if c.across:
+            # directions that are fixed in b turn with it
+            w_a, w_b = (self._turned(i, motions[i].w) if i >= 0 else Vector.zero() for i in (c.a, c.b))
+            found[3:] = [x + w_b.cross(e).dot(w_a - w_b) for x, e in zip(found[3:], self.turn_axes, strict=True)]
+        return found
 
     def _velocity(self, v: Scalars) -> Vector:
         return sum((column * v[d] for d, column in self._points.items()), Vector.zero())

@@ -1,11 +1,8 @@
-"""Constraints of the solver: elimination against the mass matrix; loop closures; limits, friction, locks of joints.
+"""Constraints of the solver: elimination against the mass matrix; limits, friction and locks of joints.
 
 With A = L^T D L the matrix of the step, a row of the Jacobian J becomes Y = L^-T J^T. In the coordinates w = L v, the
 velocity along the constraint is Y . w, and an impulse p along it changes w by D^-1 Y p. Both need only the dofs between
 the world and the bodies that touch: neither M^-1 nor the matrix J A^-1 J^T is ever formed.
-
-A loop closure holds frames together at their origins, altogether, or at a distance, by impulses of any sign. Directions
-in which the robot cannot move, as those across a planar loop, drop out by themselves: their impulse stays zero.
 
 Several constraints may act along a dof d of a joint, J = e_d, each with an impulse of its own:
 
@@ -17,19 +14,21 @@ Several constraints may act along a dof d of a joint, J = e_d, each with an impu
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pliant.actuation.joint_forces import dry_friction
 from pliant.actuation.joint_springs import backlash_sides
 from pliant.contact.landing import Arrival, arrival
-from pliant.robot import Closure, Joint, Mechanism, Robot
-from pliant.scalar import Scalar, Scalars, abs, either, is_constant, maximum, minimum, select, sqrt
+from pliant.robot import Joint, Mechanism, Robot
+from pliant.scalar import Scalar, Scalars, abs, either, is_constant, maximum, minimum, select
 from pliant.spatial import Motion, Symmetric3, Transform, Vector
 
 Columns = dict[int, Vector]
 Record = dict[str, Any]
+Response = Callable[[Scalars], list[Scalar]]
+"""How w answers to an impulse along a row Y: D^-1 Y, or what loops leave of it (`pliant.contact.loops`)."""
 
 _SUMS = 4
 
@@ -47,19 +46,29 @@ def support_of(mechanism: Mechanism, links: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(dofs, reverse=True))
 
 
-def point_columns(mechanism: Mechanism, poses: Sequence[Transform], i: int, p: Vector) -> Columns:
-    """Velocity of the point of link i that is at p, for each dof at unit rate; in the axes of the poses."""
-    return {d: motion.linear for d, motion in _columns(mechanism, poses, i, p).items()}
+def point_columns(
+    mechanism: Mechanism, poses: Sequence[Transform], i: int, p: Vector, without: Container[int] = ()
+) -> Columns:
+    """Velocity of the point of link i that is at p, for each dof at unit rate; in the axes of the poses.
+
+    Args:
+        without: links whose joints are left out.
+    """
+    return {d: motion.linear for d, motion in _columns(mechanism, poses, i, p, without).items()}
 
 
-def turn_columns(mechanism: Mechanism, poses: Sequence[Transform], i: int) -> Columns:
+def turn_columns(mechanism: Mechanism, poses: Sequence[Transform], i: int, without: Container[int] = ()) -> Columns:
     """Angular velocity of link i, for each dof at unit rate."""
-    return {d: motion.angular for d, motion in _columns(mechanism, poses, i, Vector.zero()).items()}
+    return {d: motion.angular for d, motion in _columns(mechanism, poses, i, Vector.zero(), without).items()}
 
 
-def _columns(mechanism: Mechanism, poses: Sequence[Transform], i: int, p: Vector) -> dict[int, Motion]:
+def _columns(
+    mechanism: Mechanism, poses: Sequence[Transform], i: int, p: Vector, without: Container[int]
+) -> dict[int, Motion]:
     found: dict[int, Motion] = {}
     for j in (i, *mechanism.ancestors(i)) if i >= 0 else ():
+        if j in without:
+            continue
         link = mechanism.links[j]
         X = Transform(poses[j].R, poses[j].p - p)
         for d, S in zip(link.dofs, link.kind.columns, strict=True):
@@ -111,10 +120,12 @@ def moved(w: Scalars, support: Sequence[int], DY: Sequence[Scalars], impulse: Sc
     return out
 
 
-def row_vectors(factor: Record, support: Sequence[int], columns: Columns, direction: Vector) -> Record:
-    """Y, D^-1 Y and G = Y D^-1 Y^T of the row J = direction . columns."""
+def row_vectors(
+    factor: Record, support: Sequence[int], columns: Columns, direction: Vector, response: Response | None = None
+) -> Record:
+    """Y, D^-1 Y and G = Y D^-1 Y^T of the row J = direction . columns; ``response`` is D^-1 Y if not the plain one."""
     Y = eliminated(factor["L"], support, columns, direction)
-    DY = scaled(Y, support, factor["D_inverse"])
+    DY = response(Y) if response else scaled(Y, support, factor["D_inverse"])
     return {"Y": Y, "DY": DY, "G": sum((a * b for a, b in zip(Y, DY, strict=True)), 0)}
 
 
@@ -136,92 +147,6 @@ def tangents_of(normal: Vector) -> tuple[Vector, Vector]:
         Vector(1 + sign * normal.x * normal.x * a, sign * b, -sign * normal.x),
         Vector(b, sign + normal.y * normal.y * a, -normal.y),
     )
-
-
-_SIZES = {"point": 3, "weld": 6, "distance": 1}
-
-# an open loop closes with this speed at most [m/s, rad/s]
-_CORRECTION_SPEED = 1
-
-
-@dataclass(frozen=True)
-class ClosureRows:
-    """A closure between two links.
-
-    Attributes:
-        a, b: links, -1 for the world; X_a, X_b: the frames in them.
-        support: the dofs that matter.
-    """
-
-    closure: Closure
-    a: int
-    b: int
-    X_a: Transform
-    X_b: Transform
-    support: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        """How many directions it holds."""
-        return _SIZES[self.closure.kind]
-
-
-def closure_group(robot: Robot, closure: Closure) -> ClosureRows:
-    """A closure as the solver sees it."""
-    mechanism = robot.mechanism
-    (a, X_a), (b, X_b) = mechanism.frame(closure.a), mechanism.frame(closure.b)
-    return ClosureRows(closure, a, b, X_a, X_b, support_of(mechanism, [a, b]))
-
-
-def closure_rows(
-    mechanism: Mechanism, group: ClosureRows, poses: Sequence[Transform], origin: Vector, factor: Record, dt: Scalar
-) -> list[Record]:
-    """The constraints, with how far the loop is open along each, as a velocity that would close it in one step."""
-    world = Transform(Transform.identity().R, -origin)
-    X_A, X_B = ((poses[i] if i >= 0 else world) @ X for i, X in ((group.a, group.X_a), (group.b, group.X_b)))
-    apart = X_A.p - X_B.p
-    points = relative(point_columns(mechanism, poses, group.a, X_A.p), point_columns(mechanism, poses, group.b, X_B.p))
-    kind = group.closure.kind
-    if kind == "distance":
-        length = sqrt(apart.dot(apart) + 1e-24)
-        wanted = [(points, apart * (1 / length), length - group.closure.length)]
-    else:
-        wanted = [(points, Vector.unit(k), apart[k]) for k in range(3)]
-    if kind == "weld":
-        turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
-        # half the sum of the axes' cross products: the turn between the frames, to second order
-        R_A, R_B = X_A.R.matrix(), X_B.R.matrix()
-        turned = sum((R_B.column(k).cross(R_A.column(k)) * 0.5 for k in range(3)), Vector.zero())
-        wanted += [(turns, Vector.unit(k), turned[k]) for k in range(3)]
-    rows = []
-    for columns, direction, gap in wanted:
-        row = row_vectors(factor, group.support, columns, direction)
-        held = row["G"] > 1e-14
-        rows.append({**row, "rate": select(held, 1 / select(held, row["G"], 1), 0), "open": gap / dt})
-    return rows
-
-
-def sweep_closure(
-    group: ClosureRows, rows: Sequence[Record], w: Scalars, impulse: Scalars, error: Scalar
-) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """One visit to each constraint: w, the impulses, and the largest change of a velocity so far."""
-    out, impulses = list(w), []
-    for row, p in zip(rows, impulse, strict=True):
-        change = -dot(row["Y"], group.support, out) * row["rate"]
-        out = moved(out, group.support, [row["DY"]], [change])
-        impulses.append(p + change)
-        error = maximum(error, abs(change) * row["G"])
-    return out, impulses, error
-
-
-def correct_closure(group: ClosureRows, rows: Sequence[Record], shift: Scalars) -> list[Scalar]:
-    """One visit to each constraint to close what is open, as a displacement that changes no velocity."""
-    out = list(shift)
-    for row in rows:
-        wanted = minimum(maximum(-row["open"], -_CORRECTION_SPEED), _CORRECTION_SPEED)
-        change = (wanted - dot(row["Y"], group.support, out)) * row["rate"]
-        out = moved(out, group.support, [row["DY"]], [change])
-    return out
 
 
 # some files write 1e16 where a joint has no limit [rad or m]; and a velocity that no joint has [rad/s or m/s]
@@ -373,11 +298,17 @@ def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
 # ---- visits
 
 
-def joint_row_vectors(mechanism: Mechanism, row: JointRow, factor: Record) -> Record:
-    """Y, D^-1 Y and G of a joint's constraint."""
+def joint_row_vectors(
+    row: JointRow, support: Sequence[int], factor: Record, response: Response | None = None
+) -> Record:
+    """Y, D^-1 Y and G of a joint's constraint, for the dofs of ``support``; see `row_vectors`."""
     x = Vector.unit(0)
-    vectors = row_vectors(factor, row_support(mechanism, row), {row.dof: x}, x)
-    return {**vectors, "rate": 1 / vectors["G"]}
+    vectors = row_vectors(factor, support, {row.dof: x}, x, response)
+    if response is None:
+        return {**vectors, "rate": 1 / vectors["G"]}
+    # a joint that loops hold does not answer
+    moves = vectors["G"] > 0
+    return {**vectors, "rate": select(moves, 1 / select(moves, vectors["G"], 1), 0)}
 
 
 def row_support(mechanism: Mechanism, row: JointRow) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ from functools import reduce
 from typing import Any
 
 from pliant.contact.constraint_rows import (
-    dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
+    Response, dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding
 from pliant.contact.landing import Arrival, arrival
@@ -69,9 +69,13 @@ SLOP = 1e-6
 
 def group_rows(
     mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch], factor: Record,
-    dt: Scalar, precision: str,
+    dt: Scalar, precision: str, response: Response | None = None,
 ) -> Record:  # fmt: skip
-    """All that iterations need: the constraints, and for each contact its axes, matrix G and the velocity it keeps."""
+    """All that iterations need: the constraints, and for each contact its axes, matrix G and the velocity it keeps.
+
+    Args:
+        response: how w answers to an impulse along a row, if loops have a part in it.
+    """
     axes = [(*tangents_of(t.normal), t.normal) for t in touches]
     p0 = touches[0].p
     points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))
@@ -81,7 +85,7 @@ def group_rows(
         turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
         wanted = [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
     Y = [eliminated(factor["L"], group.support, columns, axis) for columns, axis in wanted]
-    DY = [scaled(row, group.support, factor["D_inverse"]) for row in Y]
+    DY = [response(row) if response else scaled(row, group.support, factor["D_inverse"]) for row in Y]
     rows: Record = {"Y": Y, "DY": DY, "contacts": []}
     if has_six:
         rows["K"] = [
@@ -320,6 +324,12 @@ def warm_start(group: Group, rows: Record, w: Scalars, impulse: Scalars) -> list
     for own, m in zip(rows["moments"], moments_of(rows, impulse), strict=True):
         visit.twist(own, m)
     return visit.done()
+
+
+def pushed_open(group: Group, rows: Record, w: Scalars, impulse: Scalars, D_inverse: Scalars) -> list[Scalar]:
+    """w with the impulses of contacts as if loops did not answer to them."""
+    DY = [scaled(row, group.support, D_inverse) for row in rows["Y"]]
+    return warm_start(group, {**rows, "DY": DY}, w, impulse)
 
 
 def sweep(

@@ -139,7 +139,8 @@ def _content(robot: "Robot") -> Iterator[str]:
         numbers = [getattr(m, f.name) for f in fields(m) if f.name not in _MOTOR_WORDS]
         yield f"motor {m.name!r} {m.joint!r} {m.control} {_exact(numbers)} {m.law!r} {_exact(m.rotor_axis or ())}"
     for c in robot.closures.values():
-        yield f"closure {c.name!r} {c.kind} {c.a!r} {c.b!r} {_exact((c.length,))}"
+        axis = f" {_exact(c.axis)}" if c.kind == "hinge" else ""
+        yield f"closure {c.name!r} {c.kind} {c.a!r} {c.b!r} {_exact((c.length,))}{axis}"
     for flexibility in robot.flexibilities.values():
         yield f"flexibility {flexibility.name!r} {flexibility.joint!r}"
     for s in robot.springs.values():

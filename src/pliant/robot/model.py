@@ -242,16 +242,19 @@ class Closure:
     """A loop closure: two frames held together, in addition to the tree.
 
     Attributes:
-        kind: "point" holds their origins together, "weld" their axes too, "distance" their origins ``length`` apart.
+        kind: "point" holds their origins together, "hinge" also an axis of both, "weld" all their axes, "distance"
+            their origins ``length`` apart.
         a, b: names of frames, "world" for a place that does not move.
         length: for a distance [m].
+        axis: for a hinge, in either frame, of unit length.
     """
 
     name: str
-    kind: Literal["point", "weld", "distance"]
+    kind: Literal["point", "hinge", "weld", "distance"]
     a: str
     b: str
     length: Scalar = 0
+    axis: tuple[Scalar, ...] = (0, 0, 1)
 
 
 @dataclass(frozen=True)

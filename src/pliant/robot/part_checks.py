@@ -222,16 +222,26 @@ def check_joint(joint: Joint, subject: str = "") -> None:
         raise wrong(subject, "stiffness", f"{subject} has backlash but no spring", cure)
 
 
-def check_closure(closure: Closure, robot: "Robot") -> None:
-    """Raise if the closure's kind or frames are unknown, or its length is impossible."""
+CLOSURES = ("point", "hinge", "weld", "distance")
+"""Kinds of closures."""
+
+
+def checked_closure(closure: Closure, robot: "Robot") -> Closure:
+    """The closure, its axis of unit length; raises if its kind or frames are unknown, its length or axis impossible."""
     subject = f"closure {closure.name!r}"
-    check_known("kind of closure", closure.kind, ("point", "weld", "distance"), subject, error=RobotError)
+    check_known("kind of closure", closure.kind, CLOSURES, subject, error=RobotError)
     _check_ends(subject, closure.a, closure.b, robot)
+    axis = tuple(vector("axis", closure.axis, subject=subject))
+    if all(map(is_constant, axis)):
+        length = math.hypot(*axis)
+        check("axis", axis, "a direction", length > 0, subject=subject, error=RobotError)
+        closure = replace(closure, axis=tuple(snapped(x / length) for x in axis))
     if closure.kind == "distance":
         check_finite("length", closure.length, subject=subject)
         is_possible = not is_constant(closure.length) or closure.length > 0
         takes = "a number above 0 [m]; for 0 use kind 'point'"
         check("length", closure.length, takes, is_possible, subject=subject, error=RobotError)
+    return closure
 
 
 def check_spring(spring: FrameSpring, robot: "Robot") -> None:

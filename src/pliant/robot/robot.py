@@ -18,7 +18,7 @@ from pliant.robot.joints import Scalars
 from pliant.robot.mechanism import Mechanism
 from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSpring, Joint, Motor, Named, Report
 from pliant.robot.part_checks import (
-    check_closure, check_motor, check_spring, edited_joint, motor_values, placement, with_motors,
+    check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, with_motors,
 )  # fmt: skip
 from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
@@ -288,15 +288,19 @@ class Robot(RobotExports):
         check_finite("gravity", x, y, z)
         return replace(self, gravity=Vector(x, y, z))
 
-    def with_closure(self, kind: str, a: str, b: str, *, length: Scalar = 0, name: str | None = None) -> "Robot":
+    def with_closure(
+        self, kind: str, a: str, b: str, *, length: Scalar = 0, axis: Scalars = (0, 0, 1), name: str | None = None
+    ) -> "Robot":
         """A copy in which two frames are held together; see `Closure`.
 
         Args:
             a, b: names of frames, bodies or joints, or "world".
+            length: of a distance [m].
+            axis: of a hinge, a direction that is the same in both frames.
             name: by default "a-b".
         """
-        closure = Closure(name or f"{a}-{b}", kind, a, b, length)  # type: ignore[arg-type]
-        check_closure(closure, self)
+        made = Closure(name or f"{a}-{b}", kind, a, b, length, tuple(axis))  # type: ignore[arg-type]
+        closure = checked_closure(made, self)
         return replace(self, closures=self.closures.extended(closure))
 
     def with_spring(

@@ -20,18 +20,15 @@ def accelerate(step: StepProgram) -> None:
     since w depends linearly on them; the product is that of the kinetic energy.
     """
     model = step.model
-    if not model.has_rows:
+    if not model.has_sweeps:
         return
-    names = [f"impulse {k}" for k in range(len(model.groups))] + [f"closure {k}" for k in range(len(model.closures))]
+    names = [f"impulse {k}" for k in range(len(model.groups))]
     sizes = {f"last {name}": step.stages.variables[name] for name in ("steady", "stops", *names)}
     sizes |= dict.fromkeys(("w start", "last w", "last f"), model.robot.nv)
     for name, size in sizes.items():
         step.stages.variable(name, size, is_scratch=True)
 
-    def guessed(
-        m: StepModel, motion, w, w_start, last_f, last_w, impulse, closure, steady, last_impulse, last_closure,
-        last_steady,
-    ):  # fmt: skip
+    def guessed(m: StepModel, motion, w, w_start, last_f, last_w, impulse, steady, last_impulse, last_steady):
         f = [a - b for a, b in zip(w, w_start, strict=True)]
         change = [a - b for a, b in zip(f, last_f, strict=True)]
         scaled = [a * d for a, d in zip(change, motion["factor"]["D"], strict=True)]
@@ -40,10 +37,9 @@ def accelerate(step: StepProgram) -> None:
         c = select(size > 0, minimum(maximum(c, -20), 0.5), 0)
         found = {"w": _ahead(c, w, last_w), "steady": _ahead(c, steady, last_steady), "share": c}
         found["impulse"] = [_ahead(c, *parts) for parts in zip(impulse, last_impulse, strict=True)]
-        found["closure"] = [_ahead(c, *parts) for parts in zip(closure, last_closure, strict=True)]
         return {"guess": found}
 
-    def begun(m: StepModel, guesses, guess, w, w_start, impulse, closure, steady):
+    def begun(m: StepModel, guesses, guess, w, w_start, impulse, steady):
         is_known = negation(equal(guesses[0], 0))
 
         def next_of(guess: Any, now: Any) -> list[Scalar]:
@@ -53,9 +49,8 @@ def accelerate(step: StepProgram) -> None:
         return {
             "w": next_w, "w start": next_w, "last f": f, "last w": w,
             "impulse": [next_of(*parts) for parts in zip(guess["impulse"], impulse, strict=True)],
-            "closure": [next_of(*parts) for parts in zip(guess["closure"], closure, strict=True)],
             "steady": next_of(guess["steady"], steady),
-            "last impulse": impulse, "last closure": closure, "last steady": steady,
+            "last impulse": impulse, "last steady": steady,
         }  # fmt: skip
 
     def begun_limits(m: StepModel, guesses, guess, stops, last_stops):

@@ -70,8 +70,8 @@ def _whirling_rate(m: StepModel) -> float:
 
 
 def turn_fast(step: StepProgram) -> None:
-    """w of robots that turn fast."""
-    if not step.model.can_be_fast:
+    """w of robots that turn fast; those with loops do so when they are closed (`pliant.simulation.loop_stages`)."""
+    if not step.model.can_be_fast or step.model.closures:
         return
 
     def turned(m: StepModel, q, v, w, motion, ahead, expects):
@@ -130,7 +130,8 @@ def expect_turning(step: StepProgram) -> None:
 
     def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
         # forces at the start of the step are those of v+ = v
-        used = ahead if m.has_balls else [select(equal(fast[0], 0), a, b) for a, b in zip(v, ahead, strict=True)]
+        was_fast = 1 if m.has_balls or m.closures else negation(equal(fast[0], 0))
+        used = [select(was_fast, a, b) for a, b in zip(ahead, v, strict=True)]
         off = largest_known([abs(a - b) for a, b in zip(v_next, used, strict=True)])
         # a velocity that grew so much by forces at the start of the step is not to be trusted
         is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from pliant.checks import is_zero
-from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, row_support
+from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, scaled
 from pliant.contact.landing import Arrival, closing_speed, mean_of, nearness
 from pliant.contact.solver import arrivals, triples, without
 from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
@@ -145,17 +145,21 @@ def _land(step: StepProgram) -> None:
         with step.only_if(f"near {k}"):
             step.add(landed, k)
 
-    def limited(m: StepModel, motion, stop_rows, q, v, w, stops, held, stop_low, stop_high):
+    def limited(m: StepModel, motion, stop_rows, q, v, w, stops, held, stop_low, stop_high, w_open=None):
         low, high = [], []
         for k, (row, x, p, side) in enumerate(zip(m.stop_rows, stop_rows, stops, held, strict=True)):
             b = landed_bounds(limit_arrivals(m.robot, row, q, v, m.dt), p, side)
             # the inertia that holds a joint goes with the velocity of the limit
             push = motion["holding"][k] * (b["low"] - stop_low[k])
             push = select(equal(side, 0), 0, push)
-            w = moved(w, row_support(m.robot.mechanism, row), [x["DY"]], [push])
+            support = m.row_support(row)
+            w = moved(w, support, [x["DY"]], [push])
+            if w_open is not None:
+                w_open = moved(w_open, support, [scaled(x["Y"], support, motion["factor"]["D_inverse"])], [push])
             low.append(b["low"])
             high.append(b["high"])
-        return {"w": w, "stop low": low, "stop high": high}
+        opened = {} if w_open is None else {"w open": w_open}
+        return {"w": w, "stop low": low, "stop high": high, **opened}
 
     if step.model.stop_rows:
         with step.only_if("joints on"):

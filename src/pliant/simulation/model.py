@@ -10,7 +10,8 @@ import numpy as np
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import is_saturable
 from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
-from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
+from pliant.contact.closures import ClosureRows, Island, closure_group, islands_of
+from pliant.contact.constraint_rows import JointRow, has_limits, row_support
 from pliant.contact.ground import Ground
 from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
@@ -59,6 +60,8 @@ class StepModel:
         for group in groups if not self.is_rigid else ():
             for k in group.turning:
                 raise no_moments(group.names[k], "compliant contact has", "RigidContact")
+        if self.closures:
+            groups = [replace(g, support=self.closed_support(g.support)) for g in groups]
         # a compliant law has friction and losses of its own
         return groups if self.is_rigid else [replace(g, restitution=(0,) * len(g.names)) for g in groups]
 
@@ -142,6 +145,25 @@ class StepModel:
         """Loops that the solver keeps closed."""
         return [closure_group(self.robot, c) for c in self.robot.closures.values()]
 
+    @cached_property
+    def islands(self) -> list[Island]:
+        """Closures that share dofs, with the locks among these."""
+        return islands_of(self.closures, [row.dof for row in self.joint_rows if row.kind == "lock"])
+
+    def closed_support(self, support: Sequence[int]) -> tuple[int, ...]:
+        """The dofs that an impulse along these moves: those of the loops that they are part of, too."""
+        found = set(support).union(*(i.support for i in self.islands if set(i.support) & set(support)))
+        return tuple(sorted(found, reverse=True))
+
+    def row_support(self, row: JointRow) -> tuple[int, ...]:
+        """The dofs of a joint's constraint, the last one first."""
+        own = row_support(self.robot.mechanism, row)
+        return self.closed_support(own) if self.closures else own
+
+    def is_in_loop(self, row: JointRow) -> bool:
+        """Whether it is a lock that loops hold with their closures."""
+        return row.kind == "lock" and any(row.dof in island.locks for island in self.islands)
+
     @property
     def is_elastic(self) -> bool:
         """Whether some contact may have restitution."""
@@ -214,9 +236,14 @@ class StepModel:
         return bool((self.is_rigid and self.groups) or self.stop_rows)
 
     @property
+    def has_sweeps(self) -> bool:
+        """Whether there is anything to iterate over."""
+        return bool(self.groups or self.joint_rows)
+
+    @property
     def has_rows(self) -> bool:
         """Whether there is anything for the solver."""
-        return bool(self.groups or self.joint_rows or self.closures)
+        return self.has_sweeps or bool(self.closures)
 
     @property
     def has_bounds(self) -> bool:
@@ -230,8 +257,8 @@ class StepModel:
 
     @property
     def has_corrections(self) -> bool:
-        """Whether positions may have to be corrected: penetrations, open loops, joints beyond limits."""
-        return bool((self.is_rigid and self.groups) or self.closures or self.stop_rows) and self.correction > 0
+        """Whether positions may have to be taken back: penetrations, and joints beyond limits."""
+        return bool((self.is_rigid and self.groups) or self.stop_rows) and self.correction > 0
 
     @cached_property
     def has_saturable_motors(self) -> bool:

@@ -1,17 +1,22 @@
-"""The program of a step, and the stages of its solver: constraints, iterations, and the correction of positions."""
+"""The program of a step, and the stages of its solver: constraints, iterations, and the correction of positions.
+
+Loops have stages of their own (`pliant.simulation.loop_stages`), before and after these: here they only matter in how w
+answers to the impulses of contacts and joints.
+"""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import reduce
 from typing import Any
 
 from pliant.checks import is_zero
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import (
-    beyond_limits, closure_rows, correct_closure, held_bounds, joint_row_vectors, limit_corrections, moved, row_support,
-    sweep_closure, sweep_joint,
+    Response, beyond_limits, held_bounds, joint_row_vectors, limit_corrections, moved, scaled, sweep_joint,
 )  # fmt: skip
 from pliant.contact.landing import mean_of
+from pliant.contact.loops import Basis
 from pliant.contact.solver import (
     MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_in_world, impulses_on_rows, is_sliding, look, push,
     slide, sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
@@ -28,9 +33,9 @@ Record = dict[str, Any]
 Swing = tuple[str, list[float]]
 """A joint, and the share of each of its axes that swings."""
 
-# names that every group of contacts has, and every loop, with its number
+# names that every group of contacts has, and every island of loops, with its number
 _OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks", "visit", "slid")
-_OF_LOOPS = ("loop", "closure", "last closure")
+_OF_ISLANDS = ("basis", "chord", "opening", "weak", "strong", "factor", "aims")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
 _CORRECTIONS = 8
@@ -54,8 +59,8 @@ _GROWTH = 4
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
 
-# loops that are open less than this are closed [m, rad]
-_CLOSED = 1e-9
+# joints further beyond their limits than this are brought back [rad or m]
+_BEYOND = 1e-9
 
 
 # ---- the program of a step
@@ -78,8 +83,11 @@ class StepProgram:
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
             sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
-        for k, closure in enumerate(model.closures):
-            sizes[f"closure {k}"] = closure.size
+        if model.closures:
+            sizes |= {"w open": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "bends": 1}
+        for k, island in enumerate(model.islands):
+            rows = len(island.locks) + sum(model.closures[c].size for c in island.closures)
+            sizes |= {f"weak {k}": 1, f"strong {k}": 1, f"aims {k}": rows}
         for name, size in sizes.items():
             stages.variable(name, size)
 
@@ -87,8 +95,9 @@ class StepProgram:
         """Add a stage, which reads what its parameters name and returns what it writes, by name.
 
         The first parameter is the model, with the numbers of the robot at hand. ``v_next`` stands for "v next". What
-        each contact group and each loop has, such as ``near``, is a list of all; with ``k`` it is that of number k.
-        A parameter with a default takes it where there is no such variable or record.
+        each contact group and each island of loops has, such as ``near``, is a list of all; with ``k`` it is that of
+        number k, and ``bases`` are those of all islands. A parameter with a default takes it where there is no such
+        variable or record.
         """
         wanted = {}
         for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
@@ -114,7 +123,9 @@ class StepProgram:
 
     def _names(self, name: str, k: int | None) -> str | list[str]:
         """The names of the program for one of a stage."""
-        counts = dict.fromkeys(_OF_GROUPS, len(self.model.groups)) | dict.fromkeys(_OF_LOOPS, len(self.model.closures))
+        counts = dict.fromkeys(_OF_GROUPS, len(self.model.groups)) | dict.fromkeys(_OF_ISLANDS, len(self.model.islands))
+        if name == "bases":
+            return [f"basis {i}" for i in range(len(self.model.islands))]
         if name not in counts:
             return name
         return [f"{name} {i}" for i in range(counts[name])] if k is None else f"{name} {k}"
@@ -151,11 +162,8 @@ def parts_of(values: Scalars, sizes: Sequence[int]) -> list[list[Scalar]]:
 
 def any_of(conditions: Scalars) -> Scalar:
     """Whether one of the conditions holds."""
-    result: Scalar = False
-    for c in conditions:
-        if c is not False:
-            result = c if result is False else either(result, c)
-    return 0 if result is False else result
+    known = [c for c in conditions if c is not False]
+    return reduce(either, known) if known else 0
 
 
 def largest_known(values: Scalars) -> Scalar:
@@ -170,13 +178,14 @@ def largest_known(values: Scalars) -> Scalar:
 
 
 def find_contacts(step: StepProgram) -> None:
-    """Constraints of each near group and of the loops, with the impulses of the last step as a start."""
+    """Constraints of each near group, with the impulses of the last step as a start."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, free, contact_memory, k=k):
+        def found(m: StepModel, motion, w, impulse, free, contact_memory, bases, k=k):
             group, touches = m.groups[k], touches_of(motion, k)
             poses, factor = poses_of(motion), motion["factor"]
-            rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision)
+            response = response_of(m, group.support, factor, bases)
+            rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision, response)
             asked = arrivals(group, rows, motion["start"], free, m.dt) if group.is_elastic else None
             targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
             start = impulses_on_rows(rows, impulse)
@@ -194,15 +203,6 @@ def find_contacts(step: StepProgram) -> None:
                 for flag in ("slides", "sticks"):
                     step.stages.variable(f"{flag} {k}", 1)
                 step.add(lambda m: {"slides": [0], "sticks": [1]}, k)
-
-    for k in range(len(step.model.closures)):
-
-        def closed(m: StepModel, motion, w, closure, k=k):
-            group, origin = m.closures[k], Vector(*motion["origin"])
-            rows = closure_rows(m.robot.mechanism, group, poses_of(motion), origin, motion["factor"], m.dt)
-            return {"loop": rows, "w": moved(w, group.support, [row["DY"] for row in rows], closure)}
-
-        step.add(closed, k)
 
 
 def go_on_from_here(step: StepProgram) -> None:
@@ -228,19 +228,23 @@ def world_impulses(m: StepModel, near, rows, impulse) -> Record:
 def find_joint_rows(step: StepProgram) -> None:
     """Constraints of the joints, those of limits where they join in, with the impulses of the last step as a start."""
 
-    def found(m: StepModel, rows, motion, w, impulses):
-        mechanism, vectors = m.robot.mechanism, []
+    def found(m: StepModel, rows, motion, w, impulses, basis):
+        factor, vectors = motion["factor"], []
         for row, p in zip(rows, impulses, strict=True):
-            vectors.append(joint_row_vectors(mechanism, row, motion["factor"]))
-            w = moved(w, row_support(mechanism, row), [vectors[-1]["DY"]], [p])
+            if m.is_in_loop(row):
+                vectors.append(None)
+                continue
+            support = m.row_support(row)
+            vectors.append(joint_row_vectors(row, support, factor, response_of(m, support, factor, basis)))
+            w = moved(w, support, [vectors[-1]["DY"]], [p])
         return vectors, w
 
-    def found_steady(m: StepModel, motion, w, steady):
-        vectors, w = found(m, m.steady_rows, motion, w, steady)
+    def found_steady(m: StepModel, motion, w, steady, basis):
+        vectors, w = found(m, m.steady_rows, motion, w, steady, basis)
         return {"steady rows": vectors, "w": w}
 
-    def found_limits(m: StepModel, motion, bounds, held, w, stops):
-        vectors, w = found(m, m.stop_rows, motion, w, stops)
+    def found_limits(m: StepModel, motion, bounds, held, w, stops, basis):
+        vectors, w = found(m, m.stop_rows, motion, w, stops, basis)
         own = [held_bounds(b, side) for b, side in zip(bounds[len(m.steady_rows) :], held, strict=True)]
         low, high = [b["low"] for b in own], [b["high"] for b in own]
         return {"stop rows": vectors, "w": w, "stop low": low, "stop high": high}
@@ -250,6 +254,24 @@ def find_joint_rows(step: StepProgram) -> None:
     if step.model.stop_rows:
         with step.only_if("joints on"):
             step.add(found_limits)
+
+
+def response_of(m: StepModel, support: Sequence[int], factor: Record, basis: Sequence[Record]) -> Response | None:
+    """How w answers to an impulse along a row of these dofs; None where no loop has a part in it."""
+    near = [(i, Basis(**own)) for i, own in zip(m.islands, basis, strict=True) if set(i.support) & set(support)]
+    if not near:
+        return None
+
+    def response(Y: Scalars) -> list[Scalar]:
+        DY = scaled(Y, support, factor["D_inverse"])
+        for island, own in near:
+            at = [support.index(d) for d in island.support]
+            parts = own.response([Y[k] for k in at], [DY[k] for k in at], m.precision)
+            for k, x in zip(at, parts, strict=True):
+                DY[k] = x
+        return DY
+
+    return response
 
 
 # ---- iterations
@@ -333,24 +355,14 @@ def _has_short_way(m: StepModel, k: int) -> bool:
     return m.is_rigid and len(group.names) > 1 and not any(map(is_zero, group.friction))
 
 
-def sweep_closures(step: StepProgram) -> None:
-    """Loops are kept closed."""
-    for k in range(len(step.model.closures)):
-
-        def swept(m: StepModel, loop, w, closure, error, k=k):
-            w, closure, worst = sweep_closure(m.closures[k], loop, w, closure, error[0])
-            return {"w": w, "closure": closure, "error": [worst]}
-
-        step.add(swept, k)
-
-
 def sweep_joints(step: StepProgram) -> None:
     """Dry friction, backlash and locks, and limits where they join in."""
 
     def swept(m: StepModel, rows, vectors, bounds, w, impulses, error):
         worst, new = error[0], []
         for row, x, b, p in zip(rows, vectors, bounds, impulses, strict=True):
-            w, p, worst = sweep_joint(row, row_support(m.robot.mechanism, row), x, b, w, p, worst)
+            if x is not None:
+                w, p, worst = sweep_joint(row, m.row_support(row), x, b, w, p, worst)
             new.append(p)
         return w, new, [worst]
 
@@ -387,7 +399,7 @@ def check_convergence(step: StepProgram) -> None:
         flags = {"converged": [is_done], "slow": [slow], "guesses": [guesses]}
         return {"residual": [error[0]], "sweeps": [count], "error": [0], **flags}
 
-    if step.model.has_rows:
+    if step.model.has_sweeps:
         step.add(checked)
 
 
@@ -416,9 +428,9 @@ def do_without_friction(step: StepProgram) -> None:
         jams = negation(now <= _GROWTH * maximum(*before))
         return {"failed": [select(jams, 1, failed[0])], "converged": [select(jams, 0, converged[0])]}
 
-    def anew(m: StepModel, free, impulse, closure, steady, stops):
-        none = {"impulse": [[0] * len(p) for p in impulse], "closure": [[0] * len(p) for p in closure]}
-        return {"w": free, "steady": [0] * len(steady), "stops": [0] * len(stops), **none}
+    def anew(m: StepModel, free, impulse, steady, stops):
+        none = {"impulse": [[0] * len(p) for p in impulse], "steady": [0] * len(steady), "stops": [0] * len(stops)}
+        return {"w": free, **none}
 
     def check(m: StepModel, error, scale):
         tolerance = m.contact.tolerance_in(m.precision)
@@ -440,7 +452,6 @@ def do_without_friction(step: StepProgram) -> None:
 
             with step.only_if(f"near {k}"):
                 step.add(swept, k)
-        sweep_closures(step)
         sweep_joints(step)
         step.add(check)
 
@@ -449,17 +460,16 @@ def do_without_friction(step: StepProgram) -> None:
 
 
 def correct_positions(step: StepProgram) -> None:
-    """A displacement beside the velocity that takes back penetrations and joints beyond limits, and closes loops."""
+    """A displacement beside the velocity that takes back penetrations and joints beyond limits; it opens no loop."""
     model = step.model
     if not model.has_corrections:
         return
     groups = range(len(model.groups) if model.is_rigid else 0)
 
-    def depth(m: StepModel, motion, q, loop, push):
+    def depth(m: StepModel, motion, q, push):
         # twice what is left alone: what has been taken back there does not come up again
         deep = [touch.gap < -2 * SLOP for k in groups for touch in touches_of(motion, k)]
-        deep += [abs(row["open"]) * m.dt > _CLOSED for rows in loop for row in rows]
-        deep += [abs(beyond_limits(m.robot, row, q)) > _CLOSED for row in m.stop_rows]
+        deep += [abs(beyond_limits(m.robot, row, q)) > _BEYOND for row in m.stop_rows]
         none: Record = {"shift": [0] * m.robot.nv, "stop push": [0] * len(m.stop_rows)}
         return {"deep": [any_of(deep)], **none, "push": [[0] * len(part) for part in push]}
 
@@ -468,7 +478,7 @@ def correct_positions(step: StepProgram) -> None:
         for row, x, p in zip(m.stop_rows, stop_rows, stop_push, strict=True):
             rate = select(equal(landed[0], 0), v_next[row.dof], v_mean[row.dof])
             bounds = limit_corrections(m.robot, row, q, rate, m.correction, m.dt)
-            shift, p, _ = sweep_joint(row, row_support(m.robot.mechanism, row), x, bounds, shift, p, 0)
+            shift, p, _ = sweep_joint(row, m.row_support(row), x, bounds, shift, p, 0)
             new.append(p)
         return {"shift": shift, "stop push": new}
 
@@ -483,12 +493,6 @@ def correct_positions(step: StepProgram) -> None:
 
                 with step.only_if(f"near {k}"):
                     step.add(corrected, k)
-            for k in range(len(model.closures)):
-
-                def closed(m: StepModel, loop, shift, k=k):
-                    return {"shift": correct_closure(m.closures[k], loop, shift)}
-
-                step.add(closed, k)
             if model.stop_rows:
                 with step.only_if("joints on"):
                     step.add(limits)

@@ -3,8 +3,8 @@
 Each stage is a generic function that reads what its parameters name and writes the names that it returns; `StepProgram`
 hands values on and makes a program of it, which is compiled for one robot and run for many. Loops are the program's: a
 robot leaves one when it is done, or never enters. In the program, ``w`` is L v; of contact group k, ``near k`` says
-whether the robot has it near the ground, ``rows k`` are its constraints and ``impulse k`` their impulses; of loop k,
-``loop k`` are its constraints and ``closure k`` their impulses.
+whether the robot has it near the ground, ``rows k`` are its constraints and ``impulse k`` their impulses; of island k
+of closed loops, ``basis k`` are the directions that it holds.
 
 Dampers at joints and the gains of motors are taken at the end of the step. With K and D their matrices,
 A = M + dt D + dt^2 K and
@@ -47,12 +47,15 @@ from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
 from pliant.simulation.landing_stages import find_landings, solutions
+from pliant.simulation.loop_stages import (
+    bends_of, close_loops, close_positions, closed_turning_flag, find_closings, unclosed,
+)  # fmt: skip
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
     Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, go_on_from_here, largest_known, parts_of, poses_of, sweep_closures, sweep_contacts,
-    sweep_joints, sweeps, touches_of, world_impulses,
+    find_contacts, find_joint_rows, go_on_from_here, largest_known, parts_of, poses_of, sweep_contacts, sweep_joints,
+    sweeps, touches_of, world_impulses,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
@@ -93,12 +96,12 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     with until_limits_agree(step):  # again, if a motor or a joint turns out to be beyond its limit
         move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
         turn_fast(step)  # only where joints turn much within the step
+        close_loops(step)  # w of the closed mechanism, whose answers the rest of the solver sees
         find_contacts(step)  # constraints of the near ones, and their impulses of the last step
         find_joint_rows(step)
         with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
             with sweeps(step):  # until no contact changes any more
                 sweep_contacts(step)
-                sweep_closures(step)
                 sweep_joints(step)
                 check_convergence(step)
                 accelerate(step)
@@ -107,8 +110,10 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
         check_limits(step)
         expect_turning(step)
         go_on_from_here(step)  # the impulses of this round are a start for the next one
+    find_closings(step)  # forces of loops
     keep_energy(step)  # only where joints turn very much
-    correct_positions(step)  # penetrations and open loops, without changing velocities
+    correct_positions(step)  # penetrations, without changing velocities
+    close_positions(step)  # the same for loops
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
 
@@ -317,9 +322,8 @@ def move_freely(step: StepProgram) -> None:
     """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
 
     def moved(
-        m: StepModel, q, v, u, clock, impulses, moments, closings, saturated, held, bounds=(), turns=(), ahead=None,
-        expects=(),
-    ):  # fmt: skip
+        m: StepModel, q, v, u, clock, impulses, moments, saturated, held, bounds=(), turns=(), ahead=None, expects=()
+    ):
         kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
         holds = [
             (row.dof, select(equal(side, 0), 0, 1), b["low"])
@@ -351,11 +355,13 @@ def move_freely(step: StepProgram) -> None:
                 "origin": list(motion.origin),
                 "touches": [[[t.gap, *t.normal, *t.p, t.bend, *t.roll] for t in found] for found in touches],
                 "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
+                "bends": bends_of(m, q, v, motion),
             },
             "w": motion.w,
             "free": motion.w if m.can_fail else [],
             **turning_flags(m, v, motion.start, motion.w, turns),
-            **({"ahead": motion.end} if m.has_balls and m.can_be_fast else {}),
+            **({"ahead": motion.end} if m.can_be_fast and (m.has_balls or m.closures) else {}),
+            **closed_turning_flag(m, fastest),
             "sweeps": [0],
             "landed": [0],
             "plastic": [0],
@@ -365,7 +371,6 @@ def move_freely(step: StepProgram) -> None:
             "impulse": [
                 [select(on, x, 0) for x in (*part, *more)] for on, part, more in zip(near, before, turning, strict=True)
             ],
-            "closure": parts_of(closings, [c.size for c in m.closures]),
         }
 
     step.add(moved)
@@ -426,8 +431,8 @@ def finish(step: StepProgram) -> None:
 
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, closure, rest, w, contact_memory, unconverged, plunges, solver, scale,
-        q_start=None,
+        unsolved, near, rows, impulse, rest, w, contact_memory, unconverged, plunges, solver, scale, opening,
+        q_start=None, open=None,
     ):  # fmt: skip
         touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
         cause = divergence_code(m, u, v_next, divergence[0], touches)
@@ -435,7 +440,8 @@ def finish(step: StepProgram) -> None:
         rate = v_next
         if m.can_land:
             rate = [select(equal(landed[0], 0), a, b) for a, b in zip(v_next, v_mean, strict=True)]
-        rate = [a + b for a, b in zip(rate, shift, strict=True)] if m.has_corrections else rate
+        is_shifted = m.has_corrections or m.closures
+        rate = [a + b for a, b in zip(rate, shift, strict=True)] if is_shifted else rate
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
         q_next, rounded = _far_moved(m, q, rate, centers, rest)
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
@@ -446,6 +452,9 @@ def finish(step: StepProgram) -> None:
         kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
         # the largest residual of the solutions that were not found; the last may be one that was
         left = unsolved[0] if m.can_land else select(equal(converged[0], 0), residual[0], 0)
+        if open is not None:
+            gaping = unclosed(m, open, opening)
+            left, residual = maximum(left, gaping), [maximum(residual[0], gaping)]
         counts: Record = {"unconverged": [], "plunges": []}
         if m.has_rows:
             counts["unconverged"] = counted_steps(unconverged, left > 0, left, moves)
@@ -461,7 +470,6 @@ def finish(step: StepProgram) -> None:
             "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
             "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             **world_impulses(m, near, rows, impulse),
-            "closings": [x for part in closure for x in part],
             # of joints with one dof, whose velocity is the same in all axes
             "torques": [
                 d["torque"] - d["gain"] * link.rate(v_next)[0]

@@ -23,7 +23,7 @@ from pliant.recording.source import MOTOR_LAW, SPRING_LAW, Source, ground_of, gr
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
-from pliant.robot.part_checks import check_closure, check_joint, check_motor, check_spring, full_limits
+from pliant.robot.part_checks import check_joint, check_motor, check_spring, checked_closure, full_limits
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, AboutGround, AboutSource, LostLaw, checked, made, robot_form
@@ -217,7 +217,7 @@ def _check_parts(robot: Robot) -> None:
         check_motor(replace(motor, law=None), robot.joints)
         _check_law(motor, motor.law, MOTOR_LAW)
     for closure in robot.closures.values():
-        check_closure(closure, robot)
+        checked_closure(closure, robot)
     for spring in robot.springs.values():
         check_spring(spring, robot)
     for shape in robot.contacts.values():
