@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import is_saturable
-from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
+from pliant.checks import check, check_callable, check_known, function_name, is_whole, is_zero, numbers
 from pliant.contact.constraint_rows import ClosureRows, JointRow, closure_group, has_limits
 from pliant.contact.ground import Ground
 from pliant.contact.memory import Memory
@@ -19,6 +19,7 @@ from pliant.contact.touching import Group, contact_groups
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot, Spherical
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
+from pliant.simulation.holds import HeldTouch, Holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,7 @@ class StepModel:
         ground: None where there is none.
         contact: settings of the contact model.
         has_limits: whether limits of joints hold.
+        held: names of the contacts that smooth motion holds.
     """
 
     robot: Robot
@@ -39,6 +41,7 @@ class StepModel:
     forces: tuple[ExternalForce, ...] = ()
     precision: str = "float64"
     has_limits: bool = True
+    held: tuple[str, ...] = ()
 
     @property
     def is_rigid(self) -> bool:
@@ -135,6 +138,15 @@ class StepModel:
     def closures(self) -> list[ClosureRows]:
         """Loops that the solver keeps closed."""
         return [closure_group(self.robot, c) for c in self.robot.closures.values()]
+
+    @cached_property
+    def holds(self) -> Holds:
+        """What holds the robot in smooth motion: loops, locked joints, and the contacts that are held."""
+        locks = [row for row in self.joint_rows if row.kind == "lock"]
+        names = iter(range(len(self.touch_names)))
+        found = [HeldTouch(group, k, next(names)) for group in self.groups for k in range(len(group.names))]
+        by_name = {touch.name: touch for touch in reversed(found)}
+        return Holds(self.robot, self.ground, self.closures, locks, [by_name[name] for name in self.held])
 
     @property
     def is_elastic(self) -> bool:
@@ -287,6 +299,28 @@ def as_controller(value: Any) -> Controller | None:
     extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
     check_callable("controller", value.function, "t", "q", "v", *extra)
     return value
+
+
+def as_held(held: Any) -> tuple[str, ...]:
+    """Names of contacts to hold, from any iterable."""
+    is_several = isinstance(held, Iterable) and not isinstance(held, str)
+    found: tuple[Any, ...] = tuple(held) if is_several else (held,)
+    is_right = is_several and all(isinstance(name, str) for name in found)
+    check("held", held, "names of contacts, as in ('lf_foot', 'rh_foot')", is_right)
+    return found
+
+
+def check_held(model: StepModel) -> None:
+    """Raise if something to be held is not a contact, or cannot be held."""
+    for k, name in enumerate(model.held):
+        check_known("contact", name, model.contact_names, "the simulation", error=SimulationError)
+        subject = f"contact {name!r}"
+        if name in model.held[:k]:
+            raise SimulationError(f"{subject} is held twice", subject=subject, field="held", cure="name it once")
+        if model.touch_names.count(name) > 1:
+            problem = f"{subject} may touch several faces of the ground at once, so there is no one place to hold it at"
+            cure = "use a ground without edges, or integrator='semi-implicit'"
+            raise SimulationError(problem, subject=subject, field="held", cure=cure)
 
 
 def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
