@@ -6,9 +6,10 @@ G = J M^-1 J^T = Y D^-1 Y^T, and neither M^-1 nor M^-1 J^T is formed unless need
 
 from collections.abc import Sequence
 
+from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor
 from pliant.dynamics.joint_space_inertia import Factor
 from pliant.robot import Robot
-from pliant.scalar import Scalar, Scalars
+from pliant.scalar import Scalar, Scalars, maximum
 
 Row = dict[int, Scalar]
 
@@ -70,6 +71,44 @@ class RowSpace:
     def inverse_rows(self) -> list[list[Scalar]]:
         """J M^-1, m x nv."""
         return [self.factor.velocity([DY.get(d, 0) for d in range(self.robot.nv)]) for DY in self.DY]
+
+
+# a row is dropped if no more than this share of its square is left by the others, and none counts as smaller than
+# the second of these next to a row with entries of one: rounding
+_DROPPED = {"float64": (TOLERANCE, NOTHING), "float32": (1e-4, 1e-8)}
+
+
+class HeldRows(RowSpace):
+    """Rows along which a robot is held, those that depend on the rows before them dropped.
+
+    Attributes:
+        response: factor of G.
+    """
+
+    def __init__(
+        self, robot: Robot, factor: Factor, J: Sequence[Row], precision: str, compliance: Scalars | None = None
+    ):
+        """The rows; a ``compliance`` of a row is added to the diagonal of G: along it there is a spring, not a hold."""
+        super().__init__(robot, factor, J)
+        share, least = _DROPPED[precision]
+        self._least = [least * x for x in self.ones]
+        for r, c in enumerate(compliance or ()):
+            self.G[r][r] = self.G[r][r] + c
+        bounds = [share * maximum(self.G[r][r], x) for r, x in enumerate(self._least)]
+        self.response = PlainFactor(self.G, bounds=bounds)
+
+    def velocity(self, impulses: Scalars) -> list[Scalar]:
+        """M^-1 J^T p."""
+        return self.factor.velocity(self.pushed([0] * self.robot.nv, impulses))
+
+    def without(self, v: Scalars) -> list[Scalar]:
+        """v with nothing along the rows: v - M^-1 J^T G^-1 J v."""
+        wrong = self.response.solve([sum((x * v[d] for d, x in row.items()), 0) for row in self.J])
+        return [a - b for a, b in zip(v, self.velocity(wrong), strict=True)]
+
+    def least_forces(self, wanted: Scalars) -> list[Scalar]:
+        """p of G p = wanted, of least norm where there are several."""
+        return SemidefiniteFactor(self.G, TOLERANCE, least=self._least, most=self.most).solve(wanted)
 
 
 def product(a: Row, b: Row) -> Scalar:

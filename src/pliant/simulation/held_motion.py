@@ -18,17 +18,15 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pliant.constrained.row_space import NOTHING, RowSpace
-from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor
+from pliant.actuation.body_forces import stretches
+from pliant.constrained.row_space import HeldRows, Row
+from pliant.contact.constraint_rows import point_columns, relative
 from pliant.dynamics.joint_space_inertia import mass_factor
+from pliant.dynamics.kinematics import link_poses, root_origin
 from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
 from pliant.scalar.functions import largest
 from pliant.simulation.model import StepModel
 from pliant.spatial import Vector
-
-# a row is dropped if no more than this share of its square is left by the others, and none counts as smaller than
-# the second of these next to a row with entries of one: rounding
-_DROPPED = {"float64": (TOLERANCE, NOTHING), "float32": (1e-4, 1e-8)}
 
 CLOSED = {"float64": 1e-12, "float32": 2e-6}
 """Gaps [m or rad] up to this are closed."""
@@ -42,46 +40,27 @@ _ITERATIONS = 3
 _LARGEST = 0.3
 
 
-class HeldSpace(RowSpace):
-    """The rows of a model at a configuration, with the factor of G."""
-
-    def __init__(self, m: StepModel, q: Scalars):
-        super().__init__(m.robot, mass_factor(m.robot, q), m.holds.jacobian(q))
-        share, least = _DROPPED[m.precision]
-        self.least = [least * x for x in self.ones]
-        bounds = [share * maximum(self.G[r][r], x) for r, x in enumerate(self.least)]
-        self.response = PlainFactor(self.G, bounds=bounds)
-
-    def velocity(self, impulses: Scalars) -> list[Scalar]:
-        """M^-1 J^T p."""
-        return self.factor.velocity(self.pushed([0] * self.robot.nv, impulses))
-
-    def without(self, v: Scalars) -> list[Scalar]:
-        """v with nothing along the rows: v - M^-1 J^T G^-1 J v."""
-        wrong = self.response.solve([sum((x * v[d] for d, x in row.items()), 0) for row in self.J])
-        return [a - b for a, b in zip(v, self.velocity(wrong), strict=True)]
-
-    def least_forces(self, wanted: Scalars) -> list[Scalar]:
-        """p of G p = wanted, of least norm where there are several."""
-        return SemidefiniteFactor(self.G, TOLERANCE, least=self.least, most=self.most).solve(wanted)
+def held_space(m: StepModel, q: Scalars) -> HeldRows:
+    """The rows of a model at a configuration, eliminated against M."""
+    return HeldRows(m.robot, mass_factor(m.robot, q), m.holds.jacobian(q), m.precision)
 
 
 def held_acceleration(
-    m: StepModel, q: Scalars, v: Scalars, force: Scalars, space: HeldSpace | None = None
+    m: StepModel, q: Scalars, v: Scalars, force: Scalars
 ) -> list[Scalar]:
     """vd of M vd = force + J^T p with J vd + Jdot v = 0, where force is f - h."""
-    space = space or HeldSpace(m, q)
+    space = held_space(m, q)
     free, wanted = _wanted(m, space, q, v, force)
     return space.factor.velocity(space.pushed(free, space.response.solve(wanted)))
 
 
 def held_forces(m: StepModel, q: Scalars, v: Scalars, force: Scalars) -> list[Scalar]:
     """p of `held_acceleration`, along the rows [N or N m]."""
-    space = HeldSpace(m, q)
+    space = held_space(m, q)
     return space.least_forces(_wanted(m, space, q, v, force)[1])
 
 
-def _wanted(m: StepModel, space: HeldSpace, q: Scalars, v: Scalars, force: Scalars) -> tuple[list, list]:
+def _wanted(m: StepModel, space: HeldRows, q: Scalars, v: Scalars, force: Scalars) -> tuple[list, list]:
     free = space.factor.half_solve(force)
     return free, [-(a + b) for a, b in zip(space.along(free), m.holds.biases(q, v), strict=True)]
 
@@ -91,16 +70,16 @@ def _wanted(m: StepModel, space: HeldSpace, q: Scalars, v: Scalars, force: Scala
 
 def projected(m: StepModel, q: Scalars, v: Scalars, anchors: Scalars) -> tuple[list[Scalar], list[Scalar]]:
     """q and v on the constraints, from the end of a step, where they are off by no more than its error."""
-    start, q = HeldSpace(m, q), list(q)
+    start, q = held_space(m, q), list(q)
     for _ in range(_ITERATIONS):
         shift = start.velocity(start.response.solve([-g for g in m.holds.gaps(q, anchors)]))
         q = list(m.robot.integrate(q, shift))
-    return q, HeldSpace(m, q).without(v)
+    return q, held_space(m, q).without(v)
 
 
 def closer(m: StepModel, q: Scalars, v: Scalars, anchors: Scalars) -> tuple[list[Scalar], list[Scalar], Scalar]:
     """One iteration from anywhere: q, v, and whether the gaps were closed already."""
-    space, gaps = HeldSpace(m, q), m.holds.gaps(q, anchors)
+    space, gaps = held_space(m, q), m.holds.gaps(q, anchors)
     shift = space.velocity(space.response.solve([-g for g in gaps]))
     share = minimum(1, _LARGEST / maximum(largest(shift), 1e-9))
     moved = list(m.robot.integrate(q, [share * x for x in shift]))
@@ -112,6 +91,21 @@ def is_off(m: StepModel, q: Scalars, v: Scalars, anchors: Scalars) -> Scalar:
     slips = [sum((x * v[d] for d, x in row.items()), 0) for row in m.holds.jacobian(q)]
     is_open = largest(m.holds.gaps(q, anchors)) > OPEN[m.precision]
     return select(is_open, 1, select(largest(slips) > OPEN[m.precision] * maximum(1, largest(v)), 1, 0))
+
+
+def spring_rows(m: StepModel, q: Scalars, dt: Scalar) -> list[Row]:
+    """Rows j of the springs between frames with j . v = s', times the root of dt/2 (d + dt/2 k).
+
+    The sum of j^T j is what they add to the matrix of the implicit midpoint rule, but for the turning of the springs.
+    """
+    mechanism = m.robot.mechanism
+    poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
+    found = []
+    for stretch in stretches(m.robot, poses, origin):
+        columns = relative(*(point_columns(mechanism, poses, end.link, end.place) for end in (stretch.b, stretch.a)))
+        size = sqrt(dt / 2 * (stretch.spring.damping + dt / 2 * stretch.spring.stiffness))
+        found.append({d: size * stretch.along.dot(column) for d, column in columns.items()})
+    return found
 
 
 # ---- what is reported

@@ -9,6 +9,7 @@ constraints after each step. A robot that does not begin on them is brought ther
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outside_forces
@@ -19,14 +20,19 @@ from pliant.contact.touching import Touch
 from pliant.dynamics.articulated_body import mass_matrix_solution
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.integrators.adaptive import StepControl, adaptive_body
+from pliant.integrators.adaptive import StepControl, TrialStep, adaptive_body
+from pliant.integrators.held_midpoint import Held, held_midpoint_body
 from pliant.integrators.midpoint import midpoint_body
-from pliant.integrators.runge_kutta import RK4, WithMemory, explicit_body
+from pliant.integrators.rosenbrock import RODAS5P, rosenbrock_step
+from pliant.integrators.runge_kutta import RK4, Acceleration, WithMemory, explicit_body
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, negation, select
 from pliant.simulation.contact_memory import memory_ahead, memory_kept, memory_rates, rotation_of
 from pliant.simulation.counts import counted, counted_steps
-from pliant.simulation.held_motion import OPEN, closer, held_acceleration, held_report, is_off, projected
+from pliant.simulation.held_motion import (
+    OPEN, closer, held_acceleration, held_report, is_off, projected, spring_rows,
+)  # fmt: skip
+from pliant.simulation.linear_motion import linear_held_motion, linear_motion
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.state import LARGEST, divergence_code, steps_code, ticked, time_of
@@ -297,7 +303,7 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
 
     def forces(t, q, v, u, p, *memory):
         m = parameters.applied(p)
-        half = memory_ahead(m, q, v, memory[0], m.dt / 2) if memory else ()
+        half = memory_ahead(m, q, v, memory[0], m.dt / 2) if m.memory else ()
         return smooth_forces(m, t, q, v, u, half)
 
     def linear(q, v, u, p, *memory):
@@ -305,11 +311,14 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
 
     reads = ("u", "parameters")
     if integrator == "midpoint":
-        return midpoint_body(
-            robot, forces, linear, reads=(*reads, "contact memory") if model.memory else reads,
-            robot_at=lambda u, p, *memory: parameters.applied(p).robot, precision=model.precision,
-            is_linear=not any(j.is_nonlinear for j in robot.joints.values()),
-        )  # fmt: skip
+        options: dict[str, Any] = {
+            "robot_at": lambda u, p, *memory: parameters.applied(p).robot, "precision": model.precision,
+            "is_linear": not any(j.is_nonlinear for j in robot.joints.values()),
+            "reads": (*reads, *(["contact memory"] if model.memory else []), *(["anchors"] if model.held else [])),
+        }  # fmt: skip
+        if model.holds or robot.springs:
+            return held_midpoint_body(robot, forces, _held(parameters), linear, **options)
+        return midpoint_body(robot, forces, linear, **options)
     own: dict[str, Any] = {"reads": (*reads, "anchors") if model.held else reads}
     moving: Robot | WithMemory = robot
     if model.memory:
@@ -319,7 +328,43 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
         own["settle"] = settle
     if integrator == "dormand-prince":
         return adaptive_body(moving, acceleration, control, **own)
+    if integrator == "rosenbrock":
+        control = replace(control, order=RODAS5P.error_order)
+        return adaptive_body(moving, acceleration, control, trial=_stiff_trial(parameters, moving, acceleration, control), **own)
     return explicit_body(moving, {"rk4": RK4, "euler": None}[integrator], acceleration, **own)
+
+
+def _held(parameters: Parameters) -> Held:
+    """What holds a robot, for the implicit midpoint rule."""
+    model = parameters.structure
+    return Held(
+        lambda q, u, p, *rest: parameters.applied(p).holds.jacobian(q),
+        lambda q, u, p, *rest: parameters.applied(p).holds.gaps(q, rest[-1] if model.held else ()),
+        lambda q, dt, u, p, *rest: spring_rows(parameters.applied(p), q, dt),
+        len(model.holds.names),
+        len(model.robot.springs),
+    )
+
+
+def _stiff_trial(
+    parameters: Parameters, moving: Robot | WithMemory, acceleration: Acceleration, control: StepControl
+) -> TrialStep:
+    n = parameters.structure.robot.nv
+
+    def trial(t, q, v, vd, length, u, p, *rest):
+        m = parameters.applied(p)
+
+        def linear(t, q, v, vd):
+            if m.holds:
+                return linear_held_motion(m.robot, lambda: acceleration(t, q, v, u, p, *rest), t, q, v)
+            forces = lambda: smooth_forces(m, t, q, v[:n], u, v[n:])  # noqa: E731
+            rates = lambda: memory_rates(m, q, v[:n], v[n:]) if m.memory else []  # noqa: E731
+            return linear_motion(m.robot, forces, rates, t, q, v, vd)
+
+        at = lambda t, q, v: acceleration(t, q, v, u, p, *rest)  # noqa: E731
+        return rosenbrock_step(moving, at, linear, control, t, q, v, vd, length)
+
+    return trial
 
 
 # ---- reports: whether the integrator is stuck, the last change of its iterations, and whether they did not suffice
