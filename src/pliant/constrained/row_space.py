@@ -6,7 +6,7 @@ G = J M^-1 J^T = Y D^-1 Y^T, and neither M^-1 nor M^-1 J^T is formed unless need
 
 from collections.abc import Sequence
 
-from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor
+from pliant.constrained.semidefinite import PlainFactor, SemidefiniteFactor
 from pliant.dynamics.joint_space_inertia import Factor
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, maximum
@@ -73,29 +73,38 @@ class RowSpace:
         return [self.factor.velocity([DY.get(d, 0) for d in range(self.robot.nv)]) for DY in self.DY]
 
 
-# a row is dropped if no more than this share of its square is left by the others, and none counts as smaller than
-# the second of these next to a row with entries of one: rounding
-_DROPPED = {"float64": (TOLERANCE, NOTHING), "float32": (1e-4, 1e-8)}
+# a row depends on others if no more than this share of its square is left by them; none counts as smaller than the
+# second next to a row with entries of one
+_DEPENDS = {"float64": (1e-8, NOTHING), "float32": (1e-4, 1e-8)}
 
 
 class HeldRows(RowSpace):
-    """Rows along which a robot is held, those that depend on the rows before them dropped.
+    """Rows along which a robot is held, with the solution of G p = b.
+
+    Where rows are known to depend on one another, p has the least norm (`SemidefiniteFactor`), and which of them count is
+    chosen from state to state. Else a row that happens to depend on those before it is dropped.
 
     Attributes:
         response: factor of G.
     """
 
     def __init__(
-        self, robot: Robot, factor: Factor, J: Sequence[Row], precision: str, compliance: Scalars | None = None
-    ):
+        self, robot: Robot, factor: Factor, J: Sequence[Row], precision: str, *, is_redundant: bool,
+        compliance: Scalars | None = None,
+    ):  # fmt: skip
         """The rows; a ``compliance`` of a row is added to the diagonal of G: along it there is a spring, not a hold."""
         super().__init__(robot, factor, J)
-        share, least = _DROPPED[precision]
-        self._least = [least * x for x in self.ones]
         for r, c in enumerate(compliance or ()):
             self.G[r][r] = self.G[r][r] + c
-        bounds = [share * maximum(self.G[r][r], x) for r, x in enumerate(self._least)]
-        self.response = PlainFactor(self.G, bounds=bounds)
+        share, nothing = _DEPENDS[precision]
+        least = [nothing * x for x in self.ones]
+        self.response: PlainFactor | SemidefiniteFactor
+        if is_redundant:
+            most = None if compliance else self.most
+            self.response = SemidefiniteFactor(self.G, share, least=least, most=most)
+        else:
+            bounds = [share * maximum(self.G[r][r], x) for r, x in enumerate(least)]
+            self.response = PlainFactor(self.G, bounds=bounds)
 
     def velocity(self, impulses: Scalars) -> list[Scalar]:
         """M^-1 J^T p."""
@@ -106,9 +115,11 @@ class HeldRows(RowSpace):
         wrong = self.response.solve([sum((x * v[d] for d, x in row.items()), 0) for row in self.J])
         return [a - b for a, b in zip(v, self.velocity(wrong), strict=True)]
 
-    def least_forces(self, wanted: Scalars) -> list[Scalar]:
-        """p of G p = wanted, of least norm where there are several."""
-        return SemidefiniteFactor(self.G, TOLERANCE, least=self._least, most=self.most).solve(wanted)
+    def inverse(self) -> list[list[Scalar]]:
+        """G^-1, or what is in its place."""
+        n = range(len(self.J))
+        columns = [self.response.solve([1 if r == c else 0 for r in n]) for c in n]
+        return [[columns[c][r] for c in n] for r in n]
 
 
 def product(a: Row, b: Row) -> Scalar:

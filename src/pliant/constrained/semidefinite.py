@@ -36,7 +36,7 @@ class PlainFactor:
     """G = C D C^T of a matrix without a zero pivot, C lower triangular with ones; from the lower triangle of G.
 
     With bounds, a row of which no more than its bound is left by the rows before it is dropped: the solution has a zero
-    there. If the other rows say the same, as rows of constraints that a mechanism can meet do, it solves all of them.
+    there.
     """
 
     def __init__(self, G: Sequence[Scalars], *, guarded: bool = False, bounds: Scalars | None = None):

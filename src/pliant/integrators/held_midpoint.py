@@ -10,7 +10,8 @@ vm = (v' + v1') / 2 and the residual r of the midpoint rule, a Newton iteration 
 
     (A + S^T S) dvm - J^T da = -r/2,        dt J dvm = -g(q1)
 
-where A has the zeros of M, and rows S are those of springs between frames, which couple joints that M does not.
+where A has the zeros of M, and rows S are those of springs between frames, which couple joints that M does not. A row
+without a gap, as of a ball that rolls, has dt J(qm) vm in place of one.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,8 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pliant.compiler import Block, Loop
-from pliant.constrained.row_space import HeldRows, Row
-from pliant.constrained.semidefinite import PlainFactor
+from pliant.constrained.row_space import HeldRows, Row, RowSpace
 from pliant.dynamics.joint_space_inertia import Factor, mass_factor
 from pliant.integrators.midpoint import TOLERANCES, JointForces, Linear, midpoint_factor, midpoint_residual
 from pliant.robot import Robot
@@ -35,43 +35,58 @@ class Held:
 
     Attributes:
         jacobian: rows J(q, *values).
-        gaps: g(q, *values) of the rows; none if nothing holds it.
+        gaps: g(q, *values) of the rows.
         springs: rows S(q, dt, *values), see the module.
-        rows: how many J has; spring_rows: how many S has.
+        has_gap: of each row of J; is_redundant: whether these depend on one another; spring_rows: how many S has.
     """
 
     jacobian: Rows
     gaps: Callable[..., Scalars]
     springs: Rows
-    rows: int
+    has_gap: Sequence[bool]
+    is_redundant: bool
     spring_rows: int
+
+    @property
+    def rows(self) -> int:
+        """How many J has."""
+        return len(self.has_gap)
+
+    def misses(self, robot: Robot, q: Scalars, vm: Scalars, dt: Scalar, *values: Any) -> list[Scalar]:
+        """What a step with the velocity vm misses of each row, over dt."""
+        gaps = self.gaps(list(robot.integrate(q, vm, dt)), *values)
+        rows = [] if all(self.has_gap) else self.jacobian(list(robot.integrate(q, vm, dt / 2)), *values)
+        return [
+            gap / dt if has else sum((x * vm[d] for d, x in rows[r].items()), 0)
+            for r, (gap, has) in enumerate(zip(gaps, self.has_gap, strict=True))
+        ]
 
 
 class _Solver(NamedTuple):
     """What an iteration solves with.
 
     Attributes:
-        factor: of A; rows: J and S, dense; back: A^-1 J^T and A^-1 S^T; response: of their matrix G.
+        factor: of A; rows: J and S, dense; back: A^-1 J^T and A^-1 S^T; inverse: of their matrix G.
         kicks: M^-1 J^T.
     """
 
     factor: Factor
     rows: list[list[Scalar]]
     back: list[list[Scalar]]
-    response: PlainFactor
+    inverse: list[list[Scalar]]
     kicks: list[list[Scalar]]
 
-    def change(self, r: Scalars, gaps: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    def change(self, r: Scalars, misses: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """dvm and da, from r/2 and g / dt."""
         x = self.factor.solve(r)
         wanted = [sum((a * b for a, b in zip(row, x, strict=True)), 0) for row in self.rows]
-        for k, g in enumerate(gaps):
+        for k, g in enumerate(misses):
             wanted[k] = wanted[k] - g
-        p = self.response.solve(wanted)
+        p = [sum((a * b for a, b in zip(row, wanted, strict=True)), 0) for row in self.inverse]
         out = [-y for y in x]
         for push, back in zip(p, self.back, strict=True):
             out = [y + push * z for y, z in zip(out, back, strict=True)]
-        return out, p[: len(gaps)]
+        return out, p[: len(misses)]
 
     def kicked(self, v: Scalars, a: Scalars) -> list[Scalar]:
         """v' = v + M^-1 J^T a."""
@@ -82,11 +97,10 @@ class _Solver(NamedTuple):
 
     def packed(self, places: Sequence[tuple[int, int]]) -> list[Scalar]:
         """All numbers in a row."""
-        m = len(self.rows)
         return [
             *self.factor.D_inverse, *(self.factor.L[d][e] for d, e in places), *(x for row in self.rows for x in row),
-            *(x for row in self.back for x in row), *self.response.D_inverse,
-            *(self.response.C[r][c] for r in range(m) for c in range(r)), *(x for row in self.kicks for x in row),
+            *(x for row in self.back for x in row), *(x for row in self.inverse for x in row),
+            *(x for row in self.kicks for x in row),
         ]  # fmt: skip
 
 
@@ -95,22 +109,16 @@ def _unpacked(
 ) -> _Solver:
     flat, n, m = iter(numbers), robot.nv, held + springs
 
-    def matrix(rows: int) -> list[list[Scalar]]:
-        return [[next(flat) for _ in range(n)] for _ in range(rows)]
+    def matrix(rows: int, columns: int) -> list[list[Scalar]]:
+        return [[next(flat) for _ in range(columns)] for _ in range(rows)]
 
     D_inverse = [next(flat) for _ in range(n)]
     L: list[list[Scalar]] = [[0] * n for _ in range(n)]
     for d, e in places:
         L[d][e] = next(flat)
-    rows, back = matrix(m), matrix(m)
-    response = PlainFactor([])
-    response.D_inverse = [next(flat) for _ in range(m)]
-    response.C = [[0] * m for _ in range(m)]
-    for r in range(m):
-        for c in range(r):
-            response.C[r][c] = next(flat)
+    rows, back, inverse = matrix(m, n), matrix(m, n), matrix(m, m)
     factor = Factor(L, D_inverse, [support[1:] for support in robot.mechanism.support])
-    return _Solver(factor, rows, back, response, matrix(held))
+    return _Solver(factor, rows, back, inverse, matrix(held, n))
 
 
 def held_midpoint_body(
@@ -127,12 +135,12 @@ def held_midpoint_body(
         own = robot_at(*values)
         factor = midpoint_factor(own, q, v, dt, lambda q, v: linear(q, v, *values))
         hard, soft = held.jacobian(q, *values), held.springs(q, dt, *values)
-        space = HeldRows(own, factor, [*hard, *soft], precision, [0] * held.rows + [1] * held.spring_rows)
-        rows = [[row.get(d, 0) for d in range(n)] for row in space.J]
-        kicks = []
-        if held.rows:
-            kicks = HeldRows(own, mass_factor(own, start), held.jacobian(start, *values), precision).inverse_rows()
-        return _Solver(factor, rows, space.inverse_rows(), space.response, kicks)
+        compliance = [0] * held.rows + [1] * held.spring_rows
+        rows = [*hard, *soft]
+        space = HeldRows(own, factor, rows, precision, is_redundant=held.is_redundant, compliance=compliance)
+        dense = [[row.get(d, 0) for d in range(n)] for row in rows]
+        kicks = RowSpace(own, mass_factor(own, start), held.jacobian(start, *values)).inverse_rows() if hard else []
+        return _Solver(factor, dense, space.inverse_rows(), space.inverse(), kicks)
 
     def begin(q, v, dt, *values):
         made = solver(list(q), list(v), dt[0], list(q), *values)
@@ -147,8 +155,8 @@ def held_midpoint_body(
         kicked = made.kicked(v, a)
         v1 = [2 * x - y for x, y in zip(vm, kicked, strict=True)]
         residual = midpoint_residual(own, lambda *s: force(*s, *values), t[0], list(q), kicked, dt[0], v1)
-        gaps = held.gaps(list(robot.integrate(q, vm, dt[0])), *values)
-        change, push = made.change([r / 2 for r in residual], [g / dt[0] for g in gaps])
+        misses = held.misses(own, q, vm, dt[0], *values)
+        change, push = made.change([r / 2 for r in residual], misses)
         if not is_linear:
             share = select(largest(change) < before[0], 1, 1 / 2)
             change, push = [share * x for x in change], [share * x for x in push]
@@ -164,7 +172,8 @@ def held_midpoint_body(
         q1 = list(robot.integrate(q, vm, dt[0]))
         v1 = [2 * x - y for x, y in zip(vm, made.kicked(v, a), strict=True)]
         if held.rows:
-            v1 = HeldRows(own, mass_factor(own, q1), held.jacobian(q1, *values), precision).without(v1)
+            rows = held.jacobian(q1, *values)
+            v1 = HeldRows(own, mass_factor(own, q1), rows, precision, is_redundant=held.is_redundant).without(v1)
         return [t[0] + dt[0]], q1, v1, [unsolved[0] + 1 - solved[0]]
 
     own = ("midpoint_v", "midpoint_kick", "midpoint_factor")
@@ -180,5 +189,5 @@ def held_midpoint_body(
         ),
     ]  # fmt: skip
     sizes = dict.fromkeys(("midpoint_change", "midpoint_solved", "iterations", "unsolved"), 1)
-    size = n + len(places) + (2 * m + held.rows) * n + m * (m + 1) // 2
+    size = n + len(places) + (2 * m + held.rows) * n + m * m
     return {"midpoint_v": n, "midpoint_kick": held.rows, "midpoint_factor": size, **sizes}, body

@@ -9,9 +9,9 @@ each step, in the metric of M [Hairer, Lubich and Wanner 2006, IV.4: standard pr
 
     q <- q (+) -M^-1 J^T G^-1 g(q)   (a few iterations)        v <- v - M^-1 J^T G^-1 J v
 
-which keeps the order of the method, since the error of a step bounds both. Rows that depend on the rows before them, as
-in mechanisms that move though they have too many constraints, are dropped: vd is the same without them. Forces along
-rows are then not unique; those that are reported have the least norm.
+which keeps the order of the method, since the error of a step bounds both. Rows may depend on one another, as in
+mechanisms that move though they have too many constraints: vd is unique all the same. Forces along rows are not; these
+have the least norm (`pliant.constrained.row_space.HeldRows`).
 """
 
 import math
@@ -42,7 +42,8 @@ _LARGEST = 0.3
 
 def held_space(m: StepModel, q: Scalars) -> HeldRows:
     """The rows of a model at a configuration, eliminated against M."""
-    return HeldRows(m.robot, mass_factor(m.robot, q), m.holds.jacobian(q), m.precision)
+    factor = mass_factor(m.robot, q)
+    return HeldRows(m.robot, factor, m.holds.jacobian(q), m.precision, is_redundant=m.holds.is_redundant)
 
 
 def held_acceleration(
@@ -57,7 +58,7 @@ def held_acceleration(
 def held_forces(m: StepModel, q: Scalars, v: Scalars, force: Scalars) -> list[Scalar]:
     """p of `held_acceleration`, along the rows [N or N m]."""
     space = held_space(m, q)
-    return space.least_forces(_wanted(m, space, q, v, force)[1])
+    return space.response.solve(_wanted(m, space, q, v, force)[1])
 
 
 def _wanted(m: StepModel, space: HeldRows, q: Scalars, v: Scalars, force: Scalars) -> tuple[list, list]:

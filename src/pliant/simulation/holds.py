@@ -30,6 +30,9 @@ from pliant.scalar.evaluation import interpret, tangents
 from pliant.spatial import Vector
 
 Row = dict[int, Scalar]
+# configurations that are looked at for rows that depend on one another, and iterations to close them
+_PROBES, _CLOSINGS = 16, 60
+
 ANCHOR = 3
 """Numbers that the state has of each contact that is held: the place of a point, or how far off a ball is."""
 
@@ -82,6 +85,46 @@ class Holds:
         found += [f"joint {row.joint!r}" for row in self.locks]
         return found + [f"contact {touch.name!r}" for touch in self.touches for _ in range(3)]
 
+    @property
+    def has_gap(self) -> list[bool]:
+        """Of each row."""
+        found = [True] * sum(c.size for c in self.loops) + [False] * len(self.locks)
+        return found + [x for touch in self.touches for x in ((False, False, True) if touch.rolls else (True,) * 3)]
+
+    @cached_property
+    def is_redundant(self) -> bool:
+        """Whether rows depend on one another where the robot is closed, as found at some configurations.
+
+        Rows that do so only at single configurations, such as dead centres, do not count. A robot of which no closed
+        configuration is found may have such rows.
+        """
+        n, nv = _PROBES, self.robot.nv
+        q = np.array(self.robot.random(0, batch=n), dtype=float)
+        anchors = self.anchored(q)
+
+        def matrices() -> np.ndarray:
+            J = np.zeros((n, len(self._traced["J"]), nv))
+            for r, row in enumerate(self.jacobian(q.T)):
+                for d, x in row.items():
+                    J[:, r, d] = x
+            return J
+
+        def gaps() -> np.ndarray:
+            return _gathered(q, self.gaps(q.T, anchors.T))
+
+        for _ in range(_CLOSINGS if self.loops else 0):
+            shift = -np.einsum("nij,nj->ni", np.linalg.pinv(matrices(), rcond=1e-3), gaps())
+            shift *= np.minimum(1, 0.5 / np.maximum(np.abs(shift).max(axis=1), 1e-9))[:, None]
+            q = self.robot.integrate(q, shift)
+        J = matrices()[np.abs(gaps()).max(axis=1) < 1e-9]
+        J = J[:, [bool(row) for row in self._traced["J"]]]
+        if not len(J):
+            return True
+        size = np.linalg.norm(J, axis=2, keepdims=True)
+        values = np.linalg.svd(J / np.maximum(size, 1e-12), compute_uv=False)
+        full = values.shape[1] == J.shape[1] and (values[:, -1] > 1e-6 * values[:, 0]).mean() > 0.5
+        return not full
+
     # ---- at a state
 
     def jacobian(self, q: Scalars) -> list[Row]:
@@ -100,7 +143,7 @@ class Holds:
     def anchored(self, q: np.ndarray) -> np.ndarray:
         """The anchors of contacts that are held where they are at q: (..., nq) -> (..., 3 contacts)."""
         numbers = self._evaluated(self._traced["anchors"], q=np.moveaxis(q.astype(float), -1, 0))
-        return np.stack(np.broadcast_arrays(q[..., 0], *numbers)[1:], axis=-1)
+        return _gathered(q, numbers)
 
     def axes(self, q: Scalars) -> list[tuple[Vector, Vector, Vector, Vector]]:
         """For each contact the axes of its three rows, and the normal."""
@@ -169,6 +212,11 @@ class Holds:
             J += [{d: axis.dot(column) for d, column in columns.items()} for axis in along]
             axes += [x for vector in (*along, touch.normal) for x in vector]
         return J, gaps, anchored, axes
+
+
+def _gathered(q: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
+    """Numbers that belong to configurations (..., nq), some of them constant, as an array (..., n)."""
+    return np.moveaxis(np.array([np.broadcast_to(x, q.shape[:-1]) for x in numbers]).reshape(-1, *q.shape[:-1]), 0, -1)
 
 
 def _is_nothing(x: Expr) -> bool:

@@ -341,7 +341,8 @@ def _held(parameters: Parameters) -> Held:
         lambda q, u, p, *rest: parameters.applied(p).holds.jacobian(q),
         lambda q, u, p, *rest: parameters.applied(p).holds.gaps(q, rest[-1] if model.held else ()),
         lambda q, dt, u, p, *rest: spring_rows(parameters.applied(p), q, dt),
-        len(model.holds.names),
+        model.holds.has_gap,
+        model.holds.is_redundant,
         len(model.robot.springs),
     )
 
