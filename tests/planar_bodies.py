@@ -1,7 +1,7 @@
 """Planar mechanisms in maximal coordinates, solved by SciPy: an independent reference for robots with loops.
 
-A body has the place of its centre of mass (x, z) and the angle a by which it is turned about y, so that its own x axis is
-(cos a, -sin a). Joints are constraints of acceleration; at these tolerances they drift by less than 1e-11 in a second.
+A body has the place of its centre of mass (x, z) and the angle a by which it is turned about y, so that its own x axis
+is (cos a, -sin a). Joints are constraints of acceleration; at these tolerances they drift by less than 1e-11 in a second.
 """
 
 from collections.abc import Sequence
@@ -23,10 +23,12 @@ class Rod:
 
 @dataclass(frozen=True)
 class Row:
-    """A constraint: the coordinate ``axis`` (0: x, 1: z) of a point of a body, less that of another, plus k a, is constant.
+    """A constraint: a coordinate of a point of a body, less that of another, plus k times its angle, is constant.
 
     Attributes:
-        body, point: the body and the point in its axes, from its centre of mass; other, other_point: None for the world.
+        axis: 0 for x, 1 for z.
+        body, point: the body and the point in its axes, from its centre of mass.
+        other, other_point: None for the world.
         k: of the angle of the body.
         lever: whether the point counts; without it the row is of the angle alone.
     """

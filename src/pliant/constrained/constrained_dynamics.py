@@ -1,6 +1,7 @@
 """Constrained dynamics: motion of a robot whose contacts are held, and the space in which contacts feel the robot.
 
-Rows of J are eliminated against M = L^T D L (`pliant.constrained.row_space`). The inverse of J^T that M weighs splits joint forces into those that the contacts bear and those that move.
+Rows of J are eliminated against M = L^T D L (`pliant.constrained.row_space`). The inverse of J^T that M weighs splits
+joint forces into those that the contacts bear and those that move.
 """
 
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from pliant.dynamics.joint_space_inertia import composite_inertia, factorized, m
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars
+
 
 class ContactSpace(RowSpace):
     """Contacts of a robot at a configuration, with all that follows from q alone.

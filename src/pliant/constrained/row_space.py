@@ -81,8 +81,8 @@ _DEPENDS = {"float64": (1e-8, NOTHING), "float32": (1e-4, 1e-8)}
 class HeldRows(RowSpace):
     """Rows along which a robot is held, with the solution of G p = b.
 
-    Where rows are known to depend on one another, p has the least norm (`SemidefiniteFactor`), and which of them count is
-    chosen from state to state. Else a row that happens to depend on those before it is dropped.
+    Where rows are known to depend on one another, p has the least norm (`SemidefiniteFactor`), and which of them count
+    is chosen from state to state. Else a row that happens to depend on those before it is dropped.
 
     Attributes:
         response: factor of G.

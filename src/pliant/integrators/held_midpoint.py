@@ -4,8 +4,8 @@ Between two kicks along the rows J of what holds the robot, the step is that of 
 
     v' = v + M(q)^-1 J(q)^T a,      (q, v') -> (q1, v1') by the midpoint rule,      v1 = v1' + M(q1)^-1 J(q1)^T b
 
-with a such that the gaps g(q1) are closed, and b such that J(q1) v1 = 0, as RATTLE does for the method of Verlet [Hairer,
-Lubich and Wanner 2006, VII.1.4]. A step backward undoes it, so it has order 2 and energy does not drift. With
+with a such that the gaps g(q1) are closed, and b such that J(q1) v1 = 0, as RATTLE does for the method of Verlet
+[Hairer, Lubich and Wanner 2006, VII.1.4]. A step backward undoes it, so it has order 2 and energy does not drift. With
 vm = (v' + v1') / 2 and the residual r of the midpoint rule, a Newton iteration solves, with everything taken at q,
 
     (A + S^T S) dvm - J^T da = -r/2,        dt J dvm = -g(q1)
@@ -104,9 +104,7 @@ class _Solver(NamedTuple):
         ]  # fmt: skip
 
 
-def _unpacked(
-    robot: Robot, places: Sequence[tuple[int, int]], held: int, springs: int, numbers: Scalars
-) -> _Solver:
+def _unpacked(robot: Robot, places: Sequence[tuple[int, int]], held: int, springs: int, numbers: Scalars) -> _Solver:
     flat, n, m = iter(numbers), robot.nv, held + springs
 
     def matrix(rows: int, columns: int) -> list[list[Scalar]]:

@@ -6,17 +6,17 @@ the same matrix [Hairer and Wanner 1996, *Solving Ordinary Differential Equation
 
     (1/(gamma h) - A) U_i = F(t + alpha_i h, y0 + sum_j a_ij U_j) + sum_j c_ij / h U_j + gamma_i h dF/dt
 
-and y1 = y0 + sum_j a_8j U_j + U_8, where U_8 is the error of the result of order 4 that it is compared with. The method is
-L-stable: what is too fast to be followed dies out, and the length of a step is a question of accuracy alone. Its
+and y1 = y0 + sum_j a_8j U_j + U_8, where U_8 is the error of the result of order 4 that it is compared with. The method
+is L-stable: what is too fast to be followed dies out, and the length of a step is a question of accuracy alone. Its
 coefficients keep the order high for stiff forces, too [Steinebach 2023].
 
 With s = 1/(gamma h), the inertia M, and the derivatives of what the motion lacks of its equation,
-R = M vd + h - f: M dvd/dw = -R_w, M dvd/dv = -R_v, the part U_w of a stage solves a system of the size of v,
+R = M vd + h - f: M dvd/dw = -R_w, M dvd/dv = -R_v, the part U_v of a stage solves a system of the size of v,
 
-    ((s M + R_v) (s - N) + R_w) U_w = M r_v + (s M + R_v) r_w,       U_v = (s - N) U_w - r_w
+    (s M + R_v + R_w T) U_v = M r_v - R_w T r_w,       U_w = T (r_w + U_v),       T = (s - N)^-1
 
 with N = d chart_rate/dw at w = 0, zero but for joints that turn about several axes. Its matrix is near to
-s^2 M + s D + K, with the damping D and the stiffness K of the forces.
+s M + D + K / s, with the damping D and the stiffness K of the forces.
 """
 
 from collections.abc import Callable, Sequence
@@ -120,24 +120,19 @@ def rosenbrock_step(
     size, s = len(v), 1 / (tableau.gamma * h)
     near = linear(t, q, v, vd)
     turn = chart_turn(robot.robot if isinstance(robot, WithMemory) else robot, v[:n])
-    fast = [[s * m + x for m, x in zip(*rows, strict=True)] for rows in zip(near.M, near.by_v, strict=True)]
-    # fast (s - N) + R_w for the velocities, and what is left for the memory
+    slow = DenseFactor([[(s if r == c else 0) - turn[r][c] for c in range(n)] for r in range(n)])
+    # R_w T, a row a velocity or a number of the memory
+    stiff = [slow.solve_transposed(row) for row in near.by_w]
     system = [
-        [s * row[c] - sum((row[k] * turn[k][c] for k in range(n)), 0) + by_w[c] for c in range(n)] + row[n:]
-        for row, by_w in zip(fast, near.by_w, strict=True)
+        [s * m + x + (k[c] if c < n else 0) for c, (m, x) in enumerate(zip(M_row, by_v, strict=True))]
+        for M_row, by_v, k in zip(near.M, near.by_v, stiff, strict=True)
     ]
     factor = DenseFactor(system)
 
     def solved(r_w: Scalars, r_v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        right = [
-            sum((m * x for m, x in zip(m_row, r_v, strict=True)), 0)
-            + sum((f * x for f, x in zip(f_row[:n], r_w, strict=True)), 0)
-            for m_row, f_row in zip(near.M, fast, strict=True)
-        ]
-        x = factor.solve(right)
-        U_w, rest = x[:n], x[n:]
-        U_v = [s * U_w[k] - sum((turn[k][c] * U_w[c] for c in range(n)), 0) - r_w[k] for k in range(n)]
-        return U_w, [*U_v, *rest]
+        right = [_dot(M_row, r_v) - _dot(k, r_w) for M_row, k in zip(near.M, stiff, strict=True)]
+        U_v = factor.solve(right)
+        return slow.solve([x + y for x, y in zip(r_w, U_v[:n], strict=True)]), U_v
 
     drift = DenseFactor(near.M).solve(near.by_t) if any(not _is_zero(x) for x in near.by_t) else [0] * size
     stages: list[tuple[list[Scalar], list[Scalar]]] = []
@@ -156,8 +151,12 @@ def rosenbrock_step(
     wrong_w, wrong_v = stages[-1]
     w, v1 = _sum(w, [1], [wrong_w]), _sum(v_s, [1], [wrong_v])
     padding: list[Scalar] = [0] * (size - n)
-    error = control.error([*w, *padding], v, v1, ([*wrong_w, *padding], wrong_v))
+    error = control.error([*w, *padding], list(v), v1, ([*wrong_w, *padding], wrong_v))
     return Trial(h, [], list(robot.integrate(q, [*w, *padding])), v1, error)
+
+
+def _dot(a: Scalars, b: Scalars) -> Scalar:
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0)
 
 
 def _sum(start: Scalars, weights: Scalars, vectors: Sequence[Scalars]) -> list[Scalar]:
@@ -209,4 +208,16 @@ class DenseFactor:
             for c in range(r + 1, n):
                 x[r] = x[r] - self.rows[r][c] * x[c]
             x[r] = x[r] * self.inverse[r]
+        return x
+
+    def solve_transposed(self, b: Scalars) -> list[Scalar]:
+        """A^-T b."""
+        x, n = list(b), len(b)
+        for r in range(n):
+            for c in range(r):
+                x[r] = x[r] - self.rows[c][r] * x[c]
+            x[r] = x[r] * self.inverse[r]
+        for r in reversed(range(n)):
+            for c in range(r + 1, n):
+                x[r] = x[r] - self.rows[c][r] * x[c]
         return x

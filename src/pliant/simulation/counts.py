@@ -23,7 +23,9 @@ def count_sizes(model: StepModel, integrator: str) -> dict[str, int]:
     has_iterations = (is_stepped and model.has_rows) or integrator == "midpoint"
     is_held = not is_stepped and bool(model.holds)
     return {
-        "unconverged": 4 if has_iterations or is_held else 0,  # steps in all; those, their largest residual [m/s], the first
+        "unconverged": 4
+        if has_iterations or is_held
+        else 0,  # steps in all; those, their largest residual [m/s], the first
         "plunges": 3 if is_stepped and model.can_plunge else 0,  # such steps, the deepest [m], the first
         "openings": 3 if is_held else 0,  # such steps, the largest gap [m or rad], the first
         "releases": 4 if is_held and model.held else 0,  # the worst contact; steps, the largest excess [N], the first

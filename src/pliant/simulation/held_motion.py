@@ -4,8 +4,8 @@ With the rows J of `Holds` and M = L^T D L,
 
     vd = M^-1 (f - h + J^T p),    G p = -(J M^-1 (f - h) + Jdot v),    G = J M^-1 J^T
 
-so that J vd + Jdot v = 0: a gap that is closed stays closed, but for the errors of the steps. These are taken back after
-each step, in the metric of M [Hairer, Lubich and Wanner 2006, IV.4: standard projection],
+so that J vd + Jdot v = 0: a gap that is closed stays closed, but for the errors of the steps. These are taken back
+after each step, in the metric of M [Hairer, Lubich and Wanner 2006, IV.4: standard projection],
 
     q <- q (+) -M^-1 J^T G^-1 g(q)   (a few iterations)        v <- v - M^-1 J^T G^-1 J v
 
@@ -46,9 +46,7 @@ def held_space(m: StepModel, q: Scalars) -> HeldRows:
     return HeldRows(m.robot, factor, m.holds.jacobian(q), m.precision, is_redundant=m.holds.is_redundant)
 
 
-def held_acceleration(
-    m: StepModel, q: Scalars, v: Scalars, force: Scalars
-) -> list[Scalar]:
+def held_acceleration(m: StepModel, q: Scalars, v: Scalars, force: Scalars) -> list[Scalar]:
     """vd of M vd = force + J^T p with J vd + Jdot v = 0, where force is f - h."""
     space = held_space(m, q)
     free, wanted = _wanted(m, space, q, v, force)

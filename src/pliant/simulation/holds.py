@@ -4,8 +4,9 @@ Each row has a velocity u = J(q) v that is zero, and most have a gap g(q) with g
 
 - a loop: the rows and gaps of its closure (`closure_rows`), of any kind;
 - a locked joint: J = e_d, one row for each dof; it stays where it is, so it has no gap;
-- a contact that sticks: the velocity of the body's point there. A point keeps its place, the anchor. A ball, an ellipsoid
-  or a rim rolls: its gap is the distance from the ground (or from the other body), and along the ground it has none.
+- a contact that sticks: the velocity of the body's point there. A point keeps its place, the anchor. A ball, an
+  ellipsoid or a rim rolls: its gap is the distance from the ground (or from the other body); along the ground it has
+  none.
 
 Jdot v is the rate of u at constant v, by differentiation: exact for any kind of row.
 """
@@ -98,6 +99,8 @@ class Holds:
         Rows that do so only at single configurations, such as dead centres, do not count. A robot of which no closed
         configuration is found may have such rows.
         """
+        if not self:
+            return False
         n, nv = _PROBES, self.robot.nv
         q = np.array(self.robot.random(0, batch=n), dtype=float)
         anchors = self.anchored(q)

@@ -1,8 +1,8 @@
 """The equation of smooth motion near a state, with exact derivatives: what the stiff integrator solves with.
 
-R = M vd + h - f is what a motion lacks. Its derivatives by q are along the tangent space, d R(q (+) w) / dw at w = 0. Those
-of M vd + h are `inverse_dynamics_derivatives`, those of the forces f come by differentiation of their formulas. A robot
-that is held has M vd = f - h + J^T p with p of q and v: there the acceleration itself is differentiated.
+R = M vd + h - f is what a motion lacks. Its derivatives by q are along the tangent space, d R(q (+) w) / dw at w = 0.
+Those of M vd + h are `inverse_dynamics_derivatives`, those of the forces f come by differentiation of their formulas. A
+robot that is held has M vd = f - h + J^T p with p of q and v: there the acceleration itself is differentiated.
 """
 
 from collections.abc import Callable, Sequence
@@ -77,5 +77,5 @@ def linear_held_motion(
         return [[sum((m * x for m, x in zip(row, column, strict=True)), 0) for column in zip(*matrix, strict=True)]
                 for row in M]  # fmt: skip
 
-    negative = [[[-x for x in row] for row in weighed(matrix)] for matrix in (by_w, by_v)]
-    return Linear(M, *negative, [row[0] for row in weighed([[x] for x in by_t])])
+    R_w, R_v = ([[-x for x in row] for row in weighed(matrix)] for matrix in (by_w, by_v))
+    return Linear(M, R_w, R_v, [row[0] for row in weighed([[x] for x in by_t])])

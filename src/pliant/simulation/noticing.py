@@ -201,7 +201,7 @@ def _released(sim: "Simulation", state: State) -> Trouble | None:
     name = sim.model.held[int(state.part("releases")[k, 0])]
     what = (
         f"{of_robots(k, len(who), len(found.count))}in {int(found.count[k])} of {int(found.steps[k])} steps a held "
-        f"contact would have let go: contact {name!r} had to pull, or slides, by {worst:.2g} N beyond its friction cone, "
+        f"contact would have let go: contact {name!r} had to pull or was up to {worst:.2g} N beyond its friction cone, "
         f"first at t = {first:.4g} s; use pliant.EventSimulation or integrator='semi-implicit', which let it go"
     )
     return Trouble("release", name, k, len(who), first, int(found.count.sum()), worst, what)

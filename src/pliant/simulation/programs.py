@@ -72,7 +72,9 @@ class Plan:
         if self.integrator != "semi-implicit":
             self._check_smooth()
         elif self.model.held:
-            problem = "held contacts are for the accurate integrators; the default step finds by itself which ones stick"
+            problem = (
+                "held contacts are for the accurate integrators; the default step finds by itself which ones stick"
+            )
             raise SimulationError(problem, field="held", cure="leave held out, or give integrator='rk4' or another")
 
     @property
@@ -89,7 +91,10 @@ class Plan:
         either = f"{stepped} or pliant.EventSimulation"
         rows = {
             "rigid contact": (loose, f"{hold} contact=pliant.CompliantContact(...), {either}"),
-            "dry friction of joints": (any(r.kind == "friction" for r in model.joint_rows), f"set it to zero, {stepped}"),
+            "dry friction of joints": (
+                any(r.kind == "friction" for r in model.joint_rows),
+                f"set it to zero, {stepped}",
+            ),
             "limits of joints": (model.stop_rows, f"give limits=False, {either}"),
         }
         for what, (is_there, cure) in rows.items():

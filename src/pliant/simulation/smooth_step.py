@@ -45,7 +45,10 @@ _CLOSING = 40
 def smooth_acceleration(
     model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = ()
 ) -> list[Scalar]:
-    """vd of M vd + h = f + J^T p, with all forces at the time t, p what holds the robot; ``memory`` of the contact law."""
+    """vd of M vd + h = f + J^T p, with all forces at the time t; ``memory`` is that of the contact law.
+
+    p are the forces of what holds the robot, if anything does.
+    """
     force = _driving_forces(model, t, q, v, u, memory)
     if model.holds:
         return held_acceleration(model, q, v, force)
@@ -330,7 +333,9 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
         return adaptive_body(moving, acceleration, control, **own)
     if integrator == "rosenbrock":
         control = replace(control, order=RODAS5P.error_order)
-        return adaptive_body(moving, acceleration, control, trial=_stiff_trial(parameters, moving, acceleration, control), **own)
+        return adaptive_body(
+            moving, acceleration, control, trial=_stiff_trial(parameters, moving, acceleration, control), **own
+        )
     return explicit_body(moving, {"rk4": RK4, "euler": None}[integrator], acceleration, **own)
 
 
