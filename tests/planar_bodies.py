@@ -1,7 +1,7 @@
 """Planar mechanisms in maximal coordinates, solved by SciPy: an independent reference for robots with loops.
 
 A body has the place of its centre of mass (x, z) and the angle a by which it is turned about y, so that its own x axis
-is (cos a, -sin a). Joints are constraints of acceleration; at these tolerances they drift by less than 1e-11 in a second.
+is (cos a, -sin a). Joints are constraints of acceleration; at these tolerances they drift by less than 1e-11 in 1 s.
 """
 
 from collections.abc import Sequence

@@ -68,9 +68,7 @@ def test_what_smooth_integrators_cannot_do(integrator: str) -> None:
         return lambda: Simulation(robot, integrator=integrator, **options)
 
     cases = {
-        r"has rigid contact; name those that stick and stay, held=\('ball', ...\), or use contact=pliant.Compliant": smooth(
-            BALL, ground=0
-        ),
+        r"has rigid contact; name those that stick and stay, held=\('ball', ...\)": smooth(BALL, ground=0),
         "has limits of joints; give limits=False": smooth(CART_POLE),
         "has dry friction of joints; set it to zero": smooth(PENDULUM.with_joint("hinge", friction=0.1)),
     }

@@ -15,7 +15,7 @@ from pliant.robot import Prismatic, Revolute, Robot, RobotBuilder
 from pliant.simulation.linear_motion import linear_motion
 from pliant.simulation.smooth_step import smooth_acceleration, smooth_forces
 
-STIFF = {"integrator": "rosenbrock"}
+STIFF: dict[str, Any] = {"integrator": "rosenbrock"}
 
 
 def ran(sim: pliant.Simulation, duration: float, q: Any = None, v: Any = None, u: Any = None) -> pliant.Simulation:
@@ -29,7 +29,7 @@ def ran(sim: pliant.Simulation, duration: float, q: Any = None, v: Any = None, u
 
 
 def test_conditions_of_order() -> None:
-    """Those of [Hairer and Wanner 1996, IV.7] up to order three, in the form of the tableau, which transforms them back."""
+    """Those of [Hairer and Wanner 1996, IV.7] up to order three, from the coefficients before their transformation."""
     n = len(RODAS5P.d)
     C = np.zeros((n, n))
     for i, row in enumerate(RODAS5P.c):
@@ -101,7 +101,9 @@ def test_derivatives_are_those_of_the_acceleration() -> None:
     t = np.array(0.2)
     M, by_w, by_v = kernel_from_function(run, shapes, name="near")(t, q, v, u).reshape(3, n, n)
     h, units = 1e-6, np.eye(n)
-    moved = [(vd(t, robot.integrate(q, h * e), v, u) - vd(t, robot.integrate(q, -h * e), v, u)) / (2 * h) for e in units]
+    moved = [
+        (vd(t, robot.integrate(q, h * e), v, u) - vd(t, robot.integrate(q, -h * e), v, u)) / (2 * h) for e in units
+    ]
     hurried = [(vd(t, q, v + h * e, u) - vd(t, q, v - h * e, u)) / (2 * h) for e in units]
     # differences of numbers up to 1e4, with h^2 of the next term
     for found, differences in ((by_w, moved), (by_v, hurried)):

@@ -145,6 +145,8 @@ class Holds:
 
     def anchored(self, q: np.ndarray) -> np.ndarray:
         """The anchors of contacts that are held where they are at q: (..., nq) -> (..., 3 contacts)."""
+        if not self.touches:
+            return np.zeros((*q.shape[:-1], 0))
         numbers = self._evaluated(self._traced["anchors"], q=np.moveaxis(q.astype(float), -1, 0))
         return _gathered(q, numbers)
 

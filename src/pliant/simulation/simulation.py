@@ -128,8 +128,7 @@ class Simulation:
         self.model = StepModel(self.robot, float(dt), surface, contact, on_bodies, precision, limits, as_held(held))
         varied = Parameters(self.model, varying)
         self.plan = Plan(varied, integrator, int(substeps), as_controller(controller), StepControl(rtol, atol))
-        self.layout = self.plan.layout
-        self.dtype = np.dtype(precision)
+        self.layout, self.dtype = self.plan.layout, np.dtype(precision)
         self.parameters = ParameterArrays(varied, self.batch, self.dtype)
         self.kernels = Kernels(self.plan, precision=precision, threads=self.threads, progress=progress)
         lead = () if self.batch is None else (self.batch,)
@@ -137,8 +136,7 @@ class Simulation:
         self._spare = np.zeros_like(self.data)
         self._no_input = np.zeros((*lead, self.plan.inputs), self.dtype)
         self._input_shape = self._no_input.shape
-        self._has_input = self.plan.inputs > 0
-        self._has_parameters = varied.size > 0
+        self._has_input, self._has_parameters = self.plan.inputs > 0, varied.size > 0
         self._flag = self.layout.span("divergence").start
         self._apart = self._left = periods_apart(self)
         self.places = Places.of(self.layout)
@@ -220,11 +218,9 @@ class Simulation:
         set_clock(state.part("clock"), round(t / self.dt))
         if self.plan.controller:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
-        state.part("contact memory")[...] = np.array(
-            self.model.memory.stored * len(self.model.touch_names), dtype=float
-        )
-        if self.model.held:
-            state.part("anchors")[...] = self.model.holds.anchored(state.q)
+        remembered = self.model.memory.stored * len(self.model.touch_names)
+        state.part("contact memory")[...] = np.array(remembered, dtype=float)
+        state.part("anchors")[...] = self.model.holds.anchored(state.q)
         return data
 
     @property
