@@ -42,8 +42,8 @@ def refused(call: Call, kind: type[PliantError], message: str) -> None:
     ({"threads": 0}, "threads is 0; it takes 1 or more"),
     ({"precision": "double"}, "precision is 'double'; it takes 'float64' or 'float32'"),
     ({"integrator": "rk45"}, r"no integrator named 'rk45'; did you mean 'rk4'\?"),
-    ({"integrator": "verlet"},
-     "no integrator named 'verlet'; valid: 'semi-implicit', 'euler', 'rk4', 'dormand-prince', 'midpoint'"),
+    ({"integrator": "BDF"},
+     "no integrator named 'BDF'; valid: 'semi-implicit', 'euler', 'rk4', 'dormand-prince', 'midpoint'"),
     ({"contact": "rigid"}, "contact is 'rigid'; it takes a RigidContact or a CompliantContact"),
 ])  # fmt: skip
 def test_options(options: dict, message: str) -> None:

@@ -88,8 +88,13 @@ def closer(m: StepModel, q: Scalars, v: Scalars, anchors: Scalars) -> tuple[list
 def is_off(m: StepModel, q: Scalars, v: Scalars, anchors: Scalars) -> Scalar:
     """Whether a robot is not on its constraints: as after a reset to where it cannot be."""
     slips = [sum((x * v[d] for d, x in row.items()), 0) for row in m.holds.jacobian(q)]
-    is_open = largest(m.holds.gaps(q, anchors)) > OPEN[m.precision]
-    return select(is_open, 1, select(largest(slips) > OPEN[m.precision] * maximum(1, largest(v)), 1, 0))
+    slides = largest(slips) > OPEN[m.precision] * maximum(1, largest(v))
+    return select(slides, 1, is_open(m, q, anchors))
+
+
+def is_open(m: StepModel, q: Scalars, anchors: Scalars) -> Scalar:
+    """Whether a gap is open."""
+    return select(largest(m.holds.gaps(q, anchors)) > OPEN[m.precision], 1, 0)
 
 
 def spring_rows(m: StepModel, q: Scalars, dt: Scalar) -> list[Row]:

@@ -186,7 +186,7 @@ def _opened(sim: "Simulation", state: State) -> Trouble | None:
     what = (
         f"{of_robots(k, len(who), len(found.count))}after {int(found.count[k])} of {int(found.steps[k])} steps "
         f"constraints were open by up to {worst:.2g} m (or rad), first at t = {first:.4g} s (most open now: {name}); "
-        "start from a configuration in which the robot can close them, or give a shorter dt"
+        "give a shorter dt"
     )
     return Trouble("open", name, k, len(who), first, int(found.count.sum()), worst, what)
 

@@ -30,12 +30,12 @@ from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant
 from pliant.simulation.contact_memory import memory_ahead, memory_kept, memory_rates, rotation_of
 from pliant.simulation.counts import counted, counted_steps
 from pliant.simulation.held_motion import (
-    OPEN, closer, held_acceleration, held_report, is_off, projected, spring_rows,
+    OPEN, closer, held_acceleration, held_report, is_off, is_open, projected, spring_rows,
 )  # fmt: skip
 from pliant.simulation.linear_motion import linear_held_motion, linear_motion
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
-from pliant.simulation.state import LARGEST, divergence_code, steps_code, ticked, time_of
+from pliant.simulation.state import LARGEST, divergence_code, steps_code, ticked, time_of, unclosed_code
 from pliant.spatial import Force, Motion, Transform, Vector
 
 # iterations that bring a robot onto its constraints before a step
@@ -113,6 +113,8 @@ def _contacts_on_links(
     model: StepModel, poses: Sequence[Transform], origin: Vector, velocities: Sequence[Motion], memory: Scalars
 ) -> LinkForces:
     total = LinkForces()
+    if model.is_rigid:
+        return total
     for a, b, touch, f in contact_forces(model, poses, origin, velocities, memory):
         for i, force in ((a, f), (b, -f)):
             if i >= 0 and not is_zero(*f):
@@ -167,9 +169,11 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
         cause = divergence_code(m, u, v, divergence[0], touches)
         if not is_constant(report["stuck"]):
             cause = select(equal(cause, 0), select(report["stuck"] > 0, steps_code(m.robot), 0), cause)
+        if m.holds:
+            cause = select(both(equal(divergence[0], 0), after[-1][0] > 0), unclosed_code(m), cause)
         moves = equal(cause, 0)
         poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
-        kept = memory_kept(m, q, v, after[0]) if after else []
+        kept = memory_kept(m, q, v, after[0]) if m.memory else []
         touching, deepest = contact_forces(m, poses, origin, link_velocities(mechanism, q, v), kept), 0
         for *_, touch, _ in touching:
             deepest = maximum(deepest, -touch.gap)
@@ -192,7 +196,8 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
         }
 
     state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "contact memory", "unconverged")
-    stages.add(finish, (*state, "parameters", *(["memory next"] if model.memory else [])))
+    more = [*(["memory next"] if model.memory else []), *(["unclosed"] if model.holds else [])]
+    stages.add(finish, (*state, "parameters", *more))
     if model.holds:
         _add_held_report(stages, parameters)
 
@@ -201,8 +206,8 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
 
 
 def _add_closing(stages: Stages, parameters: Parameters) -> None:
-    """Bring robots that are not on their constraints there, as a blow would."""
-    for name in ("open", "closed"):
+    """Bring robots that are not on their constraints there, as a blow would; "unclosed" where that is not possible."""
+    for name in ("open", "closed", "unclosed"):
         if name not in stages:
             stages.variable(name, 1)
 
@@ -217,6 +222,7 @@ def _add_closing(stages: Stages, parameters: Parameters) -> None:
     stages.add(look, reads, ("open",))
     with stages.loop(_CLOSING, until="closed", when="open"):
         stages.add(close, reads, ("q", "v", "closed"))
+    stages.add(lambda q, anchors, p: [is_open(parameters.applied(p), q, anchors)], (reads[0], *reads[2:]), ("unclosed",))
 
 
 def _add_held_report(stages: Stages, parameters: Parameters) -> None:
@@ -236,8 +242,8 @@ def _add_held_report(stages: Stages, parameters: Parameters) -> None:
         for k, f in zip(places, found.locks, strict=True):
             steady[k] = f * m.dt
         moves, steps = equal(divergence[0], 0), unconverged[0]
-        is_open = both(moves, negation(found.gap <= OPEN[m.precision]))
-        wrong = {"openings": counted(openings, steps, is_open, found.gap)}
+        is_wide = both(moves, negation(found.gap <= OPEN[m.precision]))
+        wrong = {"openings": counted(openings, steps, is_wide, found.gap)}
         if len(releases):
             pulls = both(moves, found.excess > 0)
             is_worst = both(pulls, found.excess > releases[2])
