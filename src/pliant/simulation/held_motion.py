@@ -16,7 +16,6 @@ have the least norm (`pliant.constrained.row_space.HeldRows`).
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from pliant.actuation.body_forces import stretches
 from pliant.constrained.row_space import HeldRows, Row
@@ -98,7 +97,7 @@ def is_open(m: StepModel, q: Scalars, anchors: Scalars) -> Scalar:
 
 
 def spring_rows(m: StepModel, q: Scalars, dt: Scalar) -> list[Row]:
-    """Rows j of the springs between frames with j . v = s', times the root of dt/2 (d + dt/2 k).
+    """Rows j of the springs between frames with j . v = s', times the root of `Stretch.implicit_slope`.
 
     The sum of j^T j is what they add to the matrix of the implicit midpoint rule, but for the turning of the springs.
     """
@@ -107,7 +106,7 @@ def spring_rows(m: StepModel, q: Scalars, dt: Scalar) -> list[Row]:
     found = []
     for stretch in stretches(m.robot, poses, origin):
         columns = relative(*(point_columns(mechanism, poses, end.link, end.place) for end in (stretch.b, stretch.a)))
-        size = sqrt(dt / 2 * (stretch.spring.damping + dt / 2 * stretch.spring.stiffness))
+        size = sqrt(stretch.implicit_slope(dt))
         found.append({d: size * stretch.along.dot(column) for d, column in columns.items()})
     return found
 
@@ -134,13 +133,6 @@ class HeldReport:
     worst: Scalar
 
 
-class Excess(NamedTuple):
-    """See `HeldReport`."""
-
-    excess: Scalar
-    worst: Scalar
-
-
 def held_report(m: StepModel, q: Scalars, v: Scalars, force: Scalars, anchors: Scalars) -> HeldReport:
     """The forces of what holds a robot, and how well it does."""
     holds, p = m.holds, held_forces(m, q, v, force)
@@ -151,12 +143,13 @@ def held_report(m: StepModel, q: Scalars, v: Scalars, force: Scalars, anchors: S
         sum((axis * f for axis, f in zip(own[:3], rest[3 * k : 3 * k + 3], strict=True)), Vector.zero())
         for k, own in enumerate(axes)
     ]
-    gaps = largest(holds.gaps(q, anchors)) if p else 0
-    found = _beyond_the_cone(m, touches, [own[3] for own in axes])
-    return HeldReport(p[:loops], p[loops : loops + len(holds.locks)], touches, gaps, *found)
+    gap = largest(holds.gaps(q, anchors))
+    excess, worst = _beyond_the_cone(m, touches, [own[3] for own in axes])
+    return HeldReport(p[:loops], p[loops : loops + len(holds.locks)], touches, gap, excess, worst)
 
 
-def _beyond_the_cone(m: StepModel, forces: list[Vector], normals: list[Vector]) -> Excess:
+def _beyond_the_cone(m: StepModel, forces: list[Vector], normals: list[Vector]) -> tuple[Scalar, Scalar]:
+    """By how much a contact is beyond its friction cone, the largest [N], and its number."""
     excess: Scalar = 0
     worst: Scalar = 0
     for k, (held, f, n) in enumerate(zip(m.holds.touches, forces, normals, strict=True)):
@@ -169,4 +162,4 @@ def _beyond_the_cone(m: StepModel, forces: list[Vector], normals: list[Vector]) 
         own = own - 1e-6 * (friction + maximum(push, -push)) - 1e-9
         worst = select(own > excess, k, worst)
         excess = maximum(excess, own)
-    return Excess(excess, worst)
+    return excess, worst

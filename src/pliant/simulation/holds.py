@@ -25,10 +25,10 @@ from pliant.contact.ground import Ground
 from pliant.contact.touching import Group
 from pliant.dynamics.derivatives import tangent_directions
 from pliant.dynamics.kinematics import link_poses, root_origin
-from pliant.robot import Robot
+from pliant.robot import Mechanism, Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars
 from pliant.scalar.evaluation import interpret, tangents
-from pliant.spatial import Vector
+from pliant.spatial import Transform, Vector
 
 Row = dict[int, Scalar]
 # configurations that are looked at for rows that depend on one another, and iterations to close them
@@ -187,12 +187,10 @@ class Holds:
         poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
         J: list[Row] = []
         gaps: list[Scalar] = []
-        # rows of closures as they are, not eliminated against a mass matrix
-        plain = {"L": {d: {} for d in range(mechanism.nv)}, "D_inverse": [1] * mechanism.nv}
         for loop in self.loops:
-            for row in closure_rows(mechanism, loop, poses, origin, plain, 1):
-                J.append(dict(zip(loop.support, row["Y"], strict=True)))
-                gaps.append(row["open"])
+            for row, gap in _loop_rows(mechanism, loop, poses, origin):
+                J.append(row)
+                gaps.append(gap)
         for lock in self.locks:
             J.append({lock.dof: 1})
             gaps.append(0)
@@ -217,6 +215,15 @@ class Holds:
             J += [{d: axis.dot(column) for d, column in columns.items()} for axis in along]
             axes += [x for vector in (*along, touch.normal) for x in vector]
         return J, gaps, anchored, axes
+
+
+def _loop_rows(
+    mechanism: Mechanism, loop: ClosureRows, poses: Sequence[Transform], origin: Vector
+) -> list[tuple[Row, Scalar]]:
+    """Rows of J of a closure and their gaps: as they are, not eliminated against a mass matrix."""
+    plain = {"L": {d: {} for d in range(mechanism.nv)}, "D_inverse": [1] * mechanism.nv}
+    rows = closure_rows(mechanism, loop, poses, origin, plain, 1)
+    return [(dict(zip(loop.support, row["Y"], strict=True)), row["open"]) for row in rows]
 
 
 def _gathered(q: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:

@@ -222,7 +222,9 @@ def _add_closing(stages: Stages, parameters: Parameters) -> None:
     stages.add(look, reads, ("open",))
     with stages.loop(_CLOSING, until="closed", when="open"):
         stages.add(close, reads, ("q", "v", "closed"))
-    stages.add(lambda q, anchors, p: [is_open(parameters.applied(p), q, anchors)], (reads[0], *reads[2:]), ("unclosed",))
+    stages.add(
+        lambda q, anchors, p: [is_open(parameters.applied(p), q, anchors)], (reads[0], *reads[2:]), ("unclosed",)
+    )
 
 
 def _add_held_report(stages: Stages, parameters: Parameters) -> None:
