@@ -423,3 +423,22 @@ def test_compliant_contacts_beside_one_that_is_held() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sim.notice()
+
+
+def test_numbers_that_vary() -> None:
+    """Of two poles on the same slant, the one on smooth ground would slide; and a heavier coupler moves otherwise."""
+    builder = RobotBuilder("pole").gravity(0, 0, -9.81).body("pole", 1, (0, 0, 0.5), (0.08, 0, 0, 0.08, 0, 0.01))
+    robot = builder.build(base="free").with_contact("pole")
+    sim = pliant.Simulation(robot, dt=1e-3, ground=0, held=["pole"], integrator="rk4", batch=2, varying=["friction"])
+    sim.parameters["friction"] = [0.01, 1.0]
+    sim.reset(q=[0, 0, 0, 0, math.sin(0.2), 0, math.cos(0.2)])
+    sim.step()
+    assert [(t.kind, t.robots, t.robot) for t in sim.troubles] == [("release", 1, 0)]
+    four = pliant.Simulation(FOUR, dt=2e-3, integrator="midpoint", batch=2, varying=["bodies.coupler.mass"])
+    four.parameters["bodies.coupler.mass"] = [2.0, 5.0]
+    four.reset(q=FOUR_Q)
+    for _ in range(50):
+        four.step()
+    plain = run(FOUR, FOUR_Q, 0.1, dt=2e-3, integrator="midpoint")
+    np.testing.assert_allclose(four.q[0], plain.q, atol=1e-12)
+    assert abs(four.q[1] - plain.q).max() > 1e-3

@@ -152,11 +152,12 @@ def _beyond_the_cone(m: StepModel, forces: list[Vector], normals: list[Vector]) 
     """By how much a contact is beyond its friction cone, the largest [N], and its number."""
     excess: Scalar = 0
     worst: Scalar = 0
+    coefficients = [mu for group in m.groups for mu in group.friction]
     for k, (held, f, n) in enumerate(zip(m.holds.touches, forces, normals, strict=True)):
         push = f.dot(n)
         across = f - n * push
         friction = sqrt(across.dot(across))
-        mu = held.group.friction[held.k] if m.is_rigid else getattr(m.contact.law, "friction", math.inf)
+        mu = coefficients[held.touch] if m.is_rigid else getattr(m.contact.law, "friction", math.inf)
         own = maximum(-push, friction - mu * maximum(push, 0))
         # rounding of a force at the edge of the cone is none
         own = own - 1e-6 * (friction + maximum(push, -push)) - 1e-9

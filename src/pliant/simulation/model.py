@@ -32,6 +32,7 @@ class StepModel:
         contact: settings of the contact model.
         has_limits: whether limits of joints hold.
         held: names of the contacts that smooth motion holds.
+        base: the model that this one is, but for numbers that vary; None if none do.
     """
 
     robot: Robot
@@ -42,6 +43,7 @@ class StepModel:
     precision: str = "float64"
     has_limits: bool = True
     held: tuple[str, ...] = ()
+    base: "StepModel | None" = None
 
     @property
     def is_rigid(self) -> bool:
@@ -142,6 +144,8 @@ class StepModel:
     @cached_property
     def holds(self) -> Holds:
         """What holds the robot in smooth motion: loops, locked joints, and the contacts that are held."""
+        if self.base is not None:
+            return self.base.holds  # no number that varies is part of it
         locks = [row for row in self.joint_rows if row.kind == "lock"]
         names = iter(range(len(self.touch_names)))
         found = [HeldTouch(group, k, next(names)) for group in self.groups for k in range(len(group.names))]

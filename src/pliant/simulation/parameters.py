@@ -108,7 +108,7 @@ class Parameters:
                 size = len(entry.default)
                 model = entry.put(model, list(values[at : at + size]))
                 at += size
-        return model
+        return replace(model, base=self.model) if self.groups else model
 
 
 class ParameterArrays(MutableMapping[str, np.ndarray]):
