@@ -259,3 +259,9 @@ def test_options_that_do_not_fit(mine: Path) -> None:
     ):
         with pytest.raises(PliantError, match=message):
             chosen(name, **options)
+
+
+def test_contacts_to_hold(toml) -> None:
+    assert gathered({"held": ["lf_foot, rh_foot", "rf_foot"]}, None).held == ("lf_foot", "rh_foot", "rf_foot")
+    assert gathered({}, toml('held = ["lf_foot", "rh_foot"]')).held == ("lf_foot", "rh_foot")
+    assert gathered({}, None).held == ()
