@@ -20,6 +20,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -40,6 +41,7 @@ PRECISIONS = ("float64", "float32")
 ALLOWED = {"pliant": 1e-2, "jiminy": 1e-3}
 WIDE = (1.0, 0.5)
 """Where the joints begin for a swing that a step of the first order follows less well [rad]."""
+ADAPTIVE_INTEGRATORS = ("dormand-prince", "rosenbrock")
 ADAPTIVE = {"solver": "runge_kutta_dopri", "dt": None}
 FIXED = [{"solver": solver, "dt": DT} for solver in ("runge_kutta_4", "euler_explicit")]
 
@@ -159,27 +161,29 @@ def _rollout(simulation: Any, subject: Swing, options: argparse.Namespace) -> Ca
 
 
 def single_rows(subject: Swing) -> Iterator[dict[str, Any]]:
-    """One robot: a loop of steps in Python, and Dormand-Prince."""
+    """One robot: a loop of steps in Python, and the adaptive integrators."""
     steps = round(subject.duration / DT)
-    one, adaptive = subject.simulation("semi-implicit", dt=DT), subject.simulation("dormand-prince", dt=subject.every)
+    one = subject.simulation("semi-implicit", dt=DT)
+    adaptive = {f"pliant {name}": subject.simulation(name, dt=subject.every) for name in ADAPTIVE_INTEGRATORS}
 
     def loop() -> None:
         one.reset(q=subject.q)
         for _ in range(steps):
             one.step()
 
-    def run() -> np.ndarray:
+    def run(simulation: Any) -> np.ndarray:
         periods = round(subject.duration / subject.every)
-        return adaptive.rollout(periods=periods, channels=("trials",))["trials"].sum(axis=0)
+        return simulation.rollout(periods=periods, channels=("trials",))["trials"].sum(axis=0)
 
-    taken, rejected = (int(n) for n in run())
-    counts = {"pliant step": (steps, 0), "pliant adaptive": (taken, rejected)}
-    errors = {"pliant step": subject.errors(one), "pliant adaptive": subject.errors(adaptive)}
-    settings = {
-        "pliant step": f"semi-implicit, {_springs(subject)}, a loop in Python",
-        "pliant adaptive": f"dormand-prince, {_springs(subject)}, rtol 1e-6",
-    }
-    for name, t in best_times({"pliant step": loop, "pliant adaptive": run}, rounds=3, clock=process_time).items():
+    counts, errors = {"pliant step": (steps, 0)}, {"pliant step": subject.errors(one)}
+    settings = {"pliant step": f"semi-implicit, {_springs(subject)}, a loop in Python"}
+    calls: dict[str, Callable[[], Any]] = {"pliant step": loop}
+    for name, simulation in adaptive.items():
+        taken, rejected = (int(n) for n in run(simulation))
+        counts[name], errors[name] = (taken, rejected), subject.errors(simulation)
+        settings[name] = f"adaptive, {_springs(subject)}, rtol 1e-6"
+        calls[name] = partial(run, simulation)
+    for name, t in best_times(calls, rounds=3, clock=process_time).items():
         (taken, rejected), (error, twist) = counts[name], errors[name]
         _check(name, error, ALLOWED["pliant"])
         values = {"steps": taken, "rejected": rejected, "error": error, "twist": twist}

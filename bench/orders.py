@@ -1,11 +1,13 @@
 """Order of convergence of the default step: landings, slides and spin, each against an exact motion.
 
-    python -m bench.orders [--figure landing_orders.svg]
+    python -m bench.orders [--figure landing_orders.svg] [--integrators integrator_orders.svg]
 
 Landings are of rods in space with balls at their ends, thrown at random, with friction of 0 to 1.5 and restitution of
 0, 0.5 and 1, against the event-driven simulation: the error of v 2 ms after the landing over its jump, in four phases
 of the landing within a step. The slide is that of a block, to its rest at v^2 / 2 mu g; the spin that of a symmetric
 top.
+
+`--integrators` draws the errors of the accurate integrators instead (`bench.integrator_orders`).
 """
 
 import argparse
@@ -14,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 import pliant
+from bench import integrator_orders
 from bench.tables import table
 from pliant.plots.figures import figure, legend, look
 from pliant.robot import Robot, RobotBuilder
@@ -91,11 +94,28 @@ def spin_error(dt: float) -> float:
     return float(np.abs(sim.v[3:] - exact).max() / 20)
 
 
+def integrators(path: str) -> None:
+    """Print the errors and orders of the accurate integrators, and draw them."""
+    found = {}
+    for name, scene in integrator_orders.scenes().items():
+        found[name] = by = integrator_orders.errors(scene)
+        steps = [integrator_orders.DURATION / n * 1e3 for n in integrator_orders.STEPS]
+        rows = ({"dt [ms]": dt} | {i: e[k] for i, e in by.items()} for k, dt in enumerate(steps))
+        table(print, f"error of the accurate integrators: {name}", rows)
+        for integrator, e in by.items():
+            print(f"{integrator}: order {np.log(e[2] / e[1]) / np.log(steps[2] / steps[1]):.2f}")
+    integrator_orders.draw(found, path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--figure", help="file for a plot")
+    parser.add_argument("--integrators", help="file for a plot of the accurate integrators; then nothing else is done")
     parser.add_argument("--cases", type=int, default=48, help="landings")
     options = parser.parse_args()
+    if options.integrators:
+        integrators(options.integrators)
+        return
     landings = landing_errors(options.cases)
     lines = {
         "landings, worst": [float(landings[dt].max()) for dt in STEPS],

@@ -109,7 +109,7 @@ def test_files_lie_beside_the_settings(toml, tmp_path: Path) -> None:
     ("view = 1", 1, "view", "it takes true or false"),
     ("robot = 5", 1, "robot", "it takes text"),
     ('precision = "float16"', 1, "precision", "it takes 'float64' or 'float32'"),
-    ('integrator = "euler"', 1, "integrator", "'midpoint'"),
+    ('integrator = "verlet"', 1, "integrator", "'midpoint'"),
     ('base = "loose"', 1, "base", "it takes 'free' or 'fixed'"),
     ('push = "base=1"', 1, "push", "three numbers for a force"),
     ("event-driven = 1", 1, "event-driven", "it takes true or false"),
@@ -259,3 +259,9 @@ def test_options_that_do_not_fit(mine: Path) -> None:
     ):
         with pytest.raises(PliantError, match=message):
             chosen(name, **options)
+
+
+def test_contacts_to_hold(toml) -> None:
+    assert gathered({"held": ["lf_foot, rh_foot", "rf_foot"]}, None).held == ("lf_foot", "rh_foot", "rf_foot")
+    assert gathered({}, toml('held = ["lf_foot", "rh_foot"]')).held == ("lf_foot", "rh_foot")
+    assert gathered({}, None).held == ()

@@ -184,6 +184,10 @@ class Stretch:
         """The damper's part of it, whose power is -d s' s' [N]."""
         return self.spring.damping * rate
 
+    def implicit_slope(self, dt: Scalar) -> Scalar:
+        """How the impulse of half a step answers to s' in its middle: dt/2 (d + dt/2 k) [N s^2/m]."""
+        return dt / 2 * (self.spring.damping + dt / 2 * self.spring.stiffness)
+
     @property
     def energy(self) -> Scalar:
         """Stored in the spring [J]."""

@@ -281,7 +281,7 @@ def _forces(settings: Settings) -> list[Any]:
 def _time_stepping(settings: Settings, control: Control, ground: Any, q: Any, v: Any) -> "Simulation":
     from pliant.simulation import Simulation
 
-    same = ("dt", "substeps", "integrator", "batch", "threads", "precision")
+    same = ("dt", "substeps", "integrator", "batch", "threads", "precision", "held")
     sim = Simulation(
         control.robot,
         ground=ground,
@@ -297,7 +297,7 @@ def _time_stepping(settings: Settings, control: Control, ground: Any, q: Any, v:
 
 def _event_driven(settings: Settings, control: Control, ground: Any, q: Any, v: Any) -> "EventSimulation":
     usual = Settings()
-    for name in ("batch", "precision", "integrator", "contact", "substeps"):
+    for name in ("batch", "precision", "integrator", "contact", "substeps", "held"):
         if getattr(settings, name) != getattr(usual, name):
             error = PliantError("event-driven simulation is of one robot on rigid ground", field=name)
             raise settings.blamed(error.with_cure(f"leave out --{name} or --event-driven"), name)

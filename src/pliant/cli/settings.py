@@ -19,6 +19,7 @@ Reader = Callable[[str, Any], Any]
 
 _NUMBERS = "numbers, separated by commas"
 _ROW = "all numbers in order, as 0,0.5,1, or some by name, as knee=0.5"
+_NAMES = "names, separated by commas"
 _SPRING = "JOINT=STIFFNESS[,DAMPING[,INERTIA]], as knee=1e4,10"
 _PUSH = "BODY=FX,FY,FZ[@START[:END]], as base=100,0,0@1:1.2"
 
@@ -84,6 +85,11 @@ def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
     if not any("=" in part for part in parts):
         return tuple(_number(name, ",".join(parts), part, _ROW) for part in parts)
     return {key: _number(name, f"{key}={x}", x, _ROW) for key, x in _pairs(name, parts, _ROW).items()}
+
+
+def names(name: str, value: Any) -> tuple[str, ...]:
+    """Names: "lf_foot,rh_foot", or several texts, or a list of TOML."""
+    return tuple(part.strip() for word in _texts(name, value, _NAMES) for part in word.split(","))
 
 
 def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
@@ -231,9 +237,12 @@ class Settings:
     threads: int = _setting(_whole(1), "threads that share a batch (default 1)", 1)
     precision: str = _setting(_one_of("float64", "float32"), "float64 (default) or float32", "float64")
     integrator: str = _setting(
-        _one_of("semi-implicit", "rk4", "dormand-prince", "midpoint"),
-        "semi-implicit (default), rk4, dormand-prince or midpoint",
+        _one_of("semi-implicit", "euler", "rk4", "dormand-prince", "midpoint", "rosenbrock"),
+        "semi-implicit (default), euler, rk4, dormand-prince, midpoint or rosenbrock",
         "semi-implicit",
+    )
+    held: tuple[str, ...] = _setting(
+        names, "contacts that stick and stay, for the other integrators", (), metavar="CONTACT,..."
     )
     event_driven: bool = _setting(_flag, "simulate from event to event: one robot on rigid ground", False)
     every: float | None = _setting(_positive, "time between entries of the log [s]")

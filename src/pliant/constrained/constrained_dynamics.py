@@ -1,84 +1,40 @@
 """Constrained dynamics: motion of a robot whose contacts are held, and the space in which contacts feel the robot.
 
-With M = L^T D L, a row of J becomes Y = L^-T J^T, and in the coordinates w = L v velocities along rows are Y . w,
-and forces f change w by D^-1 Y f. So G = J M^-1 J^T = Y D^-1 Y^T, and neither M^-1 nor M^-1 J^T is formed unless
-needed. The inverse of J^T that M weighs splits joint forces into those that the contacts bear and those that move.
+Rows of J are eliminated against M = L^T D L (`pliant.constrained.row_space`). The inverse of J^T that M weighs splits
+joint forces into those that the contacts bear and those that move.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pliant.checks import check_restitution
 from pliant.constrained.constraints import Contacts, Held, bias_rows, held_constraints, jacobian_rows
+from pliant.constrained.row_space import NOTHING, RowSpace
 from pliant.constrained.semidefinite import TOLERANCE, SemidefiniteFactor, Tolerance
-from pliant.contact.constraint_rows import eliminated, scaled
-from pliant.contact.solver import factor_record
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.joint_space_inertia import composite_inertia, factorized, mass_matrix
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars
 
-Row = dict[int, Scalar]
 
-NOTHING = 1e-13
-"""Squares of rows count as no less than this, next to rows with entries of one.
-
-With the usual tolerance a row whose entries are below 1e-10 m is then one along which the robot cannot move, though
-rounding has left something of it.
-"""
-
-
-class ContactSpace:
+class ContactSpace(RowSpace):
     """Contacts of a robot at a configuration, with all that follows from q alone.
 
     Attributes:
         held: the constraints at q.
-        factor: of M.
-        J: rows of the Jacobian by dof; Y: eliminated; DY: D^-1 Y.
         response: factor of G = J M^-1 J^T, how velocities at the contacts answer to impulses there.
     """
 
     def __init__(self, robot: Robot, q: Scalars, contacts: Contacts, axes: str, tolerance: float | None):
-        self.robot = robot
         self.held: list[Held] = held_constraints(robot, q, contacts, axes)
-        self.factor = factorized(robot.mechanism, composite_inertia(robot, q))
-        record = factor_record(self.factor)
-        self.J = jacobian_rows(self.held)
-        self.Y: list[Row] = []
-        self.DY: list[Row] = []
-        for held in self.held:
-            for columns, axis in held.rows():
-                Y = eliminated(record["L"], held.support, columns, axis)
-                self.Y.append(dict(zip(held.support, Y, strict=True)))
-                DY = scaled(Y, held.support, record["D_inverse"])
-                self.DY.append(dict(zip(held.support, DY, strict=True)))
-        G = [[product(y, self.DY[c]) for c in range(r + 1)] for r, y in enumerate(self.Y)]
-        # of a row with entries of one
-        ones = [sum((record["D_inverse"][d] for d in h.support), 0) for h in self.held for _ in h.constraint.directions]
-        moving = set().union(*self.Y)
-        self.response = SemidefiniteFactor(G, tolerance, least=[NOTHING * x for x in ones], most=len(moving))
+        super().__init__(robot, factorized(robot.mechanism, composite_inertia(robot, q)), jacobian_rows(self.held))
+        least = [NOTHING * x for x in self.ones]
+        self.response = SemidefiniteFactor(self.G, tolerance, least=least, most=self.most)
 
     @property
     def rank(self) -> Scalar:
         """How many rows of J do not depend on the others."""
         return self.response.rank
-
-    def along(self, w: Scalars) -> list[Scalar]:
-        """J v of w = L v."""
-        return [sum((y * w[d] for d, y in Y.items()), 0) for Y in self.Y]
-
-    def pushed(self, w: Scalars, f: Scalars) -> list[Scalar]:
-        """L v after impulses f at the contacts, from w = L v before."""
-        out = list(w)
-        for DY, push in zip(self.DY, f, strict=True):
-            for d, entry in DY.items():
-                out[d] = out[d] + entry * push
-        return out
-
-    def joint_forces(self, f: Scalars) -> list[Scalar]:
-        """J^T f."""
-        return combined(self.J, f, self.robot.nv)
 
     def consistent(self, force: Scalars) -> list[Scalar]:
         """J^T# force: the contact forces that take up joint forces, for a robot without other forces."""
@@ -88,10 +44,6 @@ class ContactSpace:
         """N force, of joint forces."""
         taken = self.joint_forces(self.consistent(force))
         return [a - b for a, b in zip(force, taken, strict=True)]
-
-    def inverse_rows(self) -> list[list[Scalar]]:
-        """J M^-1, m x nv."""
-        return [self.factor.velocity([DY.get(d, 0) for d in range(self.robot.nv)]) for DY in self.DY]
 
     def projector(self) -> list[list[Scalar]]:
         """N = 1 - J^T Lambda J M^-1, from rows made independent of one another."""
@@ -104,20 +56,6 @@ class ContactSpace:
                 for c in n:
                     N[r][c] = N[r][c] - share * z[c]
         return N
-
-
-def product(a: Row, b: Row) -> Scalar:
-    """a . b of sparse rows."""
-    return sum((entry * b[d] for d, entry in a.items() if d in b), 0)
-
-
-def combined(rows: Sequence[Row], weights: Scalars, nv: int) -> list[Scalar]:
-    """The sum of sparse rows with weights, nv."""
-    out: list[Scalar] = [0] * nv
-    for row, weight in zip(rows, weights, strict=True):
-        for d, entry in row.items():
-            out[d] = out[d] + entry * weight
-    return out
 
 
 # ---- forward dynamics

@@ -33,9 +33,13 @@ _UNEQUAL = 1e-6
 
 
 class PlainFactor:
-    """G = C D C^T of a matrix without a zero pivot, C lower triangular with ones; from the lower triangle of G."""
+    """G = C D C^T of a matrix without a zero pivot, C lower triangular with ones; from the lower triangle of G.
 
-    def __init__(self, G: Sequence[Scalars], *, guarded: bool = False):
+    With bounds, a row of which no more than its bound is left by the rows before it is dropped: the solution has a zero
+    there.
+    """
+
+    def __init__(self, G: Sequence[Scalars], *, guarded: bool = False, bounds: Scalars | None = None):
         """The factor; ``guarded`` against division by zero, for results that are then not used."""
         n = len(G)
         self.C: Matrix = [[0] * n for _ in range(n)]
@@ -47,6 +51,11 @@ class PlainFactor:
                     CD[r][k] = CD[r][k] - CD[r][j] * self.C[k][j]
                 if r == k:
                     left = CD[k][k]
+                    if bounds is not None:
+                        # not so for NaN, which must show
+                        drops = left <= bounds[k]
+                        self.D_inverse[k] = select(drops, 0, 1 / select(drops, 1, left))
+                        continue
                     self.D_inverse[k] = 1 / (select(left <= 0, 1, left) if guarded else left)
                 else:
                     self.C[r][k] = CD[r][k] * self.D_inverse[k]

@@ -28,7 +28,7 @@ from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError, bad_value
 from pliant.integrators.dense import Chart, DenseSolution, Segment
 from pliant.integrators.runge_kutta import (
-    DORMAND_PRINCE, Acceleration, Manifold, Stage, WithMemory, combination, explicit_step,
+    DORMAND_PRINCE, Acceleration, Manifold, Settle, Stage, WithMemory, combination, explicit_step,
 )  # fmt: skip
 from pliant.robot import Robot
 from pliant.scalar import Scalar, abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt
@@ -57,6 +57,7 @@ class StepControl:
         smallest: a robot that would need a shorter step [s] is in trouble, and stops.
         largest: no step is longer [s].
         most_steps: trial steps of one period at most.
+        order: the error of a step is like this power of its length.
     """
 
     rtol: Scalar = 1e-6
@@ -64,6 +65,7 @@ class StepControl:
     smallest: Scalar = 1e-10
     largest: Scalar = float("inf")
     most_steps: int = 100_000
+    order: int = DORMAND_PRINCE.order
 
     def __post_init__(self):
         for name in ("rtol", "atol", "smallest", "largest"):
@@ -89,7 +91,7 @@ class StepControl:
             rate = rate + _square(a / self.atol) + _square(b / (self.atol + self.rtol * abs(a)))
         # never zero, and NaN becomes a number: then the steps tell
         rate = sqrt(maximum(select(rate >= 0, rate, 1), 1e-20) / max(1, 2 * len(v)))
-        return exp(log(0.01 / rate) / DORMAND_PRINCE.order)
+        return exp(log(0.01 / rate) / self.order)
 
     def length(self, h: Scalar, left: Scalar) -> tuple[Scalar, Scalar]:
         """The length of a step that is to be h long where ``left`` is left [s], and whether it is the last."""
@@ -110,7 +112,7 @@ class StepControl:
             is_cut: whether the step was taken and is shorter than wanted, which says nothing against longer ones.
         """
         logarithm = log(maximum(error, 1e-10))
-        rule = SAFETY * exp(BETA * log(before) - (1 / DORMAND_PRINCE.order - 0.75 * BETA) * logarithm)
+        rule = SAFETY * exp(BETA * log(before) - (1 / self.order - 0.75 * BETA) * logarithm)
         factor = select(error <= 1, minimum(maximum(rule, SHRINK), growth), minimum(maximum(rule, SHRINK), 1))
         proposed = length * factor
         return select(is_cut, maximum(proposed, minimum(h, self.largest)), proposed)
@@ -118,13 +120,16 @@ class StepControl:
 
 @dataclass(frozen=True)
 class Trial:
-    """A trial step: its length, the stages, and the state after it."""
+    """A trial step: its length, the stages (none if the last is not at the result), and the state after it."""
 
     length: Scalar
     stages: list[Stage]
     q: list[Scalar]
     v: list[Scalar]
     error: Scalar
+
+
+TrialStep = Callable[..., Trial]
 
 
 def trial_step(
@@ -142,7 +147,7 @@ def trial_step(
 
 def adaptive_pieces(
     robot: Robot | WithMemory, acceleration: Acceleration, control: StepControl, *, reads: Sequence[str] = (),
-    records: bool = False, v: str = "v", settle: Callable[..., Sequence[Scalar]] | None = None,
+    records: bool = False, v: str = "v", settle: Settle | None = None, trial: TrialStep | None = None,
 ) -> tuple[dict[str, int], Block, Block]:  # fmt: skip
     """The block before the steps and the block of a trial step; see `adaptive_body`.
 
@@ -150,7 +155,8 @@ def adaptive_pieces(
         records: whether a trial also writes where it began, its stages and whether it was taken, to
             ``step_t``, ``step_h``, ``step_q``, ``step_v``, ``step_stages`` and ``step_taken``.
         v: name of the variable with the velocities, and the memory of a `WithMemory`.
-        settle: generic function ``settle(q, v, *values)``, what v becomes after a step that is taken.
+        settle: generic function ``settle(q, v, *values)``, what q and v become after a step that is taken.
+        trial: a trial step of another method, ``trial(t, q, v, vd, length, *values)``; nothing is recorded of it.
     """
 
     def begin(t, q, v, h, t_end, *values):
@@ -163,10 +169,14 @@ def adaptive_pieces(
             return acceleration(t, q, v, *values)
 
         length, is_last = control.length(h[0], maximum(t_end[0] - t[0], 0))
-        trial = trial_step(robot, at, control, t[0], q, v, vd, length)
+        tried = (
+            trial(t[0], q, v, vd, length, *values)
+            if trial is not None
+            else trial_step(robot, at, control, t[0], q, v, vd, length)
+        )
 
         # an error that is not a number is a large one
-        error = select(trial.error >= 0, minimum(trial.error, 1e10), 1e10)
+        error = select(tried.error >= 0, minimum(tried.error, 1e10), 1e10)
         is_well = trouble[0] <= 0
         is_taken = both(error <= 1, is_well)
         is_cut = both(is_taken, is_last)
@@ -178,13 +188,14 @@ def adaptive_pieces(
         def taken(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
             return [select(is_taken, a, b) for a, b in zip(new, old, strict=True)]
 
-        v1, vd1 = trial.v, trial.stages[-1][1]  # the last stage is at the result
+        q1, v1 = tried.q, tried.v
         if settle is not None:
-            v1 = list(settle(trial.q, trial.v, *values))
-            vd1 = at(t[0] + length, trial.q, v1)
+            q1, v1 = (list(x) for x in settle(q1, v1, *values))
+        # the last stage is at the result, if that stays as it is
+        vd1 = tried.stages[-1][1] if settle is None and tried.stages else at(t[0] + length, q1, v1)
         results = (
             taken([select(is_last, t_end[0], t[0] + length)], t),
-            taken(trial.q, q),
+            taken(q1, q),
             taken(v1, v),
             taken(vd1, vd),
             [select(is_well, proposed, h[0])],
@@ -197,7 +208,7 @@ def adaptive_pieces(
         )
         if not records:
             return results
-        flat = [x for stage in trial.stages for part in stage for x in part]
+        flat = [x for stage in tried.stages for part in stage for x in part]
         return (*results, [t[0]], [length], list(q), list(v), flat, [is_taken])
 
     nv = robot.nv
@@ -213,7 +224,7 @@ def adaptive_pieces(
 
 def adaptive_body(
     robot: Robot | WithMemory, acceleration: Acceleration, control: StepControl | None = None, *,
-    reads: Sequence[str] = (), v: str = "v", settle: Callable[..., Sequence[Scalar]] | None = None,
+    reads: Sequence[str] = (), v: str = "v", settle: Settle | None = None, trial: TrialStep | None = None,
 ) -> tuple[dict[str, int], list[Block | Loop]]:  # fmt: skip
     """Steps from t to t_end, as many as each robot needs, as pieces of a program.
 
@@ -226,14 +237,15 @@ def adaptive_body(
 
     Args:
         acceleration, reads, v: as for `explicit_body`.
-        settle: generic function ``settle(q, v, *values)``, what v becomes after a step that is taken.
+        settle: generic function ``settle(q, v, *values)``, what q and v become after a step that is taken.
+        trial: a trial step of another method, see `adaptive_pieces`.
         control: tolerances and limits of the steps.
 
     Returns:
         The variables it needs beyond t, q, v and ``reads``, and the statements.
     """
     control = control or StepControl()
-    variables, first, step = adaptive_pieces(robot, acceleration, control, reads=reads, v=v, settle=settle)
+    variables, first, step = adaptive_pieces(robot, acceleration, control, reads=reads, v=v, settle=settle, trial=trial)
 
     def finish(arrived, trouble):
         return [select(both(arrived[0] <= 0, trouble[0] <= 0), TOO_MANY_STEPS, trouble[0])]

@@ -27,7 +27,7 @@ JointForces = Callable[..., Scalars]
 Linear = Callable[..., tuple]
 
 # a correction so much smaller than v is none; one that shrinks no more below the second is rounding
-_TOLERANCES = {"float64": (1e-13, 1e-8), "float32": (1e-6, 1e-3)}
+TOLERANCES = {"float64": (1e-13, 1e-8), "float32": (1e-6, 1e-3)}
 
 
 def midpoint_factor(robot: Robot, q: Scalars, v: Scalars, dt: Scalar, linear: Linear | None) -> Factor:
@@ -119,7 +119,7 @@ def midpoint_body(
     Returns:
         The variables it needs beyond t, q, v, dt and ``reads``, and the statements.
     """
-    enough, rounding = _TOLERANCES[precision]
+    enough, rounding = TOLERANCES[precision]
     above = [support[1:] for support in robot.mechanism.support]
     places = [(d, e) for d in range(robot.nv) for e in above[d]]
 

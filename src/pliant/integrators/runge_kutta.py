@@ -19,6 +19,7 @@ from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars
 
 Acceleration = Callable[..., Sequence[Scalar]]
+Settle = Callable[..., tuple[Sequence[Scalar], Sequence[Scalar]]]
 Stage = tuple[list[Scalar], list[Scalar]]
 
 
@@ -176,16 +177,29 @@ def _reached(weights: Scalars, stages: Sequence[Stage], v: Scalars, dt: Scalar) 
     return w, [a + dt * k for a, k in zip(v, combination(weights, [s[1] for s in stages]), strict=True)]
 
 
+def euler_step(
+    robot: Manifold, acceleration: Acceleration, t: Scalar, q: Scalars, v: Scalars, dt: Scalar
+) -> tuple[list[Scalar], list[Scalar]]:
+    """q and v after a step of Euler's method: v1 = v + dt a, q1 = integrate(q, dt v1 + dt^2/2 a), a at the start."""
+    a = list(acceleration(t, list(q), list(v)))
+    v1 = [x + dt * y for x, y in zip(v, a, strict=True)]
+    w = [dt * x + dt * dt / 2 * y for x, y in zip(v1, a, strict=True)]
+    return list(robot.integrate(q, w)), v1
+
+
 def explicit_body(
-    robot: Robot | WithMemory, tableau: Tableau, acceleration: Acceleration, *, reads: Sequence[str] = (), v: str = "v"
-) -> tuple[dict[str, int], list[Block | Loop]]:
+    robot: Robot | WithMemory, tableau: Tableau | None, acceleration: Acceleration, *, reads: Sequence[str] = (),
+    v: str = "v", settle: Settle | None = None,
+) -> tuple[dict[str, int], list[Block | Loop]]:  # fmt: skip
     """A step of fixed length as pieces of a program: it reads t, q, v and dt, and writes t, q and v.
 
     Args:
+        tableau: of the method; None for `euler_step`.
         acceleration: generic function ``acceleration(t, q, v, *values)``, nv; the values are arrays of
             the variables that ``reads`` names.
         reads: variables of the program that the acceleration depends on, e.g. ``("u",)``.
         v: name of the variable with the velocities, and the memory of a `WithMemory`.
+        settle: generic function ``settle(q, v, *values)``, what q and v become after the step.
 
     Returns:
         The variables it needs beyond t, q, v, dt and ``reads`` (none), and the statements.
@@ -195,7 +209,12 @@ def explicit_body(
         def at(t, q, v):
             return acceleration(t, q, v, *values)
 
-        q, v, _ = explicit_step(robot, tableau, at, t[0], q, v, dt[0])
+        if tableau is None:
+            q, v = euler_step(robot, at, t[0], q, v, dt[0])
+        else:
+            q, v, _ = explicit_step(robot, tableau, at, t[0], q, v, dt[0])
+        if settle is not None:
+            q, v = settle(q, v, *values)
         return [t[0] + dt[0]], q, v
 
     return {}, [Block(step, ("t", "q", v, "dt", *reads), ("t", "q", v))]

@@ -14,7 +14,8 @@ class Trouble:
 
     Attributes:
         kind: "below ground", "sinking" (a contact gets deeper and deeper), "plunge" (a contact is suddenly deep),
-            "unconverged" or "divergence".
+            "unconverged", "open" (a loop or a held contact is not closed), "release" (a held contact would let go) or
+            "divergence".
         name: of the body or contact that it is about, "" if there is none.
         robot: index of the robot that has it worst; 0 without a batch.
         robots: how many robots have it.

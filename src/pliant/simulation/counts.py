@@ -2,6 +2,8 @@
 
 Part "unconverged" of the state is about steps whose iterations did not suffice, part "plunges" about steps in which a
 contact got deeper into the ground than its speed explains, as on the far side of an edge that the step did not see.
+Of robots that smooth motion holds, part "openings" is about steps after which a loop or contact was not closed, and
+part "releases" about steps in which a contact would have had to pull, or its friction was beyond the cone.
 """
 
 from typing import Any, NamedTuple
@@ -19,9 +21,14 @@ def count_sizes(model: StepModel, integrator: str) -> dict[str, int]:
     """Sizes of these parts of the state; nothing where it cannot happen."""
     is_stepped = integrator == "semi-implicit"
     has_iterations = (is_stepped and model.has_rows) or integrator == "midpoint"
+    is_held = not is_stepped and bool(model.holds)
     return {
-        "unconverged": 4 if has_iterations else 0,  # steps in all; those, their largest residual [m/s], the first
+        "unconverged": 4
+        if has_iterations or is_held
+        else 0,  # steps in all; those, their largest residual [m/s], the first
         "plunges": 3 if is_stepped and model.can_plunge else 0,  # such steps, the deepest [m], the first
+        "openings": 3 if is_held else 0,  # such steps, the largest gap [m or rad], the first
+        "releases": 4 if is_held and model.held else 0,  # the worst contact; steps, the largest excess [N], the first
     }
 
 
@@ -47,10 +54,15 @@ def counted_plunges(
         depth, depth_before: the deepest penetration at the start of this step, and of the one before [m].
         way: how far a contact moves in a step, about [m].
     """
-    count, worst, first = before
     found = both(both(moves, steps > 1), depth > depth_before + (_PLUNGE + way / 2))
+    return counted(before, steps, found, depth)
+
+
+def counted(before: Scalars, steps: Scalar, found: Scalar, size: Scalar) -> list[Scalar]:
+    """Count, worst and first after a step, the ``steps``-th since the reset, in which something is found or not."""
+    count, worst, first = before
     is_first = both(found, equal(count, 0))
-    return [count + select(found, 1, 0), select(found, maximum(worst, depth), worst), select(is_first, steps, first)]
+    return [count + select(found, 1, 0), select(found, maximum(worst, size), worst), select(is_first, steps, first)]
 
 
 class Counts(NamedTuple):

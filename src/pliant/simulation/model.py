@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import is_saturable
-from pliant.checks import check, check_callable, function_name, is_whole, is_zero, numbers
+from pliant.checks import check, check_callable, check_known, function_name, is_whole, is_zero, numbers
 from pliant.contact.closures import ClosureRows, Island, closure_group, islands_of
 from pliant.contact.constraint_rows import JointRow, has_limits, row_support
 from pliant.contact.ground import Ground
@@ -21,6 +21,7 @@ from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot, Spherical
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
+from pliant.simulation.holds import HeldTouch, Holds
 
 # inertia of a dof that has none, relative to that of all
 _NO_INERTIA = 1e-12
@@ -35,7 +36,8 @@ class StepModel:
         ground: None where there is none.
         contact: settings of the contact model.
         has_limits: whether limits of joints hold.
-        nominal: the robot before any of its numbers varied, if not this one.
+        held: names of the contacts that smooth motion holds.
+        base: the model that this one is, but for numbers that vary; None if none do.
     """
 
     robot: Robot
@@ -45,7 +47,8 @@ class StepModel:
     forces: tuple[ExternalForce, ...] = ()
     precision: str = "float64"
     has_limits: bool = True
-    nominal: Robot | None = None
+    held: tuple[str, ...] = ()
+    base: "StepModel | None" = None
 
     @property
     def is_rigid(self) -> bool:
@@ -164,6 +167,17 @@ class StepModel:
         """Whether it is a lock that loops hold with their closures."""
         return row.kind == "lock" and any(row.dof in island.locks for island in self.islands)
 
+    @cached_property
+    def holds(self) -> Holds:
+        """What holds the robot in smooth motion: loops, locked joints, and the contacts that are held."""
+        if self.base is not None:
+            return self.base.holds  # no number that varies is part of it
+        locks = [row for row in self.joint_rows if row.kind == "lock"]
+        names = iter(range(len(self.touch_names)))
+        found = [HeldTouch(group, k, next(names)) for group in self.groups for k in range(len(group.names))]
+        by_name = {touch.name: touch for touch in reversed(found)}
+        return Holds(self.robot, self.ground, self.closures, locks, [by_name[name] for name in self.held])
+
     @property
     def is_elastic(self) -> bool:
         """Whether some contact may have restitution."""
@@ -195,10 +209,12 @@ class StepModel:
     def swing_eases(self) -> list[float]:
         """By dof, how much faster a spring there swings than if all other dofs were held: M_dd (M^-1)_dd = (w / w')^2.
 
-        That is for the nominal robot at its neutral configuration. Where a light body carries a heavy one, it is the
+        That is for the robot before any number varies, at its neutral configuration. Where a light body carries a heavy one, it is the
         light one that swings.
         """
-        robot = self.nominal or self.robot
+        if self.base is not None:
+            return self.base.swing_eases
+        robot = self.robot
         M = np.array(mass_matrix.algorithm(robot, robot.neutral().tolist()), float)
         # a dof without inertia swings at any rate
         M += np.diag(np.full(robot.nv, _NO_INERTIA * np.trace(M)))
@@ -343,6 +359,28 @@ def as_controller(value: Any) -> Controller | None:
     extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
     check_callable("controller", value.function, "t", "q", "v", *extra)
     return value
+
+
+def as_held(held: Any) -> tuple[str, ...]:
+    """Names of contacts to hold, from any iterable."""
+    is_several = isinstance(held, Iterable) and not isinstance(held, str)
+    found: tuple[Any, ...] = tuple(held) if is_several else (held,)
+    is_right = is_several and all(isinstance(name, str) for name in found)
+    check("held", held, "names of contacts, as in ('lf_foot', 'rh_foot')", is_right)
+    return found
+
+
+def check_held(model: StepModel) -> None:
+    """Raise if something to be held is not a contact, or cannot be held."""
+    for k, name in enumerate(model.held):
+        check_known("contact", name, model.contact_names, "the simulation", error=SimulationError)
+        subject = f"contact {name!r}"
+        if name in model.held[:k]:
+            raise SimulationError(f"{subject} is held twice", subject=subject, field="held", cure="name it once")
+        if model.touch_names.count(name) > 1:
+            problem = f"{subject} may touch several faces of the ground at once, so there is no one place to hold it at"
+            cure = "use a ground without edges, or integrator='semi-implicit'"
+            raise SimulationError(problem, subject=subject, field="held", cure=cure)
 
 
 def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:

@@ -26,6 +26,10 @@ _LEAST, _SHARE, _NOTABLE = 10, 2e-3, 1e-3
 _MOST = 3
 
 
+# parts of the state with counts, by the kind of trouble
+_COUNTED = {"unconverged": "unconverged", "plunge": "plunges", "open": "openings", "release": "releases"}
+
+
 class Places(NamedTuple):
     """Where in a state looks find what they need: clock, deepest penetration, and counts of troubles by kind."""
 
@@ -36,7 +40,7 @@ class Places(NamedTuple):
     @classmethod
     def of(cls, layout: StateLayout) -> "Places":
         """Those of a layout."""
-        spans = {"unconverged": layout.span("unconverged"), "plunge": layout.span("plunges")}
+        spans = {kind: layout.span(part) for kind, part in _COUNTED.items()}
         # the last three numbers of either are the count, the worst and the first
         counts = {kind: span.stop - 3 for kind, span in spans.items() if span.stop > span.start}
         return cls(layout.span("clock"), layout.span("solver").start + 2, counts)
@@ -81,6 +85,7 @@ def troubles_of(sim: "Simulation", data: np.ndarray | None = None, watch: Watch 
     watch = sim.watch if watch is None else watch
     state = State(np.atleast_2d(sim.data if data is None else data), sim.layout)
     found = [_diverged(sim, state), *watch.troubles(state.q), _unconverged(sim, state), _plunged(sim, state)]
+    found += [_opened(sim, state), _released(sim, state)]
     return [trouble for trouble in found if trouble is not None]
 
 
@@ -167,6 +172,39 @@ def _plunged(sim: "Simulation", state: State) -> Trouble | None:
         "within a step; give a shorter dt, or a ground without edges"
     )
     return Trouble("plunge", name, k, len(who), first, int(found.count.sum()), worst, what)
+
+
+def _opened(sim: "Simulation", state: State) -> Trouble | None:
+    found = counts_of(state, "openings")
+    who = np.flatnonzero(found.count)
+    if not len(who):
+        return None
+    k = int(who[np.argmax(found.worst[who])])
+    first, worst, holds = float(found.first[who].min()), float(found.worst[k]), sim.model.holds
+    gaps = np.abs(holds.gaps(state.q[k].astype(float).tolist(), state.part("anchors")[k].astype(float).tolist()))
+    name = holds.names[int(np.argmax(gaps))]
+    what = (
+        f"{of_robots(k, len(who), len(found.count))}after {int(found.count[k])} of {int(found.steps[k])} steps "
+        f"constraints were open by up to {worst:.2g} m (or rad), first at t = {first:.4g} s (most open now: {name}); "
+        "give a shorter dt"
+    )
+    return Trouble("open", name, k, len(who), first, int(found.count.sum()), worst, what)
+
+
+def _released(sim: "Simulation", state: State) -> Trouble | None:
+    found = counts_of(state, "releases")
+    who = np.flatnonzero(found.count)
+    if not len(who):
+        return None
+    k = int(who[np.argmax(found.worst[who])])
+    first, worst = float(found.first[who].min()), float(found.worst[k])
+    name = sim.model.held[int(state.part("releases")[k, 0])]
+    what = (
+        f"{of_robots(k, len(who), len(found.count))}in {int(found.count[k])} of {int(found.steps[k])} steps a held "
+        f"contact would have let go: contact {name!r} had to pull or was up to {worst:.2g} N beyond its friction cone, "
+        f"first at t = {first:.4g} s; use pliant.EventSimulation or integrator='semi-implicit', which let it go"
+    )
+    return Trouble("release", name, k, len(who), first, int(found.count.sum()), worst, what)
 
 
 def _pushing(sim: "Simulation", state: State, k: int) -> list[str]:

@@ -58,7 +58,7 @@ class Parameters:
     """The varying numbers of a model, in order; ``groups`` has those of each path."""
 
     def __init__(self, model: StepModel, paths: Sequence[str] = ()):
-        self.model = replace(model, nominal=model.robot)
+        self.model = model
         found = [(path, entries_of(model, path)) for path in _checked(paths)]
         self.groups: dict[str, list[Entry]] = dict(found)
         taken = [entry.path for _, group in found for entry in group]
@@ -108,7 +108,7 @@ class Parameters:
                 size = len(entry.default)
                 model = entry.put(model, list(values[at : at + size]))
                 at += size
-        return model
+        return replace(model, base=self.model) if self.groups else model
 
 
 class ParameterArrays(MutableMapping[str, np.ndarray]):

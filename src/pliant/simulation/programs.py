@@ -28,7 +28,7 @@ from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars, equal, select
 from pliant.simulation.counts import count_sizes
-from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.model import Controller, StepModel, check_held
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth_step import add_smooth_step
 from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of
@@ -38,10 +38,15 @@ from pliant.spatial import Vector
 
 _NO_NUMBERS = np.zeros(0)
 
-INTEGRATORS = ("semi-implicit", "rk4", "dormand-prince", "midpoint")
+INTEGRATORS = ("semi-implicit", "euler", "rk4", "dormand-prince", "midpoint", "rosenbrock")
+ADAPTIVE = ("dormand-prince", "rosenbrock")
+"""Those that choose their own steps."""
 
 # parts of the state that a diverged robot keeps as they were when it stopped
-_LASTING = ("q", "v", "clock", "rest", "divergence", "unconverged", "plunges", "memory", "contact memory")
+_LASTING = (
+    "q", "v", "clock", "rest", "divergence", "unconverged", "plunges", "openings", "releases", "memory",
+    "contact memory", "anchors",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +68,14 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_known("integrator", self.integrator, INTEGRATORS, error=SimulationError)
+        check_held(self.model)
         if self.integrator != "semi-implicit":
             self._check_smooth()
+        elif self.model.held:
+            problem = (
+                "held contacts are for the accurate integrators; the default step finds by itself which ones stick"
+            )
+            raise SimulationError(problem, field="held", cure="leave held out, or give integrator='rk4' or another")
 
     @property
     def model(self) -> StepModel:
@@ -72,19 +83,23 @@ class Plan:
         return self.parameters.structure
 
     def _check_smooth(self) -> None:
-        """Raise if the motion is not smooth: these integrators take no constraints."""
+        """Raise if the motion is not smooth: these integrators hold what stays, and nothing that comes and goes."""
         model = self.model
+        loose = [name for name in model.contact_names if name not in model.held] if model.is_rigid else []
+        hold = f"name those that stick and stay, held=({loose[0]!r}, ...), or use" if loose else ""
+        stepped = "or use integrator='semi-implicit'"
+        either = f"{stepped} or pliant.EventSimulation"
         rows = {
-            "rigid contact": (model.is_rigid and model.groups, "use contact=pliant.CompliantContact(...)"),
-            "dry friction of joints": (any(r.kind == "friction" for r in model.joint_rows), "set it to zero"),
-            "locked joints": (any(j.is_locked for j in model.robot.joints.values()), "unlock them"),
-            "limits of joints": (model.stop_rows, "give limits=False"),
-            "loop closures": (model.closures, "replace them by springs between frames"),
+            "rigid contact": (loose, f"{hold} contact=pliant.CompliantContact(...), {either}"),
+            "dry friction of joints": (
+                any(r.kind == "friction" for r in model.joint_rows),
+                f"set it to zero, {stepped}",
+            ),
+            "limits of joints": (model.stop_rows, f"give limits=False, {either}"),
         }
         for what, (is_there, cure) in rows.items():
             if is_there:
                 problem = f"the integrator {self.integrator!r} is for smooth motion and this robot has {what}"
-                cure = f"{cure}, or use integrator='semi-implicit'"
                 raise SimulationError(problem, subject=what, field="integrator", cure=cure)
 
     @property
@@ -97,7 +112,7 @@ class Plan:
         """The parts of the state."""
         model, robot = self.model, self.model.robot
         touches = len(model.touch_names)
-        is_adaptive = self.integrator == "dormand-prince"
+        is_adaptive = self.integrator in ADAPTIVE
         sizes = {
             "q": robot.nq,
             "v": robot.nv,
@@ -116,6 +131,7 @@ class Plan:
             "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,
             "contact memory": touches * len(model.memory.stored),  # of the law of the contacts
+            "anchors": model.holds.anchors,  # where contacts are held [m], see `Holds`
         }
         return StateLayout(sizes, model.dt)
 
@@ -183,7 +199,7 @@ class Plan:
             stages.add(controlled, ("clock", "q", "v", "input", "memory"), ("u", "memory"))
         else:
             stages.add(lambda given: given, ("input",), ("u",))
-        if self.integrator == "dormand-prince":
+        if self.integrator in ADAPTIVE:
             # it chooses its own steps, of the whole period
             add_smooth_step(stages, self.parameters, self.integrator, self.control, self.substeps)
             return

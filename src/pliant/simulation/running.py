@@ -404,6 +404,7 @@ def source_of(sim: "Simulation", **more: Any) -> Source:
     settings = {
         "dt": sim.dt, "substeps": plan.substeps, "integrator": plan.integrator, "precision": sim.precision,
         "batch": sim.batch, "threads": sim.threads, "rtol": plan.control.rtol, "atol": plan.control.atol,
-        "controller": plan.controller, "parameters": {path: varied[path] for path in varied}, **more,
+        "held": list(sim.model.held), "controller": plan.controller,
+        "parameters": {path: varied[path] for path in varied}, **more,
     }  # fmt: skip
     return source_with(sim, sim.model, settings)

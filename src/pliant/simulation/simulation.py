@@ -22,7 +22,7 @@ from pliant.recording.protocol import CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
-from pliant.simulation.model import StepModel, as_controller, as_forces
+from pliant.simulation.model import StepModel, as_controller, as_forces, as_held
 from pliant.simulation.noticing import Places, look, periods_apart, tell, troubles_of
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
@@ -79,6 +79,7 @@ class Simulation:
         forces: Iterable[ExternalForce] = (),
         varying: Sequence[str] = (),
         limits: bool = True,
+        held: Iterable[str] = (),
         rtol: float = 1e-6,
         atol: float = 1e-9,
         progress: bool | None = None,
@@ -91,7 +92,7 @@ class Simulation:
             ground: `pliant.flat()` and others, or a function of x and y; None for no ground at all,
                 only contact pairs.
             contact: `RigidContact()` (the default) or `CompliantContact()`.
-            integrator: "semi-implicit", "rk4", "dormand-prince" (adaptive) or "midpoint" (implicit).
+            integrator: "semi-implicit", "euler", "rk4", "midpoint", "dormand-prince" or "rosenbrock".
             batch: how many robots.
             precision: "float64" or "float32".
             threads: that share a batch.
@@ -100,7 +101,8 @@ class Simulation:
             forces: on bodies.
             varying: paths of numbers that differ from robot to robot, see `pliant.simulation.parameters`.
             limits: whether limits of joints hold.
-            rtol, atol: tolerances of the adaptive integrator.
+            held: contacts that stick and stay where they are at the reset; for all integrators but the default one.
+            rtol, atol: tolerances of the adaptive integrators.
             progress: whether to report compilations longer than a second (default: on a terminal).
         """
         check("dt", dt, "a time in seconds above zero", is_real(dt) and dt > 0)
@@ -123,11 +125,10 @@ class Simulation:
         self.precision, self.threads, self.progress = precision, int(threads), progress
         self.divergences: list[Divergence] = []
         surface, on_bodies = None if ground is None else as_ground(ground), as_forces(forces, self.robot)
-        self.model = StepModel(self.robot, float(dt), surface, contact, on_bodies, precision, limits)
+        self.model = StepModel(self.robot, float(dt), surface, contact, on_bodies, precision, limits, as_held(held))
         varied = Parameters(self.model, varying)
         self.plan = Plan(varied, integrator, int(substeps), as_controller(controller), StepControl(rtol, atol))
-        self.layout = self.plan.layout
-        self.dtype = np.dtype(precision)
+        self.layout, self.dtype = self.plan.layout, np.dtype(precision)
         self.parameters = ParameterArrays(varied, self.batch, self.dtype)
         self.kernels = Kernels(self.plan, precision=precision, threads=self.threads, progress=progress)
         lead = () if self.batch is None else (self.batch,)
@@ -135,8 +136,7 @@ class Simulation:
         self._spare = np.zeros_like(self.data)
         self._no_input = np.zeros((*lead, self.plan.inputs), self.dtype)
         self._input_shape = self._no_input.shape
-        self._has_input = self.plan.inputs > 0
-        self._has_parameters = varied.size > 0
+        self._has_input, self._has_parameters = self.plan.inputs > 0, varied.size > 0
         self._flag = self.layout.span("divergence").start
         self._apart = self._left = periods_apart(self)
         self.places = Places.of(self.layout)
@@ -218,9 +218,9 @@ class Simulation:
         set_clock(state.part("clock"), round(t / self.dt))
         if self.plan.controller:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
-        state.part("contact memory")[...] = np.array(
-            self.model.memory.stored * len(self.model.touch_names), dtype=float
-        )
+        remembered = self.model.memory.stored * len(self.model.touch_names)
+        state.part("contact memory")[...] = np.array(remembered, dtype=float)
+        state.part("anchors")[...] = self.model.holds.anchored(state.q)
         return data
 
     @property

@@ -233,8 +233,8 @@ class Divergence:
         return f"robot {self.robot} at t = {self.time:.6g} s: {self.what}"
 
 
-# ---- codes: 0, then one for each velocity, one for each control, one for the steps of the adaptive integrator, and one
-# for the ground at each contact
+# ---- codes: 0, then one for each velocity, one for each control, one for the steps of the adaptive integrator, one for
+# the ground at each contact, and one for constraints that cannot be closed
 
 
 def divergence_code(model: StepModel, u: Scalars, v: Scalars, before: Scalar, touches: Sequence[Touch] = ()) -> Scalar:
@@ -266,9 +266,17 @@ def steps_code(robot: Robot) -> int:
     return 1 + robot.nv + robot.nu
 
 
+def unclosed_code(model: StepModel) -> int:
+    """The code where what holds a robot in smooth motion cannot be closed."""
+    return steps_code(model.robot) + 1 + len(model.touch_names)
+
+
 def divergence_text(model: StepModel, code: int) -> str:
     """A code in words."""
     robot = model.robot
+    if code == unclosed_code(model):
+        what = ", ".join(dict.fromkeys(model.holds.names))
+        return f"its constraints cannot be closed from here ({what}); start from a configuration in which they are"
     if code > steps_code(robot):
         return str(ground_fault(model.touch_names[code - steps_code(robot) - 1]))
     if code == steps_code(robot):
