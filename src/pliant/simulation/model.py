@@ -209,8 +209,8 @@ class StepModel:
     def swing_eases(self) -> list[float]:
         """By dof, how much faster a spring there swings than if all other dofs were held: M_dd (M^-1)_dd = (w / w')^2.
 
-        That is for the robot before any number varies, at its neutral configuration. Where a light body carries a heavy one, it is the
-        light one that swings.
+        That is for the robot before any number varies, at its neutral configuration. Where a light body carries a
+        heavy one, it is the light one that swings.
         """
         if self.base is not None:
             return self.base.swing_eases
