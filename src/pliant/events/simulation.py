@@ -19,6 +19,7 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
+from pliant.events.lasting_constraints import closed_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.smooth_motion import SmoothMotion
@@ -100,7 +101,6 @@ class EventSimulation:
         self.robot = with_default_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
         model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)
-        _check_smooth(model)
         self.model = model
         self.rest_speed, self.when = rest_speed, when
         self.step_control = StepControl(rtol, atol, largest=max_step)
@@ -132,6 +132,7 @@ class EventSimulation:
         passing = passing_at(self, t, q, v)
         if lift:
             q = lifted_out(self, q, passing)
+        q, v = closed_loops(self, float(t), q, v)
         cure = "reset(..., lift=True) lifts the robot out, or " if self.robot.is_free and not lift else ""
         check_outside(self, q, passing, "the robot begins", cure)
         self._put(float(t), q, v, passing)
@@ -459,6 +460,7 @@ class EventSimulation:
         q = np.array(configurations(robot, changed[0], (robot.nq,), "float64"), dtype=float)
         v = np.array(velocities(robot, changed[1], (robot.nv,)), dtype=float)
         passing = passing_at(self, self._t, q, v)
+        q, v = closed_loops(self, self._t, q, v)
         check_outside(self, q, passing, "on_event returned a state")
         self._q, self._v, self.mode = q, v, Mode.free(len(self.constraints), passing)
 
@@ -488,12 +490,3 @@ def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
     times |= {f.start + _PUSH for f in forces if f.impulse is not None}
     return tuple(sorted(float(x) for x in times if math.isfinite(x)))
 
-
-def _check_smooth(model: StepModel) -> None:
-    robot = model.robot
-    kinds = {row.kind for row in model.joint_rows} | ({"closure"} if model.closures else set())
-    refused = {"friction": "dry friction at joints", "lock": "locked joints", "closure": "loop closures"}
-    for kind, what in refused.items():
-        if kind in kinds:
-            problem = f"robot {robot.name!r} has {what}, which event-driven simulation does not support"
-            raise SimulationError(problem, subject=f"robot {robot.name!r}", field=what, cure="use Simulation")

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms
-from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread
+from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread, taken_back
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
 
 if TYPE_CHECKING:
@@ -21,21 +21,27 @@ class SmoothMotion:
         self.sim, self.mode = sim, mode
         self.constraints = sim.constraints
         self.friction = np.array([c.friction for c in sim.constraints])
+        self.bounds = np.array([c.bound for c in sim.constraints])
+        self.rough = (self.friction > 0) | (self.bounds > 0)
         # the weight at about 1 g, and one newton, since robots may weigh nothing
         self._least_force = tol.LEAST_FORCE * (10 * float(sim.robot.mass) + 1)
         states = np.array(mode.states, dtype=int)
         first = np.where(states == OPEN, tol.LEAST_GAP, self._least_force)
         second = np.where(states == SLIDE, tol.LEAST_SLIP, self._least_force)
         self.least = np.concatenate([first, second])
-        self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero(states == SLIDE)
-        self.closed = np.flatnonzero(states != OPEN)
+        joints = self.is_joint = np.array([c.is_joint for c in sim.constraints], dtype=bool)
+        self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero((states == SLIDE) & ~joints)
+        # joints whose dry friction has the force of its bound
+        self.rubbed = np.flatnonzero((states == SLIDE) & joints)
+        self.closed = np.flatnonzero((states != OPEN) & ~((states == SLIDE) & joints))
+        # those with a normal
+        self.touching = np.flatnonzero((states != OPEN) & ~joints)
         of, along = np.nonzero(sim.terms.moves[self.stick])
         self._held = self.stick[of], along
         self._mu = self.friction[self.slide]
         self._sign = np.where(mode.passing, -1.0, 1.0)
         self._rubbing = self.slide[self._mu > 0]
         self._is_stuck = states[self.closed] == STICK
-        self._mu_closed = self.friction[self.closed]
         self._places = np.array([self.constraints[i].holds_place for i in self.stick], dtype=bool)
 
     def motion(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -43,28 +49,40 @@ class SmoothMotion:
 
         They are not numbers where friction pushes a sliding contact into the ground.
         """
+        free = self._rubbed(terms)
         if not len(self.closed):
-            return terms.M_inverse @ terms.r
-        response, z, _ = self._reaction(terms, self.slide_directions(terms, v))
-        return terms.M_inverse @ terms.r + response @ z
+            return free
+        response, z, _ = self._reaction(terms, free, self.slide_directions(terms, v))
+        return free + response @ z
+
+    def _rubbed(self, terms: Terms) -> np.ndarray:
+        """The free acceleration with the friction of joints that slide."""
+        who = self.rubbed
+        if not len(who):
+            return terms.free
+        forces = -self.bounds[who] * self.mode.directions[who, 0]
+        return terms.free + terms.M_inverse @ (terms.J[who, 1].T @ forces)
 
     def forces(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """Along normal and tangents, (n, 3): the least where many fit, or such that friction can bear them."""
         found = np.zeros((len(self.constraints), 3))
+        found[self.rubbed, 1] = -self.bounds[self.rubbed] * self.mode.directions[self.rubbed, 0]
         if not len(self.closed):
             return found
-        response, z, shares = self._reaction(terms, self.slide_directions(terms, v))
+        response, z, shares = self._reaction(terms, self._rubbed(terms), self.slide_directions(terms, v))
         place = self._placed(z[None], shares)[0]
         found[self.closed] = place
-        sticks = self._is_stuck
-        margins = np.where(sticks, self._mu_closed * place[:, 0] - np.hypot(place[:, 1], place[:, 2]), place[:, 0])
+        sticks, mu, bounds = self._is_stuck, self.friction[self.closed], self.bounds[self.closed]
+        margins = np.where(sticks, mu * place[:, 0] + bounds - np.hypot(place[:, 1], place[:, 2]), place[:, 0])
         if len(self.closed) > 1 and (margins < 2 * self._least_force).any():
             rows = self._pushed(terms, shares)
             null = cancelling(rows @ response)
-            found[self.closed] = spread(place, self._placed(null, shares), self._mu_closed, sticks)
+            found[self.closed] = spread(place, self._placed(null, shares), mu, sticks, bounds)
         return found
 
-    def _reaction(self, terms: Terms, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _reaction(
+        self, terms: Terms, free: np.ndarray, directions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What unit forces do to v, the forces z along them, and the directions (1, -mu d) of those that slide."""
         slide, held = self.slide, self._held
         rows = terms.J[held]
@@ -78,7 +96,7 @@ class SmoothMotion:
         W = A @ response
         if len(self._rubbing) and is_jammed(W):
             return response, np.full(len(W), np.nan), shares
-        return response, least_solution(W, -c - A @ (terms.M_inverse @ terms.r)), shares
+        return response, least_solution(W, -c - A @ free), shares
 
     def _pushed(self, terms: Terms, shares: np.ndarray) -> np.ndarray:
         """Rows along which forces act: those held, and those that slide."""
@@ -125,12 +143,12 @@ class SmoothMotion:
         is along d, at once as |u| goes to zero. Found by Newton's method; if there is none, they stay as they are.
         """
         who = self.slide[creeps]
-        free = terms.M_inverse @ terms.r
+        free = self._rubbed(terms)
 
         def turned(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             new = d.copy()
             new[creeps] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-            response, z, _ = self._reaction(terms, new)
+            response, z, _ = self._reaction(terms, free, new)
             y = terms.J[who, 1:] @ (free + response @ z) + terms.c[who, 1:]
             return new, y[:, 1] * new[creeps, 0] - y[:, 0] * new[creeps, 1]
 
@@ -166,25 +184,25 @@ class SmoothMotion:
         """What stays positive as long as the mode lasts, (2 n).
 
         First the gap of what is open, the normal force of what is closed; then what friction has left where a contact
-        sticks, and the slip where it slides, along its direction.
+        or joint sticks, and the slip where it slides, along its direction.
         """
         n = len(self.constraints)
         found = np.ones(2 * n)
-        found[:n] = self._sign * terms.gap
-        if not len(self.closed):
-            return found
-        forces = self.forces(terms, v)
-        found[self.closed] = forces[self.closed, 0]
-        held, rubbing = self.stick, self._rubbing
-        found[n + held] = self.friction[held] * forces[held, 0] - np.hypot(forces[held, 1], forces[held, 2])
+        found[:n] = np.where(self.is_joint, 1.0, self._sign * terms.gap)
+        rubbing = np.concatenate([self._rubbing, self.rubbed])
         if len(rubbing):
             slip = terms.J[rubbing, 1:] @ v
             found[n + rubbing] = (slip * self.mode.directions[rubbing]).sum(axis=1)
+        if len(self.closed):
+            forces, held = self.forces(terms, v), self.stick
+            found[self.touching] = forces[self.touching, 0]
+            most = self.friction[held] * forces[held, 0] + self.bounds[held]
+            found[n + held] = most - np.hypot(forces[held, 1], forces[held, 2])
         return found
 
     def projected(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state without its drift off the constraints."""
-        if not len(self.closed):
+        """The state without its drift off the constraints, loops and locks included."""
+        if not len(self.closed) and not self.sim.terms.has_loops:
             return q, v
         placed = self.stick[self._places]
         of, along = np.nonzero(self.sim.terms.moves[placed, 1:])
@@ -194,20 +212,21 @@ class SmoothMotion:
         for _ in range(4):
             moved = terms.place[placed] - self.mode.anchors[placed]
             aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
-            open_by = np.concatenate([terms.gap[self.closed], aside])
-            if abs(open_by).max() < tol.PROJECTED:
+            open_by = np.concatenate([terms.gap[self.touching], aside, terms.open])
+            if abs(open_by).max(initial=0) < tol.PROJECTED:
                 break
-            rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
+            rows = np.concatenate([terms.J[self.touching, 0], terms.J[aside_rows], terms.B])
             # of a straight chain held at both ends, rounding would become angles of its root
-            q = self.sim.chart.integrate(q, taken_back(terms, rows, open_by, weakest=tol.RANK_OF_PLACES))
+            back = taken_back(terms.tree_inverse, rows, open_by, weakest=tol.RANK_OF_PLACES)
+            q = self.sim.chart.integrate(q, back)
             terms = self.sim.terms(t, q, v, u)
-        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
-        return q, v + taken_back(terms, held, held @ v)
+        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0], terms.B])
+        return q, v + taken_back(terms.tree_inverse, held, held @ v)
 
     def _check_drift(self, terms: Terms, t: float) -> None:
-        off = abs(terms.gap[self.closed])
-        if off.max() > tol.FARTHEST:
-            name = self.constraints[self.closed[int(off.argmax())]].name
+        off = abs(terms.gap[self.touching])
+        if off.max(initial=0) > tol.FARTHEST:
+            name = self.constraints[self.touching[int(off.argmax())]].name
             gap = f"{off.max():.3g} m off the ground"
             problem = f"t = {t:.9g} s: {name}, which touches, is {gap} after a step: it passed an edge"
             cure = "use Simulation, round the edge off, or give a shorter max_step="
@@ -217,8 +236,3 @@ class SmoothMotion:
         """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""
         return bool((abs(terms.J[self.slide, 0] @ v) > tol.EDGE * (1 + abs(v).max())).any())
 
-
-def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
-    """The least change, as M measures it, that takes an amount along rows back."""
-    response = terms.M_inverse @ rows.T
-    return -response @ least_solution(rows @ response, amount, weakest)

@@ -16,6 +16,8 @@ PROJECTED = 1e-13
 """Gap below which no drift is taken back [m or rad]."""
 FARTHEST = 1e-4
 """Gap that a step may leave at a closed contact [m or rad]; more is an edge of the ground that it has passed."""
+CLOSED = 1e-10
+"""Gap of a loop up to which it is closed where a run begins [m or rad]."""
 LOWEST_BOUNCE = 1e-12
 """Height below which a bounce is over before it can be seen [m or rad]."""
 LEAST_GAP = 1e-10
@@ -71,6 +73,8 @@ RANK = 1e-11
 """Singular value below which forces cancel, as a share of the largest."""
 RANK_OF_PLACES = 1e-7
 """The same for corrections of positions: rounding would become angles of its root in a straight chain."""
+RANK_OF_LOOPS = 1e-10
+"""Eigenvalue below which a row of a loop repeats others, as a share of the largest; drift within a step is 1e-8."""
 REGULAR = 1e7
 """Largest entry of an inverse that is taken for one."""
 SINGULAR = -18.0
