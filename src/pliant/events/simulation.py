@@ -363,10 +363,10 @@ class EventSimulation:
         self._u = entries.sample(self._t, self._q, self._v)
 
     def _chatters(self, events: Sequence[Event]) -> bool:
-        """Whether contacts that hardly move change between sticking and sliding all the time."""
+        """Whether modes change all the time, without an impact."""
         last = events[-_CHATTER:]
-        kinds = {event.kind for event in last}
-        return len(last) == _CHATTER and last[-1].t - last[0].t < _CROWDED and kinds <= {"slip", "stick", "reversal"}
+        is_crowded = len(last) == _CHATTER and last[-1].t - last[0].t < _CROWDED
+        return is_crowded and not any(event.impulse for event in last)
 
     def _hold(self, controls: Controls) -> None:
         """Let all that hardly slides stick for a while, a longer one each time."""
@@ -403,7 +403,8 @@ class EventSimulation:
             check_ground(self, at_t, t)
             found = motion.margins(at_t, v)
             if is_quiet:
-                found[len(found) // 2 :] = 1
+                # all that touches is held
+                found[motion.touching] = found[len(found) // 2 :] = 1
             return found
 
         def margin(t: float, i: int) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms
-from pliant.events.mode_solver import Problem, Solution, solved
+from pliant.events.mode_solver import InconsistentContactError, Problem, Solution, solved
 from pliant.events.redundant_forces import taken_back
 from pliant.events.smooth_motion import SmoothMotion
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
@@ -69,7 +69,7 @@ def resolved(
     still = np.full(n, tol.STILL)
     if cause is not None and cause >= n:
         still[cause - n] = tol.CREEPING
-    mode = _next_mode(motion, ahead, terms, v, None if landed else cause, still)
+    mode = _next_mode(motion, ahead, terms, v, None if landed else cause, still, has_landed=bool(landed))
     slides = _slow(motion, terms, v, mode, still)
     v, loss = _kept(motion, terms, v, mode, still)
     lost += loss
@@ -167,9 +167,10 @@ def _impact(
 
 
 def _next_mode(
-    motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, cause: int | None, still: np.ndarray
-) -> Mode:
-    """What goes on at velocities that no impact changes any more."""
+    motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, cause: int | None, still: np.ndarray, *,
+    has_landed: bool = False,
+) -> Mode:  # fmt: skip
+    """What goes on at velocities that no impact changes any more; slides that must have ended are added to still."""
     n = len(motion.constraints)
     rates = terms.rates(v)
     touching = _touching(motion, terms)
@@ -186,7 +187,14 @@ def _next_mode(
             k for k, i in enumerate(who)
             if sliding[k] is not None and speeds[i] <= tol.CREEPING and not motion.is_joint[i]
         ]  # fmt: skip
-        found = _solved(motion, ahead, terms, v, who, sliding, creeps, cause)
+        try:
+            found = _solved(motion, ahead, terms, v, who, sliding, creeps, cause, has_landed=has_landed)
+        except InconsistentContactError:
+            if not creeps:
+                raise
+            # no direction settles: a slide whose direction turns round and round as it slows down has come to its end
+            still[[who[k] for k in creeps]] = tol.CREEPING
+            continue
         back = _falls_back(motion, terms, rates, who, found, touching)
         if not back:
             break
@@ -216,7 +224,7 @@ def _falls_back(
 
 def _solved(
     motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, who: list[int], sliding: list, creeps: list[int],
-    cause: int | None,
+    cause: int | None, *, has_landed: bool,
 ) -> Solution:  # fmt: skip
     n = len(motion.constraints)
     if not who:
@@ -227,6 +235,9 @@ def _solved(
         state = motion.mode.states[i]
         guess.append(SLIDE if not motion.rough[i] or d is not None else STICK)
         if ends[i] and state != OPEN and not motion.is_joint[i]:
+            guess[k] = OPEN
+        elif state == OPEN and cause is not None and not ends[i] and not has_landed and not motion.is_joint[i]:
+            # it touches only by the way, as a corner of a face that others bear: it may go on to bear nothing
             guess[k] = OPEN
         elif state == STICK and ends[n + i]:
             force = motion.forces(terms, v)[i, 1:]
@@ -258,13 +269,23 @@ def _ends(motion: SmoothMotion, terms: Terms, v: np.ndarray, cause: int | None) 
 
 
 def held(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, Mode]:
-    """The velocity and the mode if all that hardly slides sticks, whether friction bears that or not."""
+    """The velocity and the mode if all that touches stays, and sticks if it hardly slides, whether forces bear it or not.
+
+    What leaves faster than ``rest_speed`` leaves.
+    """
     terms = motion.sim.terms(t, q, v, u)
     still = np.full(len(motion.constraints), tol.CREEPING)
-    slow = _slow(motion, terms, v, motion.mode, still)
-    states = tuple(STICK if i in slow else state for i, state in enumerate(motion.mode.states))
-    mode = motion.mode.begun(states)
+    normal = terms.rates(v)[:, 0]
+    stays = {i for i in _touching(motion, terms) if abs(normal[i]) <= motion.sim.rest_speed}
+    states = tuple(
+        (SLIDE if state == OPEN else state) if i in stays else OPEN for i, state in enumerate(motion.mode.states)
+    )
+    slow = _slow(motion, terms, v, motion.mode.begun(states), still)
+    mode = motion.mode.begun(tuple(STICK if i in slow else state for i, state in enumerate(states)))
     mode.anchors[slow] = terms.place[slow]
+    slip = terms.rates(v)[:, 1:]
+    fast = [i for i in stays if mode.states[i] == SLIDE and motion.rough[i]]
+    mode.directions[fast] = slip[fast] / np.maximum(np.hypot(*slip[fast].T), 1e-300)[:, None]
     return _kept(motion, terms, v, mode, still)[0], mode
 
 
