@@ -25,6 +25,8 @@ _SIGNS = np.array([1.0, -1.0, -1.0])
 
 def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
     """The solution of A z = b, the least one if there are many; singular values below ``weakest`` count as zero."""
+    if A.shape == (1, 1) and A[0, 0] > 0:
+        return b / A[0]
     own = abs(A.diagonal())
     most = own.max(initial=1e-300)
     # what cannot move, as out of the plane of a planar robot, gets no force
@@ -42,6 +44,20 @@ def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = tol.RANK) -> n
     return np.linalg.lstsq(scaled, b / size, rcond=weakest)[0] / size
 
 
+def least_solutions(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`least_solution` for many matrices (p, m, m) and one right-hand side: (p, m)."""
+    if A.shape[1] == 1 and (A > 0).all():
+        return b / A[:, 0]
+    size = np.sqrt(np.maximum(abs(A[0].diagonal()), 1e-300))
+    try:
+        inverse = np.linalg.inv(A / (size[:, None] * size))
+        if abs(inverse).max() < tol.REGULAR:
+            return inverse @ (b / size) / size
+    except np.linalg.LinAlgError:
+        pass
+    return np.stack([least_solution(each, b) for each in A])
+
+
 def taken_back(M_inverse: np.ndarray, rows: np.ndarray, amount: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
     """The least change, as M measures it, that takes an amount along rows back."""
     response = M_inverse @ rows.T
@@ -53,6 +69,8 @@ def is_jammed(W: np.ndarray) -> bool:
 
     Where it is zero, forces are infinite. Contacts that hold each other, where it is zero anyway, do not count.
     """
+    if W.shape == (1, 1):
+        return bool(W[0, 0] < 0)
     size = np.sqrt(np.maximum(abs(W).max(axis=1), 1e-300))
     scaled = W / (size[:, None] * size)
     if not np.isfinite(scaled).all():

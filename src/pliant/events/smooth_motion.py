@@ -7,7 +7,7 @@ import numpy as np
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms
-from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread, taken_back
+from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, least_solutions, spread, taken_back
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
 
 if TYPE_CHECKING:
@@ -142,31 +142,26 @@ class SmoothMotion:
         The slip u turns by d' = (y - (y.d) d) / |u|, with y = u' its rate under the forces along d: it settles where y
         is along d, at once as |u| goes to zero. Found by Newton's method; if there is none, they stay as they are.
         """
-        who = self.slide[creeps]
-        free = self._rubbed(terms)
-
-        def turned(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            new = d.copy()
-            new[creeps] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-            response, z, _ = self._reaction(terms, free, new)
-            y = terms.J[who, 1:] @ (free + response @ z) + terms.c[who, 1:]
-            return new, y[:, 1] * new[creeps, 0] - y[:, 0] * new[creeps, 1]
-
+        turned = _Turning(self, terms, d, creeps)
         angles = np.arctan2(d[creeps, 1], d[creeps, 0])
-        found, across = turned(angles)
-        first = abs(across).max()
-        for _ in range(8):
-            if not abs(across).max() > 1e-10 * (1 + first):
+        shifts = tol.SETTLED_ANGLE * np.eye(len(creeps) + 1, len(creeps), -1)
+        first = -1.0
+        for k in range(9):
+            across, *shifted = turned(angles + shifts)
+            first = abs(across).max() if k == 0 else first
+            if k == 8 or not abs(across).max() > 1e-10 * (1 + first):
                 break
-            columns = [turned(angles + tol.SETTLED_ANGLE * unit)[1] - across for unit in np.eye(len(creeps))]
-            slope = np.array(columns).T / tol.SETTLED_ANGLE
+            slope = (np.array(shifted) - across).T / tol.SETTLED_ANGLE
             if not np.isfinite(slope).all():
                 return d
             step = np.linalg.lstsq(slope, -across, rcond=1e-9)[0]
             angles = angles + step * min(1.0, 0.3 / max(abs(step).max(), 1e-300))
-            found, across = turned(angles)
         # a settled direction is near: the last one was settled, too
-        return found if abs(across).max() <= 1e-3 * first or abs(across).max() < 1e-9 else d
+        if not (abs(across).max() <= 1e-3 * first or abs(across).max() < 1e-9):
+            return d
+        found = d.copy()
+        found[creeps] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        return found
 
     def follow(self, terms: Terms, v: np.ndarray) -> None:
         """Directions of slides are those of the moment: sliding ends where the slip along them does."""
@@ -236,3 +231,34 @@ class SmoothMotion:
         """Whether the ground has turned at once below what slides: no drift of the integrator is as large."""
         return bool((abs(terms.J[self.slide, 0] @ v) > tol.EDGE * (1 + abs(v).max())).any())
 
+
+
+class _Turning:
+    """What slow slides do across their directions, as a function of these, many at once."""
+
+    def __init__(self, motion: SmoothMotion, terms: Terms, d: np.ndarray, creeps: np.ndarray):
+        self.d, self.creeps, self.mu = d, creeps, motion._mu
+        slide, held, free = motion.slide, terms.J[motion._held], motion._rubbed(terms)
+        A = np.concatenate([held, terms.J[slide, 0]])
+        aside = terms.J[slide[creeps], 1:].reshape(-1, len(free))
+        # rates of A and of the slow slips by forces of those held, and of those that slide along their three axes
+        rows = np.concatenate([A, aside])
+        answer = rows @ terms.M_inverse @ np.concatenate([held, terms.J[slide].reshape(-1, len(free))]).T
+        self.n, self.h = len(A), len(held)
+        self.by_held = answer[:, : self.h]
+        self.by_slides = answer[:, self.h :].reshape(len(rows), len(slide), 3)
+        c = np.concatenate([terms.c[motion._held], terms.c[slide, 0], terms.c[slide[creeps], 1:].ravel()])
+        self.start = rows @ free + c
+
+    def __call__(self, angles: np.ndarray) -> np.ndarray:
+        """Slip accelerations across the directions, (p, creeps), for angles (p, creeps)."""
+        p, n = len(angles), self.n
+        ways = np.stack([np.cos(angles), np.sin(angles)], axis=2)
+        shares = np.ones((p, len(self.d), 3))
+        shares[:, :, 1:] = -self.mu[:, None] * self.d
+        shares[:, self.creeps, 1:] = -self.mu[self.creeps, None] * ways
+        by_slides = np.einsum("rks,pks->prk", self.by_slides, shares)
+        answer = np.concatenate([np.broadcast_to(self.by_held, (p, *self.by_held.shape)), by_slides], axis=2)
+        z = least_solutions(answer[:, :n], -self.start[:n])
+        y = (self.start[n:] + (answer[:, n:] @ z[:, :, None])[:, :, 0]).reshape(p, -1, 2)
+        return y[:, :, 1] * ways[:, :, 0] - y[:, :, 0] * ways[:, :, 1]
