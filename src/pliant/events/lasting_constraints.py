@@ -95,12 +95,16 @@ def closed_loops(sim: "EventSimulation", t: float, q: np.ndarray, v: np.ndarray)
     sizes = loop_sizes(sim.model)
     if not sizes:
         return q, v
-    u = np.zeros(sim.robot.nu)
+    u, none = np.zeros(sim.robot.nu), np.zeros(sim.robot.nv)
     terms = sim.terms(t, q, v, u)
+    loops = sum(group.size for group in sim.model.closures)
     for _ in range(_ROUNDS):
         if abs(terms.open).max() <= tol.PROJECTED:
             break
-        q = sim.chart.integrate(q, taken_back(terms.tree_inverse, terms.B, terms.open, tol.RANK_OF_PLACES))
+        # locked joints stay where they are
+        B = terms.B
+        inverse, _ = held_together(terms.tree_inverse, none, B[loops:], np.zeros(len(B) - loops))
+        q = sim.chart.integrate(q, taken_back(inverse, B[:loops], terms.open[:loops], tol.RANK_OF_PLACES))
         terms = sim.terms(t, q, v, u)
     if not abs(terms.open).max() <= tol.CLOSED:
         worst = int(np.argmax(np.where(np.isfinite(terms.open), abs(terms.open), np.inf)))

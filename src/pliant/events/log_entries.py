@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuation.joint_forces import motor_torques
+from pliant.actuation.joint_forces import dry_friction, motor_torques
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.events.controls import Controls
 from pliant.integrators.dense import DenseSolution, Segment
 from pliant.recording.log import Event, Log
 from pliant.recording.source import Source
 from pliant.recording.troubles import plain_troubles
+from pliant.scalar import abs as scalar_abs
 from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.running import columns_of, source_with
 
@@ -133,7 +134,14 @@ def channel_kernel(sim: "EventSimulation", name: str) -> Kernel:
     shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), "u": (robot.nu,), "forces": (size,)}
 
     def power(t: Any, q: Any, v: Any, u: Any, forces: Any) -> list[Any]:
-        return powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), forces, None)
+        found = powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), forces, None)
+        # dry friction, where a joint moves
+        for row in model.joint_rows:
+            if row.kind == "friction":
+                bound = dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start)
+                at = POWER_TERMS.index("friction")
+                found[at] = found[at] - bound * scalar_abs(v[row.dof])
+        return found
 
     functions: dict[str, tuple[Any, str]] = {
         "tau": (lambda t, q, v, u: motor_torques(robot, q, v, u, t), "t q v u"),
