@@ -51,7 +51,10 @@ class LogEntries:
         self._segments.append(segment)
         self._end = stop
         while (t := self._first + self._count * self.every) < stop - 1e-12:
-            self.sample(t, *segment(t))
+            q, v = segment(t)
+            if self.sim.terms.has_loops:
+                q, v = self.sim.motion.projected(t, q, v, self.controls(t, q, v))
+            self.sample(t, q, v)
         # those at the end itself are taken after projection, by the run or the next step
 
     def sample(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

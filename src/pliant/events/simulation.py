@@ -22,7 +22,8 @@ from pliant.events.controls import Controls
 from pliant.events.lasting_constraints import closed_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
-from pliant.events.smooth_motion import SmoothMotion
+from pliant.events.smooth_motion import SmoothMotion, beyond_edge
+from pliant.events.giving_up import inconsistent, no_step
 from pliant.events.state import OPEN, EventState, Mode, check_ground, check_outside, lifted_out, passing_at
 from pliant.events.transition import held, resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
@@ -319,7 +320,7 @@ class EventSimulation:
         while self._t < end - 1e-13:
             if self.stepper.taken - mark[0] >= _STALLED:
                 if self._t - mark[1] < _SLOWEST:
-                    raise self._no_step()
+                    raise no_step(self)
                 mark = self.stepper.taken, self._t
             held_until = controls.update(self._t, self._q, self._v)
             until = min([end, held_until, *(x for x in self._jumps if x > self._t + tol.SAME_TIME)])
@@ -394,7 +395,14 @@ class EventSimulation:
         try:
             segment = self.stepper.step(acceleration, self._t, self._q, self._v, until)
         except NoStepError:
-            raise self._no_step() from None
+            beyond = beyond_edge(motion, self._t, self._q, self._v, controls(self._t, self._q, self._v))
+            if beyond is None:
+                raise no_step(self) from None
+            self._q = beyond
+            self._sample(entries)
+            self._settle(controls, entries, on_event, None)
+            self._sample(entries)
+            return
 
         @cache
         def margins(t: float) -> np.ndarray:
@@ -442,7 +450,7 @@ class EventSimulation:
         try:
             event, self._v, self.mode = resolved(self.motion, self._t, self._q, self._v, controls, cause)
         except InconsistentContactError as error:
-            raise self._inconsistent(error.fault.problem) from None
+            raise inconsistent(self, error.fault.problem) from None
         # what touches to begin with has not touched down
         if event is None or (is_start and not event.impulse):
             return
@@ -464,25 +472,6 @@ class EventSimulation:
         q, v = closed_loops(self, self._t, q, v)
         check_outside(self, q, passing, "on_event returned a state")
         self._q, self._v, self.mode = q, v, Mode.free(len(self.constraints), passing)
-
-    def _inconsistent(self, why: str) -> InconsistentContactError:
-        problem = f"t = {self._t:.9g} s, {self.mode_name}: {why}, at q = {self._q.tolist()}, v = {self._v.tolist()}"
-        error = InconsistentContactError(problem, subject="contacts", field=self.mode_name)
-        error.t, error.q, error.v, error.mode = self._t, self._q.copy(), self._v.copy(), self.mode_name
-        return error
-
-    def _no_step(self) -> SimulationError:
-        u, ahead = np.zeros(self.robot.nu), self.robot.integrate(self._q, self._v * self.step_control.largest)
-        for q in (self._q, ahead):
-            check_ground(self, self.terms(self._t, q, self._v, u), self._t)
-        jammed = self.motion.jammed(self.terms(self._t, self._q, self._v, np.zeros(self.robot.nu)), self._v)
-        if jammed:
-            names = ", ".join(jammed)
-            return self._inconsistent(f"friction jams what slides ({names}): forces grow without bound (Painleve)")
-        where = f"at q = {self._q.tolist()}, v = {self._v.tolist()}"
-        problem = f"t = {self._t:.9g} s, {self.mode_name}: no step is short enough, {where}"
-        cure = "check that forces and controls are finite, gains are not too stiff, and no contact slides over an "
-        return SimulationError(problem, subject="run", cure=cure + "edge of the ground; Simulation takes such motions")
 
 
 def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:

@@ -233,6 +233,25 @@ class SmoothMotion:
 
 
 
+def beyond_edge(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray | None:
+    """A configuration just ahead where the ground below what touches has turned or bent at once; None if there is none.
+
+    An adaptive step gets shorter and shorter before an edge of the ground, since accelerations jump there, and ends so
+    near to it that going on straight for nanoseconds is beyond.
+    """
+    touching = motion.touching
+    if not len(touching):
+        return None
+    now = motion.sim.terms(t, q, v, u)
+    for k in range(6):
+        ahead = motion.sim.chart.integrate(q, tol.HOP * 4**k * v)
+        then = motion.sim.terms(t, ahead, v, u)
+        for a, b in ((now.J, then.J), (now.c, then.c)):
+            if abs(b[touching] - a[touching]).max() > tol.TURNED * (1 + abs(a[touching]).max()):
+                return ahead
+    return None
+
+
 class _Turning:
     """What slow slides do across their directions, as a function of these, many at once."""
 

@@ -34,6 +34,11 @@ CREEPING = 1e-4
 EDGE = 1e-3
 """Share of the velocities along the normal of a slide that is no drift of the integrator: the ground has turned."""
 
+HOP = 2e-10
+"""How far ahead an edge is looked for first, where no step is short enough; then four times as far, six times [s]."""
+TURNED = 1e-4
+"""Share by which rows and accelerations of a contact change at an edge, and within nanoseconds do not elsewhere."""
+
 LEAST_FORCE = 1e-9
 """Force that counts as none, as a share of the weight at 1 g."""
 ENERGY = 1e-12
