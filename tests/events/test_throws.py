@@ -4,9 +4,9 @@ import pytest
 
 from bench.throws import MOST, random_throw, thrown
 
-# of seed 0: stalls at a face that tips over, at a slide that spirals to its end, at stairs, and chains that rattle
-HARD = {33: 1.3, 34: 0.5, 48: 1.4, 49: 1.6}
-ORDINARY = (6, 8, 14, 15, 47, 53, 62, 64)
+# of seed 0: a face that tips over its edge, and a box that rests on stairs
+HARD = {29: 1.0, 48: 1.4}
+ORDINARY = (6, 8, 15, 47, 53, 64)
 
 
 @pytest.mark.parametrize(("number", "duration"), [*HARD.items(), *((k, 0.5) for k in ORDINARY)])

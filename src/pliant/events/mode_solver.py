@@ -251,6 +251,9 @@ def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
 def _forced(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
     """Forces under which the candidates do as the modes say, whether that is allowed or not."""
     k = len(problem.c)
+    if problem.bounds is not None:
+        # a joint slides forward or backward, whatever was guessed
+        d = np.where((problem.bounds > 0)[:, None], np.where(d[:, :1] < 0, (-1.0, 0.0), (1.0, 0.0)), d)
     S, rows = _unknowns(problem, modes, d)
     f = _given(problem, modes, d)
     if rows:
