@@ -319,7 +319,7 @@ class EventSimulation:
         mark = self.stepper.taken, self._t
         while self._t < end - 1e-13:
             if self.stepper.taken - mark[0] >= _STALLED:
-                if self._t - mark[1] < _SLOWEST:
+                if self._t - mark[1] < _SLOWEST and not self._hold(controls):
                     raise no_step(self)
                 mark = self.stepper.taken, self._t
             held_until = controls.update(self._t, self._q, self._v)
@@ -369,12 +369,14 @@ class EventSimulation:
         is_crowded = len(last) == _CHATTER and last[-1].t - last[0].t < _CROWDED
         return is_crowded and not any(event.impulse for event in last)
 
-    def _hold(self, controls: Controls) -> None:
-        """Let all that hardly slides stick for a while, a longer one each time."""
+    def _hold(self, controls: Controls) -> bool:
+        """Let all that touches stay, and what hardly slides stick, for a while, longer each time; whether it is new."""
         u = controls(self._t, self._q, self._v)
+        before = self.mode.states
         self._v, self.mode = held(self.motion, self._t, self._q, self._v, u)
         self._quiet = self._t + self._patience
         self._patience = min(2 * self._patience, _LONGEST)
+        return self.mode.states != before
 
     def _advance(self, controls: Controls, entries: LogEntries, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
@@ -397,7 +399,10 @@ class EventSimulation:
         except NoStepError:
             beyond = beyond_edge(motion, self._t, self._q, self._v, controls(self._t, self._q, self._v))
             if beyond is None:
-                raise no_step(self) from None
+                # a slide that has hardly begun, or hardly goes on, may have no direction that steps can follow
+                if is_quiet or motion.jammed(terms(self._t, self._q, self._v), self._v) or not self._hold(controls):
+                    raise no_step(self) from None
+                return
             self._q = beyond
             self._sample(entries)
             self._settle(controls, entries, on_event, None)
