@@ -124,9 +124,7 @@ def _chain(rng: np.random.Generator) -> tuple[Robot, float]:
             builder.joint(f"joint{k}", "spherical", f"rod{k - 1}", f"rod{k}", (length, 0, 0), damping=damping)
         elif k:
             axis = (0, 1, 0) if rng.random() < 0.5 else (0, 0, 1)
-            builder.joint(
-                f"joint{k}", "revolute", f"rod{k - 1}", f"rod{k}", (length, 0, 0), axis=axis, damping=damping
-            )
+            builder.joint(f"joint{k}", "revolute", f"rod{k - 1}", f"rod{k}", (length, 0, 0), axis=axis, damping=damping)
     names = ["rod0", *(f"tip{k}" for k in range(links))]
     return builder.build(base="free").with_contacts(*names, radius=_radius(rng, length)), links * length
 

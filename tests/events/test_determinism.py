@@ -33,8 +33,8 @@ def test_processes_agree() -> None:
     found = set()
     for seed in ("0", "1"):
         env = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": path}
-        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=300)
-        found.add(run.stdout)
+        command = [sys.executable, "-c", code]
+        found.add(subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=300).stdout)
     log = fallen()
     found.add(f"{len(log.events)} {digest(log)}\n")
     assert len(found) == 1

@@ -43,7 +43,8 @@ def leg() -> Robot:
         builder.joint("hip" if name == "thigh" else "bar_hip", "revolute", parent, name, at, axis=(0, -1, 0))
     builder.body("shank", SHANK, (0.02, 0, -0.03), (I_SHANK, 0, 0, I_SHANK, 0, I_SHANK))
     builder.joint("knee", "revolute", "thigh", "shank", (0, 0, -L), axis=(0, -1, 0))
-    builder.frame("bar_end", "bar", (0, 0, -L)).frame("shank_end", "shank", (0.1, 0, 0)).frame("foot", "shank", (0, 0, -S))
+    builder.frame("bar_end", "bar", (0, 0, -L)).frame("shank_end", "shank", (0.1, 0, 0))
+    builder.frame("foot", "shank", (0, 0, -S))
     robot = builder.build().with_closure("point", "bar_end", "shank_end", name="loop").with_contact("foot")
     robot = robot.with_joint("hip", stiffness=SPRING, rest=REST, friction=HIP)
     return robot.with_joint("knee", friction=KNEE)
@@ -128,7 +129,7 @@ def integrated(state: np.ndarray, end: float) -> tuple[np.ndarray, list[tuple[st
         t, state = found.t[-1], found.y[:, -1]
         if not found.status:
             break
-        hit = [k for k, times in enumerate(found.t_events) if len(times)][0]
+        hit = next(k for k, times in enumerate(found.t_events) if len(times))
         if hit == 0 and on_ground:
             events.append(("lift-off", t))
             on_ground = False
@@ -149,7 +150,8 @@ def integrated(state: np.ndarray, end: float) -> tuple[np.ndarray, list[tuple[st
 
 # lift-off and two turns in the air; friction holds the leg until and after it lands; a kick; a reversal on the ground
 @pytest.mark.parametrize(
-    ("theta", "rate", "drop", "count"), [(0.9, 0.0, 0.02, 6), (0.5, 0.0, 0.15, 1), (0.2, 3.0, 0.05, 3), (0.9, -8.0, 0.02, 7)]
+    ("theta", "rate", "drop", "count"),
+    [(0.9, 0.0, 0.02, 6), (0.5, 0.0, 0.15, 1), (0.2, 3.0, 0.05, 3), (0.9, -8.0, 0.02, 7)],
 )
 def test_a_leg_with_a_loop_and_dry_friction(theta: float, rate: float, drop: float, count: int) -> None:
     z, end = L * math.cos(theta) + S + drop, 0.8

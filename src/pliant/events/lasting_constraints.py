@@ -109,7 +109,8 @@ def closed_loops(sim: "EventSimulation", t: float, q: np.ndarray, v: np.ndarray)
     if not abs(terms.open).max() <= tol.CLOSED:
         worst = int(np.argmax(np.where(np.isfinite(terms.open), abs(terms.open), np.inf)))
         names = [name for name, size in sizes.items() for _ in range(size)]
-        problem = f"loop {names[worst]!r} is open by {abs(terms.open[worst]):.3g}, and no q near the given one closes it"
+        apart = abs(terms.open[worst])
+        problem = f"loop {names[worst]!r} is open by {apart:.3g}, and no q near the given one closes it"
         raise SimulationError(problem, subject=names[worst], field="q", cure="give a q with closed loops")
     return q, v + taken_back(terms.tree_inverse, terms.B, terms.B @ v)
 

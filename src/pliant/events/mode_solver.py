@@ -315,7 +315,8 @@ def _worst_violation(problem: Problem, found: Solution) -> tuple[int, int, np.nd
     """The candidate whose condition is violated most, what it should do instead, and the direction."""
     worst, answer = 1.0, None
     own = np.diag(problem.W).reshape(-1, 3)
-    inertia = np.maximum(own[:, 0] if problem.bounds is None else np.where(problem.bounds > 0, own[:, 1], own[:, 0]), 1e-300)
+    along = own[:, 0] if problem.bounds is None else np.where(problem.bounds > 0, own[:, 1], own[:, 0])
+    inertia = np.maximum(along, 1e-300)
     for i, mode in enumerate(found.modes):
         f, y, mu, d = found.f[i], found.y[i], problem.friction[i], found.directions[i]
         is_sliding = problem.slides[i] is not None
@@ -366,7 +367,8 @@ def _gauss_seidel(problem: Problem) -> Solution:
             else:
                 p = impulse_at(Vector(y[1], y[2], y[0]), Vector(f[i, 1], f[i, 2], f[i, 0]), G, inverse_of(G), mu)
                 new = np.array([p.z, p.x, p.y], dtype=float)
-            change = max(change, abs(W[3 * i, 3 * i] + (W[3 * i + 1, 3 * i + 1] if most else 0)) * abs(new - f[i]).max())
+            along = 3 * i + (1 if most else 0)
+            change = max(change, abs(W[along, along]) * abs(new - f[i]).max())
             f[i] = new
         if change < tol.ITERATED * problem.scale or change > diverged:
             break

@@ -5,8 +5,8 @@ that stick can go on if some of these forces lie within all cones, so what is le
 
     max_a  min_i  m_i(F_i)        m = mu F_n - |F_t| where a contact sticks, F_n where it slides,
 
-with a constant in place of mu F_n for a joint that sticks by dry friction: a problem over second-order cones, solved by Newton's method along the central path of its logarithmic barrier
-[Boyd, Vandenberghe 2004, 11.3].
+with a constant in place of mu F_n for a joint that sticks by dry friction: a problem over second-order cones, solved by
+Newton's method along the central path of its logarithmic barrier [Boyd, Vandenberghe 2004, 11.3].
 """
 
 import numpy as np

@@ -484,4 +484,3 @@ def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
     times = {x for f in forces for x in (f.start, f.end)}
     times |= {f.start + _PUSH for f in forces if f.impulse is not None}
     return tuple(sorted(float(x) for x in times if math.isfinite(x)))
-

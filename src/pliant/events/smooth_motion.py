@@ -232,7 +232,6 @@ class SmoothMotion:
         return bool((abs(terms.J[self.slide, 0] @ v) > tol.EDGE * (1 + abs(v).max())).any())
 
 
-
 def beyond_edge(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray | None:
     """A configuration just ahead where the ground below what touches has turned or bent at once; None if there is none.
 

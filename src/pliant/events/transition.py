@@ -269,9 +269,9 @@ def _ends(motion: SmoothMotion, terms: Terms, v: np.ndarray, cause: int | None) 
 
 
 def held(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, Mode]:
-    """The velocity and the mode if all that touches stays, and sticks if it hardly slides, whether forces bear it or not.
+    """The velocity and the mode if all that touches stays, and sticks if it hardly slides.
 
-    What leaves faster than ``rest_speed`` leaves.
+    That is so whether forces bear it or not; only what leaves faster than ``rest_speed`` leaves.
     """
     terms = motion.sim.terms(t, q, v, u)
     still = np.full(len(motion.constraints), tol.CREEPING)

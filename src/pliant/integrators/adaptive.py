@@ -379,8 +379,9 @@ class Stepper:
                 raise NoStepError
 
     def _trial(
-        self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, first: np.ndarray, h: float
-    ) -> tuple[np.ndarray | None, float]:
+        self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, first: np.ndarray,
+        h: float,
+    ) -> tuple[np.ndarray | None, float]:  # fmt: skip
         """The stages of a trial step and its error, as `trial_step` on arrays; no stages where one is not a number."""
         stages = np.empty((len(_C), 2, len(v)))
         stages[0] = v, first

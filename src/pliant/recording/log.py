@@ -135,7 +135,8 @@ class Log(LogExports):
         """One log of parts that follow one another in time.
 
         An entry that a part begins with and the part before ended with counts once, as do events and steps that
-        both have; entries before and after an event have one time, but are two. Modes are numbered anew. Metadata, source and columns are those of the first part.
+        both have; entries before and after an event have one time, but are two. Modes are numbered anew. Metadata,
+        source and columns are those of the first part.
 
         Args:
             parts: logs with the same channels and batch.
