@@ -172,9 +172,10 @@ class TermsKernel:
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Terms:
         arguments = (np.array(float(t)), q, v, u) if self.model.robot.nu else (np.array(float(t)), q, v)
         flat = self.kernel(*arguments)
-        M, inverse, r, *own, apart, B, bias = (flat[a:b].reshape(shape) for a, b, shape in self._parts)
+        parts = (flat[a:b].reshape(shape) for a, b, shape in self._parts)
+        M, inverse, r, gap, J, c, place, axes, apart, B, bias = parts
         M_inverse, free = held_together(inverse, inverse @ r, B, bias)
-        return Terms(M, M_inverse, free, *own, inverse, apart, B)
+        return Terms(M, M_inverse, free, gap, J, c, place, axes, inverse, apart, B)
 
 
 def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[Any]) -> list[Scalar]:

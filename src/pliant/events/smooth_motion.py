@@ -145,17 +145,17 @@ class SmoothMotion:
         turned = _Turning(self, terms, d, creeps)
         angles = np.arctan2(d[creeps, 1], d[creeps, 0])
         shifts = tol.SETTLED_ANGLE * np.eye(len(creeps) + 1, len(creeps), -1)
-        first = -1.0
-        for k in range(9):
-            across, *shifted = turned(angles + shifts)
-            first = abs(across).max() if k == 0 else first
-            if k == 8 or not abs(across).max() > 1e-10 * (1 + first):
+        across, *shifted = turned(angles + shifts)
+        first = abs(across).max()
+        for _ in range(8):
+            if not abs(across).max() > 1e-10 * (1 + first):
                 break
             slope = (np.array(shifted) - across).T / tol.SETTLED_ANGLE
             if not np.isfinite(slope).all():
                 return d
             step = np.linalg.lstsq(slope, -across, rcond=1e-9)[0]
             angles = angles + step * min(1.0, 0.3 / max(abs(step).max(), 1e-300))
+            across, *shifted = turned(angles + shifts)
         # a settled direction is near: the last one was settled, too
         if not (abs(across).max() <= 1e-3 * first or abs(across).max() < 1e-9):
             return d
