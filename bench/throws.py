@@ -115,7 +115,8 @@ def _rod(rng: np.random.Generator) -> tuple[Robot, float]:
 
 def _chain(rng: np.random.Generator) -> tuple[Robot, float]:
     links, length, mass = int(rng.integers(2, 5)), rng.uniform(0.1, 0.3), rng.uniform(0.1, 1)
-    is_ball, damping = rng.random() < 0.5, rng.uniform(0, 0.01)
+    # more damping would be stiff, as rods are thin
+    is_ball, damping = rng.random() < 0.5, rng.uniform(0, 0.0005)
     builder = RobotBuilder("chain")
     for k in range(links):
         builder.body(f"rod{k}", mass, (length / 2, 0, 0), _moments(mass, (length, 0.02, 0.02)))

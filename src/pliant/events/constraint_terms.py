@@ -78,6 +78,7 @@ class Terms:
         place: of the contacts in the world (n, 3); axes: normal and tangents there (n, 3, 3).
         tree_inverse: M^-1, without loops and locks.
         open: how far loops are open, (m,); B: rows of loops and locks, (m, nv).
+        held, held_open, strength: rows made of these that do not repeat others, see `HeldRows`.
     """
 
     M: np.ndarray
@@ -91,6 +92,9 @@ class Terms:
     tree_inverse: np.ndarray
     open: np.ndarray
     B: np.ndarray
+    held: np.ndarray
+    held_open: np.ndarray
+    strength: np.ndarray
 
     def rates(self, v: np.ndarray) -> np.ndarray:
         """gap' and slip of each constraint, (n, 3)."""
@@ -142,6 +146,8 @@ class TermsKernel:
         self.constraints = constraints_of(model)
         n, nv, m = len(self.constraints), model.robot.nv, sum(loop_sizes(model).values())
         self.has_loops = m > 0
+        # of the rows of loops and locks, where it is known
+        self.rank: int | None = None
         shapes: list[tuple[int, ...]] = [
             (nv, nv), (nv, nv), (nv,), (n,), (n, 3, nv), (n, 3), (n, 3), (n, 3, 3), (m,), (m, nv), (m,),
         ]  # fmt: skip
@@ -174,8 +180,10 @@ class TermsKernel:
         flat = self.kernel(*arguments)
         parts = (flat[a:b].reshape(shape) for a, b, shape in self._parts)
         M, inverse, r, gap, J, c, place, axes, apart, B, bias = parts
-        M_inverse, free = held_together(inverse, inverse @ r, B, bias)
-        return Terms(M, M_inverse, free, gap, J, c, place, axes, inverse, apart, B)
+        on = held_together(inverse, inverse @ r, B, bias, apart, self.rank)
+        return Terms(
+            M, on.M_inverse, on.free, gap, J, c, place, axes, inverse, apart, B, on.rows, on.open, on.strength
+        )  # fmt: skip
 
 
 def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[Any]) -> list[Scalar]:

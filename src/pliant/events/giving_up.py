@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.errors import SimulationError
+from pliant.events import tolerances as tol
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.state import check_ground
 
@@ -30,6 +31,11 @@ def no_step(sim: "EventSimulation") -> SimulationError:
     if jammed:
         names = ", ".join(jammed)
         return inconsistent(sim, f"friction jams what slides ({names}): forces grow without bound (Painleve)")
+    strength = sim.terms(t, q, v, u).strength
+    if len(strength) < (sim.terms.rank or 0) or strength.min(initial=1) < tol.SINGULAR_LOOPS:
+        names = ", ".join(group.closure.name for group in sim.model.closures)
+        problem = f"t = {t:.9g} s: loops ({names}) are singular and may go on in several ways, at q = {q.tolist()}"
+        return SimulationError(problem, subject="run", field="closures", cure="begin with another velocity")
     problem = f"t = {t:.9g} s, {sim.mode_name}: no step is short enough, at q = {q.tolist()}, v = {v.tolist()}"
     cure = "check that forces and controls are finite and gains are not too stiff; Simulation takes stiff ones"
     return SimulationError(problem, subject="run", cure=cure)

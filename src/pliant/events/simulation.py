@@ -19,7 +19,7 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
-from pliant.events.lasting_constraints import closed_loops
+from pliant.events.lasting_constraints import closed_loops, rank_of_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.smooth_motion import SmoothMotion, beyond_edge
@@ -170,6 +170,7 @@ class EventSimulation:
             raise SimulationError(problem, subject="state", cure="take one of a simulation of the same robot")
         self._t, self._q, self._v, self.mode, self._u = found.t, found.q, found.v, found.mode, found.u
         self._memory, self._owner = found.memory, None
+        self.terms.rank = rank_of_loops(self, self._q)
         self.stepper = Stepper(self.chart, self.step_control)
         self.stepper.memory = found.steps
         self._quiet, self._patience, self._is_new = found.quiet, found.patience, found.is_new

@@ -207,15 +207,17 @@ class SmoothMotion:
         for _ in range(4):
             moved = terms.place[placed] - self.mode.anchors[placed]
             aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
-            open_by = np.concatenate([terms.gap[self.touching], aside, terms.open])
+            # where a loop is nearly singular, a rounding error would become an angle
+            strong = terms.strength > tol.RANK_OF_CLOSING
+            open_by = np.concatenate([terms.gap[self.touching], aside, terms.held_open[strong]])
             if abs(open_by).max(initial=0) < tol.PROJECTED:
                 break
-            rows = np.concatenate([terms.J[self.touching, 0], terms.J[aside_rows], terms.B])
+            rows = np.concatenate([terms.J[self.touching, 0], terms.J[aside_rows], terms.held[strong]])
             # of a straight chain held at both ends, rounding would become angles of its root
             back = taken_back(terms.tree_inverse, rows, open_by, weakest=tol.RANK_OF_PLACES)
             q = self.sim.chart.integrate(q, back)
             terms = self.sim.terms(t, q, v, u)
-        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0], terms.B])
+        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0], terms.held])
         return q, v + taken_back(terms.tree_inverse, held, held @ v)
 
     def _check_drift(self, terms: Terms, t: float) -> None:

@@ -80,6 +80,10 @@ RANK_OF_PLACES = 1e-7
 """The same for corrections of positions: rounding would become angles of its root in a straight chain."""
 RANK_OF_LOOPS = 1e-10
 """Eigenvalue below which a row of a loop repeats others, as a share of the largest; drift within a step is 1e-8."""
+SINGULAR_LOOPS = 1e-8
+"""The same below which no step may be short enough, since a mechanism may branch."""
+RANK_OF_CLOSING = 1e-9
+"""The same for corrections of the places of loops."""
 REGULAR = 1e7
 """Largest entry of an inverse that is taken for one."""
 SINGULAR = -18.0
