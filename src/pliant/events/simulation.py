@@ -59,10 +59,11 @@ class EventSimulation:
         log = sim.run(2.0, controller=policy, period=1e-3)
         log.events, log.modes, log.at(1.2345)
 
-    Between events the motion is smooth: contacts that stick or slide, and joints at their limits, are constraints, and
-    an adaptive integrator follows it. Events are found to 1e-12 s on its dense output. A touch-down is an impact with
-    Newton's restitution and Coulomb's friction; a bounce slower than ``rest_speed`` ends, which closes off the
-    infinitely many that are left. Drift off the constraints is taken back after every step.
+    Between events the motion is smooth: contacts that stick or slide, joints at their limits, and joints that dry
+    friction holds are constraints, and an adaptive integrator follows it. Loops and locked joints always hold. Events
+    are found to 1e-12 s on its dense output. A touch-down is an impact with Newton's restitution and Coulomb's
+    friction; a bounce slower than ``rest_speed`` ends, which closes off the infinitely many that are left. Drift off
+    the constraints is taken back after every step.
 
     Args:
         robot: with contacts; without, its collision geometry is used as in `Simulation`.
@@ -146,6 +147,8 @@ class EventSimulation:
         self._u = np.zeros(self.robot.nu)
         self._memory, self._owner = np.zeros(0), None
         self._quiet, self._patience = -math.inf, _SHORTEST
+        # edges that were crossed at one instant, and when
+        self._hops = 0, -math.inf
         self._is_new = self._is_checked = True
         self.watch.forget()
 
@@ -398,16 +401,8 @@ class EventSimulation:
         try:
             segment = self.stepper.step(acceleration, self._t, self._q, self._v, until)
         except NoStepError:
-            beyond = beyond_edge(motion, self._t, self._q, self._v, controls(self._t, self._q, self._v))
-            if beyond is None:
-                # a slide that has hardly begun, or hardly goes on, may have no direction that steps can follow
-                if is_quiet or motion.jammed(terms(self._t, self._q, self._v), self._v) or not self._hold(controls):
-                    raise no_step(self) from None
-                return
-            self._q = beyond
-            self._sample(entries)
-            self._settle(controls, entries, on_event, None)
-            self._sample(entries)
+            if not self._get_over(controls, entries, on_event, is_quiet=is_quiet):
+                raise no_step(self) from None
             return
 
         @cache
@@ -448,6 +443,22 @@ class EventSimulation:
             self._sample(entries)
             self._settle(controls, entries, on_event, None if is_over_edge or found is None else found[1])
             self._sample(entries)
+
+    def _get_over(self, controls: Controls, entries: LogEntries, on_event: Any, *, is_quiet: bool) -> bool:
+        """Go over an edge of the ground, or hold what slides, where no step is short enough; whether that helps."""
+        motion, u = self.motion, controls(self._t, self._q, self._v)
+        self.stepper.h = _SHORTEST
+        self._hops = self._hops[0] + 1 if self._t - self._hops[1] < _CROWDED else 0, self._t
+        beyond = beyond_edge(motion, self._t, self._q, self._v, u) if self._hops[0] < _CHATTER else None
+        if beyond is None:
+            # a slide that has hardly begun, or hardly goes on, may have no direction that steps can follow
+            jammed = motion.jammed(self.terms(self._t, self._q, self._v, u), self._v)
+            return not is_quiet and not jammed and self._hold(controls)
+        self._q = beyond
+        self._sample(entries)
+        self._settle(controls, entries, on_event, None)
+        self._sample(entries)
+        return True
 
     def _settle(
         self, controls: Controls, entries: LogEntries, on_event: Any, cause: int | None, *, is_start: bool = False

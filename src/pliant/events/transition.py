@@ -120,7 +120,7 @@ def _check_depth(motion: SmoothMotion, terms: Terms, t: float) -> None:
             problem = (
                 f"t = {t:.9g} s: {name} is suddenly {-terms.gap[i]:.3g} m inside the ground, which has an edge there"
             )
-            cure = "event-driven simulation takes ground without edges; use Simulation, or round the edge off"
+            cure = "give a shorter max_step=, round the edge off, or use Simulation"
             raise SimulationError(problem, subject=name, field="ground", cure=cure)
 
 
