@@ -19,13 +19,14 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
+from pliant.events.holding import CROWDED, Holding
 from pliant.events.lasting_constraints import closed_loops, rank_of_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.smooth_motion import SmoothMotion, beyond_edge
 from pliant.events.giving_up import inconsistent, no_step
 from pliant.events.state import OPEN, EventState, Mode, check_ground, check_outside, lifted_out, passing_at
-from pliant.events.transition import held, resolved
+from pliant.events.transition import resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart, first_root, first_time
 from pliant.recording.log import Event, Log
@@ -39,10 +40,6 @@ from pliant.simulation.running import in_blocks, record
 from pliant.simulation.state import configurations, level_of_caller, velocities
 from pliant.simulation.watch import Watch, body_depths
 
-# shortest time that must pass in a hundred events [s]
-_CROWDED = 1e-9
-# changes between sticking and sliding at once, and for how long, at first and at most, contacts are held then [s]
-_CHATTER, _SHORTEST, _LONGEST = 20, 1e-5, 1e-3
 # steps, and the time that so many must cover at least [s]
 _STALLED, _SLOWEST = 1000, 1e-4
 # an impulse from outside is a force for so long [s]
@@ -146,9 +143,7 @@ class EventSimulation:
         self.stepper = Stepper(self.chart, self.step_control)
         self._u = np.zeros(self.robot.nu)
         self._memory, self._owner = np.zeros(0), None
-        self._quiet, self._patience = -math.inf, _SHORTEST
-        # edges that were crossed at one instant, and when
-        self._hops = 0, -math.inf
+        self.holding = Holding()
         self._is_new = self._is_checked = True
         self.watch.forget()
 
@@ -156,8 +151,8 @@ class EventSimulation:
     def state(self) -> EventState:
         """A snapshot; setting it goes on from there, bit for bit."""
         return EventState(
-            self._t, self._q, self._v, self.mode, self._u, self._memory, self.stepper.memory, self._quiet,
-            self._patience, self._is_new,
+            self._t, self._q, self._v, self.mode, self._u, self._memory, self.stepper.memory,
+            self.holding.quiet, self.holding.patience, self._is_new,
         ).copy()  # fmt: skip
 
     @state.setter
@@ -176,7 +171,7 @@ class EventSimulation:
         self.terms.rank = rank_of_loops(self, self._q)
         self.stepper = Stepper(self.chart, self.step_control)
         self.stepper.memory = found.steps
-        self._quiet, self._patience, self._is_new = found.quiet, found.patience, found.is_new
+        self.holding, self._is_new = Holding(found.quiet, found.patience), found.is_new
         self._is_checked = True
 
     @property
@@ -323,7 +318,7 @@ class EventSimulation:
         mark = self.stepper.taken, self._t
         while self._t < end - 1e-13:
             if self.stepper.taken - mark[0] >= _STALLED:
-                if self._t - mark[1] < _SLOWEST and not self._hold(controls):
+                if self._t - mark[1] < _SLOWEST and not self.holding.hold(self, controls):
                     raise no_step(self)
                 mark = self.stepper.taken, self._t
             held_until = controls.update(self._t, self._q, self._v)
@@ -335,9 +330,9 @@ class EventSimulation:
             if len(stamps) > max_events:
                 problem = f"more than {max_events} events by t = {self._t:.6g} s"
                 raise SimulationError(problem, subject="run", field="max_events", cure="give max_events=")
-            if fresh and self._chatters(entries.events):
-                self._hold(controls)
-            if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < _CROWDED:
+            if self.holding.stays(self._t) or (fresh and self.holding.chatters(entries.events)):
+                self.holding.hold(self, controls)
+            if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < CROWDED:
                 crowd = f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self._t:.9g} s ({self.mode_name})"
                 problem = f"{crowd}: the simulation is not advancing, at q = {self._q}, v = {self._v}"
                 raise SimulationError(problem, subject="run", field="rest_speed", cure="try a larger rest_speed")
@@ -367,26 +362,15 @@ class EventSimulation:
         """An entry of now."""
         self._u = entries.sample(self._t, self._q, self._v)
 
-    def _chatters(self, events: Sequence[Event]) -> bool:
-        """Whether modes change all the time, without an impact."""
-        last = events[-_CHATTER:]
-        is_crowded = len(last) == _CHATTER and last[-1].t - last[0].t < _CROWDED
-        return is_crowded and not any(event.impulse for event in last)
-
-    def _hold(self, controls: Controls) -> bool:
-        """Let all that touches stay, and what hardly slides stick, for a while, longer each time; whether it is new."""
-        u = controls(self._t, self._q, self._v)
-        before = self.mode.states
-        self._v, self.mode = held(self.motion, self._t, self._q, self._v, u)
-        self._quiet = self._t + self._patience
-        self._patience = min(2 * self._patience, _LONGEST)
-        return self.mode.states != before
+    def go_on_with(self, v: np.ndarray, mode: Mode) -> None:
+        """Go on from here with another velocity, in another mode."""
+        self._v, self.mode = v, mode
 
     def _advance(self, controls: Controls, entries: LogEntries, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
         motion = self.motion
-        is_quiet = self._t < self._quiet - tol.SAME_TIME
-        until = min(until, self._quiet) if is_quiet else until
+        is_quiet = self._t < self.holding.quiet - tol.SAME_TIME
+        until = min(until, self.holding.quiet) if is_quiet else until
         # forces that begin or end with the step count as they are within it
         last = until - 2e-6 * _PUSH if until in self._jumps else math.inf
 
@@ -447,13 +431,12 @@ class EventSimulation:
     def _get_over(self, controls: Controls, entries: LogEntries, on_event: Any, *, is_quiet: bool) -> bool:
         """Go over an edge of the ground, or hold what slides, where no step is short enough; whether that helps."""
         motion, u = self.motion, controls(self._t, self._q, self._v)
-        self.stepper.h = _SHORTEST
-        self._hops = self._hops[0] + 1 if self._t - self._hops[1] < _CROWDED else 0, self._t
-        beyond = beyond_edge(motion, self._t, self._q, self._v, u) if self._hops[0] < _CHATTER else None
+        self.stepper.h = tol.AFTER_EDGE
+        beyond = beyond_edge(motion, self._t, self._q, self._v, u) if self.holding.may_cross(self._t) else None
         if beyond is None:
             # a slide that has hardly begun, or hardly goes on, may have no direction that steps can follow
             jammed = motion.jammed(self.terms(self._t, self._q, self._v, u), self._v)
-            return not is_quiet and not jammed and self._hold(controls)
+            return not is_quiet and not jammed and self.holding.hold(self, controls)
         self._q = beyond
         self._sample(entries)
         self._settle(controls, entries, on_event, None)

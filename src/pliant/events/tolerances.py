@@ -36,6 +36,8 @@ EDGE = 1e-3
 
 HOP = 2e-10
 """How far ahead an edge is looked for first, where no step is short enough; then four times as far, six times [s]."""
+AFTER_EDGE = 1e-5
+"""The step to try after an edge [s]."""
 TURNED = 1e-4
 """Share by which rows and accelerations of a contact change at an edge, and within nanoseconds do not elsewhere."""
 
@@ -74,8 +76,8 @@ SETTLED_ANGLE = 1e-6
 
 IMMOBILE = 1e-14
 """Share of the largest inverse inertia below which a constraint cannot move, as out of the plane of a planar robot."""
-RANK = 1e-11
-"""Singular value below which forces cancel, as a share of the largest."""
+RANK = 1e-9
+"""Singular value below which forces cancel, as a share of the largest: with friction it is as large as drift, 1e-11."""
 RANK_OF_PLACES = 1e-7
 """The same for corrections of positions: rounding would become angles of its root in a straight chain."""
 RANK_OF_LOOPS = 1e-10
