@@ -96,7 +96,8 @@ class SmoothMotion:
         W = A @ response
         if len(self._rubbing) and is_jammed(W):
             return response, np.full(len(W), np.nan), shares
-        return response, least_solution(W, -c - A @ free), shares
+        weakest = tol.RANK_OF_SLIDES if len(self._rubbing) else tol.RANK
+        return response, least_solution(W, -c - A @ free, weakest), shares
 
     def _pushed(self, terms: Terms, shares: np.ndarray) -> np.ndarray:
         """Rows along which forces act: those held, and those that slide."""

@@ -76,8 +76,10 @@ SETTLED_ANGLE = 1e-6
 
 IMMOBILE = 1e-14
 """Share of the largest inverse inertia below which a constraint cannot move, as out of the plane of a planar robot."""
-RANK = 1e-9
-"""Singular value below which forces cancel, as a share of the largest: with friction it is as large as drift, 1e-11."""
+RANK = 1e-11
+"""Singular value below which forces cancel, as a share of the largest."""
+RANK_OF_SLIDES = 1e-9
+"""The same where contacts slide with friction: then it is in proportion to drift, not to its square."""
 RANK_OF_PLACES = 1e-7
 """The same for corrections of positions: rounding would become angles of its root in a straight chain."""
 RANK_OF_LOOPS = 1e-10
