@@ -28,7 +28,7 @@ complementarity problems: docs/decisions/0018-mode-solver.md.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -107,7 +107,9 @@ class Solution:
 def solved(
     problem: Problem, guess: Sequence[int], directions: np.ndarray | None = None, leaving: Iterable[int] = ()
 ) -> Solution:
-    """The modes that fit, beginning with a guess.
+    """The modes that fit, beginning with a guess; if none does, those that do so within a thousand times the tolerance.
+
+    Restitution and drift may ask of contacts that hold each other what does not go together, by a little.
 
     Args:
         guess: modes; of those that slide already, open or slide.
@@ -117,6 +119,13 @@ def solved(
     Raises:
         InconsistentContactError: no rigid motion fits the laws of contact.
     """
+    try:
+        return _solved(problem, guess, directions, leaving)
+    except InconsistentContactError:
+        return _solved(replace(problem, scale=tol.LENIENT * problem.scale), guess, directions, leaving)
+
+
+def _solved(problem: Problem, guess: Sequence[int], directions: np.ndarray | None, leaving: Iterable[int]) -> Solution:
     k = len(problem.c)
     d = np.zeros((k, 2)) if directions is None else directions.copy()
     for i, slide in enumerate(problem.slides):

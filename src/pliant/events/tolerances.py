@@ -60,6 +60,8 @@ ALIGNED = 0.1
 """Rate across its direction up to which a contact slides along it."""
 IDLE = 10.0
 """Slip acceleration up to which a contact that only begins to slide may be said to stick."""
+LENIENT = 1e3
+"""Multiple of the scale with which a problem that has no solution is tried again: gaps of 1e-8 tilt impacts as much."""
 ITERATED = 0.01
 """Change in an iteration of Gauss-Seidel with which it has converged."""
 DIVERGED = 1e6
