@@ -312,3 +312,57 @@ def test_an_impact_in_which_one_contact_hardly_slips_has_a_solution() -> None:
     found = solved(given, [STICK, STICK])
     assert found.modes == (SLIDE, SLIDE)
     check(given, found)
+
+
+def test_a_slide_that_spirals_to_its_end_has_no_direction_until_it_rests() -> None:
+    """Two tips of a chain: whatever the direction of the second, it is braked askew, so that none settles."""
+    W = np.array([
+        [12.13362, -0.09156, 0.39720, 0.75031, -0.26309, 0.74468],
+        [-0.09156, 9.80102, 4.49041, 0.17579, 0.75658, -0.16014],
+        [0.39720, 4.49041, 4.89760, -0.28244, -0.63459, 1.52585],
+        [0.75031, 0.17579, -0.28244, 11.9942, 1.76664, -0.13571],
+        [-0.26309, 0.75658, -0.63459, 1.76664, 4.43310, 2.96083],
+        [0.74468, -0.16014, 1.52585, -0.13571, 2.96083, 7.14223],
+    ])  # fmt: skip
+    c = np.array([[-7.23673606, 1.73730064, -1.86595376], [-8.85420697, -1.82541327, 2.71561976]])
+    mu, way = np.full(2, 1.13880911), np.array([0.98094008, -0.19431047])
+    creeping = Problem(W, c, mu, [None, way], 1e-8, ("a", "b"), frozenset({1}))
+    with pytest.raises(InconsistentContactError):
+        solved(creeping, [STICK, SLIDE])
+    rest = solved(Problem(W, c, mu, [None, None], 1e-8), [STICK, STICK])
+    assert rest.modes == (SLIDE, SLIDE)
+    np.testing.assert_allclose(rest.f[:, 1:], -mu[:, None] * rest.f[:, :1] * rest.directions, atol=1e-12)
+    np.testing.assert_allclose(rest.y[:, 1:], np.hypot(*rest.y[:, 1:].T)[:, None] * rest.directions, atol=1e-8)
+
+
+# ---- dry friction at joints
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_joints_with_dry_friction_among_contacts(seed: int) -> None:
+    """Random problems of two contacts and two joints: the laws hold, and another start finds the same motion."""
+    rng = np.random.default_rng(seed)
+    k, n = 4, 7
+    J = rng.normal(size=(3 * k, n))
+    J[[6, 8, 9, 11]] = 0
+    c = (J @ rng.normal(0, 5, n)).reshape(k, 3)
+    mu, bounds = np.array([0.5, 0.5, 0, 0]), np.array([0, 0, *rng.uniform(0.1, 3, 2)])
+    problem = Problem(J @ J.T, c, mu, [None] * k, 1e-9, bounds=bounds)
+    found = solved(problem, [STICK] * k)
+    others = [solved(problem, [OPEN, OPEN, STICK, STICK]), solved(problem, [STICK, OPEN, SLIDE, STICK], np.eye(k, 2))]
+    for other in others:
+        np.testing.assert_allclose(other.y, found.y, atol=1e-6)
+    for i in (2, 3):
+        f, y = found.f[i, 1], found.y[i, 1]
+        assert abs(f) <= bounds[i] + 1e-8
+        if found.modes[i] == STICK:
+            assert abs(y) < 1e-8
+        else:
+            assert (found.modes[i], f * y <= 0) == (SLIDE, True)
+            assert abs(f) == pytest.approx(bounds[i])
+        assert found.f[i, [0, 2]].tolist() == [0, 0]
+    normal, slip = found.f[:2, 0], found.y[:2]
+    assert normal.min() >= -1e-8
+    assert slip[:, 0].min() >= -1e-8
+    assert abs(normal * slip[:, 0]).max() < 1e-6
+    assert (np.hypot(found.f[:2, 1], found.f[:2, 2]) <= 0.5 * normal + 1e-8).all()

@@ -20,6 +20,7 @@ from pliant.contact.ground import flat
 from pliant.contact.models import CompliantContact, ContactLaw, HuntCrossley, RigidContact, SpringDamper
 from pliant.dynamics import frame_pose
 from pliant.errors import SimulationError, SimulationWarning, needs
+from pliant.events.constraint_terms import LIMIT
 from pliant.events.log_entries import channel_kernel
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
@@ -293,7 +294,7 @@ class _Motion:
 
     @property
     def limits_touched(self) -> list[str]:
-        limits = {c.name for c in self.sim.constraints if not c.is_contact}
+        limits = {c.name for c in self.sim.constraints if c.kind == LIMIT}
         return sorted(limits & {name for event in self.reference.events for name in event.names})
 
     # ---- the others

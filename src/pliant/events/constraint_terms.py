@@ -1,11 +1,13 @@
 """The constraints of a robot at a state, with its mass matrix and forces, as one compiled function.
 
-A constraint is a contact or a joint limit: it has a gap that must not be negative, and a contact has a slip
-u_t = (u_1, u_2) along two tangents as well. With the rows J_n, J_t of their rates,
+A constraint that may change its mode is a contact, a joint limit, or dry friction at a joint. The first two have a gap
+that must not be negative; contacts have a slip u_t = (u_1, u_2) along two tangents as well, and dry friction has the
+rate of its joint as u_1. With the rows J_n, J_t of their rates,
 
     gap' = J_n v        gap'' = J_n vd + c_n        u_t = J_t v        u_t' = J_t vd + c_t
 
 The rows and c come from the gap and the slip by differentiation: they hold on any ground, and for balls that roll.
+Loops and locks always hold: they are part of the robot's inertia (`pliant.events.lasting_constraints`).
 """
 
 import math
@@ -16,55 +18,83 @@ from typing import Any
 
 import numpy as np
 
+from pliant.actuation.joint_forces import dry_friction
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.contact.constraint_rows import has_limits, is_limit, tangents_of
+from pliant.contact.constraint_rows import JointRow, has_limits, is_limit, tangents_of
 from pliant.contact.moments import no_moments
 from pliant.dynamics.derivatives import tangent_directions
 from pliant.dynamics.joint_space_inertia import composite_inertia, mass_matrix_inverse
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
+from pliant.events.lasting_constraints import held_together, lasting_rows, loop_sizes
 from pliant.scalar import Expr, Scalar
 from pliant.scalar.evaluation import adjoints, tangents
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_forces
 
 
+CONTACT, LIMIT, FRICTION = "contact", "limit", "friction"
+
+
 @dataclass(frozen=True)
 class Constraint:
-    """Something that may close.
+    """Something that may close, or slide and stick.
 
     Attributes:
-        name: of the contact, or of the joint with "lower" or "upper".
-        is_contact: whether it is a contact; else it is a joint limit.
+        name: of the contact, of the joint with "lower" or "upper", or of the joint with dry friction.
+        kind: CONTACT, LIMIT or FRICTION.
         friction, restitution: Coulomb's, Newton's.
         holds_place: whether a point that sticks keeps its place; a ball that rolls does not.
+        bound: of dry friction [N m or N].
     """
 
     name: str
-    is_contact: bool
+    kind: str
     friction: float
     restitution: float
-    holds_place: bool
+    holds_place: bool = False
+    bound: float = 0.0
+
+    @property
+    def is_contact(self) -> bool:
+        """Whether it is a contact."""
+        return self.kind == CONTACT
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether it is dry friction at a joint, which is never open and has no normal."""
+        return self.kind == FRICTION
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The robot at a state: n constraints.
+    """The robot at a state: n constraints that may change, and m rows of loops and locks.
 
     Attributes:
-        M: mass matrix; M_inverse; r: joint forces less the bias, M vd = r where nothing touches.
+        M: mass matrix.
+        M_inverse: what forces do to v, with loops and locks: B M_inverse = 0.
+        free: acceleration where nothing touches and no joint rubs.
         gap: (n,) [m or rad]; J: rows of the rates, (n, 3, nv), normal first; c: what they have without vd, (n, 3).
         place: of the contacts in the world (n, 3); axes: normal and tangents there (n, 3, 3).
+        tree_inverse: M^-1, without loops and locks.
+        open: how far loops are open, (m,); B: rows of loops and locks, (m, nv).
+        held, held_open, strength: rows made of these that do not repeat others, see `HeldRows`.
     """
 
     M: np.ndarray
     M_inverse: np.ndarray
-    r: np.ndarray
+    free: np.ndarray
     gap: np.ndarray
     J: np.ndarray
     c: np.ndarray
     place: np.ndarray
     axes: np.ndarray
+    tree_inverse: np.ndarray
+    open: np.ndarray
+    B: np.ndarray
+    held: np.ndarray
+    held_open: np.ndarray
+    strength: np.ndarray
 
     def rates(self, v: np.ndarray) -> np.ndarray:
         """gap' and slip of each constraint, (n, 3)."""
@@ -72,17 +102,27 @@ class Terms:
 
 
 def constraints_of(model: StepModel) -> tuple[Constraint, ...]:
-    """The contacts of a model, then its joint limits, lower and upper."""
+    """The contacts of a model, then its joint limits, lower and upper, then its joints with dry friction."""
     found = []
     for group in model.groups:
         for k in group.turning:
             raise no_moments(group.names[k], "EventSimulation has", "Simulation")
         for name, mu, e, rolls in zip(group.names, group.friction, group.restitution, group.rolls, strict=True):
-            found.append(Constraint(name, True, float(mu), float(e), holds_place=not rolls))
+            found.append(Constraint(name, CONTACT, float(mu), float(e), holds_place=not rolls))
     for joint, side, _, _, _ in _joint_limits(model):
         restitution = float(model.robot.joints[joint].restitution)
-        found.append(Constraint(f"{joint} {side}", False, 0.0, restitution, holds_place=False))
+        found.append(Constraint(f"{joint} {side}", LIMIT, 0.0, restitution))
+    for row in _rubbing(model):
+        joint, k = model.robot.joints[row.joint], row.dof - model.robot.v_slice(row.joint).start
+        label = joint.kind.v_labels[k]
+        bound = float(dry_friction(model.robot, row.joint, k))
+        found.append(Constraint(f"{row.joint}.{label}" if label else row.joint, FRICTION, 0.0, 0.0, bound=bound))
     return tuple(found)
+
+
+def _rubbing(model: StepModel) -> list[JointRow]:
+    """The dofs with dry friction."""
+    return [row for row in model.joint_rows if row.kind == "friction"]
 
 
 def _joint_limits(model: StepModel) -> list[tuple[str, str, int, int, float]]:
@@ -90,7 +130,7 @@ def _joint_limits(model: StepModel) -> list[tuple[str, str, int, int, float]]:
     robot, found = model.robot, []
     for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
-        if link.is_mimic or link.kind.nv != 1 or not model.has_limits or not has_limits(joint):
+        if link.is_mimic or link.kind.nv != 1 or joint.is_locked or not model.has_limits or not has_limits(joint):
             continue
         for side, limit in (("lower", joint.limits.lower[0]), ("upper", joint.limits.upper[0])):
             if is_limit(limit):
@@ -104,8 +144,13 @@ class TermsKernel:
     def __init__(self, model: StepModel):
         self.model = model
         self.constraints = constraints_of(model)
-        n, nv = len(self.constraints), model.robot.nv
-        shapes: list[tuple[int, ...]] = [(nv, nv), (nv, nv), (nv,), (n,), (n, 3, nv), (n, 3), (n, 3), (n, 3, 3)]
+        n, nv, m = len(self.constraints), model.robot.nv, sum(loop_sizes(model).values())
+        self.has_loops = m > 0
+        # of the rows of loops and locks, where it is known
+        self.rank: int | None = None
+        shapes: list[tuple[int, ...]] = [
+            (nv, nv), (nv, nv), (nv,), (n,), (n, 3, nv), (n, 3), (n, 3), (n, 3, 3), (m,), (m, nv), (m,),
+        ]  # fmt: skip
         ends = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
         self._parts = list(zip([0, *ends], ends, shapes, strict=False))
 
@@ -133,7 +178,12 @@ class TermsKernel:
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Terms:
         arguments = (np.array(float(t)), q, v, u) if self.model.robot.nu else (np.array(float(t)), q, v)
         flat = self.kernel(*arguments)
-        return Terms(*(flat[a:b].reshape(shape) for a, b, shape in self._parts))
+        parts = (flat[a:b].reshape(shape) for a, b, shape in self._parts)
+        M, inverse, r, gap, J, c, place, axes, apart, B, bias = parts
+        on = held_together(inverse, inverse @ r, B, bias, apart, self.rank)
+        return Terms(
+            M, on.M_inverse, on.free, gap, J, c, place, axes, inverse, apart, B, on.rows, on.open, on.strength
+        )  # fmt: skip
 
 
 def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[Any]) -> list[Scalar]:
@@ -162,8 +212,15 @@ def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[An
         c += [0] * 3
         places += [0] * 3
         axes += [0] * 9
+    for row in _rubbing(model):
+        gaps.append(0)
+        J += [0] * n + [1 if d == row.dof else 0 for d in range(n)] + [0] * n
+        c += [0] * 3
+        places += [0] * 3
+        axes += [0] * 9
+    apart, B, bias = lasting_rows(model, q, v, lambda x: _rate(x, moving))
     inverse = [x for row in mass_matrix_inverse.algorithm(robot, q) for x in row]
-    return [*M, *inverse, *r, *gaps, *J, *c, *places, *axes]
+    return [*M, *inverse, *r, *gaps, *J, *c, *places, *axes, *apart, *B, *bias]
 
 
 def _rate(x: Scalar, moving: dict[Expr, Scalar]) -> Scalar:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.actuation.joint_forces import motor_torques
+from pliant.actuation.joint_forces import dry_friction, motor_torques
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.events.controls import Controls
 from pliant.integrators.dense import DenseSolution, Segment
 from pliant.recording.log import Event, Log
 from pliant.recording.source import Source
 from pliant.recording.troubles import plain_troubles
+from pliant.scalar import abs as scalar_abs
 from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.running import columns_of, source_with
 
@@ -50,7 +51,10 @@ class LogEntries:
         self._segments.append(segment)
         self._end = stop
         while (t := self._first + self._count * self.every) < stop - 1e-12:
-            self.sample(t, *segment(t))
+            q, v = segment(t)
+            if self.sim.terms.has_loops:
+                q, v = self.sim.motion.projected(t, q, v, self.controls(t, q, v))
+            self.sample(t, q, v)
         # those at the end itself are taken after projection, by the run or the next step
 
     def sample(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -133,7 +137,14 @@ def channel_kernel(sim: "EventSimulation", name: str) -> Kernel:
     shapes = {"t": (), "q": (robot.nq,), "v": (robot.nv,), "u": (robot.nu,), "forces": (size,)}
 
     def power(t: Any, q: Any, v: Any, u: Any, forces: Any) -> list[Any]:
-        return powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), forces, None)
+        found = powers(model, t, q, v, v, motor_torques(robot, q, v, u, t), forces, None)
+        # dry friction, where a joint moves
+        for row in model.joint_rows:
+            if row.kind == "friction":
+                bound = dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start)
+                at = POWER_TERMS.index("friction")
+                found[at] = found[at] - bound * scalar_abs(v[row.dof])
+        return found
 
     functions: dict[str, tuple[Any, str]] = {
         "tau": (lambda t, q, v, u: motor_torques(robot, q, v, u, t), "t q v u"),

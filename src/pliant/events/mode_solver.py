@@ -9,6 +9,9 @@ velocities) under the forces f (or impulses), W = J M^-1 J^T. Each of them does 
 | stick | y = 0 | f_n >= 0, |f_t| <= mu f_n |
 | slide along d | y_n = 0, f_t = -mu f_n d | f_n >= 0; y_t along d, if it only begins to slide |
 
+Dry friction at a joint is a candidate without a normal: it sticks with y_1 = 0 and |f_1| <= F, or slides with
+f_1 = -F d, and is never open.
+
 Three strategies are tried, the first that finds a solution wins:
 
 1. An active set: from the guess of the caller, the contact that violates its conditions most changes its mode, until
@@ -25,7 +28,7 @@ complementarity problems: docs/decisions/0018-mode-solver.md.
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,6 +71,7 @@ class Problem:
         creeps: which of these do so slowly that their direction settles at once, along y_t.
         scale: size of y below which it counts as zero.
         names: for errors.
+        bounds: F of dry friction at joints, (k,); 0 for contacts and limits. None for none.
     """
 
     W: np.ndarray
@@ -77,6 +81,17 @@ class Problem:
     scale: float
     names: Sequence[str] = ()
     creeps: frozenset[int] = frozenset()
+    bounds: np.ndarray | None = None
+
+    def bound(self, i: int) -> float:
+        """Of dry friction at a joint; 0 if the candidate is none."""
+        return 0.0 if self.bounds is None else float(self.bounds[i])
+
+    def choices(self, i: int) -> tuple[int, ...]:
+        """The modes that a candidate may have."""
+        if self.bound(i) > 0:
+            return (STICK, SLIDE) if self.slides[i] is None else (SLIDE,)
+        return (OPEN, SLIDE) if self.slides[i] is not None or self.friction[i] == 0 else (OPEN, STICK, SLIDE)
 
 
 @dataclass(frozen=True)
@@ -92,7 +107,9 @@ class Solution:
 def solved(
     problem: Problem, guess: Sequence[int], directions: np.ndarray | None = None, leaving: Iterable[int] = ()
 ) -> Solution:
-    """The modes that fit, beginning with a guess.
+    """The modes that fit, beginning with a guess; if none does, those that do so within a thousand times the tolerance.
+
+    Restitution and drift may ask of contacts that hold each other what does not go together, by a little.
 
     Args:
         guess: modes; of those that slide already, open or slide.
@@ -102,6 +119,13 @@ def solved(
     Raises:
         InconsistentContactError: no rigid motion fits the laws of contact.
     """
+    try:
+        return _solved(problem, guess, directions, leaving)
+    except InconsistentContactError:
+        return _solved(replace(problem, scale=tol.LENIENT * problem.scale), guess, directions, leaving)
+
+
+def _solved(problem: Problem, guess: Sequence[int], directions: np.ndarray | None, leaving: Iterable[int]) -> Solution:
     k = len(problem.c)
     d = np.zeros((k, 2)) if directions is None else directions.copy()
     for i, slide in enumerate(problem.slides):
@@ -135,10 +159,7 @@ def _attempts(problem: Problem, guess: Sequence[int], d: np.ndarray) -> Iterator
 
 def _enumerated(problem: Problem, iterated: Solution) -> Solution | None:
     """The first combination of modes that fits; those that differ least from the result of Gauss-Seidel come first."""
-    choices = [
-        (OPEN, SLIDE) if problem.slides[i] is not None or problem.friction[i] == 0 else (OPEN, STICK, SLIDE)
-        for i in range(len(problem.c))
-    ]
+    choices = [problem.choices(i) for i in range(len(problem.c))]
     for modes in itertools.islice(_nearest(iterated.modes, choices), _COMBINATIONS):
         for ways in (iterated.y, problem.c):
             d = iterated.directions.copy()
@@ -167,7 +188,7 @@ def _nearest(modes: Sequence[int], choices: Sequence[Sequence[int]]) -> Iterator
 def _at_rest(problem: Problem, found: Solution, leaving: set[int]) -> Solution:
     """The same with contacts that slide in name but do not move said to stick, if that fits as well."""
     begins = [i for i, mode in enumerate(found.modes) if mode == SLIDE and problem.slides[i] is None]
-    rubs = [i for i in begins if i not in leaving and problem.friction[i] > 0]
+    rubs = [i for i in begins if i not in leaving and (problem.friction[i] > 0 or problem.bound(i) > 0)]
     idle = [i for i in rubs if np.hypot(*found.y[i, 1:]) <= tol.IDLE * problem.scale]
     if not idle:
         return found
@@ -239,10 +260,14 @@ def _aligned(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
 def _forced(problem: Problem, modes: Sequence[int], d: np.ndarray) -> Solution:
     """Forces under which the candidates do as the modes say, whether that is allowed or not."""
     k = len(problem.c)
+    if problem.bounds is not None:
+        # a joint slides forward or backward, whatever was guessed
+        d = np.where((problem.bounds > 0)[:, None], np.where(d[:, :1] < 0, (-1.0, 0.0), (1.0, 0.0)), d)
     S, rows = _unknowns(problem, modes, d)
-    f = np.zeros(3 * k)
+    f = _given(problem, modes, d)
     if rows:
-        f = S @ least_solution(problem.W[rows] @ S, -problem.c.ravel()[rows])
+        without = problem.c.ravel() + problem.W @ f if f.any() else problem.c.ravel()
+        f = f + S @ least_solution(problem.W[rows] @ S, -without[rows])
     y = problem.W @ f + problem.c.ravel()
     return Solution(tuple(modes), d.copy(), f.reshape(k, 3), y.reshape(k, 3))
 
@@ -254,13 +279,26 @@ def _unknowns(problem: Problem, modes: Sequence[int], d: np.ndarray) -> tuple[np
     for i, mode in enumerate(modes):
         unit = np.zeros((3, 3 * k))
         unit[[0, 1, 2], [3 * i, 3 * i + 1, 3 * i + 2]] = 1
-        if mode == STICK:
+        if problem.bound(i) > 0:
+            if mode == STICK:
+                columns.append(unit[1:2])
+                rows.append(3 * i + 1)
+        elif mode == STICK:
             columns.append(unit)
             rows += [3 * i, 3 * i + 1, 3 * i + 2]
         elif mode == SLIDE:
             columns.append(unit[:1] - problem.friction[i] * (d[i] @ unit[1:]))
             rows.append(3 * i)
     return np.concatenate(columns).T, rows
+
+
+def _given(problem: Problem, modes: Sequence[int], d: np.ndarray) -> np.ndarray:
+    """Forces that are known: of joints that slide, (3 k)."""
+    f = np.zeros((len(problem.c), 3))
+    if problem.bounds is not None:
+        slides = np.array([mode == SLIDE for mode in modes], dtype=bool)
+        f[:, 1] = np.where(slides, -problem.bounds * d[:, 0], 0.0)
+    return f.ravel()
 
 
 def _bearable(problem: Problem, found: Solution) -> Solution:
@@ -273,14 +311,21 @@ def _bearable(problem: Problem, found: Solution) -> Solution:
         return found
     f = found.f.copy()
     D = (null @ S.T).reshape(len(null), -1, 3)[:, closed]
-    f[closed] = spread(f[closed], D, problem.friction[closed], sticks[closed])
+    bounds = 0.0 if problem.bounds is None else np.where(sticks, problem.bounds, 0.0)[closed]
+    # joints that slide have no margin to lose
+    if problem.bounds is not None:
+        closed_joints = (problem.bounds > 0)[closed] & ~sticks[closed]
+        bounds = np.where(closed_joints, abs(f).max(initial=1.0), bounds)
+    f[closed] = spread(f[closed], D, problem.friction[closed], sticks[closed], bounds)
     return Solution(found.modes, found.directions, f, found.y)
 
 
 def _worst_violation(problem: Problem, found: Solution) -> tuple[int, int, np.ndarray | None] | None:
     """The candidate whose condition is violated most, what it should do instead, and the direction."""
     worst, answer = 1.0, None
-    inertia = np.maximum(np.diag(problem.W).reshape(-1, 3)[:, 0], 1e-300)
+    own = np.diag(problem.W).reshape(-1, 3)
+    along = own[:, 0] if problem.bounds is None else np.where(problem.bounds > 0, own[:, 1], own[:, 0])
+    inertia = np.maximum(along, 1e-300)
     for i, mode in enumerate(found.modes):
         f, y, mu, d = found.f[i], found.y[i], problem.friction[i], found.directions[i]
         is_sliding = problem.slides[i] is not None
@@ -291,10 +336,10 @@ def _worst_violation(problem: Problem, found: Solution) -> tuple[int, int, np.nd
         if mode == OPEN:
             conditions = [(-y[0] / problem.scale, SLIDE if is_sliding or mu == 0 else STICK, None)]
         elif mode == STICK:
-            conditions.append(((pull - mu * f[0]) / tolerance, SLIDE, -f[1:] / pull))
+            conditions.append(((pull - mu * f[0] - problem.bound(i)) / tolerance, SLIDE, -f[1:] / pull))
             # no force holds it, as at both ends of a straight chain that folds
             conditions.append((slip / problem.scale, SLIDE, y[1:] / slip))
-        elif not is_sliding and mu > 0:
+        elif not is_sliding and (mu > 0 or problem.bound(i) > 0):
             # it slides backward, or no direction was found in which it slides
             conditions.append((-(y[1:] @ d) / problem.scale, STICK, None))
             conditions.append((abs(y[2] * d[0] - y[1] * d[1]) / problem.scale, STICK, None))
@@ -319,7 +364,11 @@ def _gauss_seidel(problem: Problem) -> Solution:
         for i in range(k):
             y = W[3 * i : 3 * i + 3] @ f.ravel() + problem.c[i]
             G, mu, slide = blocks[i], problem.friction[i], problem.slides[i]
-            if slide is not None:
+            if (most := problem.bound(i)) > 0:
+                own = W[3 * i + 1, 3 * i + 1]
+                wanted = f[i, 1] - y[1] / own if own > 0 else 0.0
+                new = np.array([0.0, min(max(wanted, -most), most) if slide is None else -most * slide[0], 0.0])
+            elif slide is not None:
                 shares = np.array([1.0, *(-mu * slide)])
                 own = W[3 * i, 3 * i : 3 * i + 3] @ shares
                 free = y[0] - W[3 * i, 3 * i : 3 * i + 3] @ f[i]
@@ -327,19 +376,21 @@ def _gauss_seidel(problem: Problem) -> Solution:
             else:
                 p = impulse_at(Vector(y[1], y[2], y[0]), Vector(f[i, 1], f[i, 2], f[i, 0]), G, inverse_of(G), mu)
                 new = np.array([p.z, p.x, p.y], dtype=float)
-            change = max(change, abs(W[3 * i, 3 * i]) * abs(new - f[i]).max())
+            along = 3 * i + (1 if most else 0)
+            change = max(change, abs(W[along, along]) * abs(new - f[i]).max())
             f[i] = new
         if change < tol.ITERATED * problem.scale or change > diverged:
             break
     modes, d = [], np.zeros((k, 2))
     for i in range(k):
-        pull, most = float(np.hypot(*f[i, 1:])), problem.friction[i] * f[i, 0]
+        pull, most = float(np.hypot(*f[i, 1:])), problem.friction[i] * f[i, 0] + problem.bound(i)
         slide = problem.slides[i]
         # one that is open now may have to slide after all
         d[i] = slide if slide is not None else -f[i, 1:] / max(pull, 1e-300)
-        if f[i, 0] <= problem.scale / W[3 * i, 3 * i]:
+        is_joint = problem.bound(i) > 0
+        if not is_joint and f[i, 0] <= problem.scale / W[3 * i, 3 * i]:
             modes.append(OPEN)
-        elif slide is not None or problem.friction[i] == 0 or pull >= most * (1 - tol.CONE_EDGE):
+        elif slide is not None or (problem.friction[i] == 0 and not is_joint) or pull >= most * (1 - tol.CONE_EDGE):
             modes.append(SLIDE)
         else:
             modes.append(STICK)

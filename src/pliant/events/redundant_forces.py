@@ -3,10 +3,10 @@
 The laws of motion fix the forces F_i of k contacts up to those that cancel: F = F0 + sum_j a_j D_j for any a. Contacts
 that stick can go on if some of these forces lie within all cones, so what is left until they cannot is
 
-    max_a  min_i  m_i(F_i)        m = mu F_n - |F_t| where a contact sticks, F_n where it slides
+    max_a  min_i  m_i(F_i)        m = mu F_n - |F_t| where a contact sticks, F_n where it slides,
 
-a problem over second-order cones, solved by Newton's method along the central path of its logarithmic barrier
-[Boyd, Vandenberghe 2004, 11.3].
+with a constant in place of mu F_n for a joint that sticks by dry friction: a problem over second-order cones, solved by
+Newton's method along the central path of its logarithmic barrier [Boyd, Vandenberghe 2004, 11.3].
 """
 
 import numpy as np
@@ -25,6 +25,8 @@ _SIGNS = np.array([1.0, -1.0, -1.0])
 
 def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
     """The solution of A z = b, the least one if there are many; singular values below ``weakest`` count as zero."""
+    if A.shape == (1, 1) and A[0, 0] > 0:
+        return b / A[0]
     own = abs(A.diagonal())
     most = own.max(initial=1e-300)
     # what cannot move, as out of the plane of a planar robot, gets no force
@@ -42,13 +44,38 @@ def least_solution(A: np.ndarray, b: np.ndarray, weakest: float = tol.RANK) -> n
     return np.linalg.lstsq(scaled, b / size, rcond=weakest)[0] / size
 
 
+def least_solutions(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`least_solution` for many matrices (p, m, m) and one right-hand side: (p, m)."""
+    if A.shape[1] == 1 and (A > 0).all():
+        return b / A[:, 0]
+    size = np.sqrt(np.maximum(abs(A[0].diagonal()), 1e-300))
+    try:
+        inverse = np.linalg.inv(A / (size[:, None] * size))
+        if abs(inverse).max() < tol.REGULAR:
+            return inverse @ (b / size) / size
+    except np.linalg.LinAlgError:
+        pass
+    return np.stack([least_solution(each, b) for each in A])
+
+
+def taken_back(M_inverse: np.ndarray, rows: np.ndarray, amount: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
+    """The least change, as M measures it, that takes an amount along rows back."""
+    response = M_inverse @ rows.T
+    return -response @ least_solution(rows @ response, amount, weakest)
+
+
 def is_jammed(W: np.ndarray) -> bool:
     """Whether friction has turned round what forces do, W: its determinant, positive without friction, is not any more.
 
     Where it is zero, forces are infinite. Contacts that hold each other, where it is zero anyway, do not count.
     """
+    if W.shape == (1, 1):
+        return bool(W[0, 0] < 0)
     size = np.sqrt(np.maximum(abs(W).max(axis=1), 1e-300))
-    sign, logarithm = np.linalg.slogdet(W / (size[:, None] * size))
+    scaled = W / (size[:, None] * size)
+    if not np.isfinite(scaled).all():
+        return False
+    sign, logarithm = np.linalg.slogdet(scaled)
     return bool(sign < 0 and logarithm > tol.SINGULAR)
 
 
@@ -64,13 +91,16 @@ def cancelling(W: np.ndarray) -> np.ndarray:
     return np.linalg.qr(found)[0].T if found.shape[1] else found.T
 
 
-def spread(F: np.ndarray, D: np.ndarray, friction: np.ndarray, sticks: np.ndarray) -> np.ndarray:
+def spread(
+    F: np.ndarray, D: np.ndarray, friction: np.ndarray, sticks: np.ndarray, bounds: np.ndarray | float = 0.0
+) -> np.ndarray:
     """Forces with the largest least margin, or the first found whose margins are all positive, (k, 3).
 
     Args:
         F: forces along normal and tangents, (k, 3).
         D: forces that cancel, (p, k, 3).
         friction: (k,); sticks: whether a contact sticks, (k,); of the others only the normal force counts.
+        bounds: of friction that needs no normal force, (k,).
     """
     scale = abs(F).max(initial=0)
     if not len(D) or not scale or not np.isfinite(F).all():
@@ -80,6 +110,7 @@ def spread(F: np.ndarray, D: np.ndarray, friction: np.ndarray, sticks: np.ndarra
     weights = np.where(sticks, friction, 1.0)
     keep = np.stack([weights, sticks, sticks], axis=1)
     start = keep * F / scale
+    start[:, 0] += bounds / scale
     slopes = np.zeros((*F.shape, p + 1))
     slopes[..., :p] = np.moveaxis(keep * D, 0, -1)
     slopes[:, 0, p] = -1

@@ -19,11 +19,14 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
+from pliant.events.holding import CROWDED, Holding
+from pliant.events.lasting_constraints import closed_loops, rank_of_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
-from pliant.events.smooth_motion import SmoothMotion
+from pliant.events.smooth_motion import SmoothMotion, beyond_edge
+from pliant.events.giving_up import inconsistent, no_step
 from pliant.events.state import OPEN, EventState, Mode, check_ground, check_outside, lifted_out, passing_at
-from pliant.events.transition import held, resolved
+from pliant.events.transition import resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper
 from pliant.integrators.dense import Chart, first_root, first_time
 from pliant.recording.log import Event, Log
@@ -37,10 +40,6 @@ from pliant.simulation.running import in_blocks, record
 from pliant.simulation.state import configurations, level_of_caller, velocities
 from pliant.simulation.watch import Watch, body_depths
 
-# shortest time that must pass in a hundred events [s]
-_CROWDED = 1e-9
-# changes between sticking and sliding at once, and for how long, at first and at most, contacts are held then [s]
-_CHATTER, _SHORTEST, _LONGEST = 20, 1e-5, 1e-3
 # steps, and the time that so many must cover at least [s]
 _STALLED, _SLOWEST = 1000, 1e-4
 # an impulse from outside is a force for so long [s]
@@ -57,10 +56,11 @@ class EventSimulation:
         log = sim.run(2.0, controller=policy, period=1e-3)
         log.events, log.modes, log.at(1.2345)
 
-    Between events the motion is smooth: contacts that stick or slide, and joints at their limits, are constraints, and
-    an adaptive integrator follows it. Events are found to 1e-12 s on its dense output. A touch-down is an impact with
-    Newton's restitution and Coulomb's friction; a bounce slower than ``rest_speed`` ends, which closes off the
-    infinitely many that are left. Drift off the constraints is taken back after every step.
+    Between events the motion is smooth: contacts that stick or slide, joints at their limits, and joints that dry
+    friction holds are constraints, and an adaptive integrator follows it. Loops and locked joints always hold. Events
+    are found to 1e-12 s on its dense output. A touch-down is an impact with Newton's restitution and Coulomb's
+    friction; a bounce slower than ``rest_speed`` ends, which closes off the infinitely many that are left. Drift off
+    the constraints is taken back after every step.
 
     Args:
         robot: with contacts; without, its collision geometry is used as in `Simulation`.
@@ -100,7 +100,6 @@ class EventSimulation:
         self.robot = with_default_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
         model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)
-        _check_smooth(model)
         self.model = model
         self.rest_speed, self.when = rest_speed, when
         self.step_control = StepControl(rtol, atol, largest=max_step)
@@ -132,6 +131,7 @@ class EventSimulation:
         passing = passing_at(self, t, q, v)
         if lift:
             q = lifted_out(self, q, passing)
+        q, v = closed_loops(self, float(t), q, v)
         cure = "reset(..., lift=True) lifts the robot out, or " if self.robot.is_free and not lift else ""
         check_outside(self, q, passing, "the robot begins", cure)
         self._put(float(t), q, v, passing)
@@ -143,7 +143,7 @@ class EventSimulation:
         self.stepper = Stepper(self.chart, self.step_control)
         self._u = np.zeros(self.robot.nu)
         self._memory, self._owner = np.zeros(0), None
-        self._quiet, self._patience = -math.inf, _SHORTEST
+        self.holding = Holding()
         self._is_new = self._is_checked = True
         self.watch.forget()
 
@@ -151,8 +151,8 @@ class EventSimulation:
     def state(self) -> EventState:
         """A snapshot; setting it goes on from there, bit for bit."""
         return EventState(
-            self._t, self._q, self._v, self.mode, self._u, self._memory, self.stepper.memory, self._quiet,
-            self._patience, self._is_new,
+            self._t, self._q, self._v, self.mode, self._u, self._memory, self.stepper.memory,
+            self.holding.quiet, self.holding.patience, self._is_new,
         ).copy()  # fmt: skip
 
     @state.setter
@@ -168,9 +168,10 @@ class EventSimulation:
             raise SimulationError(problem, subject="state", cure="take one of a simulation of the same robot")
         self._t, self._q, self._v, self.mode, self._u = found.t, found.q, found.v, found.mode, found.u
         self._memory, self._owner = found.memory, None
+        self.terms.rank = rank_of_loops(self, self._q)
         self.stepper = Stepper(self.chart, self.step_control)
         self.stepper.memory = found.steps
-        self._quiet, self._patience, self._is_new = found.quiet, found.patience, found.is_new
+        self.holding, self._is_new = Holding(found.quiet, found.patience), found.is_new
         self._is_checked = True
 
     @property
@@ -317,8 +318,8 @@ class EventSimulation:
         mark = self.stepper.taken, self._t
         while self._t < end - 1e-13:
             if self.stepper.taken - mark[0] >= _STALLED:
-                if self._t - mark[1] < _SLOWEST:
-                    raise self._no_step()
+                if self._t - mark[1] < _SLOWEST and not self.holding.hold(self, controls):
+                    raise no_step(self)
                 mark = self.stepper.taken, self._t
             held_until = controls.update(self._t, self._q, self._v)
             until = min([end, held_until, *(x for x in self._jumps if x > self._t + tol.SAME_TIME)])
@@ -329,9 +330,9 @@ class EventSimulation:
             if len(stamps) > max_events:
                 problem = f"more than {max_events} events by t = {self._t:.6g} s"
                 raise SimulationError(problem, subject="run", field="max_events", cure="give max_events=")
-            if fresh and self._chatters(entries.events):
-                self._hold(controls)
-            if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < _CROWDED:
+            if self.holding.stays(self._t) or (fresh and self.holding.chatters(entries.events)):
+                self.holding.hold(self, controls)
+            if fresh and len(stamps) > 100 and stamps[-1] - stamps[-100] < CROWDED:
                 crowd = f"100 events within {stamps[-1] - stamps[-100]:.1g} s at t = {self._t:.9g} s ({self.mode_name})"
                 problem = f"{crowd}: the simulation is not advancing, at q = {self._q}, v = {self._v}"
                 raise SimulationError(problem, subject="run", field="rest_speed", cure="try a larger rest_speed")
@@ -361,24 +362,15 @@ class EventSimulation:
         """An entry of now."""
         self._u = entries.sample(self._t, self._q, self._v)
 
-    def _chatters(self, events: Sequence[Event]) -> bool:
-        """Whether contacts that hardly move change between sticking and sliding all the time."""
-        last = events[-_CHATTER:]
-        kinds = {event.kind for event in last}
-        return len(last) == _CHATTER and last[-1].t - last[0].t < _CROWDED and kinds <= {"slip", "stick", "reversal"}
-
-    def _hold(self, controls: Controls) -> None:
-        """Let all that hardly slides stick for a while, a longer one each time."""
-        u = controls(self._t, self._q, self._v)
-        self._v, self.mode = held(self.motion, self._t, self._q, self._v, u)
-        self._quiet = self._t + self._patience
-        self._patience = min(2 * self._patience, _LONGEST)
+    def go_on_with(self, v: np.ndarray, mode: Mode) -> None:
+        """Go on from here with another velocity, in another mode."""
+        self._v, self.mode = v, mode
 
     def _advance(self, controls: Controls, entries: LogEntries, until: float, on_event: Any) -> None:
         """One step, to its end or to the first event in it."""
         motion = self.motion
-        is_quiet = self._t < self._quiet - tol.SAME_TIME
-        until = min(until, self._quiet) if is_quiet else until
+        is_quiet = self._t < self.holding.quiet - tol.SAME_TIME
+        until = min(until, self.holding.quiet) if is_quiet else until
         # forces that begin or end with the step count as they are within it
         last = until - 2e-6 * _PUSH if until in self._jumps else math.inf
 
@@ -393,7 +385,9 @@ class EventSimulation:
         try:
             segment = self.stepper.step(acceleration, self._t, self._q, self._v, until)
         except NoStepError:
-            raise self._no_step() from None
+            if not self._get_over(controls, entries, on_event, is_quiet=is_quiet):
+                raise no_step(self) from None
+            return
 
         @cache
         def margins(t: float) -> np.ndarray:
@@ -402,7 +396,8 @@ class EventSimulation:
             check_ground(self, at_t, t)
             found = motion.margins(at_t, v)
             if is_quiet:
-                found[len(found) // 2 :] = 1
+                # all that touches is held
+                found[motion.touching] = found[len(found) // 2 :] = 1
             return found
 
         def margin(t: float, i: int) -> float:
@@ -433,6 +428,21 @@ class EventSimulation:
             self._settle(controls, entries, on_event, None if is_over_edge or found is None else found[1])
             self._sample(entries)
 
+    def _get_over(self, controls: Controls, entries: LogEntries, on_event: Any, *, is_quiet: bool) -> bool:
+        """Go over an edge of the ground, or hold what slides, where no step is short enough; whether that helps."""
+        motion, u = self.motion, controls(self._t, self._q, self._v)
+        self.stepper.h = tol.AFTER_EDGE
+        beyond = beyond_edge(motion, self._t, self._q, self._v, u) if self.holding.may_cross(self._t) else None
+        if beyond is None:
+            # a slide that has hardly begun, or hardly goes on, may have no direction that steps can follow
+            jammed = motion.jammed(self.terms(self._t, self._q, self._v, u), self._v)
+            return not is_quiet and not jammed and self.holding.hold(self, controls)
+        self._q = beyond
+        self._sample(entries)
+        self._settle(controls, entries, on_event, None)
+        self._sample(entries)
+        return True
+
     def _settle(
         self, controls: Controls, entries: LogEntries, on_event: Any, cause: int | None, *, is_start: bool = False
     ) -> None:
@@ -440,7 +450,7 @@ class EventSimulation:
         try:
             event, self._v, self.mode = resolved(self.motion, self._t, self._q, self._v, controls, cause)
         except InconsistentContactError as error:
-            raise self._inconsistent(error.fault.problem) from None
+            raise inconsistent(self, error.fault.problem) from None
         # what touches to begin with has not touched down
         if event is None or (is_start and not event.impulse):
             return
@@ -459,27 +469,9 @@ class EventSimulation:
         q = np.array(configurations(robot, changed[0], (robot.nq,), "float64"), dtype=float)
         v = np.array(velocities(robot, changed[1], (robot.nv,)), dtype=float)
         passing = passing_at(self, self._t, q, v)
+        q, v = closed_loops(self, self._t, q, v)
         check_outside(self, q, passing, "on_event returned a state")
         self._q, self._v, self.mode = q, v, Mode.free(len(self.constraints), passing)
-
-    def _inconsistent(self, why: str) -> InconsistentContactError:
-        problem = f"t = {self._t:.9g} s, {self.mode_name}: {why}, at q = {self._q.tolist()}, v = {self._v.tolist()}"
-        error = InconsistentContactError(problem, subject="contacts", field=self.mode_name)
-        error.t, error.q, error.v, error.mode = self._t, self._q.copy(), self._v.copy(), self.mode_name
-        return error
-
-    def _no_step(self) -> SimulationError:
-        u, ahead = np.zeros(self.robot.nu), self.robot.integrate(self._q, self._v * self.step_control.largest)
-        for q in (self._q, ahead):
-            check_ground(self, self.terms(self._t, q, self._v, u), self._t)
-        jammed = self.motion.jammed(self.terms(self._t, self._q, self._v, np.zeros(self.robot.nu)), self._v)
-        if jammed:
-            names = ", ".join(jammed)
-            return self._inconsistent(f"friction jams what slides ({names}): forces grow without bound (Painleve)")
-        where = f"at q = {self._q.tolist()}, v = {self._v.tolist()}"
-        problem = f"t = {self._t:.9g} s, {self.mode_name}: no step is short enough, {where}"
-        cure = "check that forces and controls are finite, gains are not too stiff, and no contact slides over an "
-        return SimulationError(problem, subject="run", cure=cure + "edge of the ground; Simulation takes such motions")
 
 
 def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
@@ -487,13 +479,3 @@ def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
     times = {x for f in forces for x in (f.start, f.end)}
     times |= {f.start + _PUSH for f in forces if f.impulse is not None}
     return tuple(sorted(float(x) for x in times if math.isfinite(x)))
-
-
-def _check_smooth(model: StepModel) -> None:
-    robot = model.robot
-    kinds = {row.kind for row in model.joint_rows} | ({"closure"} if model.closures else set())
-    refused = {"friction": "dry friction at joints", "lock": "locked joints", "closure": "loop closures"}
-    for kind, what in refused.items():
-        if kind in kinds:
-            problem = f"robot {robot.name!r} has {what}, which event-driven simulation does not support"
-            raise SimulationError(problem, subject=f"robot {robot.name!r}", field=what, cure="use Simulation")

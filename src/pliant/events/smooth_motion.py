@@ -7,7 +7,7 @@ import numpy as np
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms
-from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, spread
+from pliant.events.redundant_forces import cancelling, is_jammed, least_solution, least_solutions, spread, taken_back
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
 
 if TYPE_CHECKING:
@@ -21,21 +21,27 @@ class SmoothMotion:
         self.sim, self.mode = sim, mode
         self.constraints = sim.constraints
         self.friction = np.array([c.friction for c in sim.constraints])
+        self.bounds = np.array([c.bound for c in sim.constraints])
+        self.rough = (self.friction > 0) | (self.bounds > 0)
         # the weight at about 1 g, and one newton, since robots may weigh nothing
         self._least_force = tol.LEAST_FORCE * (10 * float(sim.robot.mass) + 1)
         states = np.array(mode.states, dtype=int)
         first = np.where(states == OPEN, tol.LEAST_GAP, self._least_force)
         second = np.where(states == SLIDE, tol.LEAST_SLIP, self._least_force)
         self.least = np.concatenate([first, second])
-        self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero(states == SLIDE)
-        self.closed = np.flatnonzero(states != OPEN)
+        joints = self.is_joint = np.array([c.is_joint for c in sim.constraints], dtype=bool)
+        self.stick, self.slide = np.flatnonzero(states == STICK), np.flatnonzero((states == SLIDE) & ~joints)
+        # joints whose dry friction has the force of its bound
+        self.rubbed = np.flatnonzero((states == SLIDE) & joints)
+        self.closed = np.flatnonzero((states != OPEN) & ~((states == SLIDE) & joints))
+        # those with a normal
+        self.touching = np.flatnonzero((states != OPEN) & ~joints)
         of, along = np.nonzero(sim.terms.moves[self.stick])
         self._held = self.stick[of], along
         self._mu = self.friction[self.slide]
         self._sign = np.where(mode.passing, -1.0, 1.0)
         self._rubbing = self.slide[self._mu > 0]
         self._is_stuck = states[self.closed] == STICK
-        self._mu_closed = self.friction[self.closed]
         self._places = np.array([self.constraints[i].holds_place for i in self.stick], dtype=bool)
 
     def motion(self, terms: Terms, v: np.ndarray) -> np.ndarray:
@@ -43,28 +49,40 @@ class SmoothMotion:
 
         They are not numbers where friction pushes a sliding contact into the ground.
         """
+        free = self._rubbed(terms)
         if not len(self.closed):
-            return terms.M_inverse @ terms.r
-        response, z, _ = self._reaction(terms, self.slide_directions(terms, v))
-        return terms.M_inverse @ terms.r + response @ z
+            return free
+        response, z, _ = self._reaction(terms, free, self.slide_directions(terms, v))
+        return free + response @ z
+
+    def _rubbed(self, terms: Terms) -> np.ndarray:
+        """The free acceleration with the friction of joints that slide."""
+        who = self.rubbed
+        if not len(who):
+            return terms.free
+        forces = -self.bounds[who] * self.mode.directions[who, 0]
+        return terms.free + terms.M_inverse @ (terms.J[who, 1].T @ forces)
 
     def forces(self, terms: Terms, v: np.ndarray) -> np.ndarray:
         """Along normal and tangents, (n, 3): the least where many fit, or such that friction can bear them."""
         found = np.zeros((len(self.constraints), 3))
+        found[self.rubbed, 1] = -self.bounds[self.rubbed] * self.mode.directions[self.rubbed, 0]
         if not len(self.closed):
             return found
-        response, z, shares = self._reaction(terms, self.slide_directions(terms, v))
+        response, z, shares = self._reaction(terms, self._rubbed(terms), self.slide_directions(terms, v))
         place = self._placed(z[None], shares)[0]
         found[self.closed] = place
-        sticks = self._is_stuck
-        margins = np.where(sticks, self._mu_closed * place[:, 0] - np.hypot(place[:, 1], place[:, 2]), place[:, 0])
+        sticks, mu, bounds = self._is_stuck, self.friction[self.closed], self.bounds[self.closed]
+        margins = np.where(sticks, mu * place[:, 0] + bounds - np.hypot(place[:, 1], place[:, 2]), place[:, 0])
         if len(self.closed) > 1 and (margins < 2 * self._least_force).any():
             rows = self._pushed(terms, shares)
             null = cancelling(rows @ response)
-            found[self.closed] = spread(place, self._placed(null, shares), self._mu_closed, sticks)
+            found[self.closed] = spread(place, self._placed(null, shares), mu, sticks, bounds)
         return found
 
-    def _reaction(self, terms: Terms, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _reaction(
+        self, terms: Terms, free: np.ndarray, directions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What unit forces do to v, the forces z along them, and the directions (1, -mu d) of those that slide."""
         slide, held = self.slide, self._held
         rows = terms.J[held]
@@ -78,7 +96,8 @@ class SmoothMotion:
         W = A @ response
         if len(self._rubbing) and is_jammed(W):
             return response, np.full(len(W), np.nan), shares
-        return response, least_solution(W, -c - A @ (terms.M_inverse @ terms.r)), shares
+        weakest = tol.RANK_OF_SLIDES if len(self._rubbing) else tol.RANK
+        return response, least_solution(W, -c - A @ free, weakest), shares
 
     def _pushed(self, terms: Terms, shares: np.ndarray) -> np.ndarray:
         """Rows along which forces act: those held, and those that slide."""
@@ -124,31 +143,26 @@ class SmoothMotion:
         The slip u turns by d' = (y - (y.d) d) / |u|, with y = u' its rate under the forces along d: it settles where y
         is along d, at once as |u| goes to zero. Found by Newton's method; if there is none, they stay as they are.
         """
-        who = self.slide[creeps]
-        free = terms.M_inverse @ terms.r
-
-        def turned(angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            new = d.copy()
-            new[creeps] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-            response, z, _ = self._reaction(terms, new)
-            y = terms.J[who, 1:] @ (free + response @ z) + terms.c[who, 1:]
-            return new, y[:, 1] * new[creeps, 0] - y[:, 0] * new[creeps, 1]
-
+        turned = _Turning(self, terms, d, creeps)
         angles = np.arctan2(d[creeps, 1], d[creeps, 0])
-        found, across = turned(angles)
+        shifts = tol.SETTLED_ANGLE * np.eye(len(creeps) + 1, len(creeps), -1)
+        across, *shifted = turned(angles + shifts)
         first = abs(across).max()
         for _ in range(8):
             if not abs(across).max() > 1e-10 * (1 + first):
                 break
-            columns = [turned(angles + tol.SETTLED_ANGLE * unit)[1] - across for unit in np.eye(len(creeps))]
-            slope = np.array(columns).T / tol.SETTLED_ANGLE
+            slope = (np.array(shifted) - across).T / tol.SETTLED_ANGLE
             if not np.isfinite(slope).all():
                 return d
             step = np.linalg.lstsq(slope, -across, rcond=1e-9)[0]
             angles = angles + step * min(1.0, 0.3 / max(abs(step).max(), 1e-300))
-            found, across = turned(angles)
+            across, *shifted = turned(angles + shifts)
         # a settled direction is near: the last one was settled, too
-        return found if abs(across).max() <= 1e-3 * first or abs(across).max() < 1e-9 else d
+        if not (abs(across).max() <= 1e-3 * first or abs(across).max() < 1e-9):
+            return d
+        found = d.copy()
+        found[creeps] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        return found
 
     def follow(self, terms: Terms, v: np.ndarray) -> None:
         """Directions of slides are those of the moment: sliding ends where the slip along them does."""
@@ -166,25 +180,25 @@ class SmoothMotion:
         """What stays positive as long as the mode lasts, (2 n).
 
         First the gap of what is open, the normal force of what is closed; then what friction has left where a contact
-        sticks, and the slip where it slides, along its direction.
+        or joint sticks, and the slip where it slides, along its direction.
         """
         n = len(self.constraints)
         found = np.ones(2 * n)
-        found[:n] = self._sign * terms.gap
-        if not len(self.closed):
-            return found
-        forces = self.forces(terms, v)
-        found[self.closed] = forces[self.closed, 0]
-        held, rubbing = self.stick, self._rubbing
-        found[n + held] = self.friction[held] * forces[held, 0] - np.hypot(forces[held, 1], forces[held, 2])
+        found[:n] = np.where(self.is_joint, 1.0, self._sign * terms.gap)
+        rubbing = np.concatenate([self._rubbing, self.rubbed])
         if len(rubbing):
             slip = terms.J[rubbing, 1:] @ v
             found[n + rubbing] = (slip * self.mode.directions[rubbing]).sum(axis=1)
+        if len(self.closed):
+            forces, held = self.forces(terms, v), self.stick
+            found[self.touching] = forces[self.touching, 0]
+            most = self.friction[held] * forces[held, 0] + self.bounds[held]
+            found[n + held] = most - np.hypot(forces[held, 1], forces[held, 2])
         return found
 
     def projected(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The state without its drift off the constraints."""
-        if not len(self.closed):
+        """The state without its drift off the constraints, loops and locks included."""
+        if not len(self.closed) and not self.sim.terms.has_loops:
             return q, v
         placed = self.stick[self._places]
         of, along = np.nonzero(self.sim.terms.moves[placed, 1:])
@@ -194,20 +208,23 @@ class SmoothMotion:
         for _ in range(4):
             moved = terms.place[placed] - self.mode.anchors[placed]
             aside = (terms.axes[placed, 1:] @ moved[:, :, None])[of, along, 0]
-            open_by = np.concatenate([terms.gap[self.closed], aside])
-            if abs(open_by).max() < tol.PROJECTED:
+            # where a loop is nearly singular, a rounding error would become an angle
+            strong = terms.strength > tol.RANK_OF_CLOSING
+            open_by = np.concatenate([terms.gap[self.touching], aside, terms.held_open[strong]])
+            if abs(open_by).max(initial=0) < tol.PROJECTED:
                 break
-            rows = np.concatenate([terms.J[self.closed, 0], terms.J[aside_rows]])
+            rows = np.concatenate([terms.J[self.touching, 0], terms.J[aside_rows], terms.held[strong]])
             # of a straight chain held at both ends, rounding would become angles of its root
-            q = self.sim.chart.integrate(q, taken_back(terms, rows, open_by, weakest=tol.RANK_OF_PLACES))
+            back = taken_back(terms.tree_inverse, rows, open_by, weakest=tol.RANK_OF_PLACES)
+            q = self.sim.chart.integrate(q, back)
             terms = self.sim.terms(t, q, v, u)
-        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0]])
-        return q, v + taken_back(terms, held, held @ v)
+        held = np.concatenate([terms.J[self._held], terms.J[self.slide, 0], terms.held])
+        return q, v + taken_back(terms.tree_inverse, held, held @ v)
 
     def _check_drift(self, terms: Terms, t: float) -> None:
-        off = abs(terms.gap[self.closed])
-        if off.max() > tol.FARTHEST:
-            name = self.constraints[self.closed[int(off.argmax())]].name
+        off = abs(terms.gap[self.touching])
+        if off.max(initial=0) > tol.FARTHEST:
+            name = self.constraints[self.touching[int(off.argmax())]].name
             gap = f"{off.max():.3g} m off the ground"
             problem = f"t = {t:.9g} s: {name}, which touches, is {gap} after a step: it passed an edge"
             cure = "use Simulation, round the edge off, or give a shorter max_step="
@@ -218,7 +235,51 @@ class SmoothMotion:
         return bool((abs(terms.J[self.slide, 0] @ v) > tol.EDGE * (1 + abs(v).max())).any())
 
 
-def taken_back(terms: Terms, rows: np.ndarray, amount: np.ndarray, weakest: float = tol.RANK) -> np.ndarray:
-    """The least change, as M measures it, that takes an amount along rows back."""
-    response = terms.M_inverse @ rows.T
-    return -response @ least_solution(rows @ response, amount, weakest)
+def beyond_edge(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray | None:
+    """A configuration just ahead where the ground below what touches has turned or bent at once; None if there is none.
+
+    An adaptive step gets shorter and shorter before an edge of the ground, since accelerations jump there, and ends so
+    near to it that going on straight for nanoseconds is beyond.
+    """
+    touching = motion.touching
+    if not len(touching):
+        return None
+    now = motion.sim.terms(t, q, v, u)
+    for k in range(6):
+        ahead = motion.sim.chart.integrate(q, tol.HOP * 4**k * v)
+        then = motion.sim.terms(t, ahead, v, u)
+        for a, b in ((now.J, then.J), (now.c, then.c)):
+            if abs(b[touching] - a[touching]).max() > tol.TURNED * (1 + abs(a[touching]).max()):
+                return ahead
+    return None
+
+
+class _Turning:
+    """What slow slides do across their directions, as a function of these, many at once."""
+
+    def __init__(self, motion: SmoothMotion, terms: Terms, d: np.ndarray, creeps: np.ndarray):
+        self.d, self.creeps, self.mu = d, creeps, motion._mu
+        slide, held, free = motion.slide, terms.J[motion._held], motion._rubbed(terms)
+        A = np.concatenate([held, terms.J[slide, 0]])
+        aside = terms.J[slide[creeps], 1:].reshape(-1, len(free))
+        # rates of A and of the slow slips by forces of those held, and of those that slide along their three axes
+        rows = np.concatenate([A, aside])
+        answer = rows @ terms.M_inverse @ np.concatenate([held, terms.J[slide].reshape(-1, len(free))]).T
+        self.n, self.h = len(A), len(held)
+        self.by_held = answer[:, : self.h]
+        self.by_slides = answer[:, self.h :].reshape(len(rows), len(slide), 3)
+        c = np.concatenate([terms.c[motion._held], terms.c[slide, 0], terms.c[slide[creeps], 1:].ravel()])
+        self.start = rows @ free + c
+
+    def __call__(self, angles: np.ndarray) -> np.ndarray:
+        """Slip accelerations across the directions, (p, creeps), for angles (p, creeps)."""
+        p, n = len(angles), self.n
+        ways = np.stack([np.cos(angles), np.sin(angles)], axis=2)
+        shares = np.ones((p, len(self.d), 3))
+        shares[:, :, 1:] = -self.mu[:, None] * self.d
+        shares[:, self.creeps, 1:] = -self.mu[self.creeps, None] * ways
+        by_slides = np.einsum("rks,pks->prk", self.by_slides, shares)
+        answer = np.concatenate([np.broadcast_to(self.by_held, (p, *self.by_held.shape)), by_slides], axis=2)
+        z = least_solutions(answer[:, :n], -self.start[:n])
+        y = (self.start[n:] + (answer[:, n:] @ z[:, :, None])[:, :, 0]).reshape(p, -1, 2)
+        return y[:, :, 1] * ways[:, :, 0] - y[:, :, 0] * ways[:, :, 1]

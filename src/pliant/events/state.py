@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
-from pliant.events.constraint_terms import Constraint, Terms
+from pliant.events.constraint_terms import LIMIT, Constraint, Terms
 from pliant.simulation.state import ground_fault
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class Mode:
     """What every constraint does.
 
     Attributes:
-        states: OPEN, STICK or SLIDE; a joint limit and a contact without friction slide if they are closed.
+        states: OPEN, STICK or SLIDE; a joint limit and a contact without friction slide if they are closed, and dry
+            friction at a joint is never open.
         directions: of the slides when they began, (n, 2).
         anchors: where contacts stick, (n, 3) [m].
         armed: which of the margins (see `SmoothMotion.margins`) have been positive since the mode began, (2 n,).
@@ -55,9 +56,10 @@ class Mode:
         return replace(self, states=new, armed=np.zeros_like(self.armed), creeping=np.zeros_like(self.creeping))
 
     def name(self, constraints: Sequence[Constraint]) -> str:
-        """The mode in words."""
+        """The mode in words; joints with dry friction are named where they stick."""
         closed = [(c, s) for c, s in zip(constraints, self.states, strict=True) if s != OPEN]
-        words = [f"{c.name} {_WORDS[s] if c.is_contact else 'limit'}" for c, s in closed]
+        told = [(c, s) for c, s in closed if not c.is_joint or s == STICK]
+        words = [f"{c.name} {'limit' if c.kind == LIMIT else _WORDS[s]}" for c, s in told]
         return ", ".join(words) or "flight"
 
     def copy(self) -> "Mode":
@@ -171,7 +173,7 @@ def _deepest(sim: "EventSimulation", q: np.ndarray, passing: np.ndarray) -> tupl
     """The constraint that is violated most, contacts first, and by how much."""
     gap = sim.terms(0.0, q, np.zeros(sim.robot.nv), np.zeros(sim.robot.nu)).gap
     depth = np.where(passing, -np.inf, -gap)
-    contacts = sum(c.is_contact for c in sim.constraints)
+    contacts = sum(c.is_contact for c in sim.constraints)  # they come first
     for part in (slice(0, contacts), slice(contacts, None)):
         if depth[part].size and depth[part].max() > tol.LOWEST_BOUNCE:
             return int(np.argmax(depth[part])) + (part.start or 0), float(depth[part].max())

@@ -8,8 +8,9 @@ import numpy as np
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms
-from pliant.events.mode_solver import Problem, Solution, solved
-from pliant.events.smooth_motion import SmoothMotion, taken_back
+from pliant.events.mode_solver import InconsistentContactError, Problem, Solution, solved
+from pliant.events.redundant_forces import taken_back
+from pliant.events.smooth_motion import SmoothMotion
 from pliant.events.state import OPEN, SLIDE, STICK, Mode
 from pliant.recording.log import KINDS, Event
 
@@ -49,7 +50,8 @@ def resolved(
     _check_depth(motion, terms, t)
     _let_pass(motion, terms, t, q, v)
     for k in range(_IMPACTS):
-        touching = _touching(motion, terms)
+        # the friction of joints is a force, not an impulse
+        touching = [i for i in _touching(motion, terms) if not motion.is_joint[i]]
         # contacts that throw each other back, again and again, end without bouncing
         is_late = k >= _IMPACTS // 2
         least = motion.sim.rest_speed if is_late else tol.APPROACHING
@@ -67,7 +69,7 @@ def resolved(
     still = np.full(n, tol.STILL)
     if cause is not None and cause >= n:
         still[cause - n] = tol.CREEPING
-    mode = _next_mode(motion, ahead, terms, v, None if landed else cause, still)
+    mode = _next_mode(motion, ahead, terms, v, None if landed else cause, still, has_landed=bool(landed))
     slides = _slow(motion, terms, v, mode, still)
     v, loss = _kept(motion, terms, v, mode, still)
     lost += loss
@@ -88,9 +90,9 @@ def resolved(
 
 
 def _slow(motion: SmoothMotion, terms: Terms, v: np.ndarray, mode: Mode, still: np.ndarray) -> list[int]:
-    """Those that touch with friction, and hardly move aside."""
+    """Those that touch with friction or are joints with it, and hardly move aside."""
     speeds = np.hypot(*terms.rates(v)[:, 1:].T)
-    return [i for i, s in enumerate(mode.states) if s != OPEN and motion.friction[i] > 0 and speeds[i] <= still[i]]
+    return [i for i, s in enumerate(mode.states) if s != OPEN and motion.rough[i] and speeds[i] <= still[i]]
 
 
 def _kept(motion: SmoothMotion, terms: Terms, v: np.ndarray, mode: Mode, still: np.ndarray) -> tuple[np.ndarray, float]:
@@ -102,7 +104,7 @@ def _kept(motion: SmoothMotion, terms: Terms, v: np.ndarray, mode: Mode, still: 
     amount = rows @ v
     if abs(amount).max(initial=0) < 1e-15:
         return v, 0.0
-    after = v + taken_back(terms, rows, amount)
+    after = v + taken_back(terms.M_inverse, rows, amount)
     return after, float(v @ terms.M @ v - after @ terms.M @ after) / 2
 
 
@@ -118,7 +120,7 @@ def _check_depth(motion: SmoothMotion, terms: Terms, t: float) -> None:
             problem = (
                 f"t = {t:.9g} s: {name} is suddenly {-terms.gap[i]:.3g} m inside the ground, which has an edge there"
             )
-            cure = "event-driven simulation takes ground without edges; use Simulation, or round the edge off"
+            cure = "give a shorter max_step=, round the edge off, or use Simulation"
             raise SimulationError(problem, subject=name, field="ground", cure=cure)
 
 
@@ -143,7 +145,7 @@ def _impact(
         slow = rates[:, 0] < motion.sim.rest_speed
         stays = slow & (motion.friction[who] > 0) & (np.hypot(rates[:, 1], rates[:, 2]) < motion.sim.rest_speed)
         held = terms.J[who][np.stack([slow, stays, stays], axis=1)]
-        after = v + taken_back(terms, held, held @ v)
+        after = v + taken_back(terms.M_inverse, held, held @ v)
         none = np.zeros((len(motion.constraints), 3))
         return after, none, float(v @ terms.M @ v - after @ terms.M @ after) / 2
     e = np.array([motion.constraints[i].restitution for i in who])
@@ -165,9 +167,10 @@ def _impact(
 
 
 def _next_mode(
-    motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, cause: int | None, still: np.ndarray
-) -> Mode:
-    """What goes on at velocities that no impact changes any more."""
+    motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, cause: int | None, still: np.ndarray, *,
+    has_landed: bool = False,
+) -> Mode:  # fmt: skip
+    """What goes on at velocities that no impact changes any more; slides that must have ended are added to still."""
     n = len(motion.constraints)
     rates = terms.rates(v)
     touching = _touching(motion, terms)
@@ -179,9 +182,19 @@ def _next_mode(
     if settled.any():
         ways[motion.slide[settled]] = motion.slide_directions(terms, v)[settled]
     while True:
-        sliding = [ways[i] if motion.friction[i] > 0 and speeds[i] > still[i] else None for i in who]
-        creeps = [k for k, i in enumerate(who) if sliding[k] is not None and speeds[i] <= tol.CREEPING]
-        found = _solved(motion, ahead, terms, v, who, sliding, creeps, cause)
+        sliding = [ways[i] if motion.rough[i] and speeds[i] > still[i] else None for i in who]
+        creeps = [
+            k for k, i in enumerate(who)
+            if sliding[k] is not None and speeds[i] <= tol.CREEPING and not motion.is_joint[i]
+        ]  # fmt: skip
+        try:
+            found = _solved(motion, ahead, terms, v, who, sliding, creeps, cause, has_landed=has_landed)
+        except InconsistentContactError:
+            if not creeps:
+                raise
+            # no direction settles: a slide whose direction turns round and round as it slows down has come to its end
+            still[[who[k] for k in creeps]] = tol.CREEPING
+            continue
         back = _falls_back(motion, terms, rates, who, found, touching)
         if not back:
             break
@@ -203,7 +216,7 @@ def _falls_back(
         return []
     forces = np.zeros((len(motion.constraints), 3))
     forces[who] = found.f
-    vd = terms.M_inverse @ (terms.r + np.tensordot(forces, terms.J, 2))
+    vd = terms.free + terms.M_inverse @ np.tensordot(forces, terms.J, 2)
     y = terms.J[leaving, 0] @ vd + terms.c[leaving, 0]
     highest = terms.gap[leaving] + rates[leaving, 0] ** 2 / np.maximum(-2 * y, 1e-300)
     return [i for i, top in zip(leaving, highest, strict=True) if top <= tol.LOWEST_BOUNCE]
@@ -211,7 +224,7 @@ def _falls_back(
 
 def _solved(
     motion: SmoothMotion, ahead: Ahead, terms: Terms, v: np.ndarray, who: list[int], sliding: list, creeps: list[int],
-    cause: int | None,
+    cause: int | None, *, has_landed: bool,
 ) -> Solution:  # fmt: skip
     n = len(motion.constraints)
     if not who:
@@ -220,8 +233,11 @@ def _solved(
     ends = _ends(motion, terms, v, cause)
     for k, (i, d) in enumerate(zip(who, sliding, strict=True)):
         state = motion.mode.states[i]
-        guess.append(SLIDE if motion.friction[i] == 0 or d is not None else STICK)
-        if ends[i] and state != OPEN:
+        guess.append(SLIDE if not motion.rough[i] or d is not None else STICK)
+        if ends[i] and state != OPEN and not motion.is_joint[i]:
+            guess[k] = OPEN
+        elif state == OPEN and cause is not None and not ends[i] and not has_landed and not motion.is_joint[i]:
+            # it touches only by the way, as a corner of a face that others bear: it may go on to bear nothing
             guess[k] = OPEN
         elif state == STICK and ends[n + i]:
             force = motion.forces(terms, v)[i, 1:]
@@ -233,11 +249,12 @@ def _solved(
         # nothing moves yet, so that many modes fit: what happens shows a little later
         terms = ahead(terms, v)
     J = terms.J[who].reshape(-1, len(v))
-    c = (J @ (terms.M_inverse @ terms.r)).reshape(-1, 3) + terms.c[who]
+    c = (J @ terms.free).reshape(-1, 3) + terms.c[who]
     scale = tol.ACCELERATION * (1 + abs(c).max())
     names = [motion.constraints[i].name for i in who]
     W = J @ terms.M_inverse @ J.T
-    problem = Problem(W, c, motion.friction[who], sliding, scale, names, frozenset(creeps))
+    bounds = motion.bounds[who] if motion.bounds[who].any() else None
+    problem = Problem(W, c, motion.friction[who], sliding, scale, names, frozenset(creeps), bounds)
     return solved(problem, guess, directions, leaving)
 
 
@@ -252,13 +269,23 @@ def _ends(motion: SmoothMotion, terms: Terms, v: np.ndarray, cause: int | None) 
 
 
 def held(motion: SmoothMotion, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, Mode]:
-    """The velocity and the mode if all that hardly slides sticks, whether friction bears that or not."""
+    """The velocity and the mode if all that touches stays, and sticks if it hardly slides.
+
+    That is so whether forces bear it or not; only what leaves faster than ``rest_speed`` leaves.
+    """
     terms = motion.sim.terms(t, q, v, u)
     still = np.full(len(motion.constraints), tol.CREEPING)
-    slow = _slow(motion, terms, v, motion.mode, still)
-    states = tuple(STICK if i in slow else state for i, state in enumerate(motion.mode.states))
-    mode = motion.mode.begun(states)
+    normal = terms.rates(v)[:, 0]
+    stays = {i for i in _touching(motion, terms) if abs(normal[i]) <= motion.sim.rest_speed}
+    states = tuple(
+        (SLIDE if state == OPEN else state) if i in stays else OPEN for i, state in enumerate(motion.mode.states)
+    )
+    slow = _slow(motion, terms, v, motion.mode.begun(states), still)
+    mode = motion.mode.begun(tuple(STICK if i in slow else state for i, state in enumerate(states)))
     mode.anchors[slow] = terms.place[slow]
+    slip = terms.rates(v)[:, 1:]
+    fast = [i for i in stays if mode.states[i] == SLIDE and motion.rough[i]]
+    mode.directions[fast] = slip[fast] / np.maximum(np.hypot(*slip[fast].T), 1e-300)[:, None]
     return _kept(motion, terms, v, mode, still)[0], mode
 
 

@@ -344,10 +344,6 @@ class NoStepError(Exception):
     """No step is short enough for the tolerance: accelerations grow without bound, or are not numbers."""
 
 
-class _NotFiniteError(Exception):
-    pass
-
-
 class Stepper:
     """Takes adaptive steps one at a time, so that the caller can look for events in each.
 
@@ -375,23 +371,11 @@ class Stepper:
         self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, end: float
     ) -> Segment:
         """One accepted step that does not go beyond ``end``, with ``acceleration(t, q, v)`` of arrays, nv."""
-
-        def at(t: float, q: Any, v: Any) -> list[float]:
-            found = acceleration(t, np.array(q), np.array(v))
-            if not np.isfinite(found).all():
-                raise _NotFiniteError
-            return found.tolist()
-
         control = self.control
-        first = acceleration(t, q, v).tolist()
+        first = acceleration(t, q, v)
         while True:
             length, _ = control.length(self.h, end - t)
-            try:
-                trial = trial_step(self.chart, at, control, t, q.tolist(), v.tolist(), first, length)
-                stages = np.array(trial.stages).reshape(len(DORMAND_PRINCE.b), 2, len(v))
-                error = trial.error if math.isfinite(trial.error) else 1e10
-            except _NotFiniteError:
-                stages, error = None, 1e10
+            stages, error = self._trial(acceleration, t, q, v, first, length)
             # what is left before an end or an event may be shorter than any step of its own
             is_rest = stages is not None and length < control.smallest and length < self.h
             is_taken = error <= 1 or is_rest
@@ -405,3 +389,31 @@ class Stepper:
             self._growth = 1
             if self.h < control.smallest:
                 raise NoStepError
+
+    def _trial(
+        self, acceleration: Callable[..., np.ndarray], t: float, q: np.ndarray, v: np.ndarray, first: np.ndarray,
+        h: float,
+    ) -> tuple[np.ndarray | None, float]:  # fmt: skip
+        """The stages of a trial step and its error, as `trial_step` on arrays; no stages where one is not a number."""
+        stages = np.empty((len(_C), 2, len(v)))
+        stages[0] = v, first
+        if not np.isfinite(first).all():
+            return None, 1e10
+        for i in range(1, len(_C)):
+            w, dv = h * (_A[i, :i] @ stages[:i].reshape(i, -1)).reshape(2, -1)
+            at_q, stages[i, 0] = self.chart.moved(q, w, v + dv)
+            stages[i, 1] = acceleration(t + _C[i] * h, at_q, v + dv)
+            if not np.isfinite(stages[i]).all():
+                return None, 1e10
+        w, dv, w_wrong, v_wrong = h * (_ENDS @ stages.reshape(len(_C), -1)).reshape(4, -1)
+        scale_w = self.control.atol + self.control.rtol * np.abs(w)
+        scale_v = self.control.atol + self.control.rtol * np.maximum(np.abs(v), np.abs(v + dv))
+        total = float(((w_wrong / scale_w) ** 2).sum() + ((v_wrong / scale_v) ** 2).sum())
+        error = math.sqrt(total / max(1, 2 * len(v)))
+        return stages, error if math.isfinite(error) else 1e10
+
+
+# of Dormand and Prince, as arrays: stages, times, and the result with its error
+_C = DORMAND_PRINCE.c
+_A = np.array([(*row, *[0.0] * (len(_C) - len(row))) for row in DORMAND_PRINCE.a])
+_ENDS = np.array([DORMAND_PRINCE.b, np.subtract(DORMAND_PRINCE.b, DORMAND_PRINCE.b_embedded or DORMAND_PRINCE.b)])

@@ -20,6 +20,8 @@ from pliant.errors import PliantError
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, Manifold
 from pliant.robot import Robot
 
+_DENSE = np.array(DORMAND_PRINCE.dense)
+
 _STEP = ("t", "h", "q", "v", "stages")
 
 
@@ -35,6 +37,11 @@ class Chart:
             return [*robot.integrate(list(q), list(w)), *robot.chart_rate(list(w), list(v))]
 
         self._kernel = kernel_from_function(run, shapes, name=f"chart of {robot.name}")
+
+    def moved(self, q: np.ndarray, w: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q (+) w, and w' for which it moves with v."""
+        found = self._kernel(q, np.ascontiguousarray(w), np.ascontiguousarray(v))
+        return found[: self.robot.nq], found[self.robot.nq :]
 
     def integrate(self, q: Any, w: Any) -> np.ndarray:
         """q (+) w."""
@@ -68,7 +75,9 @@ class Segment:
     def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """q and v at a time within the step."""
         theta = (t - self.t) / self.h if self.h else 0.0
-        return _state_within(self.chart, self.q, self.v, self.h, self.stages, theta)
+        weights = _DENSE @ np.array([theta, theta**2, theta**3, theta**4])
+        w, dv = self.h * (weights @ self.stages.reshape(len(weights), -1)).reshape(2, -1)
+        return self.chart.integrate(self.q, w), self.v + dv
 
 
 @dataclass(frozen=True, eq=False, repr=False)

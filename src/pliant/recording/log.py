@@ -135,7 +135,8 @@ class Log(LogExports):
         """One log of parts that follow one another in time.
 
         An entry that a part begins with and the part before ended with counts once, as do events and steps that
-        both have. Modes are numbered anew. Metadata, source and columns are those of the first part.
+        both have; entries before and after an event have one time, but are two. Modes are numbered anew. Metadata,
+        source and columns are those of the first part.
 
         Args:
             parts: logs with the same channels and batch.
@@ -151,7 +152,7 @@ class Log(LogExports):
                     raise _wrong(what, f"the {what} of the parts differ", f"{own} cannot follow {wanted}")
         parts = [part for part in parts if len(part)] or [first]
         modes = tuple(dict.fromkeys(name for part in parts for name in part.modes))
-        pieces = [parts[0], *(part[1:] if part.t[0] == before.t[-1] else part for before, part in pairwise(parts))]
+        pieces = [parts[0], *(part[1:] if _continues(before, part) else part for before, part in pairwise(parts))]
         axis = 0 if first.batch is None else 1
         channels = {
             name: np.concatenate([_channel(piece, name, modes) for piece in pieces], axis=axis) for name in first
@@ -379,6 +380,17 @@ def _channel(part: Log, name: str, modes: tuple[str, ...]) -> np.ndarray:
     if name != "mode" or not part.modes:
         return array
     return np.array([modes.index(mode) for mode in part.modes], dtype=array.dtype)[array]
+
+
+def _continues(before: Log, part: Log) -> bool:
+    """Whether a part begins with the last entry of the one before: at its time, in its state and mode."""
+    if part.t[0] != before.t[-1]:
+        return False
+    states = [name for name in ("q", "v") if name in part.channels]
+    same = all(np.array_equal(part.channels[n][..., :1, :], before.channels[n][..., -1:, :]) for n in states)
+    if "mode" in part.channels and part.modes and before.modes:
+        same = same and part.modes[part.channels["mode"][0]] == before.modes[before.channels["mode"][-1]]
+    return same
 
 
 def _read_only(array: Any) -> np.ndarray:
