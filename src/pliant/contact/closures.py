@@ -62,6 +62,11 @@ class ClosureRow(NamedTuple):
     direction: Vector
     gap: Scalar
 
+    @property
+    def entries(self) -> dict[int, Scalar]:
+        """The row of J, by dof."""
+        return {d: self.direction.dot(column) for d, column in self.columns.items()}
+
 
 def closure_group(robot: Robot, closure: Closure) -> ClosureRows:
     """A closure as the solver sees it."""

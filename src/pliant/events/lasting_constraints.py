@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.contact.constraint_rows import closure_rows
+from pliant.contact.closures import closure_rows
 from pliant.dynamics.kinematics import link_poses, root_origin
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
@@ -53,16 +53,10 @@ def lasting_rows(
     bias: list[Scalar] = []
     if model.closures:
         poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
-        # elimination against a unit matrix leaves the rows as they are, and what is open closes in a step of 1 s
-        unit = {"L": [{} for _ in range(n)], "D_inverse": [1] * n}
-        for group in model.closures:
-            for row in closure_rows(mechanism, group, poses, origin, unit, 1):
-                entries: list[Scalar] = [0] * n
-                for d, y in zip(group.support, row["Y"], strict=True):
-                    entries[d] = y
-                apart.append(row["open"])
-                B += entries
-                bias.append(rate(sum((y * x for y, x in zip(entries, v, strict=True)), 0)))
+        for row in (row for group in model.closures for row in closure_rows(mechanism, group, poses, origin)):
+            apart.append(row.gap)
+            B += [row.entries.get(d, 0) for d in range(n)]
+            bias.append(rate(sum((y * v[d] for d, y in row.entries.items()), 0)))
     for row in model.joint_rows:
         if row.kind == "lock":
             apart.append(0)

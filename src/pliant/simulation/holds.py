@@ -24,10 +24,10 @@ from pliant.contact.ground import Ground
 from pliant.contact.touching import Group
 from pliant.dynamics.derivatives import tangent_directions
 from pliant.dynamics.kinematics import link_poses, root_origin
-from pliant.robot import Mechanism, Robot
+from pliant.robot import Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars
 from pliant.scalar.evaluation import interpret, tangents
-from pliant.spatial import Transform, Vector
+from pliant.spatial import Vector
 
 Row = dict[int, Scalar]
 # configurations that are looked at for rows that depend on one another, and iterations to close them
@@ -187,9 +187,9 @@ class Holds:
         J: list[Row] = []
         gaps: list[Scalar] = []
         for loop in self.loops:
-            for row, gap in _loop_rows(mechanism, loop, poses, origin):
-                J.append(row)
-                gaps.append(gap)
+            for row in closure_rows(mechanism, loop, poses, origin):
+                J.append(row.entries)
+                gaps.append(row.gap)
         for lock in self.locks:
             J.append({lock.dof: 1})
             gaps.append(0)
@@ -214,14 +214,6 @@ class Holds:
             J += [{d: axis.dot(column) for d, column in columns.items()} for axis in along]
             axes += [x for vector in (*along, touch.normal) for x in vector]
         return J, gaps, anchored, axes
-
-
-def _loop_rows(
-    mechanism: Mechanism, loop: ClosureRows, poses: Sequence[Transform], origin: Vector
-) -> list[tuple[Row, Scalar]]:
-    """Rows of J of a closure and their gaps."""
-    rows = closure_rows(mechanism, loop, poses, origin)
-    return [({d: r.direction.dot(column) for d, column in r.columns.items()}, r.gap) for r in rows]
 
 
 def _gathered(q: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
