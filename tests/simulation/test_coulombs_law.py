@@ -10,6 +10,7 @@ from pliant.robot import Robot
 
 DT, DAMPING = 1e-3, 0.2
 NEAR = 4e-6 + 10 * DT**2  # contacts nearer than this touch [m]
+FAST = min(0.04 / DT, 20)  # joints that turn faster are fast [rad/s]
 
 
 class Solved(NamedTuple):
@@ -99,17 +100,27 @@ def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
     change = DT * (np.concatenate([np.zeros(6), tau - DAMPING * v[6:]]) - bias(v))
     spin = np.zeros(robot.nv)
     spin[3:6] = gyroscopic(M, c, v[3:6], change)
-    # robots that turn fast take the bias at the middle of the motion that the forces at the start lead to
-    ahead = v + np.linalg.solve(M + DT * DAMPING * np.diag([0] * 6 + [1] * (robot.nv - 6)), change + spin)
-    is_fast = np.abs(v[3:]).max() > min(0.04 / DT, 20)
-    rest = rest + DT * bias((v + ahead) / 2) if is_fast else rest + DT * bias(v) - spin
+    inertia = M + DT * DAMPING * np.diag([0] * 6 + [1] * (robot.nv - 6))
+    ahead = v + np.linalg.solve(inertia, change + spin)
+    if np.abs(v[3:]).max() > FAST:
+        # robots that turn fast take the bias at the middle of the motion that the forces lead to, predicted twice
+        for _ in range(2):
+            used = bias((v + ahead) / 2)
+            ahead = v + np.linalg.solve(inertia, change + DT * (bias(v) - used))
+    else:
+        used = bias(v) - spin / DT
+    left = rest + DT * used
+    if np.abs([v[3:], v1[3:]]).max() > FAST and np.abs(left).max() > 1e-10:
+        # or to which contacts have led, to 2 mrad of a step: that of v1, but for what its slope makes of these
+        slope = [np.abs(bias((v + v1 + x) / 2) - bias((v + v1 - x) / 2)) / 2 for x in 2e-3 / DT * np.eye(robot.nv)]
+        left = np.maximum(np.abs(rest + DT * bias((v + v1) / 2)) - DT * np.sum(slope, axis=0), 0)
     gap = gaps(robot, q)
     # one that touches closes its gap, with g dt at most; one that has approached and lands stops; one that has not
     # closes its gap; any other is free at the end of the step
     touching = -np.minimum(np.maximum(gap, 0) / DT, 10 * DT)
     pushing = np.where((J @ v)[:, 2] < -10 * DT, 0, -gap / DT)
     target = np.where(gap <= NEAR, touching, np.where(impulses[:, 2] > 0, pushing, -np.inf))
-    return Solved(J, gap, target, J @ v1, impulses, M, rest)
+    return Solved(J, gap, target, J @ v1, impulses, M, left)
 
 
 def coulomb_residual(s: Solved, mu: float) -> np.ndarray:
