@@ -218,7 +218,7 @@ def _entries(model: StepModel, t: Scalar, q: list[Any], v: list[Any], u: list[An
         c += [0] * 3
         places += [0] * 3
         axes += [0] * 9
-    apart, B, bias = lasting_rows(model, q, v, lambda x: _rate(x, moving))
+    apart, B, bias = lasting_rows(model, q, v)
     inverse = [x for row in mass_matrix_inverse.algorithm(robot, q) for x in row]
     return [*M, *inverse, *r, *gaps, *J, *c, *places, *axes, *apart, *B, *bias]
 

@@ -10,14 +10,12 @@ loops, and nothing that they do opens one [Featherstone 2008, 8.5]. S^+ is the p
 as of a planar loop in space or an overconstrained one, have no say of their own.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.contact.closures import closure_rows
-from pliant.dynamics.kinematics import link_poses, root_origin
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.redundant_forces import taken_back
@@ -39,30 +37,12 @@ def loop_sizes(model: StepModel) -> dict[str, int]:
 
 
 def lasting_rows(
-    model: StepModel, q: list[Any], v: list[Any], rate: Callable[[Scalar], Scalar]
+    model: StepModel, q: Sequence[Scalar], v: Sequence[Scalar]
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """How far each row is open, the rows B one after the other, and their bias b, on any scalar.
-
-    Args:
-        rate: of a scalar, as q moves with v.
-    """
-    robot = model.robot
-    n, mechanism = robot.nv, robot.mechanism
-    apart: list[Scalar] = []
-    B: list[Scalar] = []
-    bias: list[Scalar] = []
-    if model.closures:
-        poses, origin = link_poses(mechanism, q, about_root=True), root_origin(mechanism, q)
-        for row in (row for group in model.closures for row in closure_rows(mechanism, group, poses, origin)):
-            apart.append(row.gap)
-            B += [row.entries.get(d, 0) for d in range(n)]
-            bias.append(rate(sum((y * v[d] for d, y in row.entries.items()), 0)))
-    for row in model.joint_rows:
-        if row.kind == "lock":
-            apart.append(0)
-            B += [1 if d == row.dof else 0 for d in range(n)]
-            bias.append(0)
-    return apart, B, bias
+    """How far each row is open, the rows B one after the other, and their bias b, on any scalar."""
+    holds = model.holds
+    B = [row.get(d, 0) for row in holds.jacobian(q) for d in range(model.robot.nv)]
+    return holds.gaps(q, ()), B, holds.biases(q, v)
 
 
 @dataclass(frozen=True)
