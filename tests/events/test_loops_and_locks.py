@@ -45,7 +45,8 @@ def parallelogram(kind: str = "point") -> Robot:
     builder.frame("hole", "coupler", (APART, 0, 0)).frame("corner", "coupler", (APART / 2, 0, -0.1))
     if kind == "distance":
         return builder.build().with_closure("distance", "left", "hole", length=math.hypot(LENGTH, APART), name="loop")
-    return builder.build().with_closure(kind, "end", "hole", name="loop")
+    axis = {"axis": (0, 1, 0)} if kind == "hinge" else {}
+    return builder.build().with_closure(kind, "end", "hole", name="loop", **axis)
 
 
 def angles(robot: Robot, theta: float, rate: float) -> tuple[np.ndarray, np.ndarray]:
@@ -57,9 +58,9 @@ def angles(robot: Robot, theta: float, rate: float) -> tuple[np.ndarray, np.ndar
     return q, v
 
 
-@pytest.mark.parametrize("kind", ["point", "weld"])
+@pytest.mark.parametrize("kind", ["point", "hinge", "weld"])
 def test_a_parallelogram_swings_as_a_pendulum(kind: str) -> None:
-    """I theta'' = -m g l sin(theta); across their plane both closures have rows that repeat others."""
+    """I theta'' = -m g l sin(theta); across their plane all closures have rows that repeat others."""
     robot = parallelogram(kind)
     sim = pliant.EventSimulation(robot, rtol=1e-10, atol=1e-12)
     _, log = ran(sim, 2.0, *angles(robot, 1.0, -0.5))
