@@ -28,14 +28,14 @@ _FAST = 0.04
 _WHIRLING = 0.1
 _WHIRLING_BALLS = 0.5
 
+# and a rate that is fast in any step [rad/s]
+_RATE = 20
+
 # predictions of the middle: with one alone, light bodies among heavy ones gain a share of (w dt)^2 a step
 _MIDDLES = 2
 
 # more predictions of the velocity at the end, of robots with springs at spherical joints
 _MORE = 2
-
-# and a rate that is fast in any step [rad/s]
-_RATE = 20
 
 # iterations for the share of the motion that keeps its energy, and a change of it that no longer matters
 _SHARES = 4
