@@ -5,13 +5,13 @@
 `bench.random_robots` says what is drawn. Each robot runs from several starts at once; a failure is printed with its
 number, and ``--only`` runs that robot alone.
 
-**Energy.** With T the kinetic energy, U the potential and elastic energy and W the work of the motors, the sum of
-torque . (v + v+) / 2 dt over the steps, contacts, dampers and friction can only take energy away: T + U - W never
-rises. The velocity of a state is that in the middle of the step before, so that T + U of one state wobbles by w dt / 2
+**Energy.** With T the kinetic energy, U the potential and elastic energy and W the work of the motors, the sum of torque
+times way over the steps (which is not v dt where something lands), contacts, dampers and friction can only take energy
+away: T + U - W never rises. The velocity of a state is that in the middle of the step before, so that T + U of one state wobbles by w dt / 2
 in a swing of frequency w, and by w dt where a body that turns at w draws its arms in. With the velocities v before and
 v+ after the step that starts at q,
 
-    G = (T(q, v) + T(q, v+)) / 2 + U(q) - (W + W+) / 2
+    G = (T(q, v) + T(q, v+)) / 2 + U(q) - W(q)
 
 is that at one time. It wobbles by (w dt)^2 / 4 only, and its mean over 0.1 s, over which a spring swings or turns
 around, by a few parts in a thousand. The gain of a run is the largest rise of this mean above the least one before: a
@@ -122,12 +122,13 @@ def energy_balance(
     rows = (x.reshape(starts * steps, -1) for x in (q[:, :-1], v[:, :-1], v[:, 1:]))
     found = case.energies(*rows, dt).reshape(starts, steps, 4)
     before, after, potential, elastic = np.moveaxis(found, -1, 0)
-    driven = [robot.v_slice(m.joint).start for m in robot.motors.values()]
-    power = (torques * (v[:, 1:, driven] + v[:, :-1, driven]) / 2).sum(axis=-1)
-    work, effort = (np.cumsum(x * dt, axis=1) for x in (power, abs(power)))
+    # from the start of each step to that of the next, under the mean of their torques
+    ways = np.diff(q[:, :-1, [robot.q_slice(m.joint).start for m in robot.motors.values()]], axis=1)
+    done = ((torques[:, 1:] + torques[:, :-1]) / 2 * ways).sum(axis=-1)
+    work, effort = (np.cumsum(np.pad(x, ((0, 0), (1, 0))), axis=1) for x in (done, abs(done)))
     weight = GRAVITY * float(robot.mass) * case.size
     at_hand = np.maximum(np.maximum.accumulate(before + elastic, axis=1), np.maximum(effort, weight))
-    return (before + after) / 2 + potential + elastic - (work - power * dt / 2), at_hand
+    return (before + after) / 2 + potential + elastic - work, at_hand
 
 
 # ---- many robots
