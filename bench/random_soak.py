@@ -5,11 +5,11 @@
 `bench.random_robots` says what is drawn. Each robot runs from several starts at once; a failure is printed with its
 number, and ``--only`` runs that robot alone.
 
-**Energy.** With T the kinetic energy, U the potential and elastic energy and W the work of the motors, the sum of torque
-times way over the steps (which is not v dt where something lands), contacts, dampers and friction can only take energy
-away: T + U - W never rises. The velocity of a state is that in the middle of the step before, so that T + U of one state wobbles by w dt / 2
-in a swing of frequency w, and by w dt where a body that turns at w draws its arms in. With the velocities v before and
-v+ after the step that starts at q,
+**Energy.** With T the kinetic energy, U the potential and elastic energy and W the work of the motors, the sum of
+torque times way over the steps (which is not v dt where something lands), contacts, dampers and friction can only take
+energy away: T + U - W never rises. The velocity of a state is that in the middle of the step before, so that T + U of
+one state wobbles by w dt / 2 in a swing of frequency w, and by w dt where a body that turns at w draws its arms in.
+With the velocities v before and v+ after the step that starts at q,
 
     G = (T(q, v) + T(q, v+)) / 2 + U(q) - W(q)
 
