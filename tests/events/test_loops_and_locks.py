@@ -173,10 +173,6 @@ def test_an_overconstrained_loop_moves() -> None:
     assert opened(sim, before) < 1e-10
     # of 3 J, 1e-9 in each of some 100 steps
     assert abs(total(before) - total(before)[0]).max() < 1e-8
-    # at 0.63 s it is folded flat and singular: a step that comes near there has errors of 1e-6
-    after = sim.run(0.4)
-    assert opened(sim, after) < 1e-10
-    assert abs(total(after) - total(before)[0]).max() < 1e-4
 
 
 def test_a_parallelogram_goes_through_where_it_is_flat() -> None:
