@@ -20,7 +20,7 @@ from pliant.actuation.joint_springs import (
 )  # fmt: skip
 from pliant.errors import PliantError, TraceError
 from pliant.robot import Motor, Robot
-from pliant.scalar import Scalar, Scalars, either, is_constant, maximum, minimum, select
+from pliant.scalar import Scalar, Scalars, is_constant, maximum, minimum, select
 
 _INFINITE = float("inf")
 
@@ -49,8 +49,7 @@ class Drive:
     Attributes:
         dof: of its joint, the leader's if that mimics.
         ratio: of the joint's motion to its dof's, 1 unless it mimics.
-        line: as it acts; a motor known to be saturated gives its limit.
-        wanted: the line without limits.
+        line: its torque without limits.
         lower, upper: the limits of the torque.
         is_limited: whether the torque may go beyond them within the step, see `is_saturable`.
     """
@@ -59,7 +58,6 @@ class Drive:
     dof: int
     ratio: Scalar
     line: Line
-    wanted: Line
     lower: Scalar
     upper: Scalar
     is_limited: bool
@@ -129,32 +127,24 @@ def _within(torque: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
 
 
 def drives(
-    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None, *,
-    has_limits: bool = True,
+    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, *, has_limits: bool = True
 ) -> list[Drive]:  # fmt: skip
     """All motors of a robot at a state, for the controls u.
 
     Args:
-        saturated: for each motor 1 if it is at its upper limit, -1 at its lower one, else 0: there it
-            gives that much, whatever the motion.
         has_limits: whether the limits hold; formulas leave them out.
     """
     links = {link.name: link for link in robot.mechanism.joint_links}
     found = []
-    for k, (motor, control) in enumerate(zip(robot.motors.values(), u, strict=True)):
+    for motor, control in zip(robot.motors.values(), u, strict=True):
         link = links[motor.joint]
         x, rate = link.position(q)[0], link.rate(v)[0]
         lower, upper = torque_bounds(motor, rate) if has_limits else (-_INFINITE, _INFINITE)
         line = torque_line(motor, control, x, rate, t)
         if has_limits and (motor.law is not None or motor.control == "torque"):
             line = Line(_within(line.torque, lower, upper))
-        wanted, is_limited = line, has_limits and is_saturable(motor)
-        if saturated is not None and is_limited:
-            high, low = saturated[k] > 0, saturated[k] < 0
-            torque = select(high, upper, select(low, lower, line.torque))
-            stiffness, damping = (select(either(high, low), 0, x) for x in (line.stiffness, line.damping))
-            line = Line(torque, stiffness, damping)
-        found.append(Drive(motor, link.dofs[0], link.ratio, line, wanted, lower, upper, is_limited))
+        is_limited = has_limits and is_saturable(motor)
+        found.append(Drive(motor, link.dofs[0], link.ratio, line, lower, upper, is_limited))
     return found
 
 
@@ -241,14 +231,13 @@ class JointForces:
 
 
 def joint_forces(
-    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None, *,
-    has_rows: bool = False, has_limits: bool = True, functions: SpringFunctions = PLAIN,
+    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, *, has_rows: bool = False, has_limits: bool = True,
+    functions: SpringFunctions = PLAIN,
 ) -> JointForces:  # fmt: skip
     """Springs, damping and motors at the dofs.
 
     Args:
-        saturated: motors that are at their limits, see `pliant.actuation.joint_forces.drives`.
-        has_rows: whether the solver sees to springs with backlash.
+        has_rows: whether the solver sees to springs with backlash, and to the torques of motors.
         has_limits: whether the limits of motors hold.
         functions: of which the forces of springs are made.
     """
@@ -273,9 +262,12 @@ def joint_forces(
                 f[d] = f[d] + link.ratio * force
             felt = [(link.ratio * link.ratio * slope, b) for slope, b in spring.axes]
             springs.append(SpringBlock(link.dofs, felt))
-    given = drives(robot, q, v, u, t, saturated, has_limits=has_limits)
+    given = drives(robot, q, v, u, t, has_limits=has_limits)
     for drive in given:
         d, square = drive.dof, drive.ratio * drive.ratio
+        if has_rows:
+            damping[d] = damping[d] + square * drive.motor.viscous_friction
+            continue
         f[d] = f[d] + drive.ratio * drive.line.torque
         stiffness[d] = stiffness[d] + square * drive.line.stiffness
         damping[d] = damping[d] + square * (drive.line.damping + drive.motor.viscous_friction)

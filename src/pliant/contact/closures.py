@@ -237,13 +237,13 @@ def island_basis(
     """The basis of all that an island holds: locks, then the rows of its closures."""
     D_inverse = [factor["D_inverse"][d] for d in island.support]
     x = Vector.unit(0)
-    rows = [eliminated(factor["L"], island.support, {d: x}, x) for d in island.locks]
+    rows = [eliminated(factor, island.support, {d: x}, x) for d in island.locks]
     sizes: list[Scalar] = [factor["D_inverse"][d] for d in island.locks]
     blocks = list(range(-len(rows), 0))
     doubt: Scalar = 0
     for k in island.closures:
         for row in closure_rows(mechanism, groups[k], poses, origin):
-            rows.append(eliminated(factor["L"], island.support, row.columns, row.direction))
+            rows.append(eliminated(factor, island.support, row.columns, row.direction))
             squares = {d: column.dot(column) for d, column in row.columns.items()}
             blocks.append(k)
             sizes.append(sum((factor["D_inverse"][d] * square for d, square in squares.items()), 0))

@@ -1,20 +1,13 @@
-"""Constraints of the solver: elimination against the mass matrix; limits, friction and locks of joints.
+"""Constraints of the solver: rows of contacts eliminated against the matrix of the step, and what limits of joints ask.
 
 With A = L^T D L the matrix of the step, a row of the Jacobian J becomes Y = L^-T J^T. In the coordinates w = L v, the
 velocity along the constraint is Y . w, and an impulse p along it changes w by D^-1 Y p. Both need only the dofs between
-the world and the bodies that touch: neither M^-1 nor the matrix J A^-1 J^T is ever formed.
-
-Several constraints may act along a dof d of a joint, J = e_d, each with an impulse of its own:
-
-- a limit or a lock keeps the velocity u within [low, high]: the impulse is what brings it there;
-- dry friction wants u = 0, with |p| <= f dt;
-- a spring with backlash pushes only beyond it: p = -max(0, c+ + r u) where u takes the joint beyond its upper end,
-  -min(0, c- + r u) beyond the lower one, with c the impulse of the spring on either side if the joint stayed, and r
-  what motion adds to it. Where u just reaches an end, p is anything between that and none.
+the world and the bodies that touch: neither M^-1 nor the matrix J A^-1 J^T is ever formed. Constraints along dofs of
+joints are part of A itself (`pliant.contact.joint_laws`).
 """
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,14 +78,17 @@ def relative(a: Columns, b: Columns) -> Columns:
     return found
 
 
-def eliminated(
-    L: Mapping[int, Mapping[int, Scalar]], support: Sequence[int], columns: Columns, direction: Vector
-) -> list[Scalar]:
-    """Y = L^-T J^T of the row J = direction . columns, one entry for each dof of ``support``."""
+def eliminated(factor: Record, support: Sequence[int], columns: Columns, direction: Vector) -> list[Scalar]:
+    """Y = L^-T J^T of the row J = direction . columns, one entry for each dof of ``support``.
+
+    Args:
+        factor: record of a `pliant.dynamics.pinned_factor.PinnedFactor`.
+    """
     Y = {d: direction.dot(columns[d]) if d in columns else 0 for d in support}
     for d in support:  # from the leaves to the root
-        for e, entry in L[d].items():
-            Y[e] = Y[e] - entry * Y[d]
+        share = factor["D_inverse"][d] * Y[d]
+        for e, entry in factor["U"][d].items():
+            Y[e] = Y[e] - entry * share
     return [Y[d] for d in support]
 
 
@@ -118,15 +114,6 @@ def moved(w: Scalars, support: Sequence[int], DY: Sequence[Scalars], impulse: Sc
         for row, p in zip(DY, impulse, strict=True):
             out[d] = out[d] + row[k] * p
     return out
-
-
-def row_vectors(
-    factor: Record, support: Sequence[int], columns: Columns, direction: Vector, response: Response | None = None
-) -> Record:
-    """Y, D^-1 Y and G = Y D^-1 Y^T of the row J = direction . columns; ``response`` is D^-1 Y if not the plain one."""
-    Y = eliminated(factor["L"], support, columns, direction)
-    DY = response(Y) if response else scaled(Y, support, factor["D_inverse"])
-    return {"Y": Y, "DY": DY, "G": sum((a * b for a, b in zip(Y, DY, strict=True)), 0)}
 
 
 def row_matrix(Y: Sequence[Scalars], DY: Sequence[Scalars]) -> Symmetric3:
@@ -187,7 +174,7 @@ def has_limits(joint: Joint) -> bool:
 
 
 def bounds_of(robot: Robot, row: JointRow, q: Scalars, v: Scalars, dt: Scalar) -> Record:
-    """The bounds of a joint's constraint in a step, as `sweep_joint` takes them."""
+    """The bounds of a joint's constraint in a step, as `pliant.contact.joint_laws` takes them."""
     joint = robot.joints[row.joint]
     if row.kind == "lock":
         return {"low": 0, "high": 0}
@@ -228,7 +215,7 @@ def landed_bounds(arrivals: tuple[Arrival | None, Arrival | None], impulse: Scal
         else:
             is_met = either(limit.touches, either(sign * impulse > 0, sign * held > 0))
             ends.append(select(is_met, limit.end, -_UNLIMITED))
-    return held_bounds(_between(ends[0], -ends[1]), held)
+    return _between(ends[0], -ends[1])
 
 
 def _between(low: Scalar, high: Scalar) -> Record:
@@ -243,48 +230,10 @@ def _with_backlash(joint: Joint, q: Scalar, dt: Scalar) -> Record:
     return found | {"low": sides.to_lower / dt, "high": sides.to_upper / dt}
 
 
-def needs_row(row: JointRow, bounds: Record, u: Scalar) -> Scalar:
-    """Whether a joint that moves with u, without its constraint, goes through a limit."""
-    return either(u < bounds["low"], u > bounds["high"]) if row.kind == "stop" else False
-
-
-def violated_limit(bounds: Record, u: Scalar, tolerance: Scalar) -> Scalar:
-    """The limit that a joint with velocity u goes through: 1 for the lower, -1 for the upper one, else 0."""
-    return select(u < bounds["low"] - tolerance, 1, select(u > bounds["high"] + tolerance, -1, 0))
-
-
-def held_bounds(bounds: Record, held: Scalar) -> Record:
-    """The bounds of a joint that is held at its lower limit (1) or upper one (-1): its velocity is the limit's."""
-    low = select(held < 0, bounds["high"], bounds["low"])
-    high = select(held > 0, bounds["low"], bounds["high"])
-    return {"low": low, "high": high}
-
-
-def limit_corrections(robot: Robot, row: JointRow, q: Scalars, v: Scalar, share: Scalar, dt: Scalar) -> Record:
-    """Bounds of the displacement beside the velocity v of a joint, as a velocity.
-
-    Together they must not take the joint through a limit, and bring it back from beyond one by a share.
-    """
-    x, lower, upper = _place(robot, row, q)
-    low: Scalar = -_UNLIMITED
-    high: Scalar = _UNLIMITED
-    if is_limit(lower):
-        low = _back(lower - x, share) / dt - v
-    if is_limit(upper):
-        high = -_back(x - upper, share) / dt - v
-        low = minimum(low, high) if is_limit(lower) else low
-    return {"low": low, "high": high}
-
-
 def _place(robot: Robot, row: JointRow, q: Scalars) -> tuple[Scalar, Scalar, Scalar]:
     """Where a joint is, and its limits."""
     limits = robot.joints[row.joint].limits
     return q[robot.q_slice(row.joint).start], limits.lower[0], limits.upper[0]
-
-
-def _back(beyond: Scalar, share: Scalar) -> Scalar:
-    """How far a joint has to go: a share of what it is beyond its limit; up to the limit if it is not."""
-    return select(beyond > 0, beyond * share, beyond)
 
 
 def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
@@ -293,52 +242,3 @@ def beyond_limits(robot: Robot, row: JointRow, q: Scalars) -> Scalar:
     below = maximum(lower - x, 0) if is_limit(lower) else 0
     above = maximum(x - upper, 0) if is_limit(upper) else 0
     return below - above
-
-
-# ---- visits
-
-
-def joint_row_vectors(
-    row: JointRow, support: Sequence[int], factor: Record, response: Response | None = None
-) -> Record:
-    """Y, D^-1 Y and G of a joint's constraint, for the dofs of ``support``; see `row_vectors`."""
-    x = Vector.unit(0)
-    vectors = row_vectors(factor, support, {row.dof: x}, x, response)
-    if response is None:
-        return {**vectors, "rate": 1 / vectors["G"]}
-    # a joint that loops hold does not answer
-    moves = vectors["G"] > 0
-    return {**vectors, "rate": select(moves, 1 / select(moves, vectors["G"], 1), 0)}
-
-
-def row_support(mechanism: Mechanism, row: JointRow) -> tuple[int, ...]:
-    """The dofs of a joint's constraint, the last one first."""
-    link = next(k for k in mechanism.links if row.dof in k.dofs)
-    return tuple(d for d in support_of(mechanism, [link.index]) if d <= row.dof)
-
-
-def sweep_joint(
-    row: JointRow, support: Sequence[int], vectors: Record, bounds: Record, w: Scalars, impulse: Scalar, error: Scalar
-) -> tuple[list[Scalar], Scalar, Scalar]:
-    """One visit to a joint: w, its impulse, and the largest change of a velocity so far.
-
-    Args:
-        vectors: from `joint_row_vectors`.
-        bounds: "low" and "high" of the velocity at limits, or "friction" f dt, or "above", "below" and "rate" of a
-            backlash, the c+, c- and r of either side, with "low" and "high" the velocities that just reach its ends.
-    """
-    free = dot(vectors["Y"], support, w) - vectors["G"] * impulse
-    if row.kind == "friction":
-        new = minimum(maximum(-free * vectors["rate"], -bounds["friction"]), bounds["friction"])
-    elif row.kind == "backlash":
-        share = 1 / (1 + bounds["rate"] * vectors["G"])
-        above = (bounds["above"] + bounds["rate"] * free) * share
-        below = (bounds["below"] + bounds["rate"] * free) * share
-        # a damper that pushes on arrival must not do so before: the impulse at most brings the joint to the end
-        above = maximum(minimum(above, (free - bounds["high"]) * vectors["rate"]), 0)
-        below = minimum(maximum(below, (free - bounds["low"]) * vectors["rate"]), 0)
-        new = -(above + below)
-    else:
-        new = (minimum(maximum(free, bounds["low"]), bounds["high"]) - free) * vectors["rate"]
-    change = new - impulse
-    return moved(w, support, [vectors["DY"]], [change]), new, maximum(error, abs(change) * vectors["G"])

@@ -43,7 +43,7 @@ class Basis:
     """Directions that loops hold, orthonormal in the product a . D^-1 b, one for each row; zero for rows left out.
 
     Attributes:
-        DQ: D^-1 Q_k.
+        Q: the Q_k; DQ: D^-1 Q_k.
         held: 1 for rows that count, 0 for those left out.
         R: upper triangle, Y_k = sum_j Q_j R_jk; entry (k, k) is zero for a row left out.
         inverse: one over the diagonal of R, or zero.
@@ -51,6 +51,7 @@ class Basis:
             factor of R R^T.
     """
 
+    Q: list[list[Scalar]]
     DQ: list[list[Scalar]]
     held: list[Scalar]
     R: list[list[Scalar]]
@@ -195,7 +196,7 @@ def closed_basis(
         # nothing is lost with a row that is nothing
         weak = both(length > nothing, either(negation(is_held), left < maximum(length, sizes[k]) * _WEAK))
         is_weak = weak if is_weak is False else either(is_weak, weak)
-    return Basis(DQ, held, R, inverses, is_weak)
+    return Basis(Q, DQ, held, R, inverses, is_weak)
 
 
 def _square(y: Scalars, D_inverse: Scalars) -> Scalar:

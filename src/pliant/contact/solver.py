@@ -28,7 +28,7 @@ impulses as they are. The change is taken only if it leaves every one of them in
 sticks; the visits do that, before and after.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -84,7 +84,7 @@ def group_rows(
     if has_six:
         turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
         wanted = [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
-    Y = [eliminated(factor["L"], group.support, columns, axis) for columns, axis in wanted]
+    Y = [eliminated(factor, group.support, columns, axis) for columns, axis in wanted]
     DY = [response(row) if response else scaled(row, group.support, factor["D_inverse"]) for row in Y]
     rows: Record = {"Y": Y, "DY": DY, "contacts": []}
     if has_six:
@@ -161,15 +161,21 @@ class Visit:
 
     def push(self, k: int, change: Vector) -> None:
         """Let an impulse act at contact k, along its axes."""
+        wrench = self.gather(k, change)
+        if "K" in self.rows:
+            self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], *wrench), strict=True)]
+
+    def gather(self, k: int, change: Vector) -> tuple[Vector, Vector]:
+        """Add an impulse at contact k to the total; gives it as force and moment."""
         if "K" not in self.rows:
             self.total = [a + b for a, b in zip(self.total, change, strict=True)]
-            return
+            return change, Vector.zero()
         contact = self.rows["contacts"][k]
         parts = (Vector(*axis) * part for axis, part in zip(contact["axes"], change, strict=True))
         p = sum(parts, Vector.zero())
         moment = Vector(*contact["r"]).cross(p)
         self.total = [a + b for a, b in zip(self.total, (*p, *moment), strict=True)]
-        self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], p, moment), strict=True)]
+        return p, moment
 
     def spin(self, moments: Record) -> Vector:
         """Angular velocity along the axes of a contact that has moments, normal last."""
@@ -177,10 +183,15 @@ class Visit:
 
     def twist(self, moments: Record, change: Vector) -> None:
         """Let a moment act, along the axes of a contact."""
+        moment = self.gather_moment(moments, change)
+        self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], Vector.zero(), moment), strict=True)]
+
+    def gather_moment(self, moments: Record, change: Vector) -> Vector:
+        """Add a moment to the total."""
         parts = (Vector(*axis) * part for axis, part in zip(moments["axes"], change, strict=True))
         moment = sum(parts, Vector.zero())
         self.total = [a + b for a, b in zip(self.total, (0, 0, 0, *moment), strict=True)]
-        self.V = [a + b for a, b in zip(self.V, _answer(self.rows["K"], Vector.zero(), moment), strict=True)]
+        return moment
 
     @staticmethod
     def answers(rows: Record, k: int) -> list[list[Scalar]]:
@@ -211,13 +222,18 @@ _REDUNDANT = {"float64": 1e-9, "float32": 1e-4}
 _INSIDE = 0.98
 
 
-def sticking_factor(rows: Record, impulse: Scalars, precision: str) -> Record:
-    """Which contacts are expected to stick, from their impulses so far, and the factor of their matrix."""
-    contacts = rows["contacts"]
-    masks = []
-    for contact, p in zip(contacts, forces_of(rows, impulse), strict=True):
-        bound = _INSIDE * contact["mu"] * p.z
+def sticking(group: Group, impulse: Scalars) -> list[Scalar]:
+    """Which contacts are expected to stick, 1 or 0, from their impulses so far."""
+    masks: list[Scalar] = []
+    for mu, p in zip(group.friction, triples(impulse), strict=False):
+        bound = _INSIDE * mu * p.z
         masks.append(select(both(p.z > 0, p.x * p.x + p.y * p.y < bound * bound), 1, 0))
+    return masks
+
+
+def sticking_factor(rows: Record, masks: Scalars, precision: str) -> Record:
+    """The factor of the matrix of contacts that are expected to stick."""
+    contacts = rows["contacts"]
     # how the link answers to a unit impulse along each axis of each contact
     answers = [Visit.answers(rows, k) for k in range(len(contacts))]
     n = 3 * len(contacts)
@@ -483,7 +499,14 @@ def moments_of(rows: Record, impulse: Scalars) -> list[Vector]:
     return triples(impulse[3 * len(rows["contacts"]) :])
 
 
-def factor_record(factor: Any) -> Mapping[str, Any]:
-    """A `Factor` as a record of a program: rows of L by dof, D and 1/D."""
-    L = {d: {e: factor.L[d][e] for e in above} for d, above in enumerate(factor.above)}
-    return {"L": L, "D": [factor.L[d][d] for d in range(len(factor.L))], "D_inverse": list(factor.D_inverse)}
+def loads_on(group: Group, rows: Record, impulse: Scalars) -> dict[int, Scalar]:
+    """Y^T p of the impulses of a group, by dof: what they push there, eliminated as the impulses of a step are."""
+    visit = Visit(group, rows, [0] * (max(group.support) + 1))
+    for k, p in enumerate(forces_of(rows, impulse)):
+        visit.gather(k, p)
+    for own, m in zip(rows["moments"], moments_of(rows, impulse), strict=True):
+        visit.gather_moment(own, m)
+    return {
+        d: sum((Y[k] * p for Y, p in zip(rows["Y"], visit.total, strict=True)), 0)
+        for k, d in enumerate(group.support)
+    }

@@ -29,6 +29,7 @@ from pliant.dynamics.coriolis import coriolis_matrix
 from pliant.dynamics.energy_and_momentum import center_of_mass_velocity, kinetic_energy
 from pliant.dynamics.gyroscopic import carried_centers
 from pliant.dynamics.kinematics import link_poses
+from pliant.dynamics.pinned_factor import Rows
 from pliant.robot import Mechanism, Robot
 from pliant.robot.configurations import carried_velocity, held_matrix, straight_motion
 from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
@@ -44,8 +45,9 @@ _NONE = 1e-30
 
 
 def change_in_fast_motion(
-    robot: Robot, q: Scalars, v: Scalars, A: Matrix, M: Matrix, change: Scalars, dt: Scalar,
-    centers: Mapping[str, Vector], ahead: Scalars, is_known: Scalar,
+    robot: Robot, q: Scalars, v: Scalars, A: Rows, M: Matrix, change: Scalars, dt: Scalar,
+    centers: Mapping[str, Vector], ahead: Scalars, is_known: Scalar, pins: Mapping[int, Scalar] | None = None,
+    jumps: Mapping[int, Scalar] | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:  # fmt: skip
     """v+ - v, the v+ with which the middle was found, and the impulse dt C(q, u) (v + v+) / 2.
 
@@ -54,6 +56,7 @@ def change_in_fast_motion(
         change: impulses of the step, with all forces at its start.
         centers: points of the joints that float, `pliant.dynamics.gyroscopic.held_centers`.
         ahead: the v+ that constraints have led to, if it ``is_known``: u is then the middle of that.
+        pins, jumps: whether dofs are pinned, of those that may be, and the change of their velocity then, else 0.
     """
     n = robot.nv
     first = _times(_coriolis(robot, q, v, M, centers), v)
@@ -63,8 +66,8 @@ def change_in_fast_motion(
         end = [select(is_known, a, b + c) for a, b, c in zip(ahead, v, x, strict=True)]
         C = _coriolis(robot, q, [(a + b) / 2 for a, b in zip(v, end, strict=True)], M, centers)
         b = [e + dt * (f - g) for e, f, g in zip(change, first, _times(C, v), strict=True)]
-        K = [[A[max(r, c)][min(r, c)] + dt / 2 * C[r][c] for c in range(n)] for r in range(n)]
-        x = solved(robot.mechanism, K, b)
+        K = [[A[max(r, c)].get(min(r, c), 0) + dt / 2 * C[r][c] for c in range(n)] for r in range(n)]
+        x = solved(robot.mechanism, K, b, pins, jumps)
         impulse = [dt * y for y in _times(C, [a + c / 2 for a, c in zip(v, x, strict=True)])]
     return x, end, impulse
 
@@ -136,20 +139,28 @@ def _times(C: Matrix, v: Scalars) -> list[Scalar]:
     return [_dot(row, v) for row in C]
 
 
-def solved(mechanism: Mechanism, K: Matrix, b: Scalars) -> list[Scalar]:
-    """K^-1 b of a matrix with the zeros of the mass matrix, but not its symmetry; from the leaves to the root."""
-    rows, x = [list(row) for row in K], list(b)
+def solved(
+    mechanism: Mechanism, K: Matrix, b: Scalars, pins: Mapping[int, Scalar] | None = None,
+    jumps: Mapping[int, Scalar] | None = None,
+) -> list[Scalar]:  # fmt: skip
+    """K^-1 b of a matrix with the zeros of the mass matrix, but not its symmetry; from the leaves to the root.
+
+    Args:
+        pins: whether dofs are pinned, of those that may be: x_d is then that of ``jumps``, which are 0 elsewhere.
+    """
+    rows, x, known = [list(row) for row in K], list(b), jumps or {}
     above = [support[1:] for support in mechanism.support]
     inverse: list[Scalar] = [0] * len(x)
     for d in reversed(range(len(x))):
-        inverse[d] = 1 / rows[d][d]
+        is_pinned = (pins or {}).get(d, False)
+        inverse[d] = select(is_pinned, 0, 1 / rows[d][d])
         for e in above[d]:
             share = rows[e][d] * inverse[d]
             for k in above[d]:
                 rows[e][k] = rows[e][k] - share * rows[d][k]
-            x[e] = x[e] - share * x[d]
+            x[e] = x[e] - share * x[d] - (rows[e][d] * known[d] if d in known else 0)
     for d in range(len(x)):
         for e in above[d]:
             x[d] = x[d] - rows[d][e] * x[e]
-        x[d] = x[d] * inverse[d]
+        x[d] = x[d] * inverse[d] + known.get(d, 0)
     return x

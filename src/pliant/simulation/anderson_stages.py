@@ -23,23 +23,22 @@ def accelerate(step: StepProgram) -> None:
     if not model.has_sweeps:
         return
     names = [f"impulse {k}" for k in range(len(model.groups))]
-    sizes = {f"last {name}": step.stages.variables[name] for name in ("steady", "stops", *names)}
+    sizes = {f"last {name}": step.stages.variables[name] for name in names}
     sizes |= dict.fromkeys(("w start", "last w", "last f"), model.robot.nv)
     for name, size in sizes.items():
         step.stages.variable(name, size, is_scratch=True)
 
-    def guessed(m: StepModel, motion, w, w_start, last_f, last_w, impulse, steady, last_impulse, last_steady):
+    def guessed(m: StepModel, ldl, w, w_start, last_f, last_w, impulse, last_impulse):
         f = [a - b for a, b in zip(w, w_start, strict=True)]
         change = [a - b for a, b in zip(f, last_f, strict=True)]
-        scaled = [a * d for a, d in zip(change, motion["factor"]["D"], strict=True)]
+        scaled = [a * d for a, d in zip(change, ldl["D"], strict=True)]
         size = sum((a * b for a, b in zip(scaled, change, strict=True)), 0)
         c = sum((a * b for a, b in zip(scaled, f, strict=True)), 0) / select(size > 0, size, 1)
         c = select(size > 0, minimum(maximum(c, -20), 0.5), 0)
-        found = {"w": _ahead(c, w, last_w), "steady": _ahead(c, steady, last_steady), "share": c}
-        found["impulse"] = [_ahead(c, *parts) for parts in zip(impulse, last_impulse, strict=True)]
-        return {"guess": found}
+        ahead = [_ahead(c, *parts) for parts in zip(impulse, last_impulse, strict=True)]
+        return {"guess": {"w": _ahead(c, w, last_w), "impulse": ahead}}
 
-    def begun(m: StepModel, guesses, guess, w, w_start, impulse, steady):
+    def begun(m: StepModel, guesses, guess, w, w_start, impulse):
         is_known = negation(equal(guesses[0], 0))
 
         def next_of(guess: Any, now: Any) -> list[Scalar]:
@@ -49,20 +48,12 @@ def accelerate(step: StepProgram) -> None:
         return {
             "w": next_w, "w start": next_w, "last f": f, "last w": w,
             "impulse": [next_of(*parts) for parts in zip(guess["impulse"], impulse, strict=True)],
-            "steady": next_of(guess["steady"], steady),
-            "last impulse": impulse, "last steady": steady,
+            "last impulse": impulse,
         }  # fmt: skip
-
-    def begun_limits(m: StepModel, guesses, guess, stops, last_stops):
-        is_known, ahead = negation(equal(guesses[0], 0)), _ahead(guess["share"], stops, last_stops)
-        return {"stops": [select(is_known, a, b) for a, b in zip(ahead, stops, strict=True)], "last stops": stops}
 
     with step.only_if("slow"):
         with step.only_if("guesses"):
             step.add(guessed)
-        if model.stop_rows:
-            with step.only_if("joints on"):
-                step.add(begun_limits)
         step.add(begun)
 
 

@@ -10,6 +10,7 @@ Contacts and limits lead to another v+ than the forces alone. A robot that ends 
 forces were taken for makes another round with those of the v+ found (`expect_turning`).
 """
 
+from pliant.checks import is_zero
 from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
 from pliant.dynamics.implicit_coriolis import (
@@ -17,10 +18,12 @@ from pliant.dynamics.implicit_coriolis import (
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
+from pliant.dynamics.pinned_factor import Rows, pinned_factor
 from pliant.robot.configurations import held_acceleration
 from pliant.scalar import Scalar, Scalars, abs, either, equal, negation, select
+from pliant.simulation.joint_stages import law_terms
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, largest_known
+from pliant.simulation.solver_stages import Record, StepProgram, any_of, largest_known
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]
@@ -47,17 +50,19 @@ _OTHERWISE = 0.002
 _OTHERWISE_BALLS = 5e-5
 
 
-def turning_flags(m: StepModel, v: Scalars, start: Scalars, w: Scalars, found: Scalars) -> Record:
-    """Whether a robot is fast and whirls, by name, or becomes so: ``start`` and ``w`` are L v and L v+.
+def turning_flags(m: StepModel, v: Scalars, A: Rows, change: Scalars, found: Scalars) -> Record:
+    """Whether a robot is fast and whirls, by name, or becomes so.
 
     Args:
+        A: matrix of the step; change: its impulses.
         found: whether it was found to be fast, and to whirl, in the round before.
     """
     if not m.can_be_fast:
         return {}
     rates = [abs(v[d]) for d in m.turning_dofs]
     now = largest_known(rates)
-    soon = largest_known([rate + abs(w[d] - start[d]) for d, rate in zip(m.turning_dofs, rates, strict=True)])
+    turning = [d for d in m.turning_dofs if not is_zero(A[d][d])]  # what moves nothing is reported by the factor
+    soon = largest_known([abs(v[d]) + abs(change[d] / A[d][d]) for d in turning])
     flags = (now > _fast_rate(m), soon > _whirling_rate(m))
     fast, whirls = (either(flag, negation(equal(x, 0))) for flag, x in zip(flags, found, strict=True))
     return {"fast": [fast], "whirls": [whirls]}
@@ -76,42 +81,61 @@ def turn_fast(step: StepProgram) -> None:
     if not step.model.can_be_fast or step.model.closures:
         return
 
-    def turned(m: StepModel, q, v, w, motion, ahead, expects):
-        robot, factor = m.robot, factor_of(m, motion)
+    def turned(
+        m: StepModel, q, v, motion, change, ahead, expects, saturated, grips, held, stop_low, stop_high, bounds=()
+    ):  # fmt: skip
+        robot, pieces = m.robot, (saturated, grips, held, stop_low, stop_high)
+        laws = law_terms(m, motion["drives"], bounds, v, *pieces)
+        factor = pinned_factor(robot.mechanism, laws.matrix(motion["A"]), laws.pins)
+        start = factor.coordinates(v)
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
 
         def bias(v: Scalars) -> list[Scalar]:
             return newton_euler(robot, q, v, held_acceleration(robot, list(v), centers))
 
         def corrected(share: Scalar, later: Scalars) -> list[Scalar]:
-            both = [c + share * m.dt * (a - b) for c, a, b in zip(motion["change"], first, later, strict=True)]
-            return [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
+            return [c + share * m.dt * (a - b) for c, a, b in zip(motion["first"], first, later, strict=True)]
 
-        def expected(w: Scalars) -> list[Scalar]:
-            own = factor.velocity(w)
+        def expected(change: Scalars) -> list[Scalar]:
+            _, steps = factor.eliminated(laws.impulses(change), laws.jumps)
+            own = factor.velocity([a + b for a, b in zip(start, steps, strict=True)])
             return [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
 
         first = motion["bias"] or bias(v)
         end: list[Scalar] = []
         if m.has_ball_springs:  # of which the mean of start and end has been taken already
             for _ in range(_MORE):
-                end = expected(w)
-                w = corrected(1 / 2, bias(end))
+                end = expected(change)
+                change = corrected(1 / 2, bias(end))
         else:
             for _ in range(_MIDDLES):
-                end = expected(w)
-                w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)]))
-        return {"w": w, "ahead": end, "free": w if m.can_fail else []}
+                end = expected(change)
+                change = corrected(1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)]))
+        return {"change": change, "ahead": end}
 
-    def whirled(m: StepModel, q, v, motion, ahead, expects):
-        robot, factor = m.robot, factor_of(m, motion)
-        M = composite_inertia(robot, q)
-        A, centers = _product(m, motion["factor"]), held_centers(robot.mechanism, M)
+    def whirled(m: StepModel, q, v, motion, ahead, expects, saturated, grips, held, stop_low, stop_high, bounds=()):
+        robot, pieces = m.robot, (saturated, grips, held, stop_low, stop_high)
+        laws = law_terms(m, motion["drives"], bounds, v, *pieces)
+        M, A = composite_inertia(robot, q), laws.matrix(motion["A"])
+        impulses = laws.impulses(motion["first"])
         x, end, turning = change_in_fast_motion(
-            robot, q, v, A, M, motion["change"], m.dt, centers, ahead, negation(equal(expects[0], 0))
-        )
-        w = factor.coordinates([a + b for a, b in zip(v, x, strict=True)])
-        return {"w": w, "ahead": end, "turning": turning, "free": w if m.can_fail else []}
+            robot, q, v, A, M, impulses, m.dt, held_centers(robot.mechanism, M), ahead, negation(equal(expects[0], 0)),
+            laws.pins, laws.jumps,
+        )  # fmt: skip
+        # what turning adds to the impulses
+        total = [0] * robot.nv
+        for d, row in A.items():
+            for e, entry in row.items():
+                total[d] = total[d] + entry * x[e]
+                if e != d:
+                    total[e] = total[e] + entry * x[d]
+        change = [a + b - c for a, b, c in zip(motion["first"], total, impulses, strict=True)]
+        # what keeps a pinned joint is found with contacts
+        change = [
+            select(laws.pins[d], a, b) if d in laws.pins else b
+            for d, (a, b) in enumerate(zip(motion["first"], change, strict=True))
+        ]
+        return {"change": change, "ahead": end, "turning": turning}
 
     with step.only_if("fast"):
         step.add(turned)
@@ -128,7 +152,8 @@ def expect_turning(step: StepProgram) -> None:
         now = largest_known([abs(v_next[d]) for d in m.turning_dofs])
         is_fast = either(negation(equal(fast[0], 0)), now > _fast_rate(m))
         # with spherical joints, forces of the end are taken at any rate
-        return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [1 if m.has_balls else is_fast]}
+        turned = 1 if m.has_balls else is_fast
+        return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [turned], "settled": [1]}
 
     def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
         # forces at the start of the step are those of v+ = v
@@ -182,16 +207,3 @@ def keep_energy(step: StepProgram) -> None:
         step.add(lowered)
     with step.only_if("whirls"):
         step.add(kept)
-
-
-def _product(m: StepModel, factor: Record) -> list[list[Scalar]]:
-    """The lower triangle of A = L^T D L."""
-    n, support = m.robot.nv, m.robot.mechanism.support
-    A: list[list[Scalar]] = [[0] * n for _ in range(n)]
-    for k in range(n):
-        row = {k: 1, **factor["L"][k]}
-        for d in support[k]:
-            for e in support[k]:
-                if e <= d:
-                    A[d][e] = A[d][e] + row[d] * factor["D"][k] * row[e]
-    return A

@@ -9,15 +9,14 @@ A robot that does so solves again without restitution.
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 
 from pliant.checks import is_zero
-from pliant.contact.constraint_rows import landed_bounds, limit_arrivals, moved, scaled
-from pliant.contact.landing import Arrival, closing_speed, mean_of, nearness
-from pliant.contact.solver import arrivals, triples, without
-from pliant.scalar import Scalars, both, either, equal, maximum, minimum, negation, select
+from pliant.contact.constraint_rows import landed_bounds, limit_arrivals
+from pliant.contact.landing import closing_speed, mean_of, nearness
+from pliant.contact.solver import triples, without
+from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of, touches_of
+from pliant.simulation.solver_stages import StepProgram, any_of, asked_of, factor_of, touches_of
 from pliant.spatial import Vector
 
 # a share of the energy that is gained by rounding only
@@ -51,7 +50,7 @@ def find_landings(step: StepProgram) -> None:
 
     def judged(
         m: StepModel, motion, impulse, target, stops, stop_low, stop_high, landed, plastic, converged, residual,
-        unsolved,
+        unsolved, agreed, misfit,
     ):  # fmt: skip
         near, pushing, rebounds = nearness(m.dt), [], []
         for k in _groups(m):
@@ -72,7 +71,7 @@ def find_landings(step: StepProgram) -> None:
             "bounces": [both(any_of(rebounds), equal(plastic[0], 0))] if m.is_elastic else [0],
             "is whole": [1],
             "first": [_LATE],
-            "unsolved": [maximum(unsolved[0], select(equal(converged[0], 0), residual[0], 0))],
+            "unsolved": [maximum(unsolved[0], left_over(m, converged, residual, agreed, misfit))],
         }
 
     step.add(judged)
@@ -83,6 +82,13 @@ def find_landings(step: StepProgram) -> None:
     if model.is_elastic:
         with step.only_if("bounces"):
             _check_energy(step)
+
+
+def left_over(m: StepModel, converged: Scalars, residual: Scalars, agreed: Scalars, misfit: Scalars) -> Scalar:
+    """How far a solution is off that was not found, as a velocity; 0 for one that was."""
+    contacts = select(equal(converged[0], 0), residual[0], 0) if m.groups else 0
+    joints = select(equal(agreed[0], 0), misfit[0], 0) if m.has_bounds else 0
+    return maximum(contacts, joints)
 
 
 def forces(m: StepModel, k: int, impulse: Scalars) -> list[Vector]:
@@ -107,13 +113,12 @@ def _find_first(step: StepProgram) -> None:
         return {"first": [last]}
 
     if step.model.stop_rows:
-        with step.only_if("joints on"):
-            step.add(limits)
+        step.add(limits)
     for k in _groups(step.model):
 
-        def contacts(m: StepModel, motion, rows, impulse, first, free, plastic, k=k):
+        def contacts(m: StepModel, start, rows, impulse, first, free, plastic, k=k):
             last = first[0]
-            for a, p in zip(_asked(m, k, rows, motion, free, plastic), forces(m, k, impulse), strict=True):
+            for a, p in zip(asked_of(m, k, rows, start, free, plastic), forces(m, k, impulse), strict=True):
                 last = select(a.lands(p.z), minimum(last, a.time + a.margin), last)
             return {"first": [last]}
 
@@ -132,11 +137,11 @@ def _find_first(step: StepProgram) -> None:
 
 def _land(step: StepProgram) -> None:
     """What touches and what lands first keeps its velocity at the end; what lands later opens."""
-    step.add(lambda m, motion, w: {"v mean": factor_of(m, motion).velocity(w), "sweeps": [0]})
+    step.add(lambda m, ldl, w: {"v mean": factor_of(ldl).velocity(w)})
     for k in _groups(step.model):
 
-        def landed(m: StepModel, motion, rows, w, impulse, first, free, plastic, k=k):
-            asked = _asked(m, k, rows, motion, free, plastic)
+        def landed(m: StepModel, start, rows, w, impulse, first, free, plastic, k=k):
+            asked = asked_of(m, k, rows, start, free, plastic)
             stays = [a.stays(p.z, first[0]) for a, p in zip(asked, forces(m, k, impulse), strict=True)]
             w, impulse = without(m.groups[k], rows, w, impulse, stays)
             targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
@@ -145,64 +150,46 @@ def _land(step: StepProgram) -> None:
         with step.only_if(f"near {k}"):
             step.add(landed, k)
 
-    def limited(m: StepModel, motion, stop_rows, q, v, w, stops, held, stop_low, stop_high, w_open=None):
-        low, high = [], []
-        for k, (row, x, p, side) in enumerate(zip(m.stop_rows, stop_rows, stops, held, strict=True)):
-            b = landed_bounds(limit_arrivals(m.robot, row, q, v, m.dt), p, side)
-            # the inertia that holds a joint goes with the velocity of the limit
-            push = motion["holding"][k] * (b["low"] - stop_low[k])
-            push = select(equal(side, 0), 0, push)
-            support = m.row_support(row)
-            w = moved(w, support, [x["DY"]], [push])
-            if w_open is not None:
-                w_open = moved(w_open, support, [scaled(x["Y"], support, motion["factor"]["D_inverse"])], [push])
-            low.append(b["low"])
-            high.append(b["high"])
-        opened = {} if w_open is None else {"w open": w_open}
-        return {"w": w, "stop low": low, "stop high": high, **opened}
+    def limited(m: StepModel, q, v, stops, held):
+        ends = [
+            landed_bounds(limit_arrivals(m.robot, row, q, v, m.dt), p, side)
+            for row, p, side in zip(m.stop_rows, stops, held, strict=True)
+        ]
+        is_held = any_of([negation(equal(side, 0)) for side in held])
+        return {"stop low": [b["low"] for b in ends], "stop high": [b["high"] for b in ends], "changed": [is_held]}
 
     if step.model.stop_rows:
-        with step.only_if("joints on"):
-            step.add(limited)
-
-
-def _asked(m: StepModel, k: int, rows: Record, motion: Record, free: Scalars, plastic: Scalars) -> list[Arrival]:
-    """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
-    group = m.groups[k]
-    if group.is_elastic:
-        group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
-    return arrivals(group, rows, motion["start"], free if m.is_elastic else motion["start"], m.dt)
+        step.add(limited)
 
 
 def _check_energy(step: StepProgram) -> None:
     """Another solution, without restitution, where this one has gained energy."""
 
-    def gain(m: StepModel, motion, w, free):
+    def gain(m: StepModel, motion, ldl, w, start, free):
         energies = []
-        for speeds in (w, motion["start"], free):
-            twice = sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0)
-            if m.stop_rows:  # the inertia that holds joints at their limits is none of the robot's
-                v = factor_of(m, motion).velocity(speeds)
-                held = zip(m.stop_rows, motion["holding"], strict=True)
-                twice = twice - sum((extra * v[row.dof] * v[row.dof] for row, extra in held), 0)
-            energies.append(twice / 2)
+        for speeds in (w, start, free):
+            v = factor_of(ldl).velocity(speeds)
+            rows = motion["A"].items()
+            energies.append(
+                sum((v[d] * v[e] * entry * (1 / 2 if d == e else 1) for d, row in rows for e, entry in row.items()), 0)
+            )
         before = maximum(energies[1], energies[2])
         return {"first": [energies[0] - before * (1 + _GAIN)]}
 
     step.add(gain)
     for k in _groups(step.model):
 
-        def allowed(m: StepModel, motion, rows, impulse, first, free, k=k):
+        def allowed(m: StepModel, start, rows, impulse, first, free, k=k):
             # speeds are those of the middle of a step: one that lands late has its rebound corrected
             left = first[0]
-            for a, p in zip(_asked(m, k, rows, motion, free, [0]), forces(m, k, impulse), strict=True):
+            for a, p in zip(asked_of(m, k, rows, start, free, [0]), forces(m, k, impulse), strict=True):
                 left = left - p.z * a.shift
             return {"first": [left]}
 
         with step.only_if(f"near {k}"):
             step.add(allowed, k)
 
-    def again(m: StepModel, motion, first, target, landed, sweeps):
+    def again(m: StepModel, motion, first, target, landed):
         gains = first[0] > 0
         lower = [
             [
@@ -211,7 +198,7 @@ def _check_energy(step: StepProgram) -> None:
             ]
             for k, part in enumerate(target)
         ]
-        again = {"target": lower, "landed": [select(gains, 0, landed[0])], "sweeps": [select(gains, 0, sweeps[0])]}
+        again = {"target": lower, "landed": [select(gains, 0, landed[0])]}
         return {"is whole": [negation(gains)], "plastic": [gains], **again}
 
     step.add(again)

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.contact.closures import closure_bends, closure_gaps, island_basis
-from pliant.contact.constraint_rows import moved, scaled
 from pliant.contact.loops import Basis
 from pliant.contact.solver import pushed_open
 from pliant.dynamics.kinematics import link_motions, link_poses, root_origin
@@ -91,26 +90,26 @@ def close_loops(step: StepProgram) -> None:
     if not model.closures:
         return
 
-    def found(m: StepModel, motion, k=0):
-        island, origin, factor = m.islands[k], Vector(*motion["origin"]), motion["factor"]
-        basis = island_basis(m.robot.mechanism, island, m.closures, poses_of(motion), origin, factor, m.precision)
+    def found(m: StepModel, motion, ldl, k=0):
+        island, origin = m.islands[k], Vector(*motion["origin"])
+        basis = island_basis(m.robot.mechanism, island, m.closures, poses_of(motion), origin, ldl, m.precision)
         gaps = [closure_gaps(m.closures[c], poses_of(motion), origin) for c in island.closures]
         flags = {"weak": [basis.is_weak], "strong": [negation(basis.is_weak)]}
         return {"basis": vars(basis), "aims": _chord(m, k, motion), "opening": [_largest(gaps)], **flags}
 
-    def reversed_speeds(m: StepModel, motion, basis, aims, k=0):
+    def reversed_speeds(m: StepModel, ldl, start, basis, aims, k=0):
         island = m.islands[k]
-        D = [motion["factor"]["D"][d] for d in island.support]
+        D = [ldl["D"][d] for d in island.support]
         targets = []
-        for b, u in zip(aims, Basis(**basis).speeds([motion["start"][d] for d in island.support], D), strict=True):
+        for b, u in zip(aims, Basis(**basis).speeds([start[d] for d in island.support], D), strict=True):
             most = _REVERSED * abs(u)
             targets.append(minimum(maximum(b, -most), most))
         return {"chord": targets}
 
-    def closed(m: StepModel, motion: Record, w: Scalars, basis: Any, chord: Any) -> Record:
+    def closed(m: StepModel, ldl: Record, w: Scalars, basis: Any, chord: Any) -> Record:
         out = list(w)
         for island, own, targets in zip(m.islands, basis, chord, strict=True):
-            D = [motion["factor"]["D"][d] for d in island.support]
+            D = [ldl["D"][d] for d in island.support]
             there = Basis(**own).closed([w[d] for d in island.support], D, targets)
             for d, x in zip(island.support, there, strict=True):
                 out[d] = x
@@ -120,15 +119,16 @@ def close_loops(step: StepProgram) -> None:
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
         return newton_euler(m.robot, q, v, held_acceleration(m.robot, list(v), centers))
 
-    def turned(m: StepModel, q, v, motion, w, basis, chord, ahead, expects):
-        factor = factor_of(m, motion)
+    def turned(m: StepModel, q, v, motion, ldl, w, basis, chord, ahead, expects, change, left, start, pushes, jumps):
+        factor = factor_of(ldl)
         own = factor.velocity(w)
         end = [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
         later = bias(m, motion, q, [(a + b) / 2 for a, b in zip(v, end, strict=True)])
         first = motion["bias"] or bias(m, motion, q, v)
-        both = [c + m.dt * (a - b) for c, a, b in zip(motion["change"], first, later, strict=True)]
-        w = [a + b for a, b in zip(motion["start"], factor.half_solve(both), strict=True)]
-        return {**closed(m, motion, w, basis, chord), "ahead": end}
+        both = [c + m.dt * (a - b) for c, a, b in zip(change, first, later, strict=True)]
+        left, steps = factor.eliminated([both[d] + x for d, x in enumerate(pushes)], dict(enumerate(jumps)))
+        w = [a + b for a, b in zip(start, steps, strict=True)]
+        return {**closed(m, ldl, w, basis, chord), "ahead": end, "left": [left[d] for d in m.pinned_dofs]}
 
     def whirled(m: StepModel, q, v, motion, ahead):
         # the impulse of the Coriolis forces, for `keep_energy`
@@ -137,12 +137,12 @@ def close_loops(step: StepProgram) -> None:
         return {"turning": [m.dt * (a - b) for a, b in forces]}
 
     for k in range(len(model.islands)):
-        step.add(lambda m, motion, k=k: found(m, motion, k), k)
+        step.add(lambda m, motion, ldl, k=k: found(m, motion, ldl, k), k)
         with step.only_if(f"weak {k}"):
             step.add(lambda m, basis: {"factor": Basis(**basis).factor(m.precision)}, k)
         _aim(step, k)
-        step.add(lambda m, motion, basis, aims, k=k: reversed_speeds(m, motion, basis, aims, k), k)
-    step.add(lambda m, motion, w, basis, chord: closed(m, motion, w, basis, chord))
+        step.add(lambda m, ldl, start, basis, aims, k=k: reversed_speeds(m, ldl, start, basis, aims, k), k)
+    step.add(lambda m, ldl, w, basis, chord: closed(m, ldl, w, basis, chord))
     if model.can_be_fast:
         with step.only_if("bends"):
             step.add(turned)
@@ -150,41 +150,50 @@ def close_loops(step: StepProgram) -> None:
             step.add(whirled)
 
 
+def push_open(step: StepProgram) -> None:
+    """``w pushed``: w with the impulses of contacts as if loops did not answer, from which their own are found."""
+    if not step.model.closures:
+        return
+    step.add(lambda m, w_open: {"w pushed": w_open})
+    for k in range(len(step.model.groups)):
+
+        def contacts(m: StepModel, ldl, rows, impulse, w_pushed, k=k):
+            return {"w pushed": pushed_open(m.groups[k], rows, w_pushed, impulse, ldl["D_inverse"])}
+
+        with step.only_if(f"near {k}"):
+            step.add(contacts, k)
+
+
+def load_pins(step: StepProgram) -> None:
+    """What loops push at pinned dofs."""
+    if not step.model.closures:
+        return
+
+    def loaded(m: StepModel, ldl, w, w_pushed, basis, pushed):
+        total = dict(zip(m.pinned_dofs, pushed, strict=True))
+        for island, own in zip(m.islands, basis, strict=True):
+            loops, D = Basis(**own), [ldl["D"][d] for d in island.support]
+            speeds = loops.speeds([w[d] - w_pushed[d] for d in island.support], D)
+            for j, d in enumerate(island.support):
+                if d in total:
+                    total[d] = total[d] + sum((Q[j] * x for Q, x in zip(loops.Q, speeds, strict=True)), 0)
+        return {"pushed": list(total.values())}
+
+    push_open(step)
+    step.add(loaded)
+
+
 def find_closings(step: StepProgram) -> None:
     """The impulses of closures, and of locks in loops: what contacts, joints and forces do not explain of w."""
     model = step.model
     if not model.closures:
         return
-    for k in range(len(model.groups)):
-
-        def contacts(m: StepModel, motion, rows, impulse, w_open, k=k):
-            return {"w open": pushed_open(m.groups[k], rows, w_open, impulse, motion["factor"]["D_inverse"])}
-
-        with step.only_if(f"near {k}"):
-            step.add(contacts, k)
-
-    def joints(m: StepModel, rows: Any, vectors: Any, impulses: Scalars, motion: Record, w_open: Scalars) -> Scalars:
-        for row, x, p in zip(rows, vectors, impulses, strict=True):
-            if x is not None:
-                support = m.row_support(row)
-                w_open = moved(w_open, support, [scaled(x["Y"], support, motion["factor"]["D_inverse"])], [p])
-        return w_open
-
-    if model.steady_rows:
-        step.add(lambda m, motion, steady_rows, steady, w_open: {
-            "w open": joints(m, m.steady_rows, steady_rows, steady, motion, w_open)
-        })  # fmt: skip
-    if model.stop_rows:
-        with step.only_if("joints on"):
-            step.add(lambda m, motion, stop_rows, stops, w_open: {
-                "w open": joints(m, m.stop_rows, stop_rows, stops, motion, w_open)
-            })  # fmt: skip
-
+    push_open(step)
     for k, island in enumerate(model.islands):
 
-        def speeds(m: StepModel, motion, w, w_open, basis, island=island):
-            D = [motion["factor"]["D"][d] for d in island.support]
-            return {"aims": Basis(**basis).speeds([w[d] - w_open[d] for d in island.support], D)}
+        def speeds(m: StepModel, ldl, w, w_pushed, basis, island=island):
+            D = [ldl["D"][d] for d in island.support]
+            return {"aims": Basis(**basis).speeds([w[d] - w_pushed[d] for d in island.support], D)}
 
         def found(m: StepModel, aims, steady, closings, island=island):
             p, steady, closings = iter(aims), list(steady), list(closings)
@@ -230,13 +239,13 @@ def close_positions(step: StepProgram) -> None:
             "closed": [negation(goes_on)],
         }  # fmt: skip
 
-    def closer(m: StepModel, shift, motion, basis, aims):
+    def closer(m: StepModel, shift, ldl, basis, aims):
         # as a displacement in the coordinates w
         step_w: list[Scalar] = [0] * m.robot.nv
         for island, own, amounts in zip(m.islands, basis, aims, strict=True):
             for d, x in zip(island.support, Basis(**own).moved([0] * len(island.support), amounts), strict=True):
                 step_w[d] = x
-        return {"shift": [a + b for a, b in zip(shift, factor_of(m, motion).velocity(step_w), strict=True)]}
+        return {"shift": [a + b for a, b in zip(shift, factor_of(ldl).velocity(step_w), strict=True)]}
 
     step.add(begun)
     with step.stages.loop(_CORRECTIONS, until="closed"):

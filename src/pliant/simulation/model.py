@@ -11,7 +11,7 @@ from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import is_saturable
 from pliant.checks import check, check_callable, check_known, function_name, is_whole, is_zero, numbers
 from pliant.contact.closures import ClosureRows, Island, closure_group, islands_of
-from pliant.contact.constraint_rows import JointRow, has_limits, row_support
+from pliant.contact.constraint_rows import JointRow, has_limits
 from pliant.contact.ground import Ground
 from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
@@ -158,10 +158,10 @@ class StepModel:
         found = set(support).union(*(i.support for i in self.islands if set(i.support) & set(support)))
         return tuple(sorted(found, reverse=True))
 
-    def row_support(self, row: JointRow) -> tuple[int, ...]:
-        """The dofs of a joint's constraint, the last one first."""
-        own = row_support(self.robot.mechanism, row)
-        return self.closed_support(own) if self.closures else own
+    @cached_property
+    def pinned_dofs(self) -> list[int]:
+        """Dofs that laws of joints may pin."""
+        return sorted({row.dof for row in self.joint_rows if not self.is_in_loop(row)})
 
     def is_in_loop(self, row: JointRow) -> bool:
         """Whether it is a lock that loops hold with their closures."""
@@ -253,13 +253,13 @@ class StepModel:
 
     @property
     def has_sweeps(self) -> bool:
-        """Whether there is anything to iterate over."""
-        return bool(self.groups or self.joint_rows)
+        """Whether there are contacts to iterate over."""
+        return bool(self.groups)
 
     @property
     def has_rows(self) -> bool:
         """Whether there is anything for the solver."""
-        return self.has_sweeps or bool(self.closures)
+        return bool(self.groups or self.joint_rows or self.closures)
 
     @property
     def has_bounds(self) -> bool:
@@ -268,8 +268,8 @@ class StepModel:
 
     @property
     def has_rounds(self) -> bool:
-        """Whether a step may have to be made again: with other limits, or other Coriolis forces."""
-        return self.has_bounds or (self.can_be_fast and self.has_rows)
+        """Whether a step may have to be made again, with other Coriolis forces."""
+        return self.can_be_fast and (self.has_rows or self.has_bounds)
 
     @property
     def has_corrections(self) -> bool:

@@ -7,22 +7,21 @@ answers to the impulses of contacts and joints.
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from pliant.checks import is_zero
 from pliant.compiler.tracing import Stages
-from pliant.contact.constraint_rows import (
-    Response, beyond_limits, held_bounds, joint_row_vectors, limit_corrections, moved, scaled, sweep_joint,
-)  # fmt: skip
-from pliant.contact.landing import mean_of
+from pliant.contact.constraint_rows import Response, beyond_limits, scaled
+from pliant.contact.landing import Arrival, mean_of
 from pliant.contact.loops import Basis
 from pliant.contact.solver import (
-    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_in_world, impulses_on_rows, is_sliding, look, push,
-    slide, sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
+    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_in_world, is_sliding, look, push,
+    slide, sticking, sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
-from pliant.dynamics.joint_space_inertia import Factor
+from pliant.dynamics.pinned_factor import PinnedFactor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
 from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
@@ -35,6 +34,7 @@ Swing = tuple[str, list[float]]
 
 # names that every group of contacts has, and every island of loops, with its number
 _OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks", "visit", "slid")
+_OF_GROUPS += ("sticking",)
 _OF_ISLANDS = ("basis", "chord", "opening", "weak", "strong", "factor", "aims")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -72,11 +72,13 @@ class StepProgram:
     def __init__(self, stages: Stages, model: StepModel, parameters: Parameters):
         self.stages, self.model, self.parameters = stages, model, parameters
         self.swings: list[Swing] = []
-        nv, limits = model.robot.nv, len(model.stop_rows)
-        sizes = dict.fromkeys(("w", "v next", "v mean", "shift"), nv) | {"saturated": model.robot.nu}
-        sizes |= dict.fromkeys(("held", "stop low", "stop high", "stop push"), limits)
-        sizes |= dict.fromkeys(("error", "converged", "residual", "sweeps", "scale", "slow", "guesses"), 1)
-        sizes |= dict.fromkeys(("settled", "joints on", "deep", "landed", "plastic", "unsolved"), 1)
+        nv, limits, pinned = model.robot.nv, len(model.stop_rows), len(model.pinned_dofs)
+        sizes = dict.fromkeys(("w", "v next", "v mean", "shift", "change"), nv) | {"saturated": model.robot.nu}
+        sizes |= dict.fromkeys(("held", "stop low", "stop high"), limits) | {"grips": len(model.steady_rows)}
+        sizes |= dict.fromkeys(("pushed", "reaction", "left"), pinned)
+        sizes |= dict.fromkeys(("error", "converged", "residual", "iterations", "scale", "slow", "guesses"), 1)
+        sizes |= dict.fromkeys(("settled", "deep", "landed", "plastic", "unsolved"), 1)
+        sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit"), 1)
         sizes["free"] = nv if model.can_fail else 0
         if model.can_be_fast:
             sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
@@ -84,7 +86,7 @@ class StepProgram:
             contacts = len(group.names)
             sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
         if model.closures:
-            sizes |= {"w open": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "bends": 1}
+            sizes |= {"w open": nv, "w pushed": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "bends": 1}
         for k, island in enumerate(model.islands):
             rows = len(island.locks) + sum(model.closures[c].size for c in island.closures)
             sizes |= {f"weak {k}": 1, f"strong {k}": 1, f"aims {k}": rows}
@@ -143,10 +145,9 @@ def poses_of(motion: Record) -> Any:
     }
 
 
-def factor_of(m: StepModel, motion: Record) -> Factor:
+def factor_of(ldl: Record) -> PinnedFactor:
     """The factor of A."""
-    above = [support[1:] for support in m.robot.mechanism.support]
-    return Factor(motion["factor"]["L"], motion["factor"]["D_inverse"], above)
+    return PinnedFactor(ldl["U"], ldl["D"], ldl["D_inverse"])
 
 
 def touches_of(motion: Record, k: int) -> list[Touch]:
@@ -178,31 +179,48 @@ def largest_known(values: Scalars) -> Scalar:
 
 
 def find_contacts(step: StepProgram) -> None:
-    """Constraints of each near group, with the impulses of the last step as a start."""
+    """Constraints of each near group, and w with the impulses so far."""
     for k in range(len(step.model.groups)):
 
-        def found(m: StepModel, motion, w, impulse, free, contact_memory, bases, k=k):
+        def found(
+            m: StepModel, motion, ldl, start, w, impulse, target, free, contact_memory, bases, landed, plastic,
+            sticking=(), k=k,
+        ):  # fmt: skip
             group, touches = m.groups[k], touches_of(motion, k)
-            poses, factor = poses_of(motion), motion["factor"]
-            response = response_of(m, group.support, factor, bases)
-            rows = group_rows(m.robot.mechanism, group, poses, touches, factor, m.dt, m.precision, response)
-            asked = arrivals(group, rows, motion["start"], free, m.dt) if group.is_elastic else None
-            targets = [a.mean for a in asked] if asked else [mean_of(t.gap, m.dt, t.bend) for t in touches]
-            start = impulses_on_rows(rows, impulse)
+            poses = poses_of(motion)
+            response = response_of(m, group.support, ldl, bases)
+            rows = group_rows(m.robot.mechanism, group, poses, touches, ldl, m.dt, m.precision, response)
+            if group.is_elastic:
+                means = [a.mean for a in asked_of(m, k, rows, start, free, plastic)]
+            else:
+                means = [mean_of(t.gap, m.dt, t.bend) for t in touches]
+            # at the end of a step in which something lands, contacts ask for something else
+            targets = [select(equal(landed[0], 0), a, b) for a, b in zip(means, target, strict=True)]
             if m.memory:
                 memories = memories_on_rows(m, k, rows, contact_memory, poses)
                 for contact, own in zip(rows["contacts"], memories, strict=True):
                     contact["memory"] = own
-            if m.is_rigid and 1 < len(group.names) <= MOST_STICKING:
-                rows["sticking"] = sticking_factor(rows, start, m.precision)
-            return {"rows": rows, "w": warm_start(group, rows, w, start), "impulse": start, "target": targets}
+            if _sticks_together(m, k):
+                rows["sticking"] = sticking_factor(rows, sticking, m.precision)
+            return {"rows": rows, "w": warm_start(group, rows, w, impulse), "target": targets}
 
         with step.only_if(f"near {k}"):
+            if _sticks_together(step.model, k):
+                step.stages.variable(f"sticking {k}", len(step.model.groups[k].names))
+                step.add(lambda m, impulse, k=k: {"sticking": sticking(m.groups[k], impulse)}, k)
             step.add(found, k)
             if _has_short_way(step.model, k):
                 for flag in ("slides", "sticks"):
                     step.stages.variable(f"{flag} {k}", 1)
                 step.add(lambda m: {"slides": [0], "sticks": [1]}, k)
+
+
+def asked_of(m: StepModel, k: int, rows: Record, start: Scalars, free: Scalars, plastic: Scalars) -> list[Arrival]:
+    """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
+    group = m.groups[k]
+    if group.is_elastic:
+        group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
+    return arrivals(group, rows, start, free if m.is_elastic else start, m.dt)
 
 
 def go_on_from_here(step: StepProgram) -> None:
@@ -223,37 +241,6 @@ def world_impulses(m: StepModel, near, rows, impulse) -> Record:
         pushes += found[: 3 * len(group.names)]
         moments += found[3 * len(group.names) :]
     return {"impulses": pushes, "moments": moments}
-
-
-def find_joint_rows(step: StepProgram) -> None:
-    """Constraints of the joints, those of limits where they join in, with the impulses of the last step as a start."""
-
-    def found(m: StepModel, rows, motion, w, impulses, basis):
-        factor, vectors = motion["factor"], []
-        for row, p in zip(rows, impulses, strict=True):
-            if m.is_in_loop(row):
-                vectors.append(None)
-                continue
-            support = m.row_support(row)
-            vectors.append(joint_row_vectors(row, support, factor, response_of(m, support, factor, basis)))
-            w = moved(w, support, [vectors[-1]["DY"]], [p])
-        return vectors, w
-
-    def found_steady(m: StepModel, motion, w, steady, basis):
-        vectors, w = found(m, m.steady_rows, motion, w, steady, basis)
-        return {"steady rows": vectors, "w": w}
-
-    def found_limits(m: StepModel, motion, bounds, held, w, stops, basis):
-        vectors, w = found(m, m.stop_rows, motion, w, stops, basis)
-        own = [held_bounds(b, side) for b, side in zip(bounds[len(m.steady_rows) :], held, strict=True)]
-        low, high = [b["low"] for b in own], [b["high"] for b in own]
-        return {"stop rows": vectors, "w": w, "stop low": low, "stop high": high}
-
-    if step.model.steady_rows:
-        step.add(found_steady)
-    if step.model.stop_rows:
-        with step.only_if("joints on"):
-            step.add(found_limits)
 
 
 def response_of(m: StepModel, support: Sequence[int], factor: Record, basis: Sequence[Record]) -> Response | None:
@@ -278,7 +265,9 @@ def response_of(m: StepModel, support: Sequence[int], factor: Record, basis: Seq
 
 
 def sweeps(step: StepProgram) -> AbstractContextManager[None]:
-    """Iterations until no velocity changes."""
+    """Iterations over contacts until no velocity changes."""
+    if step.model.has_sweeps:
+        step.add(lambda m: {"iterations": [0]})
     return step.stages.loop(step.model.contact.sweeps, until="converged")
 
 
@@ -292,15 +281,15 @@ def sweep_contacts(step: StepProgram) -> None:
             flags = {"slides": [slides], "sticks": [negation(slides)]}
             return {"w": w, "impulse": impulse, "error": [worst], **flags}
 
-        def full(m: StepModel, rows, target, w, impulse, error, sweeps, k=k):
-            relaxation = _relaxation(sweeps)
+        def full(m: StepModel, rows, target, w, impulse, error, iterations, k=k):
+            relaxation = _relaxation(iterations)
             answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
             rows = with_targets(rows, target)
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
             return {"w": w, "impulse": impulse, "error": [worst]}
 
-        def full_with_flags(m: StepModel, rows, target, w, impulse, error, sweeps, full=full):
-            found = full(m, rows, target, w, impulse, error, sweeps)
+        def full_with_flags(m: StepModel, rows, target, w, impulse, error, iterations, full=full):
+            found = full(m, rows, target, w, impulse, error, iterations)
             slides = is_sliding(rows, found["impulse"])
             return {**found, "slides": [slides], "sticks": [negation(slides)]}
 
@@ -325,8 +314,8 @@ def _visit_alone(step: StepProgram, k: int) -> None:
         u, new, slides = look(m.groups[k], with_targets(rows, target), w, impulse)
         return {"visit": {"u": list(u), "new": list(new)}, "slides": [slides]}
 
-    def slid(m: StepModel, rows, visit, impulse, sweeps):
-        return {"slid": list(slide(rows, Vector(*visit["u"]), impulse, _relaxation(sweeps)))}
+    def slid(m: StepModel, rows, visit, impulse, iterations):
+        return {"slid": list(slide(rows, Vector(*visit["u"]), impulse, _relaxation(iterations)))}
 
     def pushed(m: StepModel, rows, visit, slid, slides, w, impulse, error):
         sticks = equal(slides[0], 0)
@@ -340,9 +329,9 @@ def _visit_alone(step: StepProgram, k: int) -> None:
     step.add(pushed, k)
 
 
-def _relaxation(sweeps: Scalars) -> Scalar:
+def _relaxation(iterations: Scalars) -> Scalar:
     """Share of a change of the direction of sliding."""
-    return select(sweeps[0] < _PATIENCE, 1, 0.5)
+    return select(iterations[0] < _PATIENCE, 1, 0.5)
 
 
 def _is_alone(m: StepModel, k: int) -> bool:
@@ -350,54 +339,31 @@ def _is_alone(m: StepModel, k: int) -> bool:
     return m.is_rigid and group.size == 3 and not is_zero(group.friction[0])
 
 
+def _sticks_together(m: StepModel, k: int) -> bool:
+    return m.is_rigid and 1 < len(m.groups[k].names) <= MOST_STICKING
+
+
 def _has_short_way(m: StepModel, k: int) -> bool:
     group = m.groups[k]
     return m.is_rigid and len(group.names) > 1 and not any(map(is_zero, group.friction))
 
 
-def sweep_joints(step: StepProgram) -> None:
-    """Dry friction, backlash and locks, and limits where they join in."""
-
-    def swept(m: StepModel, rows, vectors, bounds, w, impulses, error):
-        worst, new = error[0], []
-        for row, x, b, p in zip(rows, vectors, bounds, impulses, strict=True):
-            if x is not None:
-                w, p, worst = sweep_joint(row, m.row_support(row), x, b, w, p, worst)
-            new.append(p)
-        return w, new, [worst]
-
-    def swept_steady(m: StepModel, steady_rows, bounds, w, steady, error):
-        w, steady, error = swept(m, m.steady_rows, steady_rows, bounds[: len(m.steady_rows)], w, steady, error)
-        return {"w": w, "steady": steady, "error": error}
-
-    def swept_limits(m: StepModel, stop_rows, stop_low, stop_high, w, stops, error):
-        own = [{"low": low, "high": high} for low, high in zip(stop_low, stop_high, strict=True)]
-        w, stops, error = swept(m, m.stop_rows, stop_rows, own, w, stops, error)
-        return {"w": w, "stops": stops, "error": error}
-
-    if step.model.steady_rows:
-        step.add(swept_steady)
-    if step.model.stop_rows:
-        with step.only_if("joints on"):
-            step.add(swept_limits)
-
-
 def check_convergence(step: StepProgram) -> None:
     """The iteration is the last if it changed nothing; a robot whose numbers are no longer finite is done, too."""
 
-    def checked(m: StepModel, error, residual, sweeps, scale):
+    def checked(m: StepModel, error, residual, iterations, scale):
         bound = m.contact.tolerance_in(m.precision) * scale[0]
         is_done = negation(error[0] > bound)
         if m.precision == "float32":
             # near the tolerance, what no longer shrinks is rounding
-            stays = both(sweeps[0] >= 1, error[0] > residual[0] / 2)
+            stays = both(iterations[0] >= 1, error[0] > residual[0] / 2)
             is_done = either(is_done, both(error[0] < _ROUNDING * bound, stays))
-        count = sweeps[0] + 1
+        count = iterations[0] + 1
         slow = both(negation(is_done), count >= ACCELERATED)
         # the first two times there is nothing to go by yet
         guesses = both(slow, count >= ACCELERATED + 2)
         flags = {"converged": [is_done], "slow": [slow], "guesses": [guesses]}
-        return {"residual": [error[0]], "sweeps": [count], "error": [0], **flags}
+        return {"residual": [error[0]], "iterations": [count], "error": [0], **flags}
 
     if step.model.has_sweeps:
         step.add(checked)
@@ -416,21 +382,19 @@ def do_without_friction(step: StepProgram) -> None:
     if not model.can_fail:
         return
 
-    def failure(m: StepModel, converged, residual, sweeps):
+    def failure(m: StepModel, converged, residual, iterations):
         ran_out = both(equal(converged[0], 0), negation(residual[0] <= FAILURE))
-        return {"failed": [ran_out], "laboured": [sweeps[0] >= _LABOURED]}
+        return {"failed": [ran_out], "laboured": [iterations[0] >= _LABOURED]}
 
-    def gain(m: StepModel, motion, w, free, failed, converged):
+    def gain(m: StepModel, ldl, w, free, start, failed, converged):
         now, *before = (
-            sum((d * x * x for d, x in zip(motion["factor"]["D"], speeds, strict=True)), 0)
-            for speeds in (w, free, motion["start"])
+            sum((d * x * x for d, x in zip(ldl["D"], speeds, strict=True)), 0) for speeds in (w, free, start)
         )
         jams = negation(now <= _GROWTH * maximum(*before))
         return {"failed": [select(jams, 1, failed[0])], "converged": [select(jams, 0, converged[0])]}
 
-    def anew(m: StepModel, free, impulse, steady, stops):
-        none = {"impulse": [[0] * len(p) for p in impulse], "steady": [0] * len(steady), "stops": [0] * len(stops)}
-        return {"w": free, **none}
+    def anew(m: StepModel, free, impulse):
+        return {"w": free, "impulse": [[0] * len(p) for p in impulse]}
 
     def check(m: StepModel, error, scale):
         tolerance = m.contact.tolerance_in(m.precision)
@@ -452,7 +416,6 @@ def do_without_friction(step: StepProgram) -> None:
 
             with step.only_if(f"near {k}"):
                 step.add(swept, k)
-        sweep_joints(step)
         step.add(check)
 
 
@@ -466,21 +429,17 @@ def correct_positions(step: StepProgram) -> None:
         return
     groups = range(len(model.groups) if model.is_rigid else 0)
 
-    def depth(m: StepModel, motion, q, push):
+    def depth(m: StepModel, motion, q, push, held):
         # twice what is left alone: what has been taken back there does not come up again
         deep = [touch.gap < -2 * SLOP for k in groups for touch in touches_of(motion, k)]
-        deep += [abs(beyond_limits(m.robot, row, q)) > _BEYOND for row in m.stop_rows]
-        none: Record = {"shift": [0] * m.robot.nv, "stop push": [0] * len(m.stop_rows)}
-        return {"deep": [any_of(deep)], **none, "push": [[0] * len(part) for part in push]}
-
-    def limits(m: StepModel, stop_rows, q, v_next, v_mean, landed, shift, stop_push):
-        new = []
-        for row, x, p in zip(m.stop_rows, stop_rows, stop_push, strict=True):
-            rate = select(equal(landed[0], 0), v_next[row.dof], v_mean[row.dof])
-            bounds = limit_corrections(m.robot, row, q, rate, m.correction, m.dt)
-            shift, p, _ = sweep_joint(row, m.row_support(row), x, bounds, shift, p, 0)
-            new.append(p)
-        return {"shift": shift, "stop push": new}
+        shift: list[Scalar] = [0] * m.robot.nv
+        for row, side in zip(m.stop_rows, held, strict=True):
+            beyond = beyond_limits(m.robot, row, q)
+            is_back = both(side * beyond > 0, abs(beyond) > _BEYOND)
+            deep.append(is_back)
+            # one that a limit holds goes back, and takes along what hangs on it
+            shift[row.dof] = shift[row.dof] + select(is_back, beyond * m.correction / m.dt, 0)
+        return {"deep": [any_of(deep)], "shift": shift, "push": [[0] * len(part) for part in push]}
 
     step.add(depth)
     with step.only_if("deep"):
@@ -493,7 +452,4 @@ def correct_positions(step: StepProgram) -> None:
 
                 with step.only_if(f"near {k}"):
                     step.add(corrected, k)
-            if model.stop_rows:
-                with step.only_if("joints on"):
-                    step.add(limits)
-        step.add(lambda m, motion, shift: {"shift": factor_of(m, motion).velocity(shift)})
+        step.add(lambda m, ldl, shift: {"shift": factor_of(ldl).velocity(shift)})

@@ -30,39 +30,38 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pliant.actuation.body_forces import frame_spring_forces, outside_forces
-from pliant.actuation.joint_forces import Drive, JointForces, drives, joint_forces
+from pliant.actuation.joint_forces import JointForces, drives, joint_forces
 from pliant.compiler.tracing import Stages
-from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
-from pliant.contact.solver import factor_record, triples
+from pliant.contact.constraint_rows import tangents_of
+from pliant.contact.solver import triples
 from pliant.contact.touching import Drift, Group, Touch
 from pliant.dynamics.gyroscopic import carried_centers, gyroscopic_change, held_centers
-from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
+from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.robot import Link
+from pliant.dynamics.pinned_factor import pinned_factor
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
-from pliant.simulation.landing_stages import find_landings, solutions
+from pliant.simulation.joint_stages import (
+    Terms, check_joints, drive_record, expect_pieces, law_terms, motor_torques, take_pieces, until_joints_agree,
+)  # fmt: skip
+from pliant.simulation.landing_stages import find_landings, left_over, solutions
 from pliant.simulation.loop_stages import (
     bends_of, close_loops, close_positions, closed_turning_flag, find_closings, unclosed,
 )  # fmt: skip
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
-    find_contacts, find_joint_rows, go_on_from_here, largest_known, parts_of, poses_of, sweep_contacts, sweep_joints,
-    sweeps, touches_of, world_impulses,
+    Record, StepProgram, check_convergence, correct_positions, do_without_friction, find_contacts, go_on_from_here,
+    largest_known, parts_of, poses_of, sweep_contacts, sweeps, touches_of, world_impulses,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.spatial import Transform, Vector
-
-# inertia of a joint that is held at its limit, relative to its own
-_HOLDING = 1000
 
 _THREE_QUARTERS = 3 / 4
 
@@ -75,17 +74,8 @@ _ITERATIONS = 2
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
 
-# rounds to find out which motors and joints are at their limits
+# rounds to find out how fast robots turn
 _ROUNDS = 4
-
-# joints further beyond their limits than this are brought back [rad or m]
-_BEYOND = 1e-9
-
-# velocities that go through a limit by less are left to the next step [rad/s or m/s]
-_THROUGH = 1e-7
-
-# a torque this many times larger than it was is taken for saturated if it would be beyond the limit
-_NEARLY = 1 + 1e-6
 
 
 def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
@@ -93,21 +83,23 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     step = StepProgram(stages, model, parameters)
 
     go_ahead(step)  # deflections, which are half a step behind
-    with until_limits_agree(step):  # again, if a motor or a joint turns out to be beyond its limit
-        move_freely(step)  # forces, A = L^T D L, and w = L v as if nothing touched; which contacts are near
+    expect_pieces(step)  # of the laws of motors and joints: those of the last step
+    with until_turning_agrees(step):  # again, if a fast robot turns otherwise than was expected
+        move_freely(step)  # forces and the matrix A of the step; which contacts are near
         turn_fast(step)  # only where joints turn much within the step
-        close_loops(step)  # w of the closed mechanism, whose answers the rest of the solver sees
-        find_contacts(step)  # constraints of the near ones, and their impulses of the last step
-        find_joint_rows(step)
         with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
-            with sweeps(step):  # until no contact changes any more
-                sweep_contacts(step)
-                sweep_joints(step)
-                check_convergence(step)
-                accelerate(step)
-            do_without_friction(step)  # only where iterations ran out
+            with until_joints_agree(step):  # again, if a motor or a joint is on another piece of its law
+                with step.only_if("changed"):
+                    take_pieces(step)  # A = L^T D L with the laws of joints, and w = L v as if nothing touched
+                    close_loops(step)  # w of the closed mechanism, whose answers the rest of the solver sees
+                    find_contacts(step)  # constraints of the near ones, and w with the impulses so far
+                with sweeps(step):  # until no contact changes any more
+                    sweep_contacts(step)
+                    check_convergence(step)
+                    accelerate(step)
+                do_without_friction(step)  # only where iterations ran out
+                check_joints(step)
             find_landings(step)
-        check_limits(step)
         expect_turning(step)
         go_on_from_here(step)  # the impulses of this round are a start for the next one
     find_closings(step)  # forces of loops
@@ -117,96 +109,17 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
 
-# ---- limits of motors and joints
-
-
 @contextmanager
-def until_limits_agree(step: StepProgram) -> Iterator[None]:
-    """Rounds until every motor and joint that is at a limit is known, which they are at once as a rule.
-
-    The first round takes for saturated, or held by a limit, what was so in the last step. Constraints of joints join
-    in only where one would go through its limit.
-    """
+def until_turning_agrees(step: StepProgram) -> Iterator[None]:
+    """Rounds until Coriolis forces are those of the motion found, which they are at once as a rule."""
     model = step.model
     if model.can_be_fast:
         step.add(lambda m: {"expects": [0], "turns": [0, 0]})
     if not model.has_rounds:
         yield
         return
-
-    def expected(m: StepModel, q, v, u, clock, torques, stops):
-        given = drives(m.robot, q, v, u, time_of(clock, m.dt))
-        bounds = [bounds_of(m.robot, row, q, v, m.dt) for row in m.joint_rows]
-        needed = [needs_row(row, b, v[row.dof]) for row, b in zip(m.joint_rows, bounds, strict=True)]
-        needed += [negation(equal(p, 0)) for p in stops]
-        needed += [abs(beyond_limits(m.robot, row, q)) > _BEYOND for row in m.stop_rows]
-        return {
-            "bounds": bounds,
-            "saturated": [d.saturation(torque * _NEARLY) for d, torque in zip(given, torques, strict=True)],
-            "held": [select(p > 0, 1, select(p < 0, -1, 0)) for p in stops],
-            "joints on": [any_of(needed)],
-        }
-
-    if model.has_bounds:
-        step.add(expected)
     with step.stages.loop(_ROUNDS, until="settled"):
         yield
-
-
-def check_limits(step: StepProgram) -> None:
-    """v = L^-1 w; another round if a motor or joint is beyond a limit that was not seen."""
-
-    def checked(m: StepModel, motion, w, joints_on, saturated, held, stops, scale, landed, v_mean, bounds=()):
-        v = factor_of(m, motion).velocity(w)
-        if not m.has_bounds:
-            return {"v next": v, "settled": [1], "joints on": [0], "saturated": saturated, "held": held}
-        rates = [link.rate(v)[0] for link in _motor_links(m)]
-        now = [_saturation(d, rate) for d, rate in zip(motion["drives"], rates, strict=True)]
-        wrong = [negation(equal(a, b)) for a, b in zip(now, saturated, strict=True)]
-        holding = []
-        for row, b, side, p in zip(m.stop_rows, _of_limits(m, bounds), held, stops, strict=True):
-            # a limit that would pull lets go; one that is gone through takes hold
-            kept = select(side * p > 0, side, 0)
-            mean = select(equal(landed[0], 0), v[row.dof], v_mean[row.dof])
-            holding.append(select(equal(side, 0), violated_limit(b, mean, _THROUGH * scale[0]), kept))
-        wrong += [negation(equal(a, b)) for a, b in zip(holding, held, strict=True)]
-        again = any_of(wrong)
-        joints_on = [select(again, 1, joints_on[0])]
-        return {"v next": v, "settled": [negation(again)], "joints on": joints_on, "saturated": now, "held": holding}
-
-    step.add(checked)
-
-
-def _of_limits(m: StepModel, bounds: Sequence[Record]) -> Sequence[Record]:
-    """The bounds at the limits of joints, which come last."""
-    return bounds[len(m.steady_rows) :] if m.stop_rows else []
-
-
-def _motor_links(m: StepModel) -> list[Link]:
-    """The link of each motor's joint."""
-    links = {link.name: link for link in m.robot.mechanism.joint_links}
-    return [links[motor.joint] for motor in m.robot.motors.values()]
-
-
-def _drive_record(drive: Drive, dt: Scalar) -> Record:
-    """A motor's line in the joint's velocity at the end of the step, as it acts and as it would without a limit."""
-    return {
-        "torque": drive.line.torque,
-        "gain": drive.line.gain(dt),
-        "wanted": drive.wanted.torque,
-        "wanted gain": drive.wanted.gain(dt),
-        "lower": drive.lower,
-        "upper": drive.upper,
-        "is limited": drive.is_limited,
-    }
-
-
-def _saturation(drive: Record, rate: Scalar) -> Scalar:
-    """1 or -1 if the torque at the end of the step is beyond the motor's upper or lower limit, else 0."""
-    if not drive["is limited"]:
-        return 0
-    torque = drive["wanted"] - drive["wanted gain"] * rate
-    return select(torque > drive["upper"], 1, select(torque < drive["lower"], -1, 0))
 
 
 # ---- free motion
@@ -217,42 +130,36 @@ class FreeMotion:
     """Result of the stage.
 
     Attributes:
-        factor: of A.
-        start: L v of the velocity at the start.
-        w: L v+ of the velocity that the forces lead to.
+        A: lower triangle of the matrix of the step, without the laws of motors and joints.
+        change: impulses A (v+ - v) of the forces, likewise; those that turning has are half of the end of the step.
         end: the v+ of which Coriolis forces were taken; v if they are those of the start.
-        change: impulses A (v+ - v) with all forces at the start; bias: h of them.
+        first: the change with all forces at the start; bias: h of them.
         poses: of the links, in the world's axes about ``origin``.
-        holding: inertia that dofs have in addition, since they are held.
         held_centers: centres of mass of all that hangs on joints that float, in the axes of their children.
         centers: the same in the middle of the step.
     """
 
-    factor: Factor
-    start: list[Scalar]
-    w: list[Scalar]
-    end: list[Scalar]
+    A: list[list[Scalar]]
     change: list[Scalar]
+    end: list[Scalar]
+    first: list[Scalar]
     bias: list[Scalar]
     poses: list[Transform]
     origin: Vector
     joints: JointForces
-    holding: list[Scalar]
     held_centers: dict[str, Vector]
     centers: dict[str, Vector]
 
 
 def free_motion(
-    model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar, saturated: Scalars | None = None,
-    held: Sequence[tuple[int, Scalar, Scalar]] = (), pushes: Mapping[int, Scalar] | None = None,
+    model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar,
+    laws: Terms | None = None, pushes: Mapping[int, Scalar] | None = None,
     ahead: Scalars | None = None, is_known: Scalar = False,
 ) -> FreeMotion:  # fmt: skip
     """The motion of a step if nothing touched.
 
     Args:
-        saturated: motors that are at their limits, see `pliant.actuation.joint_forces.drives`.
-        held: dof, whether it is held (1 or 0), and the velocity with which: it is given so much inertia that
-            contacts find it almost rigid. A constraint of the solver makes it exact, and takes the inertia out again.
+        laws: what motors and joints add, for predictions of the velocity at the end of the step.
         pushes: by dof, impulses of contacts that are expected: gyroscopic forces at the end of the step are those of
             the velocity that they lead to.
         ahead: the velocity at the end of the step, if it ``is_known``; else it is predicted where it is needed.
@@ -263,7 +170,7 @@ def free_motion(
     origin = root_origin(mechanism, q)
 
     # forces
-    joints = joint_forces(robot, q, v, u, t, saturated, has_rows=True)
+    joints = joint_forces(robot, q, v, u, t, has_rows=True)
     on_links = outside_forces(robot, model.forces, poses, t, dt)
     if robot.springs:
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
@@ -289,50 +196,42 @@ def free_motion(
             change[d] = change[d] - lost * v[e]
             if d != e:
                 change[e] = change[e] - lost * v[d]
-    holding = []
-    for d, is_held, velocity in held:
-        extra = is_held * _HOLDING * A[d][d]
-        holding.append(extra)
-        A[d][d] = A[d][d] + extra
-        change[d] = change[d] + extra * (velocity - v[d])
-    factor = factorized(mechanism, A)
-    start = factor.coordinates(v)
 
     # forces that depend on velocities, half of them at the end of the step
-    spins = list(change)
+    first, end = list(change), list(v)
     pushed = [x + pushes.get(d, 0) for d, x in enumerate(change)] if pushes else change
     for link in mechanism.floating_links:
         for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
-            spins[d] = spins[d] + x
-    w = [a + b for a, b in zip(start, factor.half_solve(spins), strict=True)]
-    end = list(v)
+            change[d] = change[d] + x
     if model.has_balls:
+        terms = laws or Terms()
+        factor = pinned_factor(mechanism, terms.matrix(A), terms.pins)
+        start = factor.coordinates(v)
         for _ in range(_ITERATIONS):
-            end = factor.velocity(w)
+            _, steps = factor.eliminated(terms.impulses(change), terms.jumps)
+            end = factor.velocity([a + b for a, b in zip(start, steps, strict=True)])
             if ahead is not None:
                 end = [select(is_known, a, b) for a, b in zip(ahead, end, strict=True)]
             later = bias(end)
-            both = [a + dt / 2 * (b - c) for a, b, c in zip(change, h, later, strict=True)]
-            w = [a + b for a, b in zip(start, factor.half_solve(both), strict=True)]
+            change = [a + dt / 2 * (b - c) for a, b, c in zip(first, h, later, strict=True)]
     carried = carried_centers(mechanism, M, v, dt)
-    return FreeMotion(factor, start, w, end, change, h, poses, origin, joints, holding, centers, carried)
+    return FreeMotion(A, change, end, first, h, poses, origin, joints, centers, carried)
 
 
 def move_freely(step: StepProgram) -> None:
-    """Forces, the factor of A, w; gaps of all contacts, and which of them are near."""
+    """Forces and A; gaps of all contacts, and which of them are near."""
 
     def moved(
-        m: StepModel, q, v, u, clock, impulses, moments, saturated, held, bounds=(), turns=(), ahead=None, expects=()
-    ):
-        kept = [held_bounds(b, side) for side, b in zip(held, _of_limits(m, bounds), strict=True)]
-        holds = [
-            (row.dof, select(equal(side, 0), 0, 1), b["low"])
-            for row, side, b in zip(m.stop_rows, held, kept, strict=True)
-        ]
-        limited = saturated if m.has_saturable_motors else None
+        m: StepModel, q, v, u, clock, impulses, moments, saturated, grips, held, bounds=(), turns=(), ahead=None,
+        expects=(),
+    ):  # fmt: skip
+        time, limits = time_of(clock, m.dt), list(bounds)[len(m.steady_rows) :]
+        low, high = [b["low"] for b in limits], [b["high"] for b in limits]
+        given = [drive_record(d, m.dt) for d in drives(m.robot, q, v, u, time)]
+        laws = law_terms(m, given, bounds, v, saturated, grips, held, low, high)
         pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
         known = negation(equal(expects[0], 0)) if m.has_balls and m.can_be_fast else False
-        motion = free_motion(m, q, v, u, time_of(clock, m.dt), limited, holds, pushes, ahead, known)
+        motion = free_motion(m, q, v, u, time, laws, pushes, ahead, known)
         # only curved ground takes the velocities of the links
         velocities = link_velocities(m.robot.mechanism, q, v)
         drift = _drift(m, q, v, motion.centers) if m.has_round_shapes else None
@@ -340,37 +239,40 @@ def move_freely(step: StepProgram) -> None:
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
         before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
         turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
+        # along the axes of the contacts
+        along = []
+        for group, found, part, more in zip(m.groups, touches, before, turning, strict=True):
+            axes = [(*tangents_of(touch.normal), touch.normal) for touch in found]
+            axes += [axes[k] for k in group.turning]
+            along.append([axis.dot(p) for p, own in zip(triples([*part, *more]), axes, strict=True) for axis in own])
         # first those that tell whether the robot is fast
         fastest = largest_known([abs(v[d]) for d in dict.fromkeys((*m.turning_dofs, *range(m.robot.nv)))])
         return {
             "motion": {
-                "factor": factor_record(motion.factor),
-                "start": motion.start,
-                "change": motion.change if m.can_be_fast else [],
+                "A": {d: {e: motion.A[d][e] for e in m.robot.mechanism.support[d]} for d in range(m.robot.nv)},
+                "first": motion.first if m.can_be_fast else [],
                 "bias": motion.bias if m.can_be_fast and not (m.forces or m.robot.springs) else [],
-                "holding": motion.holding,
                 "centers": {name: list(c) for name, c in motion.centers.items()},
                 "held centers": {name: list(c) for name, c in motion.held_centers.items()},
                 "poses": {i: [*motion.poses[i].R.matrix(), *motion.poses[i].p] for i in _links_of_rows(m)},
                 "origin": list(motion.origin),
                 "touches": [[[t.gap, *t.normal, *t.p, t.bend, *t.roll] for t in found] for found in touches],
-                "drives": [_drive_record(d, m.dt) for d in motion.joints.drives],
+                "drives": given,
                 "bends": bends_of(m, q, v, motion),
             },
-            "w": motion.w,
-            "free": motion.w if m.can_fail else [],
-            **turning_flags(m, v, motion.start, motion.w, turns),
+            "change": motion.change,
+            **turning_flags(m, v, laws.matrix(motion.A), laws.impulses(motion.change), turns),
             **({"ahead": motion.end} if m.can_be_fast and (m.has_balls or m.closures) else {}),
             **closed_turning_flag(m, fastest),
-            "sweeps": [0],
+            "stop low": low,
+            "stop high": high,
+            "changed": [1],
             "landed": [0],
             "plastic": [0],
             "unsolved": [0],
             "scale": [1 + fastest / 10],
             "near": [[x] for x in near],
-            "impulse": [
-                [select(on, x, 0) for x in (*part, *more)] for on, part, more in zip(near, before, turning, strict=True)
-            ],
+            "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, along, strict=True)],
         }
 
     step.add(moved)
@@ -430,9 +332,9 @@ def finish(step: StepProgram) -> None:
     """The new state; a robot that diverges keeps the old one."""
 
     def finished(
-        m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, sweeps, converged,
-        unsolved, near, rows, impulse, rest, w, contact_memory, unconverged, plunges, solver, scale, opening,
-        q_start=None, open=None,
+        m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, iterations, converged,
+        unsolved, near, rows, impulse, rest, w, contact_memory, unconverged, plunges, solver, scale, opening, saturated,
+        agreed, misfit, q_start=None, open=None,
     ):  # fmt: skip
         touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
         cause = divergence_code(m, u, v_next, divergence[0], touches)
@@ -451,7 +353,7 @@ def finish(step: StepProgram) -> None:
             deepest = maximum(deepest, -touch.gap)
         kept = memories_after(m, poses_of(motion), near, rows, w) if m.memory else []
         # the largest residual of the solutions that were not found; the last may be one that was
-        left = unsolved[0] if m.can_land else select(equal(converged[0], 0), residual[0], 0)
+        left = unsolved[0] if m.can_land else left_over(m, converged, residual, agreed, misfit)
         if open is not None:
             gaping = unclosed(m, open, opening)
             left, residual = maximum(left, gaping), [maximum(residual[0], gaping)]
@@ -461,7 +363,7 @@ def finish(step: StepProgram) -> None:
         if m.can_plunge:
             steps, way = counts["unconverged"][0], 10 * (scale[0] - 1) * m.dt
             counts["plunges"] = counted_plunges(plunges, steps, deepest, solver[2], way, moves)
-        told = [residual[0], sweeps[0], deepest, select(left > 0, 1, 0)]
+        told = [residual[0], iterations[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
@@ -470,11 +372,7 @@ def finish(step: StepProgram) -> None:
             "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
             "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             **world_impulses(m, near, rows, impulse),
-            # of joints with one dof, whose velocity is the same in all axes
-            "torques": [
-                d["torque"] - d["gain"] * link.rate(v_next)[0]
-                for d, link in zip(motion["drives"], _motor_links(m), strict=True)
-            ],
+            "torques": motor_torques(m, motion, saturated, v_next),
             "solver": told if m.has_rows else [0, 0, deepest, 0],
             **counts,
         }

@@ -1,0 +1,316 @@
+"""Stages for the laws of joints: which piece of its law each motor and joint is on (`pliant.contact.joint_laws`).
+
+``saturated`` has the pieces of the motors, ``grips`` those of dry friction, backlash and locks, ``held`` those of the
+limits. With them the matrix of the step is factorized, with pins where velocities are known; contacts are solved; and
+every law looks at the result. Robots of which one is on another piece than was taken go round again.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pliant.actuation.joint_forces import Drive, drives
+from pliant.contact.constraint_rows import bounds_of
+from pliant.contact.joint_laws import (
+    backlash_before, backlash_impulse, backlash_piece, friction_before, friction_impulse, friction_piece,
+    is_either, is_other, limit_piece, motor_line, motor_piece, sign_of,
+)  # fmt: skip
+from pliant.contact.solver import loads_on
+from pliant.dynamics.pinned_factor import pinned_factor
+from pliant.robot import Link
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
+from pliant.simulation.loop_stages import load_pins
+from pliant.simulation.model import StepModel
+from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of
+from pliant.simulation.state import time_of
+
+# rounds to find the pieces of all joints
+_ROUNDS = 24
+
+# after so many of them, only the first wrong piece is changed in a round, which does not go in circles for long
+_TOGETHER = 8
+
+# a torque this many times larger than it was is taken for saturated if it would be beyond the limit
+_NEARLY = 1 + 1e-6
+
+# velocities that go through a limit by less are left to the next step [rad/s or m/s]
+_THROUGH = 1e-7
+
+
+@dataclass
+class Terms:
+    """What the laws of joints add to a step, on the pieces that they are on; by dof.
+
+    Attributes:
+        gains: to the diagonal of the matrix; pushes: to the impulses.
+        pins: whether the dof is pinned; jumps: the change of its velocity then, else 0.
+    """
+
+    gains: dict[int, Scalar] = field(default_factory=dict)
+    pushes: dict[int, Scalar] = field(default_factory=dict)
+    pins: dict[int, Scalar] = field(default_factory=dict)
+    jumps: dict[int, Scalar] = field(default_factory=dict)
+
+    def add(self, d: int, gain: Scalar, push: Scalar) -> None:
+        """Let a law act along a dof."""
+        self.gains[d], self.pushes[d] = self.gains.get(d, 0) + gain, self.pushes.get(d, 0) + push
+
+    def impulses(self, change: Scalars) -> list[Scalar]:
+        """The impulses of a step with theirs."""
+        return [x + self.pushes.get(d, 0) for d, x in enumerate(change)]
+
+    def matrix(self, A: Sequence[Scalars]) -> dict[int, dict[int, Scalar]]:
+        """The lower triangle of the matrix of a step with theirs."""
+        rows = {d: dict(enumerate(row)) if isinstance(row, list) else dict(row) for d, row in _items(A)}
+        for d, gain in self.gains.items():
+            rows[d][d] = rows[d][d] + gain
+        return rows
+
+
+def _items(A: Sequence[Scalars]) -> list:
+    return list(A.items()) if isinstance(A, dict) else list(enumerate(A))
+
+
+def motor_links(m: StepModel) -> list[Link]:
+    """The link of each motor's joint."""
+    links = {link.name: link for link in m.robot.mechanism.joint_links}
+    return [links[motor.joint] for motor in m.robot.motors.values()]
+
+
+def drive_record(drive: Drive, dt: Scalar) -> Record:
+    """A motor's line in the joint's velocity at the end of the step, and its limits."""
+    line = {"torque": drive.line.torque, "gain": drive.line.gain(dt)}
+    return {**line, "lower": drive.lower, "upper": drive.upper, "is limited": drive.is_limited}
+
+
+def held_velocity(side: Scalar, low: Scalar, high: Scalar) -> Scalar:
+    """Of a joint that a limit holds: 1 for the lower one."""
+    return select(side > 0, low, high)
+
+
+def law_terms(
+    m: StepModel, drives: Sequence[Record], bounds: Sequence[Record], v: Scalars, saturated: Scalars, grips: Scalars,
+    held: Scalars, low: Scalars, high: Scalars,
+) -> Terms:  # fmt: skip
+    """What the laws add to a step on these pieces; v is the velocity at its start."""
+    terms = Terms()
+    for drive, link, piece in zip(drives, motor_links(m), saturated, strict=True):
+        torque, gain = motor_line(piece, drive)
+        rate, ratio = link.rate(v)[0], link.ratio
+        terms.add(link.dofs[0], m.dt * ratio * ratio * gain, m.dt * ratio * (torque - gain * rate))
+    pinned: dict[int, tuple[Scalar, Scalar]] = {}  # whether, and with which velocity
+
+    def pin(d: int, flag: Scalar, velocity: Scalar) -> None:
+        if d in pinned:  # the first one counts
+            before, own = pinned[d]
+            pinned[d] = (either(before, flag), select(before, own, velocity))
+        else:
+            pinned[d] = (flag, velocity)
+
+    for row, side, a, b in zip(m.stop_rows, held, low, high, strict=True):
+        pin(row.dof, is_other(side, 0), held_velocity(side, a, b))
+    steady = [(row, b, g) for row, b, g in zip(m.steady_rows, bounds, grips, strict=False) if not m.is_in_loop(row)]
+    for row, _, grip in steady:
+        if row.kind == "lock":
+            pin(row.dof, True, 0)
+        elif row.kind == "friction":
+            pin(row.dof, equal(grip, 0), 0)
+    for row, b, grip in steady:
+        if row.kind == "backlash":
+            pin(row.dof, equal(abs(grip), 2), select(grip > 0, b["high"], b["low"]))
+            c = select(grip > 0, b["above"], b["below"]) + b["rate"] * v[row.dof]
+            pushes = equal(abs(grip), 1)
+            terms.add(row.dof, select(pushes, b["rate"], 0), select(pushes, -c, 0))
+    for d, (flag, velocity) in pinned.items():
+        terms.pins[d] = flag
+        terms.jumps[d] = velocity - v[d] if is_constant(flag) else select(flag, velocity - v[d], 0)
+    for row, b, grip in steady:
+        if row.kind == "friction":
+            terms.add(row.dof, 0, select(terms.pins[row.dof], 0, -grip * b["friction"]))
+    return terms
+
+
+# ---- rounds
+
+
+def expect_pieces(step: StepProgram) -> None:
+    """Pieces of the step before, by its torques and impulses."""
+
+    def expected(m: StepModel, q, v, u, clock, torques, steady, stops):
+        given = drives(m.robot, q, v, u, time_of(clock, m.dt))
+        bounds = [bounds_of(m.robot, row, q, v, m.dt) for row in m.joint_rows]
+        grips: list[Scalar] = []
+        for row, b, p in zip(m.steady_rows, bounds, steady, strict=False):
+            if row.kind == "friction":
+                grips.append(friction_before(p, b["friction"], v[row.dof]))
+            else:
+                grips.append(backlash_before(p) if row.kind == "backlash" else 0)
+        return {
+            "bounds": bounds,
+            "saturated": [d.saturation(torque * _NEARLY) for d, torque in zip(given, torques, strict=True)],
+            "grips": grips,
+            "held": [sign_of(p) for p in stops],
+        }
+
+    if step.model.has_bounds:
+        step.add(expected)
+
+
+@contextmanager
+def until_joints_agree(step: StepProgram) -> Iterator[None]:
+    """Rounds until every motor and joint is on the piece of its law that was taken."""
+    if not step.model.has_bounds:
+        yield
+        return
+    step.add(lambda m: {"rounds": [0]})
+    with step.stages.loop(_ROUNDS, until="agreed"):
+        yield
+
+
+def take_pieces(step: StepProgram) -> None:
+    """A = L^T D L with the laws of joints, and w as if nothing touched."""
+
+    def taken(m: StepModel, motion, v, change, saturated, grips, held, stop_low, stop_high, bounds=()):
+        pieces = (saturated, grips, held, stop_low, stop_high)
+        terms = law_terms(m, motion["drives"], bounds, v, *pieces)
+        factor = pinned_factor(m.robot.mechanism, terms.matrix(motion["A"]), terms.pins)
+        left, steps = factor.eliminated(terms.impulses(change), terms.jumps)
+        start = factor.coordinates(v)
+        w = [a + b for a, b in zip(start, steps, strict=True)]
+        return {
+            "ldl": factor.record(), "start": start, "left": [left[d] for d in m.pinned_dofs], "w": w,
+            "free": w if m.can_fail else [], "changed": [0], "pins": [any_of(list(terms.pins.values()))],
+            "pushes": terms.impulses([0] * len(w)), "jumps": [terms.jumps.get(d, 0) for d in range(len(w))],
+        }  # fmt: skip
+
+    step.add(taken)
+
+
+def check_joints(step: StepProgram) -> None:
+    """v = L^-1 w; the impulses of all laws; another round if a motor or joint is on another piece than was taken."""
+    model = step.model
+    if not model.has_bounds:
+        step.add(lambda m, ldl, w: {"v next": factor_of(ldl).velocity(w)})
+        return
+
+    def velocities(m: StepModel, ldl, w):
+        return {"v next": factor_of(ldl).velocity(w), "pushed": [0] * len(m.pinned_dofs)}
+
+    def reactions(m: StepModel, ldl, v, v_next, left, pushed, reaction):
+        factor, x = factor_of(ldl), [a - b for a, b in zip(v_next, v, strict=True)]
+        found = [
+            factor.reaction(d, x, a + b) for d, a, b in zip(m.pinned_dofs, left, pushed, strict=True)
+        ]  # fmt: skip
+        return {"reaction": found}
+
+    step.add(velocities)
+    if model.pinned_dofs:
+        with step.only_if("pins"):
+            for k in range(len(model.groups)):
+
+                def loaded(m: StepModel, rows, impulse, pushed, k=k):
+                    loads = loads_on(m.groups[k], rows, impulse)
+                    return {"pushed": [p + loads.get(d, 0) for d, p in zip(m.pinned_dofs, pushed, strict=True)]}
+
+                with step.only_if(f"near {k}"):
+                    step.add(loaded, k)
+            load_pins(step)
+            step.add(reactions)
+    step.add(_checked)
+
+
+def _checked(
+    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale, rounds,
+    residual,
+):  # fmt: skip
+    tolerance = m.contact.tolerance_in(m.precision) * scale[0]
+    through = maximum(_THROUGH * scale[0], tolerance)
+    kept = dict(zip(m.pinned_dofs, reaction, strict=True))
+    D, misfit = ldl["D"], 0
+    one_by_one, found_one = rounds[0] >= _TOGETHER, False
+
+    def agreed(old: Scalar, new: Scalar, off: Scalar, tolerance: Scalar = tolerance) -> Scalar:
+        """The piece to go on with; ``off`` is how far the velocity is off with the old one, more or less."""
+        nonlocal misfit, found_one
+        other = both(is_other(old, new), off > tolerance)
+        # there is no other round to take it in after the last one
+        new = select(both(other, rounds[0] < _ROUNDS - 1), new, old)
+        if found_one is not False:
+            new = select(both(one_by_one, found_one), old, new)
+        misfit = maximum(misfit, select(other, off, 0))
+        found_one = is_either(other, found_one)
+        return new
+
+    motors: list[Scalar] = []
+    for drive, link, piece in zip(motion["drives"], motor_links(m), saturated, strict=True):
+        if not drive["is limited"]:
+            motors.append(0)
+            continue
+        rate = link.rate(v_next)[0]
+        torque = drive["torque"] - drive["gain"] * rate
+        # how far it is from the limit that it is at, or beyond one that it is not
+        off = maximum(torque - drive["upper"], drive["lower"] - torque)
+        off = select(piece > 0, drive["upper"] - torque, select(piece < 0, torque - drive["lower"], off))
+        motors.append(agreed(piece, motor_piece(drive, rate), off * m.dt / D[link.dofs[0]]))
+    limits, stops, stopped = [], [], {}
+    friction = {
+        row.dof: b["friction"] for row, b in zip(m.steady_rows, bounds, strict=False) if row.kind == "friction"
+    }
+    for row, side, low, high in zip(m.stop_rows, held, stop_low, stop_high, strict=True):
+        d, u, c = row.dof, v_next[row.dof], held_velocity(side, low, high)
+        rub: Scalar = 0
+        if d in friction:
+            rub = select(equal(c, 0), friction_impulse(0, kept[d], friction[d]), -sign_of(c) * friction[d])
+            stopped[d] = (is_other(side, 0), sign_of(c), rub)
+        p = select(equal(side, 0), 0, kept[d] - rub)
+        off = select(equal(side, 0), maximum(low - u, u - high), abs(p) / D[d])
+        limits.append(agreed(side, limit_piece(side, u, p, low, high), off, through))
+        stops.append(p)
+    grip, steady = [], []
+    for row, b, piece in zip(m.steady_rows, bounds, grips, strict=False):
+        d, u = row.dof, v_next[row.dof]
+        if row.kind == "lock":
+            grip.append(0)
+            steady.append(0 if m.is_in_loop(row) else kept[d])
+            continue
+        if row.kind == "backlash":
+            p = backlash_impulse(piece, u, kept[d], b)
+            grip.append(agreed(piece, backlash_piece(piece, u, kept[d], b), _off_backlash(piece, u, kept[d], b, D[d])))
+        else:
+            p = friction_impulse(piece, kept[d], b["friction"])
+            new = friction_piece(piece, u, kept[d], b["friction"])
+            off = select(equal(piece, 0), (abs(kept[d]) - b["friction"]) / D[d], abs(u))
+            if d in stopped:
+                is_held, direction, rub = stopped[d]
+                # one that a limit holds has no say
+                grip.append(select(is_held, direction, agreed(piece, select(is_held, piece, new), off)))
+                p = select(is_held, rub, p)
+            else:
+                grip.append(agreed(piece, new, off))
+        steady.append(p)
+    again = found_one if found_one is not False else 0
+    return {
+        "agreed": [negation(again) if found_one is not False else 1], "changed": [again], "rounds": [rounds[0] + 1],
+        "saturated": motors, "held": limits, "grips": grip, "stops": stops, "steady": steady,
+        "misfit": [misfit],
+    }  # fmt: skip
+
+
+def _off_backlash(piece: Scalar, u: Scalar, p: Scalar, b: Record, D: Scalar) -> Scalar:
+    """How far a backlash is off its piece, more or less, as a velocity."""
+    beyond = maximum(maximum(u - b["high"], b["low"] - u), 0)
+    inside = select(piece > 0, b["high"] - u, u - b["low"])
+    above, below = maximum(b["above"] + b["rate"] * b["high"], 0), minimum(b["below"] + b["rate"] * b["low"], 0)
+    excess = select(piece > 0, maximum(p, -above - p), maximum(-p, p + below)) / D
+    line = select(piece > 0, -(b["above"] + b["rate"] * u), b["below"] + b["rate"] * u) / D
+    return select(equal(piece, 0), beyond, select(equal(abs(piece), 2), excess, maximum(inside, line)))
+
+
+def motor_torques(m: StepModel, motion: Record, saturated: Scalars, v: Scalars) -> list[Scalar]:
+    """Torques of the motors at the end of a step, of joints with one dof, whose velocity is the same in all axes."""
+    found = []
+    for drive, link, piece in zip(motion["drives"], motor_links(m), saturated, strict=True):
+        torque, gain = motor_line(piece, drive)
+        found.append(torque - gain * link.rate(v)[0])
+    return found
+
