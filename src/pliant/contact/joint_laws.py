@@ -70,7 +70,7 @@ def backlash_piece(piece: Scalar, u: Scalar, p: Scalar, bounds: Record) -> Scala
     """The piece that a solution shows; p is the impulse that kept the joint at an end."""
     up = _side_piece(piece, u, -p, bounds["above"], bounds["rate"], bounds["high"])
     down = _side_piece(-piece, -u, p, -bounds["below"], bounds["rate"], -bounds["low"])
-    return select(equal(up, 0), -down, up)
+    return select(piece > 0, up, select(piece < 0, -down, select(equal(up, 0), -down, up)))
 
 
 def _side_piece(piece: Scalar, u: Scalar, push: Scalar, c: Scalar, r: Scalar, end: Scalar) -> Scalar:
@@ -92,10 +92,14 @@ def backlash_impulse(piece: Scalar, u: Scalar, p: Scalar, bounds: Record) -> Sca
 # ---- motors
 
 
-def motor_piece(drive: Record, rate: Scalar) -> Scalar:
-    """1 or -1 if the torque at the end of the step is beyond the motor's upper or lower limit, else 0."""
+def motor_piece(piece: Scalar, drive: Record, rate: Scalar) -> Scalar:
+    """The piece that a solution shows: 1 or -1 if the torque would be beyond the upper or the lower limit, else 0.
+
+    From one limit to the other it goes by way of its gains: without these, a light joint is thrown far past them.
+    """
     torque = drive["torque"] - drive["gain"] * rate
-    return select(torque > drive["upper"], 1, select(torque < drive["lower"], -1, 0))
+    upper, lower = both(torque > drive["upper"], piece >= 0), both(torque < drive["lower"], piece <= 0)
+    return select(upper, 1, select(lower, -1, 0))
 
 
 def motor_line(piece: Scalar, drive: Record) -> tuple[Scalar, Scalar]:

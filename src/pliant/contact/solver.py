@@ -17,19 +17,10 @@ contact costs the same, however many dofs lie between it and the world.
 Contacts with torsional or rolling friction (`pliant.contact.moments`) have six constraints even if alone. Their
 moments are visited after the contacts, and come after their impulses in the lists of a group.
 
-Corners of a foot that is flat on the ground, or tips over an edge, feel one another so strongly that visits one by one
-converge slowly. Those that stuck in the last step are expected to stick again. Their velocities are set to what is
-wanted by one linear solution,
-
-    (G + e 1) change = wanted - u
-
-with G over all of them and e so small that it matters only where G is singular (redundant contacts): there it keeps the
-impulses as they are. The change is taken only if it leaves every one of them in its cone, so that it never decides what
-sticks; the visits do that, before and after.
+Contacts of one group are solved together (`pliant.contact.newton`), groups one after another.
 """
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any
 
 from pliant.contact.constraint_rows import (
@@ -38,18 +29,16 @@ from pliant.contact.constraint_rows import (
 from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding
 from pliant.contact.landing import Arrival, arrival
 from pliant.contact.moments import moment_at
+from pliant.contact.newton import newton_step
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism
-from pliant.scalar import Scalar, Scalars, abs, both, either, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, abs, both, equal, maximum, minimum, select
 from pliant.spatial import Symmetric3, Transform, Vector
 
 Record = dict[str, Any]
 Answer = Callable[[Record, Vector, Vector, Symmetric3], Vector]
 Visited = tuple[list[Scalar], list[Scalar], Scalar]
 """w, the impulses, and the largest change of a velocity so far [m/s]."""
-
-# friction beyond this share of its bound is at the bound, but for rounding
-_ON_THE_CONE = 1 - 1e-6
 
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
@@ -212,80 +201,29 @@ class Visit:
         return moved(self.w, self.group.support, self.rows["DY"], self.total)
 
 
-MOST_STICKING = 8
-"""Groups with more contacts are left to the visits: the matrix grows with the square of their number."""
+def solve_together(
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, tolerance: Scalar, turn: Scalar,
+    precision: str,
+) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:  # fmt: skip
+    """A step of Newton's method for all contacts of a group: w, impulses, the largest residual so far [m/s].
 
-# relative to the mean of G's diagonal
-_REDUNDANT = {"float64": 1e-9, "float32": 1e-4}
+    And whether it leads nowhere, so that a visit to each contact is due.
 
-# contacts nearer than this share to the edge of their cone are expected to slide
-_INSIDE = 0.98
-
-
-def sticking(group: Group, impulse: Scalars) -> list[Scalar]:
-    """Which contacts are expected to stick, 1 or 0, from their impulses so far."""
-    masks: list[Scalar] = []
-    for mu, p in zip(group.friction, triples(impulse), strict=False):
-        bound = _INSIDE * mu * p.z
-        masks.append(select(both(p.z > 0, p.x * p.x + p.y * p.y < bound * bound), 1, 0))
-    return masks
-
-
-def sticking_factor(rows: Record, masks: Scalars, precision: str) -> Record:
-    """The factor of the matrix of contacts that are expected to stick."""
-    contacts = rows["contacts"]
-    # how the link answers to a unit impulse along each axis of each contact
-    answers = [Visit.answers(rows, k) for k in range(len(contacts))]
-    n = 3 * len(contacts)
-    extra = sum((c["G"][0] + c["G"][3] + c["G"][5] for c in contacts), 0) * (_REDUNDANT[precision] / n)
-    L: list[list[Scalar]] = [[0] * (r + 1) for r in range(n)]
-    for i in range(len(contacts)):
-        for j in range(i + 1):
-            both_stick = masks[i] * masks[j]
-            for a, row in enumerate(Visit.along(rows, i, answers[j])):
-                for b, entry in enumerate(row):
-                    r, c = 3 * i + a, 3 * j + b
-                    if c <= r:
-                        L[r][c] = entry * both_stick + ((1 - masks[i] + extra) if r == c else 0)
-    # Cholesky, with the inverse of the diagonal in its place
-    for c in range(n):
-        for k in range(c):
-            for r in range(c, n):
-                L[r][c] = L[r][c] - L[r][k] * L[c][k]
-        # rounding may take more from a redundant direction than was added
-        L[c][c] = 1 / sqrt(maximum(L[c][c], extra / 2))
-        for r in range(c + 1, n):
-            L[r][c] = L[r][c] * L[c][c]
-    return {"masks": masks, "L": L}
-
-
-def stick_together(visit: Visit, factor: Record, impulses: Scalars) -> list[Scalar]:
-    """The impulses after the solution, which the visit has taken in; or as they were."""
-    contacts, masks, L = visit.rows["contacts"], factor["masks"], factor["L"]
-    x: list[Scalar] = []
-    for k, contact in enumerate(contacts):
-        u = visit.velocity(k)
-        u = _off_target(contact, u)
-        x += [-u.x * masks[k], -u.y * masks[k], -u.z * masks[k]]
-    for r in range(len(x)):
-        for c in range(r):
-            x[r] = x[r] - L[r][c] * x[c]
-        x[r] = x[r] * L[r][r]
-    for r in reversed(range(len(x))):
-        for k in range(r + 1, len(x)):
-            x[r] = x[r] - L[k][r] * x[k]
-        x[r] = x[r] * L[r][r]
-    inside = []
-    for contact, mask, p, dp in zip(contacts, masks, forces_of(visit.rows, impulses), triples(x), strict=True):
-        p = p + dp
-        bound = contact["mu"] * p.z
-        # one that does not stick has not changed
-        inside.append(select(mask > 0, both(p.z >= 0, p.x * p.x + p.y * p.y <= bound * bound), True))
-    is_right = reduce(both, inside)
-    change = [select(is_right, a, 0) for a in x]
-    for k, push in enumerate(triples(change)):
-        visit.push(k, push)
-    return [*(a + b for a, b in zip(impulses, change, strict=False)), *impulses[len(change) :]]
+    Args:
+        tolerance: residual that is none [m/s].
+        turn: 0, 1 or 2: what is done where the step does not help, a visit, the whole step or half of it.
+    """
+    visit, impulses = Visit(group, rows, w), forces_of(rows, impulse)
+    changes, residual, length = newton_step(rows["contacts"], rows["K"], visit.V, impulses, precision)
+    stays = both(equal(length, 0), residual > tolerance)
+    length = select(stays, select(equal(turn, 0), 0, select(equal(turn, 1), 1, 1 / 2)), length)
+    new: list[Scalar] = []
+    for k, (p, change) in enumerate(zip(impulses, changes, strict=True)):
+        # a step that is not finite is none
+        part = Vector(*(select(length > 0, x * length, 0) for x in change))
+        visit.gather(k, part)
+        new += list(p + part)
+    return visit.done(), new, maximum(error, residual), both(stays, equal(turn, 0))
 
 
 def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, dt: Scalar) -> list[Arrival]:
@@ -365,26 +303,6 @@ def sweep(
     return _visited(group, rows, w, impulse, error, answer or coulomb)
 
 
-def sweep_sticking(
-    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar
-) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:
-    """The same for contacts of which none slides; and whether one does, so that nothing of it counts."""
-    slides: list[Scalar] = []
-
-    def coulomb(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
-        inverse = Symmetric3(*contact["inverse"])
-        new, is_sliding = unless_sliding(_off_target(contact, u), p, G, inverse, contact["mu"])
-        slides.append(is_sliding)
-        return new
-
-    new_w, impulses, worst = _visited(group, rows, w, impulse, error, coulomb)
-    some = reduce(either, slides)
-    new_w, impulses = (
-        [select(some, a, b) for a, b in zip(old, new, strict=True)] for old, new in ((w, new_w), (impulse, impulses))
-    )
-    return new_w, impulses, select(some, error, worst), some
-
-
 def look(group: Group, rows: Record, w: Scalars, impulse: Scalars) -> tuple[Vector, Vector, Scalar]:
     """The velocity of the only contact of a group, its impulse unless it slides, and whether it does."""
     (contact,), visit = rows["contacts"], Visit(group, rows, w)
@@ -420,16 +338,7 @@ def sweep_frictionless(group: Group, rows: Record, w: Scalars, impulse: Scalars,
     def normal(contact: Record, u: Vector, p: Vector, G: Symmetric3) -> Vector:
         return impulse_at(_off_target(contact, u), p, G, Symmetric3(*contact["inverse"]), 0)
 
-    return _visited(group, {key: part for key, part in rows.items() if key != "sticking"}, w, impulse, error, normal, 0)
-
-
-def is_sliding(rows: Record, impulse: Scalars) -> Scalar:
-    """Whether a contact of the group has its friction at the bound."""
-    slides = []
-    for contact, p in zip(rows["contacts"], forces_of(rows, impulse), strict=True):
-        bound = contact["mu"] * p.z * _ON_THE_CONE
-        slides.append(both(p.z > 0, p.x * p.x + p.y * p.y >= bound * bound))
-    return reduce(either, slides)
+    return _visited(group, rows, w, impulse, error, normal, 0)
 
 
 def _off_target(contact: Record, u: Vector) -> Vector:
@@ -459,8 +368,6 @@ def _visited(
         impulses += list(new)
         for part, g in zip(change, (K.xx, K.yy, K.zz), strict=True):
             error = maximum(error, abs(part) * g * _LEVER)
-    if "sticking" in rows:
-        impulses = stick_together(visit, rows["sticking"], impulses)
     return visit.done(), impulses, error
 
 
@@ -507,6 +414,5 @@ def loads_on(group: Group, rows: Record, impulse: Scalars) -> dict[int, Scalar]:
     for own, m in zip(rows["moments"], moments_of(rows, impulse), strict=True):
         visit.gather_moment(own, m)
     return {
-        d: sum((Y[k] * p for Y, p in zip(rows["Y"], visit.total, strict=True)), 0)
-        for k, d in enumerate(group.support)
+        d: sum((Y[k] * p for Y, p in zip(rows["Y"], visit.total, strict=True)), 0) for k, d in enumerate(group.support)
     }

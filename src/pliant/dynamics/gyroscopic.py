@@ -61,6 +61,8 @@ def gyroscopic_change(
         change: impulses of the step, with the forces at its start.
     """
     moves, turns = link.dofs[:3], link.dofs[3:]
+    if is_zero(*(M[d][d] for d in link.dofs)):  # M is singular, which its factor reports
+        return Vector.zero()
     m, c, w = M[moves[0]][moves[0]], center_of_mass(M, link), Vector(*(v[d] for d in turns))
     offset = _point_inertia(c, m)
     J, A_turns = _block(M, turns) - offset, _block(A, turns) - offset

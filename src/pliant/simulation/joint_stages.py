@@ -251,11 +251,9 @@ def _checked(
         # how far it is from the limit that it is at, or beyond one that it is not
         off = maximum(torque - drive["upper"], drive["lower"] - torque)
         off = select(piece > 0, drive["upper"] - torque, select(piece < 0, torque - drive["lower"], off))
-        motors.append(agreed(piece, motor_piece(drive, rate), off * m.dt / D[link.dofs[0]]))
+        motors.append(agreed(piece, motor_piece(piece, drive, rate), off * m.dt / D[link.dofs[0]]))
     limits, stops, stopped = [], [], {}
-    friction = {
-        row.dof: b["friction"] for row, b in zip(m.steady_rows, bounds, strict=False) if row.kind == "friction"
-    }
+    friction = {row.dof: b["friction"] for row, b in zip(m.steady_rows, bounds, strict=False) if row.kind == "friction"}
     for row, side, low, high in zip(m.stop_rows, held, stop_low, stop_high, strict=True):
         d, u, c = row.dof, v_next[row.dof], held_velocity(side, low, high)
         rub: Scalar = 0
@@ -313,4 +311,3 @@ def motor_torques(m: StepModel, motion: Record, saturated: Scalars, v: Scalars) 
         torque, gain = motor_line(piece, drive)
         found.append(torque - gain * link.rate(v)[0])
     return found
-

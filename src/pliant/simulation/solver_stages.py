@@ -17,12 +17,12 @@ from pliant.contact.constraint_rows import Response, beyond_limits, scaled
 from pliant.contact.landing import Arrival, mean_of
 from pliant.contact.loops import Basis
 from pliant.contact.solver import (
-    MOST_STICKING, SLOP, arrivals, correct, group_rows, impulses_in_world, is_sliding, look, push,
-    slide, sticking, sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
+    SLOP, arrivals, correct, group_rows, impulses_in_world, look, push, slide, solve_together, sweep,
+    sweep_frictionless, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.pinned_factor import PinnedFactor
-from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, floor, maximum, negation, select
 from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -33,8 +33,7 @@ Swing = tuple[str, list[float]]
 """A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every island of loops, with its number
-_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "sticks", "visit", "slid")
-_OF_GROUPS += ("sticking",)
+_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "stays", "visit", "slid")
 _OF_ISLANDS = ("basis", "chord", "opening", "weak", "strong", "factor", "aims")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -184,7 +183,7 @@ def find_contacts(step: StepProgram) -> None:
 
         def found(
             m: StepModel, motion, ldl, start, w, impulse, target, free, contact_memory, bases, landed, plastic,
-            sticking=(), k=k,
+            k=k,
         ):  # fmt: skip
             group, touches = m.groups[k], touches_of(motion, k)
             poses = poses_of(motion)
@@ -200,19 +199,10 @@ def find_contacts(step: StepProgram) -> None:
                 memories = memories_on_rows(m, k, rows, contact_memory, poses)
                 for contact, own in zip(rows["contacts"], memories, strict=True):
                     contact["memory"] = own
-            if _sticks_together(m, k):
-                rows["sticking"] = sticking_factor(rows, sticking, m.precision)
             return {"rows": rows, "w": warm_start(group, rows, w, impulse), "target": targets}
 
         with step.only_if(f"near {k}"):
-            if _sticks_together(step.model, k):
-                step.stages.variable(f"sticking {k}", len(step.model.groups[k].names))
-                step.add(lambda m, impulse, k=k: {"sticking": sticking(m.groups[k], impulse)}, k)
             step.add(found, k)
-            if _has_short_way(step.model, k):
-                for flag in ("slides", "sticks"):
-                    step.stages.variable(f"{flag} {k}", 1)
-                step.add(lambda m: {"slides": [0], "sticks": [1]}, k)
 
 
 def asked_of(m: StepModel, k: int, rows: Record, start: Scalars, free: Scalars, plastic: Scalars) -> list[Arrival]:
@@ -272,14 +262,16 @@ def sweeps(step: StepProgram) -> AbstractContextManager[None]:
 
 
 def sweep_contacts(step: StepProgram) -> None:
-    """Coulomb's law at each contact in turn; for soles and other groups, the short way as long as none slides."""
+    """Coulomb's law at each contact in turn; at those of a group, together."""
     for k in range(len(step.model.groups)):
 
-        def short(m: StepModel, rows, target, w, impulse, error, k=k):
-            rows = with_targets(rows, target)
-            w, impulse, worst, slides = sweep_sticking(m.groups[k], rows, w, impulse, error[0])
-            flags = {"slides": [slides], "sticks": [negation(slides)]}
-            return {"w": w, "impulse": impulse, "error": [worst], **flags}
+        def together(m: StepModel, rows, target, w, impulse, error, iterations, scale, k=k):
+            tolerance, third = m.contact.tolerance_in(m.precision) * scale[0], iterations[0] / 3
+            turn = iterations[0] - 3 * floor(third)
+            w, impulse, worst, stays = solve_together(
+                m.groups[k], with_targets(rows, target), w, impulse, error[0], tolerance, turn, m.precision
+            )
+            return {"w": w, "impulse": impulse, "error": [worst], "stays": [stays]}
 
         def full(m: StepModel, rows, target, w, impulse, error, iterations, k=k):
             relaxation = _relaxation(iterations)
@@ -288,23 +280,17 @@ def sweep_contacts(step: StepProgram) -> None:
             w, impulse, worst = sweep(m.groups[k], rows, w, impulse, error[0], answer, relaxation)
             return {"w": w, "impulse": impulse, "error": [worst]}
 
-        def full_with_flags(m: StepModel, rows, target, w, impulse, error, iterations, full=full):
-            found = full(m, rows, target, w, impulse, error, iterations)
-            slides = is_sliding(rows, found["impulse"])
-            return {**found, "slides": [slides], "sticks": [negation(slides)]}
-
         with step.only_if(f"near {k}"):
             if _is_alone(step.model, k):
                 _visit_alone(step, k)
                 continue
-            if not _has_short_way(step.model, k):
+            if not _is_together(step.model, k):
                 step.add(full, k)
                 continue
-            # a robot of which a contact slides takes the full visit, and goes on so until none does
-            with step.only_if(f"sticks {k}"):
-                step.add(short, k)
-            with step.only_if(f"slides {k}"):
-                step.add(full_with_flags, k)
+            step.stages.variable(f"stays {k}", 1)
+            step.add(together, k)
+            with step.only_if(f"stays {k}"):
+                step.add(full, k)
 
 
 def _visit_alone(step: StepProgram, k: int) -> None:
@@ -339,13 +325,9 @@ def _is_alone(m: StepModel, k: int) -> bool:
     return m.is_rigid and group.size == 3 and not is_zero(group.friction[0])
 
 
-def _sticks_together(m: StepModel, k: int) -> bool:
-    return m.is_rigid and 1 < len(m.groups[k].names) <= MOST_STICKING
-
-
-def _has_short_way(m: StepModel, k: int) -> bool:
+def _is_together(m: StepModel, k: int) -> bool:
     group = m.groups[k]
-    return m.is_rigid and len(group.names) > 1 and not any(map(is_zero, group.friction))
+    return m.is_rigid and len(group.names) > 1 and not group.turning
 
 
 def check_convergence(step: StepProgram) -> None:

@@ -332,9 +332,9 @@ def finish(step: StepProgram) -> None:
     """The new state; a robot that diverges keeps the old one."""
 
     def finished(
-        m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, iterations, converged,
-        unsolved, near, rows, impulse, rest, w, contact_memory, unconverged, plunges, solver, scale, opening, saturated,
-        agreed, misfit, q_start=None, open=None,
+        m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, iterations,
+        converged, unsolved, near, rows, impulse, rest, w, contact_memory, unconverged, plunges, solver, scale,
+        opening, saturated, agreed, misfit, q_start=None, open=None,
     ):  # fmt: skip
         touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
         cause = divergence_code(m, u, v_next, divergence[0], touches)
