@@ -4,29 +4,29 @@ Corners of a foot that is flat on the ground, tips over an edge or slides feel o
 by one converge slowly. With V the six velocities of their link, a contact at r moves with u = B V, and impulses p
 change V by K sum B^T p, with K the 6 x 6 matrix of the group (`pliant.contact.solver`).
 
-Coulomb's law is the root of the natural map of `pliant.contact.coulomb`: with z = g p - u and g the largest entry of
-the diagonal of G, a contact opens where z_n <= 0, sticks where |z_t| <= mu z_n, and slides elsewhere. On each of these
-pieces the map is smooth [Alart and Curnier 1991], and Newton's step is linear in du and dp,
+Coulomb's law is f(z) = g p with z = g p - u, where f cuts z back to the cone: f_n = max(0, z_n), and f_t is z_t, or as
+long as mu f_n if it is longer [Alart and Curnier 1991]; g is the largest entry of the diagonal of G. With F the
+derivative of f, Newton's step is
 
-    opens    p + dp = 0
-    sticks   u + du = 0
-    slides   u_n + du_n = 0,    (1 - s P) g dp_t + s P du_t - mu d (g dp_n - du_n) = mu z_n d - g p_t
+    g (1 - F) dp + F du = f(z) - g p
 
-with d = z_t / |z_t|, P = 1 - d d^T and s = mu z_n / |z_t|. To each left side, a little of g dp is added: contacts that
-are redundant then keep their shares of the impulses. Solved for dp that is dp = a - H du at each contact, and for the
-wrench w of all of them,
+at each contact. A little of g dp is added to the left side: contacts that are redundant then keep their shares of the
+impulses. Solved for dp that is dp = a - H du, and for the wrench w of all contacts
 
     (1 + (sum B^T H B) K) w = sum B^T a
 
 which has six unknowns, however many contacts there are. As much of the step is taken as brings the group nearest to the
-law. Where nothing does, a whole step, half of one and visits to the contacts one by one take turns, which leads out of
-most places where the method would stay.
+law.
+
+Where nothing does, corners of the law are rounded by a radius s [m/s]: max(0, x) becomes (x + sqrt(x^2 + 4 s^2)) / 2,
+and so does the larger one of |z_t| and mu f_n. Steps from there lead to the root of the rounded law, and with s made
+smaller from step to step on to that of the law itself [a path as of interior-point methods; Chen and Mangasarian 1995].
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, equal, maximum, select, sqrt
 from pliant.spatial import Vector
 
 Record = dict[str, Any]
@@ -40,76 +40,93 @@ _HELPS = 0.99
 # parts of a step that are tried
 _LENGTHS = (1, 1 / 2, 1 / 4, 1 / 8)
 
+# the radius after a whole step, after part of one, and after none that helped
+_SMALLER, _LITTLE_SMALLER, _LARGER = 0.2, 0.7, 2
+
 _TINY = 1e-30
 
 
+class Newton(NamedTuple):
+    """A step of a group.
+
+    Attributes:
+        changes: of the impulses, along the axes of the contacts.
+        residual: before it, of the law itself [m/s].
+        rounding: the radius for the next step [m/s]; 0 for the law itself.
+    """
+
+    changes: list[Vector]
+    residual: Scalar
+    rounding: Scalar
+
+
 def newton_step(
-    contacts: Sequence[Record], K: Sequence[Scalars], V: Scalars, impulses: Sequence[Vector], precision: str
-) -> tuple[list[Vector], Scalar, Scalar]:
-    """Changes of the impulses, along the axes of the contacts; the residual before [m/s]; the part of them that helps.
+    contacts: Sequence[Record], K: Sequence[Scalars], V: Scalars, impulses: Sequence[Vector], rounding: Scalar,
+    tolerance: Scalar, precision: str,
+) -> Newton:  # fmt: skip
+    """A step towards Coulomb's law at the contacts of a group.
 
     Args:
         contacts: rows of the contacts of a group, with their targets.
         K: lower triangle.
         V: velocities of the group.
+        rounding: the radius of the corners [m/s].
+        tolerance: a residual that is none [m/s].
     """
     share = _SHARE[precision]
     g = [maximum(maximum(c["G"][0], c["G"][3]), c["G"][5]) for c in contacts]
     bases = [_basis(c) for c in contacts]
     speeds = [_off_target(c, _along(B, V)) for c, B in zip(contacts, bases, strict=True)]
-    now = [_residual(u, p, gain, c["mu"]) for u, p, gain, c in zip(speeds, impulses, g, contacts, strict=True)]
-    pieces = [_piece(u, p, gain, c["mu"], share) for u, p, gain, c in zip(speeds, impulses, g, contacts, strict=True)]
+    given = list(zip(speeds, impulses, g, (c["mu"] for c in contacts), strict=True))
+    now = [_rest(_law(p * gain - u, mu, rounding), p, gain) for u, p, gain, mu in given]
+    pieces = [_piece(u, p, gain, mu, rounding, share) for u, p, gain, mu in given]
 
-    # times ``share``, as H is one over it at contacts that stick
+    # both sides times ``share``: H is one over it at contacts that stick
     H: list[list[Scalar]] = [[0] * 6 for _ in range(6)]
     b: list[Scalar] = [0] * 6
     for (a, h), B in zip(pieces, bases, strict=True):
-        HB = [[_dot3(h[r], [B[k][c] for k in range(3)]) for c in range(6)] for r in range(3)]
+        hB = [[_dot(h[r], [B[k][c] for k in range(3)]) for c in range(6)] for r in range(3)]
         for r in range(6):
             for k in range(3):
                 b[r] = b[r] + B[k][r] * a[k]
-            for c in range(6):
-                for k in range(3):
-                    H[r][c] = H[r][c] + B[k][r] * HB[k][c]
+                H[r] = [x + B[k][r] * y for x, y in zip(H[r], hB[k], strict=True)]
     full = [[K[max(r, c)][min(r, c)] for c in range(6)] for r in range(6)]
-    matrix = [
-        [sum((H[r][k] * full[k][c] for k in range(6)), 0) + (share if r == c else 0) for c in range(6)]
-        for r in range(6)
-    ]
+    columns = [[full[k][c] for k in range(6)] for c in range(6)]
+    matrix = [[_dot(H[r], columns[c]) + (share if r == c else 0) for c in range(6)] for r in range(6)]
     w = solved(matrix, b)
-    dV = [sum((full[r][c] * w[c] for c in range(6)), 0) for r in range(6)]
+    dV = [_dot(row, w) for row in full]
     moves = [_along(B, dV) for B in bases]
-    inverse = 1 / share
     changes = [
-        Vector(*((a[r] - _dot3(h[r], list(du))) * inverse for r in range(3)))
+        Vector(*((a[r] - _dot(h[r], list(du))) * (1 / share) for r in range(3)))
         for (a, h), du in zip(pieces, moves, strict=True)
     ]
 
     # how near the law it comes
-    before, worst = _size(now), _largest(now)
-    best, length = before * _HELPS, 0
+    best, length = _size(now) * _HELPS, 0
     for t in _LENGTHS:
         after = _size([
-            _residual(u + du * t, p + dp * t, gain, c["mu"])
-            for u, du, p, dp, gain, c in zip(speeds, moves, impulses, changes, g, contacts, strict=True)
+            _rest(_law((p + dp * t) * gain - u - du * t, mu, rounding), p + dp * t, gain)
+            for (u, p, gain, mu), du, dp in zip(given, moves, changes, strict=True)
         ])  # fmt: skip
         is_best = after < best
         best, length = select(is_best, after, best), select(is_best, t, length)
-    return changes, worst, length
+    residual = _largest([_rest(_exact(p * gain - u, mu), p, gain) for u, p, gain, mu in given])
+    smaller = select(equal(length, 1), _SMALLER, select(length > 0, _LITTLE_SMALLER, _LARGER)) * rounding
+    begun = select(equal(length, 0), residual, 0)
+    later = select(equal(rounding, 0), begun, select(smaller > tolerance, smaller, 0))
+    # one that has arrived goes nowhere; a step that is not finite is none
+    taken = [Vector(*(select(length > 0, x * length, 0) for x in dp)) for dp in changes]
+    return Newton(taken, residual, select(residual > tolerance, later, 0))
 
 
 def _basis(contact: Record) -> list[list[Scalar]]:
     """B: rows of the velocity of a contact along its axes, of the six of the group."""
     r = Vector(*contact["r"])
-    rows = []
-    for axis in contact["axes"]:
-        a = Vector(*axis)
-        rows.append([*a, *r.cross(a)])
-    return rows
+    return [[*axis, *r.cross(axis)] for axis in (Vector(*x) for x in contact["axes"])]
 
 
 def _along(B: Sequence[Scalars], V: Scalars) -> Vector:
-    return Vector(*(sum((x * y for x, y in zip(row, V, strict=True)), 0) for row in B))
+    return Vector(*(_dot(row, V) for row in B))
 
 
 def _off_target(contact: Record, u: Vector) -> Vector:
@@ -117,51 +134,64 @@ def _off_target(contact: Record, u: Vector) -> Vector:
     return Vector(u.x - slip_x, u.y - slip_y, u.z - contact["target"])
 
 
-def _residual(u: Vector, p: Vector, g: Scalar, mu: Scalar) -> Vector:
-    """The natural map of a contact, as a velocity: zero where it obeys Coulomb's law."""
-    z_n = maximum(g * p.z - u.z, 0)
-    tx, ty = g * p.x - u.x, g * p.y - u.y
-    bound, size2 = mu * z_n, tx * tx + ty * ty
+def _exact(z: Vector, mu: Scalar) -> Vector:
+    """f(z) without rounding."""
+    n = maximum(z.z, 0)
+    bound, size2 = mu * n, z.x * z.x + z.y * z.y
     cut = select(size2 > bound * bound, bound / sqrt(maximum(size2, _TINY)), 1)
-    return Vector(tx * cut - g * p.x, ty * cut - g * p.y, z_n - g * p.z)
+    return Vector(z.x * cut, z.y * cut, n)
 
 
-def _piece(u: Vector, p: Vector, g: Scalar, mu: Scalar, share: float) -> tuple[Vector, list[list[Scalar]]]:
+def _law(z: Vector, mu: Scalar, rounding: Scalar) -> Vector:
+    """f(z) with rounded corners."""
+    extra = 4 * rounding * rounding + _TINY
+    n = (z.z + sqrt(z.z * z.z + extra)) / 2
+    bound, size = mu * n, sqrt(z.x * z.x + z.y * z.y + _TINY)
+    x = size - bound
+    cut = bound / (bound + (x + sqrt(x * x + extra)) / 2)
+    return Vector(z.x * cut, z.y * cut, n)
+
+
+def _piece(
+    u: Vector, p: Vector, g: Scalar, mu: Scalar, rounding: Scalar, share: float
+) -> tuple[Vector, list[list[Scalar]]]:
     """a and H of dp = a - H du, both times ``share``."""
-    z = p * g - u
-    size = sqrt(maximum(z.x * z.x + z.y * z.y, _TINY))
-    bound = mu * z.z
-    is_open, sticks = z.z <= 0, size <= bound
-    inverse = 1 / g
-    inverse_size = 1 / size
-    dx, dy = z.x * inverse_size, z.y * inverse_size
-    s = minimum(maximum(bound * inverse_size, 0), 1)
-    # sliding: across d, along d, and along the normal
-    across = s * share / (1 - s + share) * inverse
-    fx, fy = bound * dx - g * p.x, bound * dy - g * p.y
-    push = -u.z * inverse  # times share already
-    along, cross = (fx * dx + fy * dy) * share, (fy * dx - fx * dy) * share
-    along = (along + mu * g * push) * (inverse / (1 + share))
-    cross = cross * inverse / (1 - s + share)
-    a_slide = (along * dx - cross * dy, along * dy + cross * dx, push)
-    H_slide = [
-        [across * (1 - dx * dx), -across * dx * dy, mu * inverse * dx],
-        [-across * dx * dy, across * (1 - dy * dy), mu * inverse * dy],
-        [0, 0, inverse],
-    ]
-    a_stick = [-x * inverse for x in u]
-    a_open = [-x * share for x in p]
-    a = Vector(
-        *(
-            select(is_open, o, select(sticks, t, x))
-            for o, t, x in zip(a_open, a_stick, a_slide, strict=True)
-        )
-    )  # fmt: skip
+    z, extra = p * g - u, 4 * rounding * rounding + _TINY
+    root = sqrt(z.z * z.z + extra)
+    n, dn = (z.z + root) / 2, (1 + z.z / root) / 2
+    bound, size = mu * n, sqrt(z.x * z.x + z.y * z.y + _TINY)
+    x = size - bound
+    root = sqrt(x * x + extra)
+    slope = (1 + x / root) / 2
+    inverse = 1 / (bound + (x + root) / 2)
+    cut = bound * inverse
+    # f_t = cut z_t: along z_t, across it, and with z_n
+    d = Vector(z.x / size, z.y / size, 0)
+    along = cut * (1 - size * inverse * slope)
+    with_n = size * inverse * (1 - cut * (1 - slope)) * mu * dn
+    rest = _rest(Vector(z.x * cut, z.y * cut, n), p, g)
+    # E = g (1 + share - F) is triangular: across, along, and along the normal
+    scale = share / g
+    across_inverse, along_inverse, n_inverse = (scale / (1 + share - part) for part in (cut, along, dn))
+    a_n = rest.z * n_inverse
+    a_along = along_inverse * (rest.x * d.x + rest.y * d.y + with_n * g * a_n / share)
+    a_across = across_inverse * (rest.y * d.x - rest.x * d.y)
+    h_n = n_inverse * dn
+    h_along, h_across = along_inverse * along, across_inverse * cut
+    h_cross = along_inverse * (with_n + with_n * g * h_n / share)
+    mixed = (h_along - h_across) * d.x * d.y
+    a = Vector(a_along * d.x - a_across * d.y, a_along * d.y + a_across * d.x, a_n)
     H = [
-        [select(is_open, 0, select(sticks, inverse if r == c else 0, H_slide[r][c])) for c in range(3)]
-        for r in range(3)
+        [h_along * d.x * d.x + h_across * d.y * d.y, mixed, h_cross * d.x],
+        [mixed, h_along * d.y * d.y + h_across * d.x * d.x, h_cross * d.y],
+        [0, 0, h_n],
     ]
     return a, H
+
+
+def _rest(f: Vector, p: Vector, g: Scalar) -> Vector:
+    """How far impulses are from the law, as a velocity."""
+    return f - p * g
 
 
 def solved(matrix: Sequence[Scalars], b: Scalars) -> list[Scalar]:
@@ -171,12 +201,10 @@ def solved(matrix: Sequence[Scalars], b: Scalars) -> list[Scalar]:
     R: list[list[Scalar]] = [[0] * (n + 1) for _ in range(n)]
     inverses: list[Scalar] = []
     for j in range(n):
-        length2 = sum((x * x for x in columns[j]), 0)
-        inverse = 1 / sqrt(maximum(length2, _TINY))
-        q = [x * inverse for x in columns[j]]
-        inverses.append(inverse)
+        inverses.append(1 / sqrt(maximum(_dot(columns[j], columns[j]), _TINY)))
+        q = [x * inverses[j] for x in columns[j]]
         for k in range(j + 1, n + 1):
-            R[j][k] = sum((x * y for x, y in zip(q, columns[k], strict=True)), 0)
+            R[j][k] = _dot(q, columns[k])
             columns[k] = [x - y * R[j][k] for x, y in zip(columns[k], q, strict=True)]
     x: list[Scalar] = [0] * n
     for j in reversed(range(n)):
@@ -187,7 +215,7 @@ def solved(matrix: Sequence[Scalars], b: Scalars) -> list[Scalar]:
     return x
 
 
-def _dot3(a: Scalars, b: Scalars) -> Scalar:
+def _dot(a: Scalars, b: Scalars) -> Scalar:
     return sum((x * y for x, y in zip(a, b, strict=True)), 0)
 
 

@@ -32,7 +32,7 @@ from pliant.contact.moments import moment_at
 from pliant.contact.newton import newton_step
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism
-from pliant.scalar import Scalar, Scalars, abs, both, equal, maximum, minimum, select
+from pliant.scalar import Scalar, Scalars, abs, maximum, minimum, select
 from pliant.spatial import Symmetric3, Transform, Vector
 
 Record = dict[str, Any]
@@ -202,28 +202,22 @@ class Visit:
 
 
 def solve_together(
-    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, tolerance: Scalar, turn: Scalar,
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, rounding: Scalar, tolerance: Scalar,
     precision: str,
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:  # fmt: skip
-    """A step of Newton's method for all contacts of a group: w, impulses, the largest residual so far [m/s].
-
-    And whether it leads nowhere, so that a visit to each contact is due.
+    """A step of Newton's method for all contacts of a group: w, impulses, the largest residual so far, the rounding.
 
     Args:
+        rounding: see `pliant.contact.newton` [m/s].
         tolerance: residual that is none [m/s].
-        turn: 0, 1 or 2: what is done where the step does not help, a visit, the whole step or half of it.
     """
     visit, impulses = Visit(group, rows, w), forces_of(rows, impulse)
-    changes, residual, length = newton_step(rows["contacts"], rows["K"], visit.V, impulses, precision)
-    stays = both(equal(length, 0), residual > tolerance)
-    length = select(stays, select(equal(turn, 0), 0, select(equal(turn, 1), 1, 1 / 2)), length)
+    step = newton_step(rows["contacts"], rows["K"], visit.V, impulses, rounding, tolerance, precision)
     new: list[Scalar] = []
-    for k, (p, change) in enumerate(zip(impulses, changes, strict=True)):
-        # a step that is not finite is none
-        part = Vector(*(select(length > 0, x * length, 0) for x in change))
-        visit.gather(k, part)
-        new += list(p + part)
-    return visit.done(), new, maximum(error, residual), both(stays, equal(turn, 0))
+    for k, (p, change) in enumerate(zip(impulses, step.changes, strict=True)):
+        visit.gather(k, change)
+        new += list(p + change)
+    return visit.done(), new, maximum(error, step.residual), step.rounding
 
 
 def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, dt: Scalar) -> list[Arrival]:

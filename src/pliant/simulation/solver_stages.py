@@ -22,7 +22,7 @@ from pliant.contact.solver import (
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.dynamics.pinned_factor import PinnedFactor
-from pliant.scalar import Scalar, Scalars, abs, both, either, equal, floor, maximum, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
 from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
@@ -33,7 +33,7 @@ Swing = tuple[str, list[float]]
 """A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every island of loops, with its number
-_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "stays", "visit", "slid")
+_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "rounding", "visit", "slid")
 _OF_ISLANDS = ("basis", "chord", "opening", "weak", "strong", "factor", "aims")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -83,7 +83,13 @@ class StepProgram:
             sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
-            sizes |= {f"near {k}": 1, f"target {k}": contacts, f"impulse {k}": group.size, f"push {k}": contacts}
+            sizes |= {
+                f"near {k}": 1,
+                f"target {k}": contacts,
+                f"impulse {k}": group.size,
+                f"push {k}": contacts,
+                f"rounding {k}": 1,
+            }
         if model.closures:
             sizes |= {"w open": nv, "w pushed": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "bends": 1}
         for k, island in enumerate(model.islands):
@@ -256,8 +262,9 @@ def response_of(m: StepModel, support: Sequence[int], factor: Record, basis: Seq
 
 def sweeps(step: StepProgram) -> AbstractContextManager[None]:
     """Iterations over contacts until no velocity changes."""
-    if step.model.has_sweeps:
-        step.add(lambda m: {"iterations": [0]})
+    model = step.model
+    if model.has_sweeps:
+        step.add(lambda m: {"iterations": [0], "rounding": [[0] for _ in m.groups]})
     return step.stages.loop(step.model.contact.sweeps, until="converged")
 
 
@@ -265,13 +272,12 @@ def sweep_contacts(step: StepProgram) -> None:
     """Coulomb's law at each contact in turn; at those of a group, together."""
     for k in range(len(step.model.groups)):
 
-        def together(m: StepModel, rows, target, w, impulse, error, iterations, scale, k=k):
-            tolerance, third = m.contact.tolerance_in(m.precision) * scale[0], iterations[0] / 3
-            turn = iterations[0] - 3 * floor(third)
-            w, impulse, worst, stays = solve_together(
-                m.groups[k], with_targets(rows, target), w, impulse, error[0], tolerance, turn, m.precision
+        def together(m: StepModel, rows, target, w, impulse, error, rounding, scale, k=k):
+            tolerance = m.contact.tolerance_in(m.precision) * scale[0]
+            w, impulse, worst, rounding = solve_together(
+                m.groups[k], with_targets(rows, target), w, impulse, error[0], rounding[0], tolerance, m.precision
             )
-            return {"w": w, "impulse": impulse, "error": [worst], "stays": [stays]}
+            return {"w": w, "impulse": impulse, "error": [worst], "rounding": [rounding]}
 
         def full(m: StepModel, rows, target, w, impulse, error, iterations, k=k):
             relaxation = _relaxation(iterations)
@@ -284,13 +290,7 @@ def sweep_contacts(step: StepProgram) -> None:
             if _is_alone(step.model, k):
                 _visit_alone(step, k)
                 continue
-            if not _is_together(step.model, k):
-                step.add(full, k)
-                continue
-            step.stages.variable(f"stays {k}", 1)
-            step.add(together, k)
-            with step.only_if(f"stays {k}"):
-                step.add(full, k)
+            step.add(together if _is_together(step.model, k) else full, k)
 
 
 def _visit_alone(step: StepProgram, k: int) -> None:
