@@ -26,7 +26,7 @@ def tube(half: float, rim: float, radius: float) -> np.ndarray:
     """Points of a cylinder along z with round edges: balls of the radius about two circles."""
     turn = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     circle = np.stack([rim * np.cos(turn), rim * np.sin(turn), np.zeros(60)], axis=1)
-    rims = np.concatenate([circle + [0, 0, z] for z in (-half, half)])
+    rims = np.concatenate([np.add(circle, [0, 0, z]) for z in (-half, half)])
     return (rims[:, None] + radius * unit_points(300)).reshape(-1, 3)
 
 
@@ -41,7 +41,7 @@ SHAPES = {
 
 
 def nearest(points: np.ndarray, rest: Outline = NOTHING, most: float = 0.01) -> RoundFit:
-    return next(iter(round_fits(Outline.of(points), rest, 0.1, most)))
+    return next(round_fits(Outline.of(points), rest, 0.1, most))
 
 
 # ---- support functions
@@ -119,7 +119,7 @@ def test_what_the_rest_hides_is_not_needed() -> None:
     """A block on a sole: of the block the upper corners, of the sole all; on a large one nothing of the block."""
     block = Outline.of(box(1, 1, 1))
     upper = [k for k in range(8) if box(1, 1, 1)[k, 2] > 0]
-    assert needed(block, Outline.of(box(1, 1, 0.2) + [0, 0, -0.5]), 1e-6) == upper
+    assert needed(block, Outline.of(np.add(box(1, 1, 0.2), [0, 0, -0.5])), 1e-6) == upper
     assert needed(block, Outline.of(box(4, 4, 4)), 1e-6) == []
 
 
@@ -133,7 +133,7 @@ def test_flat_sides_that_can_touch() -> None:
     cube = Outline.of(box(1, 1, 1))
     assert [len(side) for side in flat_sides(cube)] == [4] * 6
     # a plate above covers the upper side, and reaches beyond the four around
-    assert len(flat_sides(cube, Outline.of(box(2, 2, 0.1) + [0, 0, 0.5]))) == 1
+    assert len(flat_sides(cube, Outline.of(np.add(box(2, 2, 0.1), [0, 0, 0.5])))) == 1
     # vertices amid a flat side are not needed for its extent, those at its ends are
     turn = np.linspace(0, 2 * np.pi, 1000, endpoint=False)
     sole = np.stack([np.cos(turn), np.sin(turn), -np.ones(1000)], axis=1)
@@ -181,7 +181,7 @@ def test_boxes_are_none_of_them() -> None:
 def test_only_the_part_that_can_touch_counts() -> None:
     """A ball with a peg that the rest hides is a ball; without the rest it is none."""
     foot = np.concatenate([0.02 * unit_points(), [[0, 0, 0.035], [0.01, 0, 0.03]]])
-    shank = Outline.of(box(0.03, 0.03, 0.2) + [0, 0, 0.12])
+    shank = Outline.of(np.add(box(0.03, 0.03, 0.2), [0, 0, 0.12]))
     fit = nearest(foot, shank, most=0.002)
     assert fit.kind == "sphere" and fit.radius == pytest.approx(0.02, rel=2e-2)
     assert fit.error < 3e-4
@@ -193,5 +193,5 @@ def test_a_bound_on_the_error() -> None:
     kinds = [fit.kind for fit in round_fits(egg, NOTHING, 0.15, 0.01)]
     assert kinds[0] == "ellipsoid"
     # half of the bound counts even beyond the tolerance
-    assert [fit.kind for fit in round_fits(egg, NOTHING, 0, 1.0)][0] == "sphere"
+    assert next(round_fits(egg, NOTHING, 0, 1.0)).kind == "sphere"
     assert not list(round_fits(egg, NOTHING, 0, 0.0))

@@ -67,12 +67,12 @@ def test_round_feet(name: str, squash: tuple[float, ...], kind: str, count: int)
 def test_wheels_and_rods() -> None:
     turn = np.linspace(0, 2 * np.pi, 48, endpoint=False)
     circle = np.stack([0.1 * np.cos(turn), 0 * turn, 0.1 * np.sin(turn)], axis=1)
-    wheel = np.concatenate([circle - [0, 0.05, 0], circle + [0, 0.05, 0]])
+    wheel = np.concatenate([np.add(circle, [0, y, 0]) for y in (-0.05, 0.05)])
     robot = robot_of(mesh(wheel)).with_collision_contacts()
     (shape,) = robot.contacts.values()
     assert shape.kind == "cylinder" and shape.sizes[0] == pytest.approx(0.1, rel=0.01)
     assert abs(float(shape.axes[2].y)) == pytest.approx(1)
-    rod = np.concatenate([sphere_points(0.02, 2000) + [x, 0, 0] for x in (-0.2, 0.2)])
+    rod = np.concatenate([np.add(sphere_points(0.02, 2000), [x, 0, 0]) for x in (-0.2, 0.2)])
     assert robot_of(mesh(rod)).with_collision_contacts().contacts["a"].kind == "capsule"
 
 

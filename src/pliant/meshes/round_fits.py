@@ -5,9 +5,9 @@ About an axis u, all but the ellipsoid have the support function
     h(d) = c.d + L |u.d| + R sqrt(1 - (u.d)^2) + r
 
 with L half of the length, R the radius of the rim and r that of the tube or ball around: linear in c, L, R and r. An
-ellipsoid has h(d) = c.d + sqrt(d.Q d), from which h^2 = 2 h c.d + d.(Q - c c^T) d is linear in c and the matrix. So each
-is fitted by least squares over the directions along which the body reaches farther than the rest of its part. Weights
-that grow where a fit is worst [Lawson 1961] bring it near the smallest largest error. The axis is one of the
+ellipsoid has h(d) = c.d + sqrt(d.Q d), from which h^2 = 2 h c.d + d.(Q - c c^T) d is linear in c and the matrix. So
+each is fitted by least squares over the directions along which the body reaches farther than the rest of its part.
+Weights that grow where a fit is worst [Lawson 1961] bring it near the smallest largest error. The axis is one of the
 ellipsoid's, or of the coordinates, along which meshes are mostly drawn.
 """
 

@@ -1,9 +1,9 @@
 """Contacts from the collision geometry of a robot: as few points as the outline of each rigid part needs.
 
 The shapes of a rigid part, a body with those fixed to it, touch flat ground with their convex hull only. Each mesh
-becomes a round shape where one is near, else a few of its vertices. Then the points that the others hide, or nearly, are
-left out; and at last the least needed ones of a part that has too many. Bodies that carry a chosen one, as a shank does a
-foot, count as part of the hull though they are no contacts: what they hide cannot touch before them.
+becomes a round shape where one is near, else a few of its vertices. Then the points that the others hide, or nearly,
+are left out; and at last the least needed ones of a part that has too many. Bodies that carry a chosen one, as a shank
+does a foot, count as part of the hull though they are no contacts: what they hide cannot touch before them.
 """
 
 import math
@@ -147,9 +147,7 @@ class _Part:
             own = list(_balls(one.X_KB, [center], shape.radius))
             around = one.rims[k * each : (k + 1) * each] or (center,)
             inside = all(one.is_inside(others, p, shape.radius) for p in around)
-            again = any(
-                math.dist(p, o) <= self.merge and abs(r - s) <= self.merge for *p, r in own for *o, s in taken
-            )
+            again = any(math.dist(p, o) <= self.merge and abs(r - s) <= self.merge for *p, r in own for *o, s in taken)
             if inside or again:
                 continue
             kept.append(k)
