@@ -1,26 +1,17 @@
-"""Contact shapes of a robot: shapes on its bodies, their points that meet the ground, and copies with more or fewer.
+"""Contact shapes of a robot: shapes on its bodies, their points that meet the ground, and those of a simulation."""
 
-Those from collision geometry are exact where that is few points or rims, and a few good points elsewhere.
-"""
-
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+from weakref import WeakKeyDictionary
 
-import numpy as np
-
-from pliant.checks import check, check_at_least, check_friction, check_restitution, is_whole
-from pliant.errors import PliantError, RobotError
-from pliant.files.packages import existing_folder
-from pliant.meshes.support_points import few_points, nearest_ball
-from pliant.robot.joints import Fixed
+from pliant.checks import check_at_least, check_friction, check_restitution
+from pliant.errors import RobotError
 from pliant.robot.mechanism import keepers
-from pliant.robot.model import WORLD, Finding, Geometry, MeshSource, Named, Report
+from pliant.robot.model import WORLD, Finding, Named, Report
 from pliant.robot.part_checks import vector, wrong
 from pliant.robot.round_shapes import Support
-from pliant.scalar import Scalar, is_constant
+from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
 
 if TYPE_CHECKING:
@@ -31,11 +22,6 @@ ROUND = ("sphere", "capsule")
 """Kinds of shapes that can touch each other, in addition to the ground."""
 RIMS = ("rim", "cylinder")
 """Kinds with three points for each center, on a circle around it."""
-MERGE = 1e-3
-"""How far apart points of one rigid part are that count as one [m]."""
-
-_INSIDE = 1e-6  # how deep a point must be in a shape to be inside of it, not on it [m]
-
 
 Kind = Literal["points", "sphere", "capsule", "box", "rim", "cylinder", "ellipsoid"]
 _UNITS = (Vector(1, 0, 0), Vector(0, 1, 0), Vector(0, 0, 1))
@@ -196,266 +182,40 @@ def check_pair(robot: "Robot", a: str, b: str) -> None:
         raise fault("it is declared already", "leave it out")
 
 
-# ---- from collision geometry
-
-
-def with_collision_contacts(
-    robot: "Robot", bodies: Any, points: int, merge: float, limit: int | None, packages: Any
-) -> "Robot":
-    """`Robot.with_collision_contacts`."""
-    chosen = list(robot.bodies) if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
-    folders = [packages] if isinstance(packages, (str, Path)) else list(packages)
-    check("points", points, "a whole number, at least 4", is_whole(points) and points >= 4, error=RobotError)
-    is_limit = limit is None or (is_whole(limit) and limit >= 4)
-    check("limit", limit, "a whole number of points, at least 4, or None for all", is_limit, error=RobotError)
-    check_at_least("merge", merge, 0, error=RobotError)
-    reader = _Reader(points, [existing_folder(folder) for folder in folders])
-    rigid = keepers(robot)
-
-    # every collision shape of the chosen bodies, as seen from the body that keeps its own
-    made: list[_Made] = []
-    for name in dict.fromkeys(chosen):
-        kept, X_KB = rigid[robot.bodies[name].name]
-        shapes = robot.bodies[name].collisions
-        carrier = robot.joints[robot.bodies.index(kept)]
-        if shapes and isinstance(carrier.kind, Fixed) and carrier.parent == WORLD:
-            reader.note("dropped", name, "it is fixed to the world and cannot meet the ground")
-            continue
-        for geometry in shapes:
-            outline = reader.outline(name, geometry)
-            if outline is not None:
-                made.append(_Made(name, kept, X_KB, geometry, *outline))
-
-    # points that are there already, by the body that keeps them
-    taken: dict[str, list[tuple[float, ...]]] = {keeper: [] for keeper, _ in rigid.values()}
-    for shape in robot.contacts.values():
-        keeper, X_KB = rigid[shape.body]
-        taken[keeper] += _numbers(X_KB, shape.centers, shape.radius)
-    trimmed: list[_Made] = []
-    for one in made:
-        others = [other for other in made if other is not one and other.keeper == one.keeper]
-        trimmed += _trimmed(one, taken[one.keeper], merge, others)
-    if limit is not None:
-        keepers_of = dict.fromkeys(one.keeper for one in trimmed)
-        parts = [[one for one in trimmed if one.keeper == keeper] for keeper in keepers_of]
-        trimmed = [one for part in parts for one in _limited(part, limit, reader)]
-    made_robot = with_shapes(robot, _named(trimmed, robot))
-    return replace(made_robot, report=Report([*robot.report, *reader.findings]))
-
-
-class _Reader:
-    """Turns collision shapes into centers and a radius, and notes losses."""
-
-    def __init__(self, points: int, packages: list[Path]):
-        self.points = points
-        self.packages = packages
-        self.findings: list[Finding] = []
-        # robots have the same mesh on many legs
-        self._meshes: dict[tuple[MeshSource, tuple[float, ...]], tuple[np.ndarray, float, float]] = {}
-
-    def note(self, kind: Any, body: str, message: str) -> None:
-        self.findings.append(Finding(kind, f"contacts of body {body!r}", message))
-
-    def outline(self, body: str, g: Geometry) -> tuple[tuple[Vector, ...], Scalar, Any] | None:
-        """Centers in the body's frame, radius and kind; None, with a finding, if there is nothing to touch with."""
-        try:
-            centers, radius, kind, remark = self._outline(g)
-        except PliantError as problem:
-            self.note("dropped", body, f"{g.kind}: {problem}")
-            return None
-        if remark:
-            self.note("guessed", body, remark)
-        return tuple(g.placement.transform_point(c) for c in centers), radius, kind
-
-    def _outline(self, g: Geometry) -> tuple[tuple[Vector, ...], Scalar, Any, str]:
-        if any(is_constant(s) and not 0 < s < math.inf for s in g.size):
-            raise RobotError(f"size {g.size} is not positive", subject=g.kind, field="size")
-        match g.kind:
-            case "sphere":
-                return (Vector.zero(),), g.size[0], "sphere", ""
-            case "capsule":
-                half = g.size[1] / 2
-                return (Vector(0, 0, -half), Vector(0, 0, half)), g.size[0], "capsule", ""
-            case "box":
-                return corners("a collision box", g.size), 0, "box", ""
-            case "cylinder":
-                radius, length = g.size
-                count = max(3, self.points // 2)
-                # on the two rims; these points stand for the cylinder where only some of them are wanted
-                turns = [2 * math.pi * (k + 0.5) / count for k in range(count)]
-                ends = (-length / 2, length / 2)
-                rims = tuple(Vector(radius * math.cos(a), radius * math.sin(a), z) for z in ends for a in turns)
-                return rims, 0, "cylinder", ""
-            case "mesh":
-                found, radius, error = self._mesh_outline(g)
-                kind, what = ("sphere", "mesh as a ball") if radius else ("points", "mesh")
-                centers = tuple(Vector(*map(float, p)) for p in found)
-                return centers, radius, kind, _remark(what, len(found), error)
-        raise RobotError(f"no contact shape is known for a {g.kind}", subject=g.kind, field="kind")
-
-    def _mesh_outline(self, g: Geometry) -> tuple[np.ndarray, float, float]:
-        """Points with a radius, and how far they are off: one ball if that is much better, as for a ball's mesh."""
-        if g.mesh is None:
-            cure = "give Geometry(..., mesh=pliant.meshes.MeshFile(path))"
-            raise wrong("mesh", "mesh", "no reader for its file", cure)
-        key = g.mesh, tuple(g.scale)
-        if key not in self._meshes:
-            vertices = g.mesh.points(self.packages) * np.array(g.scale, dtype=float)
-            chosen, error = few_points(vertices, self.points)
-            center, radius, ball_error = nearest_ball(vertices)
-            # twice as good at least: eight points stand firmly, a ball rolls
-            is_ball = radius > 0 and ball_error < error / 2
-            self._meshes[key] = (center[None], radius, ball_error) if is_ball else (vertices[chosen], 0, error)
-        return self._meshes[key]
-
-
-def _remark(kind: str, count: int, error: Scalar) -> str:
-    off = f"{1e3 * error:.2g} mm" if is_constant(error) else f"{error} m"
-    return f"{kind}: {count} point{'s' if count > 1 else ''}, off by {off}"
-
-
-@dataclass(frozen=True)
-class _Made:
-    """A collision shape on its way to a contact: centers in the frame of its body, B, which K keeps.
-
-    Those of a cylinder are points on its rims, in place of which it is a cylinder as long as all of it is wanted, or
-    one of its rims; ``ends`` are the sides that these are on.
-    """
-
-    body: str
-    keeper: str
-    X_KB: Transform
-    geometry: Geometry
-    centers: tuple[Vector, ...]
-    radius: Scalar
-    kind: Any
-    ends: tuple[int, ...] = (-1, 1)
-
-    def with_centers(self, centers: list[Vector]) -> "list[_Made]":
-        """The shape with those of its centers only: none without any, and a capsule whole."""
-        if not centers or len(centers) == len(self.centers) or self.kind in ROUND:
-            return [self] if centers else []
-        return [replace(self, centers=tuple(centers), kind="points")]
-
-    def named(self, name: str) -> ContactShape:
-        """The contact shape."""
-        if self.kind not in RIMS:
-            return ContactShape(name, self.body, self.centers, self.radius, self.kind)
-        radius, length = self.geometry.size
-        ends = tuple(Vector(0, 0, side * length / 2) for side in self.ends)
-        return ContactShape(name, "", ends, 0, self.kind, sizes=(radius,)).moved(self.body, self.geometry.placement)
-
-    def with_rims(self, centers: list[Vector]) -> "list[_Made]":
-        """A cylinder with those of its two rims of which some point is left."""
-        half = len(self.centers) // 2
-        parts = [(end, part) for end, part in zip((-1, 1), (self.centers[:half], self.centers[half:]), strict=True)]
-        left = [(end, part) for end, part in parts if any(c in centers for c in part)]
-        if len(left) != 1:
-            return [self] if left else []
-        return [replace(self, centers=left[0][1], kind="rim", ends=(left[0][0],))]
-
-
-def _numbers(X: Transform, centers: Iterable[Vector], radius: Scalar) -> Iterator[tuple[float, ...]]:
-    """Centers in another frame, with the radius; only those in plain numbers, which can be compared."""
-    for center in centers:
-        values = (*X.transform_point(center), radius)
-        if all(is_constant(x) for x in values):
-            yield values
-
-
-def _trimmed(one: _Made, taken: list[tuple[float, ...]], merge: float, others: list[_Made]) -> list[_Made]:
-    """The shape without the points that are inside of another, or there already; nothing if none is left."""
-    centers = []
-    for center in one.centers:
-        p_K = one.X_KB.transform_point(center)
-        own = list(_numbers(one.X_KB, [center], one.radius))
-        inside = any(_depth(other, p_K) > one.radius + _INSIDE for other in others if is_constant(one.radius))
-        again = any(math.dist(p, o) <= merge and abs(r - s) <= merge for *p, r in own for *o, s in taken)
-        if not inside and not again:
-            centers.append(center)
-            if one.kind not in (*ROUND, *RIMS):  # coinciding points of one shape are one, too
-                taken += own
-    if centers and one.kind in RIMS:
-        (one,) = one.with_rims(centers)
-        centers = list(one.centers)
-    if centers and one.kind in (*ROUND, *RIMS):
-        taken += _numbers(one.X_KB, one.centers, one.radius)
-    return one.with_centers(centers)
-
-
-def _limited(part: list[_Made], limit: int, reader: _Reader) -> list[_Made]:
-    """The shapes of a rigid part with at most so many points: those that keep the outline of the part best."""
-    balls = [[*_numbers(one.X_KB, one.centers, one.radius)] for one in part]
-    table = np.array([ball for own in balls for ball in own], dtype=float).reshape(-1, 4)
-    has_symbols = len(table) < sum(len(one.centers) for one in part)
-    if len(table) <= limit or has_symbols:
-        return part
-    chosen, error = few_points(table[:, :3], limit, table[:, 3])
-    limited, start = [], 0
-    for one in part:
-        limited += one.with_centers([c for k, c in enumerate(one.centers, start) if k in chosen])
-        start += len(one.centers)
-    count = sum(len(one.centers) for one in limited)
-    reader.note("guessed", part[0].keeper, f"{_remark(f'the whole of {len(table)} points', count, error)}")
-    return limited
-
-
-def _named(shapes: list[_Made], robot: "Robot") -> list[ContactShape]:
-    """Contact shapes by the names of their bodies, with a number where a body has several or the name is taken."""
-    taken = set(robot.contacts)
-    named = []
-    for one in shapes:
-        name, k = one.body, 0
-        has_siblings = sum(other.body == one.body for other in shapes) > 1
-        while name in taken or (has_siblings and name == one.body):
-            name, k = f"{one.body}_{k}", k + 1
-        taken.add(name)
-        named.append(one.named(name))
-    return named
-
-
-def _depth(shape: _Made, p_K: Vector) -> float:
-    """How deep a point is inside of a shape [m]; minus infinity where that is not known: meshes and symbols."""
-    g = shape.geometry
-    x, y, z = (shape.X_KB @ g.placement).inverse().transform_point(p_K)
-    if not all(is_constant(a) for a in (x, y, z, *g.size)):
-        return -math.inf
-    match g.kind:
-        case "sphere":
-            return g.size[0] - math.hypot(x, y, z)
-        case "capsule":
-            return g.size[0] - math.hypot(x, y, max(abs(z) - g.size[1] / 2, 0))
-        case "box":
-            return min(s / 2 - abs(a) for s, a in zip(g.size, (x, y, z), strict=True))
-        case "cylinder":
-            return min(g.size[0] - math.hypot(x, y), g.size[1] / 2 - abs(z))
-    return -math.inf
-
-
 # ---- default contacts
 
 # most points on one rigid part
 _DEFAULT_LIMIT = 8
+# robots as they touch the ground: to find that takes a while, and robots do not change
+_TOUCHING: "WeakKeyDictionary[Robot, Robot]" = WeakKeyDictionary()
 
 
 def with_default_contacts(robot: "Robot", *, has_ground: bool) -> "Robot":
     """The robot with the contacts of a simulation: its own, or some of its collision geometry.
 
-    From the collision geometry come the ends of the tree (feet, hands, heads) and the root, with at most 8
-    points each: all shapes of a robot would make the step several times as long, and those in between
-    seldom touch. Without a ground only contact pairs remain.
+    From the collision geometry come the ends of the tree (feet, hands, heads) and the root, with as few points as
+    their outlines need and 8 each at most: all shapes of a robot would make the step several times as long, and those
+    in between seldom touch. Without a ground only contact pairs remain.
     """
     if not has_ground:
         return robot if robot.contact_pairs or not robot.contacts else robot.without_contacts()
     if robot.contacts or not any(body.collisions for body in robot.bodies.values()):
         return robot
+    if robot not in _TOUCHING:
+        _TOUCHING[robot] = _with_ends_and_root(robot)
+    return _TOUCHING[robot]
+
+
+def _with_ends_and_root(robot: "Robot") -> "Robot":
+    """The robot with contacts of its collision geometry, and the report of that."""
     chosen = _ends_and_root(robot)
     touching = robot.with_collision_contacts(chosen, limit=_DEFAULT_LIMIT)
     if not touching.contacts:
         return touching
     message = (
         f"the robot has none of its own, so it touches the ground with the collision geometry of {', '.join(chosen)}; "
-        "choose others with robot.with_collision_contacts(bodies) or robot.with_contact(frame)"
+        "choose others with robot.with_collision_contacts(bodies), where tolerance=0 and limit=None keep all points, "
+        "or robot.with_contact(frame)"
     )
     return replace(touching, report=Report([*touching.report, Finding("guessed", "contacts", message)]))
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import configurations, contacts, describe, flexibilities, mechanism
+from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism
 from pliant.robot.contact_shapes import shape_at
-from pliant.robot.contacts import MERGE, ContactPoint, ContactShape
+from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
 from pliant.robot.mechanism import Mechanism
@@ -384,27 +384,29 @@ class Robot(RobotExports):
         bodies: str | Iterable[str] | None = None,
         *,
         points: int = 8,
-        merge: float = MERGE,
+        merge: float | None = None,
         limit: int | None = 12,
+        tolerance: float = collision_contacts.TOLERANCE,
         packages: str | Path | Iterable[str | Path] = (),
     ) -> "Robot":
-        """A copy with the collision shapes of its bodies as contact shapes.
+        """A copy with the collision shapes of its bodies as contact shapes, with as few points as their outline needs.
 
-        Spheres, capsules, cylinders and boxes are exact on flat ground. A mesh becomes those few of its vertices that
-        keep its outline best, and so does a cylinder on a part with more points than ``limit``. ``report`` lists all
-        approximations, with the number of points and the error, and all shapes that cannot be used. Left out are bodies
-        fixed to the world, points strictly inside another shape of the same rigid part, and all but one of those that
-        coincide.
+        Spheres, capsules, cylinders and boxes are exact on flat ground. A mesh becomes a round shape that is near, else
+        those few of its vertices that keep its outline best. Left out are points that cannot touch flat ground before
+        others of the same rigid part, a body with those fixed to it, and bodies fixed to the world. ``report`` lists
+        each shape with fewer points and their distance, and those that cannot be used. ``tolerance=0, limit=None``
+        leaves out what coincides or is inside another shape only.
 
         Args:
             bodies: which ones, all if None.
             points: most points for a mesh, or a cylinder where there are too many, at least 4; it gets at least 6.
-            merge: points on one rigid part at most this far apart are one [m].
-            limit: most points on one rigid part, a body with those fixed to it; None for all. The points that keep
-                the outline of the part best are kept.
+            merge: points that reach farther than the others of their part by at most this are left out [m]; None for a
+                hundredth of half the mean width of the part.
+            limit: most points on one rigid part, those that keep its outline best; None for all.
+            tolerance: how far a round shape may be from a mesh, as a share of half its smallest width; 0 for points.
             packages: more folders to find mesh files in, in addition to those given on loading.
         """
-        return contacts.with_collision_contacts(self, bodies, points, merge, limit, packages)
+        return collision_contacts.with_collision_contacts(self, bodies, points, merge, limit, tolerance, packages)
 
     # ---- copies: flexible joints
 
