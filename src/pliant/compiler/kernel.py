@@ -26,6 +26,9 @@ from pliant.scalar.evaluation import nodes_of
 
 _SEVERAL = (tuple, list)  # made once: the call is short
 
+# narrower vectors than this take as long, as each instruction does [bytes]
+_NARROWEST = 16
+
 
 class Kernel:
     """A program compiled for one robot's worth of scalars, called on arrays of any number of robots.
@@ -45,6 +48,8 @@ class Kernel:
         precision: "float64" or "float32".
         lanes: how many robots are computed side by side.
         threads: how many threads share a batch, unless the call says otherwise.
+        enter: the short way in, ``enter(*inputs, *outputs)``: False if it takes the long one, with nothing touched.
+            None if there is none.
     """
 
     def __init__(
@@ -56,8 +61,17 @@ class Kernel:
         name: str = "kernel",
         precision: str = "float64",
         threads: int = 1,
+        lanes: int | None = None,
         package: Callable[..., Any] | None = None,
     ):
+        """Compile a program.
+
+        Args:
+            inputs, outputs: shapes of its arrays for one robot.
+            lanes: robots side by side, a power of two; None (default) for as many as the processor has lanes,
+                `lanes_for` for those that suit few robots. Results are the same bits.
+            package: makes one result of several outputs; None for a tuple of them.
+        """
         _check_threads(name, threads)
         self.name = name
         self.precision = precision
@@ -67,10 +81,10 @@ class Kernel:
         self.outputs = dict(outputs)
         _check_shapes(name, "input", program, program.inputs, self.inputs)
         _check_shapes(name, "output", program, program.outputs, self.outputs)
-        numbers = precision_of(precision)
-        machine = native.machine()
-        self.lanes = max(1, machine.vector_bytes * 8 // numbers.bits)
-        self._vectors = Vectors(self.lanes, numbers)
+        most = _most_lanes(precision)
+        _check_lanes(name, lanes, most)
+        self.lanes = most if lanes is None else lanes
+        self._vectors = Vectors(self.lanes, precision_of(precision))
         self._dtype = np.dtype(precision)
         layouts = _layouts(program, self.inputs), _layouts(program, self.outputs)
         self._arrays = Arrays(name, *layouts, self._dtype, program.counts)
@@ -80,7 +94,7 @@ class Kernel:
         self._code = native.loaded(self._key(), lambda: self.assembly.text)
         address = self._code.address("run")
         self._run = native.RUN(address)
-        self._enter = self._doorway(address) if threads == 1 else None
+        self.enter = self._doorway(address) if threads == 1 else None
 
     def _doorway(self, run: int) -> Callable[..., bool] | None:
         """The short way in, for kernels whose arrays have no rows per round."""
@@ -98,15 +112,15 @@ class Kernel:
         return assemble(self.program, self._vectors, native.machine())
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        if self._enter is not None and not named and threads is None:
+        if self.enter is not None and not named and threads is None:
             if out is None:
                 made = self._new_outputs(args)
-                if made and self._enter(*args, *made):
+                if made and self.enter(*args, *made):
                     return self._packed(made)
             elif self._single:
-                if self._enter(*args, out):
+                if self.enter(*args, out):
                     return out
-            elif isinstance(out, _SEVERAL) and self._enter(*args, *out):
+            elif isinstance(out, _SEVERAL) and self.enter(*args, *out):
                 return out
         return self._call(args, named, out, self.threads if threads is None else threads)
 
@@ -185,6 +199,22 @@ class Kernel:
         return digest.hexdigest()
 
 
+def lanes_for(robots: int, precision: str = "float64") -> int:
+    """Lanes that suit so many robots: the narrowest vectors that hold them, or the processor's widest for more.
+
+    An instruction on 64 bytes may take longer than one on 16, and so do its loads, however few lanes are of use.
+    """
+    most = _most_lanes(precision)
+    lanes = min(most, _NARROWEST * 8 // precision_of(precision).bits)
+    while lanes < min(robots, most):
+        lanes *= 2
+    return lanes
+
+
+def _most_lanes(precision: str) -> int:
+    return max(1, native.machine().vector_bytes * 8 // precision_of(precision).bits)
+
+
 def content(program: Program) -> bytes:
     """The program as bytes: equal bytes, equal machine code."""
     control = []
@@ -207,6 +237,13 @@ def _check_threads(kernel: str, threads: Any) -> None:
     if not isinstance(threads, int) or threads < 1:
         problem, cure = f"{kernel}: threads is {threads!r}", "it takes 1 or more"
         raise KernelError(problem, subject=kernel, field="threads", cure=cure)
+
+
+def _check_lanes(kernel: str, lanes: Any, most: int) -> None:
+    is_power = isinstance(lanes, int) and not isinstance(lanes, bool) and 0 < lanes <= most and not lanes & (lanes - 1)
+    if lanes is not None and not is_power:
+        problem, cure = f"{kernel}: lanes is {lanes!r}", f"it takes a power of two up to {most}, or None"
+        raise KernelError(problem, subject=kernel, field="lanes", cure=cure)
 
 
 def _check_shapes(
