@@ -7,7 +7,8 @@ import pytest
 
 import pliant
 from pliant import Controller, Simulation, SimulationError
-from pliant.simulation import Rollout
+from pliant.compiler import lanes_for
+from pliant.simulation import Rollout, programs
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, QUADRUPED, dropped
 
 # ---- rollouts: the same as steps, for any number of robots, without moving the simulation
@@ -270,6 +271,46 @@ def test_a_step_at_a_time(precision: str) -> None:
         for k in range(LONG):
             sim.step(u[:batch, k])
         assert sim.state.data.tobytes() == expected.state.data[:batch].tobytes()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_any_number_of_lanes(precision: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if lanes > lanes_for(1000, precision):
+        pytest.skip("this processor has fewer")
+    monkeypatch.setattr(programs, "lanes_for", lambda robots, precision: lanes)
+    sim = Simulation(QUADRUPED, ground=pliant.flat(), dt=DT, precision=precision)
+    q, v, u = (array[:6] for array in dropped(COUNT, LONG))
+    found = sim.rollout((q, v), u, channels=CHANNELS)
+    assert sim.kernels.rollout(CHANNELS, 6).lanes == lanes
+    assert_same(found, reference(precision), slice(6))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("batch", [None, 1, 2, 3, 4, 5, 8, 9])
+def test_a_step_of_few_robots(precision: str, batch: int | None) -> None:
+    """Few robots have narrower vectors; also those across the numbers at which the width changes."""
+    chosen = 0 if batch is None else slice(batch)
+    q, v, u = (array[chosen] for array in dropped(COUNT, LONG))
+    sim = Simulation(QUADRUPED, ground=pliant.flat(), dt=DT, precision=precision, batch=batch)
+    sim.reset(q, v)
+    for k in range(40):
+        sim.step(u[..., k, :])
+    assert sim.kernels.period(batch or 1).lanes == lanes_for(batch or 1, precision)
+    clock = sim.layout.span("clock")
+    assert sim.q.tobytes() == np.ascontiguousarray(reference(precision).q[chosen, 39]).tobytes()
+    assert (sim.data[..., clock.start] == 40).all()
+
+
+def test_kernels_that_are_there_serve_fewer_robots() -> None:
+    """Narrow vectors are faster, but not by what another compilation takes."""
+    sim = Simulation(LEG, ground=0, batch=64)
+    wide = sim.kernels.period(64)
+    assert sim.kernels.period(1) is wide
+    few = Simulation(LEG, ground=0)
+    narrow = few.kernels.period(1)
+    assert (narrow.lanes, few.kernels.period(64).lanes) == (lanes_for(1), lanes_for(64))
+    assert few.kernels.period(1) is narrow
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])

@@ -17,7 +17,7 @@ import numpy as np
 from pliant.actuation.body_forces import outside_forces, stretches
 from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
-from pliant.compiler import Kernel, kernel_from_function
+from pliant.compiler import Kernel, kernel_from_function, lanes_for
 from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
@@ -107,7 +107,7 @@ class Plan:
         """How many controls a period takes: those of the motors, or the commands of the controller."""
         return self.controller.commands if self.controller else self.model.robot.nu
 
-    @property
+    @cached_property
     def layout(self) -> StateLayout:
         """The parts of the state."""
         model, robot = self.model, self.model.robot
@@ -135,7 +135,7 @@ class Plan:
         }
         return StateLayout(sizes, model.dt)
 
-    @property
+    @cached_property
     def arrays(self) -> dict[str, int]:
         """What the programs take for each robot, and how many numbers; the controls a row for each period."""
         sizes = {"state": self.layout.size, "input": self.inputs, "parameters": self.parameters.size}
@@ -215,28 +215,36 @@ class Kernels:
 
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
         self.plan, self.precision, self.threads, self.progress = plan, precision, threads, progress
-        self._kernels: dict[Any, Kernel] = {}
+        self._kernels: dict[str, Kernel] = {}
+        self._stepping: dict[Any, dict[int, Kernel]] = {}  # what it does, then by lanes
         self._q = plan.layout.span("q")
 
-    @cached_property
-    def period(self) -> Kernel:
-        """A control period: (state, inputs, parameters) -> next state."""
-        return self._compiled("simulation", self.plan.period, {}, self.threads)
+    def period(self, robots: int) -> Kernel:
+        """A control period of so many robots: (state, inputs, parameters) -> next state."""
+        return self._compiled("simulation", robots, self.plan.period, (), self.threads)
 
-    def rollout(self, channels: tuple[str, ...]) -> Kernel:
-        """Many periods, with a row of each channel for each, and the last state."""
-        if channels not in self._kernels:
-            outputs = {f"record {channel}": (self.plan.layout.sizes[channel],) for channel in channels}
-            self._kernels[channels] = self._compiled("rollouts", lambda: self.plan.rollout(channels), outputs, 1)
-        return self._kernels[channels]
+    def rollout(self, channels: tuple[str, ...], robots: int) -> Kernel:
+        """Many periods of so many robots, with a row of each channel for each, and the last state."""
+        return self._compiled("rollouts", robots, lambda: self.plan.rollout(channels), channels, 1)
 
-    def _compiled(self, what: str, program: Callable[[], Program], outputs: dict[str, Any], threads: int) -> Kernel:
+    def _compiled(
+        self, what: str, robots: int, program: Callable[[], Program], channels: tuple[str, ...], threads: int
+    ) -> Kernel:
+        """The kernel with as many lanes as suit the robots, or one with more that there is already."""
         plan, name = self.plan, self.plan.model.robot.name
+        known = self._stepping.setdefault((what, channels), {})
+        lanes = lanes_for(robots, self.precision)
+        wide = [kernel for width, kernel in sorted(known.items()) if width >= lanes]
+        if wide:
+            return wide[0]
         inputs = {array: (size,) for array, size in plan.arrays.items()}
-        outputs = {**outputs, "next": (plan.layout.size,)}
-        how: dict[str, Any] = {"precision": self.precision, "threads": threads}
+        outputs = {f"record {channel}": (plan.layout.sizes[channel],) for channel in channels}
+        outputs["next"] = (plan.layout.size,)
+        how: dict[str, Any] = {"precision": self.precision, "threads": threads, "lanes": lanes}
         with compiling(f"the {what} of {name!r}", self.progress):
-            return Kernel(program(), inputs, outputs, name=f"{what} of {name}", **how)
+            made = next(iter(known.values())).program if known else program()
+            known[lanes] = Kernel(made, inputs, outputs, name=f"{what} of {name}", **how)
+        return known[lanes]
 
     def arguments(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
         """Those that the kernels take: none without numbers."""

@@ -92,7 +92,7 @@ def roll(
         controls: (periods, n), (robots, periods, n), or None for zero.
         robots: how many, None for one without a batch axis.
     """
-    kernel = sim.kernels.rollout(names)
+    kernel = sim.kernels.rollout(names, 1 if robots is None else robots)
     n = sim.plan.inputs
     parameters = sim.parameters.data
     if parameters.ndim == 2 and parameters.shape[0] != robots:

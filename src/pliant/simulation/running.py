@@ -238,7 +238,7 @@ def _called_periods(
     looks = periods_apart(sim)
     for k in range(1, periods + 1):
         given = inputs(log.first + (k - 1) * log.period, sim.q, sim.v)
-        before = sim.data
+        before = sim.data.copy() if sim.plan.controller else sim.data
         sim.advance(given)
         if k % apart == 0 or k == periods:
             log.add(k, before, given)
@@ -302,7 +302,7 @@ class _Entries:
         return len(self._added)
 
     def add(self, k: int, before: np.ndarray, given: Any) -> None:
-        """Keep the state after period k, from the one before it and the inputs."""
+        """Keep the state after period k; ``before`` is the one that a compiled controller saw, with its inputs."""
         u = None
         if "u" in self.names:
             zeros = np.zeros((*before.shape[:-1], self.sim.plan.inputs))
