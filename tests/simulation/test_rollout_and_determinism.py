@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Controller, Simulation, SimulationError
+from pliant import Controller, Simulation, SimulationError, SimulationWarning
 from pliant.compiler import lanes_for
 from pliant.simulation import Rollout, programs
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, QUADRUPED, dropped
@@ -47,6 +47,38 @@ def test_equals_steps_bit_for_bit() -> None:
     for name in SIM.layout.sizes:
         assert result[name].tobytes() == np.ascontiguousarray(rows[..., SIM.layout.span(name)]).tobytes(), name
     assert result.state.data.tobytes() == rows[:, -1].tobytes()
+
+
+def test_equals_steps_also_for_a_robot_that_diverges() -> None:
+    """In every row its forces are zero from then on, since they may be NaN, and the others go on as without it."""
+    u = U.copy()
+    u[2, 30] = np.nan
+    with pytest.warns(SimulationWarning, match="robot 2 at"):
+        rows = stepped(Q, V, u)
+    found = SIM.rollout((Q, V), u, channels=tuple(SIM.layout.sizes))
+    whole = np.concatenate([found[name] for name in SIM.layout.sizes], axis=-1)
+    assert whole.tobytes() == rows.tobytes()
+    assert not found["impulses"][2, 30:].any()
+    assert not found["torques"][2, 30:].any()
+    others = np.arange(6) != 2
+    assert whole[others, -1].tobytes() == SIM.rollout((Q, V), U).state.data[others].tobytes()
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+def test_steps_runs_and_rollouts_share_a_kernel(batch: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever channels they keep: nothing is traced or compiled after the first step."""
+    sim = Simulation(LEG, ground=0, batch=batch)
+    sim.reset(LEG_Q, LEG_V)
+    sim.step()
+    kernel = sim.kernels.stepping(batch or 1)
+    monkeypatch.setattr(programs, "Kernel", None)
+    monkeypatch.setattr(programs.Plan, "program", None)
+    sim.run(0.05, u=[0.5, 1], channels=("q", "v", "tau", "forces", "solver"))
+    sim.run(0.05, controller=lambda t, q, v: [0.5, 1], channels=("q",))
+    for channels in ((), ("q",), ("v", "impulses"), tuple(sim.layout.sizes)):
+        sim.rollout(periods=5, channels=channels)
+    sim.rollout(controls=np.zeros((5, 2)))
+    assert sim.kernels.stepping(batch or 1) is kernel
 
 
 def test_the_simulation_does_not_move() -> None:
@@ -262,7 +294,7 @@ def test_any_number_of_threads(precision: str, threads: int) -> None:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_step_at_a_time(precision: str) -> None:
-    """The kernel of one period is another one than that of rollouts, and agrees; with threads, too."""
+    """As in rollouts; with threads, too."""
     expected = reference(precision)
     q, v, u = dropped(COUNT, LONG)
     for batch, threads in ((5, 1), (COUNT, 2)):
@@ -282,7 +314,7 @@ def test_any_number_of_lanes(precision: str, lanes: int, monkeypatch: pytest.Mon
     sim = Simulation(QUADRUPED, ground=pliant.flat(), dt=DT, precision=precision)
     q, v, u = (array[:6] for array in dropped(COUNT, LONG))
     found = sim.rollout((q, v), u, channels=CHANNELS)
-    assert sim.kernels.rollout(CHANNELS, 6).lanes == lanes
+    assert sim.kernels.stepping(6).lanes == lanes
     assert_same(found, reference(precision), slice(6))
 
 
@@ -296,7 +328,7 @@ def test_a_step_of_few_robots(precision: str, batch: int | None) -> None:
     sim.reset(q, v)
     for k in range(40):
         sim.step(u[..., k, :])
-    assert sim.kernels.period(batch or 1).lanes == lanes_for(batch or 1, precision)
+    assert sim.kernels.stepping(batch or 1).lanes == lanes_for(batch or 1, precision)
     clock = sim.layout.span("clock")
     assert sim.q.tobytes() == np.ascontiguousarray(reference(precision).q[chosen, 39]).tobytes()
     assert (sim.data[..., clock.start] == 40).all()
@@ -305,12 +337,12 @@ def test_a_step_of_few_robots(precision: str, batch: int | None) -> None:
 def test_kernels_that_are_there_serve_fewer_robots() -> None:
     """Narrow vectors are faster, but not by what another compilation takes."""
     sim = Simulation(LEG, ground=0, batch=64)
-    wide = sim.kernels.period(64)
-    assert sim.kernels.period(1) is wide
+    wide = sim.kernels.stepping(64)
+    assert sim.kernels.stepping(1) is wide
     few = Simulation(LEG, ground=0)
-    narrow = few.kernels.period(1)
-    assert (narrow.lanes, few.kernels.period(64).lanes) == (lanes_for(1), lanes_for(64))
-    assert few.kernels.period(1) is narrow
+    narrow = few.kernels.stepping(1)
+    assert (narrow.lanes, few.kernels.stepping(64).lanes) == (lanes_for(1), lanes_for(64))
+    assert few.kernels.stepping(1) is narrow
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])

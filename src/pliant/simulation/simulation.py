@@ -12,7 +12,6 @@ import numpy as np
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
-from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning
@@ -330,14 +329,9 @@ class Simulation:
             self.note_divergences()
 
     @cached_property
-    def _period(self) -> Kernel:
-        # held here, one look-up away
-        return self.kernels.period(self.batch or 1)
-
-    @cached_property
     def _enter(self) -> Callable[..., bool] | None:
         """The short way into a period, ``enter(data, controls, data)``, which also looks whether the controls fit."""
-        enter, none, more = self._period.enter, self._no_input, self.parameters.data
+        enter, none, more = self.kernels.stepping(self.batch or 1).once, self._no_input, self.parameters.data
         names = list(self.plan.arrays)
         if enter is None or names == ["state", "input"]:
             return enter
@@ -351,7 +345,7 @@ class Simulation:
         """A period the long way: converts the controls, or explains what is wrong with them."""
         inputs, data = self._no_input if u is None else self.inputs(u), self.data
         if self._enter is None or not self._enter(data, inputs, data):
-            self._period(*self.kernels.arguments(data, inputs, self.parameters.data), out=data)
+            self.kernels.advance(data, inputs[..., None, :], self.parameters.data, data)
 
     def inputs(self, u: Any) -> np.ndarray:
         """Controls as the kernels take them."""
