@@ -214,6 +214,22 @@ class Kernels:
             self._stepping[lanes] = Kernel(made, inputs, outputs, name=f"simulation of {robot}", **how)
         return self._stepping[lanes]
 
+    def short_way(self, robots: int, none: np.ndarray, parameters: np.ndarray) -> Callable[..., bool] | None:
+        """The short way into a period, ``enter(start, inputs, end)``, which also looks whether the inputs fit.
+
+        Args:
+            none: the inputs of those who give none, which are all that a robot without inputs takes.
+            parameters: of the robots, whose values may change.
+        """
+        enter, names = self.stepping(robots).once, list(self.plan.arrays)
+        if enter is None or names == ["state", "input"]:
+            return enter
+        if names == ["state", "input", "parameters"]:
+            return lambda start, u, end: enter(start, u, parameters, end)
+        if "parameters" in names:
+            return lambda start, u, end: u is none and enter(start, parameters, end)
+        return lambda start, u, end: u is none and enter(start, end)
+
     def advance(
         self, start: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, end: np.ndarray,
         rows: Mapping[str, np.ndarray] = MappingProxyType({}), *, periods: int = 1, threads: int | None = None,

@@ -330,16 +330,8 @@ class Simulation:
 
     @cached_property
     def _enter(self) -> Callable[..., bool] | None:
-        """The short way into a period, ``enter(data, controls, data)``, which also looks whether the controls fit."""
-        enter, none, more = self.kernels.stepping(self.batch or 1).once, self._no_input, self.parameters.data
-        names = list(self.plan.arrays)
-        if enter is None or names == ["state", "input"]:
-            return enter
-        if names == ["state", "input", "parameters"]:
-            return lambda data, u, out: enter(data, u, more, out)
-        if "parameters" in names:
-            return lambda data, u, out: u is none and enter(data, more, out)
-        return lambda data, u, out: u is none and enter(data, out)
+        # held here, one look-up away
+        return self.kernels.short_way(self.batch or 1, self._no_input, self.parameters.data)
 
     def _advance(self, u: Any) -> None:
         """A period the long way: converts the controls, or explains what is wrong with them."""
