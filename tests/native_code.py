@@ -38,7 +38,7 @@ class Native:
         for name in self.program.outputs:
             loop = self.program.rounds.get(name)
             count = () if loop is None else (loop.count if isinstance(loop.count, int) else rounds[0],)
-            arrays.append(np.full((batch, *count, self.program.variables[name]), np.nan, self.dtype))
+            arrays.append(np.full((batch, *count, self.program.size(name)), np.nan, self.dtype))
         data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
         strides = (ctypes.c_int64 * len(arrays))(*[a.strides[0] for a in arrays])
         counts = (ctypes.c_int64 * max(1, len(rounds)))(*rounds)
@@ -48,7 +48,7 @@ class Native:
 
 def kernel_of(program: Program) -> Kernel:
     """A kernel with an array dimension for every variable."""
-    shapes = {n: (s,) for n, s in program.variables.items()}
+    shapes = {n: (program.size(n),) for n in (*program.inputs, *program.outputs)}
     return Kernel(program, {n: shapes[n] for n in program.inputs}, {n: shapes[n] for n in program.outputs})
 
 

@@ -217,8 +217,11 @@ def row_numbers(value: Any, shape: tuple[int, ...], dtype: Any = float) -> np.nd
     array = _real_array(value)
     if array is None or (array.shape[-1] if array.ndim else 1) != shape[-1]:
         return None
+    array = array.astype(dtype, copy=False)
+    if array.shape == shape:
+        return array
     try:
-        return np.broadcast_to(array.astype(dtype, copy=False), shape)
+        return np.broadcast_to(array, shape)
     except ValueError:
         return None
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from native_code import same_bits
-from pliant.compiler import Kernel, calls, kernel_from_function
+from pliant.compiler import Kernel, calls, kernel_from_function, lanes_for
+from pliant.compiler.tracing import program_from_function
 from pliant.errors import KernelError, TraceError
 from pliant.scalar import atan2, cos, exp, select, sin, sqrt
 
@@ -382,6 +383,41 @@ def test_show_defaults_to_the_summary(kernel: Kernel, capsys: pytest.CaptureFixt
         kernel.show("ast")
 
 
+# ---- few robots: narrow vectors
+
+
+@pytest.mark.parametrize("batch", [1, 3, 8, 33])
+def test_any_number_of_lanes_gives_the_same_bits(kernel: Kernel, precision: str, batch: int) -> None:
+    program, shapes, _ = program_from_function(motion, SHAPES)
+    arrays = states(batch, precision)
+    for lanes in (2**k for k in range(kernel.lanes.bit_length())):
+        narrow = Kernel(program, SHAPES, shapes, precision=precision, lanes=lanes)
+        assert narrow.lanes == lanes
+        assert f"{lanes} lanes" in repr(narrow)
+        assert same_bits(narrow(*arrays), kernel(*arrays))
+        assert same_bits(narrow(*arrays, threads=3), kernel(*arrays))
+
+
+def test_lanes_for_few_robots(kernel: Kernel, precision: str) -> None:
+    """As many as there are robots, in vectors of 16 bytes at least and of the processor's width at most."""
+    least, most = min(kernel.lanes, 16 // np.dtype(precision).itemsize), kernel.lanes
+    for robots in range(1, 3 * most):
+        lanes = lanes_for(robots, precision)
+        assert least <= lanes <= most
+        assert lanes >= min(robots, most)
+        assert lanes == least or lanes // 2 < robots
+    with pytest.raises(KernelError, match="unknown precision 'half'"):
+        lanes_for(3, "half")
+
+
+@pytest.mark.parametrize("lanes", [0, -2, 3, 6, 1.0, "2", True, 1024])
+def test_lanes_that_no_processor_has(lanes: object) -> None:
+    program, shapes, _ = program_from_function(motion, SHAPES)
+    with pytest.raises(KernelError, match="it takes a power of two up to") as caught:
+        Kernel(program, SHAPES, shapes, name="motion", lanes=lanes)  # type: ignore[arg-type]
+    assert (caught.value.subject, caught.value.field) == ("motion", "lanes")
+
+
 class TestDoorway:
     """The short way in: the same results, and everything else is left to the long way."""
 
@@ -392,8 +428,8 @@ class TestDoorway:
         for batch in (1, 3, 17, 200):
             arrays = states(batch, precision)
             short, long = (np.empty((batch, 3, 3), precision) for _ in range(2))
-            assert kernel._enter is not None
-            assert kernel._enter(*arrays, short) is True
+            assert kernel.enter is not None
+            assert kernel.enter(*arrays, short) is True
             kernel._call(tuple(arrays), {}, long, 1)
             assert same_bits(short, long)
 
@@ -416,21 +452,34 @@ class TestDoorway:
         self, kernel: Kernel, precision: str, change: Callable
     ) -> None:
         out = np.full((4, 3, 3), 7, precision)
-        assert kernel._enter is not None
-        assert kernel._enter(*change(*states(4, precision), out)) is False
+        assert kernel.enter is not None
+        assert kernel.enter(*change(*states(4, precision), out)) is False
         assert (out == 7).all()
 
     def test_takes_what_fits_as_it_is(self, kernel: Kernel, precision: str) -> None:
         q, v, g = states(6, precision)
-        assert kernel._enter is not None
+        assert kernel.enter is not None
         for rows in (np.repeat(q, 2, 0)[::2], q[::-1].copy()[::-1], np.hstack([q, q])[:, 3:], q[0]):
-            assert kernel._enter(rows, v, g, np.empty((6, 3, 3), precision)) is True
+            assert kernel.enter(rows, v, g, np.empty((6, 3, 3), precision)) is True
+
+    @pytest.mark.parametrize("size", [0, 1])
+    def test_strides_of_what_has_no_neighbour_may_be_anything(self, size: int, precision: str) -> None:
+        kernel = kernel_from_function(lambda a, b: [a[0] + sum(b)], {"a": (2,), "b": (size,)}, precision=precision)
+        assert kernel.enter is not None
+        for b in (
+            np.ones(size, precision),
+            np.ones((4, 3), precision)[1, :size],
+            np.ones((3, 4), precision).T[0, :size],
+        ):
+            out = np.zeros((5, 1), precision)
+            assert kernel.enter(np.ones((5, 2), precision), b, out) is True
+            assert out.ravel().tolist() == [1 + size] * 5
 
     def test_everything_works_when_it_is_closed(self, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
         opened = kernel_from_function(motion, SHAPES, precision=precision)
         monkeypatch.setattr(calls, "is_open", lambda: False)
         closed = kernel_from_function(motion, SHAPES, precision=precision)
-        assert closed._enter is None
+        assert closed.enter is None
         arrays = states(30, precision)
         outs = [np.empty((30, 3, 3), precision) for _ in range(2)]
         assert closed(*arrays, out=outs[0]) is outs[0]

@@ -1,6 +1,7 @@
 """Diagnostics of a simulation, and robots that diverge."""
 
 import math
+import pickle
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -128,6 +129,29 @@ def test_before_the_first_step() -> None:
     told = Simulation(CART_POLE).diagnostics
     assert (told.residual, told.sweeps, told.penetration, told.is_converged) == (0, 0, 0, True)
     assert told.forces.shape == (0, 3)
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+def test_they_are_of_their_moment(batch: int | None) -> None:
+    """Computed when they are asked for, from the state and parameters that they were taken of; and pickled."""
+    sim = Simulation(LEG, ground=0, batch=batch, varying=["gravity"])
+    sim.reset(LEG_Q, LEG_V)
+    for _ in range(300):
+        sim.step()
+    told, asked = sim.diagnostics, sim.diagnostics
+    names = [name for name in dir(told) if not name.startswith("_")]
+    assert "worst_residual" in names
+    before = {name: getattr(asked, name) for name in names}
+    sim.parameters["gravity"] = [0, 0, -1.6]
+    for _ in range(100):
+        sim.step()
+    again = pickle.loads(pickle.dumps(told))
+    for found in (told, again):
+        for name, expected in before.items():
+            assert type(getattr(found, name)) is type(expected)
+            np.testing.assert_equal(getattr(found, name), expected)
+        assert repr(found) == repr(asked)
+    assert not np.allclose(sim.diagnostics.energy["potential"], before["energy"]["potential"])
 
 
 # ---- other integrators, convergence, divergence

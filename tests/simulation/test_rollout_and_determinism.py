@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant import Controller, Simulation, SimulationError
-from pliant.simulation import Rollout
+from pliant import Controller, Simulation, SimulationError, SimulationWarning
+from pliant.compiler import lanes_for
+from pliant.simulation import Rollout, programs
 from simulated_robots import BALL, CART_POLE, LEG, LEG_Q, LEG_V, QUADRUPED, dropped
 
 # ---- rollouts: the same as steps, for any number of robots, without moving the simulation
@@ -46,6 +47,38 @@ def test_equals_steps_bit_for_bit() -> None:
     for name in SIM.layout.sizes:
         assert result[name].tobytes() == np.ascontiguousarray(rows[..., SIM.layout.span(name)]).tobytes(), name
     assert result.state.data.tobytes() == rows[:, -1].tobytes()
+
+
+def test_equals_steps_also_for_a_robot_that_diverges() -> None:
+    """In every row its forces are zero from then on, since they may be NaN, and the others go on as without it."""
+    u = U.copy()
+    u[2, 30] = np.nan
+    with pytest.warns(SimulationWarning, match="robot 2 at"):
+        rows = stepped(Q, V, u)
+    found = SIM.rollout((Q, V), u, channels=tuple(SIM.layout.sizes))
+    whole = np.concatenate([found[name] for name in SIM.layout.sizes], axis=-1)
+    assert whole.tobytes() == rows.tobytes()
+    assert not found["impulses"][2, 30:].any()
+    assert not found["torques"][2, 30:].any()
+    others = np.arange(6) != 2
+    assert whole[others, -1].tobytes() == SIM.rollout((Q, V), U).state.data[others].tobytes()
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+def test_steps_runs_and_rollouts_share_a_kernel(batch: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever channels they keep: nothing is traced or compiled after the first step."""
+    sim = Simulation(LEG, ground=0, batch=batch)
+    sim.reset(LEG_Q, LEG_V)
+    sim.step()
+    kernel = sim.kernels.stepping(batch or 1)
+    monkeypatch.setattr(programs, "Kernel", None)
+    monkeypatch.setattr(programs.Plan, "program", None)
+    sim.run(0.05, u=[0.5, 1], channels=("q", "v", "tau", "forces", "solver"))
+    sim.run(0.05, controller=lambda t, q, v: [0.5, 1], channels=("q",))
+    for channels in ((), ("q",), ("v", "impulses"), tuple(sim.layout.sizes)):
+        sim.rollout(periods=5, channels=channels)
+    sim.rollout(controls=np.zeros((5, 2)))
+    assert sim.kernels.stepping(batch or 1) is kernel
 
 
 def test_the_simulation_does_not_move() -> None:
@@ -261,7 +294,7 @@ def test_any_number_of_threads(precision: str, threads: int) -> None:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_step_at_a_time(precision: str) -> None:
-    """The kernel of one period is another one than that of rollouts, and agrees; with threads, too."""
+    """As in rollouts; with threads, too."""
     expected = reference(precision)
     q, v, u = dropped(COUNT, LONG)
     for batch, threads in ((5, 1), (COUNT, 2)):
@@ -270,6 +303,46 @@ def test_a_step_at_a_time(precision: str) -> None:
         for k in range(LONG):
             sim.step(u[:batch, k])
         assert sim.state.data.tobytes() == expected.state.data[:batch].tobytes()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_any_number_of_lanes(precision: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if lanes > lanes_for(1000, precision):
+        pytest.skip("this processor has fewer")
+    monkeypatch.setattr(programs, "lanes_for", lambda robots, precision: lanes)
+    sim = Simulation(QUADRUPED, ground=pliant.flat(), dt=DT, precision=precision)
+    q, v, u = (array[:6] for array in dropped(COUNT, LONG))
+    found = sim.rollout((q, v), u, channels=CHANNELS)
+    assert sim.kernels.stepping(6).lanes == lanes
+    assert_same(found, reference(precision), slice(6))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("batch", [None, 1, 2, 3, 4, 5, 8, 9])
+def test_a_step_of_few_robots(precision: str, batch: int | None) -> None:
+    """Few robots have narrower vectors; also those across the numbers at which the width changes."""
+    chosen = 0 if batch is None else slice(batch)
+    q, v, u = (array[chosen] for array in dropped(COUNT, LONG))
+    sim = Simulation(QUADRUPED, ground=pliant.flat(), dt=DT, precision=precision, batch=batch)
+    sim.reset(q, v)
+    for k in range(40):
+        sim.step(u[..., k, :])
+    assert sim.kernels.stepping(batch or 1).lanes == lanes_for(batch or 1, precision)
+    clock = sim.layout.span("clock")
+    assert sim.q.tobytes() == np.ascontiguousarray(reference(precision).q[chosen, 39]).tobytes()
+    assert (sim.data[..., clock.start] == 40).all()
+
+
+def test_kernels_that_are_there_serve_fewer_robots() -> None:
+    """Narrow vectors are faster, but not by what another compilation takes."""
+    sim = Simulation(LEG, ground=0, batch=64)
+    wide = sim.kernels.stepping(64)
+    assert sim.kernels.stepping(1) is wide
+    few = Simulation(LEG, ground=0)
+    narrow = few.kernels.stepping(1)
+    assert (narrow.lanes, few.kernels.stepping(64).lanes) == (lanes_for(1), lanes_for(64))
+    assert few.kernels.stepping(1) is narrow
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])

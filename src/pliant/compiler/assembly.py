@@ -163,13 +163,13 @@ class _Assembler:
         return self.labels
 
     def _transfer(self, kind: str, name: str, base: str, stride: str) -> None:
-        size = self.program.variables[name]
+        size = self.program.size(name)
         if size == 0:
             return
         function = f"{kind}_{size}"
         if function not in self.helpers:
             self.helpers[function] = transfer_function(function, kind == "pack", size, self.v)
-        where = self._variable(name)
+        where = self._variable(self.program.parts(name)[0])
         self.lines.append(f"  call void @{function}(ptr {base}, i64 {stride}, i64 %first, i64 %last, ptr {where})")
 
     def _variable(self, name: str) -> str:
@@ -218,12 +218,19 @@ class _Assembler:
         out.append(f"after{n}:")
 
     def _round(self, kind: str, name: str, k: int, n: int) -> None:
-        """The row of round n: as many scalars further in the array as a round has."""
-        m = self._label()
-        step = self.program.variables[name] * self.v.precision.bits // 8
+        """The row of round n, so many rows further in the array; none of an output that is left out."""
+        m, is_output = self._label(), kind == "unpack"
+        step = self.program.size(name) * self.v.precision.bits // 8
+        if is_output:
+            self.lines.append(f"  %null{m} = icmp eq ptr %a{k}, null")
+            self.lines.append(f"  br i1 %null{m}, label %past{m}, label %row{m}")
+            self.lines.append(f"row{m}:")
         self.lines.append(f"  %o{m} = mul i64 %i{n}, {step}")
         self.lines.append(f"  %r{m} = getelementptr i8, ptr %a{k}, i64 %o{m}")
         self._transfer(kind, name, f"%r{m}", f"%s{k}")
+        if is_output:
+            self.lines.append(f"  br label %past{m}")
+            self.lines.append(f"past{m}:")
 
     # A loop's flag is not zero for lanes that have left it, or one around it, as what is around does not end before.
 

@@ -8,11 +8,11 @@ the caller then takes the long way, `Arrays`.
     PyObject *enter(PyObject *self, PyObject **arrays, i64 count)
 
 is a Python function in its own right, ``enter(*inputs, *outputs)``, in doorway.ll. Its ``self`` is the address of a
-table, the ``spec``: the address of `run`, the width, the addresses of the array type and of the dtype,
-the item size, the number of inputs and of outputs, the number of groups up to which the interpreter's
-lock is kept, then for each array its number of dimensions and its dimensions. The layout of an array's
-header is part of NumPy's public binary interface; if an interpreter differs
-(`is_open` checks), everything goes the long way.
+table, the ``spec``: the address of `run`, the width, the addresses of the array type and of the dtype, the item size,
+the number of inputs and of outputs, the number of groups up to which the interpreter's lock is kept, the number of
+arrays of `run` (those beyond the outputs are left out), the address of its counts, then for each array its number of
+dimensions and its dimensions. The layout of an array's header is part of NumPy's public binary interface; if an
+interpreter differs (`is_open` checks), everything goes the long way.
 """
 
 import ctypes
@@ -58,10 +58,20 @@ class Doorway:
         inputs: Sequence[tuple[int, ...]],
         outputs: Sequence[tuple[int, ...]],
         is_straight: bool = True,
+        left_out: int = 0,
+        counts: int = 0,
     ):
-        """The way to the function at address ``run``; one that is not straight may take long in one group."""
-        most_held = _MOST_HELD if is_straight else 0
+        """The way to the function at address ``run``.
+
+        Args:
+            is_straight: whether it has no loops, which may take long even for one group.
+            left_out: further outputs, which it does not get.
+            counts: of its loops that take one, each of which runs once.
+        """
+        most_held, arrays = _MOST_HELD if is_straight else 0, len(inputs) + len(outputs) + left_out
+        self._counts = (ctypes.c_int64 * counts)(*[1] * counts)
         spec = [run, width, id(np.ndarray), id(dtype), dtype.itemsize, len(inputs), len(outputs), most_held]
+        spec += [arrays, ctypes.addressof(self._counts)]
         for shape in (*inputs, *outputs):
             spec += [len(shape), *shape]
         self._spec = (ctypes.c_int64 * len(spec))(*spec)
@@ -119,6 +129,10 @@ class Layout:
         if self.rounds is None:
             return self.shape
         return (counts[self.rounds] if isinstance(self.rounds, str) else self.rounds, *self.shape)
+
+    def stride(self, array: np.ndarray | None, counts: dict[str, int]) -> int:
+        """Bytes from one robot to the next in an array of it; 0 if all have the same, or there is none."""
+        return 0 if array is None or array.ndim == len(self.full(counts)) else array.strides[0]
 
     def __str__(self) -> str:
         dims = ([] if self.rounds is None else [str(self.rounds)]) + [str(n) for n in self.shape]
@@ -204,8 +218,8 @@ class Arrays:
             raise self._error(name, f"the count {name!r} is {value!r}", "it takes an integer from 0 on")
         return count
 
-    def outputs(self, given: Any, batch: int | None, counts: dict[str, int]) -> list[np.ndarray]:
-        """New arrays, or those given as ``out`` if they fit exactly."""
+    def outputs(self, given: Any, batch: int | None, counts: dict[str, int]) -> list[np.ndarray | None]:
+        """New arrays, or those given as ``out`` if they fit exactly; None for one with rows that is left out."""
         lead = () if batch is None else (batch,)
         shapes = [(*lead, *layout.full(counts)) for layout in self.output_layouts]
         if given is None:
@@ -215,6 +229,8 @@ class Arrays:
             found = len(given) if isinstance(given, tuple | list) else f"a {type(given).__name__}"
             raise self._error("out", f"out needs a tuple of {len(shapes)} arrays ({names}), got {found}")
         for layout, array, shape in zip(self.output_layouts, given, shapes, strict=True):
+            if array is None and layout.rounds is not None:
+                continue
             self._check_output(layout, array, shape, len(shape) - len(lead))
         return list(given)
 
@@ -234,13 +250,13 @@ class Arrays:
         if array.size and not row.flags.c_contiguous:
             raise self._error("out", f"{what} must hold each robot's numbers side by side (C order)")
 
-    def check_overlap(self, inputs: list[np.ndarray], outputs: list[np.ndarray], batch: int | None) -> None:
+    def check_overlap(self, inputs: list[np.ndarray], outputs: list[np.ndarray | None], batch: int | None) -> None:
         """Refuse outputs that lie across the rows of an input: rows would be read after they were written."""
         if batch is None or batch < 2:
             return
         for layout, out in zip(self.output_layouts, outputs, strict=True):
             for source, array in zip(self.input_layouts, inputs, strict=True):
-                if np.may_share_memory(array, out) and not _same_rows(array, out):
+                if out is not None and np.may_share_memory(array, out) and not _same_rows(array, out):
                     problem = f"out for {layout.name} overlaps {source.name} in memory, row against row"
                     raise self._error("out", problem, "give it an array of its own, or the very rows of the input")
 

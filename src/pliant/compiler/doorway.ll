@@ -30,7 +30,11 @@ entry:
   %n = add i64 %nin, %nout
   %heldp = getelementptr i64, ptr %spec, i64 7
   %most.held = load i64, ptr %heldp
-  %shapes = getelementptr i64, ptr %spec, i64 8
+  %totalp = getelementptr i64, ptr %spec, i64 8
+  %total = load i64, ptr %totalp
+  %countsp = getelementptr i64, ptr %spec, i64 9
+  %counts = load ptr, ptr %countsp
+  %shapes = getelementptr i64, ptr %spec, i64 10
   %all = icmp eq i64 %count, %n
   br i1 %all, label %array, label %reject
 
@@ -111,7 +115,9 @@ check:
 check2:
   %gapp = getelementptr i64, ptr %stride, i64 %axis
   %gap = load i64, ptr %gapp
-  %tight = icmp eq i64 %gap, %packed.size
+  %near = icmp eq i64 %gap, %packed.size
+  %alone.there = icmp ult i64 %size, 2              ; nothing is beside it, so its stride may be anything
+  %tight = or i1 %near, %alone.there
   br i1 %tight, label %packed, label %reject
 packed:
   %packed.next = mul i64 %packed.size, %size
@@ -133,10 +139,21 @@ ready:
   %robots = select i1 %alone, i64 1, i64 %batch
   %others = sub i64 %robots, 1
   %several = icmp sgt i64 %robots, 1
+  br label %missing
+missing:                                              ; outputs that are left out
+  %m = phi i64 [ %n, %ready ], [ %m.next, %leave.out ]
+  %m.more = icmp slt i64 %m, %total
+  br i1 %m.more, label %leave.out, label %complete
+leave.out:
+  %m.datap = getelementptr ptr, ptr %data, i64 %m
+  store ptr null, ptr %m.datap
+  %m.next = add i64 %m, 1
+  br label %missing
+complete:
   br i1 %several, label %output, label %go
 
 output:                                               ; no output may lie across the rows of an input
-  %o = phi i64 [ %nin, %ready ], [ %o.next, %output.next ]
+  %o = phi i64 [ %nin, %complete ], [ %o.next, %output.next ]
   %o.more = icmp slt i64 %o, %n
   br i1 %o.more, label %input.first, label %go
 input.first:
@@ -202,11 +219,11 @@ go:
   %long = icmp sgt i64 %groups, %most.held
   br i1 %long, label %released, label %held
 held:                                                 ; a few microseconds: keep the interpreter's lock
-  call void %run(ptr %data, ptr %strides, ptr null, i64 %robots, i64 0, i64 %groups)
+  call void %run(ptr %data, ptr %strides, ptr %counts, i64 %robots, i64 0, i64 %groups)
   br label %done
 released:
   %state = call ptr @PyEval_SaveThread()
-  call void %run(ptr %data, ptr %strides, ptr null, i64 %robots, i64 0, i64 %groups)
+  call void %run(ptr %data, ptr %strides, ptr %counts, i64 %robots, i64 0, i64 %groups)
   call void @PyEval_RestoreThread(ptr %state)
   br label %done
 done:

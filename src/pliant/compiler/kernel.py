@@ -26,6 +26,9 @@ from pliant.scalar.evaluation import nodes_of
 
 _SEVERAL = (tuple, list)  # made once: the call is short
 
+# vectors that are narrower than this are no faster [bytes]
+_NARROWEST = 16
+
 
 class Kernel:
     """A program compiled for one robot's worth of scalars, called on arrays of any number of robots.
@@ -34,6 +37,7 @@ class Kernel:
         kernel(q, v, tau, out=vd)      # writes into vd, no copies
         kernel(q=q, v=v, tau=tau, threads=2)
         kernel(q, v, steps=100)        # a loop count that the program leaves open
+        kernel(q, v, us, out=(end, None))   # an output with a row per round may be left out
 
     An argument without a batch dimension goes to every robot. Results do not depend, bit for bit,
     on the batch a robot is in, its place there, or the number of threads. While it runs, other
@@ -45,6 +49,10 @@ class Kernel:
         precision: "float64" or "float32".
         lanes: how many robots are computed side by side.
         threads: how many threads share a batch, unless the call says otherwise.
+        enter: the short way in, ``enter(*inputs, *outputs)``: False if it takes the long one, with nothing touched.
+            None if there is none.
+        once: the same for a program whose arrays have rows, of which it takes a single one each; outputs with rows are
+            left out.
     """
 
     def __init__(
@@ -56,8 +64,17 @@ class Kernel:
         name: str = "kernel",
         precision: str = "float64",
         threads: int = 1,
+        lanes: int | None = None,
         package: Callable[..., Any] | None = None,
     ):
+        """Compile a program.
+
+        Args:
+            inputs, outputs: shapes of its arrays for one robot.
+            lanes: robots side by side, a power of two; None (default) for as many as the processor has lanes,
+                `lanes_for` for those that suit few robots. Results are the same bits.
+            package: makes one result of several outputs; None for a tuple of them.
+        """
         _check_threads(name, threads)
         self.name = name
         self.precision = precision
@@ -67,10 +84,10 @@ class Kernel:
         self.outputs = dict(outputs)
         _check_shapes(name, "input", program, program.inputs, self.inputs)
         _check_shapes(name, "output", program, program.outputs, self.outputs)
-        numbers = precision_of(precision)
-        machine = native.machine()
-        self.lanes = max(1, machine.vector_bytes * 8 // numbers.bits)
-        self._vectors = Vectors(self.lanes, numbers)
+        most = _most_lanes(precision)
+        _check_lanes(name, lanes, most)
+        self.lanes = most if lanes is None else lanes
+        self._vectors = Vectors(self.lanes, precision_of(precision))
         self._dtype = np.dtype(precision)
         layouts = _layouts(program, self.inputs), _layouts(program, self.outputs)
         self._arrays = Arrays(name, *layouts, self._dtype, program.counts)
@@ -80,16 +97,21 @@ class Kernel:
         self._code = native.loaded(self._key(), lambda: self.assembly.text)
         address = self._code.address("run")
         self._run = native.RUN(address)
-        self._enter = self._doorway(address) if threads == 1 else None
+        door = self._doorway(address) if threads == 1 else None
+        self.enter, self.once = (None, door) if program.rounds or program.counts else (door, None)
 
     def _doorway(self, run: int) -> Callable[..., bool] | None:
-        """The short way in, for kernels whose arrays have no rows per round."""
-        has_counts = self.program.rounds or self.program.counts
-        if has_counts or len(self.inputs) + len(self.outputs) > calls.MOST_ARRAYS or not calls.is_open():
+        """The short way in; for a program with counts, into one round."""
+        program = self.program
+        given = [name for name in self.outputs if name not in program.rounds]
+        is_simple = all(isinstance(loop.count, str) for loop in program.rounds.values())
+        # outputs that are left out come last
+        is_simple = is_simple and list(self.outputs)[: len(given)] == given
+        if not is_simple or len(self.inputs) + len(self.outputs) > calls.MOST_ARRAYS or not calls.is_open():
             return None
-        shapes = list(self.inputs.values()), list(self.outputs.values())
-        is_straight = self.program.depth == 0
-        self._door = Doorway(run, self.lanes, self._dtype, *shapes, is_straight)
+        shapes = list(self.inputs.values()), [self.outputs[name] for name in given]
+        left_out, is_straight = len(self.outputs) - len(given), program.depth == 0
+        self._door = Doorway(run, self.lanes, self._dtype, *shapes, is_straight, left_out, len(program.counts))
         return self._door.enter
 
     @functools.cached_property
@@ -98,15 +120,15 @@ class Kernel:
         return assemble(self.program, self._vectors, native.machine())
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
-        if self._enter is not None and not named and threads is None:
+        if self.enter is not None and not named and threads is None:
             if out is None:
                 made = self._new_outputs(args)
-                if made and self._enter(*args, *made):
+                if made and self.enter(*args, *made):
                     return self._packed(made)
             elif self._single:
-                if self._enter(*args, out):
+                if self.enter(*args, out):
                     return out
-            elif isinstance(out, _SEVERAL) and self._enter(*args, *out):
+            elif isinstance(out, _SEVERAL) and self.enter(*args, *out):
                 return out
         return self._call(args, named, out, self.threads if threads is None else threads)
 
@@ -120,7 +142,7 @@ class Kernel:
                 lead = a.shape[:1]
         return [np.empty(lead + shape, self._dtype) for shape in self.outputs.values()]
 
-    def _packed(self, outputs: list[np.ndarray]) -> Any:
+    def _packed(self, outputs: Sequence[np.ndarray | None]) -> Any:
         if self._package is not None:
             return self._package(*outputs)
         return outputs[0] if self._single else tuple(outputs)
@@ -135,10 +157,9 @@ class Kernel:
         if out is not None:
             self._arrays.check_overlap(inputs, outputs, batch)
         arrays = [*inputs, *outputs]
-        data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+        data = (ctypes.c_void_p * len(arrays))(*[None if a is None else a.ctypes.data for a in arrays])
         layouts = [*self._arrays.input_layouts, *self._arrays.output_layouts]
-        steps = [a.strides[0] if a.ndim > len(s.full(counts)) else 0 for a, s in zip(arrays, layouts, strict=True)]
-        strides = (ctypes.c_int64 * len(arrays))(*steps)
+        strides = (ctypes.c_int64 * len(arrays))(*[s.stride(a, counts) for a, s in zip(arrays, layouts, strict=True)])
         rounds = (ctypes.c_int64 * max(1, len(counts)))(*[counts[c] for c in self.program.counts])
         robots = 1 if batch is None else batch
         groups = -(-robots // self._vectors.width)
@@ -185,6 +206,22 @@ class Kernel:
         return digest.hexdigest()
 
 
+def lanes_for(robots: int, precision: str = "float64") -> int:
+    """Lanes that suit so many robots: the narrowest vectors that hold them, or the processor's widest for more.
+
+    Lanes that nobody uses make the workspace larger than the first cache. Decision 0023 has measurements.
+    """
+    most = _most_lanes(precision)
+    lanes = min(most, _NARROWEST * 8 // precision_of(precision).bits)
+    while lanes < min(robots, most):
+        lanes *= 2
+    return lanes
+
+
+def _most_lanes(precision: str) -> int:
+    return max(1, native.machine().vector_bytes * 8 // precision_of(precision).bits)
+
+
 def content(program: Program) -> bytes:
     """The program as bytes: equal bytes, equal machine code."""
     control = []
@@ -199,14 +236,22 @@ def content(program: Program) -> bytes:
         ends = [[(name, k, node.index) for name, k, node in part] for part in (block.inputs, block.outputs)]
         graphs.append((rows, ends))
     head = (list(program.variables.items()), list(program.inputs), list(program.outputs), sorted(program.scratch))
+    spans = [(array, list(names)) for array, names in program.spans.items()]
     # version 2 of the format writes values only, not which of them are the same object
-    return marshal.dumps((head, control, graphs), 2)
+    return marshal.dumps((head, spans, control, graphs), 2)
 
 
 def _check_threads(kernel: str, threads: Any) -> None:
     if not isinstance(threads, int) or threads < 1:
         problem, cure = f"{kernel}: threads is {threads!r}", "it takes 1 or more"
         raise KernelError(problem, subject=kernel, field="threads", cure=cure)
+
+
+def _check_lanes(kernel: str, lanes: Any, most: int) -> None:
+    is_power = isinstance(lanes, int) and not isinstance(lanes, bool) and 0 < lanes <= most and not lanes & (lanes - 1)
+    if lanes is not None and not is_power:
+        problem, cure = f"{kernel}: lanes is {lanes!r}", f"it takes a power of two up to {most}, or None"
+        raise KernelError(problem, subject=kernel, field="lanes", cure=cure)
 
 
 def _check_shapes(
@@ -216,8 +261,8 @@ def _check_shapes(
         problem = f"{kernel}: the program's {kind}s are {list(names)}, the shapes are of {list(shapes)}"
         raise KernelError(problem, subject=kernel, field=f"{kind}s")
     for name, shape in shapes.items():
-        if math.prod(shape) != program.variables[name]:
-            size = program.variables[name]
+        size = program.size(name)
+        if math.prod(shape) != size:
             problem = f"{kernel}: the {kind} {name!r} has {size} scalars, which is not the shape {shape}"
             raise KernelError(problem, subject=kernel, field=name)
 

@@ -19,8 +19,8 @@ variables is thrown away. So no robot's result depends on the company it is comp
     )
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -60,7 +60,8 @@ class Loop:
         when: a variable of size 1; a robot for which it is zero as the loop begins does not enter, and has
             none of its variables but ``until`` changed. If no robot enters, nothing is run.
         reads: inputs that have a row per round: round k of the loop finds row k in the variable.
-        writes: outputs that have a row per round, stored from the variable at the end of the round.
+        writes: outputs that have a row per round, stored from the variable at the end of the round. A call may leave
+            them out.
 
     A loop with rows runs all its rounds, so that each row is written: a robot that is done early
     repeats its last one.
@@ -95,6 +96,8 @@ class Program:
         scratch: variables that are always written before they are read. They need not start at zero,
             nor be kept for a robot that is frozen: those that have left a loop find anything in what
             it writes to them.
+        spans: arrays that are variables side by side, in the order of ``variables``; any other is the variable of its
+            name. A variable comes from one array at most, but may go to several.
     """
 
     variables: Mapping[str, int]
@@ -102,14 +105,18 @@ class Program:
     outputs: Sequence[str]
     body: Sequence[Block | Loop]
     scratch: Sequence[str] = ()
+    spans: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self):
         self._check("the program's scratch", self.scratch)
-        kept = [n for n in self.scratch if n in self.inputs or n in self.outputs]
+        self._check_spans()
+        sources, targets = ([n for a in arrays for n in self.parts(a)] for arrays in (self.inputs, self.outputs))
+        kept = [n for n in self.scratch if n in sources or n in targets]
         if kept:
             raise TraceError(f"{kept[0]!r} is an array of the program, so it cannot be scratch")
-        self._check("the program's inputs", self.inputs)
-        self._check("the program's outputs", self.outputs)
+        self._check("the program's inputs", sources)
+        self._check("the program's outputs", dict.fromkeys(targets))
+        self._check_names("the program's outputs", self.outputs)
         with_rows: set[str] = set()
         for statement, loops in self.walk():
             if isinstance(statement, Block):
@@ -124,15 +131,36 @@ class Program:
                 raise TraceError(f"{sorted(rows)} have a row per round of one loop, so they cannot be anything else")
             with_rows |= rows
 
-    def _check(self, owner: str, names: Sequence[str]) -> None:
+    def parts(self, array: str) -> tuple[str, ...]:
+        """The variables that an array is made of."""
+        return tuple(self.spans.get(array, (array,)))
+
+    def size(self, array: str) -> int:
+        """Scalars of an array for one robot; of one with rows, in a row."""
+        return sum(self.variables[n] for n in self.parts(array))
+
+    def _check(self, owner: str, names: Collection[str]) -> None:
         for name in names:
             if name not in self.variables:
                 raise TraceError(f"{owner} uses the variable {name!r}; the program has {sorted(self.variables)}")
+        self._check_names(owner, names)
+
+    def _check_names(self, owner: str, names: Collection[str]) -> None:
         if len(set(names)) < len(names):
             raise TraceError(f"{owner} names a variable twice: {list(names)}")
 
+    def _check_spans(self) -> None:
+        order = list(self.variables)
+        for array, names in self.spans.items():
+            self._check(f"the array {array!r}", names)
+            if array in self.variables or array not in (*self.inputs, *self.outputs):
+                raise TraceError(f"{array!r} is not the name of an array of the program that is free for a span")
+            if not names or list(names) != order[order.index(names[0]) :][: len(names)]:
+                raise TraceError(f"{array!r} needs variables that are side by side; {list(names)} are not")
+
     def _check_loop(self, loop: Loop) -> None:
-        self._check("a loop", [*loop.reads, *loop.writes])
+        self._check("a loop", [n for array in loop.reads for n in self.parts(array)])
+        self._check("a loop", dict.fromkeys(n for array in loop.writes for n in self.parts(array)))
         for name, role in ((loop.until, "ends"), (loop.when, "opens")):
             if name is not None:
                 self._check("a loop", [name])
@@ -179,27 +207,44 @@ class Program:
     @cached_property
     def unset(self) -> list[str]:
         """The variables that something may read before anything has written them; these are set to zero."""
-        known = {n for n in self.inputs if n not in self.rounds}
         found: dict[str, None] = {}
-        for statement, loops in self.walk():
-            if isinstance(statement, Loop):
-                flags = [n for n in (statement.until, statement.when) if n is not None]
-                used = [*statement.reads, *statement.writes, *flags]
-            else:
-                # in a loop without rounds, a block writes nothing
-                used = [*statement.reads, *(statement.writes if loops else ())]
-            found.update(dict.fromkeys(n for n in used if n not in known and n not in self.scratch))
-            known.update(used, statement.writes)
-        found.update(dict.fromkeys(n for n in self.outputs if n not in known))
+
+        def need(names: Iterable[str], known: set[str]) -> None:
+            found.update(dict.fromkeys(n for n in names if n not in known and n not in self.scratch))
+            known.update(names)
+
+        def visit(body: Sequence[Block | Loop], known: set[str], can_be_frozen: bool) -> None:
+            for statement in body:
+                if isinstance(statement, Block):
+                    # a robot that is frozen keeps what it has of what a block writes
+                    need([*statement.reads, *(statement.writes if can_be_frozen else ())], known)
+                    known.update(statement.writes)
+                    continue
+                need([n for n in (statement.until, statement.when) if n is not None], known)
+                inside = known | {n for array in statement.reads for n in self.parts(array)}
+                visit(statement.body, inside, can_be_frozen or statement.can_be_left)
+                need([n for array in statement.writes for n in self.parts(array)], inside)
+                # a loop without rounds writes nothing
+                is_run = isinstance(statement.count, int) and statement.count > 0 and statement.when is None
+                known |= inside if is_run else set(found)
+
+        known = {n for array in self.inputs if array not in self.rounds for n in self.parts(array)}
+        visit(self.body, known, can_be_frozen=False)
+        need([n for array in self.outputs if array not in self.rounds for n in self.parts(array)], known)
         return list(found)
 
     @cached_property
     def written_once(self) -> set[str]:
         """The variables that nothing but one block outside of loops ever writes to."""
         writers = [n for s, _ in self.walk() for n in (s.writes if isinstance(s, Block) else [s.until])]
-        inside = {n for s, loops in self.walk() if loops or isinstance(s, Loop) for n in (*s.reads, *s.writes)}
-        others = {*self.inputs, *self.unset, *inside}
+        inside = {n for s, loops in self.walk() if loops or isinstance(s, Loop) for n in self._touched(s)}
+        others = {*(n for array in self.inputs for n in self.parts(array)), *self.unset, *inside}
         return {n for n in writers if n is not None and writers.count(n) == 1 and n not in others}
+
+    def _touched(self, statement: Block | Loop) -> list[str]:
+        """The variables that a statement itself reads and writes."""
+        names = [*statement.reads, *statement.writes]
+        return names if isinstance(statement, Block) else [n for array in names for n in self.parts(array)]
 
     @cached_property
     def traced(self) -> list[TracedBlock]:

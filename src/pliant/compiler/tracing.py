@@ -175,11 +175,17 @@ class Stages:
         if body:
             self._body.append(Loop(tuple(body), count, **options))
 
-    def program(self, inputs: Sequence[str], outputs: Sequence[str], scratch: Sequence[str] = ()) -> Program:
-        """The program; records are scratch, and so are the variables named here or declared so."""
+    def program(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        scratch: Sequence[str] = (),
+        spans: Mapping[str, Sequence[str]] | None = None,
+    ) -> Program:
+        """The program; records are scratch, and so are variables named here or declared so. Spans as in `Program`."""
         variables = {**self.variables, **self._sizes}
         scratch = (*self._sizes, *self._scratch, *scratch)
-        return Program(variables, tuple(inputs), tuple(outputs), tuple(self._body), scratch)
+        return Program(variables, tuple(inputs), tuple(outputs), tuple(self._body), scratch, spans or {})
 
     # ---- values between stages
 

@@ -80,6 +80,25 @@ def look(sim: "Simulation", data: np.ndarray | None = None, watch: Watch | None 
             watch.add(t[:, k], (none if depths is None else depths)[:, k], contacts[:, k])
 
 
+class Glance(NamedTuple):
+    """What looks at a simulation had found at some moment: looks with a body below the ground, and `Watch.clocks`."""
+
+    found: np.ndarray
+    clocks: float
+
+    @classmethod
+    def of(cls, sim: "Simulation") -> "Glance":
+        """Now."""
+        return cls(sim.watch.below.copy(), sim.watch.clocks)
+
+    def below(self, sim: "Simulation", data: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """With a look at the states of that moment, (size,) or (robots, size), which nobody remembers; (robots,)."""
+        watch, rows = sim.watch, data.reshape(-1, sim.layout.size)
+        if not watch.bodies or float(rows[:, sim.places.clock].sum()) == self.clocks:
+            return self.found
+        return self.found + (sim.kernels.depths(rows, parameters, watch.bodies) > watch.limits[0]).any(axis=1)
+
+
 def troubles_of(sim: "Simulation", data: np.ndarray | None = None, watch: Watch | None = None) -> list[Trouble]:
     """All that has gone wrong since the reset, also what is not worth a warning."""
     watch = sim.watch if watch is None else watch

@@ -1,4 +1,7 @@
-"""The programs of a simulation, each compiled when it is first needed: a control period, rollouts, energy and power.
+"""The programs of a simulation, each compiled when it is first needed: control periods, energy and power.
+
+One program serves `step`, `run` and `rollout`: any number of control periods, whose states are kept as far as a call
+wants them.
 
 With u the mean velocity of a step and f a force in it, f u dt is the work of f in the step, since M (v+ - v) = f dt
 and the energy of motion changes by M (v+ - v) (v+ + v) / 2. That holds for a blow, too: an impulse p does the work
@@ -6,10 +9,11 @@ p (u+ + u-) / 2. Where the motion is smooth, u is the velocity itself and the po
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +21,7 @@ import numpy as np
 from pliant.actuation.body_forces import outside_forces, stretches
 from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
-from pliant.compiler import Kernel, kernel_from_function
+from pliant.compiler import Kernel, kernel_from_function, lanes_for
 from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
@@ -26,7 +30,7 @@ from pliant.checks import check_known
 from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
-from pliant.scalar import Scalar, Scalars, equal, select
+from pliant.scalar import Scalar, Scalars
 from pliant.simulation.counts import count_sizes
 from pliant.simulation.model import Controller, StepModel, check_held
 from pliant.simulation.parameters import Parameters
@@ -107,7 +111,7 @@ class Plan:
         """How many controls a period takes: those of the motors, or the commands of the controller."""
         return self.controller.commands if self.controller else self.model.robot.nu
 
-    @property
+    @cached_property
     def layout(self) -> StateLayout:
         """The parts of the state."""
         model, robot = self.model, self.model.robot
@@ -135,58 +139,34 @@ class Plan:
         }
         return StateLayout(sizes, model.dt)
 
-    @property
+    @cached_property
     def arrays(self) -> dict[str, int]:
         """What the programs take for each robot, and how many numbers; the controls a row for each period."""
         sizes = {"state": self.layout.size, "input": self.inputs, "parameters": self.parameters.size}
         return {name: size for name, size in sizes.items() if size}
 
-    # ---- programs
+    # ---- the program
 
-    def period(self) -> Program:
-        """(state, u, parameters) -> the state one control period later."""
-        stages = self._opened()
-        self._add_period(stages)
-        return self._closed(stages)
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """What a call may keep after each period, parts of the state or all of it as "state": names of the arrays."""
+        names = ["state", *(name for name, size in self.layout.sizes.items() if size)]
+        return {name: f"rows of {name}" for name in names}
 
-    def rollout(self, channels: tuple[str, ...]) -> Program:
-        """Many periods, with a row of inputs and a row of each channel for each, and the last state."""
-        stages = self._opened()
-        rows = {f"record {name}": name for name in channels}
-        for row, name in rows.items():
-            stages.variable(row, stages.variables[name])
-        with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(rows)):
+    def program(self) -> Program:
+        """(state, inputs of each period, parameters) -> the state after the last period, and `rows`."""
+        sizes, arrays = self.layout.sizes, self.arrays
+        others = {"input": self.inputs, "parameters": self.parameters.size, "u": self.model.robot.nu}
+        stages = Stages(**sizes, **others)
+        with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(self.rows.values())):
             self._add_period(stages)
-            if rows:
-                self._hand_out(stages, tuple(rows.values()), tuple(rows))
-        return self._closed(stages, *rows)
-
-    def _opened(self) -> Stages:
-        layout = self.layout
-        sizes = {"state": layout.size, "input": self.inputs, "parameters": self.parameters.size, "next": layout.size}
-        stages = Stages(**sizes, **layout.sizes, u=self.model.robot.nu)
-        spans = [layout.span(name) for name in layout.sizes]
-        stages.add(lambda state: tuple(state[s] for s in spans), ("state",), tuple(layout.sizes))
-        return stages
-
-    def _closed(self, stages: Stages, *rows: str) -> Program:
-        self._hand_out(stages, tuple(self.layout.sizes), ("next",))
-        return stages.program(tuple(self.arrays), (*rows, "next"))
-
-    def _hand_out(self, stages: Stages, names: tuple[str, ...], writes: tuple[str, ...]) -> None:
-        """Parts of the state for the user: of a diverged robot, forces and the like are zero, since they may be NaN."""
-
-        def stage(divergence, *parts):
-            moves = equal(divergence[0], 0)
-            shown = [
-                part if name in _LASTING else [select(moves, x, 0) for x in part]
-                for name, part in zip(names, parts, strict=True)
-            ]
-            if len(writes) < len(names):
-                return [x for part in shown for x in part]
-            return shown[0] if len(shown) == 1 else shown
-
-        stages.add(stage, ("divergence", *names), writes)
+            # forces and the like of a diverged robot may be NaN: users find zero
+            with stages.loop(1, when="divergence"):
+                passing = {name: [0] * size for name, size in sizes.items() if size and name not in _LASTING}
+                stages.add(lambda: passing, ())
+        spans = {row: (name,) for name, row in self.rows.items()}
+        spans |= dict.fromkeys(("state", "next", self.rows["state"]), tuple(sizes))
+        return stages.program(tuple(arrays), ("next", *self.rows.values()), spans=spans)
 
     def _add_period(self, stages: Stages) -> None:
         robot, dt = self.model.robot, self.model.dt
@@ -215,33 +195,60 @@ class Kernels:
 
     def __init__(self, plan: Plan, *, precision: str, threads: int, progress: bool | None):
         self.plan, self.precision, self.threads, self.progress = plan, precision, threads, progress
-        self._kernels: dict[Any, Kernel] = {}
+        self._kernels: dict[str, Kernel] = {}
+        self._stepping: dict[int, Kernel] = {}  # by lanes
         self._q = plan.layout.span("q")
 
-    @cached_property
-    def period(self) -> Kernel:
-        """A control period: (state, inputs, parameters) -> next state."""
-        return self._compiled("simulation", self.plan.period, {}, self.threads)
-
-    def rollout(self, channels: tuple[str, ...]) -> Kernel:
-        """Many periods, with a row of each channel for each, and the last state."""
-        if channels not in self._kernels:
-            outputs = {f"record {channel}": (self.plan.layout.sizes[channel],) for channel in channels}
-            self._kernels[channels] = self._compiled("rollouts", lambda: self.plan.rollout(channels), outputs, 1)
-        return self._kernels[channels]
-
-    def _compiled(self, what: str, program: Callable[[], Program], outputs: dict[str, Any], threads: int) -> Kernel:
-        plan, name = self.plan, self.plan.model.robot.name
+    def stepping(self, robots: int) -> Kernel:
+        """`Plan.program` with as many lanes as suit the robots, or with more if there is such a kernel already."""
+        lanes, plan, robot = lanes_for(robots, self.precision), self.plan, self.plan.model.robot.name
+        wide = [width for width in self._stepping if width >= lanes]
+        if wide:
+            return self._stepping[min(wide)]
+        sizes = {"state": plan.layout.size, **plan.layout.sizes}
+        outputs = {"next": (plan.layout.size,)} | {row: (sizes[name],) for name, row in plan.rows.items()}
         inputs = {array: (size,) for array, size in plan.arrays.items()}
-        outputs = {**outputs, "next": (plan.layout.size,)}
-        how: dict[str, Any] = {"precision": self.precision, "threads": threads}
-        with compiling(f"the {what} of {name!r}", self.progress):
-            return Kernel(program(), inputs, outputs, name=f"{what} of {name}", **how)
+        how: dict[str, Any] = {"precision": self.precision, "threads": self.threads, "lanes": lanes}
+        with compiling(f"the simulation of {robot!r}", self.progress):
+            made = next(iter(self._stepping.values())).program if self._stepping else plan.program()
+            self._stepping[lanes] = Kernel(made, inputs, outputs, name=f"simulation of {robot}", **how)
+        return self._stepping[lanes]
 
-    def arguments(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
-        """Those that the kernels take: none without numbers."""
-        given = {"state": state, "input": inputs, "parameters": parameters}
-        return [given[name] for name in self.plan.arrays]
+    def short_way(self, robots: int, none: np.ndarray, parameters: np.ndarray) -> Callable[..., bool] | None:
+        """The short way into a period, ``enter(start, inputs, end)``, which also looks whether the inputs fit.
+
+        Args:
+            none: the inputs of those who give none, which are all that a robot without inputs takes.
+            parameters: of the robots, whose values may change.
+        """
+        enter, names = self.stepping(robots).once, list(self.plan.arrays)
+        if enter is None or names == ["state", "input"]:
+            return enter
+        if names == ["state", "input", "parameters"]:
+            return lambda start, u, end: enter(start, u, parameters, end)
+        if "parameters" in names:
+            return lambda start, u, end: u is none and enter(start, parameters, end)
+        return lambda start, u, end: u is none and enter(start, end)
+
+    def advance(
+        self, start: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, end: np.ndarray,
+        rows: Mapping[str, np.ndarray] = MappingProxyType({}), *, periods: int = 1, threads: int | None = None,
+    ) -> None:  # fmt: skip
+        """Control periods of robots, with any numbers of which the arrays agree on.
+
+        Args:
+            start: states (size,), or (robots, size).
+            inputs: (periods, n), or (robots, periods, n).
+            end: where the last states go; it may be ``start``.
+            rows: where parts of the state, or all of it as "state", go after each period: (periods, size), or
+                (robots, periods, size).
+        """
+        kernel = self.stepping(1 if end.ndim == 1 else len(end))
+        given = {"state": start, "input": inputs, "parameters": parameters}
+        arguments = [given[name] for name in self.plan.arrays]
+        counts = {} if self.plan.inputs else {"periods": periods}
+        kept = {row: rows[name] for name, row in self.plan.rows.items() if name in rows}
+        kernel(*arguments, out=(end, *map(kept.get, list(kernel.outputs)[1:])), threads=threads, **counts)
 
     # ---- of states (..., size), with the batch first, if there is one, then maybe times; parameters are (size,) or
     # (batch, size)

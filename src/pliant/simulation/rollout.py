@@ -90,19 +90,21 @@ def roll(
     Args:
         start: (size,) or (robots, size).
         controls: (periods, n), (robots, periods, n), or None for zero.
+        names: of the channels; "state" for the whole state.
         robots: how many, None for one without a batch axis.
     """
-    kernel = sim.kernels.rollout(names)
-    n = sim.plan.inputs
     parameters = sim.parameters.data
     if parameters.ndim == 2 and parameters.shape[0] != robots:
         parameters = parameters[0]  # there are none: the numbers of robots have been compared
+    n, lead = sim.plan.inputs, () if robots is None else (robots,)
     given = np.zeros((periods, n), sim.dtype) if controls is None else np.ascontiguousarray(controls, sim.dtype)
-    counts = {} if n else {"periods": periods}
-    arguments = sim.kernels.arguments(start, given, parameters)
-    arrays = None if out is None else _outputs(sim, names, out, robots, periods)
-    results = kernel(*arguments, out=arrays, threads=threads, **counts)
-    return dict(zip((*names, "next"), results if isinstance(results, tuple | list) else (results,), strict=True))
+    if out is not None:
+        _check_outputs(sim, names, out, robots, periods)
+    own, sizes = out or {}, {"state": sim.layout.size, **sim.layout.sizes}
+    found = {name: own[name] if name in own else np.empty((*lead, periods, sizes[name]), sim.dtype) for name in names}
+    end = np.empty((*lead, sim.layout.size), sim.dtype)
+    sim.kernels.advance(start, given, parameters, end, found, periods=periods, threads=threads)
+    return {**found, "next": end}
 
 
 def _start(sim: "Simulation", states: Any) -> np.ndarray:
@@ -163,10 +165,8 @@ def _bad_output(channel: str, problem: str, cure: str) -> SimulationError:
     return SimulationError(f"{subject} {problem}", subject=subject, field="out", cure=cure)
 
 
-def _outputs(
-    sim: "Simulation", names: tuple[str, ...], out: Any, robots: int | None, periods: int
-) -> tuple[np.ndarray, ...]:
-    """The user's arrays, and new ones for the other channels and the last state."""
+def _check_outputs(sim: "Simulation", names: tuple[str, ...], out: Any, robots: int | None, periods: int) -> None:
+    """Raise unless the user's arrays can take their channels."""
     check("out", out, "arrays by the names of channels, as in {'q': array}", isinstance(out, Mapping))
     lead = () if robots is None else (robots,)
     for name, array in out.items():
@@ -182,7 +182,3 @@ def _outputs(
             raise _bad_output(name, "is read-only or not in C order", "make it with numpy.empty")
         if np.may_share_memory(array, sim.data):
             raise _bad_output(name, "shares its memory with the state", "make it with numpy.empty")
-    made = [
-        out[name] if name in out else np.empty((*lead, periods, sim.layout.sizes[name]), sim.dtype) for name in names
-    ]
-    return (*made, np.empty((*lead, sim.layout.size), sim.dtype))

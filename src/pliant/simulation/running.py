@@ -238,7 +238,7 @@ def _called_periods(
     looks = periods_apart(sim)
     for k in range(1, periods + 1):
         given = inputs(log.first + (k - 1) * log.period, sim.q, sim.v)
-        before = sim.data
+        before = sim.data.copy() if sim.plan.controller else sim.data
         sim.advance(given)
         if k % apart == 0 or k == periods:
             log.add(k, before, given)
@@ -252,17 +252,15 @@ def _compiled_blocks(
     sim: "Simulation", periods: int, given: np.ndarray | None, apart: int, log: "_Entries"
 ) -> Iterator[Log]:
     """Without a call of Python in between, in parts that fit in memory."""
-    names = tuple(sim.layout.sizes)
     most = max(1, int(_MEMORY / sim.data.size))
     chunk, done, looks = min(most, _FIRST), 0, periods_apart(sim, is_called=False)
     while done < periods:
         begun = time.perf_counter()
         count = min(chunk, periods - done)
         held = None if given is None else np.repeat(given[..., None, :], count, axis=-2)
-        result = roll(sim, sim.data, held, count, names, sim.threads, sim.batch)
+        result = roll(sim, sim.data, held, count, ("state",), sim.threads, sim.batch)
         start = sim.data[..., None, :].copy()
-        sim.data[...] = result.pop("next")
-        whole = np.concatenate([result[name] for name in names], axis=-1)
+        sim.data[...], whole = result["next"], result["state"]
         # at multiples of a number of periods, and at the end
         seen = [k - 1 for k in range(looks - done % looks, count + 1, looks)]
         seen += [count - 1] if done + count == periods and count - 1 not in seen else []
@@ -302,7 +300,7 @@ class _Entries:
         return len(self._added)
 
     def add(self, k: int, before: np.ndarray, given: Any) -> None:
-        """Keep the state after period k, from the one before it and the inputs."""
+        """Keep the state after period k; ``before`` is the one that a compiled controller saw, with its inputs."""
         u = None
         if "u" in self.names:
             zeros = np.zeros((*before.shape[:-1], self.sim.plan.inputs))

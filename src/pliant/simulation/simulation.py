@@ -12,7 +12,6 @@ import numpy as np
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
-from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning
@@ -22,6 +21,7 @@ from pliant.recording.protocol import CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
+from pliant.simulation.diagnostics import Diagnostics
 from pliant.simulation.model import StepModel, as_controller, as_forces, as_held
 from pliant.simulation.noticing import Places, look, periods_apart, tell, troubles_of
 from pliant.simulation.parameters import ParameterArrays, Parameters
@@ -29,7 +29,7 @@ from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import blocks_of, record
 from pliant.simulation.state import (
-    Diagnostics, Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
+    Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
 )  # fmt: skip
 from pliant.simulation.watch import Watch
 
@@ -133,10 +133,7 @@ class Simulation:
         self.kernels = Kernels(self.plan, precision=precision, threads=self.threads, progress=progress)
         lead = () if self.batch is None else (self.batch,)
         self.data = np.zeros((*lead, self.layout.size), self.dtype)
-        self._spare = np.zeros_like(self.data)
         self._no_input = np.zeros((*lead, self.plan.inputs), self.dtype)
-        self._input_shape = self._no_input.shape
-        self._has_input, self._has_parameters = self.plan.inputs > 0, varied.size > 0
         self._flag = self.layout.span("divergence").start
         self._apart = self._left = periods_apart(self)
         self.places = Places.of(self.layout)
@@ -268,8 +265,10 @@ class Simulation:
     @property
     def t(self) -> float:
         """Time [s]: the latest of the robots that have not diverged. ``state.t`` has that of each robot."""
-        times = np.atleast_1d(State(self.data, self.layout).t)
-        moving = np.atleast_1d(self._part("divergence")[..., 0]) == 0
+        times = State(self.data, self.layout).t
+        if self.batch is None:
+            return times
+        moving = self._part("divergence")[..., 0] == 0
         return float(times[moving].max() if moving.any() else times.max())
 
     @property
@@ -320,27 +319,25 @@ class Simulation:
 
     def advance(self, u: Any = None) -> None:
         """`step`, without a look at what is beside the steps."""
-        if u is None:
-            u = self._no_input
-        elif type(u) is not np.ndarray or u.shape != self._input_shape or u.dtype is not self.dtype:
-            u = self.inputs(u)
-        given = [self.data]
-        if self._has_input:
-            given.append(u)
-        if self._has_parameters:
-            given.append(self.parameters.data)
-        self._period(*given, out=self._spare)
-        self.data, self._spare = self._spare, self.data
+        data, enter = self.data, self._enter
+        if enter is None or not enter(data, self._no_input if u is None else u, data):
+            self._advance(u)
         if self.batch is None:
-            if self.data.item(self._flag):
+            if data.item(self._flag):
                 self.note_divergences()
-        elif self.data[:, self._flag].any():
+        elif data[:, self._flag].any():
             self.note_divergences()
 
     @cached_property
-    def _period(self) -> Kernel:
+    def _enter(self) -> Callable[..., bool] | None:
         # held here, one look-up away
-        return self.kernels.period
+        return self.kernels.short_way(self.batch or 1, self._no_input, self.parameters.data)
+
+    def _advance(self, u: Any) -> None:
+        """A period the long way: converts the controls, or explains what is wrong with them."""
+        inputs, data = self._no_input if u is None else self.inputs(u), self.data
+        if self._enter is None or not self._enter(data, inputs, data):
+            self.kernels.advance(data, inputs[..., None, :], self.parameters.data, data)
 
     def inputs(self, u: Any) -> np.ndarray:
         """Controls as the kernels take them."""
@@ -479,11 +476,7 @@ class Simulation:
     @property
     def diagnostics(self) -> Diagnostics:
         """The solver, contacts and energy after the last step."""
-        state = State(self.data.astype(float), self.layout)
-        energy = self.kernels.energy(self.data, self.parameters.data)
-        look(self)
-        below = self.watch.below.copy()
-        return Diagnostics.of(state, self.contact_names, self.forces_of(state.data), energy, below)
+        return Diagnostics(self)
 
     @property
     def flexibility(self) -> FlexibilityState:

@@ -1,12 +1,12 @@
-"""The state of a simulation: all that the next step depends on, a row of numbers for each robot; and what it reports.
+"""The state of a simulation: all that the next step depends on, a row of numbers for each robot.
 
-`Diagnostics` has the solver, contacts and energy at the end of the last step. A robot whose numbers are not finite, or
-as large as in an explosion, is frozen and reported by name as a `Divergence`.
+A robot whose numbers are not finite, or as large as in an explosion, is frozen and reported by name as a `Divergence`.
 """
 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -17,7 +17,6 @@ from pliant.contact.touching import Touch
 from pliant.errors import Fault, SimulationError
 from pliant.robot import Planar, Robot
 from pliant.scalar import Scalar, Scalars, abs, both, select
-from pliant.simulation.counts import counts_of
 from pliant.simulation.model import StepModel
 
 # lengths of quaternions that are off by more than this are mistakes, not rounding
@@ -39,15 +38,20 @@ class StateLayout:
     sizes: Mapping[str, int]
     dt: float
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Numbers in a row."""
         return sum(self.sizes.values())
 
+    @cached_property
+    def _spans(self) -> dict[str, slice]:
+        return spans(self.sizes)
+
     def span(self, name: str) -> slice:
         """Where a part is in the row."""
-        check_known("part", name, self.sizes, "the state", error=SimulationError)
-        return spans(self.sizes)[name]
+        if name not in self._spans:
+            check_known("part", name, self.sizes, "the state", error=SimulationError)
+        return self._spans[name]
 
 
 def spans(sizes: Mapping[str, int]) -> dict[str, slice]:
@@ -293,92 +297,3 @@ def level_of_caller() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     return level
-
-
-@dataclass(frozen=True)
-class Diagnostics:
-    """Arrays are for one robot, or have the batch in front.
-
-    Attributes:
-        residual: largest change of a contact's velocity in the last iteration [m/s].
-        sweeps: iterations over all contacts in the last step.
-        is_converged: whether the iterations of the last step sufficed: the residual is within the solver's tolerance.
-        penetration: deepest [m], at the start of the last semi-implicit step or at the end of another.
-        contacts: names of the contacts.
-        forces: on the robot at each contact, in the world's axes, over the last step [N]; (contacts, 3).
-        is_active: whether each contact pushes; (contacts,).
-        energy: kinetic, potential (of gravity) and elastic (of springs at joints and between frames) [J], by name.
-        accepted, rejected: steps that the adaptive integrator took and tried in vain in the last control period.
-        unconverged: steps since the reset whose iterations did not suffice, of a solver that has any;
-            worst_residual: the largest of their residuals [m/s].
-        plunges: steps since the reset in which a contact was suddenly deeper in the ground than its speed explains.
-        below: looks since the reset, some hundred steps apart, at which a body was below the ground that no contact
-            shape stops; ``sim.troubles`` has its name.
-    """
-
-    residual: Any
-    sweeps: Any
-    is_converged: Any
-    penetration: Any
-    contacts: Sequence[str]
-    forces: np.ndarray
-    is_active: np.ndarray
-    energy: dict[str, Any]
-    accepted: Any = 0
-    rejected: Any = 0
-    unconverged: Any = 0
-    worst_residual: Any = 0.0
-    plunges: Any = 0
-    below: Any = 0
-
-    @classmethod
-    def of(
-        cls, state: State, contacts: Sequence[str], forces: np.ndarray, energy: dict[str, Any], below: np.ndarray
-    ) -> "Diagnostics":
-        """Those of a state; forces are (..., contacts, 3) [N], and looks with a body below the ground (robots,)."""
-        solver, trials = state.part("solver"), state.part("trials")
-        found: list[Any] = [solver[..., k] for k in range(4)]
-        found += [trials[..., k] if trials.shape[-1] else np.zeros_like(found[0]) for k in range(2)]
-        residual, sweeps, depth, is_unsolved, accepted, rejected = found
-        is_converged: Any = is_unsolved == 0
-        if state.batch is None:
-            residual, depth, is_converged = float(residual), float(depth), bool(is_converged)
-            sweeps, accepted, rejected = int(sweeps), int(accepted), int(rejected)
-        failed, plunges = counts_of(state, "unconverged"), counts_of(state, "plunges")
-        counts: list[Any] = [failed.count, failed.worst, plunges.count, below]
-        if state.batch is None:
-            counts = [int(failed.count), float(failed.worst), int(plunges.count), int(below[0])]
-        is_active = np.abs(forces).sum(axis=-1) > 0
-        last = (residual, sweeps, is_converged, depth, contacts, forces, is_active, energy, accepted, rejected)
-        return cls(*last, *counts)
-
-    def __repr__(self) -> str:
-        if np.ndim(self.residual):
-            count, worst = len(self.residual), int(np.argmax(self.residual))
-            return (
-                f"Diagnostics of {count} robots: residual up to {self.residual[worst]:.2e} m/s (robot {worst}), "
-                f"iterations up to {int(self.sweeps.max())}, {int((~self.is_converged).sum())} not converged, "
-                f"penetration up to {self.penetration.max():.2e} m, {self.is_active.sum(axis=-1).mean():.2f} contacts "
-                f"active on average{self._counted}"
-            )
-        lines = [
-            f"residual {self.residual:.2e} m/s after {int(self.sweeps)} iterations"
-            + ("" if self.is_converged else " (not converged)"),
-            f"penetration {self.penetration:.2e} m",
-            "energy: " + ", ".join(f"{name} {value:.6g} J" for name, value in self.energy.items()),
-        ]
-        lines += [self._counted.removeprefix("; ")] if self._counted else []
-        for name, force, on in zip(self.contacts, self.forces, self.is_active, strict=True):
-            if on:
-                lines.append(f"contact {name}: ({force[0]:.4g}, {force[1]:.4g}, {force[2]:.4g}) N")
-        return "\n".join(lines)
-
-    @property
-    def _counted(self) -> str:
-        """What has gone wrong since the reset, of all robots, in words; "" if nothing has."""
-        told = {
-            "steps not converged": self.unconverged, "sudden penetrations": self.plunges,
-            "looks with a body below the ground": self.below,
-        }  # fmt: skip
-        words = [f"{int(np.sum(count))} {what}" for what, count in told.items() if np.any(count)]
-        return f"; since the reset {', '.join(words)}" if words else ""
