@@ -28,7 +28,7 @@ class Vectors:
     Attributes:
         type, integers, conditions: of a vector of numbers, of integers as wide as these, of conditions.
         bytes: the size of a vector.
-        words: what the templates of instructions call them, and the numbers for work on the bits of floats.
+        templates: of each operation, its LLVM with fields for the names of its result and its arguments.
     """
 
     def __init__(self, width: int, precision: Precision):
@@ -40,13 +40,16 @@ class Vectors:
         self.suffix = f"v{width}f{p.bits}"
         self.bytes = width * p.bits // 8
         base, bias = 2.0**p.mantissa_bits, 1023 if p.bits == 64 else 127
-        self.words = {
+        words = {
+            "r": "{0}", "a": "{1}", "b": "{2}", "c": "{3}",
             "T": self.type, "I": self.integers, "B": self.conditions, "N": self.suffix,
             "lowest": self.integer(p.bits - 1), "second": self.integer(p.bits - 2),
             "shift": self.integer(p.mantissa_bits), "mask": self.integer((1 << p.mantissa_bits) - 1),
             "magic": self.constant(p.magic), "one": self.integer(self.bits_of(1.0)),
             "base": self.integer(self.bits_of(base)), "biased": self.constant(base + bias),
         }  # fmt: skip
+        texts = {op: f"  {{r}} = {row.llvm}" for op, row in TABLE.items() if row.llvm is not None} | SEVERAL
+        self.templates = {op: text.format(**words) for op, text in texts.items()}
 
     def __repr__(self) -> str:
         return f"Vectors({self.width}, {self.precision!r})"
@@ -193,19 +196,26 @@ class _Writer:
         self.lines: list[str] = []
         self.numbers: dict[int, str] = {}
         self.conditions: dict[int, str] = {}
+        self.comparisons: dict[int, str] = {}  # what conditions compare
         self.homes = dict(piece.loads)  # where values are in the workspace
         self.block = 0
         self.tables: dict[str, str] = {}  # names of the tables' data, by digest
 
     def new_block(self) -> None:
-        """Start another basic block, which loads values from the workspace again: that beats keeping them."""
+        """Start another basic block.
+
+        It loads values from the workspace again: that beats keeping them. And it compares again: if LLVM had to do
+        that, which it does to save registers, it would make one block of all.
+        """
         self.block += 1
         if self.block > 1:
             self.lines.append(f"  br label %block{self.block}")
             self.lines.append(f"block{self.block}:")
-        for n in self.homes:
-            self.numbers.pop(n, None)
+        for n in self.comparisons:
             self.conditions.pop(n, None)
+        for n in self.homes:
+            for known in (self.numbers, self.conditions, self.comparisons):
+                known.pop(n, None)
 
     def operand(self, n: int) -> str:
         """A value as a number; a condition becomes 1 or 0."""
@@ -218,10 +228,10 @@ class _Writer:
         instruction, t = self.instructions[n], self.v.type
         if instruction.op == "const":
             return self.v.constant(float(instruction.value or 0))
-        if n in self.conditions:
+        if n in self.conditions or n in self.comparisons:
             one, b = self.v.constant(1.0), self.v.conditions
-            name = f"%n{n}.{self.block}"
-            self.lines.append(f"  {name} = select {b} {self.conditions[n]}, {t} {one}, {t} zeroinitializer")
+            condition, name = self.condition(n), f"%n{n}.{self.block}"
+            self.lines.append(f"  {name} = select {b} {condition}, {t} {one}, {t} zeroinitializer")
             return name
         align, name = self.v.bytes, f"{n}.{self.block}"
         self.lines.append(f"  %p{name} = getelementptr i8, ptr %w, i64 {self.homes[n] * align}")
@@ -232,9 +242,10 @@ class _Writer:
         """A value as a condition; a number holds if it is not zero."""
         name = self.conditions.get(n)
         if name is None:
-            number = self.operand(n)
+            if n not in self.comparisons:
+                self.comparisons[n] = f"fcmp une {self.v.type} {self.operand(n)}, zeroinitializer"
             name = self.conditions[n] = f"%c{n}.{self.block}"
-            self.lines.append(f"  {name} = fcmp une {self.v.type} {number}, zeroinitializer")
+            self.lines.append(f"  {name} = {self.comparisons[n]}")
         return name
 
     def store(self, value: str, n: int, slot: int) -> None:
@@ -248,13 +259,23 @@ class _Writer:
         taken = _CONDITIONS_TAKEN.get(op, 0)
         args = [self.condition(a) if k < taken else self.operand(a) for k, a in enumerate(instruction.args)]
         name = f"%v{n}"
-        (self.conditions if op in CONDITIONS else self.numbers)[n] = name
         if instruction.table is not None:
+            self.numbers[n] = name
             self._lookup(name, args[0], instruction.table)
+            return
+        text = self.v.templates[op].format(name, *args)
+        if op not in CONDITIONS:
+            self.numbers[n] = name
+            self.lines.append(text)
+            return
+        before, _, made = text.rpartition(f"  {name} = ")
+        if made.startswith(("fcmp", "icmp")):
+            self.comparisons[n] = made  # written where it is used
+            text = before.rstrip()
         else:
-            text = SEVERAL[op] if op in SEVERAL else f"  {{r}} = {TABLE[op].llvm}"
-            words = dict(zip("abc", args, strict=False))
-            self.lines += text.format(r=name, **words, **self.v.words).splitlines()
+            self.conditions[n] = name
+        if text:
+            self.lines.append(text)
 
     def _lookup(self, name: str, index: str, table: Table) -> None:
         """A load for each lane. The index is clamped before it becomes an integer: any other would be undefined."""
