@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.compiler import calls, native
-from pliant.compiler.assembly import Assembly, assemble
+from pliant.compiler.assembly import Assembly
 from pliant.compiler.calls import Arrays, Doorway, Layout
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
@@ -77,7 +77,7 @@ class Kernel:
         self._package = package
         self._single = package is None and len(self.outputs) == 1
         self._door: Doorway | None = None
-        self._code = native.loaded(self._key(), lambda: self.assembly.text)
+        self._code = native.loaded(self._key(), lambda: self.assembly.modules())
         address = self._code.address("run")
         self._run = native.RUN(address)
         self._enter = self._doorway(address) if threads == 1 else None
@@ -95,7 +95,7 @@ class Kernel:
     @functools.cached_property
     def assembly(self) -> Assembly:
         """The lowered program; made when it is compiled or shown."""
-        return assemble(self.program, self._vectors, native.machine())
+        return Assembly(self.program, self._vectors, native.machine())
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         if self._enter is not None and not named and threads is None:
@@ -297,5 +297,5 @@ _STAGES: dict[str, Callable[[Kernel], str]] = {
     "summary": _summary,
     "graph": _graph,
     "llvm": lambda kernel: "LLVM:\n" + _TABLE_DATA.sub(r'\1..."', kernel.assembly.text),
-    "assembly": lambda kernel: "assembly:\n" + native.disassembly(kernel.assembly.text),
+    "assembly": lambda kernel: "assembly:\n" + native.disassembly(kernel.assembly.modules()),
 }

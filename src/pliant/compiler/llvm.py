@@ -99,12 +99,8 @@ def declarations(v: Vectors) -> str:
 
 
 def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
-    """One piece as an LLVM function ``void name(ptr workspace)``, after the tables that it is the first to use."""
+    """One piece as an LLVM function ``void name(ptr workspace)``."""
     writer = _Writer(v, code.instructions, piece)
-    tables = {i.table.digest: i.table for i in code.instructions[piece.first : piece.last] if i.table is not None}
-    for digest in tables:
-        code.tables.setdefault(digest, name)
-        writer.tables[digest] = f"@{code.tables[digest]}.table.{digest[:16]}"
     early, late = _stores(code.instructions, piece)
     for first, last in piece.blocks(code.instructions):
         writer.new_block()
@@ -117,17 +113,25 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     values = [writer.operand(n) for n, _ in late]
     for (n, slot), value in zip(late, values, strict=True):
         writer.store(value, n, slot)
-    head = f"define internal void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
-    brought = [_table_data(writer.tables[d], table, v) for d, table in tables.items() if code.tables[d] == name]
-    return "\n".join([*brought, f"{head} {{", *writer.lines, "  ret void", "}", ""])
+    head = f"define void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
+    return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
 
 
-def _table_data(name: str, table: Table, v: Vectors) -> str:
+def _table_name(table: Table) -> str:
+    return f"@table.{table.digest[:16]}"
+
+
+def table_declaration(table: Table) -> str:
+    """What a module says of a table that another one has."""
+    return f"{_table_name(table)} = external constant i8"
+
+
+def table_data(table: Table, v: Vectors) -> str:
     """The numbers as a string of bytes: LLVM reads that ten times faster than a list of numbers."""
     with np.errstate(over="ignore", under="ignore"):
         data = table.numbers.astype(v.precision.name).tobytes()
     written = "\\" + data.hex("\\")
-    return f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
+    return f'{_table_name(table)} = constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
@@ -199,7 +203,6 @@ class _Writer:
         self.comparisons: dict[int, str] = {}  # what conditions compare
         self.homes = dict(piece.loads)  # where values are in the workspace
         self.block = 0
-        self.tables: dict[str, str] = {}  # names of the tables' data, by digest
 
     def new_block(self) -> None:
         """Start another basic block.
@@ -280,7 +283,7 @@ class _Writer:
     def _lookup(self, name: str, index: str, table: Table) -> None:
         """A load for each lane. The index is clamped before it becomes an integer: any other would be undefined."""
         v, out, t = self.v, self.lines, self.v.type
-        data, chosen = self.tables[table.digest], f"select {v.conditions}"
+        data, chosen = _table_name(table), f"select {v.conditions}"
         last = v.constant(len(table) - 1)
         # a NaN is not above zero, so it reads the first entry
         out.append(f"  {name}.p = fcmp ogt {t} {index}, zeroinitializer")

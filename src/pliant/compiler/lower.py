@@ -44,19 +44,22 @@ class Instruction:
 
 @dataclass
 class Straight:
-    """Straight-line code: instructions in order, and which of them are the results.
-
-    Attributes:
-        tables: by digest, the function of a piece that brings a table along for all pieces of this code.
-    """
+    """Straight-line code: instructions in order, and which of them are the results."""
 
     instructions: list[Instruction]
     results: list[int]
-    tables: dict[str, str] = field(default_factory=dict)
 
     def count(self) -> Counter[str]:
         """How many of each operation, constants and inputs left out."""
         return Counter(i.op for i in self.instructions if i.op not in ("const", "input"))
+
+    def operations(self, piece: "Piece") -> int:
+        """How many operations a piece has."""
+        return sum(i.op not in ("const", "input") for i in self.instructions[piece.first : piece.last])
+
+    def tables(self, piece: "Piece") -> dict[str, Table]:
+        """The tables that a piece looks up, by digest."""
+        return {i.table.digest: i.table for i in self.instructions[piece.first : piece.last] if i.table is not None}
 
 
 @dataclass
