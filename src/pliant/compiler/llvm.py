@@ -109,7 +109,7 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
                 writer.instruction(n)
                 for slot in early.get(n, ()):
                     writer.store(writer.operand(n), n, slot)
-                    writer.homes.setdefault(n, slot)
+                    writer.keep(n, slot)
     values = [writer.operand(n) for n, _ in late]
     for (n, slot), value in zip(late, values, strict=True):
         writer.store(value, n, slot)
@@ -202,6 +202,7 @@ class _Writer:
         self.conditions: dict[int, str] = {}
         self.comparisons: dict[int, str] = {}  # what conditions compare
         self.homes = dict(piece.loads)  # where values are in the workspace
+        self.at_home: list[int] = []  # values of this block that are there, too
         self.block = 0
 
     def new_block(self) -> None:
@@ -216,9 +217,16 @@ class _Writer:
             self.lines.append(f"block{self.block}:")
         for n in self.comparisons:
             self.conditions.pop(n, None)
-        for n in self.homes:
+        for n in self.at_home:
             for known in (self.numbers, self.conditions, self.comparisons):
                 known.pop(n, None)
+        self.at_home.clear()
+
+    def keep(self, n: int, slot: int) -> None:
+        """Later blocks find a value of this one in that slot."""
+        if n not in self.homes:
+            self.homes[n] = slot
+            self.at_home.append(n)
 
     def operand(self, n: int) -> str:
         """A value as a number; a condition becomes 1 or 0."""
@@ -236,6 +244,7 @@ class _Writer:
             condition, name = self.condition(n), f"%n{n}.{self.block}"
             self.lines.append(f"  {name} = select {b} {condition}, {t} {one}, {t} zeroinitializer")
             return name
+        self.at_home.append(n)
         align, name = self.v.bytes, f"{n}.{self.block}"
         self.lines.append(f"  %p{name} = getelementptr i8, ptr %w, i64 {self.homes[n] * align}")
         self.lines.append(f"  %l{name} = load {t}, ptr %p{name}, align {align}")

@@ -19,7 +19,7 @@ from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.compiler.program import Program
-from pliant.compiler.tracing import Stages
+from pliant.compiler.tracing import Stages, no_collection
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.checks import check_known
@@ -235,7 +235,7 @@ class Kernels:
         inputs = {array: (size,) for array, size in plan.arrays.items()}
         outputs = {**outputs, "next": (plan.layout.size,)}
         how: dict[str, Any] = {"precision": self.precision, "threads": threads}
-        with compiling(f"the {what} of {name!r}", self.progress):
+        with compiling(f"the {what} of {name!r}", self.progress), no_collection():
             return Kernel(program(), inputs, outputs, name=f"{what} of {name}", **how)
 
     def arguments(self, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> list[np.ndarray]:
