@@ -10,10 +10,11 @@ Contacts and limits lead to another v+ than the forces alone. A robot that ends 
 forces were taken for makes another round with those of the v+ found (`expect_turning`).
 """
 
+from pliant.dynamics.articulated_coriolis import CoriolisRecursion
 from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
 from pliant.dynamics.implicit_coriolis import (
-    change_in_fast_motion, drift_of, half_way, impulses_but_turning, smaller_share,
+    SOLUTIONS, CoriolisMatrix, change_in_fast_motion, drift_of, half_way, impulses_but_turning, smaller_share,
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
@@ -77,7 +78,7 @@ def turn_fast(step: StepProgram) -> None:
         return
 
     def turned(m: StepModel, q, v, w, motion, ahead, expects):
-        robot, factor = m.robot, factor_of(m, motion)
+        robot, factor = m.robot, factor_of(m, motion, q)
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
 
         def bias(v: Scalars) -> list[Scalar]:
@@ -91,31 +92,36 @@ def turn_fast(step: StepProgram) -> None:
             own = factor.velocity(w)
             return [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
 
-        first = motion["bias"] or bias(v)
-        end: list[Scalar] = []
+        first, end = motion["bias"] or bias(v), expected(w)
         if m.has_ball_springs:  # of which the mean of start and end has been taken already
-            for _ in range(_MORE):
-                end = expected(w)
-                w = corrected(1 / 2, bias(end))
+            w = corrected(1 / 2, bias(end))
         else:
-            for _ in range(_MIDDLES):
-                end = expected(w)
-                w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)]))
+            w = corrected(1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)]))
         return {"w": w, "ahead": end, "free": w if m.can_fail else []}
 
-    def whirled(m: StepModel, q, v, motion, ahead, expects):
-        robot, factor = m.robot, factor_of(m, motion)
-        M = composite_inertia(robot, q)
-        A, centers = _product(m, motion["factor"]), held_centers(robot.mechanism, M)
-        x, end, turning = change_in_fast_motion(
-            robot, q, v, A, M, motion["change"], m.dt, centers, ahead, negation(equal(expects[0], 0))
-        )
-        w = factor.coordinates([a + b for a, b in zip(v, x, strict=True)])
-        return {"w": w, "ahead": end, "turning": turning, "free": w if m.can_fail else []}
+    def whirled(m: StepModel, q, v, motion, ahead, expects, whirl):
+        robot, factor, is_known = m.robot, factor_of(m, motion, q), negation(equal(expects[0], 0))
 
-    with step.only_if("fast"):
+        def recursion(u: Scalars) -> CoriolisRecursion:
+            return CoriolisRecursion(robot.mechanism, q, u, motion["factor"]["extra"], m.dt / 2)
+
+        def matrix(u: Scalars) -> CoriolisMatrix:
+            return CoriolisMatrix(robot, q, u, A, M, centers, m.dt / 2)
+
+        at = recursion
+        if not m.is_recursive:
+            M = composite_inertia(robot, q)
+            A, centers, at = _product(m, motion["factor"]), held_centers(robot.mechanism, M), matrix
+        x, end, turning = change_in_fast_motion(v, motion["change"], whirl, m.dt, ahead, is_known, at)
+        w = factor.coordinates([a + b for a, b in zip(v, x, strict=True)])
+        return {"w": w, "whirl": x, "ahead": end, "turning": turning, "free": w if m.can_fail else []}
+
+    step.stages.variable("whirl", step.model.robot.nv)
+    with step.stages.loop(_MORE if step.model.has_ball_springs else _MIDDLES, when="fast"):
         step.add(turned)
     with step.only_if("whirls"):
+        step.add(lambda m: {"whirl": [0] * m.robot.nv})
+    with step.stages.loop(SOLUTIONS, when="whirls"):
         step.add(whirled)
 
 
@@ -155,9 +161,10 @@ def keep_energy(step: StepProgram) -> None:
         step.stages.variable(name, size)
 
     def begun(m: StepModel, q, v, v_next, turning, impulse):
-        M = composite_inertia(m.robot, q)
+        M = None if m.is_recursive else composite_inertia(m.robot, q)
         is_held = any_of([negation(equal(x, 0)) for part in impulse for x in part])
-        impulses, half = impulses_but_turning(v, v_next, M, turning), half_way(m.robot, q, v, M, -m.dt)
+        impulses = impulses_but_turning(m.robot, q, v, v_next, M, turning)
+        half = half_way(m.robot, q, v, M, -m.dt)
         return {
             "drift": drift_of(m.robot, q, half, impulses, is_held),
             "gains": impulses,
@@ -166,7 +173,7 @@ def keep_energy(step: StepProgram) -> None:
         }
 
     def lowered(m: StepModel, q, v, v_next, drift, gains, before, share):
-        M = composite_inertia(m.robot, q)
+        M = None if m.is_recursive else composite_inertia(m.robot, q)
         new = smaller_share(m.robot, q, v, v_next, drift, share[0], before[0], gains, M, m.dt)
         return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
 

@@ -22,11 +22,11 @@ from pliant.contact.solver import (
     slide, sticking_factor, sweep, sweep_frictionless, sweep_sticking, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
-from pliant.dynamics.joint_space_inertia import Factor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
 from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
+from pliant.simulation.step_factor import factor_of
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
 Record = dict[str, Any]
@@ -141,12 +141,6 @@ def poses_of(motion: Record) -> Any:
         i: Transform(MatrixRotation(Matrix3(tuple(entries[:9]))), Vector(*entries[9:]))
         for i, entries in motion["poses"].items()
     }
-
-
-def factor_of(m: StepModel, motion: Record) -> Factor:
-    """The factor of A."""
-    above = [support[1:] for support in m.robot.mechanism.support]
-    return Factor(motion["factor"]["L"], motion["factor"]["D_inverse"], above)
 
 
 def touches_of(motion: Record, k: int) -> list[Touch]:

@@ -33,10 +33,9 @@ from pliant.actuation.body_forces import frame_spring_forces, outside_forces
 from pliant.actuation.joint_forces import Drive, JointForces, drives, joint_forces
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import beyond_limits, bounds_of, held_bounds, needs_row, violated_limit
-from pliant.contact.solver import factor_record, triples
+from pliant.contact.solver import triples
 from pliant.contact.touching import Drift, Group, Touch
 from pliant.dynamics.gyroscopic import carried_centers, gyroscopic_change, held_centers
-from pliant.dynamics.joint_space_inertia import Factor, composite_inertia, factorized
 from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Link
@@ -53,12 +52,13 @@ from pliant.simulation.loop_stages import (
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction, factor_of,
+    Record, StepProgram, any_of, check_convergence, correct_positions, do_without_friction,
     find_contacts, find_joint_rows, go_on_from_here, largest_known, parts_of, poses_of, sweep_contacts, sweep_joints,
     sweeps, touches_of, world_impulses,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
+from pliant.simulation.step_factor import StepFactor, factor_of, factor_of_step, inertia_of_step, recorded_factor
 from pliant.spatial import Transform, Vector
 
 # inertia of a joint that is held at its limit, relative to its own
@@ -228,7 +228,7 @@ class FreeMotion:
         centers: the same in the middle of the step.
     """
 
-    factor: Factor
+    factor: StepFactor
     start: list[Scalar]
     w: list[Scalar]
     end: list[Scalar]
@@ -267,8 +267,7 @@ def free_motion(
     on_links = outside_forces(robot, model.forces, poses, t, dt)
     if robot.springs:
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
-    A = composite_inertia(robot, q)
-    M = [list(row) for row in A]
+    M, A = inertia_of_step(model, q)
     centers = held_centers(mechanism, M)
 
     def bias(v: Scalars) -> list[Scalar]:
@@ -295,7 +294,7 @@ def free_motion(
         holding.append(extra)
         A[d][d] = A[d][d] + extra
         change[d] = change[d] + extra * (velocity - v[d])
-    factor = factorized(mechanism, A)
+    factor = factor_of_step(model, q, A)
     start = factor.coordinates(v)
 
     # forces that depend on velocities, half of them at the end of the step
@@ -344,7 +343,7 @@ def move_freely(step: StepProgram) -> None:
         fastest = largest_known([abs(v[d]) for d in dict.fromkeys((*m.turning_dofs, *range(m.robot.nv)))])
         return {
             "motion": {
-                "factor": factor_record(motion.factor),
+                "factor": recorded_factor(motion.factor),
                 "start": motion.start,
                 "change": motion.change if m.can_be_fast else [],
                 "bias": motion.bias if m.can_be_fast and not (m.forces or m.robot.springs) else [],
