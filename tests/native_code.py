@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pliant.compiler import Kernel, Loop, native
-from pliant.compiler.assembly import assemble
+from pliant.compiler.assembly import Assembly
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
 from pliant.compiler.lower import PIECE_SIZE
@@ -28,8 +28,8 @@ class Native:
         self.program = program
         self.width = width
         self.dtype = np.dtype(precision)
-        self.assembly = assemble(program, Vectors(width, precision_of(precision)), machine, piece_size)
-        self._code = native.Loaded(native.object_code(self.assembly.text))
+        self.assembly = Assembly(program, Vectors(width, precision_of(precision)), machine, piece_size)
+        self._code = native.Loaded(native.object_codes(self.assembly.modules()))
         self._run = native.RUN(self._code.address("run"))
 
     def __call__(self, *inputs: np.ndarray, rounds: Sequence[int] = ()) -> list[np.ndarray]:

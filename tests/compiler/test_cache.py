@@ -125,7 +125,7 @@ def test_whole_entry_of_something_else_is_compiled_again(folder: Path, caplog: p
     assert "is damaged; compiling again" in caplog.text
     # a good object file without the function
     walk = f'target triple = "{native.machine().triple}"\ndefine void @walk() {{\n  ret void\n}}'
-    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + native.object_code(walk)))
+    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + native._joined([native.object_code(walk)])))
     assert make(3.0)(0.7) == expected
     # a folder where the file should be: neither read nor written
     entry.unlink()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.errors import TraceError
-from pliant.scalar import Expr, Graph, select
+from pliant.scalar import Expr, Graph, Table, select
 from pliant.scalar.evaluation import interpret, nodes_of
 from pliant.scalar.ops import TABLE
 from random_graphs import ARITHMETIC, CONDITIONAL, RandomGraph, graphs
@@ -215,3 +215,23 @@ def test_nothing_that_folds_is_left(random: RandomGraph) -> None:
         assert not (n.op == "mul" and {0, 1, -1} & set(numbers)), repr(n)
         assert not (n.op == "neg" and n.args[0].op in ("neg", "sub")), repr(n)
         assert not (n.op in ("add", "sub", "mul", "div") and n.args[-1].op == "neg"), repr(n)
+
+
+def test_keys_tell_graphs_apart() -> None:
+    def keys(factor: float, name: str = "x", table: tuple[float, ...] = (1.0, 2.0)) -> list[tuple]:
+        graph = Graph()
+        x = graph.input(name)
+        graph.lookup(Table(table), x * factor + 1)
+        return graph.keys()
+
+    assert keys(2.0) == keys(2.0)
+    assert len({str(k) for k in (keys(2.0), keys(3.0), keys(2.0, "y"), keys(2.0, table=(1.0, 3.0)))}) == 4
+
+
+def test_a_copy_is_what_folding_would_make() -> None:
+    graph = Graph()
+    x, y = graph.input("x"), graph.input("y")
+    assert graph.copied("add", (y, x)) is x + y
+    assert graph.copied("mul", (y, x)) is x * y
+    assert graph.copied("mul", (graph.constant(2), x)) is 2 * x
+    assert graph.copied("sub", (y, x)) is y - x

@@ -1,4 +1,4 @@
-"""A whole program as one LLVM module.
+"""A whole program as LLVM modules.
 
     void run(ptr arrays, ptr strides, ptr counts, i64 batch, i64 begin, i64 end)
 
@@ -7,36 +7,28 @@ lanes (`pack`), the pieces of the blocks run over the workspace, and lanes are t
 (`unpack`). In the last group, lanes past the end of the batch repeat the last robot.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
-from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function
-from pliant.compiler.lower import PIECE_SIZE, Straight, cut, lower
+from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function, table_data, table_declaration
+from pliant.compiler.lower import PIECE_SIZE, Piece, Straight, cut, lower
 from pliant.compiler.program import Block, Loop, Program, TracedBlock, innermost, left
 from pliant.errors import KernelError
-from pliant.scalar import Expr
+from pliant.scalar import Expr, Table
 
 # the workspace is on the stack, of which a thread has 8 MB, or less
 _MOST_WORKSPACE = 4 << 20
 
+# operations in a module, at least: threads compile one each, and the last one keeps the others waiting
+_MODULE_SIZE = 2000
 
-@dataclass
+
 class Assembly:
-    """What the stages made, for `Kernel.show` and for the code generator."""
+    """A program as LLVM modules, written when they are asked for: for `Kernel.show` and for the code generator.
 
-    text: str
-    blocks: list[Straight]
-    pieces: int
-    slots: int
+    Each module has the functions of a few pieces, and the last one has the entry and the tables.
+    """
 
-
-def assemble(program: Program, vectors: Vectors, machine: Machine, piece_size: int = PIECE_SIZE) -> Assembly:
-    """Lower every block and write the module."""
-    return _Assembler(program, vectors, machine, piece_size).run()
-
-
-class _Assembler:
-    def __init__(self, program: Program, vectors: Vectors, machine: Machine, piece_size: int):
+    def __init__(self, program: Program, vectors: Vectors, machine: Machine, piece_size: int = PIECE_SIZE):
         self.program = program
         self.v = vectors
         self.machine = machine
@@ -47,37 +39,85 @@ class _Assembler:
             self.slot[name] = top
             top += size
         self.first_free = top
-        self.top = top
-        self.functions: list[str] = []
-        self.helpers: dict[str, str] = {}
+        self._top = top
+        self._blocks: list[Straight] = []
         self.lines: list[str] = []
+        self.helpers: dict[str, str] = {}
+        self.tables: dict[str, Table] = {}  # by digest
         self.labels = 0
-        self.blocks: list[Straight] = []
         self.fixed: dict[str, dict[int, float]] = {}  # results that are constants, by variable and slot
-        self.calls: list[list[str]] = []  # names of the functions of each block, in the order of the program
+        self._calls: list[list[str]] = []  # names of the functions of each block, in the order of the program
+        self._written: list[str] = []
+        self._to_write = self._modules()
 
-    def run(self) -> Assembly:
+    def modules(self) -> Iterator[str]:
+        """The modules, one after the other as they are written."""
+        yield from self._written
+        for text in self._to_write:
+            self._written.append(text)
+            yield text
+
+    @property
+    def text(self) -> str:
+        """All modules."""
+        return "\n\n".join(self.modules())
+
+    @property
+    def blocks(self) -> list[Straight]:
+        """The lowered blocks."""
+        self._write_all()
+        return self._blocks
+
+    @property
+    def pieces(self) -> int:
+        """How many functions the blocks became."""
+        self._write_all()
+        return sum(map(len, self._calls))
+
+    @property
+    def slots(self) -> int:
+        """How many the workspace has."""
+        self._write_all()
+        return self._top
+
+    def _write_all(self) -> None:
+        for _ in self.modules():
+            pass
+
+    def _modules(self) -> Iterator[str]:
+        functions: dict[str, str] = {}  # of the module that is being written, by name
+        tables: dict[str, Table] = {}
+        count = 0
         for block in self.program.traced:
-            self._lower(block)
-        if self.top * self.v.bytes > _MOST_WORKSPACE:
-            size = self.top * self.v.bytes / 2**20
+            for name, code, piece in self._lowered(block):
+                if count >= _MODULE_SIZE:
+                    yield self._module(map(table_declaration, tables.values()), functions.values())
+                    functions, tables, count = {}, {}, 0
+                functions[name] = piece_function(name, code, piece, self.v)
+                used = code.tables(piece)
+                tables |= used
+                self.tables |= used
+                count += code.operations(piece)
+        if self._top * self.v.bytes > _MOST_WORKSPACE:
+            size = self._top * self.v.bytes / 2**20
             problem = f"the program needs a workspace of {size:.1f} MB"
             raise KernelError(problem, field="workspace", cure="it must fit on the stack, in 4 MB")
         self._entry()
-        text = "\n".join(
-            [
-                f'target triple = "{self.machine.triple}"',
-                declarations(self.v),
-                f"declare i1 @llvm.vector.reduce.and.v{self.v.width}i1({self.v.conditions})",
-                "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
-                *self.functions,
-                *self.lines,
-                *self.helpers.values(),
-            ]
-        )
-        return Assembly(text, self.blocks, sum(len(names) for names in self.calls), self.top)
+        elsewhere = [name for names in self._calls for name in names if name not in functions]
+        outside = [f"declare void @{name}(ptr) nounwind" for name in elsewhere]
+        data = [table_data(table, self.v) for table in self.tables.values()]
+        yield self._module([*outside, *data], [*functions.values(), *self.lines, *self.helpers.values()])
 
-    def _lower(self, traced: TracedBlock) -> None:
+    def _module(self, head: Iterable[str], functions: Iterable[str]) -> str:
+        intrinsics = [
+            declarations(self.v),
+            f"declare i1 @llvm.vector.reduce.and.v{self.v.width}i1({self.v.conditions})",
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+        ]
+        return "\n".join([f'target triple = "{self.machine.triple}"', *intrinsics, *head, *functions])
+
+    def _lowered(self, traced: TracedBlock) -> Iterator[tuple[str, Straight, Piece]]:
+        """The pieces of a block, with the names of their functions."""
         inputs = [node for _, _, node in traced.inputs]
         outputs = [(name, k, node) for name, k, node in traced.outputs if not self._is_fixed(name, k, node)]
         code = lower(inputs, [node for _, _, node in outputs], self.v.precision, self.machine.has_fma)
@@ -86,14 +126,12 @@ class _Assembler:
             if i.op == "input":
                 i.value = where[int(i.value or 0)]
         pieces, top = cut(code, [self.slot[n] + k for n, k, _ in outputs], self.first_free, self.piece_size)
-        self.top = max(self.top, top)
-        names = []
-        for piece in pieces:
-            name = f"piece{len(self.functions)}"
-            self.functions.append(piece_function(name, code, piece, self.v))
-            names.append(name)
-        self.blocks.append(code)
-        self.calls.append(names)
+        self._top = max(self._top, top)
+        first = sum(map(len, self._calls))
+        self._blocks.append(code)
+        self._calls.append([f"piece{first + k}" for k in range(len(pieces))])
+        for name, piece in zip(self._calls[-1], pieces, strict=True):
+            yield name, code, piece
 
     def _is_fixed(self, name: str, k: int, node: Expr) -> bool:
         """Notes a result that is the same number for every robot: it is stored once, not for each group."""
@@ -123,7 +161,7 @@ class _Assembler:
         arguments = "ptr %arrays, ptr %strides, ptr %counts, i64 %batch, i64 %begin, i64 %end"
         out.append(f"define void @run({arguments}) nounwind {{")
         out.append("entry:")
-        out.append(f"  %w = alloca [{max(self.top, 1)} x {v.type}], align {v.bytes}")
+        out.append(f"  %w = alloca [{max(self._top, 1)} x {v.type}], align {v.bytes}")
         for k in range(len(arrays)):
             out.append(f"  %ap{k} = getelementptr ptr, ptr %arrays, i64 {k}")
             out.append(f"  %a{k} = load ptr, ptr %ap{k}")
@@ -144,7 +182,7 @@ class _Assembler:
                 self._transfer("pack", name, f"%a{k}", f"%s{k}")
         for name in self.program.unset:
             self._zero(name)
-        self._body(self.program.body, (), iter(self.calls))
+        self._body(self.program.body, (), iter(self._calls))
         for k, name in enumerate(self.program.outputs):
             if name not in self.program.rounds:
                 k += len(self.program.inputs)

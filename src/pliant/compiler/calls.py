@@ -87,7 +87,7 @@ def _method() -> _Method:
     text = Path(__file__).with_name("doorway.ll").read_text(encoding="ascii").replace("TRIPLE", native.machine().triple)
     content = (text, native.machine(), native.versions(), native.source_digest())
     key = hashlib.sha256(repr(content).encode()).hexdigest()
-    loaded = native.loaded(key, lambda: text, ("enter",))
+    loaded = native.loaded(key, lambda: [text], ("enter",))
     _keep.append(loaded)
     return _Method(b"enter", loaded.address("enter"), _METH_FASTCALL, b"Run a kernel on arrays that fit it.")
 

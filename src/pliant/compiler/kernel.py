@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from pliant.compiler import calls, native
-from pliant.compiler.assembly import Assembly, assemble
+from pliant.compiler.assembly import Assembly
 from pliant.compiler.calls import Arrays, Doorway, Layout
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
 from pliant.compiler.program import Loop, Program
-from pliant.compiler.tracing import program_from_function
+from pliant.compiler.tracing import no_collection, program_from_function
 from pliant.errors import KernelError
 from pliant.scalar.evaluation import nodes_of
 
@@ -94,7 +94,8 @@ class Kernel:
         self._package = package
         self._single = package is None and len(self.outputs) == 1
         self._door: Doorway | None = None
-        self._code = native.loaded(self._key(), lambda: self.assembly.text)
+        with no_collection():
+            self._code = native.loaded(self._key(), lambda: self.assembly.modules())
         address = self._code.address("run")
         self._run = native.RUN(address)
         door = self._doorway(address) if threads == 1 else None
@@ -117,7 +118,7 @@ class Kernel:
     @functools.cached_property
     def assembly(self) -> Assembly:
         """The lowered program; made when it is compiled or shown."""
-        return assemble(self.program, self._vectors, native.machine())
+        return Assembly(self.program, self._vectors, native.machine())
 
     def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **named: Any) -> Any:
         if self.enter is not None and not named and threads is None:
@@ -230,9 +231,7 @@ def content(program: Program) -> bytes:
         control.append((len(loops), counted, tuple(statement.reads), tuple(statement.writes)))
     graphs = []
     for block in program.traced:
-        nodes = block.outputs[0][2].graph.nodes if block.outputs else []
-        # a table is named by the digest of its numbers
-        rows = [(n.op, n.value if n.op != "lookup" else n.value.digest, *[a.index for a in n.args]) for n in nodes]
+        rows = block.outputs[0][2].graph.keys() if block.outputs else []
         ends = [[(name, k, node.index) for name, k, node in part] for part in (block.inputs, block.outputs)]
         graphs.append((rows, ends))
     head = (list(program.variables.items()), list(program.inputs), list(program.outputs), sorted(program.scratch))
@@ -342,5 +341,5 @@ _STAGES: dict[str, Callable[[Kernel], str]] = {
     "summary": _summary,
     "graph": _graph,
     "llvm": lambda kernel: "LLVM:\n" + _TABLE_DATA.sub(r'\1..."', kernel.assembly.text),
-    "assembly": lambda kernel: "assembly:\n" + native.disassembly(kernel.assembly.text),
+    "assembly": lambda kernel: "assembly:\n" + native.disassembly(kernel.assembly.modules()),
 }

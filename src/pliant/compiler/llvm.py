@@ -28,7 +28,7 @@ class Vectors:
     Attributes:
         type, integers, conditions: of a vector of numbers, of integers as wide as these, of conditions.
         bytes: the size of a vector.
-        words: what the templates of instructions call them, and the numbers for work on the bits of floats.
+        templates: of each operation, its LLVM with fields for the names of its result and its arguments.
     """
 
     def __init__(self, width: int, precision: Precision):
@@ -40,13 +40,16 @@ class Vectors:
         self.suffix = f"v{width}f{p.bits}"
         self.bytes = width * p.bits // 8
         base, bias = 2.0**p.mantissa_bits, 1023 if p.bits == 64 else 127
-        self.words = {
+        words = {
+            "r": "{0}", "a": "{1}", "b": "{2}", "c": "{3}",
             "T": self.type, "I": self.integers, "B": self.conditions, "N": self.suffix,
             "lowest": self.integer(p.bits - 1), "second": self.integer(p.bits - 2),
             "shift": self.integer(p.mantissa_bits), "mask": self.integer((1 << p.mantissa_bits) - 1),
             "magic": self.constant(p.magic), "one": self.integer(self.bits_of(1.0)),
             "base": self.integer(self.bits_of(base)), "biased": self.constant(base + bias),
         }  # fmt: skip
+        texts = {op: f"  {{r}} = {row.llvm}" for op, row in TABLE.items() if row.llvm is not None} | SEVERAL
+        self.templates = {op: text.format(**words) for op, text in texts.items()}
 
     def __repr__(self) -> str:
         return f"Vectors({self.width}, {self.precision!r})"
@@ -96,12 +99,8 @@ def declarations(v: Vectors) -> str:
 
 
 def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
-    """One piece as an LLVM function ``void name(ptr workspace)``, after the tables that it is the first to use."""
+    """One piece as an LLVM function ``void name(ptr workspace)``."""
     writer = _Writer(v, code.instructions, piece)
-    tables = {i.table.digest: i.table for i in code.instructions[piece.first : piece.last] if i.table is not None}
-    for digest in tables:
-        code.tables.setdefault(digest, name)
-        writer.tables[digest] = f"@{code.tables[digest]}.table.{digest[:16]}"
     early, late = _stores(code.instructions, piece)
     for first, last in piece.blocks(code.instructions):
         writer.new_block()
@@ -110,21 +109,29 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
                 writer.instruction(n)
                 for slot in early.get(n, ()):
                     writer.store(writer.operand(n), n, slot)
-                    writer.homes.setdefault(n, slot)
+                    writer.keep(n, slot)
     values = [writer.operand(n) for n, _ in late]
     for (n, slot), value in zip(late, values, strict=True):
         writer.store(value, n, slot)
-    head = f"define internal void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
-    brought = [_table_data(writer.tables[d], table, v) for d, table in tables.items() if code.tables[d] == name]
-    return "\n".join([*brought, f"{head} {{", *writer.lines, "  ret void", "}", ""])
+    head = f"define void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
+    return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
 
 
-def _table_data(name: str, table: Table, v: Vectors) -> str:
+def _table_name(table: Table) -> str:
+    return f"@table.{table.digest[:16]}"
+
+
+def table_declaration(table: Table) -> str:
+    """What a module says of a table that another one has."""
+    return f"{_table_name(table)} = external constant i8"
+
+
+def table_data(table: Table, v: Vectors) -> str:
     """The numbers as a string of bytes: LLVM reads that ten times faster than a list of numbers."""
     with np.errstate(over="ignore", under="ignore"):
         data = table.numbers.astype(v.precision.name).tobytes()
     written = "\\" + data.hex("\\")
-    return f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
+    return f'{_table_name(table)} = constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
@@ -193,19 +200,33 @@ class _Writer:
         self.lines: list[str] = []
         self.numbers: dict[int, str] = {}
         self.conditions: dict[int, str] = {}
+        self.comparisons: dict[int, str] = {}  # what conditions compare
         self.homes = dict(piece.loads)  # where values are in the workspace
+        self.at_home: list[int] = []  # values of this block that are there, too
         self.block = 0
-        self.tables: dict[str, str] = {}  # names of the tables' data, by digest
 
     def new_block(self) -> None:
-        """Start another basic block, which loads values from the workspace again: that beats keeping them."""
+        """Start another basic block.
+
+        It loads values from the workspace again: that beats keeping them. And it compares again: if LLVM had to do
+        that, which it does to save registers, it would make one block of all.
+        """
         self.block += 1
         if self.block > 1:
             self.lines.append(f"  br label %block{self.block}")
             self.lines.append(f"block{self.block}:")
-        for n in self.homes:
-            self.numbers.pop(n, None)
+        for n in self.comparisons:
             self.conditions.pop(n, None)
+        for n in self.at_home:
+            for known in (self.numbers, self.conditions, self.comparisons):
+                known.pop(n, None)
+        self.at_home.clear()
+
+    def keep(self, n: int, slot: int) -> None:
+        """Later blocks find a value of this one in that slot."""
+        if n not in self.homes:
+            self.homes[n] = slot
+            self.at_home.append(n)
 
     def operand(self, n: int) -> str:
         """A value as a number; a condition becomes 1 or 0."""
@@ -218,11 +239,12 @@ class _Writer:
         instruction, t = self.instructions[n], self.v.type
         if instruction.op == "const":
             return self.v.constant(float(instruction.value or 0))
-        if n in self.conditions:
+        if n in self.conditions or n in self.comparisons:
             one, b = self.v.constant(1.0), self.v.conditions
-            name = f"%n{n}.{self.block}"
-            self.lines.append(f"  {name} = select {b} {self.conditions[n]}, {t} {one}, {t} zeroinitializer")
+            condition, name = self.condition(n), f"%n{n}.{self.block}"
+            self.lines.append(f"  {name} = select {b} {condition}, {t} {one}, {t} zeroinitializer")
             return name
+        self.at_home.append(n)
         align, name = self.v.bytes, f"{n}.{self.block}"
         self.lines.append(f"  %p{name} = getelementptr i8, ptr %w, i64 {self.homes[n] * align}")
         self.lines.append(f"  %l{name} = load {t}, ptr %p{name}, align {align}")
@@ -232,9 +254,10 @@ class _Writer:
         """A value as a condition; a number holds if it is not zero."""
         name = self.conditions.get(n)
         if name is None:
-            number = self.operand(n)
+            if n not in self.comparisons:
+                self.comparisons[n] = f"fcmp une {self.v.type} {self.operand(n)}, zeroinitializer"
             name = self.conditions[n] = f"%c{n}.{self.block}"
-            self.lines.append(f"  {name} = fcmp une {self.v.type} {number}, zeroinitializer")
+            self.lines.append(f"  {name} = {self.comparisons[n]}")
         return name
 
     def store(self, value: str, n: int, slot: int) -> None:
@@ -248,18 +271,28 @@ class _Writer:
         taken = _CONDITIONS_TAKEN.get(op, 0)
         args = [self.condition(a) if k < taken else self.operand(a) for k, a in enumerate(instruction.args)]
         name = f"%v{n}"
-        (self.conditions if op in CONDITIONS else self.numbers)[n] = name
         if instruction.table is not None:
+            self.numbers[n] = name
             self._lookup(name, args[0], instruction.table)
+            return
+        text = self.v.templates[op].format(name, *args)
+        if op not in CONDITIONS:
+            self.numbers[n] = name
+            self.lines.append(text)
+            return
+        before, _, made = text.rpartition(f"  {name} = ")
+        if made.startswith(("fcmp", "icmp")):
+            self.comparisons[n] = made  # written where it is used
+            text = before.rstrip()
         else:
-            text = SEVERAL[op] if op in SEVERAL else f"  {{r}} = {TABLE[op].llvm}"
-            words = dict(zip("abc", args, strict=False))
-            self.lines += text.format(r=name, **words, **self.v.words).splitlines()
+            self.conditions[n] = name
+        if text:
+            self.lines.append(text)
 
     def _lookup(self, name: str, index: str, table: Table) -> None:
         """A load for each lane. The index is clamped before it becomes an integer: any other would be undefined."""
         v, out, t = self.v, self.lines, self.v.type
-        data, chosen = self.tables[table.digest], f"select {v.conditions}"
+        data, chosen = _table_name(table), f"select {v.conditions}"
         last = v.constant(len(table) - 1)
         # a NaN is not above zero, so it reads the first entry
         out.append(f"  {name}.p = fcmp ogt {t} {index}, zeroinitializer")

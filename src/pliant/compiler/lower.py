@@ -44,19 +44,22 @@ class Instruction:
 
 @dataclass
 class Straight:
-    """Straight-line code: instructions in order, and which of them are the results.
-
-    Attributes:
-        tables: by digest, the function of a piece that brings a table along for all pieces of this code.
-    """
+    """Straight-line code: instructions in order, and which of them are the results."""
 
     instructions: list[Instruction]
     results: list[int]
-    tables: dict[str, str] = field(default_factory=dict)
 
     def count(self) -> Counter[str]:
         """How many of each operation, constants and inputs left out."""
         return Counter(i.op for i in self.instructions if i.op not in ("const", "input"))
+
+    def operations(self, piece: "Piece") -> int:
+        """How many operations a piece has."""
+        return sum(i.op not in ("const", "input") for i in self.instructions[piece.first : piece.last])
+
+    def tables(self, piece: "Piece") -> dict[str, Table]:
+        """The tables that a piece looks up, by digest."""
+        return {i.table.digest: i.table for i in self.instructions[piece.first : piece.last] if i.table is not None}
 
 
 @dataclass
@@ -101,18 +104,31 @@ def _spelled_out(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Pre
         return nodes, list(outputs)
     graph = Graph()
     new: dict[int, Expr] = {}
+    other: set[int] = set()  # nodes that have become another operation, so that what uses them is to be folded again
     for node in nodes:
-        if node.op == "const":
-            new[node.index] = graph.constant(node.value)
-        elif node.op == "input":
-            new[node.index] = graph.input(node.value)
-        elif node.op == "lookup":
-            new[node.index] = graph.lookup(node.value, new[node.args[0].index])
+        op, k = node.op, node.index
+        if op == "const":
+            new[k] = graph.constant(node.value)
+        elif op == "input":
+            new[k] = graph.input(node.value)
+        elif op == "lookup":
+            new[k] = graph.lookup(node.value, new[node.args[0].index])
         else:
-            args, rule = [new[a.index] for a in node.args], FUNCTIONS.get(node.op)
-            new[node.index] = rule(precision, *args) if rule else graph.apply(node.op, *args)
+            args, rule = tuple(new[a.index] for a in node.args), FUNCTIONS.get(op)
+            if rule:
+                new[k] = rule(precision, *args)
+            elif op in _COPIED and other.isdisjoint([a.index for a in node.args]):
+                new[k] = graph.copied(op, args)
+            else:
+                new[k] = graph.apply(op, *args)
+            if new[k].op != op:
+                other.add(k)
     results = [new[n.index] for n in outputs]
     return nodes_of(results), results
+
+
+# operations whose folding depends on no more than what their arguments are
+_COPIED = frozenset(("add", "sub", "mul", "div", "neg", "sqrt"))
 
 
 def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple[Expr, ...]]]:
@@ -120,17 +136,28 @@ def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple
 
     A product is taken in only if every use of it is, so that it need not be computed at all.
     """
-    depth: dict[int, int] = {}
+    size = 1 + nodes[-1].index if nodes else 0
+    depth, uses, in_sums = [0] * size, [0] * size, [0] * size
+    all_sums = []
     for node in nodes:
-        depth[node.index] = 1 + max((depth[a.index] for a in node.args), default=0)
-    all_sums = [node for node in nodes if node.op in ("add", "sub")]
-    uses = Counter([a.index for node in nodes for a in node.args] + [r.index for r in results])
-    sums = Counter(a.index for node in all_sums for a in node.args)
+        is_sum = node.op in ("add", "sub")
+        if is_sum:
+            all_sums.append(node)
+        deepest = 0
+        for a in node.args:
+            k = a.index
+            uses[k] += 1
+            in_sums[k] += is_sum
+            if depth[k] > deepest:
+                deepest = depth[k]
+        depth[node.index] = deepest + 1
+    for r in results:
+        uses[r.index] += 1
     fused: dict[int, tuple[str, tuple[Expr, ...]]] = {}
     for node in all_sums:
         a, b = node.args
-        can_a = a.op == "mul" and uses[a.index] == sums[a.index]
-        can_b = b.op == "mul" and uses[b.index] == sums[b.index]
+        can_a = a.op == "mul" and uses[a.index] == in_sums[a.index]
+        can_b = b.op == "mul" and uses[b.index] == in_sums[b.index]
         if not (can_a or can_b):
             continue
         # with two products, the one that is ready later goes into the fused operation
@@ -141,30 +168,35 @@ def _fused(nodes: list[Expr], results: list[Expr]) -> dict[int, tuple[str, tuple
     return fused
 
 
-def _ordered(inputs: Sequence[Expr], nodes, results: list[Expr], fused) -> Straight:
+def _ordered(inputs: Sequence[Expr], nodes: list[Expr], results: list[Expr], fused) -> Straight:
     """In the order of the trace, which follows the robot outward and inward: neighbours stay close."""
     slot_of = {x.value: k for k, x in enumerate(inputs)}
-    number: dict[int, int] = {}
+    number = [0] * (1 + nodes[-1].index if nodes else 0)
     out: list[Instruction] = []
-    needed = _needed(nodes, results, fused)
-    for node in nodes:
-        if node.index not in needed:
-            continue
+    for node in _needed(nodes, results, fused):
         op, args = fused.get(node.index, (node.op, node.args))
-        value = slot_of[node.value] if op == "input" else node.value if op == "const" else None
-        table = node.value if op == "lookup" else None
         number[node.index] = len(out)
-        out.append(Instruction(op, tuple(number[a.index] for a in args), value, table))
+        if args:
+            table = node.value if op == "lookup" else None
+            out.append(Instruction(op, tuple([number[a.index] for a in args]), None, table))
+        else:
+            out.append(Instruction(op, (), slot_of[node.value] if op == "input" else node.value))
     return Straight(out, [number[r.index] for r in results])
 
 
-def _needed(nodes: list[Expr], results: list[Expr], fused) -> set[int]:
+def _needed(nodes: list[Expr], results: list[Expr], fused) -> list[Expr]:
     """Nodes still used after products went into fused operations."""
-    needed = {r.index for r in results}
+    is_needed = bytearray(1 + nodes[-1].index if nodes else 0)
+    for r in results:
+        is_needed[r.index] = 1
+    found = []
     for node in reversed(nodes):
-        if node.index in needed:
-            needed.update(a.index for a in fused.get(node.index, (None, node.args))[1])
-    return needed
+        k = node.index
+        if is_needed[k]:
+            found.append(node)
+            for a in fused[k][1] if k in fused else node.args:
+                is_needed[a.index] = 1
+    return found[::-1]
 
 
 def cut(

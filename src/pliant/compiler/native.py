@@ -4,8 +4,11 @@ Code is made for the processor at hand. The environment variable ``PLIANT_PROCES
 is the same on every machine that has it: "x86-64" (2 lanes of float64, no fused multiply-add), "x86-64-v3" (4 lanes)
 or "x86-64-v4" (8 lanes).
 
-An entry of the cache is named after everything that its machine code depends on. It is written to a temporary
-file and moved into place, so readers in other processes see all of it or none; it carries its name
+A program is several modules, which threads compile side by side, each to an object file that does not depend on how
+many threads there are. Linked together they are one library.
+
+An entry of the cache holds all objects of a program and is named after everything that they depend on. It is written
+to a temporary file and moved into place, so readers in other processes see all of it or none; it carries its name
 and a checksum of name and code, and one that does not match is compiled again, never loaded. The
 folder is the platform's for caches, or ``PLIANT_CACHE_DIR``; set that to ``off`` to do without.
 """
@@ -16,9 +19,11 @@ import hashlib
 import itertools
 import logging
 import os
+import struct
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +75,8 @@ def machine() -> Machine:
     return Machine(triple, llvm.get_host_cpu_name(), features.flatten(), vector_bytes, has_fma)
 
 
-@functools.cache
 def _target_machine() -> Any:
+    """Another one each time: it must not be shared by threads."""
     llvm, m = _llvm(), machine()
     target = llvm.Target.from_triple(m.triple)
     # code finds its constants relative to itself: one instruction less for each, and safe because
@@ -89,14 +94,64 @@ def versions() -> str:
 
 
 def object_code(text: str) -> bytes:
-    """An object file from LLVM assembly."""
-    module = _llvm().parse_assembly(text)
-    return _target_machine().emit_object(module)
+    """An object file from LLVM assembly; other threads may compile meanwhile."""
+    llvm = _llvm()
+    ffi = llvm.ffi
+    context = llvm.create_context()  # what modules share; not safe for threads to share
+    with ffi.OutputString() as problem:
+        parsed = _unlocked("LLVMPY_ParseAssembly")(context, ctypes.c_char_p(text.encode()), problem)
+        module = llvm.ModuleRef(parsed, context)
+        if problem:
+            module.close()
+            raise RuntimeError(f"LLVM cannot read its assembly: {problem}")
+    with module, ffi.OutputString() as problem:
+        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(_target_machine(), module, 1, problem)
+        if not buffer:
+            raise RuntimeError(f"LLVM cannot make an object file: {problem}")
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
-def disassembly(text: str) -> str:
+def _unlocked(name: str) -> Any:
+    """A function of LLVM without the lock that llvmlite puts around each, where nothing is shared with other threads.
+
+    Should llvmlite wrap its functions otherwise one day, it is the function with its lock.
+    """
+    function = getattr(_llvm().ffi.lib, name)
+    return getattr(function, "_cfn", function)
+
+
+def object_codes(texts: Iterable[str], threads: int | None = None) -> list[bytes]:
+    """The object files of several modules: compiled by threads, while the next one is being written.
+
+    Args:
+        threads: how many; None for as many as this process has processors.
+    """
+    threads = threads or _processors()
+    if threads == 1:
+        return [object_code(text) for text in texts]
+    waiting: list[Future[bytes]] = []
+    with ThreadPoolExecutor(threads, thread_name_prefix="pliant-compiler") as pool:
+        try:
+            for text in texts:
+                waiting.append(pool.submit(object_code, text))
+            return [future.result() for future in waiting]
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def disassembly(texts: Iterable[str]) -> str:
     """The processor's assembly for LLVM assembly."""
-    return _target_machine().emit_assembly(_llvm().parse_assembly(text))
+    return "\n".join(_target_machine().emit_assembly(_llvm().parse_assembly(text)) for text in texts)
 
 
 @functools.cache
@@ -113,8 +168,10 @@ _numbers = itertools.count()
 class Loaded:
     """Machine code in memory, with the addresses of some of its functions; lives as long as this object."""
 
-    def __init__(self, code: bytes, names: Sequence[str] = ("run",)):
-        library = _llvm().JITLibraryBuilder().add_object_img(code).add_current_process()
+    def __init__(self, objects: Sequence[bytes], names: Sequence[str] = ("run",)):
+        library = _llvm().JITLibraryBuilder().add_current_process()
+        for code in objects:
+            library = library.add_object_img(code)
         for name in names:
             library = library.export_symbol(name)
         for name, address in symbols.items():
@@ -126,17 +183,17 @@ class Loaded:
         return self._tracker[name]
 
 
-def loaded(key: str, text: Callable[[], str], names: Sequence[str] = ("run",)) -> Loaded:
-    """The code of that key from the cache, or compiled from ``text()`` and kept."""
-    code = read_cached(key)
-    if code is not None:
+def loaded(key: str, texts: Callable[[], Iterable[str]], names: Sequence[str] = ("run",)) -> Loaded:
+    """The code of that key from the cache, or compiled from the modules of ``texts()`` and kept."""
+    objects = read_cached(key)
+    if objects is not None:
         try:
-            return Loaded(code, names)
+            return Loaded(objects, names)
         except RuntimeError:
-            _warn_of_damage(key)  # not the object file that it should be
-    code = object_code(text())
-    write_cached(key, code)
-    return Loaded(code, names)
+            _warn_of_damage(key)  # not the object files that they should be
+    objects = object_codes(texts())
+    write_cached(key, objects)
+    return Loaded(objects, names)
 
 
 symbols: dict[str, int] = {}
@@ -150,7 +207,7 @@ RUN = ctypes.CFUNCTYPE(
 
 # ---- the cache on disk
 
-_MAGIC = b"pliant-object-2\n"
+_MAGIC = b"pliant-object-3\n"
 _log = logging.getLogger("pliant")
 
 
@@ -170,8 +227,8 @@ def cache_folder() -> Path | None:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "pliant"
 
 
-def read_cached(key: str) -> bytes | None:
-    """The entry of that name, or None if there is none that is whole."""
+def read_cached(key: str) -> list[bytes] | None:
+    """The object files of the entry of that name, or None if there is none that is whole."""
     where = cache_folder()
     if where is None:
         return None
@@ -180,10 +237,28 @@ def read_cached(key: str) -> bytes | None:
     except OSError:
         return None
     head = _head(key, data[len(_head(key, b"")) :])
-    if not data.startswith(head):
+    objects = _unjoined(data[len(head) :]) if data.startswith(head) else None
+    if objects is None:
         _warn_of_damage(key)
+    return objects
+
+
+def _joined(objects: Sequence[bytes]) -> bytes:
+    """Their number, the length of each, then all of them."""
+    return struct.pack(f"<{len(objects) + 1}Q", len(objects), *map(len, objects)) + b"".join(objects)
+
+
+def _unjoined(data: bytes) -> list[bytes] | None:
+    """The inverse; None of data that were not joined so."""
+    count = int.from_bytes(data[:8], "little")
+    begin = 8 * (count + 1)
+    if not 0 < count <= len(data) // 8 or begin > len(data):
         return None
-    return data[len(head) :]
+    objects = []
+    for (size,) in struct.iter_unpack("<Q", data[8:begin]):
+        objects.append(data[begin : begin + size])
+        begin += size
+    return objects if begin == len(data) else None
 
 
 def _head(key: str, code: bytes) -> bytes:
@@ -196,12 +271,12 @@ def _warn_of_damage(key: str) -> None:
     _log.warning("cache entry %s is damaged; compiling again", key[:16])
 
 
-def write_cached(key: str, code: bytes) -> None:
+def write_cached(key: str, objects: Sequence[bytes]) -> None:
     """Keep an entry; a folder that cannot be written costs a warning, not the result."""
     where = cache_folder()
     if where is None:
         return
-    temporary = None
+    temporary, code = None, _joined(objects)
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=where, prefix=".writing-")

@@ -23,12 +23,14 @@ What T(q+1/2, v+) is above that, is the error of the step. `smaller_share` takes
 mass, whose own motion stays (`drift_of`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from pliant.dynamics.articulated_coriolis import CoriolisRecursion
 from pliant.dynamics.coriolis import coriolis_matrix
 from pliant.dynamics.energy_and_momentum import center_of_mass_velocity, kinetic_energy
 from pliant.dynamics.gyroscopic import carried_centers
 from pliant.dynamics.kinematics import link_poses
+from pliant.dynamics.newton_euler import newton_euler
 from pliant.dynamics.pinned_factor import Rows
 from pliant.robot import Mechanism, Robot
 from pliant.robot.configurations import carried_velocity, held_matrix, straight_motion
@@ -37,44 +39,64 @@ from pliant.spatial import Vector
 
 Matrix = Sequence[Scalars]
 
-# solutions: with the matrix at the start, then at the middle that the one before found
-_SOLUTIONS = 2
+SOLUTIONS = 2
+"""How often it is solved: with the matrix at the start, then at the middle that the one before found."""
 
 # kinetic energy of a robot at rest [J]: none of it is a share
 _NONE = 1e-30
 
 
+class CoriolisMatrix:
+    """C(q, u) and A + h C(q, u), by their entries."""
+
+    def __init__(
+        self, robot: Robot, q: Scalars, u: Scalars, A: Rows, M: Matrix, centers: Mapping[str, Vector], h: Scalar,
+        pins: Mapping[int, Scalar] | None = None, jumps: Mapping[int, Scalar] | None = None,
+    ):  # fmt: skip
+        """At a velocity u.
+
+        Args:
+            A, M: lower triangles of the matrix of the step and of the mass matrix.
+            centers: points of the joints that float, `pliant.dynamics.gyroscopic.held_centers`.
+            pins, jumps: see `solved`.
+        """
+        self.mechanism, self.A, self.h, self.pins, self.jumps = robot.mechanism, A, h, pins, jumps
+        self.C = _coriolis(robot, q, u, M, centers)
+
+    def times(self, x: Scalars) -> list[Scalar]:
+        """C x."""
+        return _times(self.C, x)
+
+    def solve(self, b: Scalars) -> list[Scalar]:
+        """The x with (A + h C) x = b."""
+        A, C, n = self.A, self.C, len(b)
+        K = [[A[max(r, c)].get(min(r, c), 0) + self.h * C[r][c] for c in range(n)] for r in range(n)]
+        return solved(self.mechanism, K, b, self.pins, self.jumps)
+
+
 def change_in_fast_motion(
-    robot: Robot, q: Scalars, v: Scalars, A: Rows, M: Matrix, change: Scalars, dt: Scalar,
-    centers: Mapping[str, Vector], ahead: Scalars, is_known: Scalar, pins: Mapping[int, Scalar] | None = None,
-    jumps: Mapping[int, Scalar] | None = None,
+    v: Scalars, change: Scalars, x: Scalars, dt: Scalar, ahead: Scalars, is_known: Scalar,
+    at: Callable[[Scalars], CoriolisMatrix | CoriolisRecursion],
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:  # fmt: skip
     """v+ - v, the v+ with which the middle was found, and the impulse dt C(q, u) (v + v+) / 2.
 
     Args:
-        A, M: lower triangles of the matrix of the step and of the mass matrix.
         change: impulses of the step, with all forces at its start.
-        centers: points of the joints that float, `pliant.dynamics.gyroscopic.held_centers`.
+        x: v+ - v of the solution before, 0 at first.
         ahead: the v+ that constraints have led to, if it ``is_known``: u is then the middle of that.
-        pins, jumps: whether dofs are pinned, of those that may be, and the change of their velocity then, else 0.
+        at: gives C at a velocity u, and A + dt/2 C.
     """
-    n = robot.nv
-    first = _times(_coriolis(robot, q, v, M, centers), v)
-    x: list[Scalar] = [0] * n
-    end, impulse = list(v), list(change)
-    for _ in range(_SOLUTIONS):
-        end = [select(is_known, a, b + c) for a, b, c in zip(ahead, v, x, strict=True)]
-        C = _coriolis(robot, q, [(a + b) / 2 for a, b in zip(v, end, strict=True)], M, centers)
-        b = [e + dt * (f - g) for e, f, g in zip(change, first, _times(C, v), strict=True)]
-        K = [[A[max(r, c)].get(min(r, c), 0) + dt / 2 * C[r][c] for c in range(n)] for r in range(n)]
-        x = solved(robot.mechanism, K, b, pins, jumps)
-        impulse = [dt * y for y in _times(C, [a + c / 2 for a, c in zip(v, x, strict=True)])]
+    end = [select(is_known, a, b + c) for a, b, c in zip(ahead, v, x, strict=True)]
+    first, C = at(v).times(v), at([(a + b) / 2 for a, b in zip(v, end, strict=True)])
+    b = [e + dt * (f - g) for e, f, g in zip(change, first, C.times(v), strict=True)]
+    x = C.solve(b)
+    impulse = [dt * y for y in C.times([a + c / 2 for a, c in zip(v, x, strict=True)])]
     return x, end, impulse
 
 
-def half_way(robot: Robot, q: Scalars, v: Scalars, M: Matrix, dt: Scalar) -> tuple[list[Scalar], list[Scalar]]:
-    """q and v half a step later, or before with a negative dt, of a robot that goes on with v."""
-    points = carried_centers(robot.mechanism, M, v, dt)
+def half_way(robot: Robot, q: Scalars, v: Scalars, M: Matrix | None, dt: Scalar) -> tuple[list[Scalar], list[Scalar]]:
+    """q and v half a step later, or before with a negative dt, of a robot that goes on with v; M if joints float."""
+    points = {} if M is None else carried_centers(robot.mechanism, M, v, dt)
     q_half = straight_motion(robot, list(q), list(v), dt / 2, points)
     return q_half, carried_velocity(robot, list(v), dt / 2, list(v), points)
 
@@ -97,17 +119,25 @@ def drift_of(
     return drift
 
 
-def impulses_but_turning(v: Scalars, ahead: Scalars, M: Matrix, turning: Scalars) -> list[Scalar]:
-    """M (v+ - v), less the impulse of the Coriolis forces."""
-    change = [a - b for a, b in zip(ahead, v, strict=True)]
-    n = len(change)
-    full = [[M[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
-    return [a + b for a, b in zip(_times(full, change), turning, strict=True)]
+def impulses_but_turning(
+    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, M: Matrix | None, turning: Scalars
+) -> list[Scalar]:
+    """M (v+ - v), less the impulse of the Coriolis forces.
+
+    Args:
+        M: its lower triangle; None if there is none. In float32, far out on a joint that slides, it is more accurate.
+    """
+    change, n = [a - b for a, b in zip(ahead, v, strict=True)], robot.nv
+    if M is None:
+        impulses = newton_euler(robot, q, [0] * n, change, has_gravity=False)
+    else:
+        impulses = _times([[M[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)], change)
+    return [a + b for a, b in zip(impulses, turning, strict=True)]
 
 
 def smaller_share(
     robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, drift: Scalars, share: Scalar, before: Scalar,
-    impulses: Scalars, M: Matrix, dt: Scalar,
+    impulses: Scalars, M: Matrix | None, dt: Scalar,
 ) -> Scalar:  # fmt: skip
     """A share of the motion about the centre of mass with which less energy is gained, or none.
 
@@ -117,7 +147,10 @@ def smaller_share(
     """
     now = [c + share * (a - c) for a, c in zip(ahead, drift, strict=True)]
     work = _dot([(a + b) / 2 for a, b in zip(v, now, strict=True)], impulses)
-    kept = _dot(drift, _times([[M[max(r, c)][min(r, c)] for c in range(robot.nv)] for r in range(robot.nv)], drift)) / 2
+    kept: Scalar = 0
+    if robot.is_free and M is not None:
+        moves = robot.mechanism.floating_links[0].dofs[:3]  # no other dof has a part in the drift
+        kept = _dot([drift[d] for d in moves], [M[d][d] * drift[d] for d in moves]) / 2
     inner, allowed = kinetic_energy.algorithm(robot, *half_way(robot, q, now, M, dt)) - kept, before + work - kept
     return share * sqrt(minimum(1, maximum(allowed, 0) / maximum(inner, _NONE)))
 
@@ -152,8 +185,7 @@ def solved(
     above = [support[1:] for support in mechanism.support]
     inverse: list[Scalar] = [0] * len(x)
     for d in reversed(range(len(x))):
-        is_pinned = (pins or {}).get(d, False)
-        inverse[d] = select(is_pinned, 0, 1 / rows[d][d])
+        inverse[d] = select((pins or {}).get(d, False), 0, 1 / rows[d][d])
         for e in above[d]:
             share = rows[e][d] * inverse[d]
             for k in above[d]:

@@ -49,12 +49,18 @@ def gravity_forces(robot: Robot, q: Scalars) -> list[Scalar]:
 
 
 def newton_euler(
-    robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, external: Any = None, on_links: Sequence[Force] | None = None
-) -> list[Scalar]:
-    """The algorithm of `inverse_dynamics`, for scalars of any kind; ``on_links`` are forces in the links' frames."""
+    robot: Robot, q: Scalars, v: Scalars, vd: Scalars, *, external: Any = None, on_links: Sequence[Force] | None = None,
+    has_gravity: bool = True,
+) -> list[Scalar]:  # fmt: skip
+    """The algorithm of `inverse_dynamics`, for scalars of any kind.
+
+    Args:
+        on_links: forces in the links' frames.
+        has_gravity: without, and at rest, it is M vd.
+    """
     mechanism = robot.mechanism
     # outward: gravity is a world that accelerates upward
-    motions = link_motions(mechanism, q, v, vd, -mechanism.gravity)
+    motions = link_motions(mechanism, q, v, vd, -mechanism.gravity if has_gravity else Vector.zero())
     f = [force_of_motion(link, motion) for link, motion in zip(mechanism.links, motions, strict=True)]
     if external is not None:
         on_links = external_forces(robot, external)

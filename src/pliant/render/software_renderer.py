@@ -270,7 +270,7 @@ def _machine_code() -> Callable[..., Any]:
     code = Path(__file__).with_name("rasteriser.ll").read_text(encoding="utf-8")
     text = f'target triple = "{machine().triple}"\n{code}'
     key = hashlib.sha256(f"{text} {versions()} {machine()}".encode()).hexdigest()
-    code = loaded(key, lambda: text, ("rasterize",))
+    code = loaded(key, lambda: [text], ("rasterize",))
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     function = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, integer, integer, integer)(code.address("rasterize"))
 

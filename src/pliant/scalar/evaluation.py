@@ -4,6 +4,7 @@ Derivatives follow from the table of operations, and are nodes of the same graph
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -44,14 +45,18 @@ def _as_integer(value: float) -> float | int:
 
 def nodes_of(outputs: Sequence[Expr]) -> list[Expr]:
     """The nodes that the outputs need, each after those it uses."""
-    seen: dict[int, Expr] = {}
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node.index not in seen:
-            seen[node.index] = node
-            stack.extend(node.args)
-    return [seen[k] for k in sorted(seen)]
+    if not outputs:
+        return []
+    # nodes of a graph are in order, so one walk from the last to the first sees each before those it uses
+    nodes, k = outputs[0].graph.nodes, max(node.index for node in outputs)
+    is_needed = bytearray(k + 1)
+    for node in outputs:
+        is_needed[node.index] = 1
+    while k >= 0:
+        for a in nodes[k].args:
+            is_needed[a.index] = 1
+        k = is_needed.rfind(1, 0, k)
+    return list(compress(nodes, is_needed))
 
 
 # ---- derivatives

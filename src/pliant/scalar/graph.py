@@ -211,6 +211,13 @@ class Graph:
             cure = "numbers and scalars of the same trace only"
         raise TraceError(problem, subject=repr(x), cure=cure)
 
+    def keys(self) -> list[tuple]:
+        """Each node as plain values, in order: its operation, and the indices of its arguments or its number or name.
+
+        A table is the digest of its numbers. Graphs with equal keys are equal.
+        """
+        return list(self._interned)
+
     def _intern(self, key: tuple, op: str, args: tuple, value: Any = None) -> Expr:
         """The node of that key; a new one if there is none."""
         node = self._interned.get(key)
@@ -219,8 +226,19 @@ class Graph:
             self.nodes.append(node)
         return node
 
+    def copied(self, op: str, args: tuple[Expr, ...]) -> Expr:
+        """The node of an operation that has been folded already, in another graph with arguments of the same kind."""
+        if (op == "add" or (op == "mul" and args[0].op != "const")) and args[0].index > args[1].index:
+            args = args[1], args[0]
+        return self._intern((op, *[a.index for a in args]), op, args)
+
     def _binary(self, op: str, a: Expr, b: Expr) -> Expr:
-        return self._intern((op, a.index, b.index), op, (a, b))
+        key = op, a.index, b.index  # as `_intern`, without the call
+        node = self._interned.get(key)
+        if node is None:
+            node = self._interned[key] = Expr(self, op, (a, b), None, len(self.nodes))
+            self.nodes.append(node)
+        return node
 
     # The four operations and their folding. They are hot: a robot's step makes 1e5 calls.
 

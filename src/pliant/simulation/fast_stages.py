@@ -11,19 +11,20 @@ forces were taken for makes another round with those of the v+ found (`expect_tu
 """
 
 from pliant.checks import is_zero
+from pliant.dynamics.articulated_coriolis import CoriolisRecursion
 from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
 from pliant.dynamics.implicit_coriolis import (
-    change_in_fast_motion, drift_of, half_way, impulses_but_turning, smaller_share,
+    SOLUTIONS, CoriolisMatrix, change_in_fast_motion, drift_of, half_way, impulses_but_turning, smaller_share,
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
-from pliant.dynamics.pinned_factor import Rows, pinned_factor
 from pliant.robot.configurations import held_acceleration
 from pliant.scalar import Scalar, Scalars, abs, either, equal, negation, select
-from pliant.simulation.joint_stages import law_terms
+from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of, largest_known
+from pliant.simulation.step_factor import factor_of, factor_of_step
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]
@@ -50,19 +51,20 @@ _OTHERWISE = 0.002
 _OTHERWISE_BALLS = 5e-5
 
 
-def turning_flags(m: StepModel, v: Scalars, A: Rows, change: Scalars, found: Scalars) -> Record:
+def turning_flags(
+    m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, change: Scalars, found: Scalars
+) -> Record:  # fmt: skip
     """Whether a robot is fast and whirls, by name, or becomes so.
 
     Args:
-        A: matrix of the step; change: its impulses.
+        inertia: diagonal of the matrix of the step without the ``laws`` of joints; change: impulses of the step.
         found: whether it was found to be fast, and to whirl, in the round before.
     """
     if not m.can_be_fast:
         return {}
-    rates = [abs(v[d]) for d in m.turning_dofs]
-    now = largest_known(rates)
-    turning = [d for d in m.turning_dofs if not is_zero(A[d][d])]  # what moves nothing is reported by the factor
-    soon = largest_known([abs(v[d]) + abs(change[d] / A[d][d]) for d in turning])
+    now = largest_known([abs(v[d]) for d in m.turning_dofs])
+    turning = [d for d in m.turning_dofs if not is_zero(inertia[d])]  # what moves nothing is reported by the factor
+    soon = largest_known([abs(v[d]) + abs(change[d] / (inertia[d] + laws.gains.get(d, 0))) for d in turning])
     flags = (now > _fast_rate(m), soon > _whirling_rate(m))
     fast, whirls = (either(flag, negation(equal(x, 0))) for flag, x in zip(flags, found, strict=True))
     return {"fast": [fast], "whirls": [whirls]}
@@ -81,65 +83,61 @@ def turn_fast(step: StepProgram) -> None:
     if not step.model.can_be_fast or step.model.closures:
         return
 
-    def turned(
-        m: StepModel, q, v, motion, change, ahead, expects, saturated, grips, held, stop_low, stop_high, bounds=()
-    ):  # fmt: skip
-        robot, pieces = m.robot, (saturated, grips, held, stop_low, stop_high)
-        laws = law_terms(m, motion["drives"], bounds, v, *pieces)
-        factor = pinned_factor(robot.mechanism, laws.matrix(motion["A"]), laws.pins)
-        start = factor.coordinates(v)
+    def prepared(m: StepModel, q, v, motion, saturated, grips, held, stop_low, stop_high, bounds=()):
+        laws = law_terms(m, motion["drives"], bounds, v, saturated, grips, held, stop_low, stop_high)
+        factor = factor_of_step(m, q, laws.matrix(motion["A"]), laws.pins)
+        pushes, jumps = laws.impulses([0] * m.robot.nv), [laws.jumps.get(d, 0) for d in range(m.robot.nv)]
+        return {"predictor": {"ldl": factor.record(), "start": factor.coordinates(v), "pushes": pushes, "jumps": jumps}}
+
+    def turned(m: StepModel, q, v, motion, predictor, change, ahead, expects):
+        robot, factor = m.robot, factor_of(m, predictor["ldl"], q)
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
 
         def bias(v: Scalars) -> list[Scalar]:
             return newton_euler(robot, q, v, held_acceleration(robot, list(v), centers))
 
-        def corrected(share: Scalar, later: Scalars) -> list[Scalar]:
-            return [c + share * m.dt * (a - b) for c, a, b in zip(motion["first"], first, later, strict=True)]
-
-        def expected(change: Scalars) -> list[Scalar]:
-            _, steps = factor.eliminated(laws.impulses(change), laws.jumps)
-            own = factor.velocity([a + b for a, b in zip(start, steps, strict=True)])
-            return [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
-
-        first = motion["bias"] or bias(v)
-        end: list[Scalar] = []
+        impulses = [a + b for a, b in zip(change, predictor["pushes"], strict=True)]
+        _, steps = factor.eliminated(impulses, dict(enumerate(predictor["jumps"])))
+        own = factor.velocity([a + b for a, b in zip(predictor["start"], steps, strict=True)])
+        end = [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
         if m.has_ball_springs:  # of which the mean of start and end has been taken already
-            for _ in range(_MORE):
-                end = expected(change)
-                change = corrected(1 / 2, bias(end))
+            share, later = 1 / 2, bias(end)
         else:
-            for _ in range(_MIDDLES):
-                end = expected(change)
-                change = corrected(1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)]))
+            share, later = 1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)])
+        first = motion["bias"] or bias(v)
+        change = [c + share * m.dt * (a - b) for c, a, b in zip(motion["first"], first, later, strict=True)]
         return {"change": change, "ahead": end}
 
-    def whirled(m: StepModel, q, v, motion, ahead, expects, saturated, grips, held, stop_low, stop_high, bounds=()):
-        robot, pieces = m.robot, (saturated, grips, held, stop_low, stop_high)
-        laws = law_terms(m, motion["drives"], bounds, v, *pieces)
-        M, A = composite_inertia(robot, q), laws.matrix(motion["A"])
-        impulses = laws.impulses(motion["first"])
-        x, end, turning = change_in_fast_motion(
-            robot, q, v, A, M, impulses, m.dt, held_centers(robot.mechanism, M), ahead, negation(equal(expects[0], 0)),
-            laws.pins, laws.jumps,
-        )  # fmt: skip
-        # what turning adds to the impulses
-        total = [0] * robot.nv
-        for d, row in A.items():
-            for e, entry in row.items():
-                total[d] = total[d] + entry * x[e]
-                if e != d:
-                    total[e] = total[e] + entry * x[d]
-        change = [a + b - c for a, b, c in zip(motion["first"], total, impulses, strict=True)]
-        # what keeps a pinned joint is found with contacts
-        change = [
-            select(laws.pins[d], a, b) if d in laws.pins else b
-            for d, (a, b) in enumerate(zip(motion["first"], change, strict=True))
-        ]
-        return {"change": change, "ahead": end, "turning": turning}
+    def whirled(
+        m: StepModel, q, v, motion, ahead, expects, whirl, saturated, grips, held, stop_low, stop_high, bounds=()
+    ):  # fmt: skip
+        robot, is_known = m.robot, negation(equal(expects[0], 0))
+        laws = law_terms(m, motion["drives"], bounds, v, saturated, grips, held, stop_low, stop_high)
+        A, impulses = laws.matrix(motion["A"]), laws.impulses(motion["first"])
+        M = None if m.is_recursive else composite_inertia(robot, q)
 
+        def recursion(u: Scalars) -> CoriolisRecursion:
+            return CoriolisRecursion(robot.mechanism, q, u, [A[d][d] for d in range(robot.nv)], m.dt / 2)
+
+        def matrix(u: Scalars) -> CoriolisMatrix:
+            assert M is not None
+            centers = held_centers(robot.mechanism, M)
+            return CoriolisMatrix(robot, q, u, A, M, centers, m.dt / 2, laws.pins, laws.jumps)
+
+        at = recursion if M is None else matrix
+        x, end, turning = change_in_fast_motion(v, impulses, whirl, m.dt, ahead, is_known, at)
+        # the impulse of turning is another than that at the start
+        change = [a + m.dt * b - c for a, b, c in zip(motion["first"], at(v).times(v), turning, strict=True)]
+        return {"change": change, "whirl": x, "ahead": end, "turning": turning}
+
+    step.stages.variable("whirl", step.model.robot.nv)
     with step.only_if("fast"):
+        step.add(prepared)
+    with step.stages.loop(_MORE if step.model.has_ball_springs else _MIDDLES, when="fast"):
         step.add(turned)
     with step.only_if("whirls"):
+        step.add(lambda m: {"whirl": [0] * m.robot.nv})
+    with step.stages.loop(SOLUTIONS, when="whirls"):
         step.add(whirled)
 
 
@@ -180,9 +178,10 @@ def keep_energy(step: StepProgram) -> None:
         step.stages.variable(name, size)
 
     def begun(m: StepModel, q, v, v_next, turning, impulse):
-        M = composite_inertia(m.robot, q)
+        M = None if m.is_recursive else composite_inertia(m.robot, q)
         is_held = any_of([negation(equal(x, 0)) for part in impulse for x in part])
-        impulses, half = impulses_but_turning(v, v_next, M, turning), half_way(m.robot, q, v, M, -m.dt)
+        impulses = impulses_but_turning(m.robot, q, v, v_next, M, turning)
+        half = half_way(m.robot, q, v, M, -m.dt)
         return {
             "drift": drift_of(m.robot, q, half, impulses, is_held),
             "gains": impulses,
@@ -191,7 +190,7 @@ def keep_energy(step: StepProgram) -> None:
         }
 
     def lowered(m: StepModel, q, v, v_next, drift, gains, before, share):
-        M = composite_inertia(m.robot, q)
+        M = None if m.is_recursive else composite_inertia(m.robot, q)
         new = smaller_share(m.robot, q, v, v_next, drift, share[0], before[0], gains, M, m.dt)
         return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
 

@@ -16,13 +16,13 @@ from pliant.contact.joint_laws import (
     is_either, is_other, limit_piece, motor_line, motor_piece, sign_of,
 )  # fmt: skip
 from pliant.contact.solver import loads_on
-from pliant.dynamics.pinned_factor import pinned_factor
 from pliant.robot import Link
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.loop_stages import load_pins
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, any_of, factor_of
+from pliant.simulation.solver_stages import Record, StepProgram, any_of
 from pliant.simulation.state import time_of
+from pliant.simulation.step_factor import factor_of, factor_of_step
 
 # rounds to find the pieces of all joints
 _ROUNDS = 24
@@ -170,10 +170,10 @@ def until_joints_agree(step: StepProgram) -> Iterator[None]:
 def take_pieces(step: StepProgram) -> None:
     """A = L^T D L with the laws of joints, and w as if nothing touched."""
 
-    def taken(m: StepModel, motion, v, change, saturated, grips, held, stop_low, stop_high, bounds=()):
+    def taken(m: StepModel, motion, q, v, change, saturated, grips, held, stop_low, stop_high, bounds=()):
         pieces = (saturated, grips, held, stop_low, stop_high)
         terms = law_terms(m, motion["drives"], bounds, v, *pieces)
-        factor = pinned_factor(m.robot.mechanism, terms.matrix(motion["A"]), terms.pins)
+        factor = factor_of_step(m, q, terms.matrix(motion["A"]), terms.pins)
         left, steps = factor.eliminated(terms.impulses(change), terms.jumps)
         start = factor.coordinates(v)
         w = [a + b for a, b in zip(start, steps, strict=True)]
@@ -190,14 +190,14 @@ def check_joints(step: StepProgram) -> None:
     """v = L^-1 w; the impulses of all laws; another round if a motor or joint is on another piece than was taken."""
     model = step.model
     if not model.has_bounds:
-        step.add(lambda m, ldl, w: {"v next": factor_of(ldl).velocity(w)})
+        step.add(lambda m, ldl, w: {"v next": factor_of(m, ldl).velocity(w)})
         return
 
     def velocities(m: StepModel, ldl, w):
-        return {"v next": factor_of(ldl).velocity(w), "pushed": [0] * len(m.pinned_dofs)}
+        return {"v next": factor_of(m, ldl).velocity(w), "pushed": [0] * len(m.pinned_dofs)}
 
     def reactions(m: StepModel, ldl, v, v_next, left, pushed, reaction):
-        factor, x = factor_of(ldl), [a - b for a, b in zip(v_next, v, strict=True)]
+        factor, x = factor_of(m, ldl), [a - b for a, b in zip(v_next, v, strict=True)]
         found = [
             factor.reaction(d, x, a + b) for d, a, b in zip(m.pinned_dofs, left, pushed, strict=True)
         ]  # fmt: skip

@@ -16,7 +16,8 @@ from pliant.contact.landing import closing_speed, mean_of, nearness
 from pliant.contact.solver import triples, without
 from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import StepProgram, any_of, asked_of, factor_of, touches_of
+from pliant.simulation.solver_stages import StepProgram, any_of, asked_of, touches_of
+from pliant.simulation.step_factor import factor_of
 from pliant.spatial import Vector
 
 # a share of the energy that is gained by rounding only
@@ -137,7 +138,7 @@ def _find_first(step: StepProgram) -> None:
 
 def _land(step: StepProgram) -> None:
     """What touches and what lands first keeps its velocity at the end; what lands later opens."""
-    step.add(lambda m, ldl, w: {"v mean": factor_of(ldl).velocity(w)})
+    step.add(lambda m, ldl, w: {"v mean": factor_of(m, ldl).velocity(w)})
     for k in _groups(step.model):
 
         def landed(m: StepModel, start, rows, w, impulse, first, free, plastic, k=k):
@@ -168,7 +169,7 @@ def _check_energy(step: StepProgram) -> None:
     def gain(m: StepModel, motion, ldl, w, start, free):
         energies = []
         for speeds in (w, start, free):
-            v = factor_of(ldl).velocity(speeds)
+            v = factor_of(m, ldl).velocity(speeds)
             rows = motion["A"].items()
             energies.append(
                 sum((v[d] * v[e] * entry * (1 / 2 if d == e else 1) for d, row in rows for e, entry in row.items()), 0)

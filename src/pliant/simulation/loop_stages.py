@@ -26,7 +26,8 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, factor_of, poses_of
+from pliant.simulation.solver_stages import Record, StepProgram, poses_of
+from pliant.simulation.step_factor import factor_of
 from pliant.spatial import Vector
 
 # a velocity along a row is reversed with so many times itself at most
@@ -120,7 +121,7 @@ def close_loops(step: StepProgram) -> None:
         return newton_euler(m.robot, q, v, held_acceleration(m.robot, list(v), centers))
 
     def turned(m: StepModel, q, v, motion, ldl, w, basis, chord, ahead, expects, change, left, start, pushes, jumps):
-        factor = factor_of(ldl)
+        factor = factor_of(m, ldl)
         own = factor.velocity(w)
         end = [select(equal(expects[0], 0), a, b) for a, b in zip(own, ahead, strict=True)]
         later = bias(m, motion, q, [(a + b) / 2 for a, b in zip(v, end, strict=True)])
@@ -245,7 +246,7 @@ def close_positions(step: StepProgram) -> None:
         for island, own, amounts in zip(m.islands, basis, aims, strict=True):
             for d, x in zip(island.support, Basis(**own).moved([0] * len(island.support), amounts), strict=True):
                 step_w[d] = x
-        return {"shift": [a + b for a, b in zip(shift, factor_of(ldl).velocity(step_w), strict=True)]}
+        return {"shift": [a + b for a, b in zip(shift, factor_of(m, ldl).velocity(step_w), strict=True)]}
 
     step.add(begun)
     with step.stages.loop(_CORRECTIONS, until="closed"):

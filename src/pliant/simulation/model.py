@@ -17,6 +17,7 @@ from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
 from pliant.contact.moments import no_moments
 from pliant.contact.touching import Group, contact_groups
+from pliant.dynamics.articulated_factor import is_recursion_cheaper
 from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot, Spherical
@@ -219,6 +220,18 @@ class StepModel:
         # a dof without inertia swings at any rate
         M += np.diag(np.full(robot.nv, _NO_INERTIA * np.trace(M)))
         return np.maximum(np.diag(M) * np.diag(np.linalg.inv(M)), 1).tolist()
+
+    @cached_property
+    def is_recursive(self) -> bool:
+        """Whether the step solves with A by articulated bodies: nothing needs the factor of A, which would take longer.
+
+        That has no place for what couples dofs other than bodies do: springs about several axes, joints that mimic. And
+        the gyroscopic forces of joints that float are taken from entries of A.
+        """
+        mechanism = self.robot.mechanism
+        wide = any(j.has_spring and j.kind.nv > 1 for j in self.robot.joints.values())
+        needs_factor = self.has_rows or mechanism.has_mimic or mechanism.floating_links or wide
+        return not needs_factor and is_recursion_cheaper(mechanism)
 
     @property
     def can_be_fast(self) -> bool:

@@ -23,7 +23,7 @@ from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
 from pliant.compiler import Kernel, kernel_from_function, lanes_for
 from pliant.compiler.program import Program
-from pliant.compiler.tracing import Stages
+from pliant.compiler.tracing import Stages, no_collection
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
 from pliant.checks import check_known
@@ -209,7 +209,7 @@ class Kernels:
         outputs = {"next": (plan.layout.size,)} | {row: (sizes[name],) for name, row in plan.rows.items()}
         inputs = {array: (size,) for array, size in plan.arrays.items()}
         how: dict[str, Any] = {"precision": self.precision, "threads": self.threads, "lanes": lanes}
-        with compiling(f"the simulation of {robot!r}", self.progress):
+        with compiling(f"the simulation of {robot!r}", self.progress), no_collection():
             made = next(iter(self._stepping.values())).program if self._stepping else plan.program()
             self._stepping[lanes] = Kernel(made, inputs, outputs, name=f"simulation of {robot}", **how)
         return self._stepping[lanes]

@@ -21,11 +21,11 @@ from pliant.contact.solver import (
     sweep_frictionless, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
-from pliant.dynamics.pinned_factor import PinnedFactor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
 from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
+from pliant.simulation.step_factor import factor_of
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
 Record = dict[str, Any]
@@ -148,11 +148,6 @@ def poses_of(motion: Record) -> Any:
         i: Transform(MatrixRotation(Matrix3(tuple(entries[:9]))), Vector(*entries[9:]))
         for i, entries in motion["poses"].items()
     }
-
-
-def factor_of(ldl: Record) -> PinnedFactor:
-    """The factor of A."""
-    return PinnedFactor(ldl["U"], ldl["D"], ldl["D_inverse"])
 
 
 def touches_of(motion: Record, k: int) -> list[Touch]:
@@ -434,4 +429,4 @@ def correct_positions(step: StepProgram) -> None:
 
                 with step.only_if(f"near {k}"):
                     step.add(corrected, k)
-        step.add(lambda m, ldl, shift: {"shift": factor_of(ldl).velocity(shift)})
+        step.add(lambda m, ldl, shift: {"shift": factor_of(m, ldl).velocity(shift)})

@@ -36,7 +36,6 @@ from pliant.contact.constraint_rows import tangents_of
 from pliant.contact.solver import triples
 from pliant.contact.touching import Drift, Group, Touch
 from pliant.dynamics.gyroscopic import carried_centers, gyroscopic_change, held_centers
-from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities, root_origin
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.dynamics.pinned_factor import pinned_factor
@@ -61,6 +60,7 @@ from pliant.simulation.solver_stages import (
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
+from pliant.simulation.step_factor import Matrix, entries_of_step, inertia_of_step
 from pliant.spatial import Transform, Vector
 
 _THREE_QUARTERS = 3 / 4
@@ -130,7 +130,7 @@ class FreeMotion:
     """Result of the stage.
 
     Attributes:
-        A: lower triangle of the matrix of the step, without the laws of motors and joints.
+        A: of the step, as `inertia_of_step` begins it, without the laws of motors and joints; inertia: its diagonal.
         change: impulses A (v+ - v) of the forces, likewise; those that turning has are half of the end of the step.
         end: the v+ of which Coriolis forces were taken; v if they are those of the start.
         first: the change with all forces at the start; bias: h of them.
@@ -139,7 +139,8 @@ class FreeMotion:
         centers: the same in the middle of the step.
     """
 
-    A: list[list[Scalar]]
+    A: Matrix
+    inertia: list[Scalar]
     change: list[Scalar]
     end: list[Scalar]
     first: list[Scalar]
@@ -174,8 +175,7 @@ def free_motion(
     on_links = outside_forces(robot, model.forces, poses, t, dt)
     if robot.springs:
         on_links.add_all(frame_spring_forces(robot, poses, origin, link_velocities(mechanism, q, v)))
-    A = composite_inertia(robot, q)
-    M = [list(row) for row in A]
+    M, A = inertia_of_step(model, q)
     centers = held_centers(mechanism, M)
 
     def bias(v: Scalars) -> list[Scalar]:
@@ -215,7 +215,8 @@ def free_motion(
             later = bias(end)
             change = [a + dt / 2 * (b - c) for a, b, c in zip(first, h, later, strict=True)]
     carried = carried_centers(mechanism, M, v, dt)
-    return FreeMotion(A, change, end, first, h, poses, origin, joints, centers, carried)
+    inertia = [A[d][d] + (M[d][d] if model.is_recursive else 0) for d in range(robot.nv)]
+    return FreeMotion(A, inertia, change, end, first, h, poses, origin, joints, centers, carried)
 
 
 def move_freely(step: StepProgram) -> None:
@@ -249,7 +250,7 @@ def move_freely(step: StepProgram) -> None:
         fastest = largest_known([abs(v[d]) for d in dict.fromkeys((*m.turning_dofs, *range(m.robot.nv)))])
         return {
             "motion": {
-                "A": {d: {e: motion.A[d][e] for e in m.robot.mechanism.support[d]} for d in range(m.robot.nv)},
+                "A": entries_of_step(m, motion.A),
                 "first": motion.first if m.can_be_fast else [],
                 "bias": motion.bias if m.can_be_fast and not (m.forces or m.robot.springs) else [],
                 "centers": {name: list(c) for name, c in motion.centers.items()},
@@ -261,7 +262,7 @@ def move_freely(step: StepProgram) -> None:
                 "bends": bends_of(m, q, v, motion),
             },
             "change": motion.change,
-            **turning_flags(m, v, laws.matrix(motion.A), laws.impulses(motion.change), turns),
+            **turning_flags(m, v, motion.inertia, laws, laws.impulses(motion.change), turns),
             **({"ahead": motion.end} if m.can_be_fast and (m.has_balls or m.closures) else {}),
             **closed_turning_flag(m, fastest),
             "stop low": low,
