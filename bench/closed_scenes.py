@@ -199,5 +199,5 @@ def started(scene: ClosedScene, robots: int, steps: int = 200) -> tuple[pliant.s
     result = sim.rollout(sim.state, scene.controls(robots, steps), channels=("solver",))
     bad = int(result["solver"][..., 3].sum())
     lost = int(result.state.part("divergence").any(axis=-1).sum())
-    fault = f"{scene.name}: {bad} of {robots * steps} steps did not converge, {lost} robots diverged"
+    fault = f"{bad} of {robots * steps} steps did not converge, {lost} robots diverged"
     return result.state, fault if bad or lost else ""

@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 import pliant
-from bench.report import Report, options_of
+from bench.report import Report, failed, options_of
 from bench.robots import Subject, subject
 from bench.tables import Row
 from bench.timing import best_times
@@ -93,8 +93,9 @@ def _one(s: Subject, frames: tuple[str, ...], function: Any, reference: Callable
         ours = best[what] * 1e6 / (1 if what == "single" else len(s.q))
         row |= {what: ours, "ratio" if what == "float64" else f"ratio {what}": theirs / ours}
     worst = max(errors.values())
-    failed = None if worst < TOLERANCE else f"{s.name} {function.name}: error {worst:.1e}, above {TOLERANCE:g}"
-    return row | {"operations": operations["float64"], "error": worst, "failed": failed}
+    fault = "" if worst < TOLERANCE else f"error {worst:.1e}, above {TOLERANCE:g}"
+    row |= {"operations": operations["float64"], "error": worst}
+    return row | failed(f"{s.name} {function.name}", fault)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from bench.convergence import COLUMNS
 from bench.mujoco_model import HARD
 from bench.mujoco_peer import MujocoPeer, fastest_settings
 from bench.pliant_side import PliantSide
-from bench.report import Report, options_of
+from bench.report import Report, failed, options_of
 from bench.scenes import SCENES, scene
 from bench.tables import Row
 from bench.timing import best_times
@@ -41,6 +41,8 @@ THRASH_STEPS = 100
 LONGEST = 6.0
 """Time for turns of one simulator on one scene [s]."""
 PRECISIONS = ("float64", "float32")
+SHORT = ("go2", "g1", "go2_thrash")
+"""Scenes of a short run, unless others are named."""
 
 
 def main() -> None:
@@ -55,6 +57,7 @@ def main() -> None:
     options.has_jiminy = options.jiminy or jiminy_peer.is_installed()
     if options.short:
         options.batch, options.steps, options.rounds = 64, 10, 1
+        options.scenes = [name for name in options.scenes if name in SHORT] or options.scenes
     about = {"mujoco": mujoco.__version__, "jiminy": jiminy_peer.VERSION if options.has_jiminy else None}
     report = Report(options, batch=options.batch, scenes={}, **about)
     for name in options.scenes:
@@ -81,9 +84,9 @@ def measured(name: str, report: Report) -> Iterator[Row]:
     for who, t in times.items():
         side = sides[who]
         found = row(who, str(getattr(side, "variant", "")), t, base, side.standing, side.sample)
+        marks = failed(f"{name}, {who}", side.fault)
         # harder friction may make robots fall, which is no fault of the comparison: nothing refers to that row
-        mark = "note" if who == "mujoco hard" else "failed"
-        yield found | ({mark: f"{name}, {who}: {side.fault}"} if side.fault else {})
+        yield found | ({"note": marks.get("failed")} if who == "mujoco hard" else marks)
     if options.has_jiminy and subject.standing:
         yield from jiminy_rows(subject, base)
 
@@ -103,7 +106,7 @@ def jiminy_rows(subject: ContactScene, base: float) -> Iterator[Row]:
     """Jiminy as its users run it, with a controller in Python, and without the time that takes."""
     result = jiminy_peer.measure(subject)
     standing = result["standing"]
-    wrong = {"failed": f"{subject.name}, Jiminy: {standing.fault}"} if standing.fault else {}
+    wrong = failed(f"{subject.name}, Jiminy", standing.fault)
     yield row("jiminy", "Euler, constraint, PD in Python", result["time"], base, standing, {}) | wrong
     engine = result["time"] - result["controller"]
     yield row("jiminy engine", "the same without the PD's time", engine, base, standing, {}) | wrong

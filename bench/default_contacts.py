@@ -1,6 +1,6 @@
 """What contacts that nobody declared cost: a step of a robot as loaded, next to one with a sphere a foot or corner.
 
-    python -m bench.default_contacts [--json] [--short] [--robots go2 solo12 g1] [--batch 1024]
+    python -m bench.default_contacts [--json] [--short] [--robots go2 solo12 g1] [--batch 4096]
 
 Both stand in the same pose under the same gains, on one thread. "times feet" is the time over that with feet only, to
 be at most 2.5.
@@ -14,7 +14,7 @@ import pliant
 from bench.contact import PRECISIONS, step_times
 from bench.contact_scene import ContactScene
 from bench.pliant_side import PliantSide
-from bench.report import Report, options_of
+from bench.report import Report, failed, options_of
 from bench.scenes import scene
 from bench.tables import Row
 
@@ -25,7 +25,7 @@ def main() -> None:
     """Run the benchmark and print a table or JSON."""
     parser = options_of(__doc__)
     parser.add_argument("--robots", nargs="+", choices=ROBOTS, default=list(ROBOTS))
-    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=25, help="of one call")
     parser.add_argument("--rounds", type=int, default=4, help="turns of each; the best counts")
     options = parser.parse_args()
@@ -52,7 +52,7 @@ def rows(name: str, report: Report) -> Iterator[Row]:
             found: Row = {"robot": name, "contacts": which, "precision": precision, "points": side.points}
             found |= {"us": t * 1e6, "times feet": t / times["feet only"]}
             found |= {key: side.sample[key] for key in ("iterations", "slowest", "unconverged", "settling")}
-            yield found | ({"failed": f"{name}, {which}, {precision}: {side.fault}"} if side.fault else {})
+            yield found | failed(f"{name}, {which}, {precision}", side.fault)
 
 
 def as_loaded(feet: ContactScene) -> ContactScene:

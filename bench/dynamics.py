@@ -20,7 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 import pliant
-from bench.report import Report, options_of
+from bench.report import Report, failed, options_of
 from bench.robots import ROBOTS, Subject, subject, urdf_path
 from bench.tables import Row
 from bench.timing import best_times
@@ -84,12 +84,12 @@ def _one(s: Subject, name: str, reference: Any, checked: Any) -> Row:
     best = best_times(contenders)
     ours = {p: best[p] / len(s.q) * 1e6 for p in ("float64", "float32")} | {"single": best["single"] * 1e6}
     theirs = best["pinocchio"] / len(states) * 1e6
-    row: Row = {"robot": s.name, "function": name, "pinocchio": theirs}
+    row: Row = {"robot": s.name, "dofs": s.robot.nv, "function": name, "pinocchio": theirs}
     for what, t in ours.items():
         row |= {what: t, "ratio" if what == "float64" else f"ratio {what}": theirs / t}
     wrong = [f"{p} error {e:.1e}" for p, e in errors.items() if not e < TOLERANCE[p]]
     row |= {"operations": operations, "error": errors["float64"], "error float32": errors["float32"]}
-    return row | {"failed": f"{s.name} {name}: {', '.join(wrong)}" if wrong else None}
+    return row | failed(f"{s.name} {name}", ", ".join(wrong))
 
 
 def derivatives(name: str, batch: int) -> list[Row]:
@@ -113,8 +113,8 @@ def derivatives(name: str, batch: int) -> list[Row]:
     theirs, ours = best["pinocchio"] / len(states) * 1e6, best["pliant"] / len(s.q) * 1e6
     operations = sum(kernel.operations().values())
     row: Row = {"robot": s.name, "pinocchio": theirs, "float64": ours, "ratio": theirs / ours}
-    failed = None if error < 1e-7 else f"{s.name} derivatives: error {error:.1e}"
-    return [row | {"operations": operations, "error": error, "failed": failed}]
+    row |= {"operations": operations, "error": error}
+    return [row | failed(f"{s.name} derivatives", "" if error < 1e-7 else f"error {error:.1e}")]
 
 
 _START = """

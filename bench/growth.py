@@ -28,7 +28,7 @@ from bench.growth_scenes import hanging_chain, many_legs, plate
 from bench.loops import Peer, fastest
 from bench.mujoco_peer import MujocoPeer, fastest_settings
 from bench.pliant_side import PliantSide
-from bench.report import Report, options_of
+from bench.report import Report, failed, options_of
 from bench.tables import Row
 from bench.timing import best_times
 
@@ -42,7 +42,7 @@ def main() -> None:
     """Run the benchmark and print tables or JSON."""
     parser = options_of(__doc__)
     parser.add_argument("--tables", nargs="+", choices=("chains", "points"), default=["chains", "points"])
-    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=25, help="of one call")
     parser.add_argument("--rounds", type=int, default=4, help="turns of each simulator; the best counts")
     parser.add_argument("--no-cold", action="store_true", help="leave out the new processes")
@@ -94,7 +94,7 @@ def chain_row(n: int, options: argparse.Namespace, bases: dict[int, float]) -> I
         with tempfile.TemporaryDirectory() as folder:
             cold = first_step(["chain", str(n)], folder)
         found |= {"cold": cold["total"], "cold cpu": cold["cpu"]}
-    yield found | ({} if apart < APART else {"failed": f"chain of {n}: {apart:.1e} rad apart from MuJoCo"})
+    yield found | failed(f"chain of {n}", "" if apart < APART else f"{apart:.1e} rad apart from MuJoCo")
 
 
 def point_row(kind: str, k: int, options: argparse.Namespace) -> Iterator[Row]:
@@ -106,8 +106,7 @@ def point_row(kind: str, k: int, options: argparse.Namespace) -> Iterator[Row]:
     found: Row = {"robot": kind, "points": k, "dofs": subject.robot.nv, **t}
     found |= {"ratio": t["mujoco"] / t["pliant"], "per point": t["pliant"] / k}
     found |= {key: sides["pliant"].sample[key] for key in ("iterations", "slowest", "unconverged", "settling")}
-    wrong = [f"{kind} {k}, {who}: {side.fault}" for who, side in sides.items() if side.fault]
-    yield found | ({"failed": "; ".join(wrong)} if wrong else {})
+    yield found | failed(f"{kind} {k}", "; ".join(f"{who} {side.fault}" for who, side in sides.items() if side.fault))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import numpy as np
 import pliant
 from bench.closed_scenes import CLOSED, ClosedScene, closed_scene, mujoco_closed, started
 from bench.mujoco_model import VARIANTS, Variant
-from bench.report import CheckError, Report, options_of, reasons
+from bench.report import CheckError, Report, failed, options_of
 from bench.tables import Row
 from bench.timing import best_times
 
@@ -144,22 +144,24 @@ def measured(scene: ClosedScene, options: argparse.Namespace) -> Iterator[Row]:
         }
         calls[f"pliant {precision}"] = _rollout(sim, begin, u.astype(precision), out)
     ends = {"mujoco rollout": peer.end(calls["mujoco rollout"]())}
-    faults = {"pliant float64": [fault]}
+    faults: dict[str, list[str]] = {name: [] for name in calls}
+    faults["pliant float64"] += [fault] if fault else []
     for name in list(calls)[1:]:
         result = calls[name]()
         ends[name] = result.q[:, -1].astype(float)
         if result.state.part("solver")[:, 3].any():
-            faults.setdefault(name, []).append(f"{scene.name}, {name}: the last step did not converge")
+            faults[name].append("the last step did not converge")
     ours = ends["pliant float64"]
     if not scene.opening(ours) < OPEN:
-        faults["pliant float64"].append(f"{scene.name}: loops are open by {scene.opening(ours):.1e} m")
+        faults["pliant float64"].append(f"loops are open by {scene.opening(ours):.1e} m")
     times = {n: t / (batch * steps) for n, t in best_times(calls, rounds=options.rounds, clock=process_time).items()}
     for name, t in times.items():
         settings = str(variant) if name.startswith("mujoco") else ""
         apart = float(np.abs(ends[name] - ours).max())
         row: Row = {"simulator": name, "settings": settings, "us": t * 1e6, "steps/s": round(1 / t)}
         row |= {"ratio": t / times["pliant float64"], "open": scene.opening(ends[name]), "apart": apart}
-        yield row | {"failed": reasons(faults.get(name, ()))}
+        row |= {"dofs": scene.robot.nv, "rows": 3 * len(scene.robot.closures)}
+        yield row | failed(f"{scene.name}, {name}", "; ".join(faults[name]))
 
 
 def _rollout(sim: pliant.Simulation, begin: Any, u: np.ndarray, out: dict[str, np.ndarray]) -> Callable[[], Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.tables import Row, columns, table
 
-__all__ = ["CheckError", "Report", "options_of", "reasons"]
+__all__ = ["CheckError", "Report", "failed", "options_of"]
 
 Part = Callable[[], Iterable[Row]]
 
@@ -35,11 +35,9 @@ def options_of(doc: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def reasons(faults: Mapping[str, str] | Iterable[str]) -> str | None:
-    """Reasons in one line; those of a mapping with what they are of; None without any."""
-    if isinstance(faults, Mapping):
-        faults = [f"{who} {fault}" for who, fault in faults.items() if fault]
-    return "; ".join(fault for fault in faults if fault) or None
+def failed(who: str, fault: str) -> Row:
+    """What a row says of a failed check; nothing if there is no fault."""
+    return {"failed": f"{who}: {fault}"} if fault else {}
 
 
 class Report:

@@ -16,7 +16,7 @@ import mujoco
 
 from bench.mujoco_peer import MujocoPeer, fastest_settings
 from bench.pliant_side import PliantSide
-from bench.report import Report, options_of
+from bench.report import Report, failed, options_of
 from bench.scenes import SCENES, scene
 from bench.tables import Row
 from bench.timing import best_times
@@ -50,7 +50,7 @@ def rows(name: str, report: Report) -> Iterator[Row]:
         side = sides.get(who, ours)
         settings = str(getattr(side, "variant", ""))
         found: Row = {"scene": name, "way": who, "settings": settings, "us": t / steps * 1e6, "x": times["mj_step"] / t}
-        yield found | ({"failed": f"{name}, {who}: {side.fault}"} if side.fault else {})
+        yield found | failed(f"{name}, {who}", side.fault)
 
 
 if __name__ == "__main__":
