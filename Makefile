@@ -13,7 +13,7 @@ help:
 	@echo "make test    lint, types and all tests; gets the browser that some of them need"
 	@echo "make processors    all tests, as on processors with other vectors and rounding"
 	@echo "make lint    ruff and basedpyright only"
-	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy"
+	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy; a short run to try it: make SHORT=1 bench"
 	@echo "make docs    documentation as a site, in site/"
 	@echo "make wheel   the package, installed into an empty environment and tried there"
 	@echo "make clean   remove what was built (not .venv)"
@@ -37,11 +37,7 @@ lint: .venv/.installed-dev
 	$(RUN) -m basedpyright
 
 bench: .venv/.installed-dev
-	$(RUN) -m bench.dynamics
-	$(RUN) -m bench.flexible
-	$(RUN) -m bench.constrained
-	$(RUN) -m bench.contact
-	$(RUN) -m bench.loops
+	$(RUN) -m bench $(if $(SHORT),--short)
 
 docs: .venv/.installed-docs
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet

@@ -192,11 +192,12 @@ def mujoco_closed(scene: ClosedScene, variant: Variant) -> mujoco.MjModel:
     return spec.compile()
 
 
-def started(scene: ClosedScene, robots: int, steps: int = 200) -> pliant.simulation.State:
-    """Closed states that the scene comes to."""
+def started(scene: ClosedScene, robots: int, steps: int = 200) -> tuple[pliant.simulation.State, str]:
+    """Closed states that the scene comes to, and what went wrong on the way; empty if nothing did."""
     sim = scene.simulation(robots)
     sim.reset(q=scene.q, v=scene.velocities(robots))
     result = sim.rollout(sim.state, scene.controls(robots, steps), channels=("solver",))
-    if result["solver"][..., 3].any() or result.state.part("divergence").any():
-        raise SystemExit(f"{scene.name}: steps did not converge")
-    return result.state
+    bad = int(result["solver"][..., 3].sum())
+    lost = int(result.state.part("divergence").any(axis=-1).sum())
+    fault = f"{bad} of {robots * steps} steps did not converge, {lost} robots diverged"
+    return result.state, fault if bad or lost else ""

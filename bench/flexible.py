@@ -16,7 +16,6 @@ it is measured.
 """
 
 import argparse
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +30,8 @@ import numpy as np
 from bench import jiminy_peer
 from bench.flexible_scenes import DAMPING, LEGS, ROTOR_INERTIA, STIFFNESS, Swing, flexible, quadruped
 from bench.pliant_side import PliantSide
-from bench.tables import table
+from bench.report import CheckError, Report, failed, options_of
+from bench.tables import Row
 from bench.timing import best_times
 
 TABLES = ("swing", "stiff", "legs")
@@ -48,8 +48,7 @@ FIXED = [{"solver": solver, "dt": DT} for solver in ("runge_kutta_4", "euler_exp
 
 def main() -> None:
     """Run the benchmark and print tables or JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    parser = options_of(__doc__)
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=50, help="of one call")
@@ -57,62 +56,54 @@ def main() -> None:
     parser.add_argument("--jiminy", action="store_true", help="install Jiminy if it is not there")
     options = parser.parse_args()
     options.has_jiminy = options.jiminy or jiminy_peer.is_installed()
-    say: Callable[[str], None] = (lambda _: None) if options.json else (lambda text: print(text, flush=True))
-    results: dict[str, Any] = {"batch": options.batch, "jiminy": jiminy_peer.VERSION if options.has_jiminy else None}
+    if options.short:
+        options.batch, options.steps, options.rounds = 64, 10, 1
+        options.tables = [name for name in options.tables if name == "swing"]
+    report = Report(options, batch=options.batch, jiminy=jiminy_peer.VERSION if options.has_jiminy else None)
     for name in options.tables:
-        results |= {"swing": swings, "stiff": stiff, "legs": legs}[name](options, say)
-    if options.json:
-        print(json.dumps(results, indent=1))
+        {"swing": swings, "stiff": stiff, "legs": legs}[name](report)
+    report.finish()
 
 
 # ---- the double pendulum
 
 
-def swings(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Any]:
+def swings(report: Report) -> None:
     """A swing of 5 s: Jiminy, which must follow its springs, and Pliant."""
-    subject = Swing()
+    subject, options = Swing(), report.options
     title = (
         f"swing: k = {subject.stiffness:g}, nu = {subject.damping:g}, If = {subject.inertia:g}, J = 0, joints from "
         f"{subject.angles} rad, 5 s; batch of {options.batch}, one thread; ratio: Jiminy's adaptive time over it"
     )
-    rows = table(say, title, _ratios(_swing_rows(subject, options)))
-    same = [r for r in rows if r["simulator"] == "pliant batch" and f"{subject.axes} axes" in r["settings"]]
+    both = ("semi-implicit", "midpoint")
+    # without springs: what the step's own error is
+    kinds = {"3 axes": (3, both, PRECISIONS), "1 axis": (1, both, PRECISIONS), "rigid": (0, both[:1], PRECISIONS[:1])}
+    parts = {"jiminy": partial(jiminy_rows, subject, [ADAPTIVE, *FIXED], options)} | {
+        name: partial(batch_rows, replace(subject, axes=axes), options, integrators, precisions)
+        for name, (axes, integrators, precisions) in kinds.items()
+    }
+    parts |= {"single": partial(single_rows, subject), "wide": partial(wide_rows, replace(subject, angles=WIDE))}
+    rows = report.table("swing", title, _ratios(parts))
+    same = [r for r in rows if r.get("simulator") == "pliant batch" and f"{subject.axes} axes" in r["settings"]]
     ratios = [r["ratio"] for r in same if r["ratio"] is not None]
     if ratios:
-        say(f"batches of 3 axes are {min(ratios):.0f} to {max(ratios):.0f} times as fast as Jiminy (to be at least 50)")
-    return {"swing": rows}
+        least, most = min(ratios), max(ratios)
+        report.say(f"batches of 3 axes are {least:.0f} to {most:.0f} times as fast as Jiminy (to be at least 50)")
 
 
-def _swing_rows(subject: Swing, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    yield from jiminy_rows(subject, [ADAPTIVE, *FIXED], options)
-    for axes in (3, 1):
-        yield from batch_rows(replace(subject, axes=axes), options, ("semi-implicit", "midpoint"), PRECISIONS)
-    # what the step's own error is, without springs
-    yield from batch_rows(replace(subject, axes=0), options, ("semi-implicit",), PRECISIONS[:1])
-    yield from single_rows(subject)
-    yield from wide_rows(replace(subject, angles=WIDE))
-
-
-def stiff(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Any]:
+def stiff(report: Report) -> None:
     """Springs far too stiff for the step, with rotors."""
-    results = {}
+    options = report.options
     for k in (1e5, 1e6):
         subject = Swing(stiffness=k, rotor_inertia=0.1)
         title = f"stiff: k = {k:g}, J = 0.1, else as above; steps of 1 ms, 5 s"
-        rows = _stiff_rows(subject, options)
-        results[f"stiff {k:g}"] = table(say, title, _ratios(rows))
-    return results
+        how = (options, ("semi-implicit", "midpoint"), PRECISIONS[:1])
+        parts = {"jiminy": partial(jiminy_rows, subject, [ADAPTIVE, *FIXED], options)}
+        parts |= {f"{axes} axes": partial(batch_rows, replace(subject, axes=axes), *how) for axes in (3, 1)}
+        report.table(f"stiff {k:g}", title, _ratios(parts))
 
 
-def _stiff_rows(subject: Swing, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    yield from jiminy_rows(subject, [ADAPTIVE, *FIXED], options)
-    for axes in (3, 1):
-        yield from batch_rows(replace(subject, axes=axes), options, ("semi-implicit", "midpoint"), PRECISIONS[:1])
-
-
-def jiminy_rows(
-    subject: Swing, steppers: list[dict[str, Any]], options: argparse.Namespace
-) -> Iterator[dict[str, Any]]:
+def jiminy_rows(subject: Swing, steppers: list[dict[str, Any]], options: argparse.Namespace) -> Iterator[Row]:
     """A row for each of Jiminy's steppers; one that dies has no time."""
     if not options.has_jiminy:
         yield _row("jiminy", "not installed: --jiminy")
@@ -123,14 +114,14 @@ def jiminy_rows(
         if run["cause"] is not None:
             yield _row("jiminy", f"{settings}: dies", reached=run["reached"], steps=run["steps"])
             continue
-        _check(f"Jiminy, {settings}", run["error"], ALLOWED["jiminy"])
         values = {key: run[key] for key in ("reached", "steps", "rejected", "error")}
-        yield _row("jiminy", settings, run["time"], **values)
+        wrong = _wrong(f"Jiminy, {settings}", run["error"], ALLOWED["jiminy"])
+        yield _row("jiminy", settings, run["time"], **values) | wrong
 
 
 def batch_rows(
     subject: Swing, options: argparse.Namespace, integrators: tuple[str, ...], precisions: tuple[str, ...]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """A row for each way to take steps of 1 ms, many robots in one call."""
     calls, errors = {}, {}
     for integrator in integrators:
@@ -138,7 +129,6 @@ def batch_rows(
             one = subject.simulation(integrator, dt=DT, precision=precision)
             key = f"{integrator}, {_springs(subject)}, {precision}"
             errors[key] = subject.errors(one)
-            _check(f"Pliant, {key}", errors[key][0], ALLOWED["pliant"])
             many = subject.simulation(integrator, dt=DT, precision=precision, batch=options.batch)
             calls[key] = _rollout(many, subject, options)
     times = best_times(calls, rounds=options.rounds, clock=process_time)
@@ -146,7 +136,9 @@ def batch_rows(
     for key, t in times.items():
         error, twist = errors[key]
         t *= steps / (options.batch * options.steps)
-        yield _row("pliant batch", key, t, reached=subject.duration, steps=steps, rejected=0, error=error, twist=twist)
+        values = {"steps": steps, "rejected": 0, "error": error, "twist": twist}
+        wrong = _wrong(f"Pliant, {key}", error, ALLOWED["pliant"])
+        yield _row("pliant batch", key, t, reached=subject.duration, **values) | wrong
 
 
 def _rollout(simulation: Any, subject: Swing, options: argparse.Namespace) -> Callable[[], Any]:
@@ -155,12 +147,12 @@ def _rollout(simulation: Any, subject: Swing, options: argparse.Namespace) -> Ca
     def call() -> None:
         state = simulation.rollout(start, periods=options.steps, channels=()).state
         if state.part("divergence").any() or not np.isfinite(state.data).all():
-            raise SystemExit(f"double pendulum, {simulation!r}: robots diverged")
+            raise CheckError(f"double pendulum, {simulation!r}: robots diverged")
 
     return call
 
 
-def single_rows(subject: Swing) -> Iterator[dict[str, Any]]:
+def single_rows(subject: Swing) -> Iterator[Row]:
     """One robot: a loop of steps in Python, and the adaptive integrators."""
     steps = round(subject.duration / DT)
     one = subject.simulation("semi-implicit", dt=DT)
@@ -185,12 +177,12 @@ def single_rows(subject: Swing) -> Iterator[dict[str, Any]]:
         calls[name] = partial(run, simulation)
     for name, t in best_times(calls, rounds=3, clock=process_time).items():
         (taken, rejected), (error, twist) = counts[name], errors[name]
-        _check(name, error, ALLOWED["pliant"])
         values = {"steps": taken, "rejected": rejected, "error": error, "twist": twist}
-        yield _row(name, settings[name], t, reached=subject.duration, **values)
+        wrong = _wrong(name, error, ALLOWED["pliant"])
+        yield _row(name, settings[name], t, reached=subject.duration, **values) | wrong
 
 
-def wide_rows(subject: Swing) -> Iterator[dict[str, Any]]:
+def wide_rows(subject: Swing) -> Iterator[Row]:
     """Errors of a wider swing, with and without springs; reported, but not checked."""
     for axes in (3, 0):
         wide = replace(subject, axes=axes)
@@ -204,32 +196,41 @@ def _springs(subject: Swing) -> str:
     return {3: "3 axes", 1: "1 axis", 0: "rigid"}[subject.axes]
 
 
-def _check(who: str, error: float, allowed: float) -> None:
-    if not error < allowed:
-        raise SystemExit(f"double pendulum, {who}: error of {error:.1e} of the swing, above {allowed:g}; not timed")
+def _wrong(who: str, error: float, allowed: float) -> Row:
+    fault = "" if error < allowed else f"error of {error:.1e} of the swing, above {allowed:g}"
+    return failed(f"double pendulum, {who}", fault)
 
 
-def _row(simulator: str, settings: str, time: float | None = None, **values: Any) -> dict[str, Any]:
+def _row(simulator: str, settings: str, time: float | None = None, **values: Any) -> Row:
     keys = ("reached", "steps", "rejected", "error", "twist", "ratio")
     ms = None if time is None else time * 1e3
     return {"simulator": simulator, "settings": settings, "ms": ms} | dict.fromkeys(keys) | values
 
 
-def _ratios(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Rows with the ratio of the first one's time to theirs."""
-    base: float | None = None
-    for k, row in enumerate(rows):
-        base = row["ms"] if k == 0 else base
-        own = None if "rigid" in row["settings"] else row["ms"]
-        yield row | {"ratio": None if base is None or own is None else base / own}
+def _ratios(parts: dict[str, Callable[[], Iterator[Row]]]) -> dict[str, Callable[[], Iterator[Row]]]:
+    """Parts whose rows have the ratio of the time of Jiminy's first stepper to theirs."""
+    jiminys: list[float | None] = []
+
+    def with_ratios(part: Callable[[], Iterator[Row]]) -> Iterator[Row]:
+        for row in part():
+            if row["simulator"] == "jiminy":
+                jiminys.append(row["ms"])
+            base = jiminys[0] if jiminys else None
+            own = None if "rigid" in row["settings"] else row["ms"]
+            yield row | {"ratio": None if base is None or own is None else base / own}
+
+    return {name: partial(with_ratios, part) for name, part in parts.items()}
 
 
 # ---- quadrupeds
 
 
-def legs(options: argparse.Namespace, say: Callable[[str], None]) -> dict[str, Any]:
+def legs(report: Report) -> None:
     """Quadrupeds that stand: what springs at their joints cost."""
-    return {name: table(say, _legs_title(name, options), leg_rows(name, options)) for name in LEGS}
+    options = report.options
+    for name in LEGS:
+        precisions = {precision: partial(leg_rows, name, precision, options) for precision in PRECISIONS}
+        report.table(name, _legs_title(name, options), precisions)
 
 
 def _legs_title(name: str, options: argparse.Namespace) -> str:
@@ -240,7 +241,7 @@ def _legs_title(name: str, options: argparse.Namespace) -> str:
     )
 
 
-def leg_rows(name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def leg_rows(name: str, precision: str, options: argparse.Namespace) -> Iterator[Row]:
     """A row for the rigid robot and for each choice of flexible joints."""
     rigid = quadruped(name)
     scenes = {"rigid": rigid} | {
@@ -248,25 +249,22 @@ def leg_rows(name: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]
         for axes in (1, 3)
         for which, ends in LEGS[name].items()
     }
-    for precision in PRECISIONS:
-        sides = {which: PliantSide(subject, precision) for which, subject in scenes.items()}
-        for which, side in sides.items():
-            assert side.standing is not None
-            side.standing.check(f"{name}, {which}, {precision}")
-        calls = {which: side.rollout(options.batch, options.steps) for which, side in sides.items()}
-        times = best_times(calls, rounds=options.rounds, clock=process_time)
-        for which, t in times.items():
-            side = sides[which]
-            yield {
-                "simulator": f"pliant {precision}",
-                "settings": which,
-                "dofs": side.robot.nv,
-                "us": t / (options.batch * options.steps) * 1e6,
-                "speed": times["rigid"] / t,
-                "height": side.standing.height if side.standing else None,
-                "force": side.standing.force if side.standing else None,
-                "iterations": side.sample["iterations"],
-            }
+    sides = {which: PliantSide(subject, precision) for which, subject in scenes.items()}
+    calls = {which: side.rollout(options.batch, options.steps) for which, side in sides.items()}
+    times = best_times(calls, rounds=options.rounds, clock=process_time)
+    for which, t in times.items():
+        side = sides[which]
+        row: Row = {
+            "simulator": f"pliant {precision}",
+            "settings": which,
+            "dofs": side.robot.nv,
+            "us": t / (options.batch * options.steps) * 1e6,
+            "speed": times["rigid"] / t,
+            "height": side.standing.height if side.standing else None,
+            "force": side.standing.force if side.standing else None,
+            "iterations": side.sample["iterations"],
+        }
+        yield row | failed(f"{name}, {which}, {precision}", side.fault)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import numpy as np
 
 import pliant
 from bench import jiminy_peer
-from bench.scenes import Point, ContactScene, scene
+from bench.contact_scene import ContactScene, Point, placed
+from bench.report import CheckError
+from bench.scenes import scene
 
 __all__ = ["DAMPING", "LEGS", "ROTOR_INERTIA", "STIFFNESS", "Swing", "flexible", "quadruped"]
 
@@ -113,7 +115,9 @@ class Swing:
 
         Jiminy counts If as a rotor's inertia at the spring, Pliant as that of a body; M may differ by some If.
         """
-        with importlib.resources.as_file(importlib.resources.files(pliant) / "robots" / "double_pendulum.urdf") as path:
+        with importlib.resources.as_file(
+            importlib.resources.files(pliant.catalogue) / "urdf" / "double_pendulum.urdf"
+        ) as path:
             job = {
                 "urdf": str(Path(path)),
                 "joints": JOINTS,
@@ -126,7 +130,7 @@ class Swing:
             result = jiminy_peer.worked("jiminy_flexible.py", job, "the double pendulum")
         off = np.abs(np.array(result["mass_matrix"]) - pliant.mass_matrix(self.robot, self.q)).max()
         if not off <= 3 * self.inertia:
-            raise SystemExit(f"double pendulum: Jiminy's mass matrix differs by {off:.1e}, it is not the same robot")
+            raise CheckError(f"double pendulum: Jiminy's mass matrix differs by {off:.1e}, it is not the same robot")
         stride = len(self.reference.q) // job["moments"]
         expected = self.reference.q[stride - 1 :: stride][:, self.places]
         for run in result["runs"]:
@@ -188,9 +192,7 @@ def _shipped() -> ContactScene:
     robot = pliant.load("quadruped", base="free").lumped()
     legs = ("lf", "rf", "lh", "rh")
     points = tuple(Point(f"{leg}_foot", 0.02) for leg in legs)
-    q = robot.neutral()
-    for leg in legs:
-        q[robot.q_slice(f"{leg}_hip_pitch")], q[robot.q_slice(f"{leg}_knee")] = 0.7, -1.4
-    q[2] -= min(pliant.frame_pose(robot, q, p.frame)[2, 3] - p.radius for p in points)
+    bent = {f"{leg}_{joint}": angle for leg in legs for joint, angle in (("hip_pitch", 0.7), ("knee", -1.4))}
+    q = placed(robot, points, bent)
     kp, kd = np.full(12, 80.0), np.full(12, 2.0)
     return ContactScene("quadruped", robot, points, q, kp, kd, friction=0.7)

@@ -18,7 +18,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 import pliant
-from bench.scenes import ContactScene, Standing
+from bench.contact_scene import ContactScene, Standing
+from bench.report import CheckError
 from pliant.robot.model import WORLD
 from pliant.spatial import Transform, Vector
 from pliant.spatial.vectors import rpy_from_matrix
@@ -70,7 +71,7 @@ def worked(worker: str, job: dict[str, Any], subject: str) -> dict[str, Any]:
     command = [str(environment()), str(Path(__file__).with_name(worker))]
     done = subprocess.run(command, input=json.dumps(job), env=single, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"Jiminy failed on {subject}:\n{done.stderr[-2000:]}")
+        raise CheckError(f"Jiminy failed on {subject}:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -102,7 +103,7 @@ def measure(scene: ContactScene, *, steps: int = 2000, rounds: int = 5) -> dict[
     expected = pliant.mass_matrix(robot, scene.q)
     error = np.abs(np.array(result.pop("mass_matrix")) - expected).max() / np.abs(expected).max()
     if not error < 1e-8:
-        raise SystemExit(f"{scene.name}: Jiminy's mass matrix differs by {error:.1e}, it is not the same robot")
+        raise CheckError(f"{scene.name}: Jiminy's mass matrix differs by {error:.1e}, it is not the same robot")
     q0, q1 = (np.array([result.pop(key)]) for key in ("q0", "q1"))
     result["standing"] = Standing.between(scene, q0, q1, 0.25, np.array([result.pop("force")]))
     return result

@@ -9,9 +9,9 @@ of Pliant in float64 at most 1e-9, "apart" how far the two end from each other [
 """
 
 import argparse
-import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -24,7 +24,8 @@ import numpy as np
 import pliant
 from bench.closed_scenes import CLOSED, ClosedScene, closed_scene, mujoco_closed, started
 from bench.mujoco_model import VARIANTS, Variant
-from bench.tables import table
+from bench.report import CheckError, Report, failed, options_of
+from bench.tables import Row
 from bench.timing import best_times
 
 OPEN = 1e-9
@@ -99,34 +100,33 @@ class Peer:
                 (T.T @ self.data.qfrc_bias, pliant.bias_forces(robot, q, np.zeros(robot.nv))),
             ):
                 if not np.abs(found - wanted).max() < 1e-8 * np.abs(wanted).max():
-                    raise SystemExit(f"{self.scene.name}: MuJoCo's robot is another one")
+                    raise CheckError(f"{self.scene.name}: MuJoCo's robot is another one")
 
 
 def main() -> None:
     """Run the benchmark and print tables or JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    parser = options_of(__doc__)
     parser.add_argument("--scenes", nargs="+", choices=CLOSED, default=list(CLOSED))
     parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--steps", type=int, default=50, help="of one call")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each simulator; the best counts")
     options = parser.parse_args()
-    say: Callable[[str], None] = (lambda _: None) if options.json else (lambda text: print(text, flush=True))
-    results: dict[str, Any] = {"batch": options.batch, "mujoco": mujoco.__version__}
+    if options.short:
+        options.batch, options.steps, options.rounds = 64, 10, 1
+    report = Report(options, batch=options.batch, mujoco=mujoco.__version__)
     for name in options.scenes:
         scene = closed_scene(name)
         rows = 3 * len(scene.robot.closures)
         title = f"{name}: {scene.robot.nv} dof, {rows} rows of closures, dt {scene.dt * 1e3:g} ms; "
         title += f"time per step and robot [us], batch of {options.batch}, one thread, MuJoCo {mujoco.__version__}"
-        results[name] = table(say, title, measured(scene, options))
-    if options.json:
-        print(json.dumps(results, indent=1))
+        report.table(name, title, {name: partial(measured, scene, options)})
+    report.finish()
 
 
-def measured(scene: ClosedScene, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def measured(scene: ClosedScene, options: argparse.Namespace) -> Iterator[Row]:
     """A row for each simulator."""
     batch, steps = options.batch, options.steps
-    start = started(scene, _ROBOTS)
+    start, fault = started(scene, _ROBOTS)
     data = np.resize(start.data, (batch, start.layout.size))
     u = np.resize(scene.controls(_ROBOTS, steps), (batch, steps, scene.robot.nu))
     q, v = (data[:, start.layout.span(part)] for part in ("q", "v"))
@@ -144,20 +144,24 @@ def measured(scene: ClosedScene, options: argparse.Namespace) -> Iterator[dict[s
         }
         calls[f"pliant {precision}"] = _rollout(sim, begin, u.astype(precision), out)
     ends = {"mujoco rollout": peer.end(calls["mujoco rollout"]())}
+    faults: dict[str, list[str]] = {name: [] for name in calls}
+    faults["pliant float64"] += [fault] if fault else []
     for name in list(calls)[1:]:
         result = calls[name]()
         ends[name] = result.q[:, -1].astype(float)
         if result.state.part("solver")[:, 3].any():
-            raise SystemExit(f"{scene.name}, {name}: the last step did not converge")
+            faults[name].append("the last step did not converge")
     ours = ends["pliant float64"]
     if not scene.opening(ours) < OPEN:
-        raise SystemExit(f"{scene.name}: loops are open by {scene.opening(ours):.1e} m, not timed")
+        faults["pliant float64"].append(f"loops are open by {scene.opening(ours):.1e} m")
     times = {n: t / (batch * steps) for n, t in best_times(calls, rounds=options.rounds, clock=process_time).items()}
     for name, t in times.items():
         settings = str(variant) if name.startswith("mujoco") else ""
         apart = float(np.abs(ends[name] - ours).max())
-        row = {"simulator": name, "settings": settings, "us": t * 1e6, "steps/s": round(1 / t)}
-        yield row | {"ratio": t / times["pliant float64"], "open": scene.opening(ends[name]), "apart": apart}
+        row: Row = {"simulator": name, "settings": settings, "us": t * 1e6, "steps/s": round(1 / t)}
+        row |= {"ratio": t / times["pliant float64"], "open": scene.opening(ends[name]), "apart": apart}
+        row |= {"dofs": scene.robot.nv, "rows": 3 * len(scene.robot.closures)}
+        yield row | failed(f"{scene.name}, {name}", "; ".join(faults[name]))
 
 
 def _rollout(sim: pliant.Simulation, begin: Any, u: np.ndarray, out: dict[str, np.ndarray]) -> Callable[[], Any]:

@@ -14,7 +14,8 @@ import mujoco
 import numpy as np
 
 import pliant
-from bench.scenes import ContactScene
+from bench.contact_scene import ContactScene
+from bench.report import CheckError
 from pliant.robot.model import WORLD
 from pliant.spatial import Transform
 from pliant.spatial.vectors import quaternion_from_matrix
@@ -115,7 +116,7 @@ def add_body(parent: Any, robot: pliant.Robot, joint: Any) -> Any:
         body.add_freejoint(name=joint.name, align=mujoco.mjtAlignFree.mjALIGNFREE_FALSE)
         return body
     if kind not in (*_HINGES, "prismatic") or joint.mimic is not None:
-        raise SystemExit(f"{robot.name}: no MuJoCo model for joint {joint.name!r}, {kind}")
+        raise CheckError(f"{robot.name}: no MuJoCo model for joint {joint.name!r}, {kind}")
     lower, upper = joint.limits.lower[0], joint.limits.upper[0]
     made = body.add_joint(
         name=joint.name,
@@ -143,16 +144,16 @@ class Layout:
         self.robot, self.model = robot, model
         single = [j for j in robot.joints.values() if j.kind.nq == 1]
         names = [j.name for j in single]
-        self._q = np.array([robot.q_slice(n).start for n in names])
-        self._v = np.array([robot.v_slice(n).start for n in names])
-        self._qpos = np.array([model.joint(n).qposadr[0] for n in names])
-        self._qvel = np.array([model.joint(n).dofadr[0] for n in names])
+        self._q = np.array([robot.q_slice(n).start for n in names], dtype=int)
+        self._v = np.array([robot.v_slice(n).start for n in names], dtype=int)
+        self._qpos = np.array([model.joint(n).qposadr[0] for n in names], dtype=int)
+        self._qvel = np.array([model.joint(n).dofadr[0] for n in names], dtype=int)
 
     @cached_property
     def actuators(self) -> np.ndarray:
         """Which motor each actuator is."""
         motors = list(self.robot.motors)
-        return np.array([motors.index(self.model.actuator(k).name) for k in range(self.model.nu)])
+        return np.array([motors.index(self.model.actuator(k).name) for k in range(self.model.nu)], dtype=int)
 
     def qpos(self, q: np.ndarray) -> np.ndarray:
         qpos = np.empty_like(q)
@@ -222,4 +223,4 @@ def _check_same(scene: ContactScene, model: mujoco.MjModel) -> None:
         ):
             error = np.abs(found - wanted).max() / np.abs(wanted).max()
             if not error < 1e-8:
-                raise SystemExit(f"{scene.name}: MuJoCo's {what} differ by {error:.1e}, it is not the same robot")
+                raise CheckError(f"{scene.name}: MuJoCo's {what} differ by {error:.1e}, it is not the same robot")

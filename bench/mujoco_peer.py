@@ -1,7 +1,11 @@
-"""MuJoCo's side of the contact benchmark: `mujoco.rollout`, `mujoco.batch.Batch` and `mj_step` from Python."""
+"""MuJoCo's side of the contact benchmark: `mujoco.rollout`, `mujoco.batch.Batch` and `mj_step` from Python.
+
+`Batch` came with MuJoCo 4.0.
+"""
 
 from collections.abc import Callable
 from functools import partial
+from time import process_time
 from typing import Any
 
 import mujoco
@@ -9,10 +13,11 @@ import mujoco.batch
 import mujoco.rollout
 import numpy as np
 
-from bench.mujoco_model import Layout, Variant, mujoco_model
-from bench.scenes import ContactScene, Standing
+from bench.contact_scene import ContactScene, Standing
+from bench.mujoco_model import VARIANTS, Layout, Variant, mujoco_model
+from bench.timing import best_times
 
-__all__ = ["MujocoPeer"]
+__all__ = ["MujocoPeer", "fastest_settings"]
 
 _PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS.value
 
@@ -25,8 +30,10 @@ class MujocoPeer:
 
     Attributes:
         q, v: where the timed calls begin, in Pliant's layout; some 64 robots, repeated to fill a batch.
+        standing: how well it stands; None if it is not to.
         sample: of a few robots, mean iterations of the solver and contacts in a step; the largest gradient it left,
             scaled as for its tolerance of 1e-8; the greatest depth [m].
+        fault: what is wrong; empty if nothing is.
     """
 
     def __init__(self, scene: ContactScene, variant: Variant, *, robots: int = 64):
@@ -36,8 +43,11 @@ class MujocoPeer:
         self._data = mujoco.MjData(self.model)
         self.q, self.v = scene.states(robots)
         self._warm = np.zeros((robots, self.model.nv))
+        self._warnings: set[str] = set()
         self.standing = self._settle() if scene.standing else None
         self.sample = self._sampled()
+        warned = f"warns of {', '.join(sorted(self._warnings))}" if self._warnings else ""
+        self.fault = warned or (self.standing.fault if self.standing else "")
 
     # ---- timed functions
 
@@ -135,14 +145,32 @@ class MujocoPeer:
                 last = [mujoco.mjNSOLVER * island + n - 1 for island, n in enumerate(done) if n]
                 residual = max(residual, *data.solver.gradient[last], 0.0)
                 contacts.append(data.ncon)
-                gap = min(gap, *(c.dist for c in data.contact), 0.0)
+                gap = min(gap, data.contact.dist.min(initial=0.0))
             self._warned(data)
         mean = {"iterations": float(np.mean(niter)), "contacts": float(np.mean(contacts))}
         return mean | {"residual": float(residual), "deepest": -float(gap)}
 
     def _warned(self, data: mujoco.MjData) -> None:
-        raised = [mujoco.mjtWarning(k).name for k, w in enumerate(data.warning) if w.number]
-        if raised or not np.isfinite(data.qpos).all():
-            raise SystemExit(
-                f"{self.scene.name}, MuJoCo {self.variant}: warns of {', '.join(raised) or 'NaN'}, not timed"
-            )
+        """Remember what MuJoCo warned of; after a warning it resets the robot, which then goes on from there."""
+        self._warnings |= {mujoco.mjtWarning(k).name for k, w in enumerate(data.warning) if w.number}
+        if not np.isfinite(data.qpos).all():
+            self._warnings.add("NaN")
+
+
+def fastest_settings(scene: ContactScene, *, is_short: bool = False) -> tuple[Variant, dict[str, float]]:
+    """The settings with which MuJoCo takes least time for the scene, of those with no fault if there are any.
+
+    Args:
+        is_short: look only at the first and the last settings.
+
+    Returns:
+        The settings; times of all that were timed [us].
+    """
+    batch, steps = (256, 25) if scene.standing else (64, 100)
+    looked_at = VARIANTS[:: len(VARIANTS) - 1] if is_short else VARIANTS
+    peers = {str(variant): MujocoPeer(scene, variant, robots=16) for variant in looked_at}
+    right = {name: peer for name, peer in peers.items() if not peer.fault}
+    calls = {name: peer.rollout(batch, steps) for name, peer in (right or peers).items()}
+    found = best_times(calls, rounds=1 if is_short else 4, clock=process_time)
+    times = {name: t / (batch * steps) * 1e6 for name, t in found.items()}
+    return peers[min(times, key=times.__getitem__)].variant, times

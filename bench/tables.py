@@ -1,25 +1,55 @@
-"""Tables of results as text, a row as soon as it is there."""
+"""Tables of results as text, a row as soon as it is there, with the reasons of marks below."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["table"]
+__all__ = ["Row", "columns", "table"]
+
+Row = dict[str, Any]
+"""Cells by column. "failed" is why a check failed, "note" a remark that is none: they are marks, not columns."""
+
+_MARKS = ("failed", "note")
 
 
-def table(say: Callable[[str], None], title: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Say rows as they come, under the keys of the first; and return them."""
-    done: list[dict[str, Any]] = []
+def table(say: Callable[[str], None], title: str, rows: Iterable[Row]) -> list[Row]:
+    """Say rows as they come, under their keys; and return them."""
+    done: list[Row] = []
+    reasons: list[str] = []
+    shown: list[str] = []
     say(f"\n{title}")
     for row in rows:
-        if not done:
-            say("  ".join(key.ljust(_width(key)) for key in row))
-        say("  ".join(_cell(value).ljust(_width(key)) for key, value in row.items()))
+        if not set(columns(row)) <= set(shown):
+            shown = columns(row)
+            say("  ".join(key.ljust(_width(key)) for key in shown).rstrip())
+        cells = "  ".join(_cell(row.get(key)).ljust(_width(key)) for key in shown)
+        say(f"{cells}  {' '.join(_marked(row, reasons))}".rstrip())
         done.append(row)
+    for number, reason in enumerate(reasons, start=1):
+        say(f"*{number} {reason}")
     return done
 
 
+def columns(row: Row) -> list[str]:
+    """Names of the columns: the keys that are no marks."""
+    return [key for key in row if key not in _MARKS]
+
+
+def _marked(row: Row, reasons: list[str]) -> list[str]:
+    """The marks of a row, whose reasons are added unless they are there already."""
+    found = []
+    for kind in _MARKS:
+        if row.get(kind):
+            reason = f"{kind.upper() if kind == 'failed' else kind}: {row[kind]}"
+            if reason not in reasons:
+                reasons.append(reason)
+            found.append(f"*{reasons.index(reason) + 1}")
+    return found
+
+
 def _width(key: str) -> int:
-    return {"simulator": 16, "settings": 40, "function": 20}.get(key, max(8, len(key)))
+    return {"simulator": 16, "scene": 13, "way": 12, "contacts": 9, "settings": 40, "function": 20}.get(
+        key, max(8, len(key))
+    )
 
 
 def _cell(c: Any) -> str:
