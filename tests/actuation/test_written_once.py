@@ -14,11 +14,13 @@ from pliant.actuation.joint_forces import (
 )  # fmt: skip
 from pliant.actuation.joint_springs import flexibility_state
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.dynamics.pinned_factor import pinned_factor
 from pliant.events.constraint_terms import TermsKernel
 from pliant.robot import Prismatic, Revolute, Robot, RobotBuilder
 from pliant.simulation.model import StepModel
 from pliant.simulation.programs import ENERGY_TERMS, POWER_TERMS, energies, powers
 from pliant.simulation.smooth_step import smooth_acceleration, smooth_forces
+from pliant.simulation.joint_stages import drive_record, law_terms
 from pliant.simulation.step import free_motion
 
 SEEDS = range(4)
@@ -80,7 +82,7 @@ def test_a_motors_torque_is_its_law_within_its_limits(control: str, limits: dict
     assert torque == pytest.approx(min(max(wanted, low), high), rel=1e-12)
     (drive,) = drives(robot, q, v, u, t)
     # the line that the step takes is the torque itself where the motor is not saturated
-    assert drive.wanted.at(v[0]) == pytest.approx(wanted if drive.is_limited else torque, rel=1e-12)
+    assert drive.line.at(v[0]) == pytest.approx(wanted if drive.is_limited else torque, rel=1e-12)
 
 
 # ---- springs
@@ -173,7 +175,11 @@ def test_equations_step_and_events_have_the_same_force(make: Any, control: str) 
         if any(joint.backlash for joint in robot.joints.values()):
             continue
         motion = free_motion(model, q, v, u, t)
-        change = motion.factor.velocity([a - b for a, b in zip(motion.w, motion.start, strict=True)])
+        laws = law_terms(
+            model, [drive_record(d, model.dt) for d in motion.joints.drives], (), v, [0] * robot.nu, *[()] * 4
+        )
+        factor = pinned_factor(robot.mechanism, laws.matrix(motion.A))
+        change = factor.velocity(factor.eliminated(laws.impulses(motion.change))[1])
         M = np.array(pliant.mass_matrix(robot, np.array(q)))
         # of a change of 1e-9, differences have seven digits
         np.testing.assert_allclose(M @ np.array(change, dtype=float) / model.dt + h, smooth, rtol=1e-5, atol=1e-5)

@@ -16,8 +16,9 @@ from pliant.contact.constraint_rows import (
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, natural_residual
 from pliant.contact.models import CompliantContact, HuntCrossley, SpringDamper
-from pliant.contact.solver import factor_record, look, push, slide, sweep, with_targets
-from pliant.dynamics.joint_space_inertia import composite_inertia, factorized
+from pliant.contact.solver import look, push, slide, sweep, with_targets
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.dynamics.pinned_factor import pinned_factor
 from pliant.dynamics.kinematics import link_poses
 from pliant.robot import Robot
 from pliant.scalar import maximum, select
@@ -303,8 +304,8 @@ def test_rows_are_those_of_dense_algebra(seed: int) -> None:
     mechanism = robot.mechanism
     state = state_of(robot, seed)
     poses = link_poses(mechanism, state.q.tolist())
-    factor = factorized(mechanism, composite_inertia(robot, state.q.tolist()))
-    record = factor_record(factor)
+    factor = pinned_factor(mechanism, composite_inertia(robot, state.q.tolist()))
+    record = factor.record()
     (a, X), (b, _) = mechanism.frame("frame5"), mechanism.frame("frame3")
     p = poses[a].transform_point(X.p)
     support = support_of(mechanism, [a, b])
@@ -312,7 +313,7 @@ def test_rows_are_those_of_dense_algebra(seed: int) -> None:
     n = np.random.default_rng(seed).standard_normal(3)
     normal = Vector(*(n / np.linalg.norm(n)).tolist())
     axes = (*tangents_of(normal), normal)
-    Y = [eliminated(record["L"], support, columns, axis) for axis in axes]
+    Y = [eliminated(record, support, columns, axis) for axis in axes]
     DY = [scaled(row, support, record["D_inverse"]) for row in Y]
 
     M = pliant.mass_matrix(robot, state.q)

@@ -26,7 +26,7 @@ smaller from step to step on to that of the law itself [a path as of interior-po
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pliant.scalar import Scalar, Scalars, equal, maximum, select, sqrt
+from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, select, sqrt
 from pliant.spatial import Vector
 
 Record = dict[str, Any]
@@ -50,12 +50,12 @@ class Newton(NamedTuple):
     """A step of a group.
 
     Attributes:
-        changes: of the impulses, along the axes of the contacts.
+        impulses: after it, along the axes of the contacts, each within its cone.
         residual: before it, of the law itself [m/s].
         rounding: the radius for the next step [m/s]; 0 for the law itself.
     """
 
-    changes: list[Vector]
+    impulses: list[Vector]
     residual: Scalar
     rounding: Scalar
 
@@ -114,9 +114,24 @@ def newton_step(
     smaller = select(equal(length, 1), _SMALLER, select(length > 0, _LITTLE_SMALLER, _LARGER)) * rounding
     begun = select(equal(length, 0), residual, 0)
     later = select(equal(rounding, 0), begun, select(smaller > tolerance, smaller, 0))
-    # one that has arrived goes nowhere; a step that is not finite is none
-    taken = [Vector(*(select(length > 0, x * length, 0) for x in dp)) for dp in changes]
+    taken = [
+        _in_cone(u, du, p, dp, gain, mu, length, rounding)
+        for (u, p, gain, mu), du, dp in zip(given, moves, changes, strict=True)
+    ]
     return Newton(taken, residual, select(residual > tolerance, later, 0))
+
+
+def _in_cone(
+    u: Vector, du: Vector, p: Vector, dp: Vector, g: Scalar, mu: Scalar, length: Scalar, rounding: Scalar
+) -> Vector:  # fmt: skip
+    """The impulse of a contact after part of a step, cut back to its cone; that of one that opens is none at all."""
+    # a step that is not finite is none
+    dp, du = (Vector(*(select(length > 0, x * length, 0) for x in part)) for part in (dp, du))
+    new, speed = p + dp, u.z + du.z
+    is_open = either(new.z <= 0, both(equal(rounding, 0), g * new.z <= speed))
+    bound, size2 = mu * new.z, new.x * new.x + new.y * new.y
+    cut = select(size2 > bound * bound, bound / sqrt(maximum(size2, _TINY)), 1)
+    return Vector(*(select(is_open, 0, x) for x in (new.x * cut, new.y * cut, new.z)))
 
 
 def _basis(contact: Record) -> list[list[Scalar]]:

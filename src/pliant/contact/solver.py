@@ -214,9 +214,9 @@ def solve_together(
     visit, impulses = Visit(group, rows, w), forces_of(rows, impulse)
     step = newton_step(rows["contacts"], rows["K"], visit.V, impulses, rounding, tolerance, precision)
     new: list[Scalar] = []
-    for k, (p, change) in enumerate(zip(impulses, step.changes, strict=True)):
-        visit.gather(k, change)
-        new += list(p + change)
+    for k, (p, after) in enumerate(zip(impulses, step.impulses, strict=True)):
+        visit.gather(k, after - p)
+        new += list(after)
     return visit.done(), new, maximum(error, step.residual), step.rounding
 
 
