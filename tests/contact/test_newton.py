@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.contact.coulomb import natural_residual
-from pliant.contact.newton import newton_step, solved
+from pliant.contact.newton import basis_of, newton_step, solved
 from pliant.spatial import Symmetric3, Vector
 
 Problem = tuple[np.ndarray, list[dict[str, Any]], np.ndarray]
@@ -55,7 +55,9 @@ def run(given: Problem, tolerance: float, most: int = 100) -> tuple[int, np.ndar
     K, contacts, V = given
     p, rounding, V = [Vector(0.0, 0.0, 0.0) for _ in contacts], 0.0, V.copy()
     for k in range(most):
-        step = newton_step(contacts, K.tolist(), V.tolist(), p, rounding, tolerance, "float64")
+        step = newton_step(
+            contacts, [basis_of(c) for c in contacts], K.tolist(), V.tolist(), p, rounding, tolerance, "float64"
+        )
         if step.residual <= tolerance:
             return k, V, p
         rounding = step.rounding
@@ -88,7 +90,7 @@ def test_redundant_contacts_keep_their_shares() -> None:
     """A box at rest on four corners: any shares with the right sum are a solution, and stay as they are."""
     K, contacts, V = problem(np.eye(6), SOLE, 0.5, np.zeros(6), np.zeros(4))
     p = [Vector(0.0, 0.0, z) for z in (0.5, 0.1, 0.3, 0.4)]
-    step = newton_step(contacts, K.tolist(), V.tolist(), p, 0.0, 1e-9, "float64")
+    step = newton_step(contacts, [basis_of(c) for c in contacts], K.tolist(), V.tolist(), p, 0.0, 1e-9, "float64")
     assert step.residual == 0
     for old, new in zip(p, step.impulses, strict=True):
         np.testing.assert_allclose([float(x) for x in new], [float(x) for x in old], atol=1e-12)

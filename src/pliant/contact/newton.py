@@ -15,8 +15,9 @@ impulses. Solved for dp that is dp = a - H du, and for the wrench w of all conta
 
     (1 + (sum B^T H B) K) w = sum B^T a
 
-which has six unknowns, however many contacts there are. As much of the step is taken as brings the group nearest to the
-law.
+which has six unknowns, however many contacts there are. Groups that touch at the same time are solved together in the
+same way, with the unknowns of all of them, where visits to group after group take long. As much of the step is taken as
+brings the contacts nearest to the law.
 
 Where nothing does, corners of the law are rounded by a radius s [m/s]: max(0, x) becomes (x + sqrt(x^2 + 4 s^2)) / 2,
 and so does the larger one of |z_t| and mu f_n. Steps from there lead to the root of the rounded law, and with s made
@@ -61,38 +62,37 @@ class Newton(NamedTuple):
 
 
 def newton_step(
-    contacts: Sequence[Record], K: Sequence[Scalars], V: Scalars, impulses: Sequence[Vector], rounding: Scalar,
-    tolerance: Scalar, precision: str,
+    contacts: Sequence[Record], bases: Sequence[Sequence[Scalars]], K: Sequence[Scalars], V: Scalars,
+    impulses: Sequence[Vector], rounding: Scalar, tolerance: Scalar, precision: str,
 ) -> Newton:  # fmt: skip
-    """A step towards Coulomb's law at the contacts of a group.
+    """A step towards Coulomb's law at all contacts of a group, or of several.
 
     Args:
-        contacts: rows of the contacts of a group, with their targets.
-        K: lower triangle.
-        V: velocities of the group.
+        contacts: rows of the contacts, with their targets.
+        bases: B of each contact, three rows along its axes.
+        K: lower triangle; V: velocities.
         rounding: the radius of the corners [m/s].
         tolerance: a residual that is none [m/s].
     """
     share = _SHARE[precision]
     g = [maximum(maximum(c["G"][0], c["G"][3]), c["G"][5]) for c in contacts]
-    bases = [_basis(c) for c in contacts]
+    n = len(V)
     speeds = [_off_target(c, _along(B, V)) for c, B in zip(contacts, bases, strict=True)]
     given = list(zip(speeds, impulses, g, (c["mu"] for c in contacts), strict=True))
     now = [_rest(_law(p * gain - u, mu, rounding), p, gain) for u, p, gain, mu in given]
     pieces = [_piece(u, p, gain, mu, rounding, share) for u, p, gain, mu in given]
 
     # both sides times ``share``: H is one over it at contacts that stick
-    H: list[list[Scalar]] = [[0] * 6 for _ in range(6)]
-    b: list[Scalar] = [0] * 6
+    H: list[list[Scalar]] = [[0] * n for _ in range(n)]
+    b: list[Scalar] = [0] * n
     for (a, h), B in zip(pieces, bases, strict=True):
-        hB = [[_dot(h[r], [B[k][c] for k in range(3)]) for c in range(6)] for r in range(3)]
-        for r in range(6):
+        hB = [[_dot(h[r], [B[k][c] for k in range(3)]) for c in range(n)] for r in range(3)]
+        for r in range(n):
             for k in range(3):
                 b[r] = b[r] + B[k][r] * a[k]
                 H[r] = [x + B[k][r] * y for x, y in zip(H[r], hB[k], strict=True)]
-    full = [[K[max(r, c)][min(r, c)] for c in range(6)] for r in range(6)]
-    columns = [[full[k][c] for k in range(6)] for c in range(6)]
-    matrix = [[_dot(H[r], columns[c]) + (share if r == c else 0) for c in range(6)] for r in range(6)]
+    full = [[K[max(r, c)][min(r, c)] for c in range(n)] for r in range(n)]
+    matrix = [[_dot(H[r], full[c]) + (share if r == c else 0) for c in range(n)] for r in range(n)]
     w = solved(matrix, b)
     dV = [_dot(row, w) for row in full]
     moves = [_along(B, dV) for B in bases]
@@ -134,8 +134,8 @@ def _in_cone(
     return Vector(*(select(is_open, 0, x) for x in (new.x * cut, new.y * cut, new.z)))
 
 
-def _basis(contact: Record) -> list[list[Scalar]]:
-    """B: rows of the velocity of a contact along its axes, of the six of the group."""
+def basis_of(contact: Record) -> list[list[Scalar]]:
+    """B of a contact of several: its velocity along its axes, of the six of the group."""
     r = Vector(*contact["r"])
     return [[*axis, *r.cross(axis)] for axis in (Vector(*x) for x in contact["axes"])]
 

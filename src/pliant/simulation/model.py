@@ -24,6 +24,9 @@ from pliant.robot import Robot, Spherical
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
 from pliant.simulation.holds import HeldTouch, Holds
 
+MOST_AT_ONCE = 24
+"""Constraints of contacts that are solved at once: the work grows with the third power of their number."""
+
 # inertia of a dof that has none, relative to that of all
 _NO_INERTIA = 1e-12
 
@@ -268,6 +271,13 @@ class StepModel:
     def has_sweeps(self) -> bool:
         """Whether there are contacts to iterate over."""
         return bool(self.groups)
+
+    @cached_property
+    def has_endgame(self) -> bool:
+        """Whether contacts of several groups may be solved at once: not too many, each without moments."""
+        sizes = [6 if len(group.names) > 1 else 3 for group in self.groups]
+        is_plain = self.is_rigid and not any(group.turning for group in self.groups)
+        return is_plain and len(sizes) > 1 and sum(sizes) <= MOST_AT_ONCE
 
     @property
     def has_rows(self) -> bool:

@@ -17,7 +17,7 @@ from pliant.contact.constraint_rows import Response, beyond_limits, scaled
 from pliant.contact.landing import Arrival, mean_of
 from pliant.contact.loops import Basis
 from pliant.contact.solver import (
-    SLOP, arrivals, correct, group_rows, impulses_in_world, look, push, slide, solve_together, sweep,
+    SLOP, arrivals, correct, group_rows, impulses_in_world, look, push, slide, solve_groups, solve_together, sweep,
     sweep_frictionless, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
@@ -41,6 +41,9 @@ _CORRECTIONS = 8
 
 # iterations after which directions of sliding are changed by half only, since they may go in a circle
 _PATIENCE = 20
+
+# iterations over groups, one after another; robots that need more go on with all of them at once
+_SWEEPS = 8
 
 ACCELERATED = 3
 """Iterations after which the next ones are guessed from the last two."""
@@ -76,6 +79,7 @@ class StepProgram:
         sizes |= dict.fromkeys(("held", "stop low", "stop high"), limits) | {"grips": len(model.steady_rows)}
         sizes |= dict.fromkeys(("pushed", "reaction", "left"), pinned)
         sizes |= dict.fromkeys(("error", "converged", "residual", "iterations", "scale", "slow", "guesses"), 1)
+        sizes["labours"] = 1
         sizes |= dict.fromkeys(("settled", "deep", "landed", "plastic", "unsolved"), 1)
         sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit"), 1)
         sizes["free"] = nv if model.can_fail else 0
@@ -259,12 +263,40 @@ def sweeps(step: StepProgram) -> AbstractContextManager[None]:
     """Iterations over contacts until no velocity changes."""
     model = step.model
     if model.has_sweeps:
-        step.add(lambda m: {"iterations": [0], "rounding": [[0] for _ in m.groups]})
+        step.add(lambda m: {"iterations": [0], "labours": [0], "rounding": [[0] for _ in m.groups]})
     return step.stages.loop(step.model.contact.sweeps, until="converged")
 
 
 def sweep_contacts(step: StepProgram) -> None:
     """Coulomb's law at each contact in turn; at those of a group, together."""
+    if step.model.has_endgame:
+        _solve_at_once(step)
+        step.stages.variable("easy", 1)
+        step.add(lambda m, labours: {"easy": [equal(labours[0], 0)]})
+        with step.only_if("easy"):
+            _sweep_groups(step)
+    else:
+        _sweep_groups(step)
+
+
+def _solve_at_once(step: StepProgram) -> None:
+    """Newton's method for all contacts that are near, of robots whose groups take long one after another."""
+
+    def solved(m: StepModel, near, rows, target, w, impulse, rounding, scale):
+        rows = [with_targets(own, aims) for own, aims in zip(rows, target, strict=True)]
+        flags = [negation(equal(x[0], 0)) for x in near]
+        tolerance = m.contact.tolerance_in(m.precision) * scale[0]
+        w, impulse, worst, radius = solve_groups(
+            m.groups, flags, rows, w, impulse, rounding[0][0], tolerance, m.precision
+        )
+        return {"w": w, "impulse": impulse, "error": [worst], "rounding": [[radius], *rounding[1:]]}
+
+    with step.only_if("labours"):
+        step.add(solved)
+
+
+def _sweep_groups(step: StepProgram) -> None:
+    """A visit to each group."""
     for k in range(len(step.model.groups)):
 
         def together(m: StepModel, rows, target, w, impulse, error, rounding, scale, k=k):
@@ -336,10 +368,12 @@ def check_convergence(step: StepProgram) -> None:
             stays = both(iterations[0] >= 1, error[0] > residual[0] / 2)
             is_done = either(is_done, both(error[0] < _ROUNDING * bound, stays))
         count = iterations[0] + 1
+        labours = both(negation(is_done), count >= _SWEEPS) if m.has_endgame else 0
         slow = both(negation(is_done), count >= ACCELERATED)
+        slow = both(slow, count < _SWEEPS) if m.has_endgame else slow
         # the first two times there is nothing to go by yet
         guesses = both(slow, count >= ACCELERATED + 2)
-        flags = {"converged": [is_done], "slow": [slow], "guesses": [guesses]}
+        flags = {"converged": [is_done], "slow": [slow], "guesses": [guesses], "labours": [labours]}
         return {"residual": [error[0]], "iterations": [count], "error": [0], **flags}
 
     if step.model.has_sweeps:
