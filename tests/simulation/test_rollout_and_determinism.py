@@ -263,9 +263,9 @@ def test_the_reference_is_worth_comparing_with(precision: str) -> None:
     changes = (touching[:, 1:] != touching[:, :-1]).sum(axis=(1, 2))
     assert np.median(changes) > 5
     assert found["stops"].any()
-    assert len(np.unique(found["solver"][..., 1])) > 10
-    # the solver is none with a proof: one step in two hundred may need more than its 200 sweeps
-    assert (found["solver"][..., 1] >= 200).mean() < 0.005
+    assert len(np.unique(found["solver"][..., 1])) > 8
+    # the solver is none with a proof: one step in a thousand may end without a solution
+    assert found["solver"][..., 3].mean() < 0.001
     assert not found.state.part("divergence").any()
 
 

@@ -139,7 +139,8 @@ def test_a_coin_that_falls_over_lies_flat(tilt: float, precision: str) -> None:
     sim, _ = ran(
         simulated(coin(), mu=0.3, precision=precision), 2, [0, 0, 0.15, *turn(0, tilt)], [0.1, 0.05, 0, 0, 0, 0]
     )
-    assert np.abs(sim.v).max() < 1e-9
+    # in float32, impulses m g dt at the rim are known to 6e-8 of themselves, which turn the coin by 4 g dt / R of that
+    assert np.abs(sim.v).max() < (1e-9 if precision == "float64" else 6e-8 * 4 * 9.81e-3 / RADIUS)
     # flat as far as the penetration goes that is left alone
     assert abs(sim.q[2]) < 3e-6
     assert math.hypot(sim.q[3], sim.q[4]) * 2 * RADIUS < 4e-6
