@@ -23,7 +23,7 @@ the joint sticks, else the sign of u. Of a backlash: 0 if it does not push, 1 an
 
 from typing import Any
 
-from pliant.scalar import Scalar, abs, both, either, equal, maximum, minimum, negation, select
+from pliant.scalar import Scalar, abs, both, equal, maximum, minimum, negation, select
 
 Record = dict[str, Any]
 
@@ -118,8 +118,3 @@ def sign_of(x: Scalar) -> Scalar:
 def is_other(a: Scalar, b: Scalar) -> Scalar:
     """Whether pieces differ."""
     return negation(equal(a, b))
-
-
-def is_either(a: Scalar, b: Scalar) -> Scalar:
-    """Whether one of two conditions holds, of which the second may be none yet."""
-    return a if b is False else either(a, b)

@@ -242,16 +242,16 @@ def solve_groups(
             impulses.append(p)
     V = [x for visit in visits for x in visit.V]
     step = newton_step(contacts, bases, K, V, impulses, rounding, tolerance, precision)
-    after, new = iter(step.impulses), []
+    after, new, out = iter(step.impulses), [], list(w)
     for k, (own, visit) in enumerate(zip(rows, visits, strict=True)):
-        visit.w, found = w, []
+        visit.w, found = out, []
         for i, p in enumerate(forces_of(own, impulse[k])):
             there = next(after)
             visit.gather(i, there - p)
             found += list(there)
-        w = visit.done()
+        out = visit.done()
         new.append(found)
-    return w, new, step.residual, step.rounding
+    return out, new, step.residual, step.rounding
 
 
 def _masked(is_near: Scalar, rows: Record) -> Record:

@@ -5,7 +5,7 @@ limits. With them the matrix of the step is factorized, with pins where velociti
 every law looks at the result. Robots of which one is on another piece than was taken go round again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -13,22 +13,23 @@ from pliant.actuation.joint_forces import Drive, drives
 from pliant.contact.constraint_rows import bounds_of
 from pliant.contact.joint_laws import (
     backlash_before, backlash_impulse, backlash_piece, friction_before, friction_impulse, friction_piece,
-    is_either, is_other, limit_piece, motor_line, motor_piece, sign_of,
+    is_other, limit_piece, motor_line, motor_piece, sign_of,
 )  # fmt: skip
 from pliant.contact.solver import loads_on
+from pliant.dynamics.pinned_factor import PinnedFactor
 from pliant.robot import Link
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.loop_stages import load_pins
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of
 from pliant.simulation.state import time_of
-from pliant.simulation.step_factor import factor_of, factor_of_step
+from pliant.simulation.step_factor import Matrix, factor_of, factor_of_step
 
 # rounds to find the pieces of all joints
-_ROUNDS = 24
+_ROUNDS = 48
 
 # after so many of them, only the first wrong piece is changed in a round, which does not go in circles for long
-_TOGETHER = 8
+_TOGETHER = 6
 
 # a torque this many times larger than it was is taken for saturated if it would be beyond the limit
 _NEARLY = 1 + 1e-6
@@ -59,16 +60,13 @@ class Terms:
         """The impulses of a step with theirs."""
         return [x + self.pushes.get(d, 0) for d, x in enumerate(change)]
 
-    def matrix(self, A: Sequence[Scalars]) -> dict[int, dict[int, Scalar]]:
+    def matrix(self, A: Matrix) -> dict[int, dict[int, Scalar]]:
         """The lower triangle of the matrix of a step with theirs."""
-        rows = {d: dict(enumerate(row)) if isinstance(row, list) else dict(row) for d, row in _items(A)}
+        given = A.items() if isinstance(A, Mapping) else enumerate(A)
+        rows = {d: dict(row if isinstance(row, Mapping) else enumerate(row)) for d, row in given}
         for d, gain in self.gains.items():
             rows[d][d] = rows[d][d] + gain
         return rows
-
-
-def _items(A: Sequence[Scalars]) -> list:
-    return list(A.items()) if isinstance(A, dict) else list(enumerate(A))
 
 
 def motor_links(m: StepModel) -> list[Link]:
@@ -196,12 +194,11 @@ def check_joints(step: StepProgram) -> None:
     def velocities(m: StepModel, ldl, w):
         return {"v next": factor_of(m, ldl).velocity(w), "pushed": [0] * len(m.pinned_dofs)}
 
-    def reactions(m: StepModel, ldl, v, v_next, left, pushed, reaction):
+    def reactions(m: StepModel, ldl, v, v_next, left, pushed):
         factor, x = factor_of(m, ldl), [a - b for a, b in zip(v_next, v, strict=True)]
-        found = [
-            factor.reaction(d, x, a + b) for d, a, b in zip(m.pinned_dofs, left, pushed, strict=True)
-        ]  # fmt: skip
-        return {"reaction": found}
+        assert isinstance(factor, PinnedFactor)
+        loads = zip(m.pinned_dofs, left, pushed, strict=True)
+        return {"reaction": [factor.reaction(d, x, a + b) for d, a, b in loads]}
 
     step.add(velocities)
     if model.pinned_dofs:
@@ -216,81 +213,133 @@ def check_joints(step: StepProgram) -> None:
                     step.add(loaded, k)
             load_pins(step)
             step.add(reactions)
-    step.add(_checked)
+    step.add(_looked)
+    with step.only_if("changed"):
+        step.add(_chosen)
 
 
-def _checked(
-    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale, rounds,
-    residual,
-):  # fmt: skip
-    tolerance = m.contact.tolerance_in(m.precision) * scale[0]
-    through = maximum(_THROUGH * scale[0], tolerance)
-    kept = dict(zip(m.pinned_dofs, reaction, strict=True))
-    D, misfit = ldl["D"], 0
-    one_by_one, found_one = rounds[0] >= _TOGETHER, False
+@dataclass
+class Look:
+    """What a law finds of the piece that it was taken to be on.
 
-    def agreed(old: Scalar, new: Scalar, off: Scalar, tolerance: Scalar = tolerance) -> Scalar:
-        """The piece to go on with; ``off`` is how far the velocity is off with the old one, more or less."""
-        nonlocal misfit, found_one
-        other = both(is_other(old, new), off > tolerance)
-        # there is no other round to take it in after the last one
-        new = select(both(other, rounds[0] < _ROUNDS - 1), new, old)
-        if found_one is not False:
-            new = select(both(one_by_one, found_one), old, new)
-        misfit = maximum(misfit, select(other, off, 0))
-        found_one = is_either(other, found_one)
-        return new
+    Attributes:
+        piece: that one; new: the one that the solution shows, if it is another.
+        excess: by how much it is another, a velocity or an impulse; slack: what is none of that.
+        inertia: of the dof, if the excess is an impulse, else 1.
+    """
 
-    motors: list[Scalar] = []
+    piece: Scalar
+    new: Scalar
+    excess: Scalar
+    slack: Scalar
+    inertia: Scalar = 1
+
+    @property
+    def is_wrong(self) -> Scalar:
+        """Whether it is on another piece."""
+        return self.excess > self.slack
+
+
+@dataclass
+class Looks:
+    """Those of all laws, in the order of motors, limits and steady rows, None for one that does not change pieces."""
+
+    motors: list[Look | None] = field(default_factory=list)
+    limits: list[Look | None] = field(default_factory=list)
+    grips: list[Look | None] = field(default_factory=list)
+    stops: list[Scalar] = field(default_factory=list)  # impulses of the limits
+    steady: list[Scalar] = field(default_factory=list)  # and of the steady rows
+
+    def all(self) -> list[Look]:
+        """The ones that there are."""
+        return [look for look in (*self.motors, *self.limits, *self.grips) if look is not None]
+
+
+def _looks(
+    m: StepModel, motion: Record, ldl: Record, v: Scalars, saturated: Scalars, grips: Scalars, held: Scalars,
+    low: Scalars, high: Scalars, reaction: Scalars, bounds: Sequence[Record], scale: Scalar,
+) -> Looks:  # fmt: skip
+    """What the laws find of a solution v."""
+    tolerance = m.contact.tolerance_in(m.precision) * scale
+    kept, D, found = dict(zip(m.pinned_dofs, reaction, strict=True)), ldl["D"], Looks()
     for drive, link, piece in zip(motion["drives"], motor_links(m), saturated, strict=True):
-        if not drive["is limited"]:
-            motors.append(0)
-            continue
-        rate = link.rate(v_next)[0]
-        torque = drive["torque"] - drive["gain"] * rate
-        # how far it is from the limit that it is at, or beyond one that it is not
-        off = maximum(torque - drive["upper"], drive["lower"] - torque)
-        off = select(piece > 0, drive["upper"] - torque, select(piece < 0, torque - drive["lower"], off))
-        motors.append(agreed(piece, motor_piece(piece, drive, rate), off * m.dt / D[link.dofs[0]]))
-    limits, stops, stopped = [], [], {}
+        found.motors.append(None)
+        if drive["is limited"]:
+            rate, inertia = link.rate(v)[0], D[link.dofs[0]] * (1 / m.dt)
+            torque = drive["torque"] - drive["gain"] * rate
+            above, below = torque - drive["upper"], drive["lower"] - torque
+            # how far it is from the limit that it is at, or beyond one that it is not
+            excess = select(piece > 0, -above, select(piece < 0, -below, maximum(above, below)))
+            found.motors[-1] = Look(piece, motor_piece(piece, drive, rate), excess, tolerance * inertia, inertia)
+    through = maximum(_THROUGH * scale, tolerance)
     friction = {row.dof: b["friction"] for row, b in zip(m.steady_rows, bounds, strict=False) if row.kind == "friction"}
-    for row, side, low, high in zip(m.stop_rows, held, stop_low, stop_high, strict=True):
-        d, u, c = row.dof, v_next[row.dof], held_velocity(side, low, high)
+    stopped: dict[int, tuple[Scalar, Scalar]] = {}  # whether a limit holds a joint, and its friction then
+    for row, side, a, b in zip(m.stop_rows, held, low, high, strict=True):
+        d, u, c, is_free = row.dof, v[row.dof], held_velocity(side, a, b), equal(side, 0)
         rub: Scalar = 0
         if d in friction:
             rub = select(equal(c, 0), friction_impulse(0, kept[d], friction[d]), -sign_of(c) * friction[d])
-            stopped[d] = (is_other(side, 0), sign_of(c), rub)
-        p = select(equal(side, 0), 0, kept[d] - rub)
-        off = select(equal(side, 0), maximum(low - u, u - high), abs(p) / D[d])
-        limits.append(agreed(side, limit_piece(side, u, p, low, high), off, through))
-        stops.append(p)
-    grip, steady = [], []
+            stopped[d] = negation(is_free), rub
+        p = select(is_free, 0, kept[d] - rub)
+        inertia = select(is_free, 1, D[d])
+        excess = select(is_free, maximum(a - u, u - b), -side * p)
+        found.limits.append(Look(side, limit_piece(side, u, p, a, b), excess, through * inertia, inertia))
+        found.stops.append(p)
     for row, b, piece in zip(m.steady_rows, bounds, grips, strict=False):
-        d, u = row.dof, v_next[row.dof]
+        d, u = row.dof, v[row.dof]
+        found.grips.append(None)
         if row.kind == "lock":
-            grip.append(0)
-            steady.append(0 if m.is_in_loop(row) else kept[d])
-            continue
-        if row.kind == "backlash":
-            p = backlash_impulse(piece, u, kept[d], b)
-            grip.append(agreed(piece, backlash_piece(piece, u, kept[d], b), _off_backlash(piece, u, kept[d], b, D[d])))
+            found.steady.append(0 if m.is_in_loop(row) else kept[d])
+        elif row.kind == "backlash":
+            new = backlash_piece(piece, u, kept[d], b)
+            off = select(is_other(piece, new), _off_backlash(piece, u, kept[d], b, D[d]), 0)
+            found.grips[-1] = Look(piece, new, off, tolerance)
+            found.steady.append(backlash_impulse(piece, u, kept[d], b))
         else:
-            p = friction_impulse(piece, kept[d], b["friction"])
+            p, sticks = friction_impulse(piece, kept[d], b["friction"]), equal(piece, 0)
+            excess = select(sticks, abs(kept[d]) - b["friction"], -piece * u)
+            inertia = select(sticks, D[d], 1)
+            if d in stopped:  # one that a limit holds has no say
+                is_held, rub = stopped[d]
+                excess, p = select(is_held, 0, excess), select(is_held, rub, p)
             new = friction_piece(piece, u, kept[d], b["friction"])
-            off = select(equal(piece, 0), (abs(kept[d]) - b["friction"]) / D[d], abs(u))
-            if d in stopped:
-                is_held, direction, rub = stopped[d]
-                # one that a limit holds has no say
-                grip.append(select(is_held, direction, agreed(piece, select(is_held, piece, new), off)))
-                p = select(is_held, rub, p)
-            else:
-                grip.append(agreed(piece, new, off))
-        steady.append(p)
-    again = found_one if found_one is not False else 0
+            found.grips[-1] = Look(piece, new, excess, tolerance * inertia, inertia)
+            found.steady.append(p)
+    return found
+
+
+def _looked(
+    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale
+):  # fmt: skip
+    """The impulses of all laws, and whether one is on another piece than was taken."""
+    pieces = (saturated, grips, held, stop_low, stop_high)
+    looks = _looks(m, motion, ldl, v_next, *pieces, reaction, bounds, scale[0])
+    again = any_of([look.is_wrong for look in looks.all()])
+    return {"agreed": [equal(again, 0)], "changed": [again], "stops": looks.stops, "steady": looks.steady}
+
+
+def _chosen(
+    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale, rounds
+):  # fmt: skip
+    """The pieces to go on with: at first all that were wrong are changed, later only the first of them."""
+    pieces = (saturated, grips, held, stop_low, stop_high)
+    looks = _looks(m, motion, ldl, v_next, *pieces, reaction, bounds, scale[0])
+    one_by_one, is_last = rounds[0] >= _TOGETHER, rounds[0] >= _ROUNDS - 1
+    misfit: Scalar = 0
+    blocked: Scalar = is_last  # there is no other round to take it in after the last one
+
+    def next_of(look: Look | None) -> Scalar:
+        nonlocal misfit, blocked
+        if look is None:
+            return 0
+        new = select(both(look.is_wrong, negation(blocked)), look.new, look.piece)
+        misfit = maximum(misfit, select(look.is_wrong, look.excess / look.inertia, 0))
+        blocked = either(blocked, both(one_by_one, look.is_wrong))
+        return new
+
     return {
-        "agreed": [negation(again) if found_one is not False else 1], "changed": [again], "rounds": [rounds[0] + 1],
-        "saturated": motors, "held": limits, "grips": grip, "stops": stops, "steady": steady,
-        "misfit": [misfit],
+        "saturated": [next_of(look) for look in looks.motors], "held": [next_of(look) for look in looks.limits],
+        "grips": [next_of(look) for look in looks.grips], "rounds": [rounds[0] + 1], "misfit": [misfit],
     }  # fmt: skip
 
 
