@@ -101,7 +101,7 @@ class PliantSide:
         self.start = result.state
         q = result.q.astype(float)
         carried = result["impulses"][:, -1].reshape(robots, -1, 3)[..., 2].astype(float) / dt
-        lanes = simulation.kernels.rollout(channels).lanes
+        lanes = simulation.kernels.stepping(robots).lanes
         self.sample = self._sampled(result["solver"][:, -last:], carried > 0, lanes)
         self.sample["settling"] = convergence(result["solver"], lanes)["unconverged"]
         standing = Standing.between(self.scene, q[:, -1 - last], q[:, -1], last * dt, carried.sum(axis=1))
@@ -114,7 +114,7 @@ class PliantSide:
         simulation.reset(*self.scene.states(robots))
         result = simulation.rollout(simulation.state, self._controls(robots, steps), channels=channels)
         pushed = result["impulses"].reshape(robots, steps, -1, 3)[..., 2] > 0
-        self.sample = self._sampled(result["solver"], pushed, simulation.kernels.rollout(channels).lanes)
+        self.sample = self._sampled(result["solver"], pushed, simulation.kernels.stepping(robots).lanes)
         return self._diverged(result.state)
 
     def _diverged(self, state: pliant.simulation.State) -> str:
