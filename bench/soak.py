@@ -1,11 +1,11 @@
 """Endurance: thousands of quadrupeds under random torques on waves, for a long time.
 
-    python -m bench.soak [--robots 4096] [--time 20] [--json]
+    python -m bench.soak [--robots 4096] [--time 20] [--effort 0.2] [--json]
     python -m bench.soak --random 500 [--seed 0] [--only 37] [--dt 0.001 0.002 0.005] [--precision float64 float32]
 
 With ``--random``, random robots on random ground instead: see `bench.random_soak` and `bench.random_robots`.
 
-Else the shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to a fifth of their limit
+Else the shipped quadruped, motors with a speed-torque line that ends at 30 rad/s, torques up to a share of their limit
 that change every 50 ms. Reports robots that diverged, the deepest penetration, the share of steps whose solver ran out
 of iterations, the largest speed, the speed of simulation and the memory. It fails if a robot diverges, or a point is
 2 mm deep.
@@ -34,6 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robots", type=int, default=4096)
     parser.add_argument("--time", type=float, help="simulated [s]; 20, or 2 for random robots")
+    parser.add_argument("--effort", type=float, default=0.2, help="torques, as a share of their limits")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of lines")
     parser.add_argument("--random", type=int, metavar="N", help="so many random robots instead")
     parser.add_argument("--seed", type=int, default=0, help="of the random robots")
@@ -45,7 +46,7 @@ def main() -> None:
     if options.random is not None or options.only:
         soak_random(options)
         return
-    result = soak(options.robots, options.time or 20, quiet=options.json)
+    result = soak(options.robots, options.time or 20, effort=options.effort, quiet=options.json)
     print(json.dumps(result) if options.json else "\n".join(f"{name}: {value}" for name, value in result.items()))
     if result["robots diverged"] or result["deepest penetration [mm]"] >= DEEPEST * 1e3:
         raise SystemExit("the soak failed")
@@ -72,8 +73,8 @@ def soak_random(options: argparse.Namespace) -> None:
         raise SystemExit("the soak failed")
 
 
-def soak(robots: int, duration: float, *, quiet: bool = False, seed: int = 0) -> dict[str, Any]:
-    """Simulate, a line every two seconds unless ``quiet``."""
+def soak(robots: int, duration: float, *, effort: float, quiet: bool = False, seed: int = 0) -> dict[str, Any]:
+    """Simulate, a line every two seconds unless ``quiet``; torques up to a share ``effort`` of their limits."""
     rng = np.random.default_rng(seed)
     robot = pliant.load("quadruped", base="free").with_motors(no_load_speed=30)
     limits = np.array([motor.effort_limit for motor in robot.motors.values()])
@@ -92,7 +93,7 @@ def soak(robots: int, duration: float, *, quiet: bool = False, seed: int = 0) ->
         warnings.simplefilter("ignore", pliant.SimulationWarning)
         for k in range(round(duration / (DT * SUBSTEPS))):
             if k % 5 == 0:
-                u = rng.uniform(-0.2, 0.2, u.shape) * limits
+                u = rng.uniform(-effort, effort, u.shape) * limits
             simulation.step(u)
             found = simulation.diagnostics
             deepest = max(deepest, float(found.penetration.max()))
@@ -106,6 +107,7 @@ def soak(robots: int, duration: float, *, quiet: bool = False, seed: int = 0) ->
     return {
         "robots": robots,
         "simulated [s]": duration,
+        "torques, share of their limits": effort,
         "robots diverged": len(simulation.divergences),
         "deepest penetration [mm]": round(deepest * 1e3, 4),
         "steps not converged [share of those looked at]": unsolved / max(sampled, 1),
