@@ -195,7 +195,8 @@ def test_what_has_ended_in_time_has_converged() -> None:
     for k in range(150):
         sim.step(u[:, k])
     told = sim.diagnostics
-    # with a limit of a joint and a contact that push each other away, friction may leave a step without a solution
+    # one whose joints do not agree with its contacts shows by how much, whatever the iterations
+    assert (told.is_converged | (told.sweeps >= 200) | (told.residual > 1e-7)).all()
     assert (told.is_converged | (told.sweeps >= 200)).mean() > 0.98
 
 

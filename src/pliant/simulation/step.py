@@ -364,7 +364,7 @@ def finish(step: StepProgram) -> None:
         if m.can_plunge:
             steps, way = counts["unconverged"][0], 10 * (scale[0] - 1) * m.dt
             counts["plunges"] = counted_plunges(plunges, steps, deepest, solver[2], way, moves)
-        told = [residual[0], iterations[0], deepest, select(left > 0, 1, 0)]
+        told = [maximum(residual[0], left), iterations[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
             "v": [select(moves, a, b) for a, b in zip(v_next, v, strict=True)],
