@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism
+from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism, sensors
 from pliant.robot.contact_shapes import shape_at
 from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
@@ -20,6 +20,7 @@ from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSp
 from pliant.robot.part_checks import (
     check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, with_motors,
 )  # fmt: skip
+from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
 
@@ -42,6 +43,7 @@ class Robot(RobotExports):
         contacts: shapes that can touch the ground.
         contact_pairs: names of two of them that can touch each other, too.
         flexibilities: compliance at motors' joints or within links, by the name of the flexible joint.
+        sensors: in the order of their readings.
         report: findings on the way here: odd, dropped, guessed or repaired.
         file: that it was read from, if any; not part of `digest`.
     """
@@ -58,6 +60,7 @@ class Robot(RobotExports):
     contacts: Named[ContactShape] = field(default_factory=lambda: Named("contact", ()))
     contact_pairs: tuple[tuple[str, str], ...] = ()
     flexibilities: Named[Flexibility] = field(default_factory=lambda: Named("flexibility", ()))
+    sensors: Named[Sensor] = field(default_factory=lambda: Named("sensor", ()))
     file: Path | None = None
 
     # ---- sizes and layout
@@ -472,6 +475,34 @@ class Robot(RobotExports):
             name: of the joint with the backlash.
         """
         return flexibilities.with_backlash(self, joint, width, restitution, inertia, name)
+
+    # ---- copies: sensors
+
+    def with_sensor(self, kind: str, at: Any = None, *, name: str | None = None, **options: Any) -> "Robot":
+        """A copy with one more sensor, or with another one in place of that of the same name.
+
+            robot.with_sensor("imu", "trunk", name="imu", rate=500, gyro={"noise": 2e-4, "bias": 0.01})
+            robot.with_sensor("encoder", ticks=4096, side="motor")          # of all motors' joints
+            robot.with_sensor("contact", threshold=5, delay=0.004)          # of all contacts
+            robot.with_sensor("scan", "trunk", grid=(1.6, 1.0, 0.1), rate=50)
+
+        Args:
+            kind: "imu", "encoder", "torque", "wrench", "contact", "pose", "scan" or "range", see
+                `pliant.robot.sensors`.
+            at: name of a frame; or names of joints (default: of all motors) or contacts (default: all).
+            name: by default the kind, for sensors at a frame with that of the frame before it.
+            options: ``channels``, by default all of the kind; ``rate, phase, delay, jitter, interpolate, dropout``;
+                ``misalignment, side, is_differentiated, threshold, reach`` as in `Sensor`; ``ticks`` of an encoder in
+                a turn; ``points`` or ``grid`` (length, width, spacing) of a scan, ``rays`` of a range finder; and for
+                each channel a table of its errors, as in `SensorError`, each one number or one for each entry.
+        """
+        return sensors.with_sensor(self, kind, at, name, options)
+
+    def without_sensors(self, *names: str) -> "Robot":
+        """A copy without these sensors; without all of them if no name is given."""
+        leaving = {self.sensors[name].name for name in names or self.sensors}
+        kept = [sensor for sensor in self.sensors.values() if sensor.name not in leaving]
+        return replace(self, sensors=Named("sensor", kept, self.bodies.owner))
 
     # ---- views
 

@@ -9,9 +9,9 @@ from itertools import compress
 import numpy as np
 
 from pliant.errors import TraceError
-from pliant.scalar.functions import Scalar, evaluate, is_constant, lookup
+from pliant.scalar.functions import Scalar, draws, evaluate, is_constant, lookup
 from pliant.scalar.graph import Expr
-from pliant.scalar.ops import TABLE
+from pliant.scalar.ops import DRAWS, TABLE
 
 
 def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Scalar]:
@@ -33,6 +33,9 @@ def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Sca
             found[node.index] = values[node.value]
         elif node.op == "lookup":
             found[node.index] = lookup(node.value, found[node.args[0].index])
+        elif node.op in DRAWS:
+            words = [found[a.index] for a in node.args]
+            found[node.index] = draws(words[:4], words[4:])[DRAWS.index(node.op)]
         else:
             found[node.index] = evaluate(node.op, *(found[a.index] for a in node.args))
     return [found[node.index] for node in outputs]
@@ -131,8 +134,8 @@ def _risky(nodes: Sequence[Expr]) -> set[int]:
 
 
 def _partials(node: Expr) -> tuple:
-    if node.op == "lookup":
-        return (0,)
+    if node.op == "lookup" or node.op in DRAWS:
+        return (0,) * len(node.args)
     row = TABLE[node.op]
     if row.partials is not None:
         return row.partials(*node.args, node)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.errors import PliantError, TraceError, bad_value
 from pliant.scalar.graph import Expr
-from pliant.scalar.ops import TABLE, Table
+from pliant.scalar.ops import DRAWS, TABLE, Table
 
 Scalar = Any
 """A number of any kind. A type checker cannot follow them: generic code is checked by running it on every kind."""
@@ -159,6 +159,30 @@ def lookup(table: Table, index: Scalar) -> Scalar:
     problem = f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula"
     cure = "use numbers, arrays or traced scalars, or a function with a formula instead of the table"
     raise TraceError(problem, subject=repr(table), field="index", cure=cure)
+
+
+def draws(counter: Scalars, key: Scalars) -> list[Scalar]:
+    """Four random numbers, uniform in (0, 1), that depend on nothing but a counter and a key.
+
+    The derivative is zero. Symbols cannot be drawn: chance has no formula. `pliant.chance` makes distributions of them.
+
+    Args:
+        counter: four whole numbers from 0 to 2^23 - 1.
+        key: two of them.
+    """
+    words = [*counter, *key]
+    special = [w for w in words if not isinstance(w, _PLAIN)]
+    if all(isinstance(w, np.ndarray) and w.dtype != object for w in special):
+        return [TABLE[op].python(*words) for op in DRAWS]
+    if any(isinstance(w, np.ndarray) for w in special):
+        each = np.frompyfunc(lambda *w: draws(w[:4], w[4:]), len(words), 1)(*words)
+        return [np.frompyfunc(lambda four, k=k: four[k], 1, 1)(each) for k in range(len(DRAWS))]
+    for w in special:
+        if not isinstance(w, Expr):
+            problem = f"cannot draw random numbers for {w!r} of type {type(w).__name__}: chance has no formula"
+            raise TraceError(problem, subject="draws", cure="use numbers, arrays or traced scalars")
+    graph = special[0].graph
+    return [graph.apply(op, *words) for op in DRAWS]
 
 
 def equal(a: Scalar, b: Scalar) -> Scalar:

@@ -18,11 +18,13 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import TraceError
+from pliant.scalar.philox import uniform_draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,11 @@ _ROWS = [
     Op("exponent", 1, lambda x: float(math.frexp(x)[1] - 1), None, None),
     Op("mantissa", 1, lambda x: 2 * math.frexp(x)[0], None, None),
 ]
+
+DRAWS = tuple(f"draw{k}" for k in range(4))
+"""Random numbers: each takes four words of a counter and two of a key, see `pliant.scalar.philox`."""
+
+_ROWS += [Op(name, 6, partial(uniform_draw, k), None, None) for k, name in enumerate(DRAWS)]
 
 TABLE: dict[str, Op] = {row.name: row for row in _ROWS}
 
