@@ -121,8 +121,9 @@ class Moment:
             if link.parent == i and carrier.parent in beyond:
                 needed = needed + self.motions[link.index].X_PB.act(self.wrenches[link.index])
         for group, name, p, f in self.touching:
-            if group.a == i and robot.contacts[name.partition("|")[0]].body in beyond:
-                needed = needed - self._on_link(i, p, f)
+            for part, k, force in zip(name.split("|"), (group.a, group.b), (f, -f), strict=False):
+                if k == i and beyond & set(places_of(robot, part)):
+                    needed = needed - self._on_link(i, p, force)
         return X_BF.act_back(-needed)
 
 
@@ -223,15 +224,22 @@ def contact_totals(sensor: Sensor, robot: Robot, groups: Sequence[Group], forces
     """The force on the robot at each place of a contact sensor: on a contact, or on all of a body's."""
     total = {place: Vector.zero() for place in sensor.at}
     left = iter(forces)
-    for group in groups:
-        for label in group.names:
-            f = Vector(next(left), next(left), next(left))
-            for name, sign in zip(label.split("|"), (1, -1), strict=False):
-                shape = robot.contacts[name] if name in robot.contacts else None
-                for place in dict.fromkeys((name, shape.body if shape else name)):
-                    if place in total:
-                        total[place] = total[place] + f * sign
+    for name in (name for group in groups for name in group.names):
+        f = Vector(next(left), next(left), next(left))
+        for part, force in zip(name.split("|"), (f, -f), strict=False):
+            for place in places_of(robot, part):
+                if place in total:
+                    total[place] = total[place] + force
     return list(total.values())
+
+
+def places_of(robot: Robot, touching: str) -> tuple[str, ...]:
+    """What sensors may call that which touches, by the name of a contact or of one of its points: contact and body."""
+    shape = robot.contacts[touching] if touching in robot.contacts else None
+    if shape is None:
+        point = next(point for point in robot.contact_points if point.name == touching)
+        shape = robot.contacts[point.shape]
+    return tuple(dict.fromkeys((shape.name, shape.body)))
 
 
 def _pose(sensor: Sensor, now: Moment, solved: Moment) -> Mapping[str, list[Scalar]]:

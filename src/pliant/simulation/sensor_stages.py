@@ -16,7 +16,7 @@ from pliant.sensors.errors import Memory, drift_samples, drifted, has_drift, mea
 from pliant.sensors.readings import (
     Reader, after_sample, delivered, first_readings, is_delivering, is_due, remainder, watched, with_contact_times,
 )  # fmt: skip
-from pliant.sensors.truth import Moment, check_wrench, contact_totals, truth_of
+from pliant.sensors.truth import Moment, check_wrench, contact_totals, places_of, truth_of
 from pliant.simulation.model import Controller, StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth_step import smooth_acceleration
@@ -62,8 +62,8 @@ def check_sensors(model: StepModel) -> None:
             problem, cure = f"{sensor.subject} looks at the ground, and there is none", "give ground=pliant.flat()"
             raise SimulationError(problem, subject=sensor.subject, field="ground", cure=cure)
         if sensor.kind == "contact":
-            there = {name for label in model.touch_names for name in label.split("|")}
-            there |= {model.robot.contacts[name].body for name in there if name in model.robot.contacts}
+            parts = {part for name in model.touch_names for part in name.split("|")}
+            there = {place for part in parts for place in places_of(model.robot, part)}
             absent = [place for place in sensor.at if place not in there]
             if absent:
                 problem = f"{sensor.subject}: nothing of {absent[0]!r} can touch anything in this simulation"
