@@ -1,0 +1,271 @@
+"""A trot for robots with four legs, from sensors alone: diagonal legs step together, the feet keep the robot upright.
+
+What the body does follows from where the feet land [M. Raibert 1986, *Legged Robots That Balance*, chapter 4: trotting as
+one virtual leg for each diagonal pair]; in stance, the feet are moved under the body, and pushed down where it is low.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import pi
+
+from pliant.checks import check, check_at_least, check_known
+from pliant.control.attitude import heading_of
+from pliant.control.leg_odometry import BaseEstimator, BaseMotion
+from pliant.errors import Call, RobotError
+from pliant.robot import Revolute, Robot
+from pliant.scalar import Scalar, Scalars, acos, atan2, both, cos, either, floor, maximum, minimum, select, sin, sqrt
+from pliant.simulation import Controller
+from pliant.spatial import Vector
+
+# legs are at most this share of their length long
+_STRAIGHT = 0.98
+# how far from straight below the hip a foot is put at most, in lengths of the leg
+_REACH = 0.5
+_PAIRS = (0.0, 0.5, 0.5, 0.0)
+_LEGS = ("lf", "lh", "rf", "rh")
+
+
+@dataclass(frozen=True)
+class Leg:
+    """A leg of three hinges, about x, y and y, in the base's axes.
+
+    Attributes:
+        joints: roll, pitch and knee.
+        hip: where the axis of roll is, at the pitch axis' x [m].
+        side: from there to the plane of the leg, along y [m].
+        thigh, shank: lengths [m].
+        bend: 1 or -1, the sign of the knee's angle.
+    """
+
+    joints: tuple[str, str, str]
+    hip: Vector
+    side: Scalar
+    thigh: Scalar
+    shank: Scalar
+    bend: int
+
+    @classmethod
+    def of(cls, robot: Robot, joints: Sequence[str], foot: str) -> "Leg":
+        """That of a robot; raises if it is not of this form."""
+        owner = f"robot {robot.name!r}"
+        axes = ((1, 0, 0), (0, 1, 0), (0, 1, 0))
+        for name, axis in zip(joints, axes, strict=True):
+            check_known("joint", name, robot.joints, owner, error=RobotError)
+            kind = robot.joints[name].kind
+            if kind != Revolute(axis):
+                problem = f"joint {name!r} of {owner} is {kind}"
+                cure = f"it must be {Revolute(axis)}"
+                raise RobotError(problem, subject=f"joint {name!r}", field="kind", cure=cure)
+        roll, pitch, knee = (robot.joints[name].placement.p for name in joints)
+        ankle = robot.mechanism.frame(foot)[1].p
+        hip = Vector(roll.x + pitch.x, roll.y, roll.z)
+        bend = 1 if float(robot.stance()[robot.q_slice(joints[2])][0]) > 0 else -1
+        a, b, c = joints
+        return cls((a, b, c), hip, pitch.y + knee.y + ankle.y, -knee.z, -ankle.z, bend)
+
+    @property
+    def length(self) -> Scalar:
+        """Of thigh and shank [m]."""
+        return self.thigh + self.shank
+
+    def angles(self, p: Vector) -> list[Scalar]:
+        """Roll, pitch and knee that bring the foot's centre to p, in the base's axes; as near as it gets [rad]."""
+        d = p - self.hip
+        low = sqrt(maximum(d.y * d.y + d.z * d.z - self.side * self.side, self.length * self.length / 100))
+        roll = atan2(d.z, d.y) - atan2(-low, self.side)
+        a, b = self.thigh, self.shank
+        least, most = abs(a - b) + 0.1 * self.length, _STRAIGHT * self.length
+        r = minimum(maximum(sqrt(d.x * d.x + low * low), least), most)
+        between = acos((a * a + r * r - b * b) / (2 * a * r))
+        knee = pi - acos((a * a + b * b - r * r) / (2 * a * b))
+        return [roll, atan2(-d.x, low) - self.bend * between, self.bend * knee]
+
+
+@dataclass(frozen=True)
+class TrotGains:
+    """Numbers of the gait; the defaults suit `pliant.load("quadruped")`.
+
+    Attributes:
+        period: of a stride [s]; duty: share of it that a foot is on the ground.
+        height: of the hips above the feet [m]; crouch: the same at the start.
+        lift: how high feet are lifted [m]; probe: how much lower than even ground they reach if they do not find it [m].
+        rise, start: times until it stands, and until it trots [s]; ramp: until it follows the command in full [s].
+        placement: how much further a foot is put for an error of speed [s].
+        tilt: of the feet in stance against roll and pitch: share of the angle [1], and of its rate [s].
+        settle: time in which a foot that landed high or low comes back to the height of the others [s].
+        heading: how fast errors of heading die out [1/s].
+    """
+
+    period: float = 0.4
+    duty: float = 0.5
+    height: float = 0.28
+    crouch: float = 0.16
+    lift: float = 0.07
+    probe: float = 0.02
+    rise: float = 0.6
+    start: float = 1.0
+    ramp: float = 0.5
+    placement: float = 0.1
+    tilt: tuple[float, float] = (0.5, 0.05)
+    settle: float = 0.2
+    heading: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("period", "height", "crouch", "lift", "rise", "ramp", "settle"):
+            check_at_least(name, getattr(self, name), 0, strict=True, subject="TrotGains", error=RobotError)
+        check("duty", self.duty, "above 0 and below 1", 0 < self.duty < 1, subject="TrotGains", error=RobotError)
+
+
+@dataclass(frozen=True)
+class Trot:
+    """The law of control, a generic function (t, sensors, command, memory) -> (u, memory).
+
+    The memory has that of the estimator, the place of each foot that the legs are told, in the level frame of the
+    base (its heading, no tilt), and whether it has landed. In stance a foot goes back as fast as the body is to go
+    forward, p' = -v_wanted - w_wanted x p. In swing it goes to
+
+        p = below the hip + v T / 2 + placement (v - v_wanted)
+
+    with T the time of a stance, and so with the turn about the vertical. It lands with the first touch after half of the
+    swing, or at its end. In stance a foot at (x, y) is further down by what the body is low there, by tilt and its rate.
+    """
+
+    estimator: BaseEstimator
+    legs: tuple[Leg, ...]
+    feet: tuple[int, ...]
+    motors: tuple[int, ...]
+    gains: TrotGains
+    dt: float
+
+    @property
+    def memory(self) -> tuple[float, ...]:
+        """At the start: feet below the hips, on the ground."""
+        feet = [x for leg in self.legs for x in (*self._below(leg), -self.gains.crouch, 1.0)]
+        return (*self.estimator.memory, *(float(x) for x in feet))
+
+    def __call__(
+        self, t: Scalar, sensors: Mapping[str, Scalars], command: Scalars, memory: Scalars
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Positions for the motors, and the new memory.
+
+        Args:
+            t: time [s].
+            sensors: readings by channel.
+            command: velocity ahead and to the left [m/s], and turn rate [rad/s].
+            memory: as many numbers as `memory` has.
+        """
+        n = len(self.estimator.memory)
+        base, kept = self.estimator.update(sensors, memory[:n], self.dt)
+        touch = sensors[f"{self.estimator.contact}.touch"]
+        wanted, turn, speed, tilt = self._motion(t, base, command)
+        u: list[Scalar] = [0] * len(self.motors)
+        for k, leg in enumerate(self.legs):
+            place, landed = Vector(*memory[n + 4 * k : n + 4 * k + 3]), memory[n + 4 * k + 3]
+            place, landed = self._step(t, k, place, landed, touch[self.feet[k]], base, wanted, turn, speed)
+            kept += [*place, landed]
+            for motor, angle in zip(self.motors[3 * k : 3 * k + 3], leg.angles(self._told(place, landed, base, tilt)),
+                                    strict=True):  # fmt: skip
+                u[motor] = angle
+        return u, kept
+
+    def _below(self, leg: Leg) -> tuple[Scalar, Scalar]:
+        return leg.hip.x, leg.hip.y + leg.side
+
+    def _motion(self, t: Scalar, base: BaseMotion, command: Scalars) -> tuple[Vector, Scalar, Vector, Vector]:
+        """Wanted velocity and turn rate, the velocity at hand, and tilt with its rate, in the level frame."""
+        gains = self.gains
+        share = minimum(maximum((t - gains.start) / gains.ramp, 0), 1)
+        wanted, turn = Vector(command[0] * share, command[1] * share, 0), command[2] * share
+        c, s = heading_of(base.R)
+        v = base.velocity
+        speed = Vector(c * v.x + s * v.y, c * v.y - s * v.x, v.z)
+        # by how much a point at (x, y) is lower than the base: up = R^T z
+        up = base.R.rotate_back(Vector(0, 0, 1))
+        kp, kd = gains.tilt
+        tilt = Vector(kp * up.x - kd * base.rate.y, kp * up.y + kd * base.rate.x, 0)
+        return wanted, turn, speed, tilt
+
+    def _step(
+        self, t: Scalar, k: int, place: Vector, landed: Scalar, touch: Scalar, base: BaseMotion, wanted: Vector,
+        turn: Scalar, speed: Vector,
+    ) -> tuple[Vector, Scalar]:  # fmt: skip
+        """The place of a foot a period later, and whether it has landed."""
+        gains, dt, leg = self.gains, self.dt, self.legs[k]
+        cycle = (t - gains.start) / gains.period + _PAIRS[k]
+        phase = cycle - floor(cycle)
+        swing = (phase - gains.duty) / (1 - gains.duty)
+        is_swing = both(t >= gains.start, swing > 0)
+        landed = select(is_swing, select(both(swing > 0.5, touch > 0.5), 1, select(swing < 0.5, 0, landed)), 1)
+        is_down = landed > 0.5
+
+        # in stance: back under the body, to the height of the others
+        rise = minimum(maximum(t / gains.rise, 0), 1)
+        height = gains.crouch + (gains.height - gains.crouch) * rise
+        back = Vector(wanted.x - turn * place.y, wanted.y + turn * place.x, 0)
+        settled = -height + (place.z + height) * (1 - dt / gains.settle)
+        stood = Vector(place.x - back.x * dt, place.y - back.y * dt, select(t < gains.start, -height, settled))
+
+        # in swing: straight to where it is to land, which is found anew each time
+        x, y = self._below(leg)
+        time, spin = gains.period * gains.duty, base.rate.z
+        aim_x, aim_y = (
+            v * time / 2 + gains.placement * (v - w) for v, w in ((speed.x, wanted.x), (speed.y, wanted.y))
+        )
+        aim_w = spin * time / 2 + gains.placement * (spin - turn)
+        most = _REACH * leg.length
+        land_x = x + minimum(maximum(aim_x - aim_w * y, -most), most)
+        land_y = y + minimum(maximum(aim_y + aim_w * x, -most), most)
+        left = maximum((1 - swing) * (1 - gains.duty) * gains.period, dt)
+        share = minimum(dt / left * 2, 1)
+        up = gains.lift * sin(pi * maximum(minimum(swing, 1), 0)) - gains.probe * maximum(2 * swing - 1, 0)
+        swung = Vector(place.x + (land_x - place.x) * share, place.y + (land_y - place.y) * share, -height + up)
+        pairs = zip(stood, swung, strict=True)
+        return Vector(*(select(is_down, a, b) for a, b in pairs)), landed
+
+    def _told(self, place: Vector, landed: Scalar, base: BaseMotion, tilt: Vector) -> Vector:
+        """Where the foot's centre is to be, in the base's axes."""
+        c, s = heading_of(base.R)
+        level = base.R.rotate_back(Vector(c * place.x - s * place.y, s * place.x + c * place.y, place.z))
+        pushed = Vector(place.x, place.y, place.z + tilt.x * place.x + tilt.y * place.y)
+        return Vector(*(select(landed > 0.5, a, b) for a, b in zip(pushed, level, strict=True)))
+
+
+def trot(
+    robot: Robot,
+    *,
+    dt: float,
+    gains: TrotGains | None = None,
+    legs: Sequence[str] = _LEGS,
+    estimator: BaseEstimator | None = None,
+) -> Controller:
+    """A controller that has a robot with four legs trot, from its sensors alone.
+
+        controller = pliant.control.trot(robot, dt=2e-3)
+        sim = pliant.Simulation(robot, substeps=2, ground=pliant.flat(), controller=controller)
+        sim.run(10, commands=[0.3, 0, 0])                # velocity ahead and to the left, turn rate
+
+    Args:
+        robot: with a free base, motors under position control, and sensors "imu", "encoder" and "contact".
+        dt: control period [s].
+        gains: `TrotGains`, by default those for the shipped robot.
+        legs: names of the legs, left front, left hind, right front, right hind: their joints are NAME_hip_roll,
+            NAME_hip_pitch and NAME_knee, their feet NAME_foot.
+        estimator: by default `BaseEstimator.of(robot)`.
+    """
+    check_at_least("dt", dt, 0, strict=True, subject="trot", error=RobotError)
+    estimator = BaseEstimator.of(robot) if estimator is None else estimator
+    made = [Leg.of(robot, [f"{leg}_hip_roll", f"{leg}_hip_pitch", f"{leg}_knee"], f"{leg}_foot") for leg in legs]
+    names = [foot.body for foot in estimator.odometry.feet]
+    motors = {motor.joint: i for i, motor in enumerate(robot.motors.values())}
+    for leg, built in zip(legs, made, strict=True):
+        check_known("foot", f"{leg}_foot", names, "the contact sensor", error=RobotError)
+        for joint in built.joints:
+            motor = [m for m in robot.motors.values() if m.joint == joint]
+            if not motor or motor[0].control != "position":
+                call = Call("with_motor", joint, {"control": "position", "kp": "...", "kd": "..."})
+                problem, cure = f"joint {joint!r} has no motor under position control", "give it one with {call}"
+                raise RobotError(problem, subject=f"joint {joint!r}", field="motor", cure=cure, call=call)
+    feet = tuple(names.index(f"{leg}_foot") for leg in legs)
+    places = tuple(motors[joint] for leg in made for joint in leg.joints)
+    law = Trot(estimator, tuple(made), feet, places, gains or TrotGains(), float(dt))
+    return Controller(law, commands=3, memory=law.memory)
