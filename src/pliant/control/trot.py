@@ -21,6 +21,8 @@ from pliant.spatial import Vector
 _STRAIGHT = 0.98
 # how far from straight below the hip a foot is put at most, in lengths of the leg
 _REACH = 0.5
+# speed of a foot that legs are told at most [m/s]
+_FASTEST = 3.0
 _PAIRS = (0.0, 0.5, 0.5, 0.0)
 _LEGS = ("lf", "lh", "rf", "rh")
 
@@ -67,6 +69,14 @@ class Leg:
     def length(self) -> Scalar:
         """Of thigh and shank [m]."""
         return self.thigh + self.shank
+
+    def torques(self, angles: Scalars, load: Scalar) -> list[Scalar]:
+        """Torques of roll, pitch and knee by which the foot carries a load, with the base level [N m]."""
+        roll, pitch, knee = angles
+        shank = -self.shank * sin(pitch + knee)
+        x, low = -self.thigh * sin(pitch) + shank, self.thigh * cos(pitch) + self.shank * cos(pitch + knee)
+        across = self.side * cos(roll) + low * sin(roll)
+        return [-across * load, cos(roll) * x * load, cos(roll) * shank * load]
 
     def angles(self, p: Vector) -> list[Scalar]:
         """Roll, pitch and knee that bring the foot's centre to p, in the base's axes; as near as it gets [rad]."""
@@ -136,6 +146,9 @@ class Trot:
     motors: tuple[int, ...]
     gains: TrotGains
     dt: float
+    kp: tuple[Scalar, ...]
+    lead: Scalar
+    weight: Scalar
 
     @property
     def memory(self) -> tuple[float, ...]:
@@ -160,12 +173,16 @@ class Trot:
         wanted, turn, speed, tilt = self._motion(t, base, command)
         u: list[Scalar] = [0] * len(self.motors)
         for k, leg in enumerate(self.legs):
-            place, landed = Vector(*memory[n + 4 * k : n + 4 * k + 3]), memory[n + 4 * k + 3]
-            place, landed = self._step(t, k, place, landed, touch[self.feet[k]], base, wanted, turn, speed)
+            before, landed = Vector(*memory[n + 4 * k : n + 4 * k + 3]), memory[n + 4 * k + 3]
+            place, landed = self._step(t, k, before, landed, touch[self.feet[k]], base, wanted, turn, speed)
             kept += [*place, landed]
-            for motor, angle in zip(self.motors[3 * k : 3 * k + 3], leg.angles(self._told(place, landed, base, tilt)),
-                                    strict=True):  # fmt: skip
-                u[motor] = angle
+            # dampers of the motors hold legs back that move: they are told where to be a little later
+            rate = Vector(*(_within((a - b) / self.dt, _FASTEST) for a, b in zip(place, before, strict=True)))
+            angles = leg.angles(self._told(place + rate * self.lead, landed, base, tilt))
+            load = select(landed > 0.5, self.weight / select(t < self.gains.start, 4, 2), 0)
+            torques = leg.torques(angles, load)
+            for motor, kp, angle, torque in zip(self.motors[3 * k : 3 * k + 3], self.kp[3 * k : 3 * k + 3], angles, torques, strict=True):
+                u[motor] = angle + torque / kp
         return u, kept
 
     def _below(self, leg: Leg) -> tuple[Scalar, Scalar]:
@@ -267,5 +284,13 @@ def trot(
                 raise RobotError(problem, subject=f"joint {joint!r}", field="motor", cure=cure, call=call)
     feet = tuple(names.index(f"{leg}_foot") for leg in legs)
     places = tuple(motors[joint] for leg in made for joint in leg.joints)
-    law = Trot(estimator, tuple(made), feet, places, gains or TrotGains(), float(dt))
+    own = list(robot.motors.values())
+    kp = tuple(own[place].kp for place in places)
+    lead = own[places[0]].kd / kp[0]
+    weight = robot.mass * estimator.odometry.gravity
+    law = Trot(estimator, tuple(made), feet, places, gains or TrotGains(), float(dt), kp, lead, weight)
     return Controller(law, commands=3, memory=law.memory)
+
+
+def _within(x: Scalar, most: Scalar) -> Scalar:
+    return minimum(maximum(x, -most), most)
