@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import pi
 
 from pliant.checks import check, check_at_least, check_known
-from pliant.control.attitude import heading_of
+from pliant.control.attitude import heading_of, turn_of_heading
 from pliant.control.leg_odometry import BaseEstimator, BaseMotion
 from pliant.errors import Call, RobotError
 from pliant.robot import Revolute, Robot
@@ -103,6 +103,7 @@ class TrotGains:
         placement: how much further a foot is put for an error of speed [s].
         tilt: of the feet in stance against roll and pitch: share of the angle [1], and of its rate [s].
         settle: time in which a foot that landed high or low comes back to the height of the others [s].
+        hold: how fast it catches up with where it should be by now [1/s]; leash: most that it catches up with [m].
         heading: how fast errors of heading die out [1/s].
     """
 
@@ -118,6 +119,8 @@ class TrotGains:
     placement: float = 0.1
     tilt: tuple[float, float] = (0.5, 0.05)
     settle: float = 0.2
+    hold: float = 1.0
+    leash: float = 0.2
     heading: float = 1.0
 
     def __post_init__(self) -> None:
@@ -154,7 +157,7 @@ class Trot:
     def memory(self) -> tuple[float, ...]:
         """At the start: feet below the hips, on the ground."""
         feet = [x for leg in self.legs for x in (*self._below(leg), -self.gains.crouch, 1.0)]
-        return (*self.estimator.memory, *(float(x) for x in feet))
+        return (*self.estimator.memory, 0.0, 0.0, 0.0, *(float(x) for x in feet))
 
     def __call__(
         self, t: Scalar, sensors: Mapping[str, Scalars], command: Scalars, memory: Scalars
@@ -170,7 +173,8 @@ class Trot:
         n = len(self.estimator.memory)
         base, kept = self.estimator.update(sensors, memory[:n], self.dt)
         touch = sensors[f"{self.estimator.contact}.touch"]
-        wanted, turn, speed, tilt = self._motion(t, base, command)
+        (wanted, turn, speed, tilt), lag = self._motion(t, base, command, memory[n : n + 3])
+        kept, n = [*kept, *lag], n + 3
         u: list[Scalar] = [0] * len(self.motors)
         for k, leg in enumerate(self.legs):
             before, landed = Vector(*memory[n + 4 * k : n + 4 * k + 3]), memory[n + 4 * k + 3]
@@ -188,19 +192,28 @@ class Trot:
     def _below(self, leg: Leg) -> tuple[Scalar, Scalar]:
         return leg.hip.x, leg.hip.y + leg.side
 
-    def _motion(self, t: Scalar, base: BaseMotion, command: Scalars) -> tuple[Vector, Scalar, Vector, Vector]:
-        """Wanted velocity and turn rate, the velocity at hand, and tilt with its rate, in the level frame."""
-        gains = self.gains
+    def _motion(
+        self, t: Scalar, base: BaseMotion, command: Scalars, lag: Scalars
+    ) -> tuple[tuple[Vector, Scalar, Vector, Vector], list[Scalar]]:
+        """Wanted velocity and turn rate, the velocity at hand, and the tilt, in the level frame; and what it lags behind.
+
+        The lag is that of the place, ahead and to the left, and the heading that it should have by now.
+        """
+        gains, dt = self.gains, self.dt
         share = minimum(maximum((t - gains.start) / gains.ramp, 0), 1)
-        wanted, turn = Vector(command[0] * share, command[1] * share, 0), command[2] * share
+        x, y, turn = (share * entry for entry in command)
         c, s = heading_of(base.R)
         v = base.velocity
         speed = Vector(c * v.x + s * v.y, c * v.y - s * v.x, v.z)
-        # by how much a point at (x, y) is lower than the base: up = R^T z
+        behind = [_within(a + dt * (b - w), gains.leash) for a, b, w in ((lag[0], x, speed.x), (lag[1], y, speed.y))]
+        heading = turn_of_heading(lag[2] + dt * turn)
+        wanted = Vector(x + gains.hold * behind[0], y + gains.hold * behind[1], 0)
+        turn = turn + gains.heading * turn_of_heading(heading - atan2(s, c))
+        # by how much a point at (x, y) is lower than the base, now and soon: up = R^T z
         up = base.R.rotate_back(Vector(0, 0, 1))
         kp, kd = gains.tilt
         tilt = Vector(kp * up.x - kd * base.rate.y, kp * up.y + kd * base.rate.x, 0)
-        return wanted, turn, speed, tilt
+        return (wanted, turn, speed, tilt), [*behind, heading]
 
     def _step(
         self, t: Scalar, k: int, place: Vector, landed: Scalar, touch: Scalar, base: BaseMotion, wanted: Vector,
