@@ -69,7 +69,7 @@ class AttitudeFilter:
     """
 
     kp: Scalar = 1.0
-    ki: Scalar = 0.1
+    ki: Scalar = 0.25
     gravity: Scalar = 9.81
     gate: Scalar = 0.3
 

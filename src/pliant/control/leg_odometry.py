@@ -169,7 +169,7 @@ class BaseEstimator:
     @classmethod
     def of(
         cls, robot: Robot, *, imu: str = "imu", encoder: str = "encoder", contact: str = "contact",
-        kp: Scalar = 1.0, ki: Scalar = 0.1, gate: Scalar = 0.3, k: Scalar = 30.0, k_height: Scalar = 10.0,
+        kp: Scalar = 1.0, ki: Scalar = 0.25, gate: Scalar = 0.3, k: Scalar = 30.0, k_height: Scalar = 10.0,
         slip: Scalar = 0.2,
     ) -> "BaseEstimator":  # fmt: skip
         """That of a robot with a free base, an IMU on it, encoders at all joints of the legs, and contacts at the feet.
