@@ -32,6 +32,9 @@ class Readings(Mapping[str, np.ndarray]):
         check_known("channel", channel, self._spans, "the sensors", error=SimulationError)
         return self.data[..., self._spans[channel]].copy()
 
+    def __contains__(self, channel: object) -> bool:
+        return channel in self._spans
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._spans)
 
