@@ -72,7 +72,12 @@ def test_logs_keep_sensors_by_name_and_files_keep_the_robot_with_them(robot: pli
     again = loaded.source.robot
     assert list(again.sensors) == list(robot.sensors)
     kept, own = again.sensors["imu"], robot.sensors["imu"]
-    assert (kept.rate, kept.delay, kept.misalignment, kept.channels) == (own.rate, own.delay, own.misalignment, own.channels)
+    assert (kept.rate, kept.delay, kept.misalignment, kept.channels) == (
+        own.rate,
+        own.delay,
+        own.misalignment,
+        own.channels,
+    )
     assert kept.error("gyro").noise == own.error("gyro").noise
     assert kept.error("gyro").law(0.5) == own.error("gyro").law(0.5)
     # and it runs

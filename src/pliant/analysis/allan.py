@@ -65,7 +65,10 @@ class Allan:
         return made
 
     def __repr__(self) -> str:
-        rows = [f"{t:10.4g} s  " + "  ".join(f"{x:.4g}" for x in row) for t, row in zip(self.times, self.deviation, strict=True)]
+        rows = [
+            f"{t:10.4g} s  " + "  ".join(f"{x:.4g}" for x in row)
+            for t, row in zip(self.times, self.deviation, strict=True)
+        ]
         return "\n".join(["Allan deviation of " + ", ".join(self.columns), *rows])
 
 

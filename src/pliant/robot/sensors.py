@@ -260,7 +260,7 @@ def _places(robot: "Robot", kind: str, at: Any) -> tuple[str, ...]:
         found = _default_places(robot, what)
     else:
         is_several = isinstance(at, Iterable) and not isinstance(at, str | Mapping)
-        found = tuple(at) if is_several else (at,)
+        found: tuple[Any, ...] = tuple(at) if is_several else (at,)
     subject = f"a sensor ({kind})"
     check("at", at, f"the names of {what}s", bool(found), subject=subject, error=RobotError)
     valid = robot.joints if what == "joint" else {**dict.fromkeys(robot.contacts), **dict.fromkeys(robot.bodies)}
@@ -326,7 +326,7 @@ def _timing(subject: str, options: Mapping[str, Any]) -> dict[str, Any]:
     interpolate = options.get("interpolate", False)
     check("interpolate", interpolate, "True or False", isinstance(interpolate, bool), subject=subject,
           error=RobotError)  # fmt: skip
-    if interpolate and (pair[0] is not pair[1] and pair[0] != pair[1] or not is_zero(found["jitter"])):
+    if interpolate and ((pair[0] is not pair[1] and pair[0] != pair[1]) or not is_zero(found["jitter"])):
         problem = f"{subject} interpolates, and its samples do not come at even times"
         raise RobotError(problem, subject=subject, field="interpolate", cure="give one delay, and no jitter")
     found["interpolate"] = interpolate

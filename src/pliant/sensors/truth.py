@@ -13,7 +13,14 @@ from pliant.actuation.body_forces import ExternalForce, frame_spring_forces, out
 from pliant.actuation.joint_springs import further_of, spring_torques
 from pliant.contact.ground import Ground
 from pliant.contact.touching import Group
-from pliant.dynamics.kinematics import LinkMotion, inertial_force, link_motions, link_poses, link_velocities, root_origin
+from pliant.dynamics.kinematics import (
+    LinkMotion,
+    inertial_force,
+    link_motions,
+    link_poses,
+    link_velocities,
+    root_origin,
+)
 from pliant.dynamics.newton_euler import link_wrenches
 from pliant.errors import SimulationError
 from pliant.robot import Robot

@@ -213,7 +213,14 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
     # names of bodies and joints may have dots themselves
     tree, what = parts[0], parts[-1]
     if tree not in _TREES or len(parts) < 3:
-        valid = ["gravity", "friction", "restitution", "law.NAME", *(f"{t}.NAME.WHAT" for t in _TREES), "sensors.NAME.CHANNEL.WHAT"]
+        valid = [
+            "gravity",
+            "friction",
+            "restitution",
+            "law.NAME",
+            *(f"{t}.NAME.WHAT" for t in _TREES),
+            "sensors.NAME.CHANNEL.WHAT",
+        ]
         cure = f"valid: {', '.join(valid)}"
         raise SimulationError(f"no parameter has the path {path!r}", subject=path, field="varying", cure=cure)
     name = ".".join(parts[1:-1])
