@@ -242,10 +242,9 @@ def contact_totals(sensor: Sensor, robot: Robot, groups: Sequence[Group], forces
 
 def places_of(robot: Robot, touching: str) -> tuple[str, ...]:
     """What sensors may call that which touches, by the name of a contact or of one of its points: contact and body."""
-    shape = robot.contacts[touching] if touching in robot.contacts else None
-    if shape is None:
-        point = next(point for point in robot.contact_points if point.name == touching)
-        shape = robot.contacts[point.shape]
+    if touching not in robot.contacts:
+        touching = next(point.shape for point in robot.contact_points if point.name == touching)
+    shape = robot.contacts[touching]
     return tuple(dict.fromkeys((shape.name, shape.body)))
 
 

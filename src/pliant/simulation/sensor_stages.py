@@ -1,7 +1,7 @@
 """Stages of chance and sensors.
 
-Before each step, forces by chance are drawn. After it, sensors that are due sample, and samples that have arrived become
-readings.
+Before each step, forces by chance are drawn. After it, sensors that are due sample, and samples that have arrived
+become readings.
 
 Of sensor NAME the state has "NAME: reading", "NAME: truth" (of its last sample, without errors), "NAME: memory". A
 robot that has diverged reads what it read before.

@@ -192,7 +192,8 @@ def _robot(parts: dict[str, Any], mesh: Callable[[int], StoredMesh]) -> Robot:
     pairs = parts.pop("contact_pairs")
     parts["bodies"] = [_with_meshes(body, mesh) for body in parts["bodies"]]
     kinds = {"bodies": "body", "joints": "joint", "frames": "frame", "motors": "motor", "closures": "closure",
-             "springs": "spring", "contacts": "contact", "flexibilities": "flexibility", "sensors": "sensor"}  # fmt: skip
+             "springs": "spring", "contacts": "contact", "flexibilities": "flexibility",
+             "sensors": "sensor"}  # fmt: skip
     named = {part: Named(kind, parts[part], f"robot {parts['name']!r}") for part, kind in kinds.items()}
     _check_tree(named["bodies"], named["joints"], named["frames"])
     robot = Robot(**parts | named | {"report": Report(parts["report"])})  # type: ignore[arg-type]
