@@ -99,7 +99,11 @@ class EventSimulation:
         check("robot", robot, "a Robot; see pliant.load", isinstance(robot, Robot))
         self.robot = with_default_contacts(robot, has_ground=ground is not None)
         surface = None if ground is None else as_ground(ground)
-        model = StepModel(self.robot, _PUSH, surface, contact, as_forces(forces, self.robot), has_limits=limits)
+        on_bodies, by_chance = as_forces(forces, self.robot)
+        if by_chance:
+            problem = f"{by_chance[0].subject} are drawn step by step, and event-driven simulation has no steps"
+            raise SimulationError(problem, subject=by_chance[0].subject, field="forces", cure="use pliant.Simulation")
+        model = StepModel(self.robot, _PUSH, surface, contact, on_bodies, has_limits=limits)
         self.model = model
         self.rest_speed, self.when = rest_speed, when
         self.step_control = StepControl(rtol, atol, largest=max_step)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.disturbances import Disturbance, Gusts, Pushes
 from pliant.actuation.joint_forces import is_saturable
 from pliant.checks import check, check_callable, check_known, function_name, is_whole, is_zero, numbers
 from pliant.contact.closures import ClosureRows, Island, closure_group, islands_of
@@ -43,6 +44,7 @@ class StepModel:
         contact: settings of the contact model.
         has_limits: whether limits of joints hold.
         held: names of the contacts that smooth motion holds.
+        disturbances: forces on bodies by chance.
         base: the model that this one is, but for numbers that vary; None if none do.
     """
 
@@ -54,6 +56,7 @@ class StepModel:
     precision: str = "float64"
     has_limits: bool = True
     held: tuple[str, ...] = ()
+    disturbances: tuple[Disturbance, ...] = ()
     base: "StepModel | None" = None
 
     @property
@@ -299,7 +302,13 @@ class StepModel:
     @property
     def is_random(self) -> bool:
         """Whether anything is drawn."""
-        return any(reader.sensor.is_random for reader in self.readers)
+        return bool(self.disturbances) or any(reader.sensor.is_random for reader in self.readers)
+
+    def disturbed(self, memory: Scalars) -> "StepModel":
+        """The model with the forces of its disturbances, which remember these numbers."""
+        left = iter(memory)
+        found = [d.force([next(left) for _ in range(d.size)]) for d in self.disturbances]
+        return replace(self, forces=(*self.forces, *found), base=self.base or self) if found else self
 
     @property
     def feels_forces(self) -> bool:
@@ -453,12 +462,13 @@ def check_held(model: StepModel) -> None:
             raise SimulationError(problem, subject=subject, field="held", cure=cure)
 
 
-def as_forces(forces: Any, robot: Robot) -> tuple[ExternalForce, ...]:
-    """The forces on bodies of a robot, from any iterable; raises if one of them is not a force on a body it has."""
+def as_forces(forces: Any, robot: Robot) -> tuple[tuple[ExternalForce, ...], tuple[Disturbance, ...]]:
+    """The forces on bodies of a robot, from any iterable, and those by chance; raises if one cannot be."""
     is_several = isinstance(forces, Iterable) and not isinstance(forces, str)
     found: tuple[Any, ...] = tuple(forces) if is_several else (forces,)
-    is_right = is_several and all(isinstance(f, ExternalForce) for f in found)
-    check("forces", forces, "a list of pliant.ExternalForce", is_right)
+    is_right = is_several and all(isinstance(f, ExternalForce | Gusts | Pushes) for f in found)
+    check("forces", forces, "a list of pliant.ExternalForce, Gusts or Pushes of pliant.actuation", is_right)
     for force in found:
         robot.frame(force.body)
-    return found
+    known = tuple(f for f in found if isinstance(f, ExternalForce))
+    return known, tuple(f for f in found if not isinstance(f, ExternalForce))

@@ -35,7 +35,7 @@ from pliant.simulation.counts import count_sizes
 from pliant.simulation.model import Controller, StepModel, check_held
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.sensor_stages import (
-    add_sensors, add_turning_on, by_channel, check_sensors, reading_parts, sensor_sizes,
+    add_disturbances, add_sensors, add_turning_on, by_channel, check_sensors, reading_parts, sensor_sizes,
 )  # fmt: skip
 from pliant.simulation.smooth_step import add_smooth_step
 from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of
@@ -110,6 +110,7 @@ class Plan:
                 f"set it to zero, {stepped}",
             ),
             "limits of joints": (model.stop_rows, f"give limits=False, {either}"),
+            "forces by chance": (model.disturbances, f"leave them out, {stepped}"),
         }
         for what, (is_there, cure) in rows.items():
             if is_there:
@@ -204,6 +205,7 @@ class Plan:
             return
         with stages.loop(self.substeps) if self.substeps > 1 else nullcontext():
             if self.integrator == "semi-implicit":
+                add_disturbances(stages, self.parameters)
                 add_step(stages, self.model, self.parameters)
             else:
                 add_smooth_step(stages, self.parameters, self.integrator, self.control, 1)
@@ -282,7 +284,9 @@ class Kernels:
         """States, (size,) or (robots, size), with sensors that have just been turned on."""
         plan, name = self.plan, "turning on sensors"
         if name not in self._kernels:
-            inputs = {"state": (plan.layout.size,)} | ({"parameters": (plan.parameters.size,)} if plan.parameters.size else {})
+            inputs = {"state": (plan.layout.size,)} | (
+                {"parameters": (plan.parameters.size,)} if plan.parameters.size else {}
+            )
             outputs = {"next": (plan.layout.size,)}
             with compiling(f"the sensors of {plan.model.robot.name!r}", self.progress), no_collection():
                 made = Kernel(plan.turning_on(), inputs, outputs, name=name, precision=self.precision)
@@ -304,7 +308,7 @@ class Kernels:
         Where one state follows another by a step, it is the mean of that step; else that of the moment.
         """
         is_stepped = self.plan.integrator == "semi-implicit"
-        parts = self._parts(data, "q", "v", "torques", "impulses", "moments", "steady", "stops")
+        parts = self._parts(data, "q", "v", "torques", "impulses", "moments", "steady", "stops", "disturbances")
         v, clock = parts["v"], steps_of(data[..., self.plan.layout.span("clock")])
         mean = np.array(v)
         if is_stepped:
@@ -312,8 +316,10 @@ class Kernels:
             mean[..., 1:, :] = np.where(is_next, (v[..., 1:, :] + v[..., :-1, :]) / 2, v[..., 1:, :])
         t = (clock - is_stepped)[..., None] * self.plan.layout.dt
 
-        def power(model: StepModel, q, v, torques, impulses, moments, steady, stops, t, mean) -> list[Scalar]:
-            impulses = [*impulses, *moments]
+        def power(
+            model: StepModel, q, v, torques, impulses, moments, steady, stops, disturbances, t, mean
+        ) -> list[Scalar]:
+            model, impulses = model.disturbed(disturbances), [*impulses, *moments]
             forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
             return powers(model, t[0], q, v, mean, torques, forces, joints if is_stepped else None)
 

@@ -32,6 +32,9 @@ class Readings(Mapping[str, np.ndarray]):
         check_known("channel", channel, self._spans, "the sensors", error=SimulationError)
         return self.data[..., self._spans[channel]].copy()
 
+    def __contains__(self, channel: object) -> bool:
+        return channel in self._spans
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._spans)
 
@@ -83,7 +86,7 @@ def keys_after(sim: "Simulation", robots: Any, seed: int | None) -> np.ndarray |
 
 def turned_on(sim: "Simulation", data: np.ndarray, keys: np.ndarray | None, robots: Any = None) -> np.ndarray:
     """States that begin here, with the sensors of robots of these keys just turned on."""
-    if not sim.model.readers:
+    if not (sim.model.readers or sim.model.disturbances):
         return data
     if sim.layout.sizes["chance"]:
         lead = data.shape[:-1]
