@@ -16,7 +16,7 @@ from pliant.control.attitude import Attitude, AttitudeFilter
 from pliant.dynamics import frame_pose, frame_velocity
 from pliant.errors import RobotError
 from pliant.robot import Robot
-from pliant.robot.contacts import ContactShape
+from pliant.robot.contacts import ContactShape, with_default_contacts
 from pliant.scalar import Scalar, Scalars, maximum, minimum, sqrt
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
@@ -150,7 +150,7 @@ class LegOdometry:
 class BaseEstimator:
     """Attitude, velocity and height of a base from the sensors of a robot, in a controller with memory.
 
-        estimator = BaseEstimator.of(robot)                             # by its sensors imu, encoder and contact
+        estimator = BaseEstimator.of(robot)                             # by its sensors imu, encoders and feet
         def function(t, sensors, memory):
             base, memory = estimator.update(sensors, memory, dt)
             return law(base), memory
@@ -168,7 +168,7 @@ class BaseEstimator:
 
     @classmethod
     def of(
-        cls, robot: Robot, *, imu: str = "imu", encoder: str = "encoder", contact: str = "contact",
+        cls, robot: Robot, *, imu: str = "imu", encoder: str = "encoders", contact: str = "feet",
         kp: Scalar = 1.0, ki: Scalar = 0.25, gate: Scalar = 0.3, k: Scalar = 30.0, k_height: Scalar = 10.0,
         slip: Scalar = 0.2,
     ) -> "BaseEstimator":  # fmt: skip
@@ -196,7 +196,8 @@ class BaseEstimator:
         check("at", robot.sensors[imu].at[0], f"a frame of the base, {base!r}", link == 0, subject=subject,
               error=RobotError)  # fmt: skip
         g = float(sqrt(robot.gravity.dot(robot.gravity)))
-        feet = tuple(_foot(robot, name) for name in robot.sensors[contact].at)
+        shapes = list(with_default_contacts(robot, has_ground=True).contacts.values())
+        feet = tuple(_foot(shapes, name) for name in robot.sensors[contact].at)
         odometry = LegOdometry(robot, robot.sensors[encoder].at, feet, X_BF, k, k_height, slip, g)
         _check_legs(robot, odometry)
         return cls(imu, encoder, contact, AttitudeFilter(kp, ki, g, gate), odometry)
@@ -230,9 +231,9 @@ def _step(k: Scalar, dt: Scalar) -> Scalar:
     return k * dt / (1 + k * dt)
 
 
-def _foot(robot: Robot, place: str) -> ContactShape:
+def _foot(shapes: Sequence[ContactShape], place: str) -> ContactShape:
     """The contact of a place of a contact sensor: the contact of that name, or the one of that body."""
-    shapes = [shape for shape in robot.contacts.values() if place in (shape.name, shape.body)]
+    shapes = [shape for shape in shapes if place in (shape.name, shape.body)]
     if len(shapes) != 1 or len(shapes[0].centers) != 1 or shapes[0].supports != (None,):
         subject = f"contact {place!r}"
         problem = f"{subject}: {len(shapes)} contacts, or one that is not a point or a ball"

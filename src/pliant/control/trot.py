@@ -275,12 +275,12 @@ def trot(
         sim.run(10, commands=[0.3, 0, 0])                # velocity ahead and to the left, turn rate
 
     Args:
-        robot: with a free base, motors under position control, and sensors "imu", "encoder" and "contact".
+        robot: with a free base, motors under position control, and the sensors of the estimator.
         dt: control period [s].
         gains: `TrotGains`, by default those for the shipped robot.
         legs: names of the legs, left front, left hind, right front, right hind: their joints are NAME_hip_roll,
             NAME_hip_pitch and NAME_knee, their feet NAME_foot.
-        estimator: by default `BaseEstimator.of(robot)`.
+        estimator: by default `BaseEstimator.of(robot)`, for sensors "imu", "encoders" and "feet".
     """
     check_at_least("dt", dt, 0, strict=True, subject="trot", error=RobotError)
     estimator = BaseEstimator.of(robot) if estimator is None else estimator
