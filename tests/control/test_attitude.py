@@ -163,7 +163,7 @@ def test_it_is_generic_over_the_scalar() -> None:
         floats = [mahony.update(w[k].tolist(), a[k].tolist(), floats[k], dt)[1] for k in range(5)]
         arrays = mahony.update(w.T, a.T, arrays, dt)[1]
         compiled = kernel(w, a, compiled)
-    assert np.array(arrays).T == pytest.approx(np.array(floats), abs=1e-13)
+    assert pytest.approx(np.array(floats), abs=1e-13) == np.array(arrays).T
     assert compiled == pytest.approx(np.array(floats), abs=1e-13)
 
 

@@ -1,8 +1,8 @@
 """Attitude from a gyroscope and an accelerometer.
 
-The explicit complementary filter with a bias [R. Mahony, T. Hamel, J.-M. Pflimlin 2008, "Nonlinear complementary filters
-on the special orthogonal group", IEEE Trans. Automatic Control 53, section V]. The gyroscope, integrated, is right for
-short times; the accelerometer, which on the average feels gravity alone, for long ones.
+The explicit complementary filter with a bias [R. Mahony, T. Hamel, J.-M. Pflimlin 2008, "Nonlinear complementary
+filters on the special orthogonal group", IEEE Trans. Automatic Control 53, section V]. The gyroscope, integrated, is
+right for short times; the accelerometer, which on the average feels gravity alone, for long ones.
 """
 
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ class Attitude(NamedTuple):
     bias: Vector
 
     @property
-    def R(self) -> MatrixRotation:
+    def rotation(self) -> MatrixRotation:
         """R_WF."""
         return rotation_from_quaternion(*self.quaternion)
 
     @property
     def up(self) -> Vector:
         """The vertical in F's axes, R_WF^T z."""
-        return self.R.rotate_back(_UP)
+        return self.rotation.rotate_back(_UP)
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class AttitudeFilter:
 
         e = trust  u x R^T z        R' = R (w - b + kp e)~        b' = -ki e
 
-    and trust = 1 - ((|a| - g) / (gate g))^2, or 0 where that is negative: in a blow or a fall the accelerometer does not
-    show the vertical. Small errors of tilt die out as s^2 + kp s + ki, the bias about the vertical remains: gravity says
-    nothing about the heading. The first sample gives the tilt at the start, by the shortest turn.
+    and trust = 1 - ((|a| - g) / (gate g))^2, or 0 where that is negative: in a blow or a fall the accelerometer does
+    not show the vertical. Small errors of tilt die out as s^2 + kp s + ki, the bias about the vertical remains: gravity
+    says nothing about the heading. The first sample gives the tilt at the start, by the shortest turn.
 
     Attributes:
         kp: how fast errors of tilt die out [1/s]; ki: the same for the bias [1/s^2].

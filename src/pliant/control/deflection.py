@@ -2,9 +2,9 @@
 
 The encoder of a motor does not see the spring between motor and link. IMUs before and behind it see the turn of both,
 and with it the deflection. As in the estimators for legged robots with flexible joints [M. Vigne, A. El Khoury, F. Di
-Meglio, N. Petit 2020, "State estimation for a legged robot with multiple flexibilities using IMUs: a kinematic approach",
-IEEE Robotics and Automation Letters 5], nothing is assumed about the spring; here the two accelerometers are compared with
-each other at the joint, so that it may accelerate as it likes, where they compare each with gravity.
+Meglio, N. Petit 2020, "State estimation for a legged robot with multiple flexibilities using IMUs: a kinematic
+approach", IEEE Robotics and Automation Letters 5], nothing is assumed about the spring. Here the two accelerometers are
+compared with each other at the joint, which may accelerate as it likes; there, each is compared with gravity.
 """
 
 from dataclasses import dataclass
@@ -52,8 +52,8 @@ class DeflectionFilter:
         e = a . (Rot(a, x) f_far x f_near) / |f_near|^2        x' = a . (w_far - w_near) - b + kp e        b' = -ki e
 
     and x less the motor's position is the deflection. Specific forces are brought to the joint with the angular
-    velocities and their filtered derivatives. It cannot see a deflection about an axis along which they both point: with
-    a vertical axis at rest, only the gyroscopes tell, and their bias is not found.
+    velocities and their filtered derivatives. It cannot see a deflection about an axis along which they both point:
+    with a vertical axis at rest, only the gyroscopes tell, and their bias is not found.
 
     Attributes:
         axis: of joint and spring.

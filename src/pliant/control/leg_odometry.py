@@ -100,10 +100,10 @@ class LegOdometry:
             dt: time since the last sample [s].
         """
         to_base, place = self.X_BF.R, self.X_BF.p
-        R = MatrixRotation(to_base.inverse().after(attitude.R.matrix()))
+        R = MatrixRotation(to_base.inverse().after(attitude.rotation.matrix()))
         w = to_base.rotate(attitude.rate)
         lever = R.rotate(w.cross(place))
-        felt = attitude.R.rotate(Vector(*accelerometer))
+        felt = attitude.rotation.rotate(Vector(*accelerometer))
         v = Vector(*memory[:3]) + (felt - Vector(0, 0, self.gravity)) * dt
         height = memory[3] + dt * v.z
         feet, stances = self._stances(R, w, positions, rates)
@@ -182,9 +182,11 @@ class BaseEstimator:
         owner = f"robot {robot.name!r}"
         if not robot.is_free:
             raise RobotError(f"{owner} has a fixed base", subject=owner, field="base", cure="load it with base='free'")
-        needed = {imu: ("imu", "gyro", "accelerometer"), encoder: ("encoder", "position", "velocity"),
-                  contact: ("contact", "touch")}  # fmt: skip
-        for name, (kind, *channels) in needed.items():
+        needed = (
+            (imu, "imu", ("gyro", "accelerometer")), (encoder, "encoder", ("position", "velocity")),
+            (contact, "contact", ("touch",)),
+        )  # fmt: skip
+        for name, kind, channels in needed:
             check_known("sensor", name, robot.sensors, owner, error=RobotError)
             sensor = robot.sensors[name]
             check("kind", sensor.kind, repr(kind), sensor.kind == kind, subject=sensor.subject, error=RobotError)
@@ -207,9 +209,7 @@ class BaseEstimator:
         """At the start, that of both filters."""
         return (*self.attitude.memory, *self.odometry.memory)
 
-    def update(
-        self, sensors: Mapping[str, Scalars], memory: Scalars, dt: Scalar
-    ) -> tuple[BaseMotion, list[Scalar]]:
+    def update(self, sensors: Mapping[str, Scalars], memory: Scalars, dt: Scalar) -> tuple[BaseMotion, list[Scalar]]:
         """The motion of the base after a sample, and the new memory.
 
         Args:

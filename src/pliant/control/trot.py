@@ -1,19 +1,21 @@
 """A trot for robots with four legs, from sensors alone: diagonal legs step together, the feet keep the robot upright.
 
-What the body does follows from where the feet land [M. Raibert 1986, *Legged Robots That Balance*, chapter 4: trotting as
-one virtual leg for each diagonal pair]; in stance, the feet are moved under the body, and pushed down where it is low.
+What the body does follows from where the feet land [M. Raibert 1986, *Legged Robots That Balance*, chapter 4: in a trot
+each diagonal pair is one virtual leg]; in stance, the feet are moved under the body, and pushed down where it is low.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import pi
 
+import numpy as np
+
 from pliant.checks import check, check_at_least, check_known
 from pliant.control.attitude import heading_of, turn_of_heading
 from pliant.control.leg_odometry import BaseEstimator, BaseMotion
 from pliant.errors import Call, RobotError
 from pliant.robot import Revolute, Robot
-from pliant.scalar import Scalar, Scalars, acos, atan2, both, cos, either, floor, maximum, minimum, select, sin, sqrt
+from pliant.scalar import Scalar, Scalars, acos, atan2, both, cos, floor, maximum, minimum, select, sin, sqrt
 from pliant.simulation import Controller
 from pliant.spatial import Vector
 
@@ -24,7 +26,8 @@ _REACH = 0.5
 # speed of a foot that legs are told at most [m/s]
 _FASTEST = 3.0
 _PAIRS = (0.0, 0.5, 0.5, 0.0)
-_LEGS = ("lf", "lh", "rf", "rh")
+LEGS = tuple((f"{leg}_hip_roll", f"{leg}_hip_pitch", f"{leg}_knee", f"{leg}_foot") for leg in ("lf", "lh", "rf", "rh"))
+"""Names of joints and feet of the shipped quadruped."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Leg:
         hip: where the axis of roll is, at the pitch axis' x [m].
         side: from there to the plane of the leg, along y [m].
         thigh, shank: lengths [m].
-        bend: 1 or -1, the sign of the knee's angle.
+        bend: 1 or -1, the sign of the knee's angle: that of the robot's stance.
     """
 
     joints: tuple[str, str, str]
@@ -98,7 +101,7 @@ class TrotGains:
     Attributes:
         period: of a stride [s]; duty: share of it that a foot is on the ground.
         height: of the hips above the feet [m]; crouch: the same at the start.
-        lift: how high feet are lifted [m]; probe: how much lower than even ground they reach if they do not find it [m].
+        lift: how high feet are lifted [m]; probe: how much lower than level ground they reach for it [m].
         rise, start: times until it stands, and until it trots [s]; ramp: until it follows the command in full [s].
         placement: how much further a foot is put for an error of speed [s].
         tilt: of the feet in stance against roll and pitch: share of the angle [1], and of its rate [s].
@@ -139,19 +142,26 @@ class Trot:
 
         p = below the hip + v T / 2 + placement (v - v_wanted)
 
-    with T the time of a stance, and so with the turn about the vertical. It lands with the first touch after half of the
-    swing, or at its end. In stance a foot at (x, y) is further down by what the body is low there, by tilt and its rate.
+    with T the time of a stance, and so with the turn about the vertical. It lands with the first touch after half of
+    the swing, or at its end. In stance a foot at (x, y) is further down by what the body is low there, by tilt and its
+    rate. Motors are told positions that make up for the weight, and for their dampers, which hold moving legs back.
+
+    Attributes:
+        feet: place of each leg's foot in the contact sensor; motors: of each joint's motor in u.
+        kp, lags: of each joint's motor, kp and kd / kp [N m/rad, s].
+        weight: of the robot [N].
+        dt: control period [s].
     """
 
     estimator: BaseEstimator
     legs: tuple[Leg, ...]
     feet: tuple[int, ...]
     motors: tuple[int, ...]
+    kp: tuple[Scalar, ...]
+    lags: tuple[Scalar, ...]
+    weight: Scalar
     gains: TrotGains
     dt: float
-    kp: tuple[Scalar, ...]
-    lead: Scalar
-    weight: Scalar
 
     @property
     def memory(self) -> tuple[float, ...]:
@@ -180,14 +190,24 @@ class Trot:
             before, landed = Vector(*memory[n + 4 * k : n + 4 * k + 3]), memory[n + 4 * k + 3]
             place, landed = self._step(t, k, before, landed, touch[self.feet[k]], base, wanted, turn, speed)
             kept += [*place, landed]
-            # dampers of the motors hold legs back that move: they are told where to be a little later
+            angles = leg.angles(self._told(place, landed, base, tilt))
+            torques = leg.torques(angles, select(landed > 0.5, self.weight / select(t < self.gains.start, 4, 2), 0))
+            # dampers hold legs back that move: where they are to be a little later, by as much as each of them does
             rate = Vector(*(_within((a - b) / self.dt, _FASTEST) for a, b in zip(place, before, strict=True)))
-            angles = leg.angles(self._told(place + rate * self.lead, landed, base, tilt))
-            load = select(landed > 0.5, self.weight / select(t < self.gains.start, 4, 2), 0)
-            torques = leg.torques(angles, load)
-            for motor, kp, angle, torque in zip(self.motors[3 * k : 3 * k + 3], self.kp[3 * k : 3 * k + 3], angles, torques, strict=True):
-                u[motor] = angle + torque / kp
+            for i in range(3):
+                j = 3 * k + i
+                later = leg.angles(self._told(place + rate * self.lags[j], landed, base, tilt))
+                u[self.motors[j]] = later[i] + torques[i] / self.kp[j]
         return u, kept
+
+    def crouched(self, robot: Robot) -> np.ndarray:
+        """A configuration to start from: the feet below the hips, the base level and at the origin."""
+        q = robot.neutral()
+        for leg in self.legs:
+            angles = leg.angles(Vector(*self._below(leg), -self.gains.crouch))
+            for joint, angle in zip(leg.joints, angles, strict=True):
+                q[robot.q_slice(joint)] = float(angle)
+        return q
 
     def _below(self, leg: Leg) -> tuple[Scalar, Scalar]:
         return leg.hip.x, leg.hip.y + leg.side
@@ -195,7 +215,7 @@ class Trot:
     def _motion(
         self, t: Scalar, base: BaseMotion, command: Scalars, lag: Scalars
     ) -> tuple[tuple[Vector, Scalar, Vector, Vector], list[Scalar]]:
-        """Wanted velocity and turn rate, the velocity at hand, and the tilt, in the level frame; and what it lags behind.
+        """Wanted velocity and turn rate, velocity at hand, and tilt, in the level frame; and what it lags behind.
 
         The lag is that of the place, ahead and to the left, and the heading that it should have by now.
         """
@@ -238,9 +258,7 @@ class Trot:
         # in swing: straight to where it is to land, which is found anew each time
         x, y = self._below(leg)
         time, spin = gains.period * gains.duty, base.rate.z
-        aim_x, aim_y = (
-            v * time / 2 + gains.placement * (v - w) for v, w in ((speed.x, wanted.x), (speed.y, wanted.y))
-        )
+        aim_x, aim_y = (v * time / 2 + gains.placement * (v - w) for v, w in ((speed.x, wanted.x), (speed.y, wanted.y)))
         aim_w = spin * time / 2 + gains.placement * (spin - turn)
         most = _REACH * leg.length
         land_x = x + minimum(maximum(aim_x - aim_w * y, -most), most)
@@ -265,43 +283,47 @@ def trot(
     *,
     dt: float,
     gains: TrotGains | None = None,
-    legs: Sequence[str] = _LEGS,
+    legs: Sequence[Sequence[str]] = LEGS,
     estimator: BaseEstimator | None = None,
 ) -> Controller:
     """A controller that has a robot with four legs trot, from its sensors alone.
 
+        robot = pliant.load("quadruped", sensors=True).with_motors(control="position", kp=100, kd=3)
         controller = pliant.control.trot(robot, dt=2e-3)
         sim = pliant.Simulation(robot, substeps=2, ground=pliant.flat(), controller=controller)
+        sim.reset(q=controller.function.crouched(robot))
         sim.run(10, commands=[0.3, 0, 0])                # velocity ahead and to the left, turn rate
 
     Args:
         robot: with a free base, motors under position control, and the sensors of the estimator.
         dt: control period [s].
         gains: `TrotGains`, by default those for the shipped robot.
-        legs: names of the legs, left front, left hind, right front, right hind: their joints are NAME_hip_roll,
-            NAME_hip_pitch and NAME_knee, their feet NAME_foot.
+        legs: of each leg the joints of roll, pitch and knee, and the body of its foot; left front, left hind, right
+            front, right hind.
         estimator: by default `BaseEstimator.of(robot)`, for sensors "imu", "encoders" and "feet".
     """
     check_at_least("dt", dt, 0, strict=True, subject="trot", error=RobotError)
+    is_right = len(legs) == 4 and all(len(leg) == 4 for leg in legs)
+    check("legs", legs, "four of four names each: three joints and a foot", is_right, subject="trot", error=RobotError)
     estimator = BaseEstimator.of(robot) if estimator is None else estimator
-    made = [Leg.of(robot, [f"{leg}_hip_roll", f"{leg}_hip_pitch", f"{leg}_knee"], f"{leg}_foot") for leg in legs]
+    made = tuple(Leg.of(robot, leg[:3], leg[3]) for leg in legs)
     names = [foot.body for foot in estimator.odometry.feet]
-    motors = {motor.joint: i for i, motor in enumerate(robot.motors.values())}
-    for leg, built in zip(legs, made, strict=True):
-        check_known("foot", f"{leg}_foot", names, "the contact sensor", error=RobotError)
-        for joint in built.joints:
-            motor = [m for m in robot.motors.values() if m.joint == joint]
-            if not motor or motor[0].control != "position":
-                call = Call("with_motor", joint, {"control": "position", "kp": "...", "kd": "..."})
-                problem, cure = f"joint {joint!r} has no motor under position control", "give it one with {call}"
-                raise RobotError(problem, subject=f"joint {joint!r}", field="motor", cure=cure, call=call)
-    feet = tuple(names.index(f"{leg}_foot") for leg in legs)
-    places = tuple(motors[joint] for leg in made for joint in leg.joints)
-    own = list(robot.motors.values())
-    kp = tuple(own[place].kp for place in places)
-    lead = own[places[0]].kd / kp[0]
-    weight = robot.mass * estimator.odometry.gravity
-    law = Trot(estimator, tuple(made), feet, places, gains or TrotGains(), float(dt), kp, lead, weight)
+    for leg in legs:
+        check_known("foot", leg[3], names, "the contact sensor", error=RobotError)
+    joints = [joint for leg in made for joint in leg.joints]
+    motors = {motor.joint: motor for motor in robot.motors.values() if motor.control == "position" and motor.kp}
+    for joint in joints:
+        if joint not in motors:
+            call = Call("with_motor", joint, {"control": "position", "kp": "...", "kd": "..."})
+            problem, cure = f"joint {joint!r} has no motor under position control", "give it one with {call}"
+            raise RobotError(problem, subject=f"joint {joint!r}", field="motor", cure=cure, call=call)
+    order = list(robot.motors)
+    law = Trot(
+        estimator, made, tuple(names.index(leg[3]) for leg in legs),
+        tuple(order.index(motors[joint].name) for joint in joints), tuple(motors[joint].kp for joint in joints),
+        tuple(motors[joint].kd / motors[joint].kp for joint in joints), robot.mass * estimator.odometry.gravity,
+        gains or TrotGains(), float(dt),
+    )  # fmt: skip
     return Controller(law, commands=3, memory=law.memory)
 
 
