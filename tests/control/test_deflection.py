@@ -60,8 +60,8 @@ def test_without_errors_it_is_the_deflection_of_the_spring() -> None:
     late = slice(15000, None)
     assert truth[:, late].std() > 0.01
     # the start, with a deflection that it does not know, is gone; forces and angular velocities are those of the two
-    # ends of a step, which at 3 rad/s is 3 mrad between them, and its mean over a swing is less
-    assert angle[:, late] == pytest.approx(truth[:, late], abs=1.5e-3)
+    # ends of a step, between which the elbow turns by up to 3 mrad
+    assert angle[:, late] == pytest.approx(truth[:, late], abs=3e-3)
     assert rate[:, late] == pytest.approx(true_rate[:, late], abs=5e-3)
     assert np.abs(bias[:, late]).max() < 2e-3
 

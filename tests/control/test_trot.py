@@ -18,8 +18,8 @@ def go2() -> pliant.Robot:
     feet = [f"{leg}_foot" for leg in ("FL", "RL", "FR", "RR")]
     robot = robot.without_contacts().with_contacts(*feet, radius=0.022)
     robot = robot.with_motors(control="position", kp=130, kd=4, rotor_inertia=1e-2)
-    robot = robot.with_sensor("imu", "imu", name="imu", rate=500, delay=0.002, misalignment=0.005,
-                              gyro={"noise": 1.2e-4, "bias": 0.01}, accelerometer={"noise": 1.2e-3, "bias": 0.08})  # fmt: skip
+    errors = {"gyro": {"noise": 1.2e-4, "bias": 0.01}, "accelerometer": {"noise": 1.2e-3, "bias": 0.08}}
+    robot = robot.with_sensor("imu", "imu", name="imu", rate=500, delay=0.002, misalignment=0.005, **errors)
     return robot.with_sensor("encoder", name="encoders").with_sensor("contact", feet, name="feet", threshold=5)
 
 
