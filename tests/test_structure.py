@@ -18,8 +18,8 @@ import pliant
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
     "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "meshes", "robot", "formats",
-    "dynamics", "actuation", "contact", "catalogue", "constrained", "symbolic", "integrators", "recording", "storage",
-    "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
+    "dynamics", "actuation", "contact", "terrain", "catalogue", "constrained", "symbolic", "integrators", "recording",
+    "storage", "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
 ]  # fmt: skip
 """Bottom to top. Rooms to come: sensors before simulation; environment, learn and cluster before cli."""
 
