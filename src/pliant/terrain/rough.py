@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -217,6 +216,10 @@ def _line_variance(spectrum: Spectrum) -> float:
 
 # ---- gradient noise
 
+# root of its mean square, 8/3 int (1 - fade)^2 dt int (1 - fade)^2 t^2 dt, since the components of the gradients, uniform
+# in (-1, 1), have the variance 1/3
+_NOISE_RMS = math.sqrt(8 / 3 * (181 / 462) * (535 / 18018))
+
 
 def perlin(
     rms: float, length: float, *, octaves: int = 1, gain: float = 0.5, seed: int = 0, size: Any = SIZE,
@@ -252,7 +255,7 @@ def perlin(
         size_k = gain**k
         heights += size_k * _gradient_noise(*(p * (2**k / length) for p in places), seed, k)
         squares += size_k * size_k
-    return HeightField(heights * (rms / (math.sqrt(squares) * _noise_rms())), spacing)
+    return HeightField(heights * (rms / (math.sqrt(squares) * _NOISE_RMS)), spacing)
 
 
 def _gradient_noise(u: np.ndarray, v: np.ndarray, seed: int, octave: int) -> np.ndarray:
@@ -272,14 +275,3 @@ def _gradient_noise(u: np.ndarray, v: np.ndarray, seed: int, octave: int) -> np.
 
 def _fade(t: np.ndarray) -> np.ndarray:
     return t * t * t * (t * (t * 6 - 15) + 10)
-
-
-@cache
-def _noise_rms() -> float:
-    """Root of the mean square of gradient noise: 8/3 int (1 - fade)^2 dt int (1 - fade)^2 t^2 dt, of gradients in
-    (-1, 1), whose components have the variance 1/3."""
-    from numpy.polynomial import Polynomial
-
-    square = (1 - Polynomial([0, 0, 0, 10, -15, 6])) ** 2
-    over, by_square = (p.integ()(1.0) for p in (square, square * Polynomial([0, 0, 1])))
-    return math.sqrt(8 / 3 * over * by_square)
