@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 from types import MappingProxyType
@@ -129,7 +129,7 @@ class Terrain:
     columns: tuple[str, ...]
     difficulties: tuple[float, ...]
     size: float
-    origins: np.ndarray = field(repr=False)
+    origins: np.ndarray
     friction: float | None = None
     restitution: float | None = None
 
