@@ -1,4 +1,4 @@
-"""Terrain with edges and planes: sizes and heights as asked for, whatever the parity of the grid, and chance by place."""
+"""Terrain with edges and planes: sizes and heights as asked for on even and odd grids, and chance by place."""
 
 import hashlib
 import math

@@ -100,7 +100,9 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     np.save(tmp_path / "text.npy", np.array([["a", "b"], ["c", "d"]]))
     np.save(tmp_path / "objects.npy", np.array([[{}, None], [1, 2]], dtype=object), allow_pickle=True)
     np.save(tmp_path / "nan.npy", np.array([[0, np.nan], [1, 2]]))
-    header = np.lib.format.magic(1, 0) + b"\x76\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (9000, 9000), }"
+    header = (
+        np.lib.format.magic(1, 0) + b"\x76\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (9000, 9000), }"
+    )
     files = [
         tmp_path / "three.npy", tmp_path / "text.npy", tmp_path / "objects.npy", tmp_path / "nan.npy",
         write(tmp_path / "cut.npy", header.ljust(128, b" ")),

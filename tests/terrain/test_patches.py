@@ -1,4 +1,4 @@
-"""Patches in one map: each with its own ground and a level start, robots that stand in all of them, and what is refused."""
+"""Patches in one map: each with its own ground and a level start, robots that stand in all of them, bad input."""
 
 import math
 from dataclasses import replace

@@ -144,8 +144,9 @@ def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh
 
 
 def map_lines(faces: MapFaces, axis: int, low: float, high: float, most: int) -> np.ndarray:
-    """Coordinates along x or y (axis 0 or 1) from low to high, with points of a height map between them, so that its
-    edges are drawn where they are: all points, or every second, ..., so that there are not more than ``most``.
+    """Coordinates along x or y (axis 0 or 1) from low to high, with points of a height map between them.
+
+    So its edges are drawn where they are. They are all points, or every second or third and so on, at most ``most``.
     """
     start, step = faces.origin[axis], faces.spacing[axis]
     first = max(math.ceil((low - start) / step), 0)

@@ -1,8 +1,8 @@
 """Terrain with edges and planes: slopes, pyramids, steps, gaps, tiles, stepping stones, obstacles, waves.
 
 All are square or rectangular fields around the origin. Lengths are rounded to whole cells of the grid. A height map has
-one height at each point and is bilinear between them, so that a jump is a ramp that is one cell wide. It takes its place
-from the lower side: tops keep their sizes, gaps and holes are narrower by a ramp on each side.
+one height at each point and is bilinear between them, so that a jump is a ramp, one cell wide. It takes its place from
+the lower side: tops keep their sizes, gaps and holes are narrower by a ramp on each side.
 """
 
 import math
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_at_least, check_finite, is_whole
+from pliant.checks import check, check_at_least, check_finite
 from pliant.errors import ContactError, bad_value
 from pliant.terrain.chance import check_seed, uniform
 from pliant.terrain.height_field import HeightField, grid_shape, half_side, offsets, rings
@@ -69,9 +69,7 @@ def pyramid(angle: float, *, platform: float = 1, size: Any = SIZE, spacing: flo
     return HeightField(_tangent(angle, "pyramid") * (spacing / 2) * climb, spacing)
 
 
-def steps(
-    rise: float, run: float, *, platform: float = 1, size: Any = SIZE, spacing: float = SPACING
-) -> HeightField:
+def steps(rise: float, run: float, *, platform: float = 1, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     """Stairs on four sides, from height zero at the edge to a platform in the middle.
 
     Every tread is ``run`` wide, from riser to riser. The riser is a ramp over the outermost cell of the tread below.
@@ -164,28 +162,26 @@ def stepping_stones(
 
 
 def obstacles(
-    count: int, height: float, *, smallest: float = 0.3, largest: float = 1, platform: float = 1, seed: int = 0,
+    count: float, height: float, *, smallest: float = 0.3, largest: float = 1, platform: float = 1, seed: int = 0,
     size: Any = SIZE, spacing: float = SPACING,
 ) -> HeightField:  # fmt: skip
     """Boxes at random places, of random sides and heights; where some overlap, the highest counts.
 
     Args:
-        count: how many boxes.
+        count: how many boxes; rounded, so that it may grow with the difficulty.
         height: of the highest; heights are uniform from half of it to all of it [m].
         smallest, largest: sides of a box, uniform between them [m].
         platform: side of the square in the middle that they leave free [m].
         seed: of all of these.
     """
-    count = round(count) if isinstance(count, float) and math.isfinite(count) else count
-    check("count", count, "a whole number, 0 or more", is_whole(count) and count >= 0, subject="obstacles",
-          error=ContactError)  # fmt: skip
+    check_at_least("count", count, 0, subject="obstacles")
     check_at_least("height", height, 0, subject="obstacles")
     check_at_least("smallest", smallest, spacing, subject="obstacles")
     check_at_least("largest", largest, smallest, subject="obstacles")
     check_seed(seed, "obstacles")
     shape = grid_shape(size, spacing, "obstacles")
     heights = np.zeros(shape)
-    boxes = np.arange(count)
+    boxes = np.arange(round(count))
     x, y, a, b, h = (uniform(seed, _BOX, k, boxes) for k in range(5))
     sides = [np.rint((smallest + (largest - smallest) * s) / spacing).astype(int) for s in (a, b)]
     for k, top in enumerate(height * (1 + h) / 2):

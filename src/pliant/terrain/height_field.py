@@ -248,7 +248,8 @@ def check_count(shape: Any, spacing: float, subject: str) -> None:
     n, m = shape
     if n * m > MOST_ENTRIES:
         problem = f"the map of {subject} has {n} x {m} points, {n * m / 1e6:.0f} million"
-        least = spacing * math.sqrt(n * m / MOST_ENTRIES)
+        # it is shown with three digits
+        least = 1.005 * spacing * math.sqrt(n * m / MOST_ENTRIES)
         cure = f"it takes {MOST_ENTRIES / 1e6:.0f} million; use a spacing of {least:.3g} m or more, or a smaller size"
         raise ContactError(problem, subject=subject, field="size", cure=cure)
 

@@ -64,7 +64,7 @@ class Kind:
     def patch(
         self, difficulty: float, *, size: float, spacing: float, platform: float = 1, seed: int = 0
     ) -> HeightField:
-        """The terrain at a difficulty, 0 to 1; generators with a platform have this one, unless they are given another."""
+        """The terrain at a difficulty, 0 to 1; generators with a platform have this one, unless they have their own."""
         check_at_least("difficulty", difficulty, 0, subject=f"kind {self.name!r}")
         parts = []
         for k, (generator, numbers) in enumerate(self._parts):

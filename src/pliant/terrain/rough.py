@@ -57,9 +57,7 @@ class Spectrum:
         check_at_least("longest", self.longest, self.shortest, strict=True, subject="spectrum")
 
     @classmethod
-    def of_rms(
-        cls, rms: float, *, exponent: float = 2, longest: float = 4, shortest: float = 0.25
-    ) -> "Spectrum":
+    def of_rms(cls, rms: float, *, exponent: float = 2, longest: float = 4, shortest: float = 0.25) -> "Spectrum":
         """The spectrum of ground whose heights have this root of the mean square [m]."""
         check_at_least("rms", rms, 0, subject="spectrum")
         one = cls(1, exponent, longest, shortest)
@@ -216,8 +214,8 @@ def _line_variance(spectrum: Spectrum) -> float:
 
 # ---- gradient noise
 
-# root of its mean square, 8/3 int (1 - fade)^2 dt int (1 - fade)^2 t^2 dt, since the components of the gradients, uniform
-# in (-1, 1), have the variance 1/3
+# root of its mean square, 8/3 int (1 - fade)^2 dt int (1 - fade)^2 t^2 dt, since the components of the gradients,
+# uniform in (-1, 1), have the variance 1/3
 _NOISE_RMS = math.sqrt(8 / 3 * (181 / 462) * (535 / 18018))
 
 
@@ -247,7 +245,7 @@ def perlin(
     shape = grid_shape(size, spacing, "perlin")
     finest = length / 2 ** (octaves - 1)
     if finest < 2 * spacing:
-        takes = f"{2 ** octaves * spacing:g} m or more, so that the last octave has two cells of the grid"
+        takes = f"{2**octaves * spacing:g} m or more, so that the last octave has two cells of the grid"
         raise ContactError(bad_value("length", length, takes, "perlin"))
     places = [(np.arange(n) - n // 2) * spacing for n in shape]
     heights, squares = np.zeros(shape), 0.0
