@@ -180,7 +180,7 @@ def test_same_numbers_on_every_machine(name: str) -> None:
     (lambda: terrain.tiles(0.05, 0.1), "side"),
     (lambda: terrain.tiles(0.4, 0.1, share=2), "share"),
     (lambda: terrain.tiles(0.4, 0.1, seed=-1), "seed"),
-    (lambda: terrain.tiles(0.4, 0.1, seed=1.5), "seed"),  # pyright: ignore[reportArgumentType]
+    (lambda: terrain.tiles(0.4, 0.1, seed=1.5), "seed"),
     (lambda: terrain.stepping_stones(0.3, 0.05), "gap"),
     (lambda: terrain.stepping_stones(0, 0.3), "stone"),
     (lambda: terrain.obstacles(-1, 0.3), "count"),

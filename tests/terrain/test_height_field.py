@@ -91,15 +91,15 @@ def test_a_platform_is_level_and_fades(n: int) -> None:
     (lambda: HeightField([["a"]], 0.1), "heights"),
     (lambda: HeightField([[0, 1], [np.nan, 2]], 0.1), "heights[1, 0]"),
     (lambda: HeightField(np.zeros((2, 2)), 0), "spacing"),
-    (lambda: HeightField(np.zeros((2, 2)), 0.1, (1, 2, 3)), "corner"),  # pyright: ignore[reportArgumentType]
+    (lambda: HeightField(np.zeros((2, 2)), 0.1, (1, 2, 3)), "corner"),
     (lambda: some() + some((5, 5)), "grid"),
     (lambda: some() + some().moved(x=0.05), "grid"),
-    (lambda: some() + "a", "what is to the right of +"),  # pyright: ignore[reportOperatorIssue]
+    (lambda: some() + "a", "what is to the right of +"),
     (lambda: some() * np.inf, "factor"),
     (lambda: terrain.merged(some(), some(), 1.5), "share"),
     (lambda: terrain.merged(some(), some(), np.zeros(3)), "share"),
     (lambda: terrain.highest(), "fields"),
-    (lambda: terrain.highest(some(), 3), "field"),  # pyright: ignore[reportArgumentType]
+    (lambda: terrain.highest(some(), 3), "field"),
     (lambda: some().with_border(-1), "width"),
     (lambda: some().with_border(1e4), "size"),
     (lambda: some().with_platform(0), "side"),

@@ -173,7 +173,7 @@ def test_large_maps_are_kept_whole(tmp_path) -> None:
     log = replace(sim.run(0.01), source=source)
     kept = pliant.load_log(log.save(tmp_path / "run.h5")).source
     assert kept is not None and kept.ground is not None and kept.ground.faces is not None
-    assert kept.ground.faces.shape == (2001, 2201)  # pyright: ignore[reportAttributeAccessIssue]
+    assert kept.ground.faces.shape == (2001, 2201)
 
 
 @pytest.mark.parametrize("make, field", [
@@ -183,7 +183,7 @@ def test_large_maps_are_kept_whole(tmp_path) -> None:
     (lambda: Kind("steps", rise=(0.1, 0.2, 0.3), run=0.3), "rise"),
     (lambda: Kind("flat", columns=0), "columns"),
     (lambda: terrain.grid({}), "kinds"),
-    (lambda: terrain.grid([Kind("flat")]), "kinds"),  # pyright: ignore[reportArgumentType]
+    (lambda: terrain.grid([Kind("flat")]), "kinds"),
     (lambda: terrain.grid({"a": Kind("flat")}, levels=0), "levels"),
     (lambda: terrain.grid({"a": Kind("flat")}, platform=9), "platform"),
     (lambda: terrain.grid({"a": Kind("flat")}, size=0.01), "size"),

@@ -25,7 +25,7 @@ def ground_file(given: str, settings: Settings) -> GroundFile | None:
     if suffix not in (*IMAGES, *TABLES, ".toml"):
         return None
     try:
-        values = numbers(name, rest) if sign else ()
+        values: tuple[float, ...] = numbers(name, rest) if sign else ()
         if suffix == ".toml":
             terrain = load_terrain(name)
             return GroundFile(terrain.ground, _starts(terrain, name, values))

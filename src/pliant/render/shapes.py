@@ -137,7 +137,8 @@ def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh
     x0, y0, x1, y1 = (float(s) for s in span)
     sides = x1 - x0, y1 - y0
     if isinstance(getattr(ground, "faces", None), MapFaces):
-        return ground_over(ground, *(map_lines(ground.faces, k, *span[k::2], 2 * cells) for k in (0, 1)))
+        ends = ((x0, x1), (y0, y1))
+        return ground_over(ground, *(map_lines(ground.faces, k, a, b, 2 * cells) for k, (a, b) in enumerate(ends)))
     step = max(sides) / cells
     nx, ny = (1, 1) if ground.is_flat else (max(1, math.ceil(s / step)) for s in sides)
     return ground_over(ground, np.linspace(x0, x1, nx + 1), np.linspace(y0, y1, ny + 1))

@@ -6,7 +6,7 @@ from pliant.terrain.features import (
 from pliant.terrain.files import load_heights, load_terrain
 from pliant.terrain.height_field import HeightField, highest, lowest, merged
 from pliant.terrain.patches import GENERATORS, Kind, Terrain, grid
-from pliant.terrain.rough import Spectrum, fourier, fourier_ground, perlin, rough
+from pliant.terrain.roughness import Spectrum, fourier, fourier_ground, perlin, rough
 
 __all__ = [
     "GENERATORS", "HeightField", "Kind", "Spectrum", "Terrain", "flat", "fourier", "fourier_ground", "gaps", "grid",

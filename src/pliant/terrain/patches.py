@@ -14,14 +14,15 @@ from pliant.checks import check, check_at_least, check_known, function_name, is_
 from pliant.contact.ground import Ground
 from pliant.errors import ContactError, PliantError, bad_value
 from pliant.robot import Robot
-from pliant.terrain import features, rough
+from pliant.terrain import features
 from pliant.terrain.chance import check_seed, derived
 from pliant.terrain.height_field import HeightField, check_count, half_side, rings
+from pliant.terrain.roughness import perlin, rough
 
 GENERATORS: Mapping[str, Callable[..., HeightField]] = MappingProxyType({
     f.__name__: f for f in (
         features.flat, features.slope, features.waves, features.pyramid, features.steps, features.gaps, features.tiles,
-        features.stepping_stones, features.obstacles, rough.rough, rough.perlin,
+        features.stepping_stones, features.obstacles, rough, perlin,
     )
 })  # fmt: skip
 """Generators by name."""

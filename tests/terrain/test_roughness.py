@@ -10,7 +10,7 @@ from pliant import terrain
 from pliant.errors import ContactError
 from pliant.terrain import Spectrum
 from pliant.terrain.height_field import QUANTUM
-from pliant.terrain.rough import _NOISE_RMS, REFERENCE, _fade
+from pliant.terrain.roughness import _NOISE_RMS, REFERENCE, _fade
 
 SPECTRA = pytest.mark.parametrize("exponent", [1, 2, 3.4])
 
@@ -158,12 +158,12 @@ def test_perlin_is_zero_at_its_lattice_and_goes_on_around_it() -> None:
     (lambda: Spectrum(1, longest=1, shortest=2), "longest"),
     (lambda: Spectrum.of_rms(-1), "rms"),
     (lambda: Spectrum.road("Z"), "letter"),
-    (lambda: terrain.fourier(0.1), "spectrum"),  # pyright: ignore[reportArgumentType]
+    (lambda: terrain.fourier(0.1), "spectrum"),
     (lambda: terrain.fourier(Spectrum(1, shortest=0.1)), "shortest"),
     (lambda: terrain.fourier(Spectrum(1, longest=20, shortest=10)), "longest"),
     (lambda: terrain.rough(-1), "rms"),
     (lambda: terrain.fourier_ground(Spectrum(1), waves=0), "waves"),
-    (lambda: terrain.fourier_ground(Spectrum(1), direction="x"), "direction"),  # pyright: ignore[reportArgumentType]
+    (lambda: terrain.fourier_ground(Spectrum(1), direction="x"), "direction"),
     (lambda: terrain.perlin(0.1, 0.05), "length"),
     (lambda: terrain.perlin(0.1, 1, octaves=0), "octaves"),
     (lambda: terrain.perlin(0.1, 1, gain=0), "gain"),

@@ -251,7 +251,8 @@ def perlin(
     heights, squares = np.zeros(shape), 0.0
     for k in range(octaves):
         size_k = gain**k
-        heights += size_k * _gradient_noise(*(p * (2**k / length) for p in places), seed, k)
+        u, v = (p * (2**k / length) for p in places)
+        heights += size_k * _gradient_noise(u, v, seed, k)
         squares += size_k * size_k
     return HeightField(heights * (rms / (math.sqrt(squares) * _NOISE_RMS)), spacing)
 
