@@ -2,8 +2,8 @@
 
 python examples/17_terrain.py [--figures DIRECTORY]
 
-Each robot holds its pose and is pushed to the side, from level to level harder ground. With --figures it draws every
-kind, as in docs/terrain.md.
+Each robot holds its pose and is pushed to the side, on ground that is harder from level to level. With --figures it
+draws every kind, as in docs/terrain.md.
 """
 
 import argparse
