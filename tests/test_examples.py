@@ -173,6 +173,12 @@ PROMISES = {
         r"1e\+05 +1\.16 +0\.579 +0\.010\d+\n",
         r"AnchoredSpringDamper, 1e\+05 N/m, 1 ms: 0\.01\d+ m\nthe difference goes with K\^-1\.0\d",
     ],
+    "17_terrain.py": [
+        r"Terrain: 3 x 12 patches of 6 m, 400 x 1480 points",
+        r"log of \d+\.\d MB, with the terrain",
+        r"\n3\d of 36 robots are at rest, 36 in their own patches",
+        r"start on their platforms: True\nall robots find the same heights in the log: True",
+    ],
 }
 
 # how an example runs here, if not as it is, and the files it leaves

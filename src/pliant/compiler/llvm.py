@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.compiler.elementary import Precision
+from pliant.compiler.elementary import Precision, precision_of
 from pliant.compiler.lower import Instruction, Piece, Straight
 from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, DRAWS, TABLE
@@ -129,10 +129,16 @@ def table_declaration(table: Table) -> str:
 
 def table_data(table: Table, v: Vectors) -> str:
     """The numbers as a string of bytes: LLVM reads that ten times faster than a list of numbers."""
+    kept = _table_precision(table, v)
     with np.errstate(over="ignore", under="ignore"):
-        data = table.numbers.astype(v.precision.name).tobytes()
+        data = table.numbers.astype(kept.name).tobytes()
     written = "\\" + data.hex("\\")
-    return f'{_table_name(table)} = constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
+    return f'{_table_name(table)} = constant [{len(data)} x i8] c"{written}", align {kept.bits // 8}'
+
+
+def _table_precision(table: Table, v: Vectors) -> Precision:
+    """That of the numbers in memory: float32 if it has them exactly, since a large table is read from far away."""
+    return precision_of("float32") if table.is_single else v.precision
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
@@ -308,15 +314,19 @@ class _Writer:
         out.append(f"  {name}.b = fcmp olt {t} {name}.l, {last}")
         out.append(f"  {name}.h = {chosen} {name}.b, {t} {name}.l, {t} {last}")
         out.append(f"  {name}.i = fptosi {t} {name}.h to <{v.width} x i32>")
-        row = "poison"
+        row, kept = "poison", _table_precision(table, v)
+        number, loaded = kept.llvm, f"<{v.width} x {kept.llvm}>"
         for k in range(v.width):
-            lane, number = f"{name}.{k}", v.precision.llvm
+            lane = f"{name}.{k}"
             out.append(f"  {lane}.i = extractelement <{v.width} x i32> {name}.i, i32 {k}")
             out.append(f"  {lane}.o = zext i32 {lane}.i to i64")
             out.append(f"  {lane}.a = getelementptr {number}, ptr {data}, i64 {lane}.o")
-            out.append(f"  {lane}.n = load {number}, ptr {lane}.a, align {v.precision.bits // 8}")
-            out.append(f"  {lane} = insertelement {t} {row}, {number} {lane}.n, i32 {k}")
+            out.append(f"  {lane}.n = load {number}, ptr {lane}.a, align {kept.bits // 8}")
+            out.append(f"  {lane} = insertelement {loaded} {row}, {number} {lane}.n, i32 {k}")
             row = lane
+        if loaded != t:
+            out.append(f"  {name}.w = fpext {loaded} {row} to {t}")
+            row = f"{name}.w"
         out.append(f"  {name}.u = fcmp uno {t} {index}, {index}")
         out.append(f"  {name} = {chosen} {name}.u, {t} {index}, {t} {row}")
 

@@ -26,12 +26,12 @@ from pliant.robot.model import WORLD
 from pliant.robot.part_checks import check_joint, check_motor, check_spring, checked_closure, full_limits
 from pliant.robot.sensors import Sensor, check_sensor
 from pliant.scalar import is_constant
+from pliant.scalar.ops import MOST_ENTRIES
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, AboutGround, AboutSource, LostLaw, checked, made, robot_form
 from pliant.storage.hdf5 import damaged, dataset, group, has, put_text, read_all, read_text
 
 MAX_PARTS = 10_000
-MAX_TABLES = 4_000_000
 _TIGHT = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 # heights of a ground along each axis, and how far it goes beyond the robots [m]
 _POINTS = 129
@@ -315,11 +315,12 @@ def _put_ground(file: Any, ground: Ground) -> None:
     about = ground_parts(ground)
     formula: Formula | None = about.pop("formula")
     kept = None
-    if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MAX_TABLES:
+    if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MOST_ENTRIES:
         kept = formula.to_plain() | {"tables": len(formula.tables)}
         for k, table in enumerate(formula.tables):
             packing = _TIGHT if len(table) > 500 else {}
-            file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **packing)
+            numbers = table.numbers.astype(np.float32) if table.is_single else table.numbers
+            file.require_group("tables").create_dataset(str(k), data=numbers, fletcher32=True, **packing)
     put_text(file, "ground", about | {"formula": kept, "faces": about["faces"] if kept else None})
 
 
