@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pliant.actuation.joint_forces import Drive, drives
+from pliant.actuation.joint_forces import Drive, bristles, drives
 from pliant.contact.constraint_rows import bounds_of
 from pliant.contact.joint_laws import (
     backlash_before, backlash_impulse, backlash_piece, friction_before, friction_impulse, friction_piece,
-    is_other, limit_piece, motor_line, motor_piece, sign_of,
+    is_other, limit_piece, motor_excess, motor_line, motor_piece, sign_of,
 )  # fmt: skip
 from pliant.contact.solver import loads_on
 from pliant.dynamics.pinned_factor import PinnedFactor
@@ -70,15 +70,25 @@ class Terms:
 
 
 def motor_links(m: StepModel) -> list[Link]:
-    """The link of each motor's joint."""
+    """The link of each motor's joint, and of those again whose friction bends: of each of `drives_of`."""
     links = {link.name: link for link in m.robot.mechanism.joint_links}
-    return [links[motor.joint] for motor in m.robot.motors.values()]
+    return [links[motor.joint] for motor in (*m.robot.motors.values(), *m.bristled_motors)]
+
+
+def drives_of(m: StepModel, q: Scalars, v: Scalars, u: Scalars, clock: Scalars, motor_memory: Scalars) -> list[Drive]:
+    """The motors at the start of a step, and then the friction of those of which it bends."""
+    states = m.motor_memory.states(motor_memory)
+    given = drives(m.robot, q, v, u, time_of(clock, m.dt), states=states, dt=m.dt)
+    return [*given, *bristles(m.robot, v, states)]
 
 
 def drive_record(drive: Drive, dt: Scalar) -> Record:
     """A motor's line in the joint's velocity at the end of the step, and its limits."""
-    line = {"torque": drive.line.torque, "gain": drive.line.gain(dt)}
-    return {**line, "lower": drive.lower, "upper": drive.upper, "is limited": drive.is_limited}
+    record = {"torque": drive.line.torque, "gain": drive.line.gain(dt), "lower": drive.lower, "upper": drive.upper}
+    supply = drive.supply and {
+        "least": drive.supply[0].torque, "most": drive.supply[1].torque, "gain": drive.supply[0].damping
+    }  # fmt: skip
+    return {**record, "is limited": drive.is_limited, "supply": supply}
 
 
 def held_velocity(side: Scalar, low: Scalar, high: Scalar) -> Scalar:
@@ -134,18 +144,24 @@ def law_terms(
 def expect_pieces(step: StepProgram) -> None:
     """Pieces of the step before, by its torques and impulses."""
 
-    def expected(m: StepModel, q, v, u, clock, torques, steady, stops):
-        given = drives(m.robot, q, v, u, time_of(clock, m.dt))
+    def expected(m: StepModel, q, v, u, clock, torques, steady, stops, motor_memory):
+        given, links = drives_of(m, q, v, u, clock, motor_memory), motor_links(m)
+        rates = [link.rate(v)[0] for link in links]
+        # friction bends or slides as it would if its joint went on so
+        bent = [d.line.torque - d.line.gain(m.dt) * x for d, x in zip(given, rates, strict=True)][len(torques) :]
+        guesses = [*(torque * _NEARLY for torque in torques), *bent]
         bounds = [bounds_of(m.robot, row, q, v, m.dt) for row in m.joint_rows]
         grips: list[Scalar] = []
         for row, b, p in zip(m.steady_rows, bounds, steady, strict=False):
-            if row.kind == "friction":
+            if row.joint in m.slippery_joints:  # its bound changes from step to step
+                grips.append(sign_of(v[row.dof]))
+            elif row.kind == "friction":
                 grips.append(friction_before(p, b["friction"], v[row.dof]))
             else:
                 grips.append(backlash_before(p) if row.kind == "backlash" else 0)
         return {
             "bounds": bounds,
-            "saturated": [d.saturation(torque * _NEARLY) for d, torque in zip(given, torques, strict=True)],
+            "saturated": [d.saturation(*guess) for d, *guess in zip(given, guesses, rates, strict=True)],
             "grips": grips,
             "held": [sign_of(p) for p in stops],
         }
@@ -266,11 +282,8 @@ def _looks(
         found.motors.append(None)
         if drive["is limited"]:
             rate, inertia = link.rate(v)[0], D[link.dofs[0]] * (1 / m.dt)
-            torque = drive["torque"] - drive["gain"] * rate
-            above, below = torque - drive["upper"], drive["lower"] - torque
-            # how far it is from the limit that it is at, or beyond one that it is not
-            excess = select(piece > 0, -above, select(piece < 0, -below, maximum(above, below)))
-            found.motors[-1] = Look(piece, motor_piece(piece, drive, rate), excess, tolerance * inertia, inertia)
+            new, excess = motor_piece(piece, drive, rate), motor_excess(piece, drive, rate)
+            found.motors[-1] = Look(piece, new, excess, tolerance * inertia, inertia)
     through = maximum(_THROUGH * scale, tolerance)
     friction = {row.dof: b["friction"] for row, b in zip(m.steady_rows, bounds, strict=False) if row.kind == "friction"}
     stopped: dict[int, tuple[Scalar, Scalar]] = {}  # whether a limit holds a joint, and its friction then
@@ -354,7 +367,7 @@ def _off_backlash(piece: Scalar, u: Scalar, p: Scalar, b: Record, D: Scalar) -> 
 
 
 def motor_torques(m: StepModel, motion: Record, saturated: Scalars, v: Scalars) -> list[Scalar]:
-    """Torques of the motors at the end of a step, of joints with one dof, whose velocity is the same in all axes."""
+    """Torques of `drives_of` at the end of a step, of joints with one dof, whose velocity is the same in all axes."""
     found = []
     for drive, link, piece in zip(motion["drives"], motor_links(m), saturated, strict=True):
         torque, gain = motor_line(piece, drive)

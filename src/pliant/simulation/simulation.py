@@ -217,6 +217,7 @@ class Simulation:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
         remembered = self.model.memory.stored * len(self.model.touch_names)
         state.part("contact memory")[...] = np.array(remembered, dtype=float)
+        state.part("motor memory")[...] = self.plan.model.motor_memory.initial(robot, state.q)
         state.part("anchors")[...] = self.model.holds.anchored(state.q)
         return data
 
@@ -275,6 +276,11 @@ class Simulation:
     def tau(self) -> np.ndarray:
         """Torques of the motors in the last step [N m or N], a copy; zero for robots that diverged."""
         return self._part("torques").copy()
+
+    @property
+    def motor_state(self) -> dict[str, np.ndarray]:
+        """Commands, currents [A], temperatures [°C] and friction that bends [N m or N], of motors that have them; views."""
+        return self.plan.model.motor_memory.shown(self._part("motor memory"))
 
     @property
     def contact_names(self) -> list[str]:
