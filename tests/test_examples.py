@@ -173,6 +173,12 @@ PROMISES = {
         r"1e\+05 +1\.16 +0\.579 +0\.010\d+\n",
         r"AnchoredSpringDamper, 1e\+05 N/m, 1 ms: 0\.01\d+ m\nthe difference goes with K\^-1\.0\d",
     ],
+    "17_motors.py": [
+        r"no-load speed of a joint 42 rad/s, most torque 22\.8 N m",
+        r"0 +4\d\.\d +never +0\.2\d+\n",
+        r"12 +\d\d\.\d +1\d\.\d +0\.1\d+\n",
+        r"7 +\d+\.\d+",
+    ],
 }
 
 # how an example runs here, if not as it is, and the files it leaves
