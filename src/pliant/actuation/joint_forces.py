@@ -23,6 +23,7 @@ from pliant.actuation.joint_springs import (
     PLAIN, SpringFunctions, damper_force, spring_energy, spring_force, spring_with_backlash,
 )  # fmt: skip
 from pliant.actuation.motor_friction import friction_level, has_bristles
+from pliant.actuation.shafts import Shaft, shaft_of, shafts_of
 from pliant.actuation.windings import (
     current_after, has_voltage_limit, is_infinite, torque_limit, torque_per_current,
 )  # fmt: skip
@@ -63,8 +64,7 @@ class Drive:
     """A motor at a state.
 
     Attributes:
-        dof: of its joint, the leader's if that mimics.
-        ratio: of the joint's motion to its dof's, 1 unless it mimics.
+        shaft: how it follows the dofs.
         line: its torque without limits.
         lower, upper: the limits of the torque.
         is_limited: whether the torque may go beyond them within the step, see `is_saturable`.
@@ -72,8 +72,7 @@ class Drive:
     """
 
     motor: Motor
-    dof: int
-    ratio: Scalar
+    shaft: Shaft
     line: Line
     lower: Scalar
     upper: Scalar
@@ -190,19 +189,17 @@ def drives(
         states: what the motors remember; without, currents have settled and nothing is warm.
         dt: as in `torque_line`.
     """
-    links = {link.name: link for link in robot.mechanism.joint_links}
     found = []
     known = states or [MappingProxyType({})] * robot.nu
-    for motor, control, state in zip(robot.motors.values(), u, known, strict=True):
-        link = links[motor.joint]
-        x, rate = link.position(q)[0], link.rate(v)[0]
+    for motor, shaft, control, state in zip(robot.motors.values(), shafts_of(robot), u, known, strict=True):
+        x, rate = shaft.position(q), shaft.rate(v)
         heat = _first(state, "temperature", None)
         lower, upper = torque_bounds(motor, rate, heat) if has_limits else (-_INFINITE, _INFINITE)
         line = torque_line(motor, control, x, rate, t, state, dt)
         if has_limits and (motor.law is not None or motor.control == "torque"):
             line = Line(_within(line.torque, lower, upper))
         is_limited = has_limits and is_saturable(motor)
-        drive = Drive(motor, link.dofs[0], link.ratio, line, lower, upper, is_limited)
+        drive = Drive(motor, shaft, line, lower, upper, is_limited)
         if has_limits and has_voltage_limit(motor):
             ends = (-motor.supply_voltage, motor.supply_voltage)
             least, most = (_voltage_line(motor, voltage, state, dt) for voltage in ends)
@@ -224,15 +221,14 @@ def _rippled(drive: Drive, x: Scalar) -> Drive:
 
 def bristles(robot: Robot, v: Scalars, states: States) -> list[Drive]:
     """Dry friction of motors that bends before it slides, as springs and dampers whose torques have limits."""
-    links = {link.name: link for link in robot.mechanism.joint_links}
     found = []
     for motor, state in zip(robot.motors.values(), states, strict=True) if states else ():
         if has_bristles(motor):
-            link = links[motor.joint]
-            level = friction_level(motor, link.rate(v)[0])
+            shaft = shaft_of(robot, motor)
+            level = friction_level(motor, shaft.rate(v))
             s0 = motor.bristle_stiffness
             line = Line(-s0 * state["bristle"][0], s0, motor.bristle_damping)
-            found.append(Drive(motor, link.dofs[0], link.ratio, line, -level, level, True))
+            found.append(Drive(motor, shaft, line, -level, level, True))
     return found
 
 
@@ -240,7 +236,7 @@ def motor_torques(
     robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, states: States = ()
 ) -> list[Scalar]:  # fmt: skip
     """The torques of the motors at a moment of smooth motion, nu [N m or N]."""
-    return [drive.torque_at(drive.ratio * v[drive.dof]) for drive in drives(robot, q, v, u, t, states=states)]
+    return [drive.torque_at(drive.shaft.rate(v)) for drive in drives(robot, q, v, u, t, states=states)]
 
 
 def _law(motor: Motor, u: Scalar, q: Scalar, v: Scalar, t: Scalar) -> Scalar:
@@ -287,7 +283,8 @@ class JointForces:
 
     Attributes:
         f: at q, without damping.
-        stiffness, damping: diagonals, of the gains of motors and of all dampers.
+        stiffness, damping: diagonals, of the gains of motors and of all dampers; without motors that drive several
+            joints, whose forces `at` adds.
         springs: what the springs add to the stiffness.
         drives: the motors.
     """
@@ -302,9 +299,14 @@ class JointForces:
         """The forces at the velocity v, with every motor within its limits, nv [N m or N]."""
         f = [a - d * x for a, d, x in zip(self.f, self.damping, v, strict=True)]
         for drive in self.drives:
-            if drive.is_limited:
-                rate = drive.ratio * v[drive.dof]
-                f[drive.dof] = f[drive.dof] + drive.ratio * (drive.torque_at(rate) - drive.line.at(rate))
+            shaft, rate = drive.shaft, drive.shaft.rate(v)
+            torque: Scalar = 0
+            if shaft.is_coupled:
+                torque = drive.torque_at(rate) + viscous_torque(drive.motor, rate)
+            elif drive.is_limited:
+                torque = drive.torque_at(rate) - drive.line.at(rate)
+            for d, ratio in shaft.columns.items() if not is_zero(torque) else ():
+                f[d] = f[d] + ratio * torque
         return f
 
     def linear(self) -> tuple[list[Scalar], list[Scalar], dict[tuple[int, int], Scalar]]:
@@ -354,12 +356,13 @@ def joint_forces(
             felt = [(link.ratio * link.ratio * slope, b) for slope, b in spring.axes]
             springs.append(SpringBlock(link.dofs, felt))
     given = drives(robot, q, v, u, t, has_limits=has_limits, states=states)
-    for drive in given:
-        d, square = drive.dof, drive.ratio * drive.ratio
+    for drive in (drive for drive in given if not drive.shaft.is_coupled):
+        ((d, ratio),) = drive.shaft.columns.items()
+        square = ratio * ratio
         if has_rows:
             damping[d] = damping[d] + square * drive.motor.viscous_friction
             continue
-        f[d] = f[d] + drive.ratio * drive.line.torque
+        f[d] = f[d] + ratio * drive.line.torque
         stiffness[d] = stiffness[d] + square * drive.line.stiffness
         damping[d] = damping[d] + square * (drive.line.damping + drive.motor.viscous_friction)
     return JointForces(f, stiffness, damping, springs, given)
@@ -393,11 +396,9 @@ def damping_powers(robot: Robot, q: Scalars, v: Scalars, mean: Scalars, *, has_r
     """
     joints: Scalar = 0
     springs: Scalar = 0
-    links = {link.name: link for link in robot.mechanism.joint_links}
-    for motor in robot.motors.values():
-        link = links[motor.joint]
-        joints = joints + viscous_torque(motor, link.rate(v)[0]) * link.rate(mean)[0]
-    for link in links.values():
+    for motor, shaft in zip(robot.motors.values(), shafts_of(robot), strict=True):
+        joints = joints + viscous_torque(motor, shaft.rate(v)) * shaft.rate(mean)
+    for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
         if joint.has_backlash and has_rows and not link.is_mimic:
             continue

@@ -28,6 +28,7 @@ import numpy as np
 
 from pliant.actuation.joint_forces import States, ripple_at
 from pliant.actuation.motor_friction import bristle_after, has_bristles
+from pliant.actuation.shafts import shaft_of, shafts_of
 from pliant.actuation.windings import has_temperature, has_winding, temperature_after, torque_per_current
 from pliant.checks import is_zero
 from pliant.errors import PliantError, SimulationError, TraceError
@@ -149,10 +150,9 @@ class MotorMemory:
             robot: with numbers alone.
         """
         found = np.zeros((*q.shape[:-1], self.size))
-        links = {link.name: link for link in robot.mechanism.joint_links}
         for motor, places in zip(robot.motors.values(), self._places, strict=True):
             if motor.law is None and motor.control == "position":
-                held = links[motor.joint].position(np.moveaxis(q, -1, 0))[0]
+                held = shaft_of(robot, motor).position(np.moveaxis(q, -1, 0))
                 for name in {"held", "line", "command"} & places.keys():
                     found[..., places[name]] = np.asarray(held)[..., None]
             if "law" in places:
@@ -182,7 +182,6 @@ def arrived(
         u: the controls that are given.
         q, v, t: at the start of the step.
     """
-    links = {link.name: link for link in robot.mechanism.joint_links}
     controls, after = [], []
     for motor, control, state in zip(robot.motors.values(), u, states, strict=True):
         new = dict(state)
@@ -194,8 +193,8 @@ def arrived(
         if "command" in state:
             new["command"] = [control]
         if "law" in state:
-            link = links[motor.joint]
-            control, new["law"] = asked(motor, control, link.position(q)[0], link.rate(v)[0], t, state["law"])
+            shaft = shaft_of(robot, motor)
+            control, new["law"] = asked(motor, control, shaft.position(q), shaft.rate(v), t, state["law"])
         controls.append(control)
         after.append(new)
     return controls, after
@@ -253,13 +252,11 @@ def remembered(
         frictions: of those that bend, the torque, and the piece that it is on: 0 if it does not slide.
         steps: of the clock.
     """
-    links, left = {link.name: link for link in robot.mechanism.joint_links}, iter(frictions)
-    dt, after = steps * layout.dt, []
-    for motor, torque, state in zip(robot.motors.values(), torques, states, strict=True):
-        link, new = links[motor.joint], dict(state)
-        rate = link.rate(v)[0]
+    left, dt, after = iter(frictions), steps * layout.dt, []
+    for motor, shaft, torque, state in zip(robot.motors.values(), shafts_of(robot), torques, states, strict=True):
+        rate, new = shaft.rate(v), dict(state)
         if "current" in state:
-            factor, offset = ripple_at(motor, link.position(q)[0] - dt * rate)
+            factor, offset = ripple_at(motor, shaft.position(q) - dt * rate)
             current = (torque - offset) / (factor * torque_per_current(motor))
             new["current"] = [current]
             if "temperature" in state:

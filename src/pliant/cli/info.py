@@ -53,7 +53,8 @@ def info(robot: RobotName, base: Base = None, xacro: Xacro = False, json: Json =
         if rows:
             say()
             print_table(columns, rows, right=columns[2:] if rows is motors else columns[3:])
-    more = [(m["name"], ", ".join(f"{key} {number(x)}" for key, x in m["more"].items())) for m in about["motors"]]
+    more = [(m["name"], ", ".join([*(f"{key} {number(x)}" for key, x in m["more"].items()), *_coupling(m)]))
+            for m in about["motors"]]  # fmt: skip
     if any(values for _, values in more):
         say()
         print_pairs("motors, in SI units", [(name, values) for name, values in more if values])
@@ -80,7 +81,7 @@ def about_robot(robot: "Robot", origin: str) -> dict[str, Any]:
         "extent": {"lower": lower, "upper": upper},
         "bodies": [{"name": b.name, "mass": b.inertia.mass} for b in robot.bodies.values()],
         "joints": [_joint(robot, joint) for joint in robot.joints.values()],
-        "motors": [_values(m, *motor) | {"more": _more(m)} for m in robot.motors.values()],
+        "motors": [_values(m, *motor) | {"more": _more(m), "coupling": m.coupling} for m in robot.motors.values()],
         "flexibilities": [_values(f, "name", "joint") for f in robot.flexibilities.values()],
         "frames": [name for name in robot.frames if name not in robot.bodies],
         "contacts": [_values(s, "name", "body", "kind") | {"points": len(s.centers)} for s in robot.contacts.values()],
@@ -98,6 +99,10 @@ def _more(motor: "Motor") -> dict[str, float]:
     known = ("gear", "rotor_inertia", "effort_limit", "velocity_limit", "gyroscopic", "rotor_axis")
     numbers = [f for f in fields(motor) if f.name not in known and isinstance(f.default, int | float)]
     return {f.name: getattr(motor, f.name) for f in numbers if getattr(motor, f.name) != f.default}
+
+
+def _coupling(motor: dict[str, Any]) -> list[str]:
+    return [f"drives {joint} x {number(ratio)}" for joint, ratio in motor["coupling"] or ()]
 
 
 def _joint(robot: "Robot", joint: "Joint") -> dict[str, Any]:

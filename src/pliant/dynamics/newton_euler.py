@@ -68,6 +68,10 @@ def newton_euler(
         f = [a - b for a, b in zip(f, on_links, strict=True)]
     # inward: the joint's own force is what it transmits along its motion; the rest goes to the parent
     tau: list[Scalar] = [a * x for a, x in zip(mechanism.armature, vd, strict=True)]
+    for (d, e), arm in mechanism.couplings.items():
+        tau[d] = tau[d] + arm * vd[e]
+        if d != e:
+            tau[e] = tau[e] + arm * vd[d]
     for link in reversed(mechanism.links):
         i = link.index
         for d, force in zip(link.dofs, link.kind.project(f[i]), strict=True):

@@ -112,7 +112,7 @@ def _branches(children: dict[str, list[Joint]], body: str, prefix: str) -> list[
     return [(j, prefix, j is joints[-1]) for j in reversed(joints)]
 
 
-_MOTOR_WORDS = ("name", "joint", "control", "law", "rotor_axis")
+_MOTOR_WORDS = ("name", "joint", "control", "law", "rotor_axis", "coupling")
 # so many numbers of a motor are always part of the digest, the others where they are not as usual
 _PLAIN = 10
 
@@ -145,6 +145,8 @@ def _content(robot: "Robot") -> Iterator[str]:
             value = getattr(m, f.name)
             if not is_constant(value) or value != f.default:
                 yield f"{f.name} {_exact((value,))}"
+        for joint, ratio in m.coupling or ():
+            yield f"coupling {joint!r} {_exact((ratio,))}"
     for c in robot.closures.values():
         axis = f" {_exact(c.axis)}" if c.kind == "hinge" else ""
         yield f"closure {c.name!r} {c.kind} {c.a!r} {c.b!r} {_exact((c.length,))}{axis}"

@@ -230,6 +230,9 @@ class Motor:
             link feels of it; else only the joint feels the rotor's inertia. The link's own inertia includes the
             rotor, at rest.
         rotor_axis: the axis of that spin, in the frame of the joint; None for the joint's own.
+        coupling: joints that turn its shaft, each with its ratio, in place of ``joint`` alone; see
+            `Robot.with_transmission`. Limits, gains, friction and the rotor's inertia are then at the shaft, which is
+            ``gear`` times slower than the rotor.
         command_delay: time after which a control acts [s].
         command_period: time between the controls that it takes, each held until the next [s]; 0 for every step.
         static_friction: of a joint at rest, if it is more than the dry friction [N m or N]; with the speed it falls to
@@ -285,6 +288,7 @@ class Motor:
     ripple: Scalar = 0
     cogging: Scalar = 0
     ripple_periods: Scalar = 0
+    coupling: tuple[tuple[str, Scalar], ...] | None = None
 
     @property
     def armature(self) -> Scalar:

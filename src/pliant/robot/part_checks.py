@@ -186,6 +186,56 @@ def check_inner_motor(motor: Motor, fault: Callable[..., RobotError]) -> None:
         check("memory of the law", motor.law.memory, "finite numbers", is_row, subject=subject, error=RobotError)
 
 
+def transmission_couplings(
+    robot: "Robot", motors: Any, joints: Any, matrix: Any
+) -> tuple[list[str], list[tuple[tuple[str, Scalar], ...]]]:  # fmt: skip
+    """The motors, and the joints with their ratios for each; arguments as in `Robot.with_transmission`."""
+    subject = "the transmission"
+    for what, given, known in (("motors", motors, robot.motors), ("joints", joints, robot.joints)):
+        is_several = is_sequence(given) and len(given) > 0 and all(isinstance(name, str) for name in given)
+        check(what, given, f"names of {what}, in a list", is_several, subject=subject, error=RobotError)
+        for name in given:
+            known[name]  # raises with the names that there are
+    rows = [list(row) if is_sequence(row) or isinstance(row, np.ndarray) else [row] for row in matrix]
+    if len(rows) != len(motors) or any(len(row) != len(joints) for row in rows):
+        shape = f"{len(rows)} rows of {', '.join(str(len(row)) for row in rows)}"
+        cure = f"give {len(motors)} rows, one for each motor, of {len(joints)} ratios, one for each joint"
+        raise wrong(subject, "matrix", f"the matrix of {subject} has {shape}", cure)
+    named = [[(j, as_scalar(r)) for j, r in zip(joints, row, strict=True)] for row in rows]
+    return list(motors), [tuple((j, r) for j, r in row if not is_zero(r)) for row in named]
+
+
+def check_coupling(motor: Motor, joints: Named[Joint], fault: Callable[..., RobotError]) -> None:
+    """Raise if a motor cannot drive the joints of its coupling; ``fault`` as in `check_inner_motor`."""
+    subject, coupling = f"motor {motor.name!r}", motor.coupling
+    if coupling is None:
+        return
+    is_pairs = is_sequence(coupling) and all(is_sequence(pair) and len(pair) == 2 for pair in coupling)
+    takes = "pairs of a joint and its ratio, as in (('hip', 1), ('knee', 1))"
+    check("coupling", coupling, takes, is_pairs and len(coupling) > 0, subject=subject, error=RobotError)
+    names = [joint for joint, _ in coupling]
+    for name, ratio in coupling:
+        kind = joints[name].kind
+        if kind.nv != 1:
+            cure = "motors drive joints with one degree of freedom"
+            raise fault(f"{subject} cannot drive the {kind.name} joint {name!r}, of {kind.nv} dofs", "coupling", cure)
+        if names.count(name) > 1:
+            raise fault(f"the coupling of {subject} has joint {name!r} twice", "coupling", "name each joint once")
+        check_finite("coupling", ratio, subject=subject)
+    if is_zero(*(ratio for _, ratio in coupling)):
+        raise fault(f"no joint turns {subject}", "coupling", "give a joint a ratio that is not 0")
+    if motor.joint not in names:
+        cure = f"name one of {', '.join(map(repr, names))} as its joint"
+        raise fault(f"the coupling of {subject} leaves out its own joint {motor.joint!r}", "coupling", cure)
+    if motor.gyroscopic:
+        cure = "leave gyroscopic out, or the coupling"
+        raise fault(f"the rotor of {subject} has no one joint to follow", "gyroscopic", cure)
+    if is_zero(motor.bristle_stiffness) and not is_zero(motor.dry_friction, motor.static_friction):
+        problem = f"{subject} drives several joints, and its dry friction sticks rigidly"
+        cure = "let it bend a little before it slides, as in {call}"
+        raise fault(problem, "bristle_stiffness", cure, bristle_stiffness=1e4)
+
+
 def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     """Raise if the motor cannot drive its joint, or has an impossible value."""
     kind = joints[motor.joint].kind
@@ -224,6 +274,7 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     is_law = motor.law is None or callable(motor.law) or isinstance(motor.law, MotorLaw)
     check("law", motor.law, "a function (u, q, v, t) -> torque", is_law, subject=subject, error=RobotError)
     check_inner_motor(motor, fault)
+    check_coupling(motor, joints, fault)
 
 
 def with_motors(motors: Named[Motor], joints: Named[Joint], names: Any, values: dict[str, Any]) -> Named[Motor]:

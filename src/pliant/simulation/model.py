@@ -237,7 +237,7 @@ class StepModel:
         """
         mechanism = self.robot.mechanism
         wide = any(j.has_spring and j.kind.nv > 1 for j in self.robot.joints.values())
-        needs_factor = self.has_rows or mechanism.has_mimic or mechanism.floating_links or wide
+        needs_factor = self.has_rows or mechanism.has_shared_inertia or self.couples_motors or mechanism.floating_links or wide
         return not needs_factor and is_recursion_cheaper(mechanism)
 
     @property
@@ -307,6 +307,11 @@ class StepModel:
     def motor_memory(self) -> MotorMemory:
         """The form of what the motors remember."""
         return MotorMemory.of(self.robot, (self.base or self).robot, self.dt)
+
+    @property
+    def couples_motors(self) -> bool:
+        """Whether a motor drives several joints."""
+        return any(m.coupling is not None for m in self.robot.motors.values())
 
     @cached_property
     def bristled_motors(self) -> list[Motor]:

@@ -21,6 +21,7 @@ import numpy as np
 from pliant.actuation.body_forces import outside_forces, stretches
 from pliant.actuation.joint_forces import States, damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
+from pliant.actuation.shafts import shafts_of
 from pliant.compiler import Kernel, kernel_from_function, lanes_for
 from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages, no_collection
@@ -102,6 +103,10 @@ class Plan:
             ),
             "limits of joints": (model.stop_rows, f"give limits=False, {either}"),
             "friction of motors that bends": (model.bristled_motors, f"leave bristle_stiffness out, {stepped}"),
+            "motors that drive several joints": (
+                self.integrator == "midpoint" and model.couples_motors,
+                f"use integrator='rk4' or another, {stepped}",
+            ),
             "motors with inductance": (model.inductive_motors, f"set inductance=0, {stepped}"),
         }
         for what, (is_there, cure) in rows.items():
@@ -381,12 +386,12 @@ def powers(
     found: dict[str, Scalar] = dict.fromkeys(POWER_TERMS, 0)
 
     # motors, dampers, and constraints at joints
-    links = {link.name: link for link in mechanism.joint_links}
-    for motor, torque in zip(robot.motors.values(), torques, strict=True):
-        found["motors"] = found["motors"] + torque * links[motor.joint].rate(mean)[0]
-    for motor, state in zip(robot.motors.values(), states, strict=False):
+    shafts = shafts_of(robot)
+    for shaft, torque in zip(shafts, torques, strict=True):
+        found["motors"] = found["motors"] + torque * shaft.rate(mean)
+    for shaft, state in zip(shafts, states, strict=False):
         if "friction" in state:  # with what its bristles take up and give back
-            found["friction"] = found["friction"] + state["friction"][0] * links[motor.joint].rate(mean)[0]
+            found["friction"] = found["friction"] + state["friction"][0] * shaft.rate(mean)
     found["damping"], found["springs"] = damping_powers(robot, q, v, mean, has_rows=rows is not None)
     for row, force in zip(model.joint_rows, rows or (), strict=rows is not None):
         if row.kind == "backlash":

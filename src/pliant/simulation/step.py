@@ -228,7 +228,8 @@ def move_freely(step: StepProgram) -> None:
     ):  # fmt: skip
         time, limits = time_of(clock, m.dt), list(bounds)[len(m.steady_rows) :]
         low, high = [b["low"] for b in limits], [b["high"] for b in limits]
-        given = [drive_record(d, m.dt) for d in drives_of(m, q, v, u, clock, motor_memory)]
+        found = drives_of(m, q, v, u, clock, motor_memory)
+        given = [drive_record(d, m.dt, is_friction=k >= m.robot.nu) for k, d in enumerate(found)]
         laws = law_terms(m, given, bounds, v, saturated, grips, held, low, high)
         pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
         known = negation(equal(expects[0], 0)) if m.has_balls and m.can_be_fast else False
