@@ -70,7 +70,9 @@ def test_stick_slip_of_a_block_on_a_belt(dt: float) -> None:
     The spring's torque at the start of each jump is the static friction, however coarse the step.
     """
     stiffness, rate = 20.0, 0.1
-    robot = turning(inertia=0.05).with_motor("axle", **(CURVE | {"viscous_friction": 0.02}), control="position", kp=stiffness)
+    robot = turning(inertia=0.05).with_motor(
+        "axle", **(CURVE | {"viscous_friction": 0.02}), control="position", kp=stiffness
+    )
     sim = pliant.Simulation(robot, dt=dt)
     log = sim.run(6.0, controller=lambda t, q, v: [rate * t], channels=("v", "tau"))
     stuck = log.v[:, 0] == 0
@@ -150,7 +152,9 @@ def test_joints_that_mimic_and_slides_have_it_too() -> None:
         builder.body(name, 1.0, (0, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1))
     builder.joint("a", "prismatic", "world", "left", axis=(1, 0, 0))
     builder.joint("b", "prismatic", "world", "right", axis=(1, 0, 0), mimic=pliant.robot.Mimic("a", -2.0))
-    robot = builder.build().with_motor("a").with_motor("b", dry_friction=1.0, bristle_stiffness=100.0, bristle_damping=20)
+    robot = (
+        builder.build().with_motor("a").with_motor("b", dry_friction=1.0, bristle_stiffness=100.0, bristle_damping=20)
+    )
     sim = pliant.Simulation(robot)
     sim.run(8.0, u=[1.5, 0.0])
     assert sim.q[0] == pytest.approx(1.5 / (4 * 100), rel=1e-6)

@@ -149,7 +149,8 @@ def test_float32() -> None:
 def test_numbers_may_vary() -> None:
     """Robots of a batch with numbers of their own move as robots built with these."""
     paths = {"command_delay": [2e-3, 3.5e-3, 0.0], "inductance": [1e-3, 1e-4, 1e-2], "resistance": [0.5, 1, 2],
-             "bristle_stiffness": [50, 80, 20], "thermal_capacity": [0.05, 0.1, 1], "command_period": [2e-3, 3e-3, 1e-3]}  # fmt: skip
+             "bristle_stiffness": [50, 80, 20], "thermal_capacity": [0.05, 0.1, 1],
+             "command_period": [2e-3, 3e-3, 1e-3]}  # fmt: skip
     sim = pliant.Simulation(wheel(**FULL), batch=3, varying=[f"motors.axle.{name}" for name in paths])
     for name, values in paths.items():
         sim.parameters[f"motors.axle.{name}"] = values
@@ -253,7 +254,9 @@ def test_delays_in_milliseconds_are_found_out() -> None:
 
 @pytest.mark.parametrize("field", ["inductance", "bristle_stiffness"])
 def test_smooth_integrators_take_no_motors_that_change_within_a_step(field: str) -> None:
-    values = {"inductance": {"torque_constant": 0.1, "resistance": 1}, "bristle_stiffness": {"dry_friction": 1.0}}[field]
+    values = {"inductance": {"torque_constant": 0.1, "resistance": 1}, "bristle_stiffness": {"dry_friction": 1.0}}[
+        field
+    ]
     with pytest.raises(SimulationError) as caught:
         pliant.Simulation(wheel(**values, **{field: 0.1}), integrator="rk4")
     assert field in caught.value.cure

@@ -1,5 +1,7 @@
 """Learned motors: networks as laws, against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ IN_NUMPY = {
 
 def layers(inputs: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     rng, sizes = np.random.default_rng(seed), (inputs, 12, 8, 1)
-    return [(rng.normal(size=(b, a)) / a**0.5, rng.normal(size=b)) for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    return [(rng.normal(size=(b, a)) / a**0.5, rng.normal(size=b)) for a, b in itertools.pairwise(sizes)]
 
 
 def computed(made, activation: str, x: np.ndarray) -> float:

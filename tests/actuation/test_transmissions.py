@@ -84,7 +84,7 @@ def random_coupled(seed: int) -> Robot:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_identities_on_random_trees(seed: int) -> None:
-    """Forward after inverse dynamics, M as the derivative of forces, energy, the second route: all with coupled rotors."""
+    """Forward after inverse dynamics, M as the derivative of forces, energy, the second route, with such rotors."""
     robot = random_coupled(seed)
     rng = np.random.default_rng(seed)
     q, v, vd = robot.random(seed), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
@@ -133,15 +133,15 @@ def test_stiff_gains_of_shafts_are_stable() -> None:
 def test_limits_windings_and_bent_friction_are_at_the_shafts() -> None:
     """Torques within their limits, each step as the impulses say, with all that a motor may have."""
     own = {"control": "position", "kp": 300, "kd": 5, "effort_limit": 6, "torque_constant": 0.1, "resistance": 1.0,
-           "inductance": 1e-3, "supply_voltage": 12, "dry_friction": 0.4, "bristle_stiffness": 200, "bristle_damping": 1,
-           "viscous_friction": 0.1, "command_delay": 2e-3}  # fmt: skip
+           "inductance": 1e-3, "supply_voltage": 12, "dry_friction": 0.4, "bristle_stiffness": 200,
+           "bristle_damping": 1, "viscous_friction": 0.1, "command_delay": 2e-3}  # fmt: skip
     robot = coupled(**own).with_gravity(0, 0, 0)
     sim = pliant.Simulation(robot, dt=1e-3)
     G, (one, other) = np.array(DIFFERENTIAL), shafts_of(robot)
     rng = np.random.default_rng(0)
-    saw = 0
+    saw, given = 0, rng.normal(size=(10, 2))
     for k in range(200):
-        u = rng.normal(size=2) if k % 20 == 0 else u
+        u = given[k // 20]
         q, v = sim.q, sim.v
         sim.step(u)
         assert (abs(sim.tau) <= 6 + 1e-9).all()
@@ -166,7 +166,7 @@ def test_energy_is_that_of_the_torques() -> None:
 
 
 def test_branches_that_a_motor_couples() -> None:
-    """Two arms on one base with a belt between them: the same as one joint that mimics the other, if the belt is stiff."""
+    """Two arms on one base with a stiff belt between them go on together."""
     builder = RobotBuilder("pair").gravity(0, 0, 0)
     for name in ("left", "right"):
         builder.body(name, 1, (0.1, 0, 0), (0.01, 0, 0, 0.01, 0, 0.02))

@@ -76,7 +76,8 @@ def test_supply_and_current_limit_bound_every_control(control: str, inductance: 
     """In each step the torque is what was asked for, cut off by the current and by the voltage, at the end of it."""
     V, most, dt = 10.0, 3.0, 1e-3
     own = {"torque": {}, "velocity": {"control": "velocity", "kd": 5.0},
-           "position": {"control": "position", "kp": 40.0, "kd": 1.0}, "law": {"law": lambda u, q, v, t: 2 * u - v}}[control]  # fmt: skip
+           "position": {"control": "position", "kp": 40.0, "kd": 1.0},
+           "law": {"law": lambda u, q, v, t: 2 * u - v}}[control]  # fmt: skip
     inertia = 0.01
     robot = wheel(inertia=inertia, inductance=inductance, supply_voltage=V, current_limit=most, **own)
     sim = pliant.Simulation(robot, dt=dt, batch=16)

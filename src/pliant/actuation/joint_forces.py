@@ -9,8 +9,8 @@ Without limits, a motor's torque at its joint is a line in the joint's motion wi
 
 with torque that at the configuration q where the step begins. `torque_line` is THE law of each kind of control;
 the step takes the line implicitly, everything else its value (`motor_torque`, `Drive.torque_at`). The power is
-tau v, and viscous friction (`viscous_torque`) takes -d v^2 of it. The supply of a motor with a winding bounds its torque
-by two more lines (`pliant.actuation.windings`).
+tau v, and viscous friction (`viscous_torque`) takes -d v^2 of it. The supply of a motor with a winding bounds its
+torque by two more lines (`pliant.actuation.windings`).
 
 What a motor remembers (`pliant.actuation.motor_memory`) is part of its law: ``states`` has it by name, for each motor.
 """
@@ -241,7 +241,7 @@ def motor_torques(
 
 def _law(motor: Motor, u: Scalar, q: Scalar, v: Scalar, t: Scalar) -> Scalar:
     """What a law of the user gives, one scalar; raises with the motor's name if it does not."""
-    assert motor.law is not None
+    assert motor.law is not None and not isinstance(motor.law, MotorLaw)
     subject = f"law of motor {motor.name!r}"
     try:
         torque = motor.law(u, q, v, t)

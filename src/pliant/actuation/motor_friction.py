@@ -6,10 +6,11 @@ The level of dry friction falls from the static one to Coulomb's as the joint be
 
 A step takes the level at the speed with which it begins. Without bristles, a joint below that level sticks, exactly.
 
-With bristles, friction is a spring that slides where it is bent too far, f = -(s0 z + s1 v) within F(v): below the level
-all that it moves it gives back, so that no load, however it shakes, makes the joint creep. That is the elasto-plastic
-model of [Dupont, Hayward, Armstrong and Altpeter 2002] with a sharp end of the elastic range; the model of [Canudas de
-Wit, Olsson, Astrom and Lischinsky 1995] creeps there. Spring and damper are part of the matrix of the step.
+With bristles, friction is a spring that slides where it is bent too far, f = -(s0 z + s1 v) within F(v): below the
+level all that it moves it gives back, so that no load, however it shakes, makes the joint creep. That is the
+elasto-plastic model of [Dupont, Hayward, Armstrong and Altpeter 2002] with a sharp end of the elastic range; the model
+of [Canudas de Wit, Olsson, Astrom and Lischinsky 1995] creeps there. Spring and damper are part of the matrix of the
+step.
 """
 
 from pliant.checks import is_zero

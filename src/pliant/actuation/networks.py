@@ -81,7 +81,9 @@ def network_law(
 
     def torque(x: list[Scalar]) -> Scalar:
         for k, (weights, offsets) in enumerate(made):
-            sums = [b + sum(w * a for w, a in zip(row, x, strict=True)) for row, b in zip(weights, offsets, strict=True)]
+            sums = [
+                b + sum(w * a for w, a in zip(row, x, strict=True)) for row, b in zip(weights, offsets, strict=True)
+            ]
             x = sums if k == len(made) - 1 else [between(s) for s in sums]
         return output_scale * x[0]
 
@@ -131,7 +133,9 @@ def _checked_layers(layers: Any, size: int) -> list[tuple[list[list[float]], lis
             fed = f"{size} inputs" if k == 0 else f"{size} outputs of the layer before"
             raise wrong(k, f"has weights of shape {weights.shape}", f"it takes (outputs, {size}), for {fed}")
         if offsets.shape != weights.shape[:1]:
-            raise wrong(k, f"has offsets of shape {offsets.shape}", f"it takes {weights.shape[:1]}, one for each output")
+            raise wrong(
+                k, f"has offsets of shape {offsets.shape}", f"it takes {weights.shape[:1]}, one for each output"
+            )
         if not (np.isfinite(weights).all() and np.isfinite(offsets).all()):
             raise wrong(k, "has numbers that are not finite", "give finite weights and offsets")
         found.append((weights.tolist(), offsets.tolist()))

@@ -1,7 +1,7 @@
 """Shafts of motors: how their position and velocity follow from the dofs.
 
-A motor drives its joint, or, through a differential, a parallelogram or a belt, several: with G a constant matrix between
-the joints and the motors,
+A motor drives its joint, or, through a differential, a parallelogram or a belt, several: with G a constant matrix
+between the joints and the motors,
 
     x = G q        torques at the joints = G^T torques of the motors        M = M of the bodies + G^T J G
 

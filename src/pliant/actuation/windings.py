@@ -10,11 +10,11 @@ s = 1 - exp(-dt R / L),
 
     i+ = (1 - s) i + s (V - k g v+) / R
 
-which is stable for any dt, exact for a rotor that does not change its speed, and a line in v+: what the back-EMF takes is
-part of the matrix of the step. Without inductance s is 1.
+which is stable for any dt, exact for a rotor that does not change its speed, and a line in v+: what the back-EMF takes
+is part of the matrix of the step. Without inductance s is 1.
 
-A motor that is given a torque, gains or a law has a current loop that makes the current it takes, as far as the supply can
-drive it: the torques of the least and of the largest voltage bound it, and these are lines in v+, too.
+A motor that is given a torque, gains or a law has a current loop that makes the current it takes, as far as the supply
+can drive it: the torques of the least and of the largest voltage bound it, and these are lines in v+, too.
 """
 
 import math

@@ -329,10 +329,10 @@ def _units(robot: Robot, names: Sequence[str], motor: Motor) -> dict[str, str]:
 def _check_memory(robot: Robot) -> None:
     """Raise if a motor remembers: it has states that q and v are not."""
     for motor in robot.motors.values():
-        for field in memory_fields(motor):
+        for name in memory_fields(motor):
             subject = f"motor {motor.name!r}"
-            problem = f"bode: {field} of {subject} is a state beside q and v"
-            raise PliantError(problem, subject=subject, field=field, cure=f"leave {field} out for a Bode plot")
+            problem = f"bode: {name} of {subject} is a state beside q and v"
+            raise PliantError(problem, subject=subject, field=name, cure=f"leave {name} out for a Bode plot")
 
 
 def _motor(robot: Robot, name: str | None) -> Motor:

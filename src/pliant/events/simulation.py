@@ -490,4 +490,6 @@ def _check_motors(robot: Robot) -> None:
         if fields:
             subject = f"motor {motor.name!r}"
             problem = f"{subject} has {', '.join(fields)}, which event-driven simulation does not know"
-            raise SimulationError(problem, subject=subject, field=fields[0], cure="leave it out, or use pliant.Simulation")
+            raise SimulationError(
+                problem, subject=subject, field=fields[0], cure="leave it out, or use pliant.Simulation"
+            )

@@ -13,5 +13,6 @@ from pliant.robot.robot import Robot
 __all__ = [
     "Body", "Closure", "ContactPoint", "ContactShape", "Continuous", "Finding", "Fixed", "Flexibility", "Frame",
     "FrameSpring", "Free", "Geometry", "Helical", "Joint", "JointKind", "Limits", "Link", "Mechanism", "MeshSource",
-    "Mimic", "Motor", "MotorLaw", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder", "Spherical",
+    "Mimic", "Motor", "MotorLaw", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder",
+    "Spherical",
 ]  # fmt: skip

@@ -253,7 +253,7 @@ class Robot(RobotExports):
         """A copy in which motors drive joints together: a differential, a parallelogram, a belt.
 
         With G the matrix, shafts turn by x = G q and give the joints G^T times their torques; rotors have their part in
-        the mass matrix. Gains, limits, friction, ``gear`` and ``rotor_inertia`` of these motors are those of the shafts.
+        the mass matrix. Gains, limits, friction and ``gear`` of these motors are those of the shafts.
 
         Args:
             motors: names of motors that the robot has.

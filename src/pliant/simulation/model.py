@@ -237,7 +237,9 @@ class StepModel:
         """
         mechanism = self.robot.mechanism
         wide = any(j.has_spring and j.kind.nv > 1 for j in self.robot.joints.values())
-        needs_factor = self.has_rows or mechanism.has_shared_inertia or self.couples_motors or mechanism.floating_links or wide
+        needs_factor = (
+            self.has_rows or mechanism.has_shared_inertia or self.couples_motors or mechanism.floating_links or wide
+        )
         return not needs_factor and is_recursion_cheaper(mechanism)
 
     @property

@@ -279,7 +279,7 @@ class Simulation:
 
     @property
     def motor_state(self) -> dict[str, np.ndarray]:
-        """Commands, currents [A], temperatures [°C] and friction that bends [N m or N], of motors that have them; views."""
+        """Commands, currents [A], temperatures [°C] and bent friction [N m or N], of motors that have them; views."""
         return self.plan.model.motor_memory.shown(self._part("motor memory"))
 
     @property

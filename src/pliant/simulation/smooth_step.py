@@ -190,9 +190,7 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
             "clock": ticked(clock, steps, moves),
             "divergence": [cause],
             "contact memory": [select(moves, a, b) for a, b in zip(kept, memory, strict=True)],
-            "torques": motor_torques(
-                m.robot, q, v, u, time_of(clock, m.dt), m.motor_memory.states(motor_memory)
-            ),
+            "torques": motor_torques(m.robot, q, v, u, time_of(clock, m.dt), m.motor_memory.states(motor_memory)),
             "impulses": [x * m.dt for *_, f in touching for x in f],
             "solver": [report["change"], 0, deepest, report["unsolved"]],
             **counts,
@@ -259,7 +257,16 @@ def _add_held_report(stages: Stages, parameters: Parameters) -> None:
             wrong["releases"] = [select(is_worst, found.worst, releases[0]), *counts]
         return {"impulses": pushes, "steady": steady, "closings": [f * m.dt for f in found.closings], **wrong}
 
-    parts = ("contact memory", "anchors", "impulses", "unconverged", "divergence", "openings", "releases", "motor memory")
+    parts = (
+        "contact memory",
+        "anchors",
+        "impulses",
+        "unconverged",
+        "divergence",
+        "openings",
+        "releases",
+        "motor memory",
+    )
     stages.add(report, ("q", "v", "u", "clock", *parts, "parameters"))
 
 

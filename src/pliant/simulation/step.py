@@ -46,7 +46,8 @@ from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
 from pliant.simulation.joint_stages import (
-    Terms, check_joints, drive_record, drives_of, expect_pieces, law_terms, motor_torques, take_pieces, until_joints_agree,
+    Terms, check_joints, drive_record, drives_of, expect_pieces, law_terms, motor_torques, take_pieces,
+    until_joints_agree,
 )  # fmt: skip
 from pliant.simulation.landing_stages import find_landings, left_over, solutions
 from pliant.simulation.loop_stages import (

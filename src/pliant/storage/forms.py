@@ -115,7 +115,7 @@ class _Law(_Formula):
     memory: tuple[Number, ...] = ()
 
     @staticmethod
-    def makes(formulas: Any, memory: Any, **own: Any) -> "Formula | LostLaw | MotorLaw":
+    def makes(formulas: Any, memory: Any, **own: Any) -> Any:  # type: ignore[override]
         return MotorLaw(LawFormulas(formulas), memory) if formulas else _Formula.makes(**own)
 
 
