@@ -25,7 +25,7 @@ def ground_file(given: str, settings: Settings) -> GroundFile | None:
     if suffix not in (*IMAGES, *TABLES, ".toml"):
         return None
     try:
-        values: tuple[float, ...] = numbers(name, rest) if sign else ()
+        values = list(numbers(name, rest)) if sign else []
         if suffix == ".toml":
             terrain = load_terrain(name)
             return GroundFile(terrain.ground, _starts(terrain, name, values))
@@ -38,7 +38,7 @@ def ground_file(given: str, settings: Settings) -> GroundFile | None:
         raise settings.blamed(error, "ground") from None
 
 
-def _starts(terrain: Terrain, name: str, values: tuple[float, ...]) -> np.ndarray:
+def _starts(terrain: Terrain, name: str, values: list[float]) -> np.ndarray:
     """The middles of all patches, level by level, or of those of a level, or of one."""
     chosen = terrain.origins[..., :2]
     if len(values) > 2:
