@@ -113,6 +113,7 @@ class Assembly:
             declarations(self.v),
             f"declare i1 @llvm.vector.reduce.and.v{self.v.width}i1({self.v.conditions})",
             "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         ]
         return "\n".join([f'target triple = "{self.machine.triple}"', *intrinsics, *head, *functions])
 
@@ -242,7 +243,11 @@ class Assembly:
         arrays = [*self.program.inputs, *self.program.outputs]
         for name in loop.reads:
             self._round("pack", name, arrays.index(name), n)
+        for part, whole in loop.slices.items():
+            self._slice(part, whole, n, is_back=False)
         self._body(loop.body, (*loops, loop), calls)
+        for part, whole in loop.kept_slices.items():
+            self._slice(part, whole, n, is_back=True)
         for name in loop.writes:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
@@ -269,6 +274,21 @@ class Assembly:
         if is_output:
             self.lines.append(f"  br label %past{m}")
             self.lines.append(f"past{m}:")
+
+    def _slice(self, part: str, whole: str, n: int, *, is_back: bool) -> None:
+        """The part of round n of a variable into another one, or back.
+
+        A robot that is frozen has it unchanged by then, since blocks leave the variables of such robots alone.
+        """
+        size = self.program.variables[part] * self.v.bytes
+        if size == 0:
+            return
+        m, here, start = self._label(), self._variable(part), self._variable(whole)
+        self.lines.append(f"  %o{m} = mul i64 %i{n}, {size}")
+        self.lines.append(f"  %r{m} = getelementptr i8, ptr {start}, i64 %o{m}")
+        to, source = (f"%r{m}", here) if is_back else (here, f"%r{m}")
+        where = f"ptr align {self.v.bytes} {to}, ptr align {self.v.bytes} {source}"
+        self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64({where}, i64 {size}, i1 false)")
 
     # A loop's flag is not zero for lanes that have left it, or one around it, as what is around does not end before.
 

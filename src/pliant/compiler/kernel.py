@@ -227,7 +227,9 @@ def content(program: Program) -> bytes:
     """The program as bytes: equal bytes, equal machine code."""
     control = []
     for statement, loops in program.walk():
-        counted = (statement.count, statement.until, statement.when) if isinstance(statement, Loop) else ()
+        counted = ()
+        if isinstance(statement, Loop):
+            counted = (statement.count, statement.until, statement.when, list(statement.slices.items()))
         control.append((len(loops), counted, tuple(statement.reads), tuple(statement.writes)))
     graphs = []
     for block in program.traced:
