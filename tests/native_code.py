@@ -76,7 +76,9 @@ def in_python(program: Program, *inputs: np.ndarray) -> list[list]:
         for k in range(part.count if isinstance(part.count, int) else len(given[part.reads[0]])):
             values.update({name: given[name][k] for name in part.reads})
             if not (part.until and values[part.until][0]):
-                spans = {name: slice(k * program.variables[name], (k + 1) * program.variables[name]) for name in part.slices}
+                spans = {
+                    name: slice(k * program.variables[name], (k + 1) * program.variables[name]) for name in part.slices
+                }
                 values.update({name: values[part.slices[name]][span] for name, span in spans.items()})
                 for inner in part.body:
                     run(inner)

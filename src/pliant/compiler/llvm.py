@@ -373,7 +373,7 @@ class _Writer:
         return self._or_nan(name, lanes, row)
 
     def _pair_loaded(self, name: str, lanes: "_Lanes", offset: int) -> tuple[str, str]:
-        """Two neighbouring entries of each lane: loaded as one, gathered in two vectors, then sorted by one shuffle each.
+        """Two neighbouring entries of each lane: loaded as one, collected in two vectors, sorted by one shuffle each.
 
         The vectors take lanes in turns, as many as 128 bits hold: a shuffle within 128 bits is cheap.
         """

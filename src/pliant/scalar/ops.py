@@ -215,7 +215,7 @@ class Table:
 
     def check_window(self, offset: int, last: int) -> None:
         """Raise unless all entries ``offset`` beside those from 0 to ``last`` are in the table."""
-        if not (0 <= last and 0 <= offset and last + offset < len(self)):
+        if min(last, offset) < 0 or last + offset >= len(self):
             problem = f"a lookup {offset} beside indices up to {last} leaves a {self!r}"
             raise TraceError(problem, subject=repr(self), field="offset", cure="offsets and indices are 0 or more")
 

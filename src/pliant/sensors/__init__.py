@@ -1,0 +1,3 @@
+"""Sensors: the geometry and physics of what robots measure, over any scalar."""
+
+__all__: list[str] = []
