@@ -19,9 +19,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
     "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "meshes", "robot", "formats",
     "dynamics", "actuation", "contact", "catalogue", "constrained", "symbolic", "integrators", "recording", "storage",
-    "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
+    "sensors", "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
 ]  # fmt: skip
-"""Bottom to top. Rooms to come: sensors before simulation; environment, learn and cluster before cli."""
+"""Bottom to top. Rooms to come: environment, learn and cluster before cli."""
 
 TOP = {"__init__", "__main__"}
 """The package itself, which gathers the public names."""

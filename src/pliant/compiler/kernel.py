@@ -229,7 +229,10 @@ def content(program: Program) -> bytes:
     for statement, loops in program.walk():
         counted = ()
         if isinstance(statement, Loop):
-            counted = (statement.count, statement.until, statement.when, list(statement.slices.items()))
+            slices = [
+                (part, of if isinstance(of, str) else ("table", of.digest)) for part, of in statement.slices.items()
+            ]
+            counted = (statement.count, statement.until, statement.when, slices)
         control.append((len(loops), counted, tuple(statement.reads), tuple(statement.writes)))
     graphs = []
     for block in program.traced:

@@ -119,13 +119,14 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
 
 
-def _table_name(table: Table) -> str:
+def table_name(table: Table) -> str:
+    """Its name in a module."""
     return f"@table.{table.digest[:16]}"
 
 
 def table_declaration(table: Table) -> str:
     """What a module says of a table that another one has."""
-    return f"{_table_name(table)} = external constant i8"
+    return f"{table_name(table)} = external constant i8"
 
 
 def table_data(table: Table, v: Vectors) -> str:
@@ -133,7 +134,7 @@ def table_data(table: Table, v: Vectors) -> str:
     with np.errstate(over="ignore", under="ignore"):
         data = table.numbers.astype(v.precision.name).tobytes()
     written = "\\" + data.hex("\\")
-    return f'{_table_name(table)} = constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
+    return f'{table_name(table)} = constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
@@ -355,7 +356,7 @@ class _Writer:
             lane, number = f"{name}.{k}", v.precision.llvm
             out.append(f"  {lane}.i = extractelement <{v.width} x i32> {name}.i, i32 {k}")
             out.append(f"  {lane}.o = zext i32 {lane}.i to i64")
-            out.append(f"  {lane}.a = getelementptr {number}, ptr {_table_name(place.table)}, i64 {lane}.o")
+            out.append(f"  {lane}.a = getelementptr {number}, ptr {table_name(place.table)}, i64 {lane}.o")
             addresses.append(f"{lane}.a")
         out.append(f"  {name}.u = fcmp uno {t} {index}, {index}")
         return _Lanes(index, f"{name}.u", addresses)

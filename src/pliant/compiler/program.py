@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import TraceError
-from pliant.scalar import Expr, Graph, equal, negation, select
+from pliant.scalar import Expr, Graph, Table, equal, negation, select
 from pliant.scalar.evaluation import nodes_of
 from pliant.scalar.ops import CONDITIONS
 
@@ -64,7 +64,7 @@ class Loop:
             them out.
         slices: variables that are a part of another one per round: round k finds the k-th part of ``slices[name]`` in
             the variable ``name``, and what it leaves there goes back. So a body for a few numbers works on many. They
-            are nothing outside of the loop.
+            are nothing outside of the loop. In place of another variable there may be a table of constants.
 
     A loop with rows runs all its rounds, so that each row is written: a robot that is done early
     repeats its last one.
@@ -76,12 +76,17 @@ class Loop:
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
     when: str | None = None
-    slices: Mapping[str, str] = field(default_factory=dict)
+    slices: Mapping[str, str | Table] = field(default_factory=dict)
 
     @property
     def kept_slices(self) -> dict[str, str]:
-        """The slices that its body writes to."""
-        return {part: whole for part, whole in self.slices.items() if part in _written(self.body)}
+        """The slices of variables that its body writes to."""
+        return {part: whole for part, whole in self.sliced.items() if part in _written(self.body)}
+
+    @property
+    def sliced(self) -> dict[str, str]:
+        """The slices of variables."""
+        return {part: whole for part, whole in self.slices.items() if isinstance(whole, str)}
 
     @property
     def can_be_left(self) -> bool:
@@ -190,12 +195,14 @@ class Program:
 
     def _check_slices(self, loop: Loop) -> None:
         self._check("a loop", loop.slices)
-        self._check("a loop", list(loop.slices.values()))
+        self._check("a loop", list(loop.sliced.values()))
         for part, whole in loop.slices.items():
-            if not isinstance(loop.count, int) or self.variables[whole] != loop.count * self.variables[part]:
-                sizes = f"{whole!r} has {self.variables[whole]}, {part!r} {self.variables[part]} scalars"
+            size = self.variables[whole] if isinstance(whole, str) else len(whole)
+            if not isinstance(loop.count, int) or size != loop.count * self.variables[part]:
+                sizes = f"{whole!r} has {size}, {part!r} {self.variables[part]} scalars"
                 raise TraceError(f"a loop of {loop.count} rounds with slices: {sizes}")
-            if part in self.scratch or part in loop.slices.values() or whole in _written(loop.body):
+            written = _written(loop.body)
+            if part in (*self.scratch, *loop.sliced.values()) or (whole if isinstance(whole, str) else part) in written:
                 problem = f"{part!r} is a slice of {whole!r} in a loop, so it is neither scratch nor sliced itself"
                 raise TraceError(f"{problem}, and the body does not write to {whole!r}")
 
@@ -251,7 +258,7 @@ class Program:
                     known.update(statement.writes)
                     continue
                 need([n for n in (statement.until, statement.when) if n is not None], known)
-                need(statement.slices.values(), known)
+                need(statement.sliced.values(), known)
                 inside = known | set(statement.slices) | {n for array in statement.reads for n in self.parts(array)}
                 visit(statement.body, inside, can_be_frozen or statement.can_be_left)
                 need([n for array in statement.writes for n in self.parts(array)], inside)
@@ -287,7 +294,7 @@ class Program:
             _frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)
         ]
         loops = [s for s, _ in self.walk() if isinstance(s, Loop)]
-        read = {n for loop in loops for n in (loop.until, loop.when, *loop.slices, *loop.slices.values())}
+        read = {n for loop in loops for n in (loop.until, loop.when, *loop.slices, *loop.sliced.values())}
         return _without_unread(blocks, scratch - read)
 
     def _trace(self, block: Block) -> TracedBlock:

@@ -1,14 +1,14 @@
 """Rays against height maps: from cell to cell, with larger steps over blocks that the ray stays clear of.
 
 Above the cells is a pyramid: blocks of 4 x 4 cells, of 4 x 4 of these blocks and so on, with the largest and the
-smallest height of each [Tevs, Ihrke and Seidel 2008 have one of squares of two]. A round looks at the block that the ray
-is in. If all of the block is below what the ray does there, the ray goes on to the next block, and to the
-next larger ones where it enters one of these; else it looks at the smaller blocks. In a cell
+smallest height of each; Tevs, Ihrke and Seidel [2008] have one of squares of two. A round looks at the block that the
+ray is in. If all of the block is below what the ray does there, the ray goes on to the next block, and to the next
+larger one where it enters that; else it looks at the smaller blocks. In a cell
 
     h = h00 + f A + g B + f g C,    f = f0 + f1 t, g = g0 + g1 t
 
-is a quadratic in t, so the first place is a root in closed form. The walk is exact: no cell that the ray crosses is left
-out. Places are exact but for rounding; a ray that touches a crest within rounding may be found there or not.
+is a quadratic in t, so the first place is a root in closed form. The walk is exact: no cell that the ray crosses is
+left out. Places are exact but for rounding; a ray that touches a crest within rounding may be found there or not.
 """
 
 import math
@@ -75,8 +75,9 @@ def _merged(blocks: np.ndarray) -> np.ndarray:
 
 
 class MapRay(GroundRay):
-    """A ray on a height map. Beyond the edges of the map are cells without end, in which the height depends on one
-    coordinate or none.
+    """A ray on a height map.
+
+    Beyond the edges of the map are cells without end, in which the height depends on one coordinate or none.
     """
 
     size = 7
@@ -109,10 +110,8 @@ class MapRay(GroundRay):
         _, _, side, t, width, i, j = state
         axes = self._in_cells(ray)
         is_cell = width < 2
-        blocks = [
-            _Block.of(k, c, width, self._count(axis, width))
-            for axis, (k, c) in enumerate(zip((i, j), axes, strict=True))
-        ]
+        counts = [self._count(axis, width) for axis in (0, 1)]
+        blocks = [_Block.of(k, axis, width, n) for k, axis, n in zip((i, j), axes, counts, strict=True)]
         t_x, t_y = (block.exit for block in blocks)
         t_out = maximum(minimum(minimum(t_x, t_y), ray.reach), t)
         # the whole block is below, or above, what the ray does in it

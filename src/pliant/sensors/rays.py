@@ -3,8 +3,9 @@
 Many rays are a loop of the program, so that its code is that of one ray, or of one row of a scan, however many there
 are. Inside, another loop takes the rounds that a ray needs on its ground (`GroundRay`), until all robots are done.
 
-    stages = Stages(p=3, R=9, distances=2 * len(rays))
-    range_stages(stages, "lidar", rays, ground, place=("p", "R"), found="distances", reach=10)
+    stages = Stages(place=12, found=2 * len(rays))
+    range_stages(stages, "lidar", rays, ground, place="place", found="found", reach=10)
+    program = stages.program(inputs=("place",), outputs=("found",))
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -16,14 +17,14 @@ from pliant.contact.ground import Ground
 from pliant.contact.ground_faces import MapFaces, StairFaces
 from pliant.errors import TraceError
 from pliant.robot import Robot
-from pliant.scalar import Expr, Scalar, Scalars, equal, is_constant, maximum, minimum, select
+from pliant.scalar import Expr, Scalar, Scalars, Table, equal, is_constant, maximum, minimum, select
 from pliant.sensors.ground_rays import RESOLUTION, GroundRay, PlaneRay, Ray, SearchedRay, StairRay
 from pliant.sensors.map_rays import MapRay
 from pliant.sensors.shape_rays import robot_distance
-from pliant.spatial import Matrix3, Transform, Vector
+from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
 # points of a scan that are computed in one go: enough to keep the processor busy, few enough to compile at once
-_MOST_TOGETHER = 24
+_MOST_TOGETHER = 32
 
 
 def ground_ray(ground: Ground, reach: Scalar, *, resolution: float = RESOLUTION) -> GroundRay:
@@ -91,7 +92,7 @@ def heights(ground: Ground, xs: Sequence[Scalar], ys: Sequence[Scalar]) -> list[
 
 
 def range_stages(
-    stages: Stages, name: str, rays: Sequence[Scalars], ground: Ground | None, *, place: str, found: str,
+    stages: Stages, name: str, rays: Sequence[Sequence[float]] | str, ground: Ground | None, *, place: str, found: str,
     reach: Scalar, resolution: float = RESOLUTION, robot: Robot | None = None, poses: str | None = None,
     without: Collection[str] = (),
 ) -> None:  # fmt: skip
@@ -99,7 +100,7 @@ def range_stages(
 
     Args:
         name: of the sensor: a prefix for what it adds to the program.
-        rays: unit vectors in the frame of the sensor.
+        rays: unit vectors in the frame of the sensor: numbers, or the name of a variable that has them.
         ground: None if its rays pass through it.
         place: the pose of the sensor in the world, a variable or record of twelve numbers: origin, and rotation row by
             row.
@@ -109,13 +110,10 @@ def range_stages(
         robot, poses, without: see `robot_distance`; poses is a record of twelve numbers for each link, as for place.
             None for rays that pass through the robot.
     """
-    directions, direction, one = (f"{name}.{part}" for part in ("rays", "ray", "found"))
-    stages.variable(directions, 3 * len(rays), is_scratch=True)
-    stages.variable(direction, 3)
-    stages.variable(one, 2)
-    stages.add(lambda: [x for ray in rays for x in ray], (), (directions,))
+    direction, one = stages.variable(f"{name}.ray", 3), stages.variable(f"{name}.found", 2)
+    directions = rays if isinstance(rays, str) else Table([x for ray in rays for x in ray])
     way = None if ground is None else ground_ray(ground, reach, resolution=resolution)
-    going, state = f"{name}.over", f"{name}.state"
+    over, state = f"{name}.over", f"{name}.state"
 
     def ray_of(place: Scalars, direction: Scalars) -> Ray:
         X_WS = _pose(place)
@@ -138,15 +136,15 @@ def range_stages(
         other, is_hit = robot_distance(robot, [_pose(X) for X in poses], *ray, without=without)
         return [minimum(distance, other), maximum(hit, is_hit)]
 
-    with stages.loop(len(rays), slices={direction: directions, one: found}):
+    with stages.loop(stages.variables[found] // 2, slices={direction: directions, one: found}):
         has_rounds = way is not None and way.rounds > 0
         reads: tuple[str, ...] = (place, direction)
         if way is not None and has_rounds:
-            stages.variable(going, 1)
+            stages.variable(over, 1)
             stages.variable(state, way.size)
             stages.add(begin, reads, (state,))
-            with stages.loop(way.rounds, until=going):
-                stages.add(advance, (*reads, state), (state, going))
+            with stages.loop(way.rounds, until=over):
+                stages.add(advance, (*reads, state), (state, over))
             reads = (*reads, state)
         stages.add(_with(end, has_rounds, poses is not None), (*reads, *([poses] if poses else [])), (one,))
 
@@ -165,54 +163,53 @@ def _with(end: Callable[..., list[Scalar]], has_state: bool, has_poses: bool) ->
 
 def _pose(numbers: Scalars) -> Transform:
     """Twelve numbers, origin and rotation row by row, as a pose."""
-    from pliant.spatial import MatrixRotation
-
     return Transform(MatrixRotation(Matrix3(numbers[3:])), Vector(*numbers[:3]))
 
 
 def scan_stages(
-    stages: Stages, name: str, points: Sequence[Scalars], ground: Ground, *, place: str, found: str
+    stages: Stages, name: str, points: Sequence[Sequence[float]] | str, ground: Ground, *, place: str, found: str
 ) -> None:
     """Add the stages of a height scan to a program.
 
     Args:
         name: of the sensor: a prefix for what it adds to the program.
-        points: x and y of each, along and across the heading of the sensor [m].
+        points: x and y of each, along and across the heading of the sensor [m]: numbers, or the name of a variable that
+            has them.
         place: a variable or record: x and y of the sensor in the world [m], cosine and sine of its heading.
         found: a variable, the height of the ground in the world at each point [m].
     """
-    rows = _rows(points)
-    moving, row, one = (f"{name}.{part}" for part in ("points", "row", "found"))
-    size = len(rows[0])
-    is_grid = _is_grid(rows)
-    # of a grid only the place along the heading differs from row to row
-    kept = [[r[0][0]] if is_grid else [c for point in r for c in point[:2]] for r in rows]
-    stages.variable(moving, len(rows) * len(kept[0]), is_scratch=True)
-    stages.variable(row, len(kept[0]))
-    stages.variable(one, size)
-    stages.add(lambda: [x for r in kept for x in r], (), (moving,))
+    across: list[Scalar] = []
+    if isinstance(points, str):
+        size, places = _together(stages.variables[found]), points
+    else:
+        size, across = _rows(points)
+        # of the rows of a grid only the place along the heading differs
+        kept = [point[:1] for point in points[::size]] if across else [point[:2] for point in points]
+        places = Table([c for point in kept for c in point])
+    row = stages.variable(f"{name}.row", 1 if across else 2 * size)
+    one = stages.variable(f"{name}.found", size)
 
     def row_heights(place: Scalars, row: Scalars) -> list[Scalar]:
         x, y, c, s = place
-        own = [(row[0], point[1]) for point in rows[0]] if is_grid else list(zip(row[::2], row[1::2], strict=True))
+        own = [(row[0], b) for b in across] if across else list(zip(row[::2], row[1::2], strict=True))
         return heights(ground, [x + c * a - s * b for a, b in own], [y + s * a + c * b for a, b in own])
 
-    with stages.loop(len(rows), slices={row: moving, one: found}):
+    with stages.loop(stages.variables[found] // size, slices={row: places, one: found}):
         stages.add(row_heights, (place, row), (one,))
 
 
-def _rows(points: Sequence[Scalars]) -> list[list[Scalars]]:
-    """The points in rows of equal length: those of a grid, or else as long as can be."""
+def _rows(points: Sequence[Sequence[float]]) -> tuple[int, list[Scalar]]:
+    """How many points are in a row, and where these are across the heading if they are so in all rows of a grid."""
     n = len(points)
-    lengths = [k for k in range(1, min(n, _MOST_TOGETHER) + 1) if n % k == 0]
-    split = {k: [list(points[i : i + k]) for i in range(0, n, k)] for k in lengths}
-    grids = [k for k in lengths if k > 1 and _is_grid(split[k])]
-    return split[max(grids or lengths)]
+    for size in range(min(n, _MOST_TOGETHER), 1, -1):
+        rows = [points[i : i + size] for i in range(0, n, size)]
+        across = [point[1] for point in rows[0]]
+        is_grid = all(len({point[0] for point in row}) == 1 and [point[1] for point in row] == across for row in rows)
+        if n % size == 0 and is_grid:
+            return size, list(across)
+    return _together(n), []
 
 
-def _is_grid(rows: Sequence[Sequence[Scalars]]) -> bool:
-    """Whether each row has one place along the heading, and all have the same places across, known beforehand."""
-    if not all(is_constant(c) for row in rows for point in row for c in point[:2]):
-        return False
-    across = [point[1] for point in rows[0]]
-    return all(len({point[0] for point in row}) == 1 and [point[1] for point in row] == across for row in rows)
+def _together(n: int) -> int:
+    """The longest row that n points can be split into."""
+    return next(size for size in range(min(n, _MOST_TOGETHER), 0, -1) if n % size == 0)
