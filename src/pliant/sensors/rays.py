@@ -18,7 +18,9 @@ from pliant.contact.ground_faces import MapFaces, StairFaces
 from pliant.errors import TraceError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, Scalars, Table, equal, is_constant, maximum, minimum, select
-from pliant.sensors.ground_rays import RESOLUTION, GroundRay, PlaneRay, Ray, SearchedRay, StairRay
+from pliant.sensors.ground_rays import (
+    RESOLUTION, GroundRay, PlaneRay, Ray, SearchedRay, StairRay, away_from_zero, met,
+)  # fmt: skip
 from pliant.sensors.map_rays import MapRay
 from pliant.sensors.shape_rays import robot_distance
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
@@ -60,7 +62,8 @@ def ground_distance(
         Distance [m] and 1; for a ray that misses, its reach and 0.
     """
     if _is_zero(d.x) and _is_zero(d.y):
-        return PlaneRay(_level(ground, p)).end(Ray(p, d, reach), [])
+        distance = (ground.height(p.x, p.y) - p.z) / away_from_zero(d.z)
+        return met(distance, distance >= 0, reach)
     ray, way = Ray(p, d, reach), ground_ray(ground, reach, resolution=resolution)
     state = way.begin(ray)
     if way.rounds and any(isinstance(x, Expr) for x in (*p, *d, reach)):
@@ -76,11 +79,6 @@ def ground_distance(
 
 def _is_zero(x: Scalar) -> bool:
     return is_constant(x) and x == 0
-
-
-def _level(ground: Ground, p: Vector) -> Ground:
-    """The ground as a vertical ray sees it: as high everywhere as below, or above, a point."""
-    return Ground(lambda x, y, h: h, ground.name, parameters=(ground.height(p.x, p.y),))
 
 
 def heights(ground: Ground, xs: Sequence[Scalar], ys: Sequence[Scalar]) -> list[Scalar]:
