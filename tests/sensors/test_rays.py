@@ -14,7 +14,7 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.errors import RobotError, TraceError
 from pliant.math import select
 from pliant.robot.model import Geometry
-from pliant.scalar import Graph
+from pliant.scalar import Graph, Table
 from pliant.sensors.ground_rays import Ray, SearchedRay, slope_bound
 from pliant.sensors.map_rays import pyramid_of
 from pliant.sensors.rays import ground_distance, ground_ray, heights, range_stages, scan_stages
@@ -62,7 +62,7 @@ def brute(ground: Ground, p: np.ndarray, d: np.ndarray, reach: float, samples: i
         middle = (low + high) / 2
         is_before = (over(np.array([middle]))[0] < 0) == (f[0] < 0)
         low, high = (middle, high) if is_before else (low, middle)
-    return high, 1
+    return float(high), 1
 
 
 def random_rays(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -206,8 +206,8 @@ class TestMap:
 
     def test_pyramid_holds_every_block(self) -> None:
         heights_ = RNG.normal(size=(75, 38))
-        faces = height_map(heights_, spacing=1.0).faces
-        pyramid = pyramid_of(faces.table, faces.shape)
+        pyramid = pyramid_of(Table(heights_.ravel()), heights_.shape)
+        assert pyramid is not None
         assert [level.side for level in pyramid.levels] == [4, 16, 64]
         for side, (rows, columns), start in pyramid.levels:
             for i, j in itertools.product(range(rows), range(columns)):
@@ -295,7 +295,7 @@ def brute_shape(kind: str, size: tuple, p: np.ndarray, d: np.ndarray, reach: flo
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if inside(kind, size, p + middle * d) == is_in[0] else (low, middle)
-    return high, 1
+    return float(high), 1
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -386,8 +386,8 @@ class TestRobot:
 
 
 def _brute_placed(shape: Geometry, X: Transform, p: np.ndarray, d: np.ndarray) -> tuple[float, float]:
-    own = [np.array(list(v)) for v in (X.transform_point(Vector(*p)), X.R.rotate(Vector(*d)))]
-    return brute_shape(shape.kind, tuple(map(float, shape.size)), *own, 4.0)
+    start, way = (np.array(list(v)) for v in (X.transform_point(Vector(*p)), X.R.rotate(Vector(*d))))
+    return brute_shape(shape.kind, tuple(map(float, shape.size)), start, way, 4.0)
 
 
 # ---- programs

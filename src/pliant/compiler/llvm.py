@@ -421,7 +421,7 @@ class _Writer:
 
     def _or_nan(self, name: str, lanes: "_Lanes", row: str) -> str:
         t = self.v.type
-        self.lines.append(f"  {name} = select {self.v.conditions} {lanes.is_nan}, {t} {lanes.index}, {t} {row}")
+        self.lines.append(f"  {name} = select {self.v.conditions} {lanes.is_nan}, {t} {lanes.at}, {t} {row}")
         return name
 
 
@@ -429,14 +429,14 @@ class _Place(NamedTuple):
     """Where lookups are: the table, the instruction of the index, and what that is clamped to."""
 
     table: Table
-    index: int
+    at: int
     last: int
 
 
 class _Lanes(NamedTuple):
     """A place in registers: the index, where it is not a number, and the address of each lane."""
 
-    index: str
+    at: str
     is_nan: str
     addresses: list[str]
 
