@@ -17,9 +17,9 @@ import pliant
 
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
-    "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "meshes", "robot", "formats",
-    "dynamics", "actuation", "contact", "catalogue", "constrained", "symbolic", "integrators", "recording", "storage",
-    "sensors", "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
+    "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance", "meshes", "robot",
+    "formats", "dynamics", "actuation", "contact", "sensors", "catalogue", "constrained", "symbolic", "integrators",
+    "recording", "storage", "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
 ]  # fmt: skip
 """Bottom to top. Rooms to come: environment, learn and cluster before cli."""
 

@@ -265,20 +265,10 @@ def flexibility_state(robot: Robot, q: Scalars, v: Scalars) -> FlexibilityState:
         q, v: configuration, nq [rad or m], and velocity, nv [rad/s or m/s].
     """
     x, rate, force = [], [], []
-    along: dict[str, tuple[Scalar, Scalar]] = {}
     for flexibility in robot.flexibilities.values():
-        joint = robot.joints[flexibility.name]
-        own_q, own_v = list(q[robot.q_slice(joint.name)]), list(v[robot.v_slice(joint.name)])
-        own_x = deflection(joint, own_q)
-        own_rate = deflection_rate(joint.kind, own_q, own_x, own_v)
-        x += own_x
-        rate += own_rate
-        force += passive_force(joint, own_q, own_v)
-        if flexibility.joint is not None:
-            driven = robot.joints[flexibility.joint]
-            before = along.get(driven.name, (0, 0))
-            parts = [_along(joint, driven, values) for values in (own_x, own_rate)]
-            along[driven.name] = before[0] + parts[0], before[1] + parts[1]
+        own = _deflected(robot, robot.joints[flexibility.name], q, v)
+        x, rate, force = x + own[0], rate + own[1], force + own[2]
+    along = further_of(robot, q, v)
     links = {link.name: link for link in robot.mechanism.joint_links}
     driven_by = [m.joint for m in robot.motors.values()]
     motor_q = [links[name].position(q)[0] for name in driven_by]
@@ -287,6 +277,37 @@ def flexibility_state(robot: Robot, q: Scalars, v: Scalars) -> FlexibilityState:
     link_q = [p + more for p, (more, _) in zip(motor_q, further, strict=True)]
     link_v = [p + more for p, (_, more) in zip(motor_v, further, strict=True)]
     return FlexibilityState(motor_q, motor_v, link_q, link_v, x, rate, force)
+
+
+def further_of(robot: Robot, q: Scalars, v: Scalars) -> dict[str, tuple[Scalar, Scalar]]:
+    """By motor's joint with springs, how much further the link is than the motor's side, and its rate."""
+    found: dict[str, tuple[Scalar, Scalar]] = {}
+    for spring, joint in _driven(robot):
+        x, rate, _ = _deflected(robot, spring, q, v)
+        before = found.get(joint.name, (0, 0))
+        found[joint.name] = before[0] + _along(spring, joint, x), before[1] + _along(spring, joint, rate)
+    return found
+
+
+def spring_torques(robot: Robot, q: Scalars, v: Scalars) -> dict[str, Scalar]:
+    """By motor's joint with springs, what the spring next to the link does to it, along the joint's motion [N m or N].
+
+    Springs in a row carry the same torque but for the inertia between them.
+    """
+    return {joint.name: _along(spring, joint, _deflected(robot, spring, q, v)[2]) for spring, joint in _driven(robot)}
+
+
+def _driven(robot: Robot) -> list[tuple[Joint, Joint]]:
+    """The springs at motors' joints, with these."""
+    found = [f for f in robot.flexibilities.values() if f.joint is not None]
+    return [(robot.joints[f.name], robot.joints[str(f.joint)]) for f in found]
+
+
+def _deflected(robot: Robot, joint: Joint, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """Deflection of a spring joint, its rate, and the force of spring and damper on the link."""
+    own_q, own_v = list(q[robot.q_slice(joint.name)]), list(v[robot.v_slice(joint.name)])
+    x = list(deflection(joint, own_q))
+    return x, list(deflection_rate(joint.kind, own_q, x, own_v)), list(passive_force(joint, own_q, own_v))
 
 
 def _along(spring: Joint, joint: Joint, x: Scalars) -> Scalar:

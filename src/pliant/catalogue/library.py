@@ -15,6 +15,7 @@ OURS, ELSEWHERE = "pliant", "example-robot-data"
 """Packages whose robots have names."""
 
 _URDF = Path(__file__).parent / "urdf"
+_SENSORS = Path(__file__).parent / "sensors"
 # shipped robots that a function makes
 _MADE: dict[str, Callable[..., Robot]] = {"hopper": hoppers.hopper, "hopper_flight": hoppers.hopper_flight}
 _SUFFIXES = (".urdf", ".xacro", ".toml")
@@ -76,19 +77,24 @@ def _shipped() -> dict[str, KnownRobot]:
     return {name: KnownRobot(name, OURS, _base(OURS, name), paths.get(name)) for name in sorted([*_MADE, *paths])}
 
 
-def load(source: str | Path, *, side: str | Path | None = None, **options: Any) -> Robot:
+def load(source: str | Path, *, side: str | Path | None = None, sensors: bool = False, **options: Any) -> Robot:
     """A robot, by its name (see `robots`) or by the path of a file.
 
     Args:
         source: a name such as "quadruped" or "anymal", or a path that ends in .urdf or .xacro; or in .toml, for a side
             file that names its robot.
         side: a side file, with what URDF cannot say; see `read_side_file`.
+        sensors: whether a shipped robot has the sensors that come with it: quadruped, biped and hopper, see
+            docs/sensors.md. Their errors are those of hardware of the middle class.
         options: those of the reader, `load_urdf`. A robot with a name has a ``base`` of its own, which the option
             replaces. A robot that a function makes, such as `hopper_flight`, takes those of the function instead.
     """
     given: dict[str, Any] = {"subject": "pliant.load", "error": RobotError}
     check("source", source, "the name of a robot or the path of a file", isinstance(source, str | Path), **given)
     check("side", side, "the path of a .toml file", side is None or isinstance(side, str | Path), **given)
+    check("sensors", sensors, "True or False", isinstance(sensors, bool), **given)
+    if sensors:
+        return _with_own_sensors(load(source, side=side, **options), source)
     if side is not None or Path(source).suffix.lower() == ".toml":
         from pliant.catalogue.side_file import SideFile  # few robots have one
 
@@ -103,11 +109,21 @@ def load(source: str | Path, *, side: str | Path | None = None, **options: Any) 
     return load_urdf(found.path, **{"base": found.base, **options})
 
 
+def _with_own_sensors(robot: Robot, source: str | Path) -> Robot:
+    """The robot with the sensors that are shipped with it."""
+    known = sorted(path.stem for path in _SENSORS.glob("*.toml"))
+    if source not in known:
+        problem = f"no sensors come with robot {str(source)!r}"
+        cure = f"they do with {', '.join(map(repr, known))}; for others see robot.with_sensor and side files"
+        raise RobotError(problem, subject="pliant.load", field="sensors", cure=cure)
+    return read_side_file(robot, _SENSORS / f"{source}.toml")
+
+
 def read_side_file(robot: Robot, path: str | Path) -> Robot:
-    """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, backlash, contacts.
+    """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, contacts, sensors.
 
     Tables and keys are those of ``with_frame``, ``with_joint``, ``with_motor``, ``with_flexibility``,
-    ``with_backlash`` and ``with_contact``, except for functions (``law``). They are applied in that order, after
+    ``with_backlash``, ``with_contact`` and ``with_sensor``, except for functions (``law``). They are applied in that order, after
     gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later one wins, key
     by key. The key ``robot`` of the file, a ``.toml``, is for `load`.
     """

@@ -12,6 +12,7 @@ from typing import Any
 
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot import Robot
+from pliant.robot.sensors import FORMS
 
 Values = dict[str, Any]
 
@@ -94,6 +95,20 @@ BASE = NAME.like('"free"')
 GRAVITY = TRIPLE.like("[0, 0, -9.81]")
 LIMITS = Kind("the lower and the upper limit, inf for none", "[-1.5, 1.5]", _is_pair)
 POINTS = Kind("a list of points", "[[0, 0, 0], [0.1, 0, 0]]", lambda value: _is_list(value, _is_triple))
+PLACES = Kind("a name, or a list of names", '"trunk"', lambda value: _is_text(value) or _is_list(value, _is_text))
+DELAY = Kind("a time in seconds, or the shortest and the longest", "0.005", lambda v: _is_number(v) or _is_times(v))
+ROWS = Kind(
+    "a list of rows of numbers", "[[0.5, 0], [0, 0.5]]", lambda v: _is_list(v, lambda row: _is_list(row, _is_number))
+)
+ERRORS = Kind("a table of numbers", "{ noise = 1e-3 }", lambda value: _is_errors(value))
+
+
+def _is_times(value: Any) -> bool:
+    return _is_list(value, _is_number) and len(value) == 2
+
+
+def _is_errors(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_bound(x) or _is_list(x, _is_bound) for x in value.values())
 
 
 def _shown(value: Any) -> str:
@@ -252,6 +267,29 @@ def _find_flexibility(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
     return _matching(key, what, names or [name for names in kinds for name in names])
 
 
+# ---- sensors
+
+
+def _find_sensor(_robot: Robot, key: str, *_: Any) -> dict[str, Values]:
+    if is_pattern(key):
+        cure = "give each sensor a table and a name of its own"
+        raise RobotError(f"a sensor cannot be named {key!r}, a pattern", subject=key, cure=cure)
+    return {key: {}}
+
+
+def _with_sensor(robot: Robot, name: str, values: Values) -> Robot:
+    return robot.with_sensor(name=name, **values)
+
+
+_SENSOR_KEYS = {
+    "kind": NAME.like('"imu"'), "at": PLACES, "channels": PLACES.like('["gyro"]'), "rate": NUMBER.like("500"),
+    "phase": NUMBER.like("0.001"), "delay": DELAY, "jitter": NUMBER.like("0.001"), "interpolate": FLAG,
+    "dropout": NUMBER.like("0.01"), "misalignment": NUMBER.like("0.01"), "side": NAME.like('"motor"'),
+    "ticks": NUMBER.like("4096"), "is_differentiated": FLAG, "threshold": NUMBER.like("5"),
+    "points": ROWS, "grid": TRIPLE.like("[1.6, 1.0, 0.1]"), "rays": ROWS.like("[[1, 0, 0], [0, 1, 0]]"),
+    "reach": NUMBER.like("10"),
+} | {form.name: ERRORS for forms in FORMS.values() for form in forms}  # fmt: skip
+
 TABLES = (
     Table(
         "frames",
@@ -304,5 +342,6 @@ TABLES = (
         },
         "with_contact", _find_contact,
     ),
+    Table("sensors", _SENSOR_KEYS, "with_sensor", _find_sensor, "kind", _with_sensor),
 )  # fmt: skip
 """In the order in which they are put on a robot, whatever their order in the file."""

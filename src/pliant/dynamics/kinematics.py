@@ -21,7 +21,7 @@ from pliant.checks import check_one_of
 from pliant.dynamics.functions import robot_function
 from pliant.robot import Link, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars
-from pliant.spatial import Force, Matrix3, Motion, Steps, Transform, Vector
+from pliant.spatial import Force, Inertia, Matrix3, Motion, Steps, Transform, Vector
 
 
 class LinkMotion:
@@ -70,12 +70,17 @@ def link_motions(mechanism: Mechanism, q: Scalars, v: Scalars, vd: Scalars, a_wo
 
 
 def force_of_motion(link: Link, motion: LinkMotion) -> Force:
-    """Force and moment about the origin that the link's inertia asks for.
+    """Force and moment about the origin that the link's inertia asks for."""
+    return inertial_force(link.inertia, motion)
+
+
+def inertial_force(inertia: Inertia, motion: LinkMotion) -> Force:
+    """Force and moment about the origin that an inertia asks for, in the frame of a link that moves so.
 
     The integrals of a + U p and of p x (a + U p) over the mass: with h the first and S the second
     moment of mass, f = m a + U h, and n = h x a + axial(U S - (U S)^T).
     """
-    inertia, U, a = link.inertia, motion.U, motion.a
+    U, a = motion.U, motion.a
     S = inertia.second_moment()
     rows = [U.row(r) for r in range(3)]
     columns = [Vector(S.entry(0, c), S.entry(1, c), S.entry(2, c)) for c in range(3)]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pliant.dynamics.functions import robot_function
-from pliant.dynamics.kinematics import force_of_motion, link_motions
-from pliant.robot import Robot
+from pliant.dynamics.kinematics import LinkMotion, force_of_motion, link_motions
+from pliant.robot import Link, Robot
 from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Force, Vector
 
@@ -61,20 +61,33 @@ def newton_euler(
     mechanism = robot.mechanism
     # outward: gravity is a world that accelerates upward
     motions = link_motions(mechanism, q, v, vd, -mechanism.gravity if has_gravity else Vector.zero())
-    f = [force_of_motion(link, motion) for link, motion in zip(mechanism.links, motions, strict=True)]
     if external is not None:
         on_links = external_forces(robot, external)
-    if on_links is not None:
-        f = [a - b for a, b in zip(f, on_links, strict=True)]
-    # inward: the joint's own force is what it transmits along its motion; the rest goes to the parent
+    f = link_wrenches(mechanism.links, motions, on_links)
+    # the joint's own force is what it transmits along its motion
     tau: list[Scalar] = [a * x for a, x in zip(mechanism.armature, vd, strict=True)]
     for link in reversed(mechanism.links):
-        i = link.index
-        for d, force in zip(link.dofs, link.kind.project(f[i]), strict=True):
+        for d, force in zip(link.dofs, link.kind.project(f[link.index]), strict=True):
             tau[d] = tau[d] + link.ratio * force
-        if link.parent >= 0:
-            f[link.parent] = f[link.parent] + motions[i].X_PB.act(f[i])
     return tau
+
+
+def link_wrenches(
+    links: Sequence[Link], motions: Sequence[LinkMotion], on_links: Sequence[Force] | None = None
+) -> list[Force]:
+    """What each joint transmits to its link, for that link and all that it carries: at its origin, in its frame.
+
+    Args:
+        on_links: other forces on the links, in their frames.
+    """
+    f = [force_of_motion(link, motion) for link, motion in zip(links, motions, strict=True)]
+    if on_links is not None:
+        f = [a - b for a, b in zip(f, on_links, strict=True)]
+    # inward: what a link needs, its parent hands on
+    for link in reversed(links):
+        if link.parent >= 0:
+            f[link.parent] = f[link.parent] + motions[link.index].X_PB.act(f[link.index])
+    return f
 
 
 def external_forces(robot: Robot, external: Sequence[Scalars]) -> list[Force]:

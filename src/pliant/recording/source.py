@@ -113,7 +113,14 @@ def _kept_robot(robot: Robot) -> Robot:
     for motor in motors.values():
         if motor.law is not None and not _pickles(motor.law):
             motors = motors.replaced(replace(motor, law=Formula.of(motor.law, MOTOR_LAW)))
-    return robot if joints is robot.joints and motors is robot.motors else replace(robot, joints=joints, motors=motors)
+    sensors = robot.sensors
+    for sensor in sensors.values():
+        if any(e.law is not None and not _pickles(e.law) for e in sensor.errors):
+            errors = tuple(replace(e, law=e.law and Formula.of(e.law, SPRING_LAW)) for e in sensor.errors)
+            sensors = sensors.replaced(replace(sensor, errors=errors))
+    parts = {"joints": joints, "motors": motors, "sensors": sensors}
+    changed = {name: part for name, part in parts.items() if part is not getattr(robot, name)}
+    return replace(robot, **changed) if changed else robot
 
 
 def _pickles(function: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.robot.contacts import ContactShape
 from pliant.robot.model import WORLD, Joint
 from pliant.robot.part_checks import law_text
+from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Transform
 
@@ -38,6 +39,7 @@ def table(robot: "Robot") -> str:
         "flexibilities": [_flexibility(robot.joints[f.name]) for f in robot.flexibilities.values()],
         "contacts": [_contact(shape) for shape in robot.contacts.values()],
         "contact pairs": [f"{a} with {b}" for a, b in robot.contact_pairs],
+        "sensors": [_sensor(sensor) for sensor in robot.sensors.values()],
     }
     lines += [f"{what}: {', '.join(shown)}" for what, shown in more.items() if shown]
     if len(robot.report):
@@ -86,6 +88,13 @@ def _contact(shape: ContactShape) -> str:
     count = len(shape.centers)
     what = shape.kind if shape.kind != "points" else "point" if count == 1 else f"{count} points"
     return f"{shape.name} ({what})"
+
+
+def _sensor(sensor: Sensor) -> str:
+    """A sensor, where it is, and its rate if it has one."""
+    where = sensor.at[0] if len(sensor.at) == 1 else f"{len(sensor.at)} places"
+    rate = "" if sensor.rate is None else f", {_number(sensor.rate)} Hz"
+    return f"{sensor.name} ({sensor.kind} at {where}{rate})"
 
 
 def _number(x: Scalar) -> str:

@@ -9,7 +9,7 @@ their physics; here is their description.
 | "encoder" | joints | position and velocity, one each [rad, rad/s, or m, m/s] |
 | "torque" | joints | torque, one each [N m or N] |
 | "wrench" | a frame | force 3, torque 3 [N, N m]: what lies beyond the frame does to what carries it, in its axes |
-| "contact" | contacts | force 3 each [N], in the world's axes; touch, air_time, contact_time, one each [1, s, s] |
+| "contact" | contacts, or bodies with all of theirs | force 3 each [N], in the world's axes; touch, air_time, contact_time, one each [1, s, s] |
 | "pose" | a frame | position 3 [m], orientation 4, linear and angular velocity 3 each, in the world's axes |
 | "scan" | a frame | height, one for each point [m]: of the ground, from the frame's origin, its heading followed |
 | "range" | a frame | distance and hit, one for each ray [m, 1] |
@@ -224,8 +224,11 @@ def with_sensor(robot: "Robot", kind: Any, at: Any, name: Any, options: Mapping[
         check_known("option", option, OPTIONS[kind], f"sensors of kind {kind!r}", error=RobotError)
     made = Sensor(
         name, kind, places, _channels(kind, options.get("channels"), subject),
-        side=_SIDES.get(kind, ("link",))[0], **_timing(subject, options), **_own(robot, kind, places, subject, options),
+        **_timing(subject, options), **_own(robot, kind, places, subject, options),
     )  # fmt: skip
+    if made.interpolate and any(made.form(channel).errors != "all" for channel in made.channels):
+        problem, cure = f"{subject} interpolates, and has channels between which there is no line", "give others"
+        raise RobotError(problem, subject=subject, field="interpolate", cure=f"{cure}, channels=[...], or hold samples")
     made = replace(made, errors=_errors(robot, made, options))
     sensors = robot.sensors
     return replace(robot, sensors=sensors.replaced(made) if name in sensors else sensors.extended(made))
@@ -254,16 +257,15 @@ def _places(robot: "Robot", kind: str, at: Any) -> tuple[str, ...]:
         robot.frame(at)
         return (at,)
     if at is None:
-        motors = dict.fromkeys(motor.joint for motor in robot.motors.values())
-        found = tuple(motors if what == "joint" else robot.contacts)
+        found = _default_places(robot, what)
     else:
         is_several = isinstance(at, Iterable) and not isinstance(at, str | Mapping)
         found = tuple(at) if is_several else (at,)
     subject = f"a sensor ({kind})"
     check("at", at, f"the names of {what}s", bool(found), subject=subject, error=RobotError)
+    valid = robot.joints if what == "joint" else {**dict.fromkeys(robot.contacts), **dict.fromkeys(robot.bodies)}
     for k, name in enumerate(found):
-        check_known(what, name, robot.joints if what == "joint" else robot.contacts, f"robot {robot.name!r}",
-                    error=RobotError)  # fmt: skip
+        check_known(what, name, valid, f"robot {robot.name!r}", error=RobotError)
         check("at", at, "each name once", name not in found[:k], subject=subject, error=RobotError)
         if what == "joint" and robot.joints[name].kind.nv != 1:
             problem = f"joint {name!r} has {robot.joints[name].kind.nv} degrees of freedom"
@@ -273,6 +275,14 @@ def _places(robot: "Robot", kind: str, at: Any) -> tuple[str, ...]:
             problem = f"joint {name!r} has no motor, whose torque could be measured"
             raise RobotError(problem, subject=f"joint {name!r}", field="at", cure="use a sensor of kind 'wrench'")
     return found
+
+
+def _default_places(robot: "Robot", what: str) -> tuple[str, ...]:
+    """The joints of all motors; or all contacts, or the bodies that carry no other if contacts are not declared."""
+    if what == "joint":
+        return tuple(dict.fromkeys(motor.joint for motor in robot.motors.values()))
+    carrying = {joint.parent for joint in robot.joints.values()}
+    return tuple(robot.contacts) or tuple(body for body in robot.bodies if body not in carrying)
 
 
 def _channels(kind: str, given: Any, subject: str) -> tuple[str, ...]:
@@ -329,7 +339,7 @@ def _timing(subject: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _own(robot: "Robot", kind: str, places: Sequence[str], subject: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What sensors of a kind have beyond others."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"side": _SIDES[kind][0]} if kind in _SIDES else {}
     for what in ("misalignment", "threshold"):
         if what in options:
             found[what] = as_scalar(options[what])

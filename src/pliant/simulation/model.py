@@ -1,5 +1,6 @@
 """The model of a step: robot, ground, contact, forces, the numbers that vary; and controllers compiled into it."""
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,6 +23,7 @@ from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot, Spherical
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
+from pliant.sensors.readings import Reader, readers_of
 from pliant.simulation.holds import HeldTouch, Holds
 
 MOST_AT_ONCE = 24
@@ -289,6 +291,22 @@ class StepModel:
         """Whether joints have constraints of their own, or motors limits."""
         return bool(self.joint_rows) or self.has_saturable_motors
 
+    @cached_property
+    def readers(self) -> list[Reader]:
+        """The sensors, with their times in steps."""
+        return readers_of(self.robot if self.base is None else self.base.robot, self.dt)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether anything is drawn."""
+        return any(reader.sensor.is_random for reader in self.readers)
+
+    @property
+    def feels_forces(self) -> bool:
+        """Whether a sensor takes the accelerations that a step was solved for, and the forces that go with them."""
+        sensors = (reader.sensor for reader in self.readers)
+        return any(s.kind == "wrench" or "accelerometer" in s.channels for s in sensors)
+
     @property
     def has_rounds(self) -> bool:
         """Whether a step may have to be made again, with other Coriolis forces."""
@@ -314,10 +332,13 @@ class Controller:
         Controller(hopping, memory=(0, 0))             # hopping(t, q, v, memory) -> (u, memory)
         Controller(both, commands=2, memory=(0,))      # both(t, q, v, command, memory) -> (u, memory)
 
+        Controller(lambda t, sensors: [-2 * w for w in sensors["imu.gyro"]])       # sensors in place of q and v
+
     It is asked once a control period, as a controller in Python is.
 
     Attributes:
-        function: of the time [s], q and v, generic over the scalar (`pliant.math.select` in place of branches).
+        function: of the time [s], q and v, generic over the scalar (`pliant.math.select` in place of branches); or of
+            the time and the readings of the sensors by channel.
         commands: how many numbers it takes from outside, in place of the controls.
         memory: what it remembers from period to period, at the start.
     """
@@ -326,12 +347,14 @@ class Controller:
     commands: int = 0
     memory: Sequence[float] = ()
 
-    def __call__(self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any) -> tuple[list, list]:
+    def __call__(
+        self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any, sensors: Any = None
+    ) -> tuple[list, list]:
         """Controls and the new memory."""
         name = self.name
         extra = ([command] if self.commands else []) + ([memory] if len(self.memory) else [])
         try:
-            result = self.function(t, q, v, *extra)
+            result = self.function(t, sensors, *extra) if self.takes_sensors else self.function(t, q, v, *extra)
         except TraceError as error:
             cure = "a compiled controller runs for many robots at once, so write pliant.math.select(condition, a, b) "
             cure += "in place of `if`"
@@ -349,6 +372,12 @@ class Controller:
             problem = f"returned {len(u)} controls for {robot.nu} motors: {', '.join(robot.motors)}"
             raise self._error(problem, "return one for each")
         return u, kept
+
+    @property
+    def takes_sensors(self) -> bool:
+        """Whether its function takes the readings of sensors in place of q and v."""
+        extra = (["command"] if self.commands else []) + (["memory"] if len(self.memory) else [])
+        return takes_sensors(self.function, *extra)
 
     @property
     def name(self) -> str:
@@ -380,8 +409,26 @@ def as_controller(value: Any) -> Controller | None:
     is_row = memory.ndim == 1 and bool(np.isfinite(memory).all())
     check("memory of the controller", value.memory, "finite numbers", is_row)
     extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
-    check_callable("controller", value.function, "t", "q", "v", *extra)
+    if not takes_sensors(value.function, *extra):
+        check_callable("controller", value.function, "t", "q", "v", *extra)
     return value
+
+
+def takes_sensors(function: Callable[..., Any], *extra: str) -> bool:
+    """Whether a controller is called with (t, sensors) in place of (t, q, v): if only that fits its arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of C do not tell their arguments
+        return False
+
+    def fits(*arguments: str) -> bool:
+        try:
+            signature.bind(*arguments, *extra)
+        except TypeError:
+            return False
+        return True
+
+    return fits("t", "sensors") and not fits("t", "q", "v")
 
 
 def as_held(held: Any) -> tuple[str, ...]:

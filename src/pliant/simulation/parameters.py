@@ -14,6 +14,8 @@ A parameter is named by its path:
 | "joints.NAME.backlash", "rest", "restitution" | | 1 |
 | "motors.NAME.kp", ... | any number of `Motor` | 1 |
 | "springs.NAME.stiffness", ... | any number of `FrameSpring` | 1 |
+| "sensors.NAME.dropout", "misalignment", "threshold", "reach" | see `pliant.robot.sensors.Sensor` | 1 |
+| "sensors.NAME.CHANNEL.noise", ... | any number of the errors of a channel | 1 an entry |
 
 A star stands for all names, one column each: "motors.*.kp"; bodies without mass are left out.
 """
@@ -28,6 +30,7 @@ import numpy as np
 from pliant.checks import check_known, is_zero
 from pliant.errors import PliantError, SimulationError, unknown_name
 from pliant.robot import Robot
+from pliant.robot.sensors import PER_ENTRY, Sensor
 from pliant.scalar import Graph, Scalars, is_constant
 from pliant.simulation.model import StepModel
 from pliant.simulation.state import spans
@@ -37,13 +40,16 @@ _TREES = ("bodies", "joints", "motors", "springs")
 _JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
 _CONTACT_NUMBERS = ("friction", "restitution")
 _BODY_NUMBERS = ("mass", "com", "inertia")
+SENSOR_NUMBERS = ("dropout", "misalignment", "threshold", "reach")
 
 # from, to, and whether the first is allowed; a number that is not listed can be anything
 _NUMBERS = dict.fromkeys(
     ("friction", "damping", "armature", "stiffness", "hardening", "backlash", "kp", "kd", "viscous_friction",
-     "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length"),
+     "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length", "noise", "bias", "drift", "scale",
+     "range", "resolution", "misalignment", "threshold"),
     (0, np.inf, True),
-) | {"restitution": (0, 1, True), "mass": (0, np.inf, False), "no_load_speed": (0, np.inf, False)}  # fmt: skip
+) | {"restitution": (0, 1, True), "mass": (0, np.inf, False), "no_load_speed": (0, np.inf, False),
+     "dropout": (0, 1, True), "drift_time": (0, np.inf, False), "reach": (0, np.inf, False)}  # fmt: skip
 
 # as files are read: principal moments that miss the triangle inequality by so much are slips of rounding
 _TOLERANCE = 1e-6
@@ -202,10 +208,12 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
         raise SimulationError(problem, subject=path, field="varying", cure=f"give it to {kind}({path}=...)")
     if len(parts) == 2 and parts[0] == "law" and hasattr(model.contact, "law"):
         return [_law_entry(model, path, parts[1])]
+    if parts[0] == "sensors" and len(parts) in (3, 4):
+        return _sensor_entries(model.robot, path, *parts[1:])
     # names of bodies and joints may have dots themselves
     tree, what = parts[0], parts[-1]
     if tree not in _TREES or len(parts) < 3:
-        valid = ["gravity", "friction", "restitution", "law.NAME", *(f"{t}.NAME.WHAT" for t in _TREES)]
+        valid = ["gravity", "friction", "restitution", "law.NAME", *(f"{t}.NAME.WHAT" for t in _TREES), "sensors.NAME.CHANNEL.WHAT"]
         cure = f"valid: {', '.join(valid)}"
         raise SimulationError(f"no parameter has the path {path!r}", subject=path, field="varying", cure=cure)
     name = ".".join(parts[1:-1])
@@ -257,6 +265,40 @@ def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Ent
         return replace(m, robot=replace(m.robot, **{tree: collection.replaced(changed)}))
 
     return Entry(own, _numbers(own, value if several else (value,)), put)
+
+
+def _sensor_entries(robot: Robot, path: str, name: str, *rest: str) -> list[Entry]:
+    """Numbers of a sensor, or of the errors of one of its channels; a star stands for all sensors that have them."""
+    if name == "*":
+        matching = [s.name for s in robot.sensors.values() if len(rest) == 1 or rest[0] in s.channels]
+        return [e for n in matching for e in _sensor_entries(robot, path.replace("*", n, 1), n, *rest)]
+    sensor, what = robot.sensors[name], rest[-1]
+    if len(rest) == 1:
+        check_known("number", what, SENSOR_NUMBERS, sensor.subject, error=SimulationError)
+
+        def put(m: StepModel, x: Scalars) -> StepModel:
+            return _with_sensor(m, replace(m.robot.sensors[name], **{what: x[0]}))
+
+        return [Entry(path, _numbers(path, (getattr(sensor, what),)), put)]
+    channel = rest[0]
+    check_known("channel", channel, sensor.channels, sensor.subject, error=SimulationError)
+    check_known("number", what, (*PER_ENTRY, "drift_time"), f"{channel} of {sensor.subject}", error=SimulationError)
+    error = sensor.error(channel)
+    several = what != "drift_time"
+    empty = (1 if what == "gain" else 0,) * sensor.error_size(channel)
+    values = (getattr(error, what) or empty) if several else (error.drift_time,)
+
+    def put_error(m: StepModel, x: Scalars) -> StepModel:
+        own = m.robot.sensors[name]
+        changed = replace(own.error(channel), **{what: tuple(x) if several else x[0]})
+        others = tuple(e for e in own.errors if e.channel != channel)
+        return _with_sensor(m, replace(own, errors=(*others, changed)))
+
+    return [Entry(path, _numbers(path, values), put_error)]
+
+
+def _with_sensor(model: StepModel, sensor: Sensor) -> StepModel:
+    return replace(model, robot=replace(model.robot, sensors=model.robot.sensors.replaced(sensor)))
 
 
 def _is_number(x: Any) -> bool:

@@ -34,6 +34,9 @@ from pliant.scalar import Scalar, Scalars
 from pliant.simulation.counts import count_sizes
 from pliant.simulation.model import Controller, StepModel, check_held
 from pliant.simulation.parameters import Parameters
+from pliant.simulation.sensor_stages import (
+    add_sensors, add_turning_on, by_channel, check_sensors, reading_parts, sensor_sizes,
+)  # fmt: skip
 from pliant.simulation.smooth_step import add_smooth_step
 from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of
 from pliant.simulation.step import add_step
@@ -73,6 +76,13 @@ class Plan:
     def __post_init__(self) -> None:
         check_known("integrator", self.integrator, INTEGRATORS, error=SimulationError)
         check_held(self.model)
+        check_sensors(self.model)
+        if self.model.readers and self.integrator in ADAPTIVE and self.substeps > 1:
+            problem = f"sensors sample at whole steps, and the integrator {self.integrator!r} makes its own in a period"
+            raise SimulationError(problem, field="substeps", cure="give substeps=1, and dt as long as a control period")
+        if self.controller and self.controller.takes_sensors and not self.model.readers:
+            problem = f"controller {self.controller.name!r} takes sensors, and the robot has none"
+            raise SimulationError(problem, field="controller", cure="see robot.with_sensor")
         if self.integrator != "semi-implicit":
             self._check_smooth()
         elif self.model.held:
@@ -136,6 +146,7 @@ class Plan:
             "memory": len(self.controller.memory) if self.controller else 0,
             "contact memory": touches * len(model.memory.stored),  # of the law of the contacts
             "anchors": model.holds.anchors,  # where contacts are held [m], see `Holds`
+            **sensor_sizes(model),
         }
         return StateLayout(sizes, model.dt)
 
@@ -158,11 +169,16 @@ class Plan:
         sizes, arrays = self.layout.sizes, self.arrays
         others = {"input": self.inputs, "parameters": self.parameters.size, "u": self.model.robot.nu}
         stages = Stages(**sizes, **others)
+        if self.model.feels_forces and self.integrator == "semi-implicit":
+            robot = self.model.robot
+            for name, size in {"q solved": robot.nq, "v solved": robot.nv, "vd solved": robot.nv}.items():
+                stages.variable(name, size)
         with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(self.rows.values())):
             self._add_period(stages)
             # forces and the like of a diverged robot may be NaN: users find zero
             with stages.loop(1, when="divergence"):
-                passing = {name: [0] * size for name, size in sizes.items() if size and name not in _LASTING}
+                lasting = {*_LASTING, *sensor_sizes(self.model)}
+                passing = {name: [0] * size for name, size in sizes.items() if size and name not in lasting}
                 stages.add(lambda: passing, ())
         spans = {row: (name,) for name, row in self.rows.items()}
         spans |= dict.fromkeys(("state", "next", self.rows["state"]), tuple(sizes))
@@ -173,21 +189,33 @@ class Plan:
         controller = self.controller
         if controller:
 
-            def controlled(clock, q, v, command, memory):
-                return controller(robot, time_of(clock, dt), q, v, command, memory)
+            def controlled(clock, q, v, command, memory, *readings):
+                sensors = by_channel(self.model.readers, readings)
+                return controller(robot, time_of(clock, dt), q, v, command, memory, sensors)
 
-            stages.add(controlled, ("clock", "q", "v", "input", "memory"), ("u", "memory"))
+            parts = reading_parts(self.model, controller)
+            stages.add(controlled, ("clock", "q", "v", "input", "memory", *parts), ("u", "memory"))
         else:
             stages.add(lambda given: given, ("input",), ("u",))
         if self.integrator in ADAPTIVE:
             # it chooses its own steps, of the whole period
             add_smooth_step(stages, self.parameters, self.integrator, self.control, self.substeps)
+            add_sensors(stages, self.parameters, self.integrator)
             return
         with stages.loop(self.substeps) if self.substeps > 1 else nullcontext():
             if self.integrator == "semi-implicit":
                 add_step(stages, self.model, self.parameters)
             else:
                 add_smooth_step(stages, self.parameters, self.integrator, self.control, 1)
+            add_sensors(stages, self.parameters, self.integrator)
+
+    def turning_on(self) -> Program:
+        """(state, parameters) -> the state with sensors that have just been turned on."""
+        sizes, size = self.layout.sizes, self.parameters.size
+        stages = Stages(**sizes, parameters=size)
+        add_turning_on(stages, self.parameters)
+        inputs = ("state", "parameters") if size else ("state",)
+        return stages.program(inputs, ("next",), spans=dict.fromkeys(("state", "next"), tuple(sizes)))
 
 
 class Kernels:
@@ -249,6 +277,18 @@ class Kernels:
         counts = {} if self.plan.inputs else {"periods": periods}
         kept = {row: rows[name] for name, row in self.plan.rows.items() if name in rows}
         kernel(*arguments, out=(end, *map(kept.get, list(kernel.outputs)[1:])), threads=threads, **counts)
+
+    def turn_on(self, data: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """States, (size,) or (robots, size), with sensors that have just been turned on."""
+        plan, name = self.plan, "turning on sensors"
+        if name not in self._kernels:
+            inputs = {"state": (plan.layout.size,)} | ({"parameters": (plan.parameters.size,)} if plan.parameters.size else {})
+            outputs = {"next": (plan.layout.size,)}
+            with compiling(f"the sensors of {plan.model.robot.name!r}", self.progress), no_collection():
+                made = Kernel(plan.turning_on(), inputs, outputs, name=name, precision=self.precision)
+                self._kernels[name] = made
+        given = (data, parameters) if plan.parameters.size else (data,)
+        return self._kernels[name](*given)
 
     # ---- of states (..., size), with the batch first, if there is one, then maybe times; parameters are (size,) or
     # (batch, size)

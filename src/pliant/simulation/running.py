@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.actuation.joint_springs import check_flexible, flexibility_names
-from pliant.checks import check, check_callable, is_real
+from pliant.checks import check, check_callable, function_name, is_real
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.files.writing import checked_folder
@@ -27,9 +27,11 @@ from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
 from pliant.recording.troubles import plain_troubles
-from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.model import Controller, StepModel, takes_sensors
 from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
 from pliant.simulation.rollout import channel_names, roll
+from pliant.simulation.sensing import channel_columns, channel_spans
+from pliant.simulation.sensor_stages import by_channel, reading_parts
 from pliant.simulation.state import time_of
 
 if TYPE_CHECKING:
@@ -40,8 +42,9 @@ BLOCK = 0.25
 
 _CHANNELS = (
     "q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power",
-    "contact_memory",
+    "contact_memory", "sensors", "truth",
 )  # fmt: skip
+_TRUTH = "truth."
 # parts of the state that have another name in a log
 _PARTS = {"tau": "torques", "contact_memory": "contact memory"}
 # numbers that a block keeps in memory at most
@@ -154,7 +157,7 @@ def blocks_of(
 ) -> Iterator[Log]:  # fmt: skip
     """The blocks of a run, with the options of `Simulation.run`; the first has the state at the start alone."""
     check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
-    names = channel_names(channels, _CHANNELS)
+    names = _names(sim, channels)
     if "flexibility" in names:
         check_flexible(sim.robot)
     period = sim.dt * sim.plan.substeps
@@ -175,6 +178,25 @@ def blocks_of(
     sim.note_divergences()
 
 
+def sensor_channels(sim: "Simulation") -> dict[str, slice]:
+    """The channels of sensors by name, with those of their truth, and where they are in a state."""
+    readers, layout = sim.model.readers, sim.layout
+    truth = {f"{_TRUTH}{name}": span for name, span in channel_spans(readers, layout, "truth").items()}
+    return channel_spans(readers, layout, "reading") | truth
+
+
+def _names(sim: "Simulation", channels: Any) -> tuple[str, ...]:
+    """The channels of a run; "sensors" and "truth" are all of theirs, and the first are kept by default."""
+    own = sensor_channels(sim)
+    names = channel_names(channels, (*_CHANNELS, *own))
+    names += ("sensors",) if channels is DEFAULT_CHANNELS and own else ()
+    groups = {
+        "sensors": [name for name in own if not name.startswith(_TRUTH)],
+        "truth": [name for name in own if name.startswith(_TRUTH)],
+    }
+    return tuple(dict.fromkeys(one for name in names for one in groups.get(name, [name])))
+
+
 def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, commands: Any) -> Any:
     """The inputs of a period: a row, None for zeros, or a function (t, q, v) that gives them."""
     own = sim.plan.controller
@@ -187,6 +209,11 @@ def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, co
         cure = "Simulation(robot, controller=...) compiles it into the step"
         problem = "controller of run is a Controller; it takes a function (t, q, v) -> u"
         raise SimulationError(problem, subject="run", field="controller", cure=cure)
+    if controller is not None and takes_sensors(controller):
+        if not sim.model.readers:
+            problem = f"controller {function_name(controller)!r} takes (t, sensors), and the robot has no sensors"
+            raise SimulationError(problem, subject="run", field="controller", cure="see robot.with_sensor")
+        return lambda t, q, v: controller(t, sim.sensors)
     if controller is not None:
         check_callable("controller", controller, "t", "q", "v")
         return controller
@@ -345,6 +372,9 @@ class _Entries:
                 found["forces"] = sim.forces_of(data).reshape(*data.shape[:-1], 3 * len(sim.contact_names))
             elif name == "u" and u is not None:
                 found["u"] = u
+            elif name in self._channels:
+                found[name] = data[..., self._channels[name]]
+                columns[name] = channel_columns(sim.model.readers)[name.removeprefix(_TRUTH)]
             else:
                 found[name] = data[..., sim.layout.span(_PARTS.get(name, name))]
             if name == "contact_memory":
@@ -357,26 +387,36 @@ class _Entries:
         self._before = data[..., -1:, :]
         return Log(t, found, columns_of(sim, found) | columns, sim.batch, about, self.source)
 
+    @cached_property
+    def _channels(self) -> dict[str, slice]:
+        return sensor_channels(self.sim)
+
     def controls(self, before: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Controls of periods, from the states (..., size) before them and their inputs (..., n)."""
         if self.sim.plan.controller is None:
             return np.array(inputs, dtype=float)
         lead, layout = before.shape[:-1], self.sim.layout
-        parts = [before[..., layout.span(name)] for name in ("clock", "q", "v", "memory")]
+        parts = [before[..., layout.span(name)] for name in self._seen]
         rows = np.concatenate([*parts, inputs], axis=-1).astype(float)
         return self._controls(np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))).reshape(*lead, -1)
+
+    @property
+    def _seen(self) -> list[str]:
+        """The parts of the state that a compiled controller sees."""
+        return ["clock", "q", "v", "memory", *reading_parts(self.sim.model, self.sim.plan.controller)]
 
     @cached_property
     def _controls(self) -> Kernel:
         sim = self.sim
         controller = sim.plan.controller
         assert controller is not None
-        sizes = [*(sim.layout.sizes[name] for name in ("clock", "q", "v", "memory")), sim.plan.inputs]
+        sizes = [*(sim.layout.sizes[name] for name in self._seen), sim.plan.inputs]
         ends = np.cumsum(sizes).tolist()
 
         def run(row: Any) -> list[Any]:
-            clock, q, v, memory, command = (row[b - n : b] for b, n in zip(ends, sizes, strict=True))
-            return controller(sim.robot, time_of(clock, sim.dt), q, v, command, memory)[0]
+            clock, q, v, memory, *readings, command = (row[b - n : b] for b, n in zip(ends, sizes, strict=True))
+            sensors = by_channel(sim.model.readers, readings)
+            return controller(sim.robot, time_of(clock, sim.dt), q, v, command, memory, sensors)[0]
 
         return kernel_from_function(run, {"row": (sum(sizes),)}, name="controls")
 

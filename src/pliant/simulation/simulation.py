@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_springs import FlexibilityState, check_flexible
+from pliant.chance import check_seed
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
@@ -28,6 +29,7 @@ from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import blocks_of, record
+from pliant.simulation.sensing import Readings, keys_after, tell_rounding, turned_on
 from pliant.simulation.state import (
     Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
 )  # fmt: skip
@@ -80,6 +82,7 @@ class Simulation:
         varying: Sequence[str] = (),
         limits: bool = True,
         held: Iterable[str] = (),
+        seed: int = 0,
         rtol: float = 1e-6,
         atol: float = 1e-9,
         progress: bool | None = None,
@@ -97,11 +100,13 @@ class Simulation:
             precision: "float64" or "float32".
             threads: that share a batch.
             substeps: steps in a control period.
-            controller: a generic function (t, q, v) -> u or a `Controller`, compiled into the step.
+            controller: a generic function (t, q, v) -> u or (t, sensors) -> u, or a `Controller`, compiled into the
+                step.
             forces: on bodies.
             varying: paths of numbers that differ from robot to robot, see `pliant.simulation.parameters`.
             limits: whether limits of joints hold.
             held: contacts that stick and stay where they are at the reset; for all integrators but the default one.
+            seed: of all random numbers: the same seed gives the same ones, for each robot in any batch.
             rtol, atol: tolerances of the adaptive integrators.
             progress: whether to report compilations longer than a second (default: on a terminal).
         """
@@ -124,6 +129,7 @@ class Simulation:
         self.batch = None if batch is None else int(batch)
         self.precision, self.threads, self.progress = precision, int(threads), progress
         self.divergences: list[Divergence] = []
+        self.seed = check_seed(seed)
         surface, on_bodies = None if ground is None else as_ground(ground), as_forces(forces, self.robot)
         self.model = StepModel(self.robot, float(dt), surface, contact, on_bodies, precision, limits, as_held(held))
         varied = Parameters(self.model, varying)
@@ -138,7 +144,8 @@ class Simulation:
         self._apart = self._left = periods_apart(self)
         self.places = Places.of(self.layout)
         self._rolled = 0  # periods of rollouts since the last look at one
-        self.reset()
+        tell_rounding(self)
+        self.reset(seed=self.seed)
 
     # ---- the state at this moment
 
@@ -146,7 +153,9 @@ class Simulation:
     def dt(self) -> float:
         return self.model.dt
 
-    def reset(self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None) -> None:
+    def reset(
+        self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None, seed: int | None = None
+    ) -> None:
         """Put robots into a new state, by default at rest and in the neutral configuration.
 
         Args:
@@ -154,17 +163,21 @@ class Simulation:
                 within a thousandth of one are brought to unit length.
             t: time [s]; it is rounded to whole steps.
             robots: indices or a mask of those to reset; None for all of them.
+            seed: of the random numbers from here on; None for new ones, which follow from those before.
         """
         check("t", t, "a finite time in seconds", is_real(t))
+        seed = None if seed is None else check_seed(seed)
         if robots is not None and self.batch is None:
             problem = "reset(robots=...) is for a batch"
             raise SimulationError(problem, field="robots", cure="this simulation has one robot: leave it out")
         if robots is None or self.batch is None:
-            self.data[...] = self.fresh(self.data.shape[:-1], q, v, t)
+            new = self.fresh(self.data.shape[:-1], q, v, t)
+            self.data[...] = turned_on(self, new, keys_after(self, None, seed))
             self._forget()
         else:
             chosen = chosen_robots(robots, self.batch)
-            self.data[chosen] = self.fresh(chosen.shape, q, v, t)
+            new = self.fresh(chosen.shape, q, v, t)
+            self.data[chosen] = turned_on(self, new, keys_after(self, chosen, seed), chosen)
             if self._has_watched:
                 self.watch.forget(chosen)
             again = set(chosen.tolist())
@@ -206,7 +219,7 @@ class Simulation:
         return True
 
     def fresh(self, lead: tuple[int, ...], q: Any = None, v: Any = None, t: float = 0) -> np.ndarray:
-        """The numbers of states that begin here, (*lead, size)."""
+        """The numbers of states that begin here, (*lead, size), with sensors turned off."""
         data = np.zeros((*lead, self.layout.size), self.dtype)
         state, robot = State(data, self.layout), self.robot
         q, v = robot.neutral() if q is None else q, np.zeros(robot.nv) if v is None else v
@@ -275,6 +288,16 @@ class Simulation:
     def tau(self) -> np.ndarray:
         """Torques of the motors in the last step [N m or N], a copy; zero for robots that diverged."""
         return self._part("torques").copy()
+
+    @property
+    def sensors(self) -> Readings:
+        """What the sensors read, by channel, such as ``sim.sensors["imu.gyro"]``."""
+        return Readings(self.model.readers, self.layout, self.data)
+
+    @property
+    def truth(self) -> Readings:
+        """What the sensors would have read at their last samples, had they no errors and no delays."""
+        return Readings(self.model.readers, self.layout, self.data, "truth")
 
     @property
     def contact_names(self) -> list[str]:
@@ -371,14 +394,15 @@ class Simulation:
         Args:
             duration: [s]; rounded to whole control periods.
             controller: a function (t, q, v) -> u called once a period, with arrays as `q` and `v` have them and
-                t as `t` has it. For one that is compiled, see the constructor.
+                t as `t` has it; or (t, sensors) -> u, with `sensors`. For one that is compiled, see the constructor.
             u: constant controls, if there is no controller; zero by default.
             commands: of the compiled controller: constant numbers, (n,) or (batch, n), or a function of time.
             every: time between entries of the log [s], rounded to whole control periods; each period by default.
                 The start and the end are kept in any case.
             channels: of "q", "v", "tau" (torques of the motors in the last step), "u" (controls in the last period),
                 "forces", "energy", "power" (by term, for `pliant.analysis.energy_ledger`), "impulses", "solver",
-                "divergence" and "flexibility" (the fields of `pliant.actuation.FlexibilityState`, each a channel).
+                "divergence", "flexibility" (the fields of `pliant.actuation.FlexibilityState`, each a channel),
+                "sensors" and "truth" (each channel, such as "imu.gyro" and "truth.imu.gyro"; or one by its name).
             save: path of a log file, such as "run.h5", that is written as the run goes on, in blocks of less than a
                 second; it opens with `pliant.load_log` at any time, even if the program is killed. Memory stays
                 bounded; of a log of more than 5e7 numbers, the one returned has one in so many entries only.

@@ -347,6 +347,7 @@ def finish(step: StepProgram) -> None:
         rate = [a + b for a, b in zip(rate, shift, strict=True)] if is_shifted else rate
         centers = {name: Vector(*c) for name, c in motion["centers"].items()}
         q_next, rounded = _far_moved(m, q, rate, centers, rest)
+        v_end, q_solved = v_next, q
         v_next = carried_velocity(m.robot, v_next, m.dt, rate, centers)
         q_next, q = swung(m, step.swings, q_next, v_next, -m.dt / 2), q if q_start is None else q_start
         deepest = 0
@@ -364,6 +365,12 @@ def finish(step: StepProgram) -> None:
         if m.can_plunge:
             steps, way = counts["unconverged"][0], 10 * (scale[0] - 1) * m.dt
             counts["plunges"] = counted_plunges(plunges, steps, deepest, solver[2], way, moves)
+        felt: Record = {}
+        if m.feels_forces:
+            # what the step was solved for: M vd + h = f, with the forces at its start
+            held = held_acceleration(m.robot, list(v), {name: Vector(*c) for name, c in motion["held centers"].items()})
+            vd = [(b - a) / m.dt + c for a, b, c in zip(v, v_end, held, strict=True)]
+            felt = {"q solved": q_solved, "v solved": v, "vd solved": vd}
         told = [maximum(residual[0], left), iterations[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
@@ -376,6 +383,7 @@ def finish(step: StepProgram) -> None:
             "torques": motor_torques(m, motion, saturated, v_next),
             "solver": told if m.has_rows else [0, 0, deepest, 0],
             **counts,
+            **felt,
         }
 
     step.add(finished)

@@ -6,7 +6,7 @@ checked without a line here. Nothing in a file names a class or is executed: the
 
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
@@ -19,6 +19,7 @@ from pliant.recording.formulas import Formula
 from pliant.recording.log import Event
 from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, Named, Report, Robot
 from pliant.robot.joints import KINDS, JointKind
+from pliant.robot.sensors import SensorError
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
 Text = Annotated[str, Meta(max_length=100_000)]
@@ -133,6 +134,7 @@ _FIELDS: dict[tuple[type, str], Any] = {
     (Geometry, "mesh"): int | None,
     (Joint, "law"): tuple[_Law | None, ...],
     (Motor, "law"): _Law | None,
+    (SensorError, "law"): _Law | None,
     **{(Limits, f.name): _ONE_OR_MANY for f in fields(Limits)},
 }
 
@@ -142,7 +144,15 @@ def form_of(kind: type, **other: Any) -> type[_Form]:
     """The form of a dataclass, from the types of its fields, or ``other`` forms of those whose type does not tell."""
     hints = get_type_hints(kind)
     own = {f.name: other.get(f.name) or _FIELDS.get((kind, f.name)) or _stored(hints[f.name]) for f in fields(kind)}
-    return _form(kind, own, kw_only=True)
+    form: Any = msgspec.defstruct(kind.__name__, _with_defaults(kind, own), bases=(_Form,), kw_only=True)
+    form.makes = kind
+    return form
+
+
+def _with_defaults(kind: type, forms: dict[str, Any]) -> list[Any]:
+    """Fields and their forms; those with a default may be missing, as in files of versions that did not have them."""
+    defaults = {f.name: f.default for f in fields(kind) if f.default is not MISSING}
+    return [(name, form, defaults[name]) if name in defaults else (name, form) for name, form in forms.items()]
 
 
 def _stored(hint: Any) -> Any:
@@ -165,7 +175,8 @@ def _stored(hint: Any) -> Any:
 def robot_form() -> type[Struct]:
     """The form of all of a robot."""
     hints = get_type_hints(Robot)
-    own = [(f.name, _stored(hints[f.name])) for f in fields(Robot) if f.name not in LEFT_OUT]
+    own: list[Any] = [(f.name, _stored(hints[f.name])) for f in fields(Robot) if f.name not in {*LEFT_OUT, "sensors"}]
+    own.append(("sensors", _stored(hints["sensors"]), ()))  # logs of version 0.1 have none
     many_bodies = Annotated[tuple[form_of(Body), ...], Meta(max_length=MAX_BODIES)]  # type: ignore[misc]
     return msgspec.defstruct("Robot", [*own, ("bodies", many_bodies), ("digest", Text | None)], kw_only=True)
 

@@ -24,6 +24,7 @@ from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
 from pliant.robot.part_checks import check_joint, check_motor, check_spring, checked_closure, full_limits
+from pliant.robot.sensors import Sensor, check_sensor
 from pliant.scalar import is_constant
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, AboutGround, AboutSource, LostLaw, checked, made, robot_form
@@ -191,7 +192,7 @@ def _robot(parts: dict[str, Any], mesh: Callable[[int], StoredMesh]) -> Robot:
     pairs = parts.pop("contact_pairs")
     parts["bodies"] = [_with_meshes(body, mesh) for body in parts["bodies"]]
     kinds = {"bodies": "body", "joints": "joint", "frames": "frame", "motors": "motor", "closures": "closure",
-             "springs": "spring", "contacts": "contact", "flexibilities": "flexibility"}  # fmt: skip
+             "springs": "spring", "contacts": "contact", "flexibilities": "flexibility", "sensors": "sensor"}  # fmt: skip
     named = {part: Named(kind, parts[part], f"robot {parts['name']!r}") for part, kind in kinds.items()}
     _check_tree(named["bodies"], named["joints"], named["frames"])
     robot = Robot(**parts | named | {"report": Report(parts["report"])})  # type: ignore[arg-type]
@@ -223,6 +224,11 @@ def _check_parts(robot: Robot) -> None:
     for shape in robot.contacts.values():
         check_shape(shape)
         check_known("body", shape.body, robot.bodies, f"contact {shape.name!r}", error=RobotError)
+    for sensor in robot.sensors.values():
+        laws = [e.law for e in sensor.errors]
+        check_sensor(replace(sensor, errors=tuple(replace(e, law=None) for e in sensor.errors)), robot)
+        for law in laws:
+            _check_law(sensor, law, SPRING_LAW)
     for flexibility in robot.flexibilities.values():
         for name in (flexibility.name, flexibility.joint):
             if name is not None and name not in robot.joints:
@@ -266,12 +272,12 @@ def _check_mimic(joint: Joint, joints: Named[Joint]) -> None:
         seen.add(leader.name)
 
 
-def _check_law(part: Joint | Motor, law: Any, inputs: tuple[str, ...]) -> None:
+def _check_law(part: Joint | Motor | Sensor, law: Any, inputs: tuple[str, ...]) -> None:
     if isinstance(law, Formula) and law.inputs != inputs:
         raise _wrong(part, "law", f"has a law that is not a function of {', '.join(inputs)}")
 
 
-def _wrong(part: Joint | Motor, field: str, problem: str) -> RobotError:
+def _wrong(part: Joint | Motor | Sensor, field: str, problem: str) -> RobotError:
     subject = f"{type(part).__name__.lower()} {part.name!r}"
     return RobotError(f"{subject} in the log {problem}", subject=subject, field=field)
 

@@ -1,0 +1,255 @@
+"""Stages of sensors: after each step, those that are due sample, and samples that have arrived become readings.
+
+Of sensor NAME the state has "NAME: reading", "NAME: truth" (of its last sample, without errors), "NAME: memory". A
+robot that has diverged reads what it read before.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pliant.chance import KEY_SIZE
+from pliant.compiler.tracing import Stages
+from pliant.errors import SimulationError
+from pliant.robot.sensors import Sensor
+from pliant.scalar import Scalar, Scalars, both, equal, select
+from pliant.sensors.errors import Memory, drift_samples, drifted, has_drift, measured, turn_on
+from pliant.sensors.readings import (
+    Reader, after_sample, delivered, first_readings, is_delivering, is_due, remainder, watched, with_contact_times,
+)  # fmt: skip
+from pliant.sensors.truth import Moment, check_wrench, contact_totals, places_of, truth_of
+from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.parameters import Parameters
+from pliant.simulation.smooth_step import smooth_acceleration
+from pliant.simulation.state import time_of
+
+_SOLVED = ("q solved", "v solved", "vd solved")
+_NOW = ("clock", "q", "v", "torques", "impulses")
+
+
+def sensor_sizes(model: StepModel) -> dict[str, int]:
+    """The parts of the state that sensors have."""
+    sizes = {"chance": KEY_SIZE if model.is_random else 0}
+    for reader in model.readers:
+        own = {"reading": reader.size, "truth": reader.size, "memory": reader.memory_size}
+        sizes |= {part_of(reader, what): size for what, size in own.items()}
+    return sizes
+
+
+def part_of(reader: Reader, what: str) -> str:
+    """The name of a part of the state: "reading", "truth" or "memory"."""
+    return f"{reader.name}: {what}"
+
+
+def reading_parts(model: StepModel, controller: Controller | None) -> list[str]:
+    """The parts of the state that a controller with sensors takes, in order."""
+    has_them = controller is not None and controller.takes_sensors
+    return [part_of(reader, "reading") for reader in model.readers] if has_them else []
+
+
+def by_channel(readers: Sequence[Reader], readings: Sequence[Scalars]) -> dict[str, Scalars]:
+    """What sensors read, by channel, from the numbers of each."""
+    pairs = zip(readers, readings, strict=False)
+    return {f"{r.name}.{channel}": numbers[span] for r, numbers in pairs for channel, span in r.spans.items()}
+
+
+def check_sensors(model: StepModel) -> None:
+    """Raise if a sensor measures what there is not in this simulation."""
+    for reader in model.readers:
+        sensor = reader.sensor
+        if sensor.kind == "wrench":
+            check_wrench(model.robot, sensor, model.forces)
+        if sensor.kind == "scan" and model.ground is None:
+            problem, cure = f"{sensor.subject} looks at the ground, and there is none", "give ground=pliant.flat()"
+            raise SimulationError(problem, subject=sensor.subject, field="ground", cure=cure)
+        if sensor.kind == "contact":
+            parts = {part for name in model.touch_names for part in name.split("|")}
+            there = {place for part in parts for place in places_of(model.robot, part)}
+            absent = [place for place in sensor.at if place not in there]
+            if absent:
+                problem = f"{sensor.subject}: nothing of {absent[0]!r} can touch anything in this simulation"
+                cure = "declare its contact with robot.with_contact, and give a ground"
+                raise SimulationError(problem, subject=sensor.subject, field="at", cure=cure)
+
+
+def add_sensors(stages: Stages, parameters: Parameters, integrator: str) -> None:
+    """Add what sensors do after a step to a program that has the variables of the state."""
+    model = parameters.structure
+    readers = model.readers
+    if not readers:
+        return
+    schedules = _schedules(readers)
+    for k, due in enumerate(schedules):
+        stages.variable(f"due {k}", 1)
+        for reader in due:
+            if has_drift(reader.sensor):
+                stages.variable(f"{reader.name} drifts", 1)
+    _add_flags(stages, schedules)
+    _add_watches(stages, parameters)
+    for k, due in enumerate(schedules):
+        for reader in due:
+            if has_drift(reader.sensor):
+                with stages.loop(1, when=f"{reader.name} drifts"):
+                    _add_drift(stages, parameters, reader)
+        with stages.loop(1, when=f"due {k}"):
+            _add_samples(stages, parameters, due, integrator)
+    _add_delivery(stages, parameters)
+
+
+def add_turning_on(stages: Stages, parameters: Parameters) -> None:
+    """Add what sensors do at a reset: errors are drawn, and a first sample is all that they have ever read.
+
+    It is that of a robot on which no force acts but gravity and what holds it where it is: nothing has been solved yet.
+    """
+    for reader in parameters.structure.readers:
+
+        def on(clock, q, v, chance, p, reader=reader):
+            m = parameters.applied(p)
+            sensor = m.robot.sensors[reader.name]
+            drawn = reader.chance(chance, clock, "on")
+            memory = turn_on(sensor, drawn) if drawn is not None else {}
+            zero = [0] * len(sensor.at)
+            if sensor.kind == "contact":
+                memory |= {"touch": zero, "air_time": zero, "contact_time": zero}
+            rest = _moment(m, clock, q, v, [0] * m.robot.nv, [0] * m.robot.nu, [0] * (3 * len(m.touch_names)))
+            truth, sample, memory = _sample(reader, sensor, rest, rest, memory, chance, clock, is_first=True)
+            memory = first_readings(reader, sample, memory)
+            return sample, truth, reader.packed(memory)
+
+        stages.add(on, ("clock", "q", "v", "chance", "parameters"), _parts(reader))
+
+
+# ---- stages
+
+
+def _schedules(readers: Iterable[Reader]) -> list[list[Reader]]:
+    """Sensors that sample at the same ticks; those with jitter each by itself."""
+    found: dict[Any, list[Reader]] = {}
+    for reader in readers:
+        timing = reader.timing
+        key = reader.name if timing.jitter else (timing.period, timing.phase)
+        found.setdefault(key, []).append(reader)
+    return list(found.values())
+
+
+def _parts(reader: Reader) -> tuple[str, str, str]:
+    reading, truth, memory = (part_of(reader, what) for what in ("reading", "truth", "memory"))
+    return reading, truth, memory
+
+
+def _add_flags(stages: Stages, schedules: Sequence[Sequence[Reader]]) -> None:
+    def flags(clock, divergence, chance):
+        found: dict[str, list[Scalar]] = {}
+        moves = equal(divergence[0], 0)
+        for k, due in enumerate(schedules):
+            is_now = both(moves, is_due(due[0], clock, chance))
+            found[f"due {k}"] = [select(is_now, 1, 0)]
+            for reader in due:
+                if has_drift(reader.sensor):
+                    ticks = reader.timing.period * drift_samples(reader.sensor, reader.period)
+                    late = remainder([clock[0] + (ticks - reader.timing.phase), *clock[1:]], ticks)
+                    # with the planned sample, jitter apart
+                    found[f"{reader.name} drifts"] = [select(both(moves, equal(late, 0)), 1, 0)]
+        return found
+
+    stages.add(flags, ("clock", "divergence", "chance"))
+
+
+def _add_watches(stages: Stages, parameters: Parameters) -> None:
+    """Contacts are watched at each step, whenever they are sampled."""
+    for reader in parameters.structure.readers:
+        if reader.sensor.kind != "contact":
+            continue
+
+        def watch(memory, impulses, divergence, p, reader=reader):
+            m = parameters.applied(p)
+            sensor = m.robot.sensors[reader.name]
+            totals = contact_totals(sensor, m.robot, m.groups, [x / m.dt for x in impulses])
+            after = reader.packed(watched(sensor, totals, reader.unpacked(memory), m.dt))
+            moves = equal(divergence[0], 0)
+            return [select(moves, a, b) for a, b in zip(after, memory, strict=True)]
+
+        memory = part_of(reader, "memory")
+        stages.add(watch, (memory, "impulses", "divergence", "parameters"), (memory,))
+
+
+def _add_drift(stages: Stages, parameters: Parameters, reader: Reader) -> None:
+    time = reader.period * drift_samples(reader.sensor, reader.period)
+
+    def drift(memory, clock, chance, p):
+        sensor = parameters.applied(p).robot.sensors[reader.name]
+        drawn = reader.chance(chance, clock, "drift")
+        assert drawn is not None  # a drift is drawn
+        kept = reader.unpacked(memory)
+        return reader.packed({**kept, **drifted(sensor, kept, drawn, time)})
+
+    memory = part_of(reader, "memory")
+    stages.add(drift, (memory, "clock", "chance", "parameters"), (memory,))
+
+
+def _add_samples(stages: Stages, parameters: Parameters, due: Sequence[Reader], integrator: str) -> None:
+    """Samples of sensors that are due at the same ticks."""
+    model = parameters.structure
+    is_stepped = integrator == "semi-implicit"
+    solved_parts = _SOLVED if model.feels_forces and is_stepped else ("u", "contact memory")
+
+    def sample(clock, q, v, torques, impulses, chance, p, *rest):
+        m = parameters.applied(p)
+        forces = [x / m.dt for x in impulses]
+        now = _moment(m, clock, q, v, [0] * m.robot.nv, torques, forces)
+        solved, parts = now, list(rest[len(solved_parts) :])
+        if m.feels_forces and is_stepped:
+            solved = _moment(m, clock, *rest[:3], torques, forces, ticks=-1)
+        elif m.feels_forces:
+            vd = smooth_acceleration(m, time_of(clock, m.dt), q, v, rest[0], rest[1])
+            solved = _moment(m, clock, q, v, vd, torques, forces)
+        found: dict[str, list[Scalar]] = {}
+        for reader in due:
+            sensor = m.robot.sensors[reader.name]
+            reading, memory = parts.pop(0), reader.unpacked(parts.pop(0))
+            truth, taken, memory = _sample(reader, sensor, now, solved, memory, chance, clock)
+            reading, memory = after_sample(reader, sensor, taken, reading, memory, clock, chance)
+            found |= dict(zip(_parts(reader), (reading, truth, reader.packed(memory)), strict=True))
+        return found
+
+    own = [part_of(reader, what) for reader in due for what in ("reading", "memory")]
+    stages.add(sample, (*_NOW, "chance", "parameters", *solved_parts, *own))
+
+
+def _sample(
+    reader: Reader, sensor: Sensor, now: Moment, solved: Moment, memory: Memory, chance: Scalars, clock: Scalars,
+    *, is_first: bool = False,
+) -> tuple[list[Scalar], list[Scalar], Memory]:  # fmt: skip
+    """The truth, a sample with its errors, and what is remembered."""
+    truth = truth_of(sensor, now, solved)
+    if sensor.kind == "contact":
+        truth = with_contact_times(sensor, truth, memory)
+    found = measured(sensor, truth, memory, reader.chance(chance, clock, "noise"), 1 / reader.period)
+    if sensor.is_differentiated:
+        if not is_first:
+            pairs = zip(found["position"], memory["last"], strict=True)
+            found["velocity"] = [(a - b) / reader.period for a, b in pairs]
+        memory = {**memory, "last": found["position"]}
+    return reader.flat(truth), reader.flat(found), memory
+
+
+def _add_delivery(stages: Stages, parameters: Parameters) -> None:
+    """Samples that have been under way."""
+    for reader in filter(is_delivering, parameters.structure.readers):
+
+        def deliver(clock, divergence, reading, memory, reader=reader):
+            after, kept = delivered(reader, reading, reader.unpacked(memory), clock)
+            moves = equal(divergence[0], 0)
+            return (
+                [select(moves, a, b) for a, b in zip(after, reading, strict=True)],
+                [select(moves, a, b) for a, b in zip(reader.packed(kept), memory, strict=True)],
+            )
+
+        parts = (part_of(reader, "reading"), part_of(reader, "memory"))
+        stages.add(deliver, ("clock", "divergence", *parts), parts)
+
+
+def _moment(
+    m: StepModel, clock: Scalars, q: Scalars, v: Scalars, vd: Scalars, torques: Scalars, forces: Scalars, ticks: int = 0
+) -> Moment:
+    t = time_of(clock, m.dt) + ticks * m.dt
+    return Moment(m.robot, t, m.dt, q, v, vd, torques, forces, m.groups, m.ground, m.forces)
