@@ -17,7 +17,7 @@ from pliant.robot.model import Geometry
 from pliant.scalar import Graph, Table
 from pliant.sensors.ground_rays import Ray, SearchedRay, slope_bound
 from pliant.sensors.map_rays import pyramid_of
-from pliant.sensors.rays import ground_distance, ground_ray, heights, range_stages, scan_stages
+from pliant.sensors.rays import Varying, ground_distance, ground_ray, heights, range_stages, scan_stages
 from pliant.sensors.shape_rays import ray_shapes, robot_distance, shape_distance
 from pliant.spatial import Transform, Vector
 
@@ -518,6 +518,28 @@ class TestScan:
         points = RNG.uniform(-1, 1, (9, 6, 2))
         found = kernel(np.array([0.1, 0.2, 1, 0]), points)
         np.testing.assert_allclose(found, ground.height(0.1 + points[..., 0], 0.2 + points[..., 1]), rtol=0, atol=1e-12)
+
+    def test_ground_of_each_robot(self) -> None:
+        def ground_of(numbers) -> Ground:
+            return slope(numbers[0], direction=numbers[1])
+
+        stages = Stages(place=4, pose=12, p=2, found=9, distances=2 * len(RAYS))
+        varying = Varying("p", ground_of)
+        scan_stages(stages, "scan", GRID[:9], slope(0), place="place", found="found", varying=varying)
+        options = {"place": "pose", "found": "distances", "reach": REACH, "varying": varying}
+        range_stages(stages, "lidar", RAYS.tolist(), slope(0), **options)
+        program = stages.program(inputs=("place", "pose", "p"), outputs=("found", "distances"))
+        outputs = {"found": (9,), "distances": (len(RAYS), 2)}
+        kernel = Kernel(program, {"place": (4,), "pose": (12,), "p": (2,)}, outputs)
+        numbers, given = RNG.uniform(-0.5, 0.5, (5, 2)), places(5, RNG)
+        found, distances = kernel(np.array([0.1, 0.2, 1, 0]), given, numbers)
+        for k, own in enumerate(numbers):
+            at = ground_of(own.tolist())
+            expected = [at.height(0.1 + a, 0.2 + b) for a, b in GRID[:9]]
+            np.testing.assert_allclose(found[k], expected, rtol=0, atol=1e-14)
+            ways = [Vector(*(given[k, 3:].reshape(3, 3) @ ray)) for ray in RAYS]
+            each = [ground_distance(at, Vector(*given[k, :3]), d, REACH) for d in ways]
+            np.testing.assert_allclose(distances[k], each, rtol=0, atol=1e-9)
 
     def test_code_does_not_grow_with_the_rows(self) -> None:
         sizes = []

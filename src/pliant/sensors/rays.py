@@ -9,6 +9,7 @@ are. Inside, another loop takes the rounds that a ray needs on its ground (`Grou
 """
 
 from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,10 +90,17 @@ def heights(ground: Ground, xs: Sequence[Scalar], ys: Sequence[Scalar]) -> list[
 # ---- stages of a program
 
 
+class Varying(NamedTuple):
+    """A ground whose parameters differ between robots: the variable that has them, and the ground of these."""
+
+    parameters: str
+    ground: Callable[[Scalars], Ground]
+
+
 def range_stages(
     stages: Stages, name: str, rays: Sequence[Sequence[float]] | str, ground: Ground | None, *, place: str, found: str,
     reach: Scalar, resolution: float = RESOLUTION, robot: Robot | None = None, poses: str | None = None,
-    without: Collection[str] = (),
+    without: Collection[str] = (), varying: Varying | None = None,
 ) -> None:  # fmt: skip
     """Add the stages of a range finder to a program.
 
@@ -107,6 +115,7 @@ def range_stages(
         resolution: see `ground_ray`.
         robot, poses, without: see `robot_distance`; poses is a record of twelve numbers for each link, as for place.
             None for rays that pass through the robot.
+        varying: see `Varying`; ``ground`` is then one of the same kind.
     """
     direction, one = stages.variable(f"{name}.ray", 3), stages.variable(f"{name}.found", 2)
     directions = rays if isinstance(rays, str) else Table([x for ray in rays for x in ray])
@@ -117,46 +126,43 @@ def range_stages(
         X_WS = _pose(place)
         return Ray(X_WS.p, X_WS.R.rotate(Vector(*direction)), reach)
 
-    def begin(place: Scalars, direction: Scalars) -> list[Scalar]:
-        assert way is not None
-        return way.begin(ray_of(place, direction))
+    def way_of(numbers: Sequence[Scalars]) -> GroundRay | None:
+        return ground_ray(varying.ground(*numbers), reach, resolution=resolution) if varying else way
 
-    def advance(place: Scalars, direction: Scalars, state: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        assert way is not None
-        new = way.advance(ray_of(place, direction), state)
+    def begin(place: Scalars, direction: Scalars, *numbers: Scalars) -> list[Scalar]:
+        here = way_of(numbers)
+        assert here is not None
+        return here.begin(ray_of(place, direction))
+
+    def advance(place: Scalars, direction: Scalars, state: Scalars, *numbers: Scalars) -> tuple[list[Scalar], ...]:
+        here = way_of(numbers)
+        assert here is not None
+        new = here.advance(ray_of(place, direction), state)
         return new, [equal(new[0], 0)]
 
-    def end(place: Scalars, direction: Scalars, state: Scalars, poses: Sequence[Scalars]) -> list[Scalar]:
-        ray = ray_of(place, direction)
-        distance, hit = (ray.reach, 0) if way is None else way.end(ray, state)
+    def end(place: Scalars, direction: Scalars, state: Scalars, poses: Any, *numbers: Scalars) -> list[Scalar]:
+        ray, here = ray_of(place, direction), way_of(numbers)
+        distance, hit = (ray.reach, 0) if here is None else here.end(ray, state)
         if robot is None:
             return [distance, hit]
         other, is_hit = robot_distance(robot, [_pose(X) for X in poses], *ray, without=without)
         return [minimum(distance, other), maximum(hit, is_hit)]
 
+    # nothing stands in place of what there is not
+    if way is None or way.rounds == 0:
+        stages.variable(state, 0)
+    else:
+        stages.variable(state, way.size)
+        stages.variable(over, 1)
+    if poses is None:
+        poses = stages.variable(f"{name}.poses", 0)
+    others = [varying.parameters] if varying else []
     with stages.loop(stages.variables[found] // 2, slices={direction: directions, one: found}):
-        has_rounds = way is not None and way.rounds > 0
-        reads: tuple[str, ...] = (place, direction)
-        if way is not None and has_rounds:
-            stages.variable(over, 1)
-            stages.variable(state, way.size)
-            stages.add(begin, reads, (state,))
+        if way is not None and way.rounds:
+            stages.add(begin, (place, direction, *others), (state,))
             with stages.loop(way.rounds, until=over):
-                stages.add(advance, (*reads, state), (state, over))
-            reads = (*reads, state)
-        stages.add(_with(end, has_rounds, poses is not None), (*reads, *([poses] if poses else [])), (one,))
-
-
-def _with(end: Callable[..., list[Scalar]], has_state: bool, has_poses: bool) -> Callable[..., list[Scalar]]:
-    """The last stage, with nothing in place of what it does not read."""
-
-    def stage(*read: Scalars) -> list[Scalar]:
-        given = list(read)
-        if not has_state:
-            given.insert(2, [])
-        return end(*given, *([] if has_poses else [[]]))
-
-    return stage
+                stages.add(advance, (place, direction, state, *others), (state, over))
+        stages.add(end, (place, direction, state, poses, *others), (one,))
 
 
 def _pose(numbers: Scalars) -> Transform:
@@ -165,8 +171,9 @@ def _pose(numbers: Scalars) -> Transform:
 
 
 def scan_stages(
-    stages: Stages, name: str, points: Sequence[Sequence[float]] | str, ground: Ground, *, place: str, found: str
-) -> None:
+    stages: Stages, name: str, points: Sequence[Sequence[float]] | str, ground: Ground, *, place: str, found: str,
+    varying: Varying | None = None,
+) -> None:  # fmt: skip
     """Add the stages of a height scan to a program.
 
     Args:
@@ -175,6 +182,7 @@ def scan_stages(
             has them.
         place: a variable or record: x and y of the sensor in the world [m], cosine and sine of its heading.
         found: a variable, the height of the ground in the world at each point [m].
+        varying: see `Varying`.
     """
     across: list[Scalar] = []
     if isinstance(points, str):
@@ -187,13 +195,14 @@ def scan_stages(
     row = stages.variable(f"{name}.row", 1 if across else 2 * size)
     one = stages.variable(f"{name}.found", size)
 
-    def row_heights(place: Scalars, row: Scalars) -> list[Scalar]:
+    def row_heights(place: Scalars, row: Scalars, *numbers: Scalars) -> list[Scalar]:
         x, y, c, s = place
+        here = varying.ground(*numbers) if varying else ground
         own = [(row[0], b) for b in across] if across else list(zip(row[::2], row[1::2], strict=True))
-        return heights(ground, [x + c * a - s * b for a, b in own], [y + s * a + c * b for a, b in own])
+        return heights(here, [x + c * a - s * b for a, b in own], [y + s * a + c * b for a, b in own])
 
     with stages.loop(stages.variables[found] // size, slices={row: places, one: found}):
-        stages.add(row_heights, (place, row), (one,))
+        stages.add(row_heights, (place, row, *([varying.parameters] if varying else [])), (one,))
 
 
 def _rows(points: Sequence[Sequence[float]]) -> tuple[int, list[Scalar]]:
