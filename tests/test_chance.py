@@ -43,7 +43,7 @@ def test_kernels_draw_what_the_reference_draws(precision: str, tolerance: float,
     found = kernel(WORDS.astype(precision))
     expected = np.stack(draws(list(WORDS.T[:4].astype(float)), list(WORDS.T[4:].astype(float))), axis=-1)
     assert np.abs(found - expected).max() <= tolerance
-    assert 0 < found.min() and found.max() < 1
+    assert found.min() > 0 and found.max() < 1
 
 
 def test_floats_arrays_and_traces_agree() -> None:

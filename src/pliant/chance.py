@@ -1,9 +1,9 @@
 """Random numbers in kernels: uniform and normal numbers, choices, and the keys of robots.
 
 Nothing is remembered from draw to draw. A number depends on the key of its robot, on the tick (steps done), on the
-stream, which is for one purpose, and on its place in the stream, through Philox (`pliant.scalar.philox`). So a robot has
-the same numbers in any batch, in any lane, on any number of threads, after its state has been restored, and in another
-process; float64 and float32 draw the same ones, up to rounding.
+stream, which is for one purpose, and on its place in the stream, through Philox (`pliant.scalar.philox`). So a robot
+has the same numbers in any batch, in any lane, on any number of threads, after its state has been restored, and in
+another process; float64 and float32 draw the same ones, up to rounding.
 
     chance = Chance(key, tick, stream_of("imu"))
     dx, dy, dz = chance.normals(3)

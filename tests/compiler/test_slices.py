@@ -90,24 +90,26 @@ def test_slices_that_cannot_be(make, message: str) -> None:
 # ---- lookups beside an index
 
 ENTRIES = Table(np.arange(40.0) ** 2 / 7)
+SINGLE = Table(np.arange(40.0) ** 2)  # numbers that float32 has, too
 INDICES = [*np.arange(-3, 41), 0.5, 27.99, -0.5, 1e10, -3e38, np.inf, -np.inf, np.nan]
 OFFSETS = [(0, 1, 11, 12), (0, 1, 2), (3,), (2, 1), (0, 5, 6, 7, 8)]
 
 
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
 @pytest.mark.parametrize("offsets", OFFSETS, ids=str)
-def test_entries_beside_an_index(width: int, offsets: tuple[int, ...], precision: str) -> None:
+@pytest.mark.parametrize("table", [ENTRIES, SINGLE], ids=["double", "single"])
+def test_entries_beside_an_index(width: int, offsets: tuple[int, ...], table: Table, precision: str) -> None:
     inputs = inputs_of(1)
     last = 27
-    outputs = [lookup(ENTRIES, inputs[0], offset, last) for offset in offsets]
+    outputs = [lookup(table, inputs[0], offset, last) for offset in offsets]
     x = np.array(INDICES, dtype=precision)[:, None]
     made = Native(straight(inputs, outputs), width, precision)(x)[0]
     with np.errstate(invalid="ignore"):
         base = np.clip(np.where(np.isnan(x), 0, x), 0, last).astype(int)[:, 0]
-    expected = np.stack([ENTRIES.numbers[base + o] for o in offsets], axis=1).astype(precision)
+    expected = np.stack([table.numbers[base + o] for o in offsets], axis=1).astype(precision)
     assert same_bits(made, np.where(np.isnan(x), np.nan, expected).astype(precision))
-    alone = [ENTRIES.at(float(INDICES[3]), o, last) for o in offsets]
-    assert alone == [lookup(ENTRIES, INDICES[3], o, last) for o in offsets]
+    alone = [table.at(float(INDICES[3]), o, last) for o in offsets]
+    assert alone == [lookup(table, INDICES[3], o, last) for o in offsets]
 
 
 @pytest.mark.parametrize("piece_size", [3, 7, 100])

@@ -49,7 +49,9 @@ def test_one_turn_misaligns_all_channels_of_a_sensor() -> None:
     builder = pliant.RobotBuilder("top")
     builder.body("top", mass=1.0, inertia=(0.01, 0, 0, 0.01, 0, 0.01))
     builder.joint("axle", "continuous", "world", "top", axis=(0, 0, 1))
-    robot = builder.build().with_sensor("imu", "top", name="imu", misalignment=0.1, channels=["gyro", "accelerometer", "orientation"])
+    robot = builder.build().with_sensor(
+        "imu", "top", name="imu", misalignment=0.1, channels=["gyro", "accelerometer", "orientation"]
+    )
     sim = pliant.Simulation(robot, dt=DT, batch=500)
     sim.reset(v=[2.0])
     sim.step()
@@ -80,7 +82,10 @@ def test_gain_offset_and_law() -> None:
 
 def test_allan_deviation_of_white_noise_and_drift() -> None:
     density, deviation, time = 2e-3, 0.01, 5.0
-    read = gyro(still(200, gyro={"noise": (density, 0, density), "drift": (0, deviation, deviation), "drift_time": time}), 12_000)
+    read = gyro(
+        still(200, gyro={"noise": (density, 0, density), "drift": (0, deviation, deviation), "drift_time": time}),
+        12_000,
+    )
     found = allan(read, period=DT)
     tau = found.times
     white, drift = white_noise(tau, density), gauss_markov(tau, deviation, time)

@@ -89,7 +89,7 @@ def test_interpolation_is_on_the_lines_between_samples() -> None:
 
 def test_substeps_sample_between_control_periods() -> None:
     fine = falling(rate=250, delay=0.003)
-    true, read = heights(fine, 40)
+    _, read = heights(fine, 40)
     coarse = pliant.Simulation(fine.robot, dt=DT, batch=3, substeps=5)
     for k in range(1, 9):
         coarse.step()

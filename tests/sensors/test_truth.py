@@ -182,7 +182,9 @@ def test_encoders_on_both_sides_of_a_spring_follow_the_two_mass_system() -> None
 
 
 def test_torque_of_motors_and_pose_of_a_frame() -> None:
-    robot = pliant.load("arm7").with_sensor("torque").with_sensor("pose", pliant.load("arm7").bodies[-1].name, name="hand")
+    robot = (
+        pliant.load("arm7").with_sensor("torque").with_sensor("pose", pliant.load("arm7").bodies[-1].name, name="hand")
+    )
     sim = pliant.Simulation(robot)
     rng = np.random.default_rng(0)
     q, v = robot.random(rng) * 0.3, rng.normal(size=robot.nv)
@@ -202,7 +204,7 @@ def test_torque_of_motors_and_pose_of_a_frame() -> None:
         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
     ])  # fmt: skip
-    assert R == pytest.approx(X[:3, :3], abs=1e-12)
+    assert pytest.approx(X[:3, :3], abs=1e-12) == R
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "midpoint", "dormand-prince"])

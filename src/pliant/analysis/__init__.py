@@ -1,4 +1,4 @@
-"""Analysis of robots and runs: linearisation, frequency responses, energy ledger, contact models compared, Allan deviation."""
+"""Analysis of robots and runs: linearisation, frequency responses, energy ledger, contact models, Allan deviation."""
 
 from pliant.analysis.allan import Allan, allan
 from pliant.analysis.bode import Bode, bode

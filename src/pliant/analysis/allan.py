@@ -4,9 +4,9 @@ Of readings y at the period T, with averages over m of them, tau = m T,
 
     sigma^2(tau) = <(mean of the next m - mean of these m)^2> / 2
 
-over all overlapping stretches [Allan 1966; IEEE Std 952-1997, annex C]. White noise of density N falls as N / sqrt(tau);
-a Gauss-Markov drift of standard deviation s and correlation time T rises as s sqrt(2 tau / (3 T)) up to 0.618 s at
-tau = 1.89 T, and falls again; a constant bias has none.
+over all overlapping stretches [Allan 1966; IEEE Std 952-1997, annex C]. White noise of density N falls as
+N / sqrt(tau); a Gauss-Markov drift of standard deviation s and correlation time T rises as s sqrt(2 tau / (3 T)) up to
+0.618 s at tau = 1.89 T, and falls again; a constant bias has none.
 """
 
 import os
@@ -65,7 +65,10 @@ class Allan:
         return made
 
     def __repr__(self) -> str:
-        rows = [f"{t:10.4g} s  " + "  ".join(f"{x:.4g}" for x in row) for t, row in zip(self.times, self.deviation, strict=True)]
+        rows = [
+            f"{t:10.4g} s  " + "  ".join(f"{x:.4g}" for x in row)
+            for t, row in zip(self.times, self.deviation, strict=True)
+        ]
         return "\n".join(["Allan deviation of " + ", ".join(self.columns), *rows])
 
 

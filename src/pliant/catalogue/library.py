@@ -123,9 +123,9 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
     """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, contacts, sensors.
 
     Tables and keys are those of ``with_frame``, ``with_joint``, ``with_motor``, ``with_flexibility``,
-    ``with_backlash``, ``with_contact`` and ``with_sensor``, except for functions (``law``). They are applied in that order, after
-    gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later one wins, key
-    by key. The key ``robot`` of the file, a ``.toml``, is for `load`.
+    ``with_backlash``, ``with_contact`` and ``with_sensor``, except for functions (``law``). They are applied in that
+    order, after gravity. A key may be a pattern, as in ``[motors."*_knee"]``; of two tables for one thing, the later
+    one wins, key by key. The key ``robot`` of the file, a ``.toml``, is for `load`.
     """
     given: dict[str, Any] = {"subject": "read_side_file", "error": RobotError}
     check("robot", robot, "a Robot, see pliant.load", isinstance(robot, Robot), **given)

@@ -17,6 +17,7 @@ from pliant.compiler.llvm import (
     table_data,
     table_declaration,
     table_name,
+    table_precision,
 )
 from pliant.compiler.lower import PIECE_SIZE, Piece, Straight, cut, lower
 from pliant.compiler.program import Block, Loop, Program, TracedBlock, innermost, left
@@ -304,7 +305,8 @@ class Assembly:
     def _constants(self, part: str, table: Table, n: int) -> None:
         """The entries of round n of a table into a variable."""
         m, v, out, size = self._label(), self.v, self.lines, self.program.variables[part]
-        number, item = v.precision.llvm, v.precision.bits // 8
+        number, kept = v.precision.llvm, table_precision(table, v)
+        item = kept.bits // 8
         self.tables[table.digest] = table
         here = self._variable(part)
         out.append(f"  %o{m} = mul i64 %i{n}, {size * item}")
@@ -312,8 +314,12 @@ class Assembly:
             name = f"{m}.{k}"
             out.append(f"  %j{name} = add i64 %o{m}, {k * item}")
             out.append(f"  %r{name} = getelementptr i8, ptr {table_name(table)}, i64 %j{name}")
-            out.append(f"  %e{name} = load {number}, ptr %r{name}, align {item}")
-            out.append(f"  %h{name} = insertelement {v.type} poison, {number} %e{name}, i32 0")
+            out.append(f"  %e{name} = load {kept.llvm}, ptr %r{name}, align {item}")
+            entry = f"%e{name}"
+            if kept.llvm != number:
+                out.append(f"  %w{name} = fpext {kept.llvm} {entry} to {number}")
+                entry = f"%w{name}"
+            out.append(f"  %h{name} = insertelement {v.type} poison, {number} {entry}, i32 0")
             out.append(
                 f"  %u{name} = shufflevector {v.type} %h{name}, {v.type} poison, <{v.width} x i32> zeroinitializer"
             )

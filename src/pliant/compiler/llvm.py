@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.compiler.elementary import Precision
+from pliant.compiler.elementary import Precision, precision_of
 from pliant.compiler.lower import Instruction, Piece, Straight
 from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, DRAWS, TABLE
@@ -131,10 +131,16 @@ def table_declaration(table: Table) -> str:
 
 def table_data(table: Table, v: Vectors) -> str:
     """The numbers as a string of bytes: LLVM reads that ten times faster than a list of numbers."""
+    kept = table_precision(table, v)
     with np.errstate(over="ignore", under="ignore"):
-        data = table.numbers.astype(v.precision.name).tobytes()
+        data = table.numbers.astype(kept.name).tobytes()
     written = "\\" + data.hex("\\")
-    return f'{table_name(table)} = constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
+    return f'{table_name(table)} = constant [{len(data)} x i8] c"{written}", align {kept.bits // 8}'
+
+
+def table_precision(table: Table, v: Vectors) -> Precision:
+    """That of the numbers in memory: float32 if it has them exactly, since a large table is read from far away."""
+    return precision_of("float32") if table.is_single else v.precision
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
@@ -332,7 +338,7 @@ class _Writer:
 
     def _first_of_pair(self, place: "_Place", offset: int) -> int | None:
         """The first of two neighbours that are both looked up, of which this is one; None if it stays alone."""
-        if self.v.bytes < 16:
+        if self.v.width * table_precision(place.table, self.v).bits < 128:
             return None
         offsets = self.offsets[place]
         first = offset
@@ -351,25 +357,25 @@ class _Writer:
         out.append(f"  {name}.b = fcmp olt {t} {name}.l, {last}")
         out.append(f"  {name}.h = {chosen} {name}.b, {t} {name}.l, {t} {last}")
         out.append(f"  {name}.i = fptosi {t} {name}.h to <{v.width} x i32>")
-        addresses = []
+        addresses, kept = [], table_precision(place.table, v)
         for k in range(v.width):
-            lane, number = f"{name}.{k}", v.precision.llvm
+            lane = f"{name}.{k}"
             out.append(f"  {lane}.i = extractelement <{v.width} x i32> {name}.i, i32 {k}")
             out.append(f"  {lane}.o = zext i32 {lane}.i to i64")
-            out.append(f"  {lane}.a = getelementptr {number}, ptr {table_name(place.table)}, i64 {lane}.o")
+            out.append(f"  {lane}.a = getelementptr {kept.llvm}, ptr {table_name(place.table)}, i64 {lane}.o")
             addresses.append(f"{lane}.a")
         out.append(f"  {name}.u = fcmp uno {t} {index}, {index}")
-        return _Lanes(index, f"{name}.u", addresses)
+        return _Lanes(index, f"{name}.u", addresses, kept)
 
     def _loaded(self, name: str, lanes: "_Lanes", offset: int) -> str:
         """An entry of each lane; NaN where the index is."""
-        v, out, number = self.v, self.lines, self.v.precision.llvm
+        v, out, number = self.v, self.lines, lanes.kept.llvm
         row = "poison"
         for k, address in enumerate(lanes.addresses):
             lane = f"{name}.e{k}"
             out.append(f"  {lane}.a = getelementptr {number}, ptr {address}, i64 {offset}")
-            out.append(f"  {lane}.n = load {number}, ptr {lane}.a, align {v.precision.bits // 8}")
-            out.append(f"  {lane} = insertelement {v.type} {row}, {number} {lane}.n, i32 {k}")
+            out.append(f"  {lane}.n = load {number}, ptr {lane}.a, align {lanes.kept.bits // 8}")
+            out.append(f"  {lane} = insertelement <{v.width} x {number}> {row}, {number} {lane}.n, i32 {k}")
             row = lane
         return self._or_nan(name, lanes, row)
 
@@ -378,7 +384,8 @@ class _Writer:
 
         The vectors take lanes in turns, as many as 128 bits hold: a shuffle within 128 bits is cheap.
         """
-        v, out, number, bits = self.v, self.lines, self.v.precision.llvm, self.v.precision.bits
+        v, out, number, bits = self.v, self.lines, lanes.kept.llvm, lanes.kept.bits
+        loaded = f"<{v.width} x {number}>"
         whole = f"<2 x {number}>" if bits == 64 else "double"
         sides: list[list[str]] = [[], []]
         share = 64 // bits
@@ -395,14 +402,14 @@ class _Writer:
         rows = [self._joined(f"{name}.{side}", parts) for side, parts in zip("xy", sides, strict=True)]
         if bits == 32:
             for side, row in zip("xy", rows, strict=True):
-                out.append(f"  {name}.{side} = bitcast <{v.width // 2} x double> {row} to {v.type}")
+                out.append(f"  {name}.{side} = bitcast <{v.width // 2} x double> {row} to {loaded}")
             rows = [f"{name}.x", f"{name}.y"]
         found = []
         for second in (0, 1):
             # lane k is in one of the rows, after those before it there
             where = [(k // share % 2, k // (2 * share) * share + k % share) for k in range(v.width)]
             mask = ", ".join(f"i32 {side * v.width + 2 * at + second}" for side, at in where)
-            shuffled, both = f"{name}.s{second}", f"{v.type} {rows[0]}, {v.type} {rows[1]}"
+            shuffled, both = f"{name}.s{second}", f"{loaded} {rows[0]}, {loaded} {rows[1]}"
             out.append(f"  {shuffled} = shufflevector {both}, <{v.width} x i32> <{mask}>")
             found.append(self._or_nan(f"{name}.{('first', 'second')[second]}", lanes, shuffled))
         return found[0], found[1]
@@ -420,7 +427,10 @@ class _Writer:
         return parts[0]
 
     def _or_nan(self, name: str, lanes: "_Lanes", row: str) -> str:
-        t = self.v.type
+        t, kept = self.v.type, lanes.kept
+        if kept.bits < self.v.precision.bits:
+            self.lines.append(f"  {name}.w = fpext <{self.v.width} x {kept.llvm}> {row} to {t}")
+            row = f"{name}.w"
         self.lines.append(f"  {name} = select {self.v.conditions} {lanes.is_nan}, {t} {lanes.at}, {t} {row}")
         return name
 
@@ -434,11 +444,12 @@ class _Place(NamedTuple):
 
 
 class _Lanes(NamedTuple):
-    """A place in registers: the index, where it is not a number, and the address of each lane."""
+    """A place in registers: the index, where it is not a number, the address of each lane, and what is found there."""
 
     at: str
     is_nan: str
     addresses: list[str]
+    kept: Precision
 
 
 # ---- random numbers

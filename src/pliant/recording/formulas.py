@@ -125,6 +125,34 @@ class Formula:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
+@dataclass(frozen=True, eq=False)
+class LawFormulas:
+    """The law of a motor that remembers as formulas: of its torque, and of each number of its memory."""
+
+    formulas: tuple[Formula, ...]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], inputs: Sequence[str], memory: int) -> "LawFormulas":
+        """The formulas of ``function(*inputs, memory) -> (result, memory)``, with so many numbers of memory."""
+        n = len(inputs)
+        names = (*inputs, *(f"memory{k}" for k in range(memory)))
+
+        def part(k: int) -> Callable[..., Scalar]:
+            def chosen(*given: Scalar) -> Scalar:
+                result, after = function(*given[:n], list(given[n:]))
+                return result if k == 0 else after[k - 1]
+
+            chosen.__name__ = getattr(function, "__name__", "law")
+            return chosen
+
+        return cls(tuple(Formula.of(part(k), names) for k in range(memory + 1)))
+
+    def __call__(self, u: Scalar, q: Scalar, v: Scalar, t: Scalar, memory: Sequence[Scalar]) -> Any:
+        """Torque and memory."""
+        torque, *after = (formula(u, q, v, t, *memory) for formula in self.formulas)
+        return torque, after
+
+
 def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
     """A node; raises unless it is a known operation on earlier nodes."""
     op, *rest = node

@@ -9,7 +9,7 @@ their physics; here is their description.
 | "encoder" | joints | position and velocity, one each [rad, rad/s, or m, m/s] |
 | "torque" | joints | torque, one each [N m or N] |
 | "wrench" | a frame | force 3, torque 3 [N, N m]: what lies beyond the frame does to what carries it, in its axes |
-| "contact" | contacts, or bodies with all of theirs | force 3 each [N], in the world's axes; touch, air_time, contact_time, one each [1, s, s] |
+| "contact" | contacts or bodies | force 3 each [N], in the world's axes; touch, air_time, contact_time [1, s, s] |
 | "pose" | a frame | position 3 [m], orientation 4, linear and angular velocity 3 each, in the world's axes |
 | "scan" | a frame | height, one for each point [m]: of the ground, from the frame's origin, its heading followed |
 | "range" | a frame | distance and hit, one for each ray [m, 1] |
@@ -122,7 +122,7 @@ class Sensor:
         jitter: how much later than planned a sample is taken, at most [s].
         interpolate: whether readings go over from sample to sample, where others hold the last one.
         dropout: share of samples that are lost.
-        misalignment: of the whole sensor, standard deviation of a turn about each axis, drawn when it is turned on [rad].
+        misalignment: of the whole sensor, deviation of a turn about each axis, drawn when it is turned on [rad].
         side: of a flexible joint: "motor" or "link" for encoders, "motor" or "spring" for torques.
         is_differentiated: whether an encoder takes its velocity from its positions.
         threshold: force above which a contact counts as one [N].
@@ -260,7 +260,7 @@ def _places(robot: "Robot", kind: str, at: Any) -> tuple[str, ...]:
         found = _default_places(robot, what)
     else:
         is_several = isinstance(at, Iterable) and not isinstance(at, str | Mapping)
-        found = tuple(at) if is_several else (at,)
+        found: tuple[Any, ...] = tuple(at) if is_several else (at,)
     subject = f"a sensor ({kind})"
     check("at", at, f"the names of {what}s", bool(found), subject=subject, error=RobotError)
     valid = robot.joints if what == "joint" else {**dict.fromkeys(robot.contacts), **dict.fromkeys(robot.bodies)}
@@ -326,7 +326,7 @@ def _timing(subject: str, options: Mapping[str, Any]) -> dict[str, Any]:
     interpolate = options.get("interpolate", False)
     check("interpolate", interpolate, "True or False", isinstance(interpolate, bool), subject=subject,
           error=RobotError)  # fmt: skip
-    if interpolate and (pair[0] is not pair[1] and pair[0] != pair[1] or not is_zero(found["jitter"])):
+    if interpolate and ((pair[0] is not pair[1] and pair[0] != pair[1]) or not is_zero(found["jitter"])):
         problem = f"{subject} interpolates, and its samples do not come at even times"
         raise RobotError(problem, subject=subject, field="interpolate", cure="give one delay, and no jitter")
     found["interpolate"] = interpolate

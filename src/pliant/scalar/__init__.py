@@ -9,6 +9,6 @@ from pliant.scalar.ops import Table
 
 __all__ = [
     "Expr", "Graph", "Scalar", "Scalars", "Table", "abs", "acos", "as_sympy", "asin", "atan2", "both", "cos", "draws",
-    "either", "equal", "exp", "floor", "is_constant", "log", "lookup", "maximum", "minimum", "negation", "select", "sin", "sqrt",
-    "tan",
+    "either", "equal", "exp", "floor", "is_constant", "log", "lookup", "maximum", "minimum", "negation", "select",
+    "sin", "sqrt", "tan",
 ]  # fmt: skip

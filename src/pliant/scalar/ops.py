@@ -177,12 +177,14 @@ class Table:
     Attributes:
         numbers: the entries, a read-only array of float64.
         digest: a name made of the numbers, which stands for them where they would be too many.
+        is_single: whether float32 has all of them exactly, so that they fit into half the memory.
     """
 
-    __slots__ = ("digest", "numbers")
+    __slots__ = ("digest", "is_single", "numbers")
 
     numbers: np.ndarray
     digest: str
+    is_single: bool
 
     def __init__(self, numbers: Any):
         try:
@@ -194,6 +196,8 @@ class Table:
         copied.setflags(write=False)
         object.__setattr__(self, "numbers", copied)
         object.__setattr__(self, "digest", hashlib.sha256(copied.tobytes()).hexdigest())
+        with np.errstate(over="ignore", under="ignore"):
+            object.__setattr__(self, "is_single", bool((copied.astype(np.float32) == copied).all()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise TraceError("a table cannot be changed: graphs and compiled code stand on it")

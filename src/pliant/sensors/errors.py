@@ -73,9 +73,7 @@ def drifted(sensor: Sensor, memory: Mapping[str, Scalars], chance: Chance, time:
         a = exp(-time / e.drift_time)
         spread = sqrt(1 - a * a)
         normals = chance.normals(len(before))
-        found[f"{e.channel}.drift"] = [
-            a * b + s * spread * n for b, s, n in zip(before, e.drift, normals, strict=True)
-        ]
+        found[f"{e.channel}.drift"] = [a * b + s * spread * n for b, s, n in zip(before, e.drift, normals, strict=True)]
     return found
 
 

@@ -13,7 +13,14 @@ from pliant.actuation.body_forces import ExternalForce, frame_spring_forces, out
 from pliant.actuation.joint_springs import further_of, spring_torques
 from pliant.contact.ground import Ground
 from pliant.contact.touching import Group
-from pliant.dynamics.kinematics import LinkMotion, inertial_force, link_motions, link_poses, link_velocities, root_origin
+from pliant.dynamics.kinematics import (
+    LinkMotion,
+    inertial_force,
+    link_motions,
+    link_poses,
+    link_velocities,
+    root_origin,
+)
 from pliant.dynamics.newton_euler import link_wrenches
 from pliant.errors import SimulationError
 from pliant.robot import Robot
@@ -235,10 +242,9 @@ def contact_totals(sensor: Sensor, robot: Robot, groups: Sequence[Group], forces
 
 def places_of(robot: Robot, touching: str) -> tuple[str, ...]:
     """What sensors may call that which touches, by the name of a contact or of one of its points: contact and body."""
-    shape = robot.contacts[touching] if touching in robot.contacts else None
-    if shape is None:
-        point = next(point for point in robot.contact_points if point.name == touching)
-        shape = robot.contacts[point.shape]
+    if touching not in robot.contacts:
+        touching = next(point.shape for point in robot.contact_points if point.name == touching)
+    shape = robot.contacts[touching]
     return tuple(dict.fromkeys((shape.name, shape.body)))
 
 

@@ -86,7 +86,7 @@ def keys_after(sim: "Simulation", robots: Any, seed: int | None) -> np.ndarray |
 
 def turned_on(sim: "Simulation", data: np.ndarray, keys: np.ndarray | None, robots: Any = None) -> np.ndarray:
     """States that begin here, with the sensors of robots of these keys just turned on."""
-    if not sim.model.readers:
+    if not (sim.model.readers or sim.model.disturbances):
         return data
     if sim.layout.sizes["chance"]:
         lead = data.shape[:-1]

@@ -1,4 +1,7 @@
-"""Stages of sensors: after each step, those that are due sample, and samples that have arrived become readings.
+"""Stages of chance and sensors.
+
+Before each step, forces by chance are drawn. After it, sensors that are due sample, and samples that have arrived
+become readings.
 
 Of sensor NAME the state has "NAME: reading", "NAME: truth" (of its last sample, without errors), "NAME: memory". A
 robot that has diverged reads what it read before.
@@ -7,7 +10,8 @@ robot that has diverged reads what it read before.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pliant.chance import KEY_SIZE
+from pliant.actuation.disturbances import Disturbance
+from pliant.chance import KEY_SIZE, Chance, stream_of
 from pliant.compiler.tracing import Stages
 from pliant.errors import SimulationError
 from pliant.robot.sensors import Sensor
@@ -28,7 +32,7 @@ _NOW = ("clock", "q", "v", "torques", "impulses")
 
 def sensor_sizes(model: StepModel) -> dict[str, int]:
     """The parts of the state that sensors have."""
-    sizes = {"chance": KEY_SIZE if model.is_random else 0}
+    sizes = {"chance": KEY_SIZE if model.is_random else 0, "disturbances": sum(d.size for d in model.disturbances)}
     for reader in model.readers:
         own = {"reading": reader.size, "truth": reader.size, "memory": reader.memory_size}
         sizes |= {part_of(reader, what): size for what, size in own.items()}
@@ -95,12 +99,42 @@ def add_sensors(stages: Stages, parameters: Parameters, integrator: str) -> None
     _add_delivery(stages, parameters)
 
 
+def add_disturbances(stages: Stages, parameters: Parameters) -> None:
+    """Add the forces by chance of the next step, which they are throughout."""
+    model = parameters.structure
+    if not model.disturbances:
+        return
+
+    def drawn(memory, clock, chance, divergence):
+        left, found = iter(memory), []
+        for k, disturbance in enumerate(model.disturbances):
+            own = [next(left) for _ in range(disturbance.size)]
+            found += disturbance.next(own, Chance(chance, clock, _stream(k, disturbance, "next")), model.dt)
+        moves = equal(divergence[0], 0)
+        return [select(moves, a, b) for a, b in zip(found, memory, strict=True)]
+
+    stages.add(drawn, ("disturbances", "clock", "chance", "divergence"), ("disturbances",))
+
+
+def _stream(k: int, disturbance: Disturbance, purpose: str) -> int:
+    return stream_of(f"{type(disturbance).__name__} {k} on {disturbance.body}: {purpose}")
+
+
 def add_turning_on(stages: Stages, parameters: Parameters) -> None:
     """Add what sensors do at a reset: errors are drawn, and a first sample is all that they have ever read.
 
     It is that of a robot on which no force acts but gravity and what holds it where it is: nothing has been solved yet.
     """
-    for reader in parameters.structure.readers:
+    model = parameters.structure
+    if model.disturbances:
+
+        def first(clock, chance):
+            streams = [_stream(k, d, "first") for k, d in enumerate(model.disturbances)]
+            pairs = zip(model.disturbances, streams, strict=True)
+            return [x for d, stream in pairs for x in d.first(Chance(chance, clock, stream))]
+
+        stages.add(first, ("clock", "chance"), ("disturbances",))
+    for reader in model.readers:
 
         def on(clock, q, v, chance, p, reader=reader):
             m = parameters.applied(p)
@@ -192,13 +226,14 @@ def _add_samples(stages: Stages, parameters: Parameters, due: Sequence[Reader], 
     is_stepped = integrator == "semi-implicit"
     solved_parts = _SOLVED if model.feels_forces and is_stepped else ("u", "contact memory")
 
-    def sample(clock, q, v, torques, impulses, chance, p, *rest):
-        m = parameters.applied(p)
+    def sample(clock, q, v, torques, impulses, chance, p, disturbances, *rest):
+        m = parameters.applied(p).disturbed(disturbances)
         forces = [x / m.dt for x in impulses]
         now = _moment(m, clock, q, v, [0] * m.robot.nv, torques, forces)
         solved, parts = now, list(rest[len(solved_parts) :])
         if m.feels_forces and is_stepped:
-            solved = _moment(m, clock, *rest[:3], torques, forces, ticks=-1)
+            q_solved, v_solved, vd = rest[:3]
+            solved = _moment(m, clock, q_solved, v_solved, vd, torques, forces, ticks=-1)
         elif m.feels_forces:
             vd = smooth_acceleration(m, time_of(clock, m.dt), q, v, rest[0], rest[1])
             solved = _moment(m, clock, q, v, vd, torques, forces)
@@ -212,7 +247,7 @@ def _add_samples(stages: Stages, parameters: Parameters, due: Sequence[Reader], 
         return found
 
     own = [part_of(reader, what) for reader in due for what in ("reading", "memory")]
-    stages.add(sample, (*_NOW, "chance", "parameters", *solved_parts, *own))
+    stages.add(sample, (*_NOW, "chance", "parameters", "disturbances", *solved_parts, *own))
 
 
 def _sample(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.actuation.body_forces import ExternalForce
+from pliant.actuation.disturbances import Disturbance
 from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.chance import check_seed
 from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
@@ -78,7 +79,7 @@ class Simulation:
         threads: int = 1,
         substeps: int = 1,
         controller: Any = None,
-        forces: Iterable[ExternalForce] = (),
+        forces: Iterable[ExternalForce | Disturbance] = (),
         varying: Sequence[str] = (),
         limits: bool = True,
         held: Iterable[str] = (),
@@ -102,7 +103,7 @@ class Simulation:
             substeps: steps in a control period.
             controller: a generic function (t, q, v) -> u or (t, sensors) -> u, or a `Controller`, compiled into the
                 step.
-            forces: on bodies.
+            forces: on bodies: `ExternalForce`, and by chance `Gusts` and `Pushes` of `pliant.actuation`.
             varying: paths of numbers that differ from robot to robot, see `pliant.simulation.parameters`.
             limits: whether limits of joints hold.
             held: contacts that stick and stay where they are at the reset; for all integrators but the default one.
@@ -130,8 +131,10 @@ class Simulation:
         self.precision, self.threads, self.progress = precision, int(threads), progress
         self.divergences: list[Divergence] = []
         self.seed = check_seed(seed)
-        surface, on_bodies = None if ground is None else as_ground(ground), as_forces(forces, self.robot)
-        self.model = StepModel(self.robot, float(dt), surface, contact, on_bodies, precision, limits, as_held(held))
+        surface, (on_bodies, by_chance) = None if ground is None else as_ground(ground), as_forces(forces, self.robot)
+        self.model = StepModel(
+            self.robot, float(dt), surface, contact, on_bodies, precision, limits, as_held(held), by_chance
+        )
         varied = Parameters(self.model, varying)
         self.plan = Plan(varied, integrator, int(substeps), as_controller(controller), StepControl(rtol, atol))
         self.layout, self.dtype = self.plan.layout, np.dtype(precision)
@@ -153,9 +156,7 @@ class Simulation:
     def dt(self) -> float:
         return self.model.dt
 
-    def reset(
-        self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None, seed: int | None = None
-    ) -> None:
+    def reset(self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None, seed: int | None = None) -> None:
         """Put robots into a new state, by default at rest and in the neutral configuration.
 
         Args:
@@ -230,6 +231,7 @@ class Simulation:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
         remembered = self.model.memory.stored * len(self.model.touch_names)
         state.part("contact memory")[...] = np.array(remembered, dtype=float)
+        state.part("motor memory")[...] = self.plan.model.motor_memory.initial(robot, state.q)
         state.part("anchors")[...] = self.model.holds.anchored(state.q)
         return data
 
@@ -298,6 +300,11 @@ class Simulation:
     def truth(self) -> Readings:
         """What the sensors would have read at their last samples, had they no errors and no delays."""
         return Readings(self.model.readers, self.layout, self.data, "truth")
+
+    @property
+    def motor_state(self) -> dict[str, np.ndarray]:
+        """Commands, currents [A], temperatures [°C] and bent friction [N m or N], of motors that have them; views."""
+        return self.plan.model.motor_memory.shown(self._part("motor memory"))
 
     @property
     def contact_names(self) -> list[str]:

@@ -75,7 +75,8 @@ class StepProgram:
         self.stages, self.model, self.parameters = stages, model, parameters
         self.swings: list[Swing] = []
         nv, limits, pinned = model.robot.nv, len(model.stop_rows), len(model.pinned_dofs)
-        sizes = dict.fromkeys(("w", "v next", "v mean", "shift", "change"), nv) | {"saturated": model.robot.nu}
+        sizes = dict.fromkeys(("w", "v next", "v mean", "shift", "change"), nv)
+        sizes |= {"saturated": model.robot.nu + len(model.bristled_motors), "frictions": len(model.bristled_motors)}
         sizes |= dict.fromkeys(("held", "stop low", "stop high"), limits) | {"grips": len(model.steady_rows)}
         sizes |= dict.fromkeys(("pushed", "reaction", "left"), pinned)
         sizes |= dict.fromkeys(("error", "converged", "residual", "iterations", "scale", "slow", "guesses"), 1)
@@ -117,20 +118,23 @@ class StepProgram:
             if is_there or parameter.default is inspect.Parameter.empty:
                 wanted[name] = names
         reads = [one for names in wanted.values() for one in (names if isinstance(names, list) else [names])]
+        by_chance = ["disturbances"] if self.model.disturbances else []
 
         def stage(p: Scalars, *values: Any) -> dict[str, Any]:
             left = iter(values)
+            model = self.parameters.applied(p)
+            model = model.disturbed(next(left)) if by_chance else model
             given = {
                 name: [next(left) for _ in names] if isinstance(names, list) else next(left)
                 for name, names in wanted.items()
             }
             written: dict[str, Any] = {}
-            for name, value in function(self.parameters.applied(p), **given).items():
+            for name, value in function(model, **given).items():
                 names = self._names(name, k)
                 written |= dict(zip(names, value, strict=True)) if isinstance(names, list) else {names: value}
             return written
 
-        self.stages.add(stage, ("parameters", *reads))
+        self.stages.add(stage, ("parameters", *by_chance, *reads))
 
     def _names(self, name: str, k: int | None) -> str | list[str]:
         """The names of the program for one of a stage."""
