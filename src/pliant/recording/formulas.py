@@ -29,7 +29,8 @@ class Formula:
     Attributes:
         inputs: names of the arguments.
         nodes: (operation, indices of nodes before it) of each node; ("const", number), ("input", place of the
-            argument) and ("lookup", place of the table, index).
+            argument) and ("lookup", place of the table, index), with nodes for offset and last index after it if it
+            has these.
         output: index of the node that is the result.
         tables: of numbers that it looks up.
         name: of the function, for messages.
@@ -87,7 +88,7 @@ class Formula:
             elif op == "input":
                 found.append(graph.lift(arguments[rest[0]]))
             elif op == "lookup":
-                found.append(graph.lookup(self.tables[rest[0]], found[rest[1]]))
+                found.append(graph.lookup(self.tables[rest[0]], *(found[k] for k in rest[1:])))
             else:
                 found.append(graph.apply(op, *(found[k] for k in rest)))
         return found[self.output]
@@ -162,7 +163,7 @@ def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
     if op == "input":
         limits = (inputs,)
     elif op == "lookup":
-        limits = (tables, k)
+        limits = (tables, *(k,) * (3 if len(rest) > 2 else 1))
     elif op in TABLE:
         limits = (k,) * TABLE[op].arity
     else:

@@ -205,17 +205,23 @@ class Table:
     def __reduce__(self):
         return Table, (self.numbers,)
 
-    def at(self, index: float) -> float:
-        """The entry at the largest integer not above ``index``, clamped to the table; NaN for NaN."""
+    def at(self, index: float, offset: int = 0, last: int | None = None) -> float:
+        """The entry at the largest integer not above ``index``, clamped to 0 ... last, plus offset; NaN for NaN."""
         if index != index:
             return math.nan
-        return float(self.numbers[int(min(max(index, 0), len(self) - 1))])
+        return float(self.numbers[int(min(max(index, 0), len(self) - 1 if last is None else last)) + int(offset)])
 
-    def column(self, indices: np.ndarray) -> np.ndarray:
+    def column(self, indices: np.ndarray, offset: int = 0, last: int | None = None) -> np.ndarray:
         """The entries at an array of indices."""
         is_number = indices == indices
-        clamped = np.clip(np.where(is_number, indices, 0), 0, len(self) - 1)
-        return np.where(is_number, self.numbers[clamped.astype(np.int64)], np.nan)
+        clamped = np.clip(np.where(is_number, indices, 0), 0, len(self) - 1 if last is None else last)
+        return np.where(is_number, self.numbers[clamped.astype(np.int64) + int(offset)], np.nan)
+
+    def check_window(self, offset: int, last: int) -> None:
+        """Raise unless all entries ``offset`` beside those from 0 to ``last`` are in the table."""
+        if min(last, offset) < 0 or last + offset >= len(self):
+            problem = f"a lookup {offset} beside indices up to {last} leaves a {self!r}"
+            raise TraceError(problem, subject=repr(self), field="offset", cure="offsets and indices are 0 or more")
 
     def __len__(self) -> int:
         return self.numbers.size
