@@ -14,7 +14,7 @@ A parameter is named by its path:
 | "joints.NAME.backlash", "rest", "restitution" | | 1 |
 | "motors.NAME.kp", ... | any number of `Motor` | 1 |
 | "springs.NAME.stiffness", ... | any number of `FrameSpring` | 1 |
-| "sensors.NAME.dropout", "misalignment", "threshold", "reach" | see `pliant.robot.sensors.Sensor` | 1 |
+| "sensors.NAME.dropout", "misalignment", "threshold" | see `pliant.robot.sensors.Sensor` | 1 |
 | "sensors.NAME.CHANNEL.noise", ... | any number of the errors of a channel | 1 an entry |
 
 A star stands for all names, one column each: "motors.*.kp"; bodies without mass are left out.
@@ -40,7 +40,7 @@ _TREES = ("bodies", "joints", "motors", "springs")
 _JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
 _CONTACT_NUMBERS = ("friction", "restitution")
 _BODY_NUMBERS = ("mass", "com", "inertia")
-SENSOR_NUMBERS = ("dropout", "misalignment", "threshold", "reach")
+SENSOR_NUMBERS = ("dropout", "misalignment", "threshold")
 
 # from, to, and whether the first is allowed; a number that is not listed can be anything
 _NUMBERS = dict.fromkeys(
@@ -49,7 +49,7 @@ _NUMBERS = dict.fromkeys(
      "cogging", "noise", "bias", "drift", "scale", "range", "resolution", "misalignment", "threshold"),
     (0, np.inf, True),
 ) | {"restitution": (0, 1, True), "mass": (0, np.inf, False), "no_load_speed": (0, np.inf, False),
-     "dropout": (0, 1, True), "drift_time": (0, np.inf, False), "reach": (0, np.inf, False)}  # fmt: skip
+     "dropout": (0, 1, True), "drift_time": (0, np.inf, False)}  # fmt: skip
 
 # numbers of motors that bring other physics with them: they vary where the robot has them, and stay above zero
 _MOTOR_PARTS = (
