@@ -206,6 +206,15 @@ def test_equations_have_the_coupled_inertia() -> None:
     np.testing.assert_allclose(np.array(eq.M.subs(numbers), dtype=float), M, rtol=1e-12)
 
 
+def test_event_driven_simulation_agrees() -> None:
+    robot = coupled(control="position", kp=400, kd=20, viscous_friction=2)
+    events, steps = pliant.EventSimulation(robot), pliant.Simulation(robot, integrator="rk4")
+    for sim in (events, steps):
+        sim.run(0.5, u=[0.5, -0.2])
+    # both are of order four and more, with errors far below
+    np.testing.assert_allclose(events.q, steps.q, rtol=1e-6)
+
+
 # ---- mistakes
 
 

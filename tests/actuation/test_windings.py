@@ -197,3 +197,10 @@ def test_cogging_holds_a_rotor_and_gives_back_its_energy() -> None:
     log = sim.run(5.0, channels=("q", "v"))
     energy = 0.5 * INERTIA * log.v**2 - c / n * np.sin(n * log.q)
     np.testing.assert_allclose(energy, energy[0, 0], rtol=0, atol=1e-9)
+
+
+def test_event_driven_simulation_has_windings() -> None:
+    sim = pliant.EventSimulation(wheel(control="voltage"))
+    sim.run(1.0, u=[12.0])
+    # to its rtol of 1e-8 a step
+    assert sim.v[0] == pytest.approx(12 / FELT * (1 - math.exp(-(FELT**2) / (R * INERTIA))), rel=1e-6)
