@@ -183,7 +183,7 @@ class Plan:
         if self.model.feels_forces and self.integrator == "semi-implicit":
             robot = self.model.robot
             for name, size in {"q solved": robot.nq, "v solved": robot.nv, "vd solved": robot.nv}.items():
-                stages.variable(name, size)
+                stages.variable(name, size, is_scratch=True)  # most of it is not needed, and so not kept
         with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(self.rows.values())):
             self._add_period(stages)
             # forces and the like of a diverged robot may be NaN: users find zero
