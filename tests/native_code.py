@@ -76,8 +76,15 @@ def in_python(program: Program, *inputs: np.ndarray) -> list[list]:
         for k in range(part.count if isinstance(part.count, int) else len(given[part.reads[0]])):
             values.update({name: given[name][k] for name in part.reads})
             if not (part.until and values[part.until][0]):
+                sizes = {name: program.variables[name] for name in part.slices}
+                spans = {name: slice(k * size, (k + 1) * size) for name, size in sizes.items()}
+                for name, whole in part.slices.items():
+                    values[name] = (values[whole] if isinstance(whole, str) else whole.numbers.tolist())[spans[name]]
                 for inner in part.body:
                     run(inner)
+                for name, whole in part.sliced.items():
+                    before, after = values[whole][: spans[name].start], values[whole][spans[name].stop :]
+                    values[whole] = [*before, *values[name], *after]
             for name in part.writes:
                 rows[name].append(values[name])
 

@@ -173,11 +173,28 @@ PROMISES = {
         r"1e\+05 +1\.16 +0\.579 +0\.010\d+\n",
         r"AnchoredSpringDamper, 1e\+05 N/m, 1 ms: 0\.01\d+ m\nthe difference goes with K\^-1\.0\d",
     ],
+    "17_terrain.py": [
+        r"Terrain: 3 x 12 patches of 6 m, 400 x 1480 points",
+        r"log of \d+\.\d MB, with the terrain",
+        r"\n3\d of 36 robots are at rest, 36 in their own patches",
+        r"start on their platforms: True\nall robots find the same heights in the log: True",
+    ],
+    "18_motors.py": [
+        r"no-load speed of a joint 42 rad/s, most torque 22\.8 N m",
+        r"0 +4\d\.\d +never +0\.2\d+\n",
+        r"12 +\d\d\.\d +1\d\.\d +0\.1\d+\n",
+        r"7 +\d+\.\d+",
+    ],
+    "19_sensors.py": [
+        r"accelerometer: 0 in the fall, \d\.\d g in the landing, 9\.8\d+ m/s\^2 at rest",
+        r"feet on the ground after 10\d to 10\d ms\nencoders off by at most 0\.767 mrad, half a tick",
+        r"Allan deviation of noise and drift: within \d\.\d% of the closed form",
+    ],
 }
 
 # how an example runs here, if not as it is, and the files it leaves
 ARGUMENTS = {"00_demo.py": ["--quick", "--out", "."]}
-FILES = {"00_demo.py": {"report.html", "replay.html", "hopper.h5", "plot.svg", "hopper.mp4"}}
+FILES = {"00_demo.py": {"report.html", "replay.html", "hopper.h5", "plot.svg", "hopper.mp4"}, "19_sensors.py": {"out"}}
 
 
 def test_every_example_has_its_promises() -> None:

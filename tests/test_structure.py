@@ -18,8 +18,9 @@ import pliant
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
     "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance", "meshes", "robot",
-    "formats", "dynamics", "actuation", "contact", "sensors", "catalogue", "constrained", "symbolic", "integrators",
-    "recording", "storage", "simulation", "events", "control", "plots", "analysis", "render", "viewer", "report", "cli",
+    "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue", "constrained", "symbolic",
+    "integrators", "recording", "storage", "simulation", "events", "control", "plots", "analysis", "render", "viewer",
+    "report", "cli",
 ]  # fmt: skip
 """Bottom to top. Rooms to come: environment, learn and cluster before cli."""
 

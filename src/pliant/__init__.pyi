@@ -37,6 +37,9 @@ from pliant import (
 from pliant import (
     symbolic as symbolic,
 )
+from pliant import (
+    terrain as terrain,
+)
 from pliant.actuation import ExternalForce as ExternalForce
 from pliant.catalogue import load as load
 from pliant.catalogue import robots as robots

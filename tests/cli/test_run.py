@@ -17,6 +17,7 @@ import pytest
 
 import pliant
 from pliant import report
+from pliant.cli.ground_files import ground_file
 from pliant.cli.run_setup import as_contact, as_ground, as_row
 from pliant.cli.settings import Settings
 from pliant.contact import AnchoredSpringDamper
@@ -329,6 +330,44 @@ def test_grounds_have_the_heights_they_say() -> None:
     ):
         # rounding of a tangent
         np.testing.assert_allclose(as_ground(word, Settings()).height(x, 0 * x), height, rtol=0, atol=1e-12)
+
+
+def test_grounds_from_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "map.npy", np.arange(6.0).reshape(2, 3))
+    found = ground_file(f"{tmp_path}/map.npy=0.5,0.1", Settings())
+    assert found is not None and found.starts.tolist() == [[0, 0]]
+    assert found.ground.height(0.25, 0.5) == pytest.approx(0.5, abs=1e-6)  # rounded to a micrometre
+    path = tmp_path / "terrain.toml"
+    path.write_text("levels = 2\nsize = 3\n[tiles]\nside = 0.5\nheight = [0, 0.1]\ncolumns = 3\n")
+    for words, starts in (("", 6), ("=1", 3), ("=1,2", 1)):
+        found = ground_file(f"{path}{words}", Settings())
+        assert found is not None and len(found.starts) == starts
+        np.testing.assert_allclose(found.starts[-1], [1.5, 3], rtol=0, atol=1e-12)
+    assert ground_file("flat", Settings()) is None
+    for words in ("=2", "=0,3", "=0.5", "=0,0,0", "=a"):
+        with pytest.raises(PliantError, match="--ground: "):
+            ground_file(f"{path}{words}", Settings())
+    for words in ("", "=0", "=1,2,3", "=-1"):
+        with pytest.raises(PliantError, match=r"--ground: |map.npy"):
+            ground_file(f"{tmp_path}/map.npy{words}", Settings())
+    with pytest.raises(PliantError, match="no such file"):
+        ground_file("absent.png=0.1", Settings())
+
+
+def test_robots_start_in_patches(program, block: Path) -> None:
+    Path("terrain.toml").write_text("levels = 2\nsize = 4\nplatform = 2\n[pyramid]\nangle = [0.1, 0.3]\ncolumns = 2\n")
+    options = ("--base", "free", "--ground", "terrain.toml", "--time", 0.05, "--spread", 0, "--log", "run.h5", "--json")
+    about = program("run", block, *options, "--batch", 5).json
+    assert about["ground"] == "terrain.toml" and not about["troubles"]
+    log = pliant.load_log("run.h5")
+    places = [[-2, -2], [-2, 2], [2, -2], [2, 2], [-2, -2]]
+    np.testing.assert_allclose(log.q[:, 0, :2], places, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(log.q[:, -1, 2] - log.q[:, 0, 2], 0, rtol=0, atol=1e-6)
+    assert log.source is not None and log.source.ground is not None
+    tops = [float(log.source.ground.height(*place)) for place in places]
+    np.testing.assert_allclose(np.diff(log.q[:, 0, 2]), np.diff(tops), rtol=0, atol=1e-9)
+    program("run", block, *options[:2], "--ground", "terrain.toml=1,0", *options[4:])
+    np.testing.assert_allclose(pliant.load_log("run.h5").q[0, :2], [2, -2], rtol=0, atol=1e-9)
 
 
 def test_contacts_and_rows() -> None:

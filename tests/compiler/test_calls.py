@@ -102,6 +102,16 @@ def test_kernel_finds_what_the_table_says(width: int, precision: str) -> None:
     assert same_bits(made, table.column(x).astype(precision))
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_entries_that_float32_has_take_half_the_memory(width: int, precision: str) -> None:
+    kept = Table(ENTRIES.astype(np.float32))
+    assert kept.is_single and not Table(ENTRIES).is_single and not Table([1e300]).is_single
+    x = np.array(INDICES, dtype=precision)[:, None]
+    native = Native(straight(*graph_of([kept])), width, precision)
+    assert f"constant [{4 * len(kept)} x i8]" in native.assembly.text
+    assert same_bits(native(x)[0], kept.column(x).astype(precision))
+
+
 def test_one_entry_and_special_entries(precision: str) -> None:
     x = np.array([-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, np.nan], dtype=precision)[:, None]
     special = [np.nan, np.inf, -np.inf, -0.0, 1e300]

@@ -14,6 +14,7 @@ from pliant.render.robot_drawing import (
     DEFAULT_COLOR, body_poses, drawing, homogeneous, inertia_box, points_of_contacts, reach,
 )  # fmt: skip
 from pliant.render.shapes import ground_mesh
+from pliant.render.studio import _ground_mesh
 from pliant.robot import RobotBuilder
 from real_robots import PATHS
 from urdf_text import INERTIAL
@@ -170,3 +171,32 @@ def test_ground_is_sampled() -> None:
     up = np.cross(b - a, c - a)[:, 2] / 2
     assert (up > 0).all()
     assert up.sum() == pytest.approx(4 * 6)
+
+
+def test_height_maps_are_drawn_at_their_own_points() -> None:
+    field = pliant.terrain.tiles(0.4, 0.2, size=4, spacing=0.1)
+    ground = field.ground()
+    mesh = ground_mesh(ground, (-1.03, -5, 1, 0.52))
+    x, y, z = mesh.vertices.T
+    for values, low, high in ((x, -1.03, 1), (y, -5, 0.52)):
+        lines = np.unique(values)
+        assert (lines[0], lines[-1]) == (low, high)
+        # beyond the map, which begins at -2, the ground is level across its edge
+        inside = lines[(lines > max(low, -2.05)) & (lines < high)]
+        np.testing.assert_allclose(np.diff(inside), 0.1, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(inside / 0.1, np.rint(inside / 0.1), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(z, ground.height(x, y), atol=1e-15)
+    # of a large map, some
+    large = pliant.terrain.flat(size=(100, 100), spacing=0.1).ground()
+    assert len(ground_mesh(large, (-50, -50, 50, 50), cells=20).vertices) <= 42**2
+    far = ground_mesh(ground, (10, 10, 11, 12))
+    assert len(far.faces) == 2, "off the map"
+
+
+def test_the_ground_around_a_robot_has_the_edges_of_the_map() -> None:
+    field = pliant.terrain.steps(0.1, 0.3, size=6, spacing=0.05)
+    mesh = _ground_mesh(field.ground(), np.array([-0.5, -0.5]), np.array([0.5, 0.5]), 20.0)
+    near = abs(mesh.vertices[:, :2]).max(axis=1) < 2.9
+    steps = mesh.vertices[near, 2] / 0.1
+    # no point between two treads
+    np.testing.assert_allclose(steps, np.rint(steps), rtol=0, atol=1e-4)

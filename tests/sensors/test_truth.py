@@ -238,3 +238,39 @@ def test_sensors_that_have_nothing_to_measure() -> None:
         pliant.Simulation(ball().with_sensor("scan", "ball", points=[(0, 0)]))
     with pytest.raises(SimulationError, match="nothing of 'ball' can touch"):
         pliant.Simulation(ball().with_sensor("contact"))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_range_finder_meets_ground_and_robot(precision: str) -> None:
+    builder = pliant.RobotBuilder("mast")
+    shape = pliant.robot.Geometry("sphere", (0.2,))
+    builder.body("mast", mass=1.0, inertia=(0.1, 0, 0, 0.1, 0, 0.1))
+    builder.body("ball", mass=1.0, inertia=(0.1, 0, 0, 0.1, 0, 0.1), collisions=[shape])
+    builder.joint("turn", "continuous", "world", "mast", position=(0, 0, 1), axis=(0, 0, 1))
+    builder.joint("arm", "revolute", "mast", "ball", position=(1, 0, 0), axis=(0, 1, 0))
+    rays = [(1, 0, 0), (0, 0, -1), (0, 1, -1), (0, -1, 0)]
+    robot = builder.build().with_sensor("range", "mast", name="eye", rays=rays, reach=5)
+    sim = pliant.Simulation(robot, ground=pliant.flat(), precision=precision, batch=2)
+    sim.reset(q=[[0, 0], [1.0, 0]])
+    tolerance = 1e-9 if precision == "float64" else 1e-5
+    for _ in range(2):
+        # the ball in front, the ground below and aslant, nothing to the right
+        assert sim.sensors["eye.distance"][0] == pytest.approx([0.8, 1, math.sqrt(2), 5], abs=max(tolerance, 1e-3))
+        assert sim.sensors["eye.hit"][1].tolist() == [1, 1, 1, 0]
+        sim.step()
+
+
+def test_a_scan_of_many_points_on_a_height_map() -> None:
+    rng = np.random.default_rng(3)
+    ground = pliant.height_map(rng.uniform(0, 0.1, (60, 60)), spacing=0.1, origin=(-3, -3))
+    robot = ball().with_sensor("scan", "ball", name="scan", grid=(1.6, 1.0, 0.1), rate=500)
+    sim = pliant.Simulation(robot, ground=ground, batch=3)
+    sim.reset(q=[[0.3 * k, -0.2, 1.0, 0, 0, math.sin(0.4 * k), math.cos(0.4 * k)] for k in range(3)])
+    points = np.array(robot.sensors["scan"].rays)[:, :2]
+    assert len(points) == 187
+    for robot_number in range(3):
+        yaw = 0.8 * robot_number
+        turn = np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
+        places = points @ turn.T + [0.3 * robot_number, -0.2]
+        expected = np.array([ground.height(x, y) for x, y in places]) - 1.0
+        assert sim.sensors["scan.height"][robot_number] == pytest.approx(expected, abs=1e-9)

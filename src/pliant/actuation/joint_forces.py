@@ -9,20 +9,33 @@ Without limits, a motor's torque at its joint is a line in the joint's motion wi
 
 with torque that at the configuration q where the step begins. `torque_line` is THE law of each kind of control;
 the step takes the line implicitly, everything else its value (`motor_torque`, `Drive.torque_at`). The power is
-tau v, and viscous friction (`viscous_torque`) takes -d v^2 of it.
+tau v, and viscous friction (`viscous_torque`) takes -d v^2 of it. The supply of a motor with a winding bounds its
+torque by two more lines (`pliant.actuation.windings`).
+
+What a motor remembers (`pliant.actuation.motor_memory`) is part of its law: ``states`` has it by name, for each motor.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pliant.actuation.joint_springs import (
     PLAIN, SpringFunctions, damper_force, spring_energy, spring_force, spring_with_backlash,
 )  # fmt: skip
+from pliant.actuation.motor_friction import friction_level, has_bristles
+from pliant.actuation.shafts import Shaft, shaft_of, shafts_of
+from pliant.actuation.windings import (
+    current_after, has_voltage_limit, is_infinite, torque_limit, torque_per_current,
+)  # fmt: skip
+from pliant.checks import is_zero
 from pliant.errors import PliantError, TraceError
-from pliant.robot import Motor, Robot
-from pliant.scalar import Scalar, Scalars, is_constant, maximum, minimum, select
+from pliant.robot import Motor, MotorLaw, Robot
+from pliant.scalar import Scalar, Scalars, cos, maximum, minimum, select
 
 _INFINITE = float("inf")
+
+States = Sequence[Mapping[str, Scalars]]
+"""What each motor remembers, by name."""
 
 
 @dataclass(frozen=True)
@@ -41,60 +54,99 @@ class Line:
         """What the torque at the end of a step of dt loses for a unit of the joint's velocity there."""
         return self.damping + dt * self.stiffness
 
+    def scaled(self, factor: Scalar, offset: Scalar) -> "Line":
+        """The line times a factor, and an offset above it."""
+        return Line(factor * self.torque + offset, factor * self.stiffness, factor * self.damping)
+
 
 @dataclass(frozen=True)
 class Drive:
     """A motor at a state.
 
     Attributes:
-        dof: of its joint, the leader's if that mimics.
-        ratio: of the joint's motion to its dof's, 1 unless it mimics.
+        shaft: how it follows the dofs.
         line: its torque without limits.
         lower, upper: the limits of the torque.
         is_limited: whether the torque may go beyond them within the step, see `is_saturable`.
+        supply: the torques at the least and at the largest voltage, if these bound it.
     """
 
     motor: Motor
-    dof: int
-    ratio: Scalar
+    shaft: Shaft
     line: Line
     lower: Scalar
     upper: Scalar
     is_limited: bool
+    supply: tuple[Line, Line] | None = None
 
     def torque_at(self, rate: Scalar) -> Scalar:
         """The torque at a velocity of the joint, within the limits [N m or N]."""
         torque = self.line.at(rate)
-        return _within(torque, self.lower, self.upper) if self.is_limited else torque
+        torque = _within(torque, self.lower, self.upper) if self.is_limited else torque
+        return torque if self.supply is None else _within(torque, *(line.at(rate) for line in self.supply))
 
-    def saturation(self, torque: Scalar) -> Scalar:
-        """1 or -1 where a torque is beyond the upper or lower limit, else 0."""
+    def saturation(self, torque: Scalar, rate: Scalar) -> Scalar:
+        """1 or -1 where a torque is beyond the upper or lower limit, else 0; 2 and -2 if it is that of the supply."""
         if not self.is_limited:
             return 0
-        return select(torque > self.upper, 1, select(torque < self.lower, -1, 0))
+        own = select(torque > self.upper, 1, select(torque < self.lower, -1, 0))
+        if self.supply is None:
+            return own
+        within = _within(torque, self.lower, self.upper)
+        least, most = (line.at(rate) for line in self.supply)
+        return select(within > most, 2, select(within < least, -2, own))
 
 
 def is_saturable(motor: Motor) -> bool:
     """Whether its limit depends on the motion within the step: torques that are commanded are cut off at once."""
     has_gains = motor.law is None and motor.control != "torque"
-    return has_gains and not (is_constant(motor.effort_limit) and motor.effort_limit == _INFINITE)
+    return has_voltage_limit(motor) or (has_gains and not is_infinite(torque_limit(motor)))
 
 
-def torque_line(motor: Motor, u: Scalar, x: Scalar, rate: Scalar, t: Scalar) -> Line:
+def torque_line(
+    motor: Motor, u: Scalar, x: Scalar, rate: Scalar, t: Scalar, state: Mapping[str, Scalars] = MappingProxyType({}),
+    dt: Scalar | None = None,
+) -> Line:  # fmt: skip
     """The torque that a motor gives for a control, without limits and friction.
 
     Args:
-        u: the control.
+        u: the control; of a motor whose law remembers, its torque.
         x, rate: position and velocity of its joint.
         t: time, for a law of its own [s].
+        state: what it remembers.
+        dt: of a step, to whose end the line leads; None for the moment itself, with a current that has settled.
     """
+    if isinstance(motor.law, MotorLaw):
+        return Line(u)
     if motor.law is not None:
         return Line(_law(motor, u, x, rate, t))
     if motor.control == "position":
         return Line(motor.kp * (u - x), motor.kp, motor.kd)
     if motor.control == "velocity":
         return Line(motor.kd * u, 0, motor.kd)
+    if motor.control == "voltage":
+        supply = motor.supply_voltage
+        return _voltage_line(motor, u if is_infinite(supply) else _within(u, -supply, supply), state, dt)
     return Line(u)
+
+
+def _voltage_line(motor: Motor, voltage: Scalar, state: Mapping[str, Scalars], dt: Scalar | None) -> Line:
+    """The torque that a voltage gives."""
+    current, rate = current_after(motor, voltage, _first(state, "current", 0), _first(state, "temperature", None), dt)
+    k = torque_per_current(motor)
+    return Line(k * current, 0, k * rate)
+
+
+def _first(state: Mapping[str, Scalars], name: str, otherwise: Scalar) -> Scalar:
+    return state[name][0] if name in state else otherwise
+
+
+def ripple_at(motor: Motor, x: Scalar) -> tuple[Scalar, Scalar]:
+    """At a position of the joint, the factor by which the torque ripples, and the torque of cogging [1, N m or N]."""
+    if is_zero(motor.ripple, motor.cogging):
+        return 1, 0
+    wave = cos(motor.ripple_periods * motor.gear * x)
+    return 1 + motor.ripple * wave, motor.cogging * wave
 
 
 def motor_torque(motor: Motor, u: Scalar, x: Scalar, rate: Scalar, t: Scalar) -> Scalar:
@@ -107,14 +159,14 @@ def viscous_torque(motor: Motor, rate: Scalar) -> Scalar:
     return -motor.viscous_friction * rate
 
 
-def torque_bounds(motor: Motor, rate: Scalar) -> tuple[Scalar, Scalar]:
+def torque_bounds(motor: Motor, rate: Scalar, temperature: Scalar | None = None) -> tuple[Scalar, Scalar]:
     """The least and the most that the motor can give at a speed.
 
-    Where it drives, from the effort limit at rest down to nothing at the no-load speed; where it brakes,
-    the effort limit.
+    Where it drives, from the limit at rest (`torque_limit`) down to nothing at the no-load speed; where it brakes,
+    that limit.
     """
-    limit = motor.effort_limit
-    if is_constant(motor.no_load_speed) and motor.no_load_speed == _INFINITE:
+    limit = torque_limit(motor, temperature)
+    if is_infinite(motor.no_load_speed):
         return -limit, limit
     share = rate / motor.no_load_speed
     upper = limit * minimum(1, maximum(0, 1 - share))
@@ -127,35 +179,69 @@ def _within(torque: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
 
 
 def drives(
-    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, *, has_limits: bool = True
+    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, *, has_limits: bool = True, states: States = (),
+    dt: Scalar | None = None,
 ) -> list[Drive]:  # fmt: skip
     """All motors of a robot at a state, for the controls u.
 
     Args:
         has_limits: whether the limits hold; formulas leave them out.
+        states: what the motors remember; without, currents have settled and nothing is warm.
+        dt: as in `torque_line`.
     """
-    links = {link.name: link for link in robot.mechanism.joint_links}
     found = []
-    for motor, control in zip(robot.motors.values(), u, strict=True):
-        link = links[motor.joint]
-        x, rate = link.position(q)[0], link.rate(v)[0]
-        lower, upper = torque_bounds(motor, rate) if has_limits else (-_INFINITE, _INFINITE)
-        line = torque_line(motor, control, x, rate, t)
+    known = states or [MappingProxyType({})] * robot.nu
+    for motor, shaft, control, state in zip(robot.motors.values(), shafts_of(robot), u, known, strict=True):
+        x, rate = shaft.position(q), shaft.rate(v)
+        heat = _first(state, "temperature", None)
+        lower, upper = torque_bounds(motor, rate, heat) if has_limits else (-_INFINITE, _INFINITE)
+        line = torque_line(motor, control, x, rate, t, state, dt)
         if has_limits and (motor.law is not None or motor.control == "torque"):
             line = Line(_within(line.torque, lower, upper))
         is_limited = has_limits and is_saturable(motor)
-        found.append(Drive(motor, link.dofs[0], link.ratio, line, lower, upper, is_limited))
+        drive = Drive(motor, shaft, line, lower, upper, is_limited)
+        if has_limits and has_voltage_limit(motor):
+            ends = (-motor.supply_voltage, motor.supply_voltage)
+            least, most = (_voltage_line(motor, voltage, state, dt) for voltage in ends)
+            drive = replace(drive, supply=(least, most))
+        found.append(_rippled(drive, x))
     return found
 
 
-def motor_torques(robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar) -> list[Scalar]:
+def _rippled(drive: Drive, x: Scalar) -> Drive:
+    """A motor with the ripple of its torque."""
+    motor = drive.motor
+    if is_zero(motor.ripple, motor.cogging):
+        return drive
+    factor, offset = ripple_at(motor, x)
+    supply = drive.supply and tuple(line.scaled(factor, offset) for line in drive.supply)
+    lower, upper = factor * drive.lower + offset, factor * drive.upper + offset
+    return replace(drive, line=drive.line.scaled(factor, offset), lower=lower, upper=upper, supply=supply)
+
+
+def bristles(robot: Robot, v: Scalars, states: States) -> list[Drive]:
+    """Dry friction of motors that bends before it slides, as springs and dampers whose torques have limits."""
+    found = []
+    for motor, state in zip(robot.motors.values(), states, strict=True) if states else ():
+        if has_bristles(motor):
+            shaft = shaft_of(robot, motor)
+            level = friction_level(motor, shaft.rate(v))
+            s0 = motor.bristle_stiffness
+            line = Line(-s0 * state["bristle"][0], s0, motor.bristle_damping)
+            found.append(Drive(motor, shaft, line, -level, level, True))
+    return found
+
+
+def motor_torques(
+    robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, states: States = ()
+) -> list[Scalar]:  # fmt: skip
     """The torques of the motors at a moment of smooth motion, nu [N m or N]."""
-    return [drive.torque_at(drive.ratio * v[drive.dof]) for drive in drives(robot, q, v, u, t)]
+    return [drive.torque_at(drive.shaft.rate(v)) for drive in drives(robot, q, v, u, t, states=states)]
 
 
 def _law(motor: Motor, u: Scalar, q: Scalar, v: Scalar, t: Scalar) -> Scalar:
     """What a law of the user gives, one scalar; raises with the motor's name if it does not."""
-    assert motor.law is not None
+    assert motor.law is not None and not isinstance(motor.law, MotorLaw)
     subject = f"law of motor {motor.name!r}"
     try:
         torque = motor.law(u, q, v, t)
@@ -197,7 +283,8 @@ class JointForces:
 
     Attributes:
         f: at q, without damping.
-        stiffness, damping: diagonals, of the gains of motors and of all dampers.
+        stiffness, damping: diagonals, of the gains of motors and of all dampers; without motors that drive several
+            joints, whose forces `at` adds.
         springs: what the springs add to the stiffness.
         drives: the motors.
     """
@@ -212,9 +299,14 @@ class JointForces:
         """The forces at the velocity v, with every motor within its limits, nv [N m or N]."""
         f = [a - d * x for a, d, x in zip(self.f, self.damping, v, strict=True)]
         for drive in self.drives:
-            if drive.is_limited:
-                rate = drive.ratio * v[drive.dof]
-                f[drive.dof] = f[drive.dof] + drive.ratio * (drive.torque_at(rate) - drive.line.at(rate))
+            shaft, rate = drive.shaft, drive.shaft.rate(v)
+            torque: Scalar = 0
+            if shaft.is_coupled:
+                torque = drive.torque_at(rate) + viscous_torque(drive.motor, rate)
+            elif drive.is_limited:
+                torque = drive.torque_at(rate) - drive.line.at(rate)
+            for d, ratio in shaft.columns.items() if not is_zero(torque) else ():
+                f[d] = f[d] + ratio * torque
         return f
 
     def linear(self) -> tuple[list[Scalar], list[Scalar], dict[tuple[int, int], Scalar]]:
@@ -232,7 +324,7 @@ class JointForces:
 
 def joint_forces(
     robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar, *, has_rows: bool = False, has_limits: bool = True,
-    functions: SpringFunctions = PLAIN,
+    functions: SpringFunctions = PLAIN, states: States = (),
 ) -> JointForces:  # fmt: skip
     """Springs, damping and motors at the dofs.
 
@@ -240,6 +332,7 @@ def joint_forces(
         has_rows: whether the solver sees to springs with backlash, and to the torques of motors.
         has_limits: whether the limits of motors hold.
         functions: of which the forces of springs are made.
+        states: what the motors remember.
     """
     f: list[Scalar] = [0] * robot.nv
     stiffness: list[Scalar] = [0] * robot.nv
@@ -262,22 +355,26 @@ def joint_forces(
                 f[d] = f[d] + link.ratio * force
             felt = [(link.ratio * link.ratio * slope, b) for slope, b in spring.axes]
             springs.append(SpringBlock(link.dofs, felt))
-    given = drives(robot, q, v, u, t, has_limits=has_limits)
-    for drive in given:
-        d, square = drive.dof, drive.ratio * drive.ratio
+    given = drives(robot, q, v, u, t, has_limits=has_limits, states=states)
+    for drive in (drive for drive in given if not drive.shaft.is_coupled):
+        ((d, ratio),) = drive.shaft.columns.items()
+        square = ratio * ratio
         if has_rows:
             damping[d] = damping[d] + square * drive.motor.viscous_friction
             continue
-        f[d] = f[d] + drive.ratio * drive.line.torque
+        f[d] = f[d] + ratio * drive.line.torque
         stiffness[d] = stiffness[d] + square * drive.line.stiffness
         damping[d] = damping[d] + square * (drive.line.damping + drive.motor.viscous_friction)
     return JointForces(f, stiffness, damping, springs, given)
 
 
-def dry_friction(robot: Robot, joint: str, k: int) -> Scalar:
-    """The bound of Coulomb's friction at dof k of a joint, with that of its motors [N m or N]."""
-    motors = sum((m.dry_friction for m in robot.motors.values() if m.joint == joint), 0)
-    return robot.joints[joint].friction[k] + motors
+def dry_friction(robot: Robot, joint: str, k: int, rate: Scalar) -> Scalar:
+    """The bound of dry friction at dof k of a joint, with that of its motors, at a velocity [N m or N].
+
+    Friction of motors that bends before it slides is none of it, see `bristles`.
+    """
+    rigid = (m for m in robot.motors.values() if m.joint == joint and not has_bristles(m))
+    return robot.joints[joint].friction[k] + sum((friction_level(m, rate) for m in rigid), 0)
 
 
 # ---- energy and power
@@ -299,11 +396,9 @@ def damping_powers(robot: Robot, q: Scalars, v: Scalars, mean: Scalars, *, has_r
     """
     joints: Scalar = 0
     springs: Scalar = 0
-    links = {link.name: link for link in robot.mechanism.joint_links}
-    for motor in robot.motors.values():
-        link = links[motor.joint]
-        joints = joints + viscous_torque(motor, link.rate(v)[0]) * link.rate(mean)[0]
-    for link in links.values():
+    for motor, shaft in zip(robot.motors.values(), shafts_of(robot), strict=True):
+        joints = joints + viscous_torque(motor, shaft.rate(v)) * shaft.rate(mean)
+    for link in robot.mechanism.joint_links:
         joint = robot.joints[link.name]
         if joint.has_backlash and has_rows and not link.is_mimic:
             continue

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.actuation.joint_forces import motor_torque
+from pliant.actuation.motor_memory import memory_fields
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
 from pliant.checks import check, check_at_least, check_known
 from pliant.errors import PliantError
@@ -151,6 +152,7 @@ def bode(
     model = robot.model if isinstance(robot, Simulation) else StepModel(robot, 1e-3, None)
     robot = model.robot
     motor = _motor(robot, input)
+    _check_memory(robot)
     names = _outputs(robot, outputs, motor)
     w = _frequencies(frequencies, method)
     q0 = np.array(robot.neutral() if q is None else q, dtype=float)
@@ -322,6 +324,15 @@ def _units(robot: Robot, names: Sequence[str], motor: Motor) -> dict[str, str]:
     per = unit_of("u", motor.name, robot)
     own = {name: unit_of(name.partition(".")[0], name.partition(".")[2], robot) for name in names}
     return {name: "1" if unit == per else f"{unit} per {per}" for name, unit in own.items() if unit and per}
+
+
+def _check_memory(robot: Robot) -> None:
+    """Raise if a motor remembers: it has states that q and v are not."""
+    for motor in robot.motors.values():
+        for name in memory_fields(motor):
+            subject = f"motor {motor.name!r}"
+            problem = f"bode: {name} of {subject} is a state beside q and v"
+            raise PliantError(problem, subject=subject, field=name, cure=f"leave {name} out for a Bode plot")
 
 
 def _motor(robot: Robot, name: str | None) -> Motor:

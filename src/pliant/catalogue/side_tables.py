@@ -78,6 +78,10 @@ def _is_triple(value: Any) -> bool:
     return _is_list(value, _is_number) and len(value) == 3
 
 
+def _is_ratio(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and _is_text(value[0]) and _is_number(value[1])
+
+
 def _is_pair(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(_is_bound(x) or _is_list(x, _is_bound) for x in value)
 
@@ -91,6 +95,7 @@ CONTROL = Kind("a name in quotes", '"position"', _is_text)
 NAMES = Kind("a list of names", '["ankle", "heel"]', lambda value: _is_list(value, _is_text))
 TRIPLE = Kind("three finite numbers", "[0, 0, 1]", _is_triple)
 NUMBERS = Kind("a finite number, or a list of them", "10", lambda v: _is_number(v) or _is_list(v, _is_number))
+RATIOS = Kind("a list of joints with their ratios", '[["hip", 1], ["knee", 1]]', lambda v: _is_list(v, _is_ratio))
 BASE = NAME.like('"free"')
 GRAVITY = TRIPLE.like("[0, 0, -9.81]")
 LIMITS = Kind("the lower and the upper limit, inf for none", "[-1.5, 1.5]", _is_pair)
@@ -311,7 +316,15 @@ TABLES = (
             "joint": NAME, "gear": NUMBER.like("9"), "rotor_inertia": NUMBER.like("1e-4"), "effort_limit": BOUND,
             "velocity_limit": BOUND, "control": CONTROL, "kp": NUMBER.like("80"), "kd": NUMBER.like("2"),
             "viscous_friction": NUMBER, "dry_friction": NUMBER, "no_load_speed": BOUND, "gyroscopic": FLAG,
-            "rotor_axis": TRIPLE,
+            "rotor_axis": TRIPLE, "command_delay": NUMBER.like("0.004"), "command_period": NUMBER.like("0.01"),
+            "static_friction": NUMBER.like("0.2"), "stribeck_speed": NUMBER.like("0.05"),
+            "bristle_stiffness": NUMBER.like("1e4"), "bristle_damping": NUMBER.like("10"),
+            "torque_constant": NUMBER.like("0.05"), "resistance": NUMBER.like("0.5"),
+            "inductance": NUMBER.like("2e-4"), "supply_voltage": BOUND.like("48"), "current_limit": BOUND.like("20"),
+            "thermal_resistance": NUMBER.like("2"), "thermal_capacity": NUMBER.like("40"),
+            "ambient_temperature": NUMBER.like("25"), "derating_temperature": BOUND.like("80"),
+            "temperature_limit": BOUND.like("120"), "ripple": NUMBER.like("0.02"), "cogging": NUMBER.like("0.01"),
+            "ripple_periods": NUMBER.like("42"), "coupling": RATIOS,
         },
         "with_motor", _find_motor, change=lambda robot, name, values: robot.with_motor(name=name, **values),
     ),

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from contextlib import suppress
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from pliant.recording.log import Log
-    from pliant.robot import Joint, Robot
+    from pliant.robot import Joint, Motor, Robot
 
 # findings of one kind on one matter that are shown one by one
 _SHOWN = 4
@@ -52,6 +53,11 @@ def info(robot: RobotName, base: Base = None, xacro: Xacro = False, json: Json =
         if rows:
             say()
             print_table(columns, rows, right=columns[2:] if rows is motors else columns[3:])
+    more = [(m["name"], ", ".join([*(f"{key} {number(x)}" for key, x in m["more"].items()), *_coupling(m)]))
+            for m in about["motors"]]  # fmt: skip
+    if any(values for _, values in more):
+        say()
+        print_pairs("motors, in SI units", [(name, values) for name, values in more if values])
     say()
     _print_findings(loaded)
 
@@ -75,7 +81,7 @@ def about_robot(robot: "Robot", origin: str) -> dict[str, Any]:
         "extent": {"lower": lower, "upper": upper},
         "bodies": [{"name": b.name, "mass": b.inertia.mass} for b in robot.bodies.values()],
         "joints": [_joint(robot, joint) for joint in robot.joints.values()],
-        "motors": [_values(m, *motor) for m in robot.motors.values()],
+        "motors": [_values(m, *motor) | {"more": _more(m), "coupling": m.coupling} for m in robot.motors.values()],
         "flexibilities": [_values(f, "name", "joint") for f in robot.flexibilities.values()],
         "frames": [name for name in robot.frames if name not in robot.bodies],
         "contacts": [_values(s, "name", "body", "kind") | {"points": len(s.centers)} for s in robot.contacts.values()],
@@ -86,6 +92,17 @@ def about_robot(robot: "Robot", origin: str) -> dict[str, Any]:
 
 def _values(thing: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}
+
+
+def _more(motor: "Motor") -> dict[str, float]:
+    """Numbers of a motor's gains, friction, winding, temperature and the like that are not as usual."""
+    known = ("gear", "rotor_inertia", "effort_limit", "velocity_limit", "gyroscopic", "rotor_axis")
+    numbers = [f for f in fields(motor) if f.name not in known and isinstance(f.default, int | float)]
+    return {f.name: getattr(motor, f.name) for f in numbers if getattr(motor, f.name) != f.default}
+
+
+def _coupling(motor: dict[str, Any]) -> list[str]:
+    return [f"drives {joint} x {number(ratio)}" for joint, ratio in motor["coupling"] or ()]
 
 
 def _joint(robot: "Robot", joint: "Joint") -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from pliant import contact
 from pliant.catalogue.starts import known_stance, scattered, swung, within_limits
 from pliant.checks import check_known
+from pliant.cli.ground_files import ground_file
 from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import Control, chosen_controller, default_controller, load_robot, loose_base, origin
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
@@ -63,12 +64,13 @@ def run_setup(settings: Settings) -> RunSetup:
     notes = _time_notes(settings)
     robot = _flexible(_robot(settings), settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
-    ground = as_ground(ground_name, settings)
+    file = ground_file(ground_name, settings)
+    ground = as_ground(ground_name, settings) if file is None else file.ground
     robot = with_default_contacts(robot, has_ground=ground is not None)
     name = settings.controller or default_controller(robot)
     q = _pose(robot, settings, notes, is_passive=name == "none")
     control = chosen_controller(name, robot, q, settings.gains, settings.command)
-    q = _placed(robot, ground, q, settings, control)
+    q = _placed(robot, ground, np.zeros((1, 2)) if file is None else file.starts, q, settings, control)
     v = as_row(settings, "v", robot.velocity_names, np.zeros(robot.nv))
     make = _event_driven if settings.event_driven else _time_stepping
     sim = make(settings, control, ground, q, v)
@@ -153,14 +155,18 @@ def _pose(robot: Robot, settings: Settings, notes: Notes, *, is_passive: bool) -
     return within_limits(robot, q)
 
 
-def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, control: Control) -> np.ndarray:
-    """The configuration on the ground, or a batch of configurations about it."""
+def _placed(
+    robot: Robot, ground: Any, starts: np.ndarray, q: np.ndarray, settings: Settings, control: Control
+) -> np.ndarray:
+    """The configuration on the ground, or a batch of configurations about it, one at each start (n, 2) in turn."""
     if settings.height is not None and (ground is None or not robot.is_free):
         raise settings.wrong("height", "a robot with a free base above a ground; see --base and --ground")
     height = settings.height if settings.height is not None else _DROP if control.is_hopping else 0.0
     can_place = ground is not None and robot.is_free and bool(robot.contact_points)
     base = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
     is_base_given = not isinstance(settings.q, dict) or any(name.startswith(base) for name in settings.q)
+    if can_place and (settings.q is None or not is_base_given):
+        q = _moved(robot, q, starts[0])
     if can_place and (settings.q is None or settings.height is not None or not is_base_given):
         q = robot.on_ground(q, ground, height=height)
     if settings.batch is None and not settings.spread:
@@ -169,8 +175,18 @@ def _placed(robot: Robot, ground: Any, q: np.ndarray, settings: Settings, contro
     width = _SPREAD if settings.spread is None else settings.spread
     several = scattered(robot, q, max(settings.batch or 1, 2), width, settings.seed)
     if can_place and settings.q is None:
+        several = _moved(robot, several, starts[np.arange(len(several)) % len(starts)] - starts[0])
         several = robot.on_ground(several, ground, height=height)
     return several[: settings.batch] if settings.batch else several[1]
+
+
+def _moved(robot: Robot, q: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """Configurations of robots with a free base, moved in x and y."""
+    base = next(j for j in robot.joints.values() if j.kind.name == "free")
+    start = robot.q_slice(base.name).start
+    moved = np.array(q, dtype=float)
+    moved[..., start : start + 2] += by
+    return moved
 
 
 def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) -> np.ndarray:
@@ -240,7 +256,10 @@ _CONTACTS: _Words = {
 
 
 def as_ground(given: str, settings: Settings) -> Any:
-    """A ground, or None for "none": "flat", "flat=HEIGHT", "slope=DEGREES[,DIRECTION]", "stairs=RISE,RUN[,STEPS]"..."""
+    """A ground, or None for "none": "flat", "flat=HEIGHT", "slope=DEGREES[,DIRECTION]", "stairs=RISE,RUN[,STEPS]"...
+
+    `ground_file` takes those that are files.
+    """
     return _made("ground", given, _GROUNDS, settings)
 
 

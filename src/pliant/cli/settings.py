@@ -190,7 +190,8 @@ class Settings:
     substeps: int = _setting(_whole(1), "steps in a control period (default 1)", 1)
     ground: str | None = _setting(
         _text,
-        "none, flat, slope=DEGREES, stairs=RISE,RUN[,STEPS] or waves=HEIGHT,LENGTH "
+        "none, flat, slope=DEGREES, stairs=RISE,RUN[,STEPS], waves=HEIGHT,LENGTH, TERRAIN.toml[=LEVEL[,COLUMN]], or "
+        "heights from FILE=SPACING[,HEIGHT], a .npy, .csv or .png file "
         "(default flat under a free base, else none)",
     )
     contact: str = _setting(

@@ -9,7 +9,16 @@ lanes (`pack`), the pieces of the blocks run over the workspace, and lanes are t
 
 from collections.abc import Iterable, Iterator
 
-from pliant.compiler.llvm import Machine, Vectors, declarations, piece_function, table_data, table_declaration
+from pliant.compiler.llvm import (
+    Machine,
+    Vectors,
+    declarations,
+    piece_function,
+    table_data,
+    table_declaration,
+    table_name,
+    table_precision,
+)
 from pliant.compiler.lower import PIECE_SIZE, Piece, Straight, cut, lower
 from pliant.compiler.program import Block, Loop, Program, TracedBlock, innermost, left
 from pliant.errors import KernelError
@@ -113,6 +122,7 @@ class Assembly:
             declarations(self.v),
             f"declare i1 @llvm.vector.reduce.and.v{self.v.width}i1({self.v.conditions})",
             "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         ]
         return "\n".join([f'target triple = "{self.machine.triple}"', *intrinsics, *head, *functions])
 
@@ -242,7 +252,11 @@ class Assembly:
         arrays = [*self.program.inputs, *self.program.outputs]
         for name in loop.reads:
             self._round("pack", name, arrays.index(name), n)
+        for part, whole in loop.slices.items():
+            self._slice(part, whole, n, is_back=False)
         self._body(loop.body, (*loops, loop), calls)
+        for part, whole in loop.kept_slices.items():
+            self._slice(part, whole, n, is_back=True)
         for name in loop.writes:
             self._round("unpack", name, len(self.program.inputs) + list(self.program.outputs).index(name), n)
         out.append(f"  %i{n}.next = add i64 %i{n}, 1")
@@ -269,6 +283,48 @@ class Assembly:
         if is_output:
             self.lines.append(f"  br label %past{m}")
             self.lines.append(f"past{m}:")
+
+    def _slice(self, part: str, whole: str | Table, n: int, *, is_back: bool) -> None:
+        """The part of round n of a variable, or of a table, into another one, or back.
+
+        A robot that is frozen has it unchanged by then, since blocks leave the variables of such robots alone.
+        """
+        if isinstance(whole, Table):
+            self._constants(part, whole, n)
+            return
+        size = self.program.variables[part] * self.v.bytes
+        if size == 0:
+            return
+        m, here, start = self._label(), self._variable(part), self._variable(whole)
+        self.lines.append(f"  %o{m} = mul i64 %i{n}, {size}")
+        self.lines.append(f"  %r{m} = getelementptr i8, ptr {start}, i64 %o{m}")
+        to, source = (f"%r{m}", here) if is_back else (here, f"%r{m}")
+        where = f"ptr align {self.v.bytes} {to}, ptr align {self.v.bytes} {source}"
+        self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64({where}, i64 {size}, i1 false)")
+
+    def _constants(self, part: str, table: Table, n: int) -> None:
+        """The entries of round n of a table into a variable."""
+        m, v, out, size = self._label(), self.v, self.lines, self.program.variables[part]
+        number, kept = v.precision.llvm, table_precision(table, v)
+        item = kept.bits // 8
+        self.tables[table.digest] = table
+        here = self._variable(part)
+        out.append(f"  %o{m} = mul i64 %i{n}, {size * item}")
+        for k in range(size):
+            name = f"{m}.{k}"
+            out.append(f"  %j{name} = add i64 %o{m}, {k * item}")
+            out.append(f"  %r{name} = getelementptr i8, ptr {table_name(table)}, i64 %j{name}")
+            out.append(f"  %e{name} = load {kept.llvm}, ptr %r{name}, align {item}")
+            entry = f"%e{name}"
+            if kept.llvm != number:
+                out.append(f"  %w{name} = fpext {kept.llvm} {entry} to {number}")
+                entry = f"%w{name}"
+            out.append(f"  %h{name} = insertelement {v.type} poison, {number} {entry}, i32 0")
+            out.append(
+                f"  %u{name} = shufflevector {v.type} %h{name}, {v.type} poison, <{v.width} x i32> zeroinitializer"
+            )
+            out.append(f"  %b{name} = getelementptr i8, ptr {here}, i64 {k * v.bytes}")
+            out.append(f"  store {v.type} %u{name}, ptr %b{name}, align {v.bytes}")
 
     # A loop's flag is not zero for lanes that have left it, or one around it, as what is around does not end before.
 

@@ -227,7 +227,12 @@ def content(program: Program) -> bytes:
     """The program as bytes: equal bytes, equal machine code."""
     control = []
     for statement, loops in program.walk():
-        counted = (statement.count, statement.until, statement.when) if isinstance(statement, Loop) else ()
+        counted = ()
+        if isinstance(statement, Loop):
+            slices = [
+                (part, of if isinstance(of, str) else ("table", of.digest)) for part, of in statement.slices.items()
+            ]
+            counted = (statement.count, statement.until, statement.when, slices)
         control.append((len(loops), counted, tuple(statement.reads), tuple(statement.writes)))
     graphs = []
     for block in program.traced:

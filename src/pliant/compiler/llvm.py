@@ -7,10 +7,11 @@ Loads and stores sit where the values are used and made; registers are LLVM's bu
 import math
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from pliant.compiler.elementary import Precision
+from pliant.compiler.elementary import Precision, precision_of
 from pliant.compiler.lower import Instruction, Piece, Straight
 from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, DRAWS, TABLE
@@ -104,7 +105,7 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     writer = _Writer(v, code.instructions, piece)
     early, late = _stores(code.instructions, piece)
     for first, last in piece.blocks(code.instructions):
-        writer.new_block()
+        writer.new_block(first, last)
         for n in range(first, last):
             if code.instructions[n].op not in ("const", "input"):
                 writer.instruction(n)
@@ -118,21 +119,28 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
     return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
 
 
-def _table_name(table: Table) -> str:
+def table_name(table: Table) -> str:
+    """Its name in a module."""
     return f"@table.{table.digest[:16]}"
 
 
 def table_declaration(table: Table) -> str:
     """What a module says of a table that another one has."""
-    return f"{_table_name(table)} = external constant i8"
+    return f"{table_name(table)} = external constant i8"
 
 
 def table_data(table: Table, v: Vectors) -> str:
     """The numbers as a string of bytes: LLVM reads that ten times faster than a list of numbers."""
+    kept = table_precision(table, v)
     with np.errstate(over="ignore", under="ignore"):
-        data = table.numbers.astype(v.precision.name).tobytes()
+        data = table.numbers.astype(kept.name).tobytes()
     written = "\\" + data.hex("\\")
-    return f'{_table_name(table)} = constant [{len(data)} x i8] c"{written}", align {v.precision.bits // 8}'
+    return f'{table_name(table)} = constant [{len(data)} x i8] c"{written}", align {kept.bits // 8}'
+
+
+def table_precision(table: Table, v: Vectors) -> Precision:
+    """That of the numbers in memory: float32 if it has them exactly, since a large table is read from far away."""
+    return precision_of("float32") if table.is_single else v.precision
 
 
 def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
@@ -206,9 +214,12 @@ class _Writer:
         self.at_home: list[int] = []  # values of this block that are there, too
         self.drawn: dict[tuple[int, ...], str] = {}  # random numbers: the words they come from, and their common name
         self.block = 0
+        self.offsets: dict[_Place, list[int]] = {}  # of lookups in this block, beside each place
+        self.places: dict[_Place, _Lanes] = {}  # those of which the lanes have their addresses
+        self.entries: dict[tuple[_Place, int], str] = {}  # what has been looked up, by place and offset
 
-    def new_block(self) -> None:
-        """Start another basic block.
+    def new_block(self, first: int, last: int) -> None:
+        """Start another basic block, of these instructions.
 
         It loads values from the workspace again: that beats keeping them. And it compares again: if LLVM had to do
         that, which it does to save registers, it would make one block of all.
@@ -223,6 +234,12 @@ class _Writer:
             for known in (self.numbers, self.conditions, self.comparisons):
                 known.pop(n, None)
         self.at_home.clear()
+        for known in (self.offsets, self.places, self.entries):
+            known.clear()
+        for instruction in self.instructions[first:last]:
+            if instruction.table is not None:
+                place, offset = self._place(instruction)
+                self.offsets.setdefault(place, []).append(offset)
 
     def keep(self, n: int, slot: int) -> None:
         """Later blocks find a value of this one in that slot."""
@@ -274,8 +291,7 @@ class _Writer:
         args = [self.condition(a) if k < taken else self.operand(a) for k, a in enumerate(instruction.args)]
         name = f"%v{n}"
         if instruction.table is not None:
-            self.numbers[n] = name
-            self._lookup(name, args[0], instruction.table)
+            self.numbers[n] = self._lookup(name, args[0], instruction)
             return
         if op in DRAWS:
             if instruction.args not in self.drawn:
@@ -297,28 +313,143 @@ class _Writer:
         if text:
             self.lines.append(text)
 
-    def _lookup(self, name: str, index: str, table: Table) -> None:
-        """A load for each lane. The index is clamped before it becomes an integer: any other would be undefined."""
+    # ---- lookups: the index becomes addresses once for all entries beside it, and neighbours are loaded in one go
+
+    def _place(self, instruction: Instruction) -> tuple["_Place", int]:
+        """Where a lookup is, and how far beside that."""
+        assert instruction.table is not None
+        index, *beside = instruction.args
+        offset, last = (int(self.instructions[a].value or 0) for a in beside) if beside else (0, None)
+        return _Place(instruction.table, index, len(instruction.table) - 1 if last is None else last), offset
+
+    def _lookup(self, name: str, index: str, instruction: Instruction) -> str:
+        """The name of an entry: loaded for each lane, or together with its neighbour before."""
+        place, offset = self._place(instruction)
+        if (place, offset) not in self.entries:
+            if place not in self.places:
+                self.places[place] = self._addresses(name, index, place)
+            lanes = self.places[place]
+            first = self._first_of_pair(place, offset)
+            if first is None:
+                self.entries[place, offset] = self._loaded(name, lanes, offset)
+            else:
+                self.entries[place, first], self.entries[place, first + 1] = self._pair_loaded(name, lanes, first)
+        return self.entries[place, offset]
+
+    def _first_of_pair(self, place: "_Place", offset: int) -> int | None:
+        """The first of two neighbours that are both looked up, of which this is one; None if it stays alone."""
+        if self.v.width * table_precision(place.table, self.v).bits < 128:
+            return None
+        offsets = self.offsets[place]
+        first = offset
+        while first - 1 in offsets:
+            first -= 1
+        first += (offset - first) // 2 * 2
+        return first if first + 1 in offsets else None
+
+    def _addresses(self, name: str, index: str, place: "_Place") -> "_Lanes":
+        """The address of each lane. The index is clamped before it becomes an integer: any other would be undefined."""
         v, out, t = self.v, self.lines, self.v.type
-        data, chosen = _table_name(table), f"select {v.conditions}"
-        last = v.constant(len(table) - 1)
+        chosen, last = f"select {v.conditions}", v.constant(place.last)
         # a NaN is not above zero, so it reads the first entry
         out.append(f"  {name}.p = fcmp ogt {t} {index}, zeroinitializer")
         out.append(f"  {name}.l = {chosen} {name}.p, {t} {index}, {t} zeroinitializer")
         out.append(f"  {name}.b = fcmp olt {t} {name}.l, {last}")
         out.append(f"  {name}.h = {chosen} {name}.b, {t} {name}.l, {t} {last}")
         out.append(f"  {name}.i = fptosi {t} {name}.h to <{v.width} x i32>")
-        row = "poison"
+        addresses, kept = [], table_precision(place.table, v)
         for k in range(v.width):
-            lane, number = f"{name}.{k}", v.precision.llvm
+            lane = f"{name}.{k}"
             out.append(f"  {lane}.i = extractelement <{v.width} x i32> {name}.i, i32 {k}")
             out.append(f"  {lane}.o = zext i32 {lane}.i to i64")
-            out.append(f"  {lane}.a = getelementptr {number}, ptr {data}, i64 {lane}.o")
-            out.append(f"  {lane}.n = load {number}, ptr {lane}.a, align {v.precision.bits // 8}")
-            out.append(f"  {lane} = insertelement {t} {row}, {number} {lane}.n, i32 {k}")
-            row = lane
+            out.append(f"  {lane}.a = getelementptr {kept.llvm}, ptr {table_name(place.table)}, i64 {lane}.o")
+            addresses.append(f"{lane}.a")
         out.append(f"  {name}.u = fcmp uno {t} {index}, {index}")
-        out.append(f"  {name} = {chosen} {name}.u, {t} {index}, {t} {row}")
+        return _Lanes(index, f"{name}.u", addresses, kept)
+
+    def _loaded(self, name: str, lanes: "_Lanes", offset: int) -> str:
+        """An entry of each lane; NaN where the index is."""
+        v, out, number = self.v, self.lines, lanes.kept.llvm
+        row = "poison"
+        for k, address in enumerate(lanes.addresses):
+            lane = f"{name}.e{k}"
+            out.append(f"  {lane}.a = getelementptr {number}, ptr {address}, i64 {offset}")
+            out.append(f"  {lane}.n = load {number}, ptr {lane}.a, align {lanes.kept.bits // 8}")
+            out.append(f"  {lane} = insertelement <{v.width} x {number}> {row}, {number} {lane}.n, i32 {k}")
+            row = lane
+        return self._or_nan(name, lanes, row)
+
+    def _pair_loaded(self, name: str, lanes: "_Lanes", offset: int) -> tuple[str, str]:
+        """Two neighbouring entries of each lane: loaded as one, collected in two vectors, sorted by one shuffle each.
+
+        The vectors take lanes in turns, as many as 128 bits hold: a shuffle within 128 bits is cheap.
+        """
+        v, out, number, bits = self.v, self.lines, lanes.kept.llvm, lanes.kept.bits
+        loaded = f"<{v.width} x {number}>"
+        whole = f"<2 x {number}>" if bits == 64 else "double"
+        sides: list[list[str]] = [[], []]
+        share = 64 // bits
+        for k, address in enumerate(lanes.addresses):
+            lane = f"{name}.e{k}"
+            out.append(f"  {lane}.a = getelementptr {number}, ptr {address}, i64 {offset}")
+            out.append(f"  {lane}.n = load {whole}, ptr {lane}.a, align {bits // 8}")
+            if bits == 64:
+                sides[k % 2].append(f"{lane}.n")
+                continue
+            start = "poison" if k % share == 0 else sides[k // share % 2].pop()
+            out.append(f"  {lane} = insertelement <2 x double> {start}, double {lane}.n, i32 {k % share}")
+            sides[k // share % 2].append(lane)
+        rows = [self._joined(f"{name}.{side}", parts) for side, parts in zip("xy", sides, strict=True)]
+        if bits == 32:
+            for side, row in zip("xy", rows, strict=True):
+                out.append(f"  {name}.{side} = bitcast <{v.width // 2} x double> {row} to {loaded}")
+            rows = [f"{name}.x", f"{name}.y"]
+        found = []
+        for second in (0, 1):
+            # lane k is in one of the rows, after those before it there
+            where = [(k // share % 2, k // (2 * share) * share + k % share) for k in range(v.width)]
+            mask = ", ".join(f"i32 {side * v.width + 2 * at + second}" for side, at in where)
+            shuffled, both = f"{name}.s{second}", f"{loaded} {rows[0]}, {loaded} {rows[1]}"
+            out.append(f"  {shuffled} = shufflevector {both}, <{v.width} x i32> <{mask}>")
+            found.append(self._or_nan(f"{name}.{('first', 'second')[second]}", lanes, shuffled))
+        return found[0], found[1]
+
+    def _joined(self, name: str, parts: list[str]) -> str:
+        """Vectors of two doubles, a power of two of them, one after the other."""
+        size = 2
+        while len(parts) > 1:
+            mask = ", ".join(f"i32 {n}" for n in range(2 * size))
+            joined = [f"{name}{2 * size}.{k}" for k in range(len(parts) // 2)]
+            for k, label in enumerate(joined):
+                both = f"<{size} x double> {parts[2 * k]}, <{size} x double> {parts[2 * k + 1]}"
+                self.lines.append(f"  {label} = shufflevector {both}, <{2 * size} x i32> <{mask}>")
+            parts, size = joined, 2 * size
+        return parts[0]
+
+    def _or_nan(self, name: str, lanes: "_Lanes", row: str) -> str:
+        t, kept = self.v.type, lanes.kept
+        if kept.bits < self.v.precision.bits:
+            self.lines.append(f"  {name}.w = fpext <{self.v.width} x {kept.llvm}> {row} to {t}")
+            row = f"{name}.w"
+        self.lines.append(f"  {name} = select {self.v.conditions} {lanes.is_nan}, {t} {lanes.at}, {t} {row}")
+        return name
+
+
+class _Place(NamedTuple):
+    """Where lookups are: the table, the instruction of the index, and what that is clamped to."""
+
+    table: Table
+    at: int
+    last: int
+
+
+class _Lanes(NamedTuple):
+    """A place in registers: the index, where it is not a number, the address of each lane, and what is found there."""
+
+    at: str
+    is_nan: str
+    addresses: list[str]
+    kept: Precision
 
 
 # ---- random numbers

@@ -112,7 +112,8 @@ def _spelled_out(inputs: Sequence[Expr], outputs: Sequence[Expr], precision: Pre
         elif op == "input":
             new[k] = graph.input(node.value)
         elif op == "lookup":
-            new[k] = graph.lookup(node.value, new[node.args[0].index])
+            index, *beside = node.args
+            new[k] = graph.lookup(node.value, new[index.index], *(int(a.value) for a in beside))
         else:
             args, rule = tuple(new[a.index] for a in node.args), FUNCTIONS.get(op)
             if rule:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import TraceError
-from pliant.scalar import Expr, Graph, equal, negation, select
+from pliant.scalar import Expr, Graph, Table, equal, negation, select
 from pliant.scalar.evaluation import nodes_of
 from pliant.scalar.ops import CONDITIONS
 
@@ -62,6 +62,9 @@ class Loop:
         reads: inputs that have a row per round: round k of the loop finds row k in the variable.
         writes: outputs that have a row per round, stored from the variable at the end of the round. A call may leave
             them out.
+        slices: variables that are a part of another one per round: round k finds the k-th part of ``slices[name]`` in
+            the variable ``name``, and what it leaves there goes back. So a body for a few numbers works on many. They
+            are nothing outside of the loop. In place of another variable there may be a table of constants.
 
     A loop with rows runs all its rounds, so that each row is written: a robot that is done early
     repeats its last one.
@@ -73,6 +76,17 @@ class Loop:
     reads: Sequence[str] = ()
     writes: Sequence[str] = ()
     when: str | None = None
+    slices: Mapping[str, str | Table] = field(default_factory=dict)
+
+    @property
+    def kept_slices(self) -> dict[str, str]:
+        """The slices of variables that its body writes to."""
+        return {part: whole for part, whole in self.sliced.items() if part in _written(self.body)}
+
+    @property
+    def sliced(self) -> dict[str, str]:
+        """The slices of variables."""
+        return {part: whole for part, whole in self.slices.items() if isinstance(whole, str)}
 
     @property
     def can_be_left(self) -> bool:
@@ -122,6 +136,7 @@ class Program:
             if isinstance(statement, Block):
                 self._check("a block", statement.reads)
                 self._check("a block", statement.writes)
+                self._check_parts(statement, loops)
                 continue
             self._check_loop(statement)
             rows = {*statement.reads, *statement.writes}
@@ -168,6 +183,7 @@ class Program:
                     raise TraceError(f"the variable {name!r} that {role} a loop must have size 1")
         if loop.when and (loop.reads or loop.writes):
             raise TraceError("a loop with a row per round is entered by every robot; it takes no `when`")
+        self._check_slices(loop)
         if isinstance(loop.count, str) and loop.count in self.variables:
             raise TraceError(f"a loop's count needs a name of its own; {loop.count!r} is a variable")
         if not isinstance(loop.count, str) and (not isinstance(loop.count, int) or loop.count < 0):
@@ -176,6 +192,27 @@ class Program:
             wrong = [n for n in names if n not in arrays]
             if wrong:
                 raise TraceError(f"a loop has a row of {wrong[0]!r} per round, which is not an {kind} of the program")
+
+    def _check_slices(self, loop: Loop) -> None:
+        self._check("a loop", loop.slices)
+        self._check("a loop", list(loop.sliced.values()))
+        for part, whole in loop.slices.items():
+            size = self.variables[whole] if isinstance(whole, str) else len(whole)
+            if not isinstance(loop.count, int) or size != loop.count * self.variables[part]:
+                sizes = f"{whole!r} has {size}, {part!r} {self.variables[part]} scalars"
+                raise TraceError(f"a loop of {loop.count} rounds with slices: {sizes}")
+            written = _written(loop.body)
+            if part in (*self.scratch, *loop.sliced.values()) or (whole if isinstance(whole, str) else part) in written:
+                problem = f"{part!r} is a slice of {whole!r} in a loop, so it is neither scratch nor sliced itself"
+                raise TraceError(f"{problem}, and the body does not write to {whole!r}")
+
+    def _check_parts(self, block: Block, loops: tuple[Loop, ...]) -> None:
+        """Raise if a block reads a slice outside of its loop, where it depends on the robots beside."""
+        slices = {part for s, _ in self.walk() if isinstance(s, Loop) for part in s.slices}
+        lost = slices.intersection(block.reads).difference(*(loop.slices for loop in loops))
+        arrays = {n for array in (*self.inputs, *self.outputs) for n in self.parts(array)}
+        for name in sorted(lost | (slices & arrays)):
+            raise TraceError(f"{name!r} is a slice of a variable in a loop, and nothing outside of it")
 
     def walk(self) -> Iterator[tuple[Block | Loop, tuple[Loop, ...]]]:
         """Every statement with the loops around it, outermost first."""
@@ -221,7 +258,8 @@ class Program:
                     known.update(statement.writes)
                     continue
                 need([n for n in (statement.until, statement.when) if n is not None], known)
-                inside = known | {n for array in statement.reads for n in self.parts(array)}
+                need(statement.sliced.values(), known)
+                inside = known | set(statement.slices) | {n for array in statement.reads for n in self.parts(array)}
                 visit(statement.body, inside, can_be_frozen or statement.can_be_left)
                 need([n for array in statement.writes for n in self.parts(array)], inside)
                 # a loop without rounds writes nothing
@@ -244,7 +282,9 @@ class Program:
     def _touched(self, statement: Block | Loop) -> list[str]:
         """The variables that a statement itself reads and writes."""
         names = [*statement.reads, *statement.writes]
-        return names if isinstance(statement, Block) else [n for array in names for n in self.parts(array)]
+        if isinstance(statement, Block):
+            return names
+        return [*(n for array in names for n in self.parts(array)), *statement.slices, *statement.kept_slices.values()]
 
     @cached_property
     def traced(self) -> list[TracedBlock]:
@@ -253,8 +293,9 @@ class Program:
         blocks = [
             _frozen(s.traced or self._trace(s), loops, scratch) for s, loops in self.walk() if isinstance(s, Block)
         ]
-        flags = {n for s, _ in self.walk() if isinstance(s, Loop) for n in (s.until, s.when)}
-        return _without_unread(blocks, scratch - flags)
+        loops = [s for s, _ in self.walk() if isinstance(s, Loop)]
+        read = {n for loop in loops for n in (loop.until, loop.when, *loop.slices, *loop.sliced.values())}
+        return _without_unread(blocks, scratch - read)
 
     def _trace(self, block: Block) -> TracedBlock:
         graph = Graph()
@@ -280,6 +321,15 @@ class Program:
                 raise TraceError(f"a block writes {len(values)} scalars to {name!r}, which has {self.variables[name]}")
             outputs.extend((name, k, as_number(graph, value)) for k, value in enumerate(values))
         return TracedBlock([(n, k, e) for (n, k), e in nodes.items()], outputs)
+
+
+def _written(body: Sequence[Block | Loop]) -> set[str]:
+    """The variables that blocks of a body write to."""
+    return {n for s in body for n in (s.writes if isinstance(s, Block) else _written_in(s))}
+
+
+def _written_in(loop: Loop) -> set[str]:
+    return _written(loop.body) | set(loop.kept_slices.values())
 
 
 def left(depth: int) -> str:

@@ -186,7 +186,8 @@ def bounds_of(robot: Robot, row: JointRow, q: Scalars, v: Scalars, dt: Scalar) -
         return {"low": low, "high": high} if is_plastic else _between(low, high)
     if row.kind == "backlash":
         return _with_backlash(joint, q[robot.q_slice(row.joint).start], dt)
-    return {"friction": dt * dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start)}
+    k = row.dof - robot.v_slice(row.joint).start
+    return {"friction": dt * dry_friction(robot, row.joint, k, v[row.dof])}
 
 
 def limit_arrivals(

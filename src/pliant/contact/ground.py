@@ -16,10 +16,10 @@ import numpy as np
 from pliant.checks import (
     check, check_at_least, check_finite, check_friction, check_restitution, function_name, is_whole,
 )  # fmt: skip
-from pliant.contact.ground_faces import Faces, GroundTouch, MapFaces, StairFaces, nearest_of
+from pliant.contact.ground_faces import Faces, GroundTouch, MapFaces, StairFaces, corner_heights, nearest_of
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import (
-    Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, lookup, maximum, minimum, sin, sqrt, tan,
+    Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, maximum, minimum, sin, sqrt, tan,
 )  # fmt: skip
 from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
@@ -422,8 +422,8 @@ def height_map(
 
     def height(x, y):
         (i, f), (j, g) = (_cell((c - c0) / d, n) for c, c0, d, n in zip((x, y), start, steps, shape, strict=True))
-        k = i * shape[1] + j
-        low, high = ((1 - g) * lookup(table, k + row) + g * lookup(table, k + row + 1) for row in (0, shape[1]))
+        h00, h01, h10, h11 = corner_heights(table, shape, i, j)
+        low, high = (1 - g) * h00 + g * h01, (1 - g) * h10 + g * h11
         return (1 - f) * low + f * high
 
     faces = MapFaces(table, shape, (steps[0], steps[1]), (start[0], start[1]))

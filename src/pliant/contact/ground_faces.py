@@ -345,6 +345,18 @@ class MapFaces(Faces):
         return _all(found)
 
 
+def corner_heights(table: Table, shape: tuple[int, int], i: Scalar, j: Scalar) -> list[Scalar]:
+    """The heights at the corners of a cell: h[i, j], h[i, j+1], h[i+1, j] and h[i+1, j+1].
+
+    Args:
+        table, shape: of the map, see `MapFaces`.
+        i, j: whole numbers, from 0 to two less than the shape.
+    """
+    columns = shape[1]
+    last = len(table) - columns - 2
+    return [lookup(table, i * columns + j, offset, last) for offset in (0, 1, columns, columns + 1)]
+
+
 def _all(conditions: Sequence[Scalar]) -> Scalar:
     result = conditions[0]
     for c in conditions[1:]:

@@ -5,7 +5,7 @@ pieces that never rises:
 
 - a limit or a lock keeps u within [low, high]: p >= 0 at the lower end, p <= 0 at the upper one, none between;
 - dry friction is p = -f dt where u > 0, f dt where u < 0, and anything between at u = 0;
-- a motor with gains gives its line in u, cut off at the limits of its torque;
+- a motor with gains gives its line in u, cut off at the limits of its torque, and by the lines of its supply;
 - a spring with backlash pushes only beyond it: p = -max(0, c+ + r u) where u takes the joint beyond its upper end,
   -min(0, c- + r u) beyond the lower one, with c the impulse of the spring on either side if the joint stayed, and r
   what motion adds to it. Where u just reaches an end, p is anything between that and none.
@@ -18,7 +18,7 @@ one takes others [primal-dual active sets, which are Newton's method for such la
 
 A piece is a number. Of a limit: 1 if it holds at the lower end, -1 at the upper one, 0 if not. Of dry friction: 0 if
 the joint sticks, else the sign of u. Of a backlash: 0 if it does not push, 1 and -1 beyond the upper and the lower end,
-2 and -2 just at them. Of a motor: 1 or -1 at its upper or lower limit, else 0.
+2 and -2 just at them. Of a motor: 1 or -1 at its upper or lower limit, 2 or -2 where the supply bounds it, else 0.
 """
 
 from typing import Any
@@ -99,7 +99,31 @@ def motor_piece(piece: Scalar, drive: Record, rate: Scalar) -> Scalar:
     """
     torque = drive["torque"] - drive["gain"] * rate
     upper, lower = both(torque > drive["upper"], piece >= 0), both(torque < drive["lower"], piece <= 0)
-    return select(upper, 1, select(lower, -1, 0))
+    own = select(upper, 1, select(lower, -1, 0))
+    if drive["supply"] is None:
+        return own
+    least, most = supply_bounds(drive, rate)
+    within = minimum(maximum(torque, drive["lower"]), drive["upper"])
+    above, below = both(within > most, piece >= 0), both(within < least, piece <= 0)
+    return select(above, 2, select(below, -2, own))
+
+
+def motor_excess(piece: Scalar, drive: Record, rate: Scalar) -> Scalar:
+    """How far a motor's torque is from the limit that it is at, or beyond one that it is not."""
+    torque = drive["torque"] - drive["gain"] * rate
+    if drive["supply"] is not None:
+        line, gain = motor_line(piece, drive)
+        least, most = supply_bounds(drive, rate)
+        within = minimum(maximum(torque, drive["lower"]), drive["upper"])
+        return abs(line - gain * rate - minimum(maximum(within, least), most))
+    above, below = torque - drive["upper"], drive["lower"] - torque
+    return select(piece > 0, -above, select(piece < 0, -below, maximum(above, below)))
+
+
+def supply_bounds(drive: Record, rate: Scalar) -> tuple[Scalar, Scalar]:
+    """The torques of a motor at the least and at the largest voltage."""
+    supply = drive["supply"]
+    return supply["least"] - supply["gain"] * rate, supply["most"] - supply["gain"] * rate
 
 
 def motor_line(piece: Scalar, drive: Record) -> tuple[Scalar, Scalar]:
@@ -107,7 +131,11 @@ def motor_line(piece: Scalar, drive: Record) -> tuple[Scalar, Scalar]:
     if not drive["is limited"]:
         return drive["torque"], drive["gain"]
     torque = select(piece > 0, drive["upper"], select(piece < 0, drive["lower"], drive["torque"]))
-    return torque, select(equal(piece, 0), drive["gain"], 0)
+    gain = select(equal(piece, 0), drive["gain"], 0)
+    if (supply := drive["supply"]) is not None:
+        torque = select(piece > 1, supply["most"], select(piece < -1, supply["least"], torque))
+        gain = select(abs(piece) > 1, supply["gain"], gain)
+    return torque, gain
 
 
 def sign_of(x: Scalar) -> Scalar:

@@ -30,15 +30,15 @@ def mass_matrix_solution(robot: Robot, q: Scalars, force: Scalars) -> list[Scala
     """The solution x of M(q) x = force, nv: the change of vd by a force, or of v by an impulse.
 
     Without M itself, in a number of operations that grows with the number of links: the articulated-body
-    recursion [Featherstone 2008, 7.3] for a robot at rest without gravity. Mimicking joints close loops, so for
-    them M is built and factorized.
+    recursion [Featherstone 2008, 7.3] for a robot at rest without gravity. Mimicking joints close loops, and so do
+    rotors that several joints turn, so for them M is built and factorized.
 
     Args:
         q: configuration, nq [rad or m].
         force: joint forces or impulses, nv [N m or N; N m s or N s].
     """
     mechanism = robot.mechanism
-    if mechanism.has_mimic:
+    if mechanism.has_shared_inertia:
         return mass_factor(robot, q).solve(force)
     check_regular(robot)
     return ArticulatedFactor(mechanism, q).solve(force)

@@ -118,6 +118,9 @@ def inverse_dynamics_derivatives(
             f[p] = f[p] + state.X_PB.act(f[i])
     for d, arm in enumerate(mechanism.armature):
         by_vd[d][d] = by_vd[d][d] + arm
+    for (d, e), arm in mechanism.couplings.items():
+        for r, c in {(d, e), (e, d)}:
+            by_vd[r][c] = by_vd[r][c] + arm
     return InverseDerivatives(by_q, by_v, by_vd)
 
 

@@ -188,10 +188,13 @@ def energy(robot: Robot, q: Scalars, v: Scalars) -> Energy:
 def kinetic_energy(robot: Robot, q: Scalars, v: Scalars) -> Scalar:
     """T = 1/2 v^T M v = 1/2 sum_i V_i^T I_i V_i + 1/2 sum_d armature_d v_d^2 [J].
 
-    V_i is the velocity of link i in its own frame, where V^T I V = v . (m v + 2 w x h) + w . J w.
+    V_i is the velocity of link i in its own frame, where V^T I V = v . (m v + 2 w x h) + w . J w. Rotors that several
+    joints turn add 1/2 J (G v)^2.
     """
     mechanism = robot.mechanism
     twice = sum(arm * rate * rate for arm, rate in zip(mechanism.armature, v, strict=True))
+    for (d, e), arm in mechanism.couplings.items():
+        twice = twice + (1 if d == e else 2) * arm * v[d] * v[e]
     for link, V in zip(mechanism.links, link_velocities(mechanism, q, v), strict=True):
         I, w = link.inertia, V.angular
         twice = twice + V.linear.dot(V.linear * I.mass + 2 * w.cross(I.h)) + w.dot(I.J @ w)

@@ -73,6 +73,8 @@ def composite_inertia(robot: Robot, q: Scalars) -> list[list[Scalar]]:
                     add(d, e, link.ratio * j.ratio * force, own=False)
     for d, arm in enumerate(mechanism.armature):
         M[d][d] = M[d][d] + arm
+    for (d, e), arm in mechanism.couplings.items():
+        M[d][e] = M[d][e] + arm
     return M
 
 

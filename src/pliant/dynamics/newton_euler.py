@@ -66,6 +66,10 @@ def newton_euler(
     f = link_wrenches(mechanism.links, motions, on_links)
     # the joint's own force is what it transmits along its motion
     tau: list[Scalar] = [a * x for a, x in zip(mechanism.armature, vd, strict=True)]
+    for (d, e), arm in mechanism.couplings.items():
+        tau[d] = tau[d] + arm * vd[e]
+        if d != e:
+            tau[e] = tau[e] + arm * vd[d]
     for link in reversed(mechanism.links):
         for d, force in zip(link.dofs, link.kind.project(f[link.index]), strict=True):
             tau[d] = tau[d] + link.ratio * force

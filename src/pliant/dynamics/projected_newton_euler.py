@@ -42,6 +42,9 @@ def projected_newton_euler(robot: Robot, q: Scalars, v: Scalars) -> ProjectedEqu
     g: list[Scalar] = [0] * nv
     for d, arm in enumerate(mechanism.armature):
         M[d][d] = arm
+    for (d, e), arm in mechanism.couplings.items():
+        M[d][e] = M[d][e] + arm
+        M[e][d] = M[d][e]
     axes = _joint_axes(robot, q, v)
     X_WB = link_poses(mechanism, q)
     for link in mechanism.links:

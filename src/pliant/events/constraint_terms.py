@@ -115,7 +115,7 @@ def constraints_of(model: StepModel) -> tuple[Constraint, ...]:
     for row in _rubbing(model):
         joint, k = model.robot.joints[row.joint], row.dof - model.robot.v_slice(row.joint).start
         label = joint.kind.v_labels[k]
-        bound = float(dry_friction(model.robot, row.joint, k))
+        bound = float(dry_friction(model.robot, row.joint, k, 0))
         found.append(Constraint(f"{row.joint}.{label}" if label else row.joint, FRICTION, 0.0, 0.0, bound=bound))
     return tuple(found)
 

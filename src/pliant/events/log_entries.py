@@ -141,7 +141,7 @@ def channel_kernel(sim: "EventSimulation", name: str) -> Kernel:
         # dry friction, where a joint moves
         for row in model.joint_rows:
             if row.kind == "friction":
-                bound = dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start)
+                bound = dry_friction(robot, row.joint, row.dof - robot.v_slice(row.joint).start, v[row.dof])
                 at = POWER_TERMS.index("friction")
                 found[at] = found[at] - bound * scalar_abs(v[row.dof])
         return found

@@ -11,7 +11,8 @@ import numpy as np
 
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.joint_forces import motor_torques
-from pliant.checks import check, check_callable, is_real, is_whole
+from pliant.actuation.motor_memory import memory_fields
+from pliant.checks import check, check_callable, is_real, is_whole, is_zero
 from pliant.compiler import Kernel
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact
@@ -105,6 +106,7 @@ class EventSimulation:
             raise SimulationError(problem, subject=by_chance[0].subject, field="forces", cure="use pliant.Simulation")
         model = StepModel(self.robot, _PUSH, surface, contact, on_bodies, has_limits=limits)
         self.model = model
+        _check_motors(self.robot)
         self.rest_speed, self.when = rest_speed, when
         self.step_control = StepControl(rtol, atol, largest=max_step)
         self.terms = TermsKernel(model)
@@ -483,3 +485,15 @@ def _jumps(forces: Sequence[ExternalForce]) -> tuple[float, ...]:
     times = {x for f in forces for x in (f.start, f.end)}
     times |= {f.start + _PUSH for f in forces if f.impulse is not None}
     return tuple(sorted(float(x) for x in times if math.isfinite(x)))
+
+
+def _check_motors(robot: Robot) -> None:
+    """Raise if a motor remembers something, or has friction by speed, which this simulation has no events for."""
+    for motor in robot.motors.values():
+        fields = [*memory_fields(motor), *(["static_friction"] if not is_zero(motor.static_friction) else [])]
+        if fields:
+            subject = f"motor {motor.name!r}"
+            problem = f"{subject} has {', '.join(fields)}, which event-driven simulation does not know"
+            raise SimulationError(
+                problem, subject=subject, field=fields[0], cure="leave it out, or use pliant.Simulation"
+            )

@@ -21,8 +21,9 @@ _POSITION, _RATE, _EFFORT = ("rad", "m"), ("rad/s", "m/s"), ("N m", "N")
 _JOINT_UNITS = {
     **dict.fromkeys(("q", "motor_position", "link_position", "deflection"), _POSITION),
     **dict.fromkeys(("v", "motor_velocity", "link_velocity", "deflection_rate"), _RATE),
-    **dict.fromkeys(("tau", "spring_force"), _EFFORT),
+    **dict.fromkeys(("tau", "spring_force", "motors.friction"), _EFFORT),
 }
+_MOTOR_UNITS = {"motors.current": "A", "motors.temperature": "°C"}
 _PLOTTED = ("q", "tau", "u", "forces", "energy")
 
 
@@ -126,10 +127,13 @@ def unit_of(channel: str, column: str, robot: Robot | None) -> str:
     group = channel.partition(".")[0]
     if group in _FIXED_UNITS:
         return _FIXED_UNITS[group]
+    if channel in _MOTOR_UNITS:
+        return _MOTOR_UNITS[channel]
     kinds = _JOINT_UNITS.get(channel)
-    if kinds is None and channel == "u" and robot is not None and column in robot.motors:
+    if kinds is None and channel in ("u", "motors.command") and robot is not None and column in robot.motors:
         motor = robot.motors[column]
-        control: Mapping[str, tuple[str, str]] = {"torque": _EFFORT, "position": _POSITION, "velocity": _RATE}
+        control: Mapping[str, tuple[str, str]] = {"torque": _EFFORT, "position": _POSITION, "velocity": _RATE,
+                                                    "voltage": ("V", "V")}  # fmt: skip
         kinds = control.get(motor.control) if motor.law is None else None
     if kinds is None or robot is None:
         return ""

@@ -29,7 +29,8 @@ class Formula:
     Attributes:
         inputs: names of the arguments.
         nodes: (operation, indices of nodes before it) of each node; ("const", number), ("input", place of the
-            argument) and ("lookup", place of the table, index).
+            argument) and ("lookup", place of the table, index), with nodes for offset and last index after it if it
+            has these.
         output: index of the node that is the result.
         tables: of numbers that it looks up.
         name: of the function, for messages.
@@ -87,7 +88,7 @@ class Formula:
             elif op == "input":
                 found.append(graph.lift(arguments[rest[0]]))
             elif op == "lookup":
-                found.append(graph.lookup(self.tables[rest[0]], found[rest[1]]))
+                found.append(graph.lookup(self.tables[rest[0]], *(found[k] for k in rest[1:])))
             else:
                 found.append(graph.apply(op, *(found[k] for k in rest)))
         return found[self.output]
@@ -124,6 +125,34 @@ class Formula:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
+@dataclass(frozen=True, eq=False)
+class LawFormulas:
+    """The law of a motor that remembers as formulas: of its torque, and of each number of its memory."""
+
+    formulas: tuple[Formula, ...]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], inputs: Sequence[str], memory: int) -> "LawFormulas":
+        """The formulas of ``function(*inputs, memory) -> (result, memory)``, with so many numbers of memory."""
+        n = len(inputs)
+        names = (*inputs, *(f"memory{k}" for k in range(memory)))
+
+        def part(k: int) -> Callable[..., Scalar]:
+            def chosen(*given: Scalar) -> Scalar:
+                result, after = function(*given[:n], list(given[n:]))
+                return result if k == 0 else after[k - 1]
+
+            chosen.__name__ = getattr(function, "__name__", "law")
+            return chosen
+
+        return cls(tuple(Formula.of(part(k), names) for k in range(memory + 1)))
+
+    def __call__(self, u: Scalar, q: Scalar, v: Scalar, t: Scalar, memory: Sequence[Scalar]) -> Any:
+        """Torque and memory."""
+        torque, *after = (formula(u, q, v, t, *memory) for formula in self.formulas)
+        return torque, after
+
+
 def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
     """A node; raises unless it is a known operation on earlier nodes."""
     op, *rest = node
@@ -134,7 +163,7 @@ def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
     if op == "input":
         limits = (inputs,)
     elif op == "lookup":
-        limits = (tables, k)
+        limits = (tables, *(k,) * (3 if len(rest) > 2 else 1))
     elif op in TABLE:
         limits = (k,) * TABLE[op].arity
     else:

@@ -14,8 +14,8 @@ import numpy as np
 from pliant.contact.ground import Ground, height_map, stairs
 from pliant.contact.ground_faces import Faces, MapFaces, StairFaces
 from pliant.errors import ContactError, PliantError
-from pliant.recording.formulas import Formula
-from pliant.robot import Robot
+from pliant.recording.formulas import Formula, LawFormulas
+from pliant.robot import MotorLaw, Robot
 from pliant.scalar import Table, is_constant
 
 SPRING_LAW = ("x",)
@@ -112,7 +112,7 @@ def _kept_robot(robot: Robot) -> Robot:
             joints = joints.replaced(replace(joint, law=formulas))
     for motor in motors.values():
         if motor.law is not None and not _pickles(motor.law):
-            motors = motors.replaced(replace(motor, law=Formula.of(motor.law, MOTOR_LAW)))
+            motors = motors.replaced(replace(motor, law=kept_law(motor.law)))
     sensors = robot.sensors
     for sensor in sensors.values():
         if any(e.law is not None and not _pickles(e.law) for e in sensor.errors):
@@ -121,6 +121,13 @@ def _kept_robot(robot: Robot) -> Robot:
     parts = {"joints": joints, "motors": motors, "sensors": sensors}
     changed = {name: part for name, part in parts.items() if part is not getattr(robot, name)}
     return replace(robot, **changed) if changed else robot
+
+
+def kept_law(law: Any) -> Any:
+    """The law of a motor as formulas."""
+    if isinstance(law, MotorLaw):
+        return MotorLaw(LawFormulas.of(law.function, MOTOR_LAW, len(law.memory)), law.memory)
+    return Formula.of(law, MOTOR_LAW)
 
 
 def _pickles(function: Any) -> bool:

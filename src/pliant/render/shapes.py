@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.contact.ground_faces import MapFaces
 from pliant.meshes.surfaces import distinct_rows
 from pliant.spatial import Matrix3, quaternion_from_matrix
 
@@ -131,13 +132,31 @@ def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh
     Args:
         ground: with ``height(x, y)`` on arrays and ``is_flat``.
         span: x and y of the lower corner, then of the upper one [m].
-        cells: along the longer side.
+        cells: along the longer side; on a height map, twice as many at most, with its points as corners.
     """
     x0, y0, x1, y1 = (float(s) for s in span)
     sides = x1 - x0, y1 - y0
+    if isinstance(getattr(ground, "faces", None), MapFaces):
+        ends = ((x0, x1), (y0, y1))
+        return ground_over(ground, *(map_lines(ground.faces, k, a, b, 2 * cells) for k, (a, b) in enumerate(ends)))
     step = max(sides) / cells
     nx, ny = (1, 1) if ground.is_flat else (max(1, math.ceil(s / step)) for s in sides)
     return ground_over(ground, np.linspace(x0, x1, nx + 1), np.linspace(y0, y1, ny + 1))
+
+
+def map_lines(faces: MapFaces, axis: int, low: float, high: float, most: int) -> np.ndarray:
+    """Coordinates along x or y (axis 0 or 1) from low to high, with points of a height map between them.
+
+    So its edges are drawn where they are. They are all points, or every second or third and so on, at most ``most``.
+    """
+    start, step = faces.origin[axis], faces.spacing[axis]
+    first = max(math.ceil((low - start) / step), 0)
+    last = min(math.floor((high - start) / step), faces.shape[axis] - 1)
+    stride = max(1, math.ceil((last - first + 1) / most))
+    between = start + step * np.arange(first, last + 1, stride)
+    # none so near to an end that the cell between them vanishes
+    between = between[(between > low + 1e-3 * step) & (between < high - 1e-3 * step)]
+    return np.concatenate([[low], between, [high]])
 
 
 def ground_over(ground: Any, x_lines: np.ndarray, y_lines: np.ndarray) -> Mesh:

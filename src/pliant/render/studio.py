@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.contact.ground_faces import MapFaces
 from pliant.errors import PliantError
 from pliant.plots.figures import round_number
 from pliant.render.camera import AZIMUTH, Camera, Eye, as_camera
 from pliant.render.log_motion import LogMotion, side_by_side
 from pliant.render.robot_drawing import body_poses, drawing, points_of_contacts
 from pliant.render.shading import linear
-from pliant.render.shapes import Mesh, along, arrow, creased, downhill_azimuth, ground_over, normals
+from pliant.render.shapes import Mesh, along, arrow, creased, downhill_azimuth, ground_over, map_lines, normals
 from pliant.render.software_renderer import Floor, Surface, joined_surfaces, rendered
 from pliant.robot import Robot
 
@@ -24,8 +25,9 @@ _FORCE_COLOR = (0.93, 0.30, 0.10)
 # tints of the robots of a batch, mixed with the colors of their parts
 _TINTS = ((0.20, 0.44, 0.69), (0.87, 0.56, 0.02), (0.0, 0.62, 0.45), (0.80, 0.37, 0.0), (0.80, 0.47, 0.65))
 
-# lines of a grid over uneven ground
+# lines of a grid over uneven ground; on a height map, whose own lines are drawn near the robot
 _CELLS = 100
+_MAP_CELLS = 240
 # time that a camera takes to follow [s]
 _LAG = 0.8
 
@@ -165,9 +167,14 @@ class Studio:
 
 def _ground_mesh(ground: Any, low: np.ndarray, high: np.ndarray, reach: float) -> Mesh:
     """Ground around a rectangle from low to high, (2,), with small cells inside that grow outward."""
-    lines = []
-    for a, b in zip(low, high, strict=True):
-        inside = np.linspace(a, b, _CELLS)
+    lines, faces = [], getattr(ground, "faces", None)
+    for axis, (a, b) in enumerate(zip(low, high, strict=True)):
+        if isinstance(faces, MapFaces):
+            wider = max(0.0, min(reach, (_MAP_CELLS * faces.spacing[axis] - (b - a)) / 2))
+            a, b = a - wider, b + wider
+            inside = map_lines(faces, axis, a, b, _MAP_CELLS)
+        else:
+            inside = np.linspace(a, b, _CELLS)
         outside = (b - a) / _CELLS + np.geomspace(1e-2, 1 + 1e-2, _CELLS // 2) * reach - 1e-2 * reach
         lines.append(np.concatenate([a - outside[::-1], inside, b + outside]))
     return creased(ground_over(ground, *lines))

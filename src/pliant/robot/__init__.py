@@ -5,13 +5,14 @@ from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.joints import Continuous, Fixed, Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical
 from pliant.robot.mechanism import Link, Mechanism
 from pliant.robot.model import (
-    Body, Closure, Finding, Flexibility, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor, Named,
-    Report,
+    Body, Closure, Finding, Flexibility, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor,
+    MotorLaw, Named, Report,
 )  # fmt: skip
 from pliant.robot.robot import Robot
 
 __all__ = [
     "Body", "Closure", "ContactPoint", "ContactShape", "Continuous", "Finding", "Fixed", "Flexibility", "Frame",
     "FrameSpring", "Free", "Geometry", "Helical", "Joint", "JointKind", "Limits", "Link", "Mechanism", "MeshSource",
-    "Mimic", "Motor", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder", "Spherical",
+    "Mimic", "Motor", "MotorLaw", "Named", "Planar", "Prismatic", "Report", "Revolute", "Robot", "RobotBuilder",
+    "Spherical",
 ]  # fmt: skip

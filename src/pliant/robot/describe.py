@@ -121,7 +121,9 @@ def _branches(children: dict[str, list[Joint]], body: str, prefix: str) -> list[
     return [(j, prefix, j is joints[-1]) for j in reversed(joints)]
 
 
-_MOTOR_WORDS = ("name", "joint", "control", "law", "rotor_axis")
+_MOTOR_WORDS = ("name", "joint", "control", "law", "rotor_axis", "coupling")
+# so many numbers of a motor are always part of the digest, the others where they are not as usual
+_PLAIN = 10
 
 
 def digest(robot: "Robot") -> str:
@@ -145,8 +147,15 @@ def _content(robot: "Robot") -> Iterator[str]:
     for frame in robot.frames.values():
         yield f"frame {frame.name!r} {frame.body!r} {_pose(frame.placement)}"
     for m in robot.motors.values():
-        numbers = [getattr(m, f.name) for f in fields(m) if f.name not in _MOTOR_WORDS]
-        yield f"motor {m.name!r} {m.joint!r} {m.control} {_exact(numbers)} {m.law!r} {_exact(m.rotor_axis or ())}"
+        numbers = [f for f in fields(m) if f.name not in _MOTOR_WORDS]
+        plain = [getattr(m, f.name) for f in numbers[:_PLAIN]]
+        yield f"motor {m.name!r} {m.joint!r} {m.control} {_exact(plain)} {m.law!r} {_exact(m.rotor_axis or ())}"
+        for f in numbers[_PLAIN:]:
+            value = getattr(m, f.name)
+            if not is_constant(value) or value != f.default:
+                yield f"{f.name} {_exact((value,))}"
+        for joint, ratio in m.coupling or ():
+            yield f"coupling {joint!r} {_exact((ratio,))}"
     for c in robot.closures.values():
         axis = f" {_exact(c.axis)}" if c.kind == "hinge" else ""
         yield f"closure {c.name!r} {c.kind} {c.a!r} {c.b!r} {_exact((c.length,))}{axis}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.checks import is_zero
 from pliant.errors import RobotError
 from pliant.robot.joints import ROUNDING, Fixed, Free, JointKind, Scalars, Spin, coordinate_axis, snapped, turn_of_axis
 from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Motor, Named
@@ -149,6 +150,29 @@ class Mechanism:
         return any(link.is_mimic for link in self.links)
 
     @cached_property
+    def has_shared_inertia(self) -> bool:
+        """Whether dofs share inertia otherwise than by bodies: joints that mimic, rotors that several joints turn."""
+        return self.has_mimic or bool(self.couplings)
+
+    @cached_property
+    def couplings(self) -> dict[tuple[int, int], Scalar]:
+        """Inertia of rotors that several joints turn, as entries (d, e) of M with e <= d: G^T J G."""
+        links = {link.name: link for link in self.joint_links}
+        found: dict[tuple[int, int], Scalar] = {}
+        for motor in self.robot.motors.values():
+            if motor.coupling is None or is_zero(motor.armature):
+                continue
+            turns: dict[int, Scalar] = {}
+            for joint, ratio in motor.coupling:
+                d = links[joint].dofs[0]
+                turns[d] = turns.get(d, 0) + ratio * links[joint].ratio
+            for d, a in turns.items():
+                for e, b in turns.items():
+                    if e <= d:
+                        found[d, e] = found.get((d, e), 0) + motor.armature * a * b
+        return found
+
+    @cached_property
     def joint_links(self) -> tuple[Link, ...]:
         """The links that have a joint of the robot: all but the rotors."""
         return tuple(link for link in self.links if not link.is_rotor)
@@ -181,10 +205,24 @@ class Mechanism:
         """For each dof d: d itself and the dofs between it and the world, downward.
 
         Entry (d, e) of M with e <= d is zero unless e is in support[d], and so in its factor L^T D L. Joints that
-        mimic others spoil that; rotors do not, since the links that carry them are on the path of their joint.
+        mimic others spoil that, and motors that couple joints of two branches; rotors do not, since the links that
+        carry them are on the path of their joint.
         """
         if any(link.is_mimic for link in self.joint_links):
-            return tuple(tuple(range(d, -1, -1)) for d in range(self.nv))
+            return self._dense
+        found = self._paths
+        for motor in self.robot.motors.values():
+            dofs = sorted((self.robot.v_slice(joint).start for joint, _ in motor.coupling or ()), reverse=True)
+            if any(e not in found[d] for k, d in enumerate(dofs) for e in dofs[k:]):
+                return self._dense
+        return found
+
+    @property
+    def _dense(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(range(d, -1, -1)) for d in range(self.nv))
+
+    @cached_property
+    def _paths(self) -> tuple[tuple[int, ...], ...]:
         found: dict[int, tuple[int, ...]] = {}
         for link in self.joint_links:
             above = found[self.links[link.parent].dofs[-1]] if link.parent >= 0 else ()
@@ -227,7 +265,8 @@ def _link(
 ) -> Link:
     v = robot.v_slice(joint.name)
     ratio, offset = _lead(robot, joint)
-    motors = sum(m.armature for m in robot.motors.values() if m.joint == joint.name and not has_rotor(robot, m))
+    own = (m for m in robot.motors.values() if m.joint == joint.name and m.coupling is None)
+    motors = sum(m.armature for m in own if not has_rotor(robot, m))
     is_mimic = joint.mimic is not None
     felt = ratio * ratio if is_mimic else 1
     return Link(

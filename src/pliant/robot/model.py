@@ -179,8 +179,24 @@ class Frame:
     placement: Transform
 
 
-CONTROLS = ("torque", "position", "velocity")
+CONTROLS = ("torque", "position", "velocity", "voltage")
 """The meanings that the control of a motor can have."""
+
+
+@dataclass(frozen=True)
+class MotorLaw:
+    """A law of a motor that remembers: asked once a step, its torque acts through the step.
+
+        MotorLaw(lagging, memory=(0,))        # lagging(u, q, v, t, memory) -> (torque, memory)
+
+    Attributes:
+        function: of the control, the joint's position and velocity, the time [s] and what it remembers, generic over
+            the scalar.
+        memory: what it remembers at first.
+    """
+
+    function: Callable[..., Any]
+    memory: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -194,6 +210,7 @@ class Motor:
     | "torque" | u |
     | "position" | kp (u - q) - kd v |
     | "velocity" | kd (u - v) |
+    | "voltage" | gear k i of the current i that u drives through the winding |
 
     or the torque of its ``law``, clipped to the range between -effort_limit and effort_limit, less on the
     side on which it drives, by the line that reaches zero at the no-load speed.
@@ -208,11 +225,33 @@ class Motor:
         viscous_friction: [N m s/rad or N s/m].
         dry_friction: Coulomb's [N m or N].
         no_load_speed: at which it has no torque left to drive [rad/s or m/s].
-        law: a generic function (u, q, v, t) -> torque, in place of ``control``.
+        law: a generic function (u, q, v, t) -> torque, in place of ``control``; one that remembers is a `MotorLaw`.
         gyroscopic: whether the rotor is a body that spins on the link that carries the motor, with all that this
             link feels of it; else only the joint feels the rotor's inertia. The link's own inertia includes the
             rotor, at rest.
         rotor_axis: the axis of that spin, in the frame of the joint; None for the joint's own.
+        coupling: joints that turn its shaft, each with its ratio, in place of ``joint`` alone; see
+            `Robot.with_transmission`. Limits, gains, friction and the rotor's inertia are then at the shaft, which is
+            ``gear`` times slower than the rotor.
+        command_delay: time after which a control acts [s].
+        command_period: time between the controls that it takes, each held until the next [s]; 0 for every step.
+        static_friction: of a joint at rest, if it is more than the dry friction [N m or N]; with the speed it falls to
+            dry_friction + (static_friction - dry_friction) exp(-(v / stribeck_speed)^2).
+        stribeck_speed: [rad/s or m/s].
+        bristle_stiffness, bristle_damping: of the teeth or hairs that dry friction bends before it slides [N m/rad,
+            N m s/rad, or N/m, N s/m]; 0 if it sticks rigidly.
+        torque_constant: k, before the gear [N m/A, or N/A], also that of the back-EMF [V s/rad]; 0 for a motor whose
+            electrical side does not matter.
+        resistance, inductance: of the winding, the resistance at 25 degrees Celsius [ohm, H].
+        supply_voltage: the most that drives a current, either way [V].
+        current_limit: [A].
+        thermal_resistance, thermal_capacity: of the winding to the surroundings, and its own [K/W, J/K]; 0 if it does
+            not get warm.
+        ambient_temperature: of the surroundings, and of the winding at first [degrees Celsius].
+        derating_temperature, temperature_limit: between which limits of torque and current fall to nothing [degrees
+            Celsius].
+        ripple: amplitude of the torque's ripple, as a share of the torque; cogging: that of the torque that is there
+            without a current [N m or N]; ripple_periods: waves of both in a turn of the rotor.
     """
 
     name: str
@@ -227,9 +266,29 @@ class Motor:
     viscous_friction: Scalar = 0
     dry_friction: Scalar = 0
     no_load_speed: Scalar = math.inf
-    law: Callable[..., Scalar] | None = None
+    law: Callable[..., Scalar] | MotorLaw | None = None
     gyroscopic: bool = False
     rotor_axis: tuple[Scalar, ...] | None = None
+    command_delay: Scalar = 0
+    command_period: Scalar = 0
+    static_friction: Scalar = 0
+    stribeck_speed: Scalar = 0
+    bristle_stiffness: Scalar = 0
+    bristle_damping: Scalar = 0
+    torque_constant: Scalar = 0
+    resistance: Scalar = 0
+    inductance: Scalar = 0
+    supply_voltage: Scalar = math.inf
+    current_limit: Scalar = math.inf
+    thermal_resistance: Scalar = 0
+    thermal_capacity: Scalar = 0
+    ambient_temperature: Scalar = 25
+    derating_temperature: Scalar = math.inf
+    temperature_limit: Scalar = math.inf
+    ripple: Scalar = 0
+    cogging: Scalar = 0
+    ripple_periods: Scalar = 0
+    coupling: tuple[tuple[str, Scalar], ...] | None = None
 
     @property
     def armature(self) -> Scalar:

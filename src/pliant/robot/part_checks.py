@@ -1,7 +1,7 @@
 """Values of the parts of a robot, as users give them: checked, and in the form that the code wants. Symbols pass."""
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.checks import (
-    as_scalar, check, check_at_least, check_finite, check_known, check_name, check_one_of, entries, is_sequence,
-    is_zero, one_for_each, per_entry,
+    as_scalar, check, check_at_least, check_callable, check_finite, check_known, check_name, check_one_of, check_share,
+    entries, is_sequence, is_zero, numbers, one_for_each, per_entry,
 )  # fmt: skip
 from pliant.errors import Call, Fault, PliantError, RobotError, bad_value
 from pliant.robot.joints import JointKind, Scalars, snapped
-from pliant.robot.model import CONTROLS, PER_DOF, Closure, FrameSpring, Joint, Law, Limits, Motor, Named
+from pliant.robot.model import CONTROLS, PER_DOF, Closure, FrameSpring, Joint, Law, Limits, Motor, MotorLaw, Named
 from pliant.scalar import Expr, Graph, Scalar, is_constant
 from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.spatial import MatrixRotation, Symmetric3, Transform, Vector, rotation_from_rpy
@@ -101,6 +101,141 @@ def motor_values(name: str, values: dict[str, Any]) -> dict[str, Any]:
     return {key: as_scalar(value) for key, value in values.items()}
 
 
+MOTOR_NUMBERS = (
+    "rotor_inertia", "kp", "kd", "viscous_friction", "dry_friction", "command_delay", "command_period",
+    "static_friction", "stribeck_speed", "bristle_stiffness", "bristle_damping", "resistance", "inductance",
+    "thermal_resistance", "thermal_capacity", "cogging", "ripple_periods",
+)  # fmt: skip
+"""Numbers of a motor that are finite and not negative."""
+
+
+def check_inner_motor(motor: Motor, fault: Callable[..., RobotError]) -> None:
+    """Raise if values of a motor's friction, winding, temperature or law do not go together.
+
+    Args:
+        fault: makes the error, of a problem, a field, a cure, and values that cure it.
+    """
+    subject = f"motor {motor.name!r}"
+    for what in ("supply_voltage", "current_limit"):
+        per_entry(what, getattr(motor, what), 1, subject=subject, least=0)
+    for what in ("torque_constant", "ambient_temperature"):
+        check_finite(what, getattr(motor, what), subject=subject)
+    check_share("ripple", motor.ripple, "a share of the torque, 0 to 1", subject=subject, error=RobotError)
+
+    def needs(what: str, other: str, example: Any) -> None:
+        if not is_zero(getattr(motor, what)) and is_zero(getattr(motor, other)):
+            problem = f"{subject} has {what} but {other} = 0"
+            raise fault(problem, other, "give it, as in {call}", **{other: example})
+
+    def limits(what: str, other: str, example: Any) -> None:
+        value = getattr(motor, what)
+        if not (is_constant(value) and value == math.inf) and is_zero(getattr(motor, other)):
+            problem = f"{subject} has {what} but {other} = 0"
+            raise fault(problem, other, "give it, as in {call}", **{other: example})
+
+    def is_below(a: Scalar, b: Scalar) -> bool:
+        return is_constant(a) and is_constant(b) and a < b
+
+    # friction
+    needs("static_friction", "stribeck_speed", 0.05)
+    if not is_zero(motor.static_friction) and is_below(motor.static_friction, motor.dry_friction):
+        problem = f"static_friction of {subject} is {motor.static_friction:g}, below its dry_friction"
+        raise fault(problem, "static_friction", f"give {motor.dry_friction:g} or more, or leave it out")
+    needs("bristle_damping", "bristle_stiffness", 1e4)
+    if not is_zero(motor.bristle_stiffness) and is_zero(motor.dry_friction, motor.static_friction):
+        problem = f"{subject} has bristle_stiffness but no dry friction that bends"
+        raise fault(problem, "dry_friction", "give it, as in {call}", dry_friction=0.1)
+
+    # winding
+    needs("torque_constant", "resistance", 0.5)
+    for what in ("resistance", "inductance"):
+        needs(what, "torque_constant", 0.05)
+    for what in ("supply_voltage", "current_limit"):
+        limits(what, "torque_constant", 0.05)
+    if motor.control == "voltage" and motor.law is None and is_zero(motor.torque_constant):
+        cure = "give it a winding, as in {call}"
+        raise fault(f"{subject} has voltage control but no torque_constant", "torque_constant", cure,
+                    torque_constant=0.05, resistance=0.5)  # fmt: skip
+    both = (motor.no_load_speed, motor.supply_voltage)
+    if not any(is_constant(x) and x == math.inf for x in both):
+        problem = f"{subject} has a no_load_speed and a supply_voltage, which sets that speed"
+        raise fault(problem, "no_load_speed", "leave one of them out")
+
+    # temperature
+    needs("thermal_capacity", "torque_constant", 0.05)
+    needs("thermal_capacity", "thermal_resistance", 2.0)
+    needs("thermal_resistance", "thermal_capacity", 40.0)
+    limits("temperature_limit", "thermal_capacity", 40.0)
+    start, end = motor.derating_temperature, motor.temperature_limit
+    if is_constant(start) and is_constant(end) and (start < math.inf or end < math.inf) and not start < end < math.inf:
+        problem = f"{subject} is derated from {start:g} to {end:g} degrees Celsius"
+        cure = "give both, the lower one first, as in {call}"
+        raise fault(problem, "derating_temperature", cure, derating_temperature=80, temperature_limit=120)
+    has_limit = not all(is_constant(x) and x == math.inf for x in (motor.effort_limit, motor.current_limit))
+    if not (is_constant(end) and end == math.inf) and not has_limit:
+        problem = f"{subject} is derated, but has no limit of torque or current that could fall"
+        raise fault(problem, "current_limit", "give one, as in {call}", current_limit=20)
+
+    # ripple
+    for what in ("ripple", "cogging"):
+        needs(what, "ripple_periods", 6)
+    if isinstance(motor.law, MotorLaw):
+        check_callable("law", motor.law.function, "u", "q", "v", "t", "memory", error=RobotError)
+        memory = numbers(f"memory of the law of {subject}", motor.law.memory)
+        is_row = memory.ndim == 1 and len(memory) > 0 and bool(np.isfinite(memory).all())
+        check("memory of the law", motor.law.memory, "finite numbers", is_row, subject=subject, error=RobotError)
+
+
+def transmission_couplings(
+    robot: "Robot", motors: Any, joints: Any, matrix: Any
+) -> tuple[list[str], list[tuple[tuple[str, Scalar], ...]]]:  # fmt: skip
+    """The motors, and the joints with their ratios for each; arguments as in `Robot.with_transmission`."""
+    subject = "the transmission"
+    for what, given, known in (("motors", motors, robot.motors), ("joints", joints, robot.joints)):
+        is_several = is_sequence(given) and len(given) > 0 and all(isinstance(name, str) for name in given)
+        check(what, given, f"names of {what}, in a list", is_several, subject=subject, error=RobotError)
+        for name in given:
+            known[name]  # raises with the names that there are
+    rows = [list(row) if is_sequence(row) or isinstance(row, np.ndarray) else [row] for row in matrix]
+    if len(rows) != len(motors) or any(len(row) != len(joints) for row in rows):
+        shape = f"{len(rows)} rows of {', '.join(str(len(row)) for row in rows)}"
+        cure = f"give {len(motors)} rows, one for each motor, of {len(joints)} ratios, one for each joint"
+        raise wrong(subject, "matrix", f"the matrix of {subject} has {shape}", cure)
+    named = [[(j, as_scalar(r)) for j, r in zip(joints, row, strict=True)] for row in rows]
+    return list(motors), [tuple((j, r) for j, r in row if not is_zero(r)) for row in named]
+
+
+def check_coupling(motor: Motor, joints: Named[Joint], fault: Callable[..., RobotError]) -> None:
+    """Raise if a motor cannot drive the joints of its coupling; ``fault`` as in `check_inner_motor`."""
+    subject, coupling = f"motor {motor.name!r}", motor.coupling
+    if coupling is None:
+        return
+    is_pairs = is_sequence(coupling) and all(is_sequence(pair) and len(pair) == 2 for pair in coupling)
+    takes = "pairs of a joint and its ratio, as in (('hip', 1), ('knee', 1))"
+    check("coupling", coupling, takes, is_pairs and len(coupling) > 0, subject=subject, error=RobotError)
+    names = [joint for joint, _ in coupling]
+    for name, ratio in coupling:
+        kind = joints[name].kind
+        if kind.nv != 1:
+            cure = "motors drive joints with one degree of freedom"
+            raise fault(f"{subject} cannot drive the {kind.name} joint {name!r}, of {kind.nv} dofs", "coupling", cure)
+        if names.count(name) > 1:
+            raise fault(f"the coupling of {subject} has joint {name!r} twice", "coupling", "name each joint once")
+        check_finite("coupling", ratio, subject=subject)
+    if is_zero(*(ratio for _, ratio in coupling)):
+        raise fault(f"no joint turns {subject}", "coupling", "give a joint a ratio that is not 0")
+    if motor.joint not in names:
+        cure = f"name one of {', '.join(map(repr, names))} as its joint"
+        raise fault(f"the coupling of {subject} leaves out its own joint {motor.joint!r}", "coupling", cure)
+    if motor.gyroscopic:
+        cure = "leave gyroscopic out, or the coupling"
+        raise fault(f"the rotor of {subject} has no one joint to follow", "gyroscopic", cure)
+    if is_zero(motor.bristle_stiffness) and not is_zero(motor.dry_friction, motor.static_friction):
+        problem = f"{subject} drives several joints, and its dry friction sticks rigidly"
+        cure = "let it bend a little before it slides, as in {call}"
+        raise fault(problem, "bristle_stiffness", cure, bristle_stiffness=1e4)
+
+
 def check_motor(motor: Motor, joints: Named[Joint]) -> None:
     """Raise if the motor cannot drive its joint, or has an impossible value."""
     kind = joints[motor.joint].kind
@@ -113,7 +248,7 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
         cure = "motors drive joints with one degree of freedom"
         raise fault(f"{subject} cannot drive the {kind.name} joint {motor.joint!r}, of {kind.nv} dofs", "joint", cure)
     check_finite("gear", motor.gear, subject=subject)
-    for what in ("rotor_inertia", "kp", "kd", "viscous_friction", "dry_friction"):
+    for what in MOTOR_NUMBERS:
         check_at_least(what, getattr(motor, what), 0, subject=subject, error=RobotError)
     for what in ("effort_limit", "velocity_limit"):
         per_entry(what, getattr(motor, what), 1, subject=subject, least=0)
@@ -136,8 +271,10 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
         raise fault(f"{subject} has position control but kp = 0", "kp", "give it gains, as in {call}", kp=80, kd=2)
     if motor.control == "velocity" and is_zero(motor.kd):
         raise fault(f"{subject} has velocity control but kd = 0", "kd", "give it a gain, as in {call}", kd=2)
-    is_law = motor.law is None or callable(motor.law)
+    is_law = motor.law is None or callable(motor.law) or isinstance(motor.law, MotorLaw)
     check("law", motor.law, "a function (u, q, v, t) -> torque", is_law, subject=subject, error=RobotError)
+    check_inner_motor(motor, fault)
+    check_coupling(motor, joints, fault)
 
 
 def with_motors(motors: Named[Motor], joints: Named[Joint], names: Any, values: dict[str, Any]) -> Named[Motor]:

@@ -18,7 +18,8 @@ from pliant.robot.joints import Scalars
 from pliant.robot.mechanism import Mechanism
 from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSpring, Joint, Motor, Named, Report
 from pliant.robot.part_checks import (
-    check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, with_motors,
+    check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, transmission_couplings,
+    with_motors,
 )  # fmt: skip
 from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar
@@ -250,6 +251,20 @@ class Robot(RobotExports):
                 is a sequence of sequences).
         """
         return replace(self, motors=with_motors(self.motors, self.joints, names, values))
+
+    def with_transmission(self, motors: Sequence[str], joints: Sequence[str], matrix: Any) -> "Robot":
+        """A copy in which motors drive joints together: a differential, a parallelogram, a belt.
+
+        With G the matrix, shafts turn by x = G q and give the joints G^T times their torques; rotors have their part in
+        the mass matrix. Gains, limits, friction and ``gear`` of these motors are those of the shafts.
+
+        Args:
+            motors: names of motors that the robot has.
+            joints: of one degree of freedom each.
+            matrix: G, a row for each motor and a column for each joint.
+        """
+        names, couplings = transmission_couplings(self, motors, joints, matrix)
+        return self.with_motors(names, coupling=couplings)
 
     def with_joint(
         self,

@@ -32,7 +32,8 @@ def interpret(outputs: Sequence[Expr], values: Mapping[str, Scalar]) -> list[Sca
                 raise TraceError(f"the graph's input {node.value!r} has no value; given: {sorted(values)}")
             found[node.index] = values[node.value]
         elif node.op == "lookup":
-            found[node.index] = lookup(node.value, found[node.args[0].index])
+            index, *beside = node.args
+            found[node.index] = lookup(node.value, found[index.index], *(int(a.value) for a in beside))
         elif node.op in DRAWS:
             words = [found[a.index] for a in node.args]
             found[node.index] = draws(words[:4], words[4:])[DRAWS.index(node.op)]

@@ -136,26 +136,34 @@ def largest(values: Scalars) -> Scalar:
     return found
 
 
-def lookup(table: Table, index: Scalar) -> Scalar:
+def lookup(table: Table, index: Scalar, offset: int = 0, last: int | None = None) -> Scalar:
     """The entry of a constant table at a whole number, clamped to the table; NaN at NaN.
 
     Between whole numbers it is the entry below: interpolate around it. The derivative is zero. Symbols
     cannot look up: a table has no formula.
 
+    Entries beside one index, as the corners of a cell, cost less with ``offset`` than with an index each.
+
     Args:
         table: the numbers; a sequence of them is made a `Table` on every call, so make it once.
         index: 0 for the first entry.
+        offset: how far beside the index, 0 or more.
+        last: what the index is clamped to, before the offset is added; None for the last that is possible.
     """
     if not isinstance(table, Table):
         table = Table(table)
+    if offset and last is None:
+        last = len(table) - 1 - offset
+    if isinstance(index, Expr):
+        return index.graph.lookup(table, index, offset, last)
+    if last is not None:
+        table.check_window(offset, last)
     if isinstance(index, _PLAIN):
-        return table.at(float(index))
+        return table.at(float(index), offset, last)
     if isinstance(index, np.ndarray):
         if index.dtype != object:
-            return table.column(index)
-        return np.vectorize(lambda k: lookup(table, k), otypes=[object])(index)
-    if isinstance(index, Expr):
-        return index.graph.lookup(table, index)
+            return table.column(index, offset, last)
+        return np.vectorize(lambda k: lookup(table, k, offset, last), otypes=[object])(index)
     problem = f"cannot look up {index!r} of type {type(index).__name__} in a {table!r}: a table has no formula"
     cure = "use numbers, arrays or traced scalars, or a function with a formula instead of the table"
     raise TraceError(problem, subject=repr(table), field="index", cure=cure)

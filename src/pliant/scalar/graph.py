@@ -358,12 +358,19 @@ class Graph:
             result = self.mul(result, self.apply("sqrt", a))
         return result if exponent.value >= 0 else self.div(1, result)
 
-    def lookup(self, table: Table, index) -> Expr:
-        """The entry of a constant table at a node; tables of equal numbers are one."""
+    def lookup(self, table: Table, index, offset=0, last=None) -> Expr:
+        """The entry of a constant table at a node, or beside it; tables of equal numbers are one."""
         index = self.lift(index)
+        beside = () if last is None else (self.lift(offset), self.lift(last))
+        window = [int(x.value) for x in beside if x.op == "const" and x.value == x.value // 1]
+        if len(window) < len(beside):
+            raise TraceError(f"a lookup beside an index takes whole numbers for it, not {offset!r} and {last!r}")
+        if window:
+            table.check_window(*window)
         if index.op == "const":
-            return self.constant(table.at(index.value))
-        return self._intern(("lookup", table.digest, index.index), "lookup", (index,), table)
+            return self.constant(table.at(index.value, *window))
+        nodes = (index, *beside)
+        return self._intern(("lookup", table.digest, *[n.index for n in nodes]), "lookup", nodes, table)
 
     def apply(self, op: str, *args) -> Expr:
         """The node of any operation of the table, folded."""

@@ -177,12 +177,14 @@ class Table:
     Attributes:
         numbers: the entries, a read-only array of float64.
         digest: a name made of the numbers, which stands for them where they would be too many.
+        is_single: whether float32 has all of them exactly, so that they fit into half the memory.
     """
 
-    __slots__ = ("digest", "numbers")
+    __slots__ = ("digest", "is_single", "numbers")
 
     numbers: np.ndarray
     digest: str
+    is_single: bool
 
     def __init__(self, numbers: Any):
         try:
@@ -194,6 +196,8 @@ class Table:
         copied.setflags(write=False)
         object.__setattr__(self, "numbers", copied)
         object.__setattr__(self, "digest", hashlib.sha256(copied.tobytes()).hexdigest())
+        with np.errstate(over="ignore", under="ignore"):
+            object.__setattr__(self, "is_single", bool((copied.astype(np.float32) == copied).all()))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise TraceError("a table cannot be changed: graphs and compiled code stand on it")
@@ -201,17 +205,23 @@ class Table:
     def __reduce__(self):
         return Table, (self.numbers,)
 
-    def at(self, index: float) -> float:
-        """The entry at the largest integer not above ``index``, clamped to the table; NaN for NaN."""
+    def at(self, index: float, offset: int = 0, last: int | None = None) -> float:
+        """The entry at the largest integer not above ``index``, clamped to 0 ... last, plus offset; NaN for NaN."""
         if index != index:
             return math.nan
-        return float(self.numbers[int(min(max(index, 0), len(self) - 1))])
+        return float(self.numbers[int(min(max(index, 0), len(self) - 1 if last is None else last)) + int(offset)])
 
-    def column(self, indices: np.ndarray) -> np.ndarray:
+    def column(self, indices: np.ndarray, offset: int = 0, last: int | None = None) -> np.ndarray:
         """The entries at an array of indices."""
         is_number = indices == indices
-        clamped = np.clip(np.where(is_number, indices, 0), 0, len(self) - 1)
-        return np.where(is_number, self.numbers[clamped.astype(np.int64)], np.nan)
+        clamped = np.clip(np.where(is_number, indices, 0), 0, len(self) - 1 if last is None else last)
+        return np.where(is_number, self.numbers[clamped.astype(np.int64) + int(offset)], np.nan)
+
+    def check_window(self, offset: int, last: int) -> None:
+        """Raise unless all entries ``offset`` beside those from 0 to ``last`` are in the table."""
+        if min(last, offset) < 0 or last + offset >= len(self):
+            problem = f"a lookup {offset} beside indices up to {last} leaves a {self!r}"
+            raise TraceError(problem, subject=repr(self), field="offset", cure="offsets and indices are 0 or more")
 
     def __len__(self) -> int:
         return self.numbers.size

@@ -30,7 +30,7 @@ _DRIFT_STEP = 0.01
 
 def error_sizes(sensor: Sensor) -> dict[str, int]:
     """What the errors of a sensor remember, by name, with the number of numbers."""
-    sizes = {} if is_zero(sensor.misalignment) else {"turn": 3}
+    sizes = {} if is_zero(sensor.misalignment) else {"turn": 4}
     for e in sensor.errors:
         n = sensor.error_size(e.channel)
         sizes |= {f"{e.channel}.{what}": n for what in ("bias", "scale", "drift") if not is_zero(*getattr(e, what))}
@@ -42,7 +42,7 @@ def turn_on(sensor: Sensor, chance: Chance) -> Memory:
     found: Memory = {}
     for name, n in error_sizes(sensor).items():
         if name == "turn":
-            found[name] = [sensor.misalignment * x for x in chance.normals(3)]
+            found[name] = list(turn_exponential(Vector(*(sensor.misalignment * x for x in chance.normals(3)))))
         else:
             channel, what = name.rsplit(".", 1)
             deviations = getattr(sensor.error(channel), what)
@@ -101,7 +101,7 @@ def _turned(sensor: Sensor, truth: Mapping[str, Scalars], memory: Mapping[str, S
     """The truth in the axes of a sensor that is not mounted quite as it should be: one turn for all channels."""
     if "turn" not in memory:
         return {channel: list(values) for channel, values in truth.items()}
-    turn = turn_exponential(Vector(*memory["turn"]))
+    turn = memory["turn"]
     R = rotation_from_quaternion(*turn)
     found = {}
     for channel, values in truth.items():

@@ -169,13 +169,20 @@ def check_wrench(robot: Robot, sensor: Sensor, pushes: Sequence[ExternalForce]) 
 # ---- channels
 
 
-def truth_of(sensor: Sensor, now: Moment, solved: Moment) -> dict[str, list[Scalar]]:
+def truth_of(sensor: Sensor, now: Moment, solved: Moment, rays: Scalars = ()) -> dict[str, list[Scalar]]:
     """The numbers of each channel.
 
     Args:
         now: the end of the step.
         solved: the state that accelerations and forces belong to.
+        rays: of a scan the heights of the ground, of a range finder distance and hit of each ray.
     """
+    if sensor.kind == "scan":
+        _, z = heading_of(sensor, now)
+        return {"height": [within(h - z, sensor.reach) for h in rays]}
+    if sensor.kind == "range":
+        both = {"distance": list(rays[::2]), "hit": list(rays[1::2])}
+        return {channel: both[channel] for channel in sensor.channels}
     found = _READERS[sensor.kind](sensor, now, solved)
     return {channel: found[channel] for channel in sensor.channels}
 
@@ -260,21 +267,15 @@ def _pose(sensor: Sensor, now: Moment, solved: Moment) -> Mapping[str, list[Scal
     return found
 
 
-def scan_points(sensor: Sensor, now: Moment) -> tuple[list[tuple[Scalar, Scalar]], Scalar]:
-    """Where a scan looks down, in the world; and the height of its frame."""
+def heading_of(sensor: Sensor, now: Moment) -> tuple[list[Scalar], Scalar]:
+    """Where a scan is, x and y in the world, cosine and sine of its heading; and the height of its frame."""
     _, _, X = now.frame(sensor.at[0])
     p, ahead = X.p + now.origin, X.R.rotate(Vector.unit(0))
     length = sqrt(ahead.x * ahead.x + ahead.y * ahead.y)
     has_heading = length > _NO_HEADING
     scale = 1 / select(has_heading, length, 1)
     c, s = select(has_heading, ahead.x * scale, 1), select(has_heading, ahead.y * scale, 0)
-    return [(p.x + c * x - s * y, p.y + s * x + c * y) for x, y, _ in sensor.rays], p.z
-
-
-def _scan(sensor: Sensor, now: Moment, solved: Moment) -> Mapping[str, list[Scalar]]:
-    places, z = scan_points(sensor, now)
-    assert now.ground is not None  # checked before
-    return {"height": [within(now.ground.height(x, y) - z, sensor.reach) for x, y in places]}
+    return [p.x, p.y, c, s], p.z
 
 
 def within(x: Scalar, reach: Scalar) -> Scalar:
@@ -284,5 +285,4 @@ def within(x: Scalar, reach: Scalar) -> Scalar:
 
 _READERS = {
     "imu": _imu, "encoder": _encoder, "torque": _torque, "wrench": _wrench, "contact": _contact, "pose": _pose,
-    "scan": _scan,
 }  # fmt: skip

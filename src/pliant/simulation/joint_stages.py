@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pliant.actuation.joint_forces import Drive, drives
+from pliant.actuation.joint_forces import Drive, bristles, drives
+from pliant.actuation.shafts import Shaft, shaft_of
 from pliant.contact.constraint_rows import bounds_of
 from pliant.contact.joint_laws import (
     backlash_before, backlash_impulse, backlash_piece, friction_before, friction_impulse, friction_piece,
-    is_other, limit_piece, motor_line, motor_piece, sign_of,
+    is_other, limit_piece, motor_excess, motor_line, motor_piece, sign_of,
 )  # fmt: skip
 from pliant.contact.solver import loads_on
 from pliant.dynamics.pinned_factor import PinnedFactor
-from pliant.robot import Link
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.loop_stages import load_pins
 from pliant.simulation.model import StepModel
@@ -37,6 +37,9 @@ _NEARLY = 1 + 1e-6
 # velocities that go through a limit by less are left to the next step [rad/s or m/s]
 _THROUGH = 1e-7
 
+# joints with friction by speed that are slower are taken to stick [rad/s or m/s]
+_STUCK = {"float64": 1e-9, "float32": 1e-5}
+
 
 @dataclass
 class Terms:
@@ -45,12 +48,14 @@ class Terms:
     Attributes:
         gains: to the diagonal of the matrix; pushes: to the impulses.
         pins: whether the dof is pinned; jumps: the change of its velocity then, else 0.
+        cross: to entries (d, e) below the diagonal, of motors that drive several joints.
     """
 
     gains: dict[int, Scalar] = field(default_factory=dict)
     pushes: dict[int, Scalar] = field(default_factory=dict)
     pins: dict[int, Scalar] = field(default_factory=dict)
     jumps: dict[int, Scalar] = field(default_factory=dict)
+    cross: dict[tuple[int, int], Scalar] = field(default_factory=dict)
 
     def add(self, d: int, gain: Scalar, push: Scalar) -> None:
         """Let a law act along a dof."""
@@ -66,19 +71,32 @@ class Terms:
         rows = {d: dict(row if isinstance(row, Mapping) else enumerate(row)) for d, row in given}
         for d, gain in self.gains.items():
             rows[d][d] = rows[d][d] + gain
+        for (d, e), gain in self.cross.items():
+            rows[d][e] = rows[d][e] + gain
         return rows
 
 
-def motor_links(m: StepModel) -> list[Link]:
-    """The link of each motor's joint."""
-    links = {link.name: link for link in m.robot.mechanism.joint_links}
-    return [links[motor.joint] for motor in m.robot.motors.values()]
+def motor_shafts(m: StepModel) -> list[Shaft]:
+    """The shaft of each motor, and of those again whose friction bends: of each of `drives_of`."""
+    return [shaft_of(m.robot, motor) for motor in (*m.robot.motors.values(), *m.bristled_motors)]
 
 
-def drive_record(drive: Drive, dt: Scalar) -> Record:
-    """A motor's line in the joint's velocity at the end of the step, and its limits."""
-    line = {"torque": drive.line.torque, "gain": drive.line.gain(dt)}
-    return {**line, "lower": drive.lower, "upper": drive.upper, "is limited": drive.is_limited}
+def drives_of(m: StepModel, q: Scalars, v: Scalars, u: Scalars, clock: Scalars, motor_memory: Scalars) -> list[Drive]:
+    """The motors at the start of a step, and then the friction of those of which it bends."""
+    states = m.motor_memory.states(motor_memory)
+    given = drives(m.robot, q, v, u, time_of(clock, m.dt), states=states, dt=m.dt)
+    return [*given, *bristles(m.robot, v, states)]
+
+
+def drive_record(drive: Drive, dt: Scalar, *, is_friction: bool = False) -> Record:
+    """The line of a motor, or of its friction, in the joint's velocity at the end of the step, and its limits."""
+    record = {"torque": drive.line.torque, "gain": drive.line.gain(dt), "lower": drive.lower, "upper": drive.upper}
+    supply = drive.supply and {
+        "least": drive.supply[0].torque, "most": drive.supply[1].torque, "gain": drive.supply[0].damping
+    }  # fmt: skip
+    # viscous friction of several joints has no place on the diagonal
+    drag = drive.motor.viscous_friction if drive.shaft.is_coupled and not is_friction else 0
+    return {**record, "is limited": drive.is_limited, "supply": supply, "drag": drag}
 
 
 def held_velocity(side: Scalar, low: Scalar, high: Scalar) -> Scalar:
@@ -92,10 +110,14 @@ def law_terms(
 ) -> Terms:  # fmt: skip
     """What the laws add to a step on these pieces; v is the velocity at its start."""
     terms = Terms()
-    for drive, link, piece in zip(drives, motor_links(m), saturated, strict=True):
+    for drive, shaft, piece in zip(drives, motor_shafts(m), saturated, strict=True):
         torque, gain = motor_line(piece, drive)
-        rate, ratio = link.rate(v)[0], link.ratio
-        terms.add(link.dofs[0], m.dt * ratio * ratio * gain, m.dt * ratio * (torque - gain * rate))
+        gain, rate = gain + drive["drag"], shaft.rate(v)
+        for d, ratio in shaft.columns.items():
+            terms.add(d, m.dt * ratio * ratio * gain, m.dt * ratio * (torque - gain * rate))
+            for e, other in shaft.columns.items():
+                if e < d:
+                    terms.cross[d, e] = terms.cross.get((d, e), 0) + m.dt * ratio * other * gain
     pinned: dict[int, tuple[Scalar, Scalar]] = {}  # whether, and with which velocity
 
     def pin(d: int, flag: Scalar, velocity: Scalar) -> None:
@@ -134,18 +156,24 @@ def law_terms(
 def expect_pieces(step: StepProgram) -> None:
     """Pieces of the step before, by its torques and impulses."""
 
-    def expected(m: StepModel, q, v, u, clock, torques, steady, stops):
-        given = drives(m.robot, q, v, u, time_of(clock, m.dt))
+    def expected(m: StepModel, q, v, u, clock, torques, steady, stops, motor_memory):
+        given = drives_of(m, q, v, u, clock, motor_memory)
+        rates = [drive.shaft.rate(v) for drive in given]
+        # friction bends or slides as it would if its joint went on so
+        bent = [d.line.torque - d.line.gain(m.dt) * x for d, x in zip(given, rates, strict=True)][len(torques) :]
+        guesses = [*(torque * _NEARLY for torque in torques), *bent]
         bounds = [bounds_of(m.robot, row, q, v, m.dt) for row in m.joint_rows]
         grips: list[Scalar] = []
         for row, b, p in zip(m.steady_rows, bounds, steady, strict=False):
-            if row.kind == "friction":
+            if row.joint in m.slippery_joints:  # their bounds change from step to step, so impulses do not tell
+                grips.append(select(abs(v[row.dof]) > _STUCK[m.precision], sign_of(v[row.dof]), 0))
+            elif row.kind == "friction":
                 grips.append(friction_before(p, b["friction"], v[row.dof]))
             else:
                 grips.append(backlash_before(p) if row.kind == "backlash" else 0)
         return {
             "bounds": bounds,
-            "saturated": [d.saturation(torque * _NEARLY) for d, torque in zip(given, torques, strict=True)],
+            "saturated": [d.saturation(*guess) for d, *guess in zip(given, guesses, rates, strict=True)],
             "grips": grips,
             "held": [sign_of(p) for p in stops],
         }
@@ -262,15 +290,12 @@ def _looks(
     """What the laws find of a solution v."""
     tolerance = m.contact.tolerance_in(m.precision) * scale
     kept, D, found = dict(zip(m.pinned_dofs, reaction, strict=True)), ldl["D"], Looks()
-    for drive, link, piece in zip(motion["drives"], motor_links(m), saturated, strict=True):
+    for drive, shaft, piece in zip(motion["drives"], motor_shafts(m), saturated, strict=True):
         found.motors.append(None)
         if drive["is limited"]:
-            rate, inertia = link.rate(v)[0], D[link.dofs[0]] * (1 / m.dt)
-            torque = drive["torque"] - drive["gain"] * rate
-            above, below = torque - drive["upper"], drive["lower"] - torque
-            # how far it is from the limit that it is at, or beyond one that it is not
-            excess = select(piece > 0, -above, select(piece < 0, -below, maximum(above, below)))
-            found.motors[-1] = Look(piece, motor_piece(piece, drive, rate), excess, tolerance * inertia, inertia)
+            rate, inertia = shaft.rate(v), D[next(iter(shaft.columns))] * (1 / m.dt)
+            new, excess = motor_piece(piece, drive, rate), motor_excess(piece, drive, rate)
+            found.motors[-1] = Look(piece, new, excess, tolerance * inertia, inertia)
     through = maximum(_THROUGH * scale, tolerance)
     friction = {row.dof: b["friction"] for row, b in zip(m.steady_rows, bounds, strict=False) if row.kind == "friction"}
     stopped: dict[int, tuple[Scalar, Scalar]] = {}  # whether a limit holds a joint, and its friction then
@@ -354,9 +379,9 @@ def _off_backlash(piece: Scalar, u: Scalar, p: Scalar, b: Record, D: Scalar) -> 
 
 
 def motor_torques(m: StepModel, motion: Record, saturated: Scalars, v: Scalars) -> list[Scalar]:
-    """Torques of the motors at the end of a step, of joints with one dof, whose velocity is the same in all axes."""
+    """Torques of `drives_of` at the end of a step, of joints with one dof, whose velocity is the same in all axes."""
     found = []
-    for drive, link, piece in zip(motion["drives"], motor_links(m), saturated, strict=True):
+    for drive, shaft, piece in zip(motion["drives"], motor_shafts(m), saturated, strict=True):
         torque, gain = motor_line(piece, drive)
-        found.append(torque - gain * link.rate(v)[0])
+        found.append(torque - gain * shaft.rate(v))
     return found

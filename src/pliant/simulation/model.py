@@ -11,6 +11,9 @@ import numpy as np
 from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.disturbances import Disturbance, Gusts, Pushes
 from pliant.actuation.joint_forces import is_saturable
+from pliant.actuation.motor_friction import has_bristles
+from pliant.actuation.motor_memory import MotorMemory
+from pliant.actuation.windings import has_winding
 from pliant.checks import check, check_callable, check_known, function_name, is_whole, is_zero, numbers
 from pliant.contact.closures import ClosureRows, Island, closure_group, islands_of
 from pliant.contact.constraint_rows import JointRow, has_limits
@@ -22,7 +25,7 @@ from pliant.contact.touching import Group, contact_groups
 from pliant.dynamics.articulated_factor import is_recursion_cheaper
 from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import SimulationError, TraceError
-from pliant.robot import Robot, Spherical
+from pliant.robot import Motor, Robot, Spherical
 from pliant.scalar import Expr, Scalar, Scalars, is_constant
 from pliant.sensors.readings import Reader, readers_of
 from pliant.simulation.holds import HeldTouch, Holds
@@ -126,7 +129,8 @@ class StepModel:
     def joint_rows(self) -> list[JointRow]:
         """Rows of joints in the solver, those that act all the time first."""
         robot, found = self.robot, []
-        dry = {m.joint for m in robot.motors.values() if not is_zero(m.dry_friction)}
+        rigid = [m for m in robot.motors.values() if not has_bristles(m)]
+        dry = {m.joint for m in rigid if not is_zero(m.dry_friction, m.static_friction)}
         for link in robot.mechanism.joint_links:
             joint = robot.joints[link.name]
             if link.is_mimic:
@@ -238,7 +242,9 @@ class StepModel:
         """
         mechanism = self.robot.mechanism
         wide = any(j.has_spring and j.kind.nv > 1 for j in self.robot.joints.values())
-        needs_factor = self.has_rows or mechanism.has_mimic or mechanism.floating_links or wide
+        needs_factor = (
+            self.has_rows or mechanism.has_shared_inertia or self.couples_motors or mechanism.floating_links or wide
+        )
         return not needs_factor and is_recursion_cheaper(mechanism)
 
     @property
@@ -291,8 +297,8 @@ class StepModel:
 
     @property
     def has_bounds(self) -> bool:
-        """Whether joints have constraints of their own, or motors limits."""
-        return bool(self.joint_rows) or self.has_saturable_motors
+        """Whether joints have constraints of their own, or motors limits or friction that bends."""
+        return bool(self.joint_rows) or self.has_saturable_motors or bool(self.bristled_motors)
 
     @cached_property
     def readers(self) -> list[Reader]:
@@ -325,6 +331,32 @@ class StepModel:
     def has_corrections(self) -> bool:
         """Whether positions may have to be taken back: penetrations, and joints beyond limits."""
         return bool((self.is_rigid and self.groups) or self.stop_rows) and self.correction > 0
+
+    @cached_property
+    def motor_memory(self) -> MotorMemory:
+        """The form of what the motors remember."""
+        return MotorMemory.of(self.robot, (self.base or self).robot, self.dt)
+
+    @property
+    def couples_motors(self) -> bool:
+        """Whether a motor drives several joints."""
+        return any(m.coupling is not None for m in self.robot.motors.values())
+
+    @cached_property
+    def bristled_motors(self) -> list[Motor]:
+        """Motors whose dry friction bends before it slides."""
+        return [m for m in self.robot.motors.values() if has_bristles(m)]
+
+    @property
+    def slippery_joints(self) -> set[str]:
+        """Joints with dry friction that depends on their speed."""
+        motors = self.robot.motors.values()
+        return {m.joint for m in motors if not is_zero(m.static_friction) and not has_bristles(m)}
+
+    @property
+    def inductive_motors(self) -> list[Motor]:
+        """Motors whose current takes time."""
+        return [m for m in self.robot.motors.values() if has_winding(m) and not is_zero(m.inductance)]
 
     @cached_property
     def has_saturable_motors(self) -> bool:

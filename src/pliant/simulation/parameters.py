@@ -14,7 +14,7 @@ A parameter is named by its path:
 | "joints.NAME.backlash", "rest", "restitution" | | 1 |
 | "motors.NAME.kp", ... | any number of `Motor` | 1 |
 | "springs.NAME.stiffness", ... | any number of `FrameSpring` | 1 |
-| "sensors.NAME.dropout", "misalignment", "threshold", "reach" | see `pliant.robot.sensors.Sensor` | 1 |
+| "sensors.NAME.dropout", "misalignment", "threshold" | see `pliant.robot.sensors.Sensor` | 1 |
 | "sensors.NAME.CHANNEL.noise", ... | any number of the errors of a channel | 1 an entry |
 
 A star stands for all names, one column each: "motors.*.kp"; bodies without mass are left out.
@@ -40,16 +40,24 @@ _TREES = ("bodies", "joints", "motors", "springs")
 _JOINT_NUMBERS = ("damping", "armature", "friction", "stiffness", "hardening", "backlash", "rest", "restitution")
 _CONTACT_NUMBERS = ("friction", "restitution")
 _BODY_NUMBERS = ("mass", "com", "inertia")
-SENSOR_NUMBERS = ("dropout", "misalignment", "threshold", "reach")
+SENSOR_NUMBERS = ("dropout", "misalignment", "threshold")
 
 # from, to, and whether the first is allowed; a number that is not listed can be anything
 _NUMBERS = dict.fromkeys(
     ("friction", "damping", "armature", "stiffness", "hardening", "backlash", "kp", "kd", "viscous_friction",
-     "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length", "noise", "bias", "drift", "scale",
-     "range", "resolution", "misalignment", "threshold"),
+     "dry_friction", "rotor_inertia", "effort_limit", "velocity_limit", "length", "bristle_damping", "current_limit",
+     "cogging", "noise", "bias", "drift", "scale", "range", "resolution", "misalignment", "threshold"),
     (0, np.inf, True),
 ) | {"restitution": (0, 1, True), "mass": (0, np.inf, False), "no_load_speed": (0, np.inf, False),
-     "dropout": (0, 1, True), "drift_time": (0, np.inf, False), "reach": (0, np.inf, False)}  # fmt: skip
+     "dropout": (0, 1, True), "drift_time": (0, np.inf, False)}  # fmt: skip
+
+# numbers of motors that bring other physics with them: they vary where the robot has them, and stay above zero
+_MOTOR_PARTS = (
+    "command_delay", "command_period", "static_friction", "stribeck_speed", "bristle_stiffness", "torque_constant",
+    "resistance", "inductance", "supply_voltage", "thermal_resistance", "thermal_capacity", "ripple", "ripple_periods",
+)  # fmt: skip
+_NUMBERS |= dict.fromkeys(_MOTOR_PARTS, (0, np.inf, False)) | {"command_delay": (0, np.inf, True)}
+_NUMBERS |= {"ripple": (0, 1, True)}
 
 # as files are read: principal moments that miss the triangle inequality by so much are slips of rounding
 _TOLERANCE = 1e-6
@@ -76,6 +84,10 @@ class Parameters:
     def fault_of(self, path: str, values: np.ndarray) -> tuple[str, str] | None:
         """Why the values of a path, (..., n), cannot be, and the cure; or None."""
         tree, _, what = path.rpartition(".")
+        if what == "command_delay" and tree.startswith("motors."):
+            longest = np.array([x for entry in self.groups[path] for x in entry.default])
+            if (values.reshape(-1, len(longest)) > longest).any():
+                return f"has the value {values.max():g}", "it must be at most the delay of the robot"
         if tree != "law":
             return _fault_of_inertia(values) if what == "inertia" else _fault_of_range(what, values)
         try:
@@ -226,12 +238,22 @@ def entries_of(model: StepModel, path: str) -> list[Entry]:
     name = ".".join(parts[1:-1])
     named = getattr(model.robot, tree)
     if name == "*":
-        can_vary = lambda item: not _is_massless(tree, item) and (tree != "joints" or item.kind.nv > 0)  # noqa: E731
-        return [_tree_entry(model.robot, path, tree, n, what) for n in named if can_vary(named[n])]
+        can_vary = lambda item: _can_vary(tree, item, what)  # noqa: E731
+        found = [_tree_entry(model.robot, path, tree, n, what) for n in named if can_vary(named[n])]
+        if not found and tree == "motors" and what in _MOTOR_PARTS:
+            raise _error(path, "is 0 in all motors of this robot", "give them a value above 0 to vary")
+        return found
     if _is_massless(tree, named[name]):
         problem = f"{path!r} cannot vary: body {name!r} has no mass"
         raise SimulationError(problem, subject=path, field="varying", cure="give it one first")
     return [_tree_entry(model.robot, path, tree, named[name].name, what)]
+
+
+def _can_vary(tree: str, item: Any, what: str) -> bool:
+    """Whether a star stands for a thing, too."""
+    if tree == "motors" and what in _MOTOR_PARTS:
+        return not is_zero(getattr(item, what))
+    return not _is_massless(tree, item) and (tree != "joints" or item.kind.nv > 0)
 
 
 def _is_massless(tree: str, item: Any) -> bool:
@@ -265,6 +287,8 @@ def _tree_entry(robot: Robot, path: str, tree: str, name: str, what: str) -> Ent
         return Entry(own, _numbers(own, tuple(parts[what])), lambda m, x: _with_body(m, name, what, x))
     value = getattr(item, what)
     several = isinstance(value, tuple)
+    if tree == "motors" and what in _MOTOR_PARTS and is_zero(value):
+        raise _error(own, "is 0 in this robot, which has no such part", "give the robot a value above 0 to vary")
 
     def put(m: StepModel, x: Scalars) -> StepModel:
         collection = getattr(m.robot, tree)

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from pliant.actuation.body_forces import outside_forces, stretches
-from pliant.actuation.joint_forces import damping_powers, joint_spring_energy
+from pliant.actuation.joint_forces import States, damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
+from pliant.actuation.shafts import shafts_of
 from pliant.compiler import Kernel, kernel_from_function, lanes_for
 from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages, no_collection
@@ -33,6 +34,7 @@ from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars
 from pliant.simulation.counts import count_sizes
 from pliant.simulation.model import Controller, StepModel, check_held
+from pliant.simulation.motor_stages import controls_name, remember_motion, take_controls
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.sensor_stages import (
     add_disturbances, add_sensors, add_turning_on, by_channel, check_sensors, reading_parts, sensor_sizes,
@@ -52,7 +54,7 @@ ADAPTIVE = ("dormand-prince", "rosenbrock")
 # parts of the state that a diverged robot keeps as they were when it stopped
 _LASTING = (
     "q", "v", "clock", "rest", "divergence", "unconverged", "plunges", "openings", "releases", "memory",
-    "contact memory", "anchors",
+    "contact memory", "motor memory", "anchors",
 )  # fmt: skip
 
 
@@ -111,6 +113,12 @@ class Plan:
             ),
             "limits of joints": (model.stop_rows, f"give limits=False, {either}"),
             "forces by chance": (model.disturbances, f"leave them out, {stepped}"),
+            "friction of motors that bends": (model.bristled_motors, f"leave bristle_stiffness out, {stepped}"),
+            "motors that drive several joints": (
+                self.integrator == "midpoint" and model.couples_motors,
+                f"use integrator='rk4' or another, {stepped}",
+            ),
+            "motors with inductance": (model.inductive_motors, f"set inductance=0, {stepped}"),
         }
         for what, (is_there, cure) in rows.items():
             if is_there:
@@ -146,6 +154,7 @@ class Plan:
             "h": 1 if is_adaptive else 0,  # step to go on with [s]
             "memory": len(self.controller.memory) if self.controller else 0,
             "contact memory": touches * len(model.memory.stored),  # of the law of the contacts
+            "motor memory": model.motor_memory.size,  # see `pliant.actuation.motor_memory`
             "anchors": model.holds.anchors,  # where contacts are held [m], see `Holds`
             **sensor_sizes(model),
         }
@@ -169,11 +178,12 @@ class Plan:
         """(state, inputs of each period, parameters) -> the state after the last period, and `rows`."""
         sizes, arrays = self.layout.sizes, self.arrays
         others = {"input": self.inputs, "parameters": self.parameters.size, "u": self.model.robot.nu}
+        others[controls_name(self.parameters)] = self.model.robot.nu
         stages = Stages(**sizes, **others)
         if self.model.feels_forces and self.integrator == "semi-implicit":
             robot = self.model.robot
             for name, size in {"q solved": robot.nq, "v solved": robot.nv, "vd solved": robot.nv}.items():
-                stages.variable(name, size)
+                stages.variable(name, size, is_scratch=True)  # most of it is not needed, and so not kept
         with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(self.rows.values())):
             self._add_period(stages)
             # forces and the like of a diverged robot may be NaN: users find zero
@@ -187,7 +197,7 @@ class Plan:
 
     def _add_period(self, stages: Stages) -> None:
         robot, dt = self.model.robot, self.model.dt
-        controller = self.controller
+        controller, controls = self.controller, controls_name(self.parameters)
         if controller:
 
             def controlled(clock, q, v, command, memory, *readings):
@@ -195,20 +205,24 @@ class Plan:
                 return controller(robot, time_of(clock, dt), q, v, command, memory, sensors)
 
             parts = reading_parts(self.model, controller)
-            stages.add(controlled, ("clock", "q", "v", "input", "memory", *parts), ("u", "memory"))
+            stages.add(controlled, ("clock", "q", "v", "input", "memory", *parts), (controls, "memory"))
         else:
-            stages.add(lambda given: given, ("input",), ("u",))
+            stages.add(lambda given: given, ("input",), (controls,))
         if self.integrator in ADAPTIVE:
             # it chooses its own steps, of the whole period
+            take_controls(stages, self.parameters)
             add_smooth_step(stages, self.parameters, self.integrator, self.control, self.substeps)
+            remember_motion(stages, self.parameters, self.substeps)
             add_sensors(stages, self.parameters, self.integrator)
             return
         with stages.loop(self.substeps) if self.substeps > 1 else nullcontext():
+            take_controls(stages, self.parameters)
             if self.integrator == "semi-implicit":
                 add_disturbances(stages, self.parameters)
                 add_step(stages, self.model, self.parameters)
             else:
                 add_smooth_step(stages, self.parameters, self.integrator, self.control, 1)
+            remember_motion(stages, self.parameters, 1)
             add_sensors(stages, self.parameters, self.integrator)
 
     def turning_on(self) -> Program:
@@ -308,7 +322,9 @@ class Kernels:
         Where one state follows another by a step, it is the mean of that step; else that of the moment.
         """
         is_stepped = self.plan.integrator == "semi-implicit"
-        parts = self._parts(data, "q", "v", "torques", "impulses", "moments", "steady", "stops", "disturbances")
+        names = ("q", "v", "torques", "impulses", "moments", "steady", "stops", "disturbances", "motor memory")
+        parts = self._parts(data, *names)
+        parts["motors"] = parts.pop("motor memory")
         v, clock = parts["v"], steps_of(data[..., self.plan.layout.span("clock")])
         mean = np.array(v)
         if is_stepped:
@@ -317,11 +333,12 @@ class Kernels:
         t = (clock - is_stepped)[..., None] * self.plan.layout.dt
 
         def power(
-            model: StepModel, q, v, torques, impulses, moments, steady, stops, disturbances, t, mean
+            model: StepModel, q, v, torques, impulses, moments, steady, stops, disturbances, motors, t, mean
         ) -> list[Scalar]:
             model, impulses = model.disturbed(disturbances), [*impulses, *moments]
             forces, joints = ([x / model.dt for x in part] for part in (impulses, [*steady, *stops]))
-            return powers(model, t[0], q, v, mean, torques, forces, joints if is_stepped else None)
+            states = model.motor_memory.states(motors)
+            return powers(model, t[0], q, v, mean, torques, forces, joints if is_stepped else None, states)
 
         found = self._of_parts(power, parameters, **parts, t=t, mean=mean)
         return {name: found[..., k] for k, name in enumerate(POWER_TERMS)}
@@ -398,7 +415,7 @@ def energies(model: StepModel, q: Scalars, v: Scalars) -> list[Scalar]:
 
 def powers(
     model: StepModel, t: Scalar, q: Scalars, v: Scalars, mean: Scalars, torques: Scalars, forces: Scalars,
-    rows: Scalars | None,
+    rows: Scalars | None, states: States = (),
 ) -> list[Scalar]:  # fmt: skip
     """Power of each of `POWER_TERMS` [W]; positive where it goes into the robot.
 
@@ -409,15 +426,19 @@ def powers(
         torques: of the motors, nu.
         forces: of the contacts on the first body, in the world's axes, 3 each; then moments, 3 each.
         rows: forces along `StepModel.joint_rows`; None if the motion has none.
+        states: what the motors remember.
     """
     robot = model.robot
     mechanism = robot.mechanism
     found: dict[str, Scalar] = dict.fromkeys(POWER_TERMS, 0)
 
     # motors, dampers, and constraints at joints
-    links = {link.name: link for link in mechanism.joint_links}
-    for motor, torque in zip(robot.motors.values(), torques, strict=True):
-        found["motors"] = found["motors"] + torque * links[motor.joint].rate(mean)[0]
+    shafts = shafts_of(robot)
+    for shaft, torque in zip(shafts, torques, strict=True):
+        found["motors"] = found["motors"] + torque * shaft.rate(mean)
+    for shaft, state in zip(shafts, states, strict=False):
+        if "friction" in state:  # with what its bristles take up and give back
+            found["friction"] = found["friction"] + state["friction"][0] * shaft.rate(mean)
     found["damping"], found["springs"] = damping_powers(robot, q, v, mean, has_rows=rows is not None)
     for row, force in zip(model.joint_rows, rows or (), strict=rows is not None):
         if row.kind == "backlash":

@@ -42,7 +42,7 @@ BLOCK = 0.25
 
 _CHANNELS = (
     "q", "v", "tau", "u", "forces", "energy", "impulses", "solver", "divergence", "flexibility", "power",
-    "contact_memory", "sensors", "truth",
+    "contact_memory", "motors", "sensors", "truth",
 )  # fmt: skip
 _TRUTH = "truth."
 # parts of the state that have another name in a log
@@ -160,6 +160,10 @@ def blocks_of(
     names = _names(sim, channels)
     if "flexibility" in names:
         check_flexible(sim.robot)
+    if "motors" in names and not sim.motor_state:
+        problem = f"the motors of robot {sim.robot.name!r} have no state to log"
+        cure = "leave 'motors' out, or give them a delay, friction that bends or a winding, see pliant.robot.Motor"
+        raise SimulationError(problem, subject="run", field="channels", cure=cure)
     period = sim.dt * sim.plan.substeps
     if every is not None:
         takes = f"a time in seconds, not shorter than the control period of {period:g} s"
@@ -368,6 +372,11 @@ class _Entries:
                     found[part] = values
                     is_of_motor = "position" in part or "velocity" in part
                     columns[part] = tuple(robot.motors) if is_of_motor else flexibility_names(robot)
+            elif name == "motors":
+                layout = sim.plan.model.motor_memory
+                for part, values in layout.shown(data[..., sim.layout.span("motor memory")]).items():
+                    found[f"motors.{part}"] = values
+                    columns[f"motors.{part}"] = layout.motors(part)
             elif name == "forces":
                 found["forces"] = sim.forces_of(data).reshape(*data.shape[:-1], 3 * len(sim.contact_names))
             elif name == "u" and u is not None:

@@ -17,10 +17,11 @@ from pliant.errors import SimulationError
 from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar, Scalars, both, equal, select
 from pliant.sensors.errors import Memory, drift_samples, drifted, has_drift, measured, turn_on
+from pliant.sensors.rays import range_stages, scan_stages
 from pliant.sensors.readings import (
     Reader, after_sample, delivered, first_readings, is_delivering, is_due, remainder, watched, with_contact_times,
 )  # fmt: skip
-from pliant.sensors.truth import Moment, check_wrench, contact_totals, places_of, truth_of
+from pliant.sensors.truth import Moment, check_wrench, contact_totals, heading_of, places_of, truth_of
 from pliant.simulation.model import Controller, StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth_step import smooth_acceleration
@@ -135,8 +136,9 @@ def add_turning_on(stages: Stages, parameters: Parameters) -> None:
 
         stages.add(first, ("clock", "chance"), ("disturbances",))
     for reader in model.readers:
+        rays = _add_rays(stages, parameters, reader)
 
-        def on(clock, q, v, chance, p, reader=reader):
+        def on(clock, q, v, chance, p, *rays, reader=reader):
             m = parameters.applied(p)
             sensor = m.robot.sensors[reader.name]
             drawn = reader.chance(chance, clock, "on")
@@ -144,12 +146,13 @@ def add_turning_on(stages: Stages, parameters: Parameters) -> None:
             zero = [0] * len(sensor.at)
             if sensor.kind == "contact":
                 memory |= {"touch": zero, "air_time": zero, "contact_time": zero}
-            rest = _moment(m, clock, q, v, [0] * m.robot.nv, [0] * m.robot.nu, [0] * (3 * len(m.touch_names)))
-            truth, sample, memory = _sample(reader, sensor, rest, rest, memory, chance, clock, is_first=True)
+            rest = _kinematic(m, clock, q, v)
+            found = rays[0] if rays else ()
+            truth, sample, memory = _sample(reader, sensor, rest, rest, memory, chance, clock, found, is_first=True)
             memory = first_readings(reader, sample, memory)
             return sample, truth, reader.packed(memory)
 
-        stages.add(on, ("clock", "q", "v", "chance", "parameters"), _parts(reader))
+        stages.add(on, ("clock", "q", "v", "chance", "parameters", *rays), _parts(reader))
 
 
 # ---- stages
@@ -225,6 +228,7 @@ def _add_samples(stages: Stages, parameters: Parameters, due: Sequence[Reader], 
     model = parameters.structure
     is_stepped = integrator == "semi-implicit"
     solved_parts = _SOLVED if model.feels_forces and is_stepped else ("u", "contact memory")
+    rays = {reader.name: _add_rays(stages, parameters, reader) for reader in due}
 
     def sample(clock, q, v, torques, impulses, chance, p, disturbances, *rest):
         m = parameters.applied(p).disturbed(disturbances)
@@ -241,21 +245,65 @@ def _add_samples(stages: Stages, parameters: Parameters, due: Sequence[Reader], 
         for reader in due:
             sensor = m.robot.sensors[reader.name]
             reading, memory = parts.pop(0), reader.unpacked(parts.pop(0))
-            truth, taken, memory = _sample(reader, sensor, now, solved, memory, chance, clock)
+            seen = parts.pop(0) if rays[reader.name] else ()
+            truth, taken, memory = _sample(reader, sensor, now, solved, memory, chance, clock, seen)
             reading, memory = after_sample(reader, sensor, taken, reading, memory, clock, chance)
             found |= dict(zip(_parts(reader), (reading, truth, reader.packed(memory)), strict=True))
         return found
 
-    own = [part_of(reader, what) for reader in due for what in ("reading", "memory")]
+    own = [
+        name for reader in due for name in (part_of(reader, "reading"), part_of(reader, "memory"), *rays[reader.name])
+    ]
     stages.add(sample, (*_NOW, "chance", "parameters", "disturbances", *solved_parts, *own))
+
+
+def _add_rays(stages: Stages, parameters: Parameters, reader: Reader) -> tuple[str, ...]:
+    """Add the rays of a scan or a range finder; the variable that has what they meet, if the sensor has any."""
+    model, sensor, name = parameters.structure, reader.sensor, f"{reader.name}: rays"
+    if not sensor.rays:
+        return ()
+    found = stages.variable(f"{name} found", len(sensor.rays) * (1 if sensor.kind == "scan" else 2))
+    place = f"{name} place"
+    if sensor.kind == "scan":
+
+        def headed(clock, q, v, p):
+            return heading_of(sensor, _kinematic(parameters.applied(p), clock, q, v))[0]
+
+        stages.variable(place, 4)
+        stages.add(headed, ("clock", "q", "v", "parameters"), (place,))
+        assert model.ground is not None  # checked
+        scan_stages(stages, name, [ray[:2] for ray in sensor.rays], model.ground, place=place, found=found)
+        return (found,)
+
+    def placed(clock, q, v, p):
+        now = _kinematic(parameters.applied(p), clock, q, v)
+        X = now.frame(sensor.at[0])[2]
+        links = [[*(pose.p + now.origin), *pose.R.matrix()] for pose in now.poses]
+        return [*(X.p + now.origin), *X.R.matrix()], links
+
+    robot, poses = model.robot, f"{name} links"
+    own, _ = robot.mechanism.frame(sensor.at[0])
+    without = [body for body in robot.bodies if robot.mechanism.body(body)[0] == own]
+    stages.variable(place, 12)
+    stages.add(placed, ("clock", "q", "v", "parameters"), (place, poses))
+    range_stages(
+        stages, name, sensor.rays, model.ground, place=place, found=found, reach=sensor.reach, robot=robot, poses=poses,
+        without=without,
+    )  # fmt: skip
+    return (found,)
+
+
+def _kinematic(m: StepModel, clock: Scalars, q: Scalars, v: Scalars) -> Moment:
+    """A moment of which only places and velocities matter."""
+    return _moment(m, clock, q, v, [0] * m.robot.nv, [0] * m.robot.nu, [0] * (3 * len(m.touch_names)))
 
 
 def _sample(
     reader: Reader, sensor: Sensor, now: Moment, solved: Moment, memory: Memory, chance: Scalars, clock: Scalars,
-    *, is_first: bool = False,
+    rays: Scalars, *, is_first: bool = False,
 ) -> tuple[list[Scalar], list[Scalar], Memory]:  # fmt: skip
     """The truth, a sample with its errors, and what is remembered."""
-    truth = truth_of(sensor, now, solved)
+    truth = truth_of(sensor, now, solved, rays)
     if sensor.kind == "contact":
         truth = with_contact_times(sensor, truth, memory)
     found = measured(sensor, truth, memory, reader.chance(chance, clock, "noise"), 1 / reader.period)

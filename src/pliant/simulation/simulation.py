@@ -231,6 +231,7 @@ class Simulation:
             state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
         remembered = self.model.memory.stored * len(self.model.touch_names)
         state.part("contact memory")[...] = np.array(remembered, dtype=float)
+        state.part("motor memory")[...] = self.plan.model.motor_memory.initial(robot, state.q)
         state.part("anchors")[...] = self.model.holds.anchored(state.q)
         return data
 
@@ -299,6 +300,11 @@ class Simulation:
     def truth(self) -> Readings:
         """What the sensors would have read at their last samples, had they no errors and no delays."""
         return Readings(self.model.readers, self.layout, self.data, "truth")
+
+    @property
+    def motor_state(self) -> dict[str, np.ndarray]:
+        """Commands, currents [A], temperatures [°C] and bent friction [N m or N], of motors that have them; views."""
+        return self.plan.model.motor_memory.shown(self._part("motor memory"))
 
     @property
     def contact_names(self) -> list[str]:

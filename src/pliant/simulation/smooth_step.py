@@ -8,12 +8,12 @@ A robot that is held (`pliant.simulation.holds`) has constrained accelerations, 
 constraints after each step. A robot that does not begin on them is brought there before its first step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pliant.actuation.body_forces import LinkForces, frame_spring_forces, outside_forces
-from pliant.actuation.joint_forces import joint_forces, motor_torques
+from pliant.actuation.joint_forces import States, joint_forces, motor_torques
 from pliant.checks import is_zero
 from pliant.compiler.tracing import Stages
 from pliant.contact.touching import Touch
@@ -43,32 +43,33 @@ _CLOSING = 40
 
 
 def smooth_acceleration(
-    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = ()
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = (), states: States = ()
 ) -> list[Scalar]:
-    """vd of M vd + h = f + J^T p, with all forces at the time t; ``memory`` is that of the contact law.
+    """vd of M vd + h = f + J^T p, with all forces at the time t.
 
-    p are the forces of what holds the robot, if anything does.
+    p are the forces of what holds the robot, if anything does. ``memory`` is that of the contact law, ``states`` what
+    the motors remember.
     """
-    force = _driving_forces(model, t, q, v, u, memory)
+    force = _driving_forces(model, t, q, v, u, memory, states)
     if model.holds:
         return held_acceleration(model, q, v, force)
     return mass_matrix_solution.algorithm(model.robot, q, force)
 
 
 def _driving_forces(
-    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = ()
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars, states: States
 ) -> list[Scalar]:
     """f - h, nv."""
-    f, on_links = _forces(model, t, q, v, u, memory)
+    f, on_links = _forces(model, t, q, v, u, memory, states)
     h = newton_euler(model.robot, q, v, [0] * model.robot.nv, on_links=on_links)
     return [a - b for a, b in zip(f, h, strict=True)]
 
 
 def smooth_forces(
-    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = ()
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars = (), states: States = ()
 ) -> list[Scalar]:
     """Joint forces, with those on bodies taken to the joints: f of M vd + C v + g = f."""
-    f, on_links = _forces(model, t, q, v, u, memory)
+    f, on_links = _forces(model, t, q, v, u, memory, states)
     if on_links is None:
         return f
     zero = [0] * model.robot.nv
@@ -78,7 +79,7 @@ def smooth_forces(
 
 
 def _forces(
-    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars
+    model: StepModel, t: Scalar, q: Scalars, v: Scalars, u: Scalars, memory: Scalars, states: States
 ) -> tuple[list[Scalar], list[Force] | None]:
     """Forces at the dofs, and on each link, if there are any."""
     robot, mechanism = model.robot, model.robot.mechanism
@@ -87,7 +88,7 @@ def _forces(
     total = outside_forces(robot, model.forces, poses, t, model.dt)
     total.add_all(frame_spring_forces(robot, poses, origin, velocities))
     total.add_all(_contacts_on_links(model, poses, origin, velocities, memory))
-    return joint_forces(robot, q, v, u, t).at(v), total.listed(len(mechanism.links))
+    return joint_forces(robot, q, v, u, t, states=states).at(v), total.listed(len(mechanism.links))
 
 
 def contact_forces(
@@ -160,7 +161,7 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
     report, reads = _REPORTS["adaptive" if is_adaptive else integrator]
     stages.add(report, reads)
 
-    def finish(q, v, q_start, v_start, u, clock, divergence, report, memory, unconverged, p, *after):
+    def finish(q, v, q_start, v_start, u, clock, divergence, report, memory, unconverged, motor_memory, p, *after):
         m = parameters.applied(p)
         mechanism = m.robot.mechanism
         touches = (
@@ -189,7 +190,7 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
             "clock": ticked(clock, steps, moves),
             "divergence": [cause],
             "contact memory": [select(moves, a, b) for a, b in zip(kept, memory, strict=True)],
-            "torques": motor_torques(m.robot, q, v, u, time_of(clock, m.dt)),
+            "torques": motor_torques(m.robot, q, v, u, time_of(clock, m.dt), m.motor_memory.states(motor_memory)),
             "impulses": [x * m.dt for *_, f in touching for x in f],
             "solver": [report["change"], 0, deepest, report["unsolved"]],
             **counts,
@@ -197,7 +198,7 @@ def add_smooth_step(stages: Stages, parameters: Parameters, integrator: str, con
 
     state = ("q", "v", "q start", "v start", "u", "clock", "divergence", "report", "contact memory", "unconverged")
     more = [*(["memory next"] if model.memory else []), *(["unclosed"] if model.holds else [])]
-    stages.add(finish, (*state, "parameters", *more))
+    stages.add(finish, (*state, "motor memory", "parameters", *more))
     if model.holds:
         _add_held_report(stages, parameters)
 
@@ -233,9 +234,12 @@ def _add_held_report(stages: Stages, parameters: Parameters) -> None:
     rows = {row: k for k, row in enumerate(model.steady_rows)}
     places = [rows[lock] for lock in model.holds.locks]
 
-    def report(q, v, u, clock, memory, anchors, impulses, unconverged, divergence, openings, releases, p):
+    def report(
+        q, v, u, clock, memory, anchors, impulses, unconverged, divergence, openings, releases, motor_memory, p
+    ):  # fmt: skip
         m = parameters.applied(p)
-        force = _driving_forces(m, time_of(clock, m.dt), q, v, u, memory)
+        states = m.motor_memory.states(motor_memory)
+        force = _driving_forces(m, time_of(clock, m.dt), q, v, u, memory, states)
         found = held_report(m, q, v, force, anchors)
         pushes = [*impulses]
         for held, f in zip(m.holds.touches, found.touches, strict=True):
@@ -253,7 +257,16 @@ def _add_held_report(stages: Stages, parameters: Parameters) -> None:
             wrong["releases"] = [select(is_worst, found.worst, releases[0]), *counts]
         return {"impulses": pushes, "steady": steady, "closings": [f * m.dt for f in found.closings], **wrong}
 
-    parts = ("contact memory", "anchors", "impulses", "unconverged", "divergence", "openings", "releases")
+    parts = (
+        "contact memory",
+        "anchors",
+        "impulses",
+        "unconverged",
+        "divergence",
+        "openings",
+        "releases",
+        "motor memory",
+    )
     stages.add(report, ("q", "v", "u", "clock", *parts, "parameters"))
 
 
@@ -297,30 +310,34 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
     model = parameters.structure
     robot = model.robot
 
-    n = robot.nv
+    n, layout = robot.nv, model.motor_memory
+    heat = ("motor memory",) if layout.has("temperature") else ()
 
-    def acceleration(t, q, v, u, p, *_):
+    def warmth(rest):
+        return layout.states(rest[0]) if heat else ()
+
+    def acceleration(t, q, v, u, p, *rest):
         m = parameters.applied(p)
         if not m.memory:
-            return smooth_acceleration(m, t, q, v, u)
-        return [*smooth_acceleration(m, t, q, v[:n], u, v[n:]), *memory_rates(m, q, v[:n], v[n:])]
+            return smooth_acceleration(m, t, q, v, u, states=warmth(rest))
+        return [*smooth_acceleration(m, t, q, v[:n], u, v[n:], warmth(rest)), *memory_rates(m, q, v[:n], v[n:])]
 
-    def settle(q, v, u, p, *anchors):
+    def settle(q, v, u, p, *rest):
         m = parameters.applied(p)
         own, memory = v[:n], v[n:]
         if m.holds:
-            q, own = projected(m, q, own, anchors[0] if anchors else ())
+            q, own = projected(m, q, own, rest[-1] if m.held else ())
         return q, [*own, *(memory_kept(m, q, own, memory) if m.memory else ())]
 
-    def forces(t, q, v, u, p, *memory):
+    def forces(t, q, v, u, p, *rest):
         m = parameters.applied(p)
-        half = memory_ahead(m, q, v, memory[0], m.dt / 2) if m.memory else ()
-        return smooth_forces(m, t, q, v, u, half)
+        half = memory_ahead(m, q, v, rest[len(heat)], m.dt / 2) if m.memory else ()
+        return smooth_forces(m, t, q, v, u, half, warmth(rest))
 
-    def linear(q, v, u, p, *memory):
-        return joint_forces(parameters.applied(p).robot, q, v, u, 0).linear()
+    def linear(q, v, u, p, *rest):
+        return joint_forces(parameters.applied(p).robot, q, v, u, 0, states=warmth(rest)).linear()
 
-    reads = ("u", "parameters")
+    reads = ("u", "parameters", *heat)
     if integrator == "midpoint":
         options: dict[str, Any] = {
             "robot_at": lambda u, p, *memory: parameters.applied(p).robot, "precision": model.precision,
@@ -342,7 +359,7 @@ def _body(parameters: Parameters, integrator: str, control: StepControl) -> tupl
     if integrator == "rosenbrock":
         control = replace(control, order=RODAS5P.error_order)
         return adaptive_body(
-            moving, acceleration, control, trial=_stiff_trial(parameters, moving, acceleration, control), **own
+            moving, acceleration, control, trial=_stiff_trial(parameters, moving, acceleration, warmth, control), **own
         )
     return explicit_body(moving, {"rk4": RK4, "euler": None}[integrator], acceleration, **own)
 
@@ -361,8 +378,9 @@ def _held(parameters: Parameters) -> Held:
 
 
 def _stiff_trial(
-    parameters: Parameters, moving: Robot | WithMemory, acceleration: Acceleration, control: StepControl
-) -> TrialStep:
+    parameters: Parameters, moving: Robot | WithMemory, acceleration: Acceleration,
+    warmth: Callable[[Sequence[Scalars]], States], control: StepControl,
+) -> TrialStep:  # fmt: skip
     n = parameters.structure.robot.nv
 
     def trial(t, q, v, vd, length, u, p, *rest):
@@ -371,7 +389,7 @@ def _stiff_trial(
         def linear(t, q, v, vd):
             if m.holds:
                 return linear_held_motion(m.robot, lambda: acceleration(t, q, v, u, p, *rest), t, q, v)
-            forces = lambda: smooth_forces(m, t, q, v[:n], u, v[n:])  # noqa: E731
+            forces = lambda: smooth_forces(m, t, q, v[:n], u, v[n:], warmth(rest))  # noqa: E731
             rates = lambda: memory_rates(m, q, v[:n], v[n:]) if m.memory else []  # noqa: E731
             return linear_motion(m.robot, forces, rates, t, q, v, vd)
 

@@ -75,7 +75,8 @@ class StepProgram:
         self.stages, self.model, self.parameters = stages, model, parameters
         self.swings: list[Swing] = []
         nv, limits, pinned = model.robot.nv, len(model.stop_rows), len(model.pinned_dofs)
-        sizes = dict.fromkeys(("w", "v next", "v mean", "shift", "change"), nv) | {"saturated": model.robot.nu}
+        sizes = dict.fromkeys(("w", "v next", "v mean", "shift", "change"), nv)
+        sizes |= {"saturated": model.robot.nu + len(model.bristled_motors), "frictions": len(model.bristled_motors)}
         sizes |= dict.fromkeys(("held", "stop low", "stop high"), limits) | {"grips": len(model.steady_rows)}
         sizes |= dict.fromkeys(("pushed", "reaction", "left"), pinned)
         sizes |= dict.fromkeys(("error", "converged", "residual", "iterations", "scale", "slow", "guesses"), 1)

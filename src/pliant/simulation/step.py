@@ -30,7 +30,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pliant.actuation.body_forces import frame_spring_forces, outside_forces
-from pliant.actuation.joint_forces import JointForces, drives, joint_forces
+from pliant.actuation.joint_forces import JointForces, joint_forces
 from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import tangents_of
 from pliant.contact.solver import triples
@@ -46,7 +46,8 @@ from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
 from pliant.simulation.joint_stages import (
-    Terms, check_joints, drive_record, expect_pieces, law_terms, motor_torques, take_pieces, until_joints_agree,
+    Terms, check_joints, drive_record, drives_of, expect_pieces, law_terms, motor_torques, take_pieces,
+    until_joints_agree,
 )  # fmt: skip
 from pliant.simulation.landing_stages import find_landings, left_over, solutions
 from pliant.simulation.loop_stages import (
@@ -223,12 +224,13 @@ def move_freely(step: StepProgram) -> None:
     """Forces and A; gaps of all contacts, and which of them are near."""
 
     def moved(
-        m: StepModel, q, v, u, clock, impulses, moments, saturated, grips, held, bounds=(), turns=(), ahead=None,
-        expects=(),
+        m: StepModel, q, v, u, clock, impulses, moments, saturated, grips, held, motor_memory, bounds=(), turns=(),
+        ahead=None, expects=(),
     ):  # fmt: skip
         time, limits = time_of(clock, m.dt), list(bounds)[len(m.steady_rows) :]
         low, high = [b["low"] for b in limits], [b["high"] for b in limits]
-        given = [drive_record(d, m.dt) for d in drives(m.robot, q, v, u, time)]
+        found = drives_of(m, q, v, u, clock, motor_memory)
+        given = [drive_record(d, m.dt, is_friction=k >= m.robot.nu) for k, d in enumerate(found)]
         laws = law_terms(m, given, bounds, v, saturated, grips, held, low, high)
         pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
         known = negation(equal(expects[0], 0)) if m.has_balls and m.can_be_fast else False
@@ -371,6 +373,7 @@ def finish(step: StepProgram) -> None:
             held = held_acceleration(m.robot, list(v), {name: Vector(*c) for name, c in motion["held centers"].items()})
             vd = [(b - a) / m.dt + c for a, b, c in zip(v, v_end, held, strict=True)]
             felt = {"q solved": q_solved, "v solved": v, "vd solved": vd}
+        torques = motor_torques(m, motion, saturated, v_next)
         told = [maximum(residual[0], left), iterations[0], deepest, select(left > 0, 1, 0)]
         return {
             "q": [select(moves, a, b) for a, b in zip(q_next, q, strict=True)],
@@ -380,7 +383,8 @@ def finish(step: StepProgram) -> None:
             "rest": [select(moves, a, b) for a, b in zip(rounded, rest, strict=True)],
             "contact memory": [select(moves, a, b) for a, b in zip(kept, contact_memory, strict=True)],
             **world_impulses(m, near, rows, impulse),
-            "torques": motor_torques(m, motion, saturated, v_next),
+            "torques": torques[: m.robot.nu],
+            "frictions": torques[m.robot.nu :],
             "solver": told if m.has_rows else [0, 0, deepest, 0],
             **counts,
             **felt,

@@ -15,9 +15,9 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pliant.errors import PliantError, RobotError
-from pliant.recording.formulas import Formula
+from pliant.recording.formulas import Formula, LawFormulas
 from pliant.recording.log import Event
-from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, Named, Report, Robot
+from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, MotorLaw, Named, Report, Robot
 from pliant.robot.joints import KINDS, JointKind
 from pliant.robot.sensors import SensorError
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
@@ -93,7 +93,7 @@ class _Kind(_Form):
         return KINDS[kind](**{name: value for name, value in own.items() if value is not UNSET})
 
 
-class _Law(_Form):
+class _Formula(_Form):
     """A formula, or the name of a function that has none and why."""
 
     inputs: tuple[Text, ...] = ()
@@ -107,6 +107,17 @@ class _Law(_Form):
     @staticmethod
     def makes(tables: Any, lost: str, why: str, **plain: Any) -> "Formula | LostLaw":
         return LostLaw(lost) if lost else Formula.from_plain(plain, tables)
+
+
+class _Law(_Formula):
+    """The same, or the formulas of torque and memory of a motor that remembers, and that memory at first."""
+
+    formulas: tuple[_Formula, ...] = ()
+    memory: tuple[Number, ...] = ()
+
+    @staticmethod
+    def makes(formulas: Any, memory: Any, **own: Any) -> Any:  # type: ignore[override]
+        return MotorLaw(LawFormulas(formulas), memory) if formulas else _Formula.makes(**own)
 
 
 class LostLaw:

@@ -17,21 +17,23 @@ from pliant.contact.ground import Ground, flat, height_map
 from pliant.errors import ContactError, PliantError, RobotError, unknown_name
 from pliant.meshes.mesh_file import FAR
 from pliant.meshes.surfaces import Surface, distinct_rows
-from pliant.recording.formulas import MAX_NODES, Formula
+from pliant.recording.formulas import MAX_NODES, Formula, LawFormulas
 from pliant.recording.log import Log
-from pliant.recording.source import MOTOR_LAW, SPRING_LAW, Source, ground_of, ground_parts, plain, versions
-from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, Named, Report, Robot
+from pliant.recording.source import (
+    MOTOR_LAW, SPRING_LAW, Source, ground_of, ground_parts, kept_law, plain, versions,
+)  # fmt: skip
+from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, MotorLaw, Named, Report, Robot
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
 from pliant.robot.part_checks import check_joint, check_motor, check_spring, checked_closure, full_limits
 from pliant.robot.sensors import Sensor, check_sensor
 from pliant.scalar import is_constant
+from pliant.scalar.ops import MOST_ENTRIES
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, AboutGround, AboutSource, LostLaw, checked, made, robot_form
 from pliant.storage.hdf5 import damaged, dataset, group, has, put_text, read_all, read_text
 
 MAX_PARTS = 10_000
-MAX_TABLES = 4_000_000
 _TIGHT = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
 # heights of a ground along each axis, and how far it goes beyond the robots [m]
 _POINTS = 129
@@ -133,6 +135,8 @@ class _Writer:
             return {"R": self.plain(R, where), "p": self.plain(x.p, where)}
         if isinstance(x, Inertia | AxisRotation):
             return {name: self.plain(getattr(x, name), f"{where}.{name}") for name in x.__slots__}
+        if isinstance(x, MotorLaw):
+            return self._law_with_memory(x, where)
         if callable(x):
             return self._law(x, where)
         if is_dataclass(x):
@@ -156,6 +160,16 @@ class _Writer:
                 self._places[mesh] = None
                 self.lost.append(Finding("dropped", where, f"its mesh is not in the log: {error}"))
         return self._places.get(mesh)
+
+    def _law_with_memory(self, law: MotorLaw, where: str) -> dict[str, Any]:
+        """The formulas of its torque and of its memory."""
+        try:
+            kept = law.function if isinstance(law.function, LawFormulas) else kept_law(law).function
+        except Exception as error:  # whatever a user's function does
+            name = getattr(law.function, "__name__", type(law.function).__name__)
+            self.lost.append(Finding("dropped", where, f"its law {name!r} is not in the log: {error}"))
+            return {"lost": name, "why": str(error)}
+        return {"formulas": [self._law(f, where) for f in kept.formulas], "memory": [float(x) for x in law.memory]}
 
     def _law(self, law: Any, where: str) -> dict[str, Any]:
         """The formula that a generic function computes; one that cannot be traced is lost, by name."""
@@ -217,7 +231,13 @@ def _check_parts(robot: Robot) -> None:
     """Raise unless motors, closures, springs, contacts and flexibilities fit the tree."""
     for motor in robot.motors.values():
         check_motor(replace(motor, law=None), robot.joints)
-        _check_law(motor, motor.law, MOTOR_LAW)
+        law, inputs = motor.law, MOTOR_LAW
+        if isinstance(law, MotorLaw):
+            inputs = (*MOTOR_LAW, *(f"memory{k}" for k in range(len(law.memory))))
+            if len(law.function.formulas) != len(law.memory) + 1:  # type: ignore[attr-defined]
+                raise _wrong(motor, "law", "has a law whose formulas are not one more than its memory")
+        for formula in law.function.formulas if isinstance(law, MotorLaw) else [law]:  # type: ignore[attr-defined]
+            _check_law(motor, formula, inputs)
     for closure in robot.closures.values():
         checked_closure(closure, robot)
     for spring in robot.springs.values():
@@ -315,11 +335,12 @@ def _put_ground(file: Any, ground: Ground) -> None:
     about = ground_parts(ground)
     formula: Formula | None = about.pop("formula")
     kept = None
-    if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MAX_TABLES:
+    if formula is not None and len(formula.nodes) <= MAX_NODES and sum(map(len, formula.tables)) <= MOST_ENTRIES:
         kept = formula.to_plain() | {"tables": len(formula.tables)}
         for k, table in enumerate(formula.tables):
             packing = _TIGHT if len(table) > 500 else {}
-            file.require_group("tables").create_dataset(str(k), data=table.numbers, fletcher32=True, **packing)
+            numbers = table.numbers.astype(np.float32) if table.is_single else table.numbers
+            file.require_group("tables").create_dataset(str(k), data=numbers, fletcher32=True, **packing)
     put_text(file, "ground", about | {"formula": kept, "faces": about["faces"] if kept else None})
 
 

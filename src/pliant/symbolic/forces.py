@@ -14,11 +14,17 @@ from sympy.core.symbol import Str
 from pliant.actuation.body_forces import Stretch, stretches
 from pliant.actuation.joint_forces import dry_friction, joint_forces
 from pliant.actuation.joint_springs import SpringFunctions, less_backlash, outward, spring_force
+from pliant.actuation.motor_memory import memory_fields
 from pliant.dynamics import frame_jacobian
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
+from pliant.errors import RobotError
 from pliant.robot import Free, Joint, Limits, Robot, Spherical
 from pliant.scalar import Scalar, Scalars, as_sympy
 from pliant.spatial import Transform, Vector
+
+
+# what a motor gets warm by only changes its limits and its resistance a little, and those are left out
+_LIMITS = {"thermal_capacity"}
 
 
 def applied_forces(robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar) -> list[Scalar]:
@@ -29,6 +35,11 @@ def applied_forces(robot: Robot, q: Scalars, v: Scalars, u: Scalars, t: Scalar) 
     s apart, adds -(k (s - s0) + d s') ds/dq, which has no value where the frames coincide. Springs with backlash, and
     those that are compliant in all directions, are functions below.
     """
+    for motor in robot.motors.values():
+        for field in set(memory_fields(motor)) - _LIMITS:
+            subject = f"motor {motor.name!r}"
+            problem = f"{field} of {subject} makes its torque depend on more than q, v and u"
+            raise RobotError(problem, subject=subject, field=field, cure=f"leave {field} out of the robot's equations")
     Q = joint_forces(robot, q, v, u, t, has_limits=False, functions=NAMED).at(v)
     Q = [a + b for a, b in zip(Q, _dry_friction(robot, v), strict=True)]
     if robot.springs:
@@ -46,7 +57,7 @@ def _dry_friction(robot: Robot, v: Scalars) -> list[Scalar]:
     Q: list[Scalar] = [0] * robot.nv
     for link in robot.mechanism.joint_links:
         for k, (d, rate) in enumerate(zip(link.dofs, link.rate(v), strict=True)):
-            Q[d] = Q[d] - link.ratio * dry_friction(robot, link.name, k) * sympy.sign(rate)
+            Q[d] = Q[d] - link.ratio * dry_friction(robot, link.name, k, rate) * sympy.sign(rate)
     return Q
 
 
