@@ -17,7 +17,7 @@ from pliant.control import trot
 FEET = ("lf_foot", "lh_foot", "rf_foot", "rh_foot")
 BATCH, SPEED, SECONDS = 64, 0.3, 11.0  # robots, m/s, s: one to stand up, ten to walk
 ROUGHNESS = 0.02  # standard deviation of the height of the ground [m]
-DELAYS = (0.0, 0.005, 0.01, 0.02)  # of all sensors [s]
+DELAYS = (0.0, 0.005, 0.01, 0.015, 0.02)  # of all sensors [s]
 
 
 class Walk(NamedTuple):

@@ -190,6 +190,11 @@ PROMISES = {
         r"feet on the ground after 10\d to 10\d ms\nencoders off by at most 0\.767 mrad, half a tick",
         r"Allan deviation of noise and drift: within \d\.\d% of the closed form",
     ],
+    "20_walking_from_sensors.py": [
+        r"flat +0 +0 +0\.(29|3[01])\d, 0\.[23]\d to 0\.3\d +[01]\.\d\n",
+        r"rough +0 +0 +0\.(2[89]|3[012])\d, 0\.[23]\d to 0\.3\d +[3-5]\.\d\n",
+        r"rough +20 +[2-6]\d ",
+    ],
 }
 
 # how an example runs here, if not as it is, and the files it leaves
