@@ -114,8 +114,8 @@ def draw(walks: dict[float, Walk], path: str) -> None:
             rms = np.sqrt(np.nanmean(tilt[:, ok] ** 2, axis=0))
             smooth = np.convolve(np.pad(rms, 10, mode="edge"), np.ones(21) / 21, mode="valid")
             left.plot(found.t[ok], smooth, color=color, label=f"{delay:.0f} ms")
-        left.set(xlabel="time [s]", ylabel="tilt, rms of those that walk [deg]", ylim=(0, None))
-        left.legend(title="delay")
+        left.set(xlabel="time [s]", ylabel="tilt, rms of those that walk [deg]", xlim=(1, SECONDS), ylim=(0, None))
+        left.legend(loc="lower right", ncols=len(walks), columnspacing=1, handlelength=1, title="delay of all sensors")
         delays = list(walks)
         for delay, found in walks.items():
             right.plot(np.full(len(found.speeds), delay), found.speeds, "o", color=COLORS[0], alpha=0.25, markersize=3)
