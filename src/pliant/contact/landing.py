@@ -84,14 +84,17 @@ def mean_of(gap: Scalar, dt: Scalar, bend: Scalar = 0) -> Scalar:
     return -select(gap <= nearness(dt), minimum(open_gap / dt, closing_speed(dt)), open_gap / dt) - bend * dt / 2
 
 
-def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0) -> Arrival:
+def arrival(
+    gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0, gained: Scalar = 0
+) -> Arrival:  # fmt: skip
     """What a constraint asks for.
 
     Args:
         gap: distance at the start [m or rad].
-        u: velocity along the normal at the start; free: the one that forces alone lead to.
+        u: velocity along the normal at the start; free: the one that it comes with if nothing touches.
         e: coefficient of restitution.
         bend: see `mean_of`.
+        gained: what forces add to the velocity in the step.
     """
     near = nearness(dt)
     touches = gap <= near
@@ -105,10 +108,10 @@ def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: S
     rebound = e * s
     # one that rests or comes slowly: a rebound that is slower than what closes the gap is none
     resting = select(rebound * dt > gap, maximum(rebound, closing), closing)
-    shift = (1 + e) * minimum(maximum(u - free, -s), s) * (time - 0.5)
+    shift = (1 + e) * minimum(maximum(gained, -s), s) * (0.5 - time)
     shift = select(both(comes, s * dt > gap), maximum(shift, -rebound), 0)
-    above = e * maximum(s - gap / dt, 0)
-    mean, end = select(comes, closing + above, resting), select(comes, rebound + shift, resting)
+    leaves = rebound + shift
+    mean, end = select(comes, closing + (1 - time) * leaves, resting), select(comes, leaves, resting)
     return Arrival(touches, comes, mean, end, time, margin, maximum(shift, 0))
 
 

@@ -286,11 +286,17 @@ def _matrix_of(groups: Sequence[Group], rows: Sequence[Record]) -> list[list[Sca
     return K
 
 
-def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, dt: Scalar) -> list[Arrival]:
-    """What each contact of a group asks for in the step; L v is ``start`` before it, ``free`` by forces alone."""
-    before, after = Visit(group, rows, start), Visit(group, rows, free)
+def arrivals(
+    group: Group, rows: Record, start: Scalars, free: Scalars, gained: Scalars, dt: Scalar
+) -> list[Arrival]:
+    """What each contact of a group asks for in the step.
+
+    Args:
+        start: L v before it; free: with which contacts come; gained: what forces add to it.
+    """
+    before, after, more = (Visit(group, rows, w) for w in (start, free, gained))
     return [
-        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, contact["bend"])
+        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, contact["bend"], more.velocity(k).z)
         for k, (contact, e) in enumerate(zip(rows["contacts"], group.restitution, strict=True))
     ]
 

@@ -19,8 +19,9 @@ from pliant.dynamics.implicit_coriolis import (
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
+from pliant.robot import Free, Spherical
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, either, equal, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import Record, StepProgram, any_of, largest_known
@@ -109,9 +110,11 @@ def turn_fast(step: StepProgram) -> None:
         return {"change": change, "ahead": end}
 
     def whirled(
-        m: StepModel, q, v, motion, ahead, expects, whirl, saturated, grips, held, stop_low, stop_high, bounds=()
+        m: StepModel, q, v, motion, ahead, expects, whirl, saturated, grips, held, stop_low, stop_high, bounds=(),
+        lag=None, lags=(0,),
     ):  # fmt: skip
         robot, is_known = m.robot, negation(equal(expects[0], 0))
+        expected = ahead if lag is None else [a + select(equal(lags[0], 0), 0, b) for a, b in zip(ahead, lag, strict=True)]
         laws = law_terms(m, motion["drives"], bounds, v, saturated, grips, held, stop_low, stop_high)
         A, impulses = laws.matrix(motion["A"]), laws.impulses(motion["first"])
         M = None if m.is_recursive else composite_inertia(robot, q)
@@ -125,7 +128,8 @@ def turn_fast(step: StepProgram) -> None:
             return CoriolisMatrix(robot, q, u, A, M, centers, m.dt / 2, laws.pins, laws.jumps)
 
         at = recursion if M is None else matrix
-        x, end, turning = change_in_fast_motion(v, impulses, whirl, m.dt, ahead, is_known, at)
+        x, end, turning = change_in_fast_motion(v, impulses, whirl, m.dt, expected, is_known, at)
+        end = [select(is_known, a, b) for a, b in zip(ahead, end, strict=True)]
         # the impulse of turning is another than that at the start
         change = [a + m.dt * b - c for a, b, c in zip(motion["first"], at(v).times(v), turning, strict=True)]
         return {"change": change, "whirl": x, "ahead": end, "turning": turning}
@@ -141,6 +145,34 @@ def turn_fast(step: StepProgram) -> None:
         step.add(whirled)
 
 
+def turn_in_impacts(step: StepProgram) -> None:
+    if not step.model.has_impacts:
+        return
+
+    def turned(m: StepModel, q, motion, change, ahead, lag, fast, whirls):
+        robot, end = m.robot, [a - b for a, b in zip(ahead, lag, strict=True)]
+        quarter = 0 if m.has_ball_springs else negation(equal(fast[0], 0)) if m.has_balls else 1
+        share, ratio = select(quarter, 1 / 4, 1 / 2), select(quarter, 2, 1)
+        centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
+        vd = held_acceleration(robot, list(lag), centers)
+        for link in robot.mechanism.links:
+            if not isinstance(link.kind, Spherical | Free) or link.is_mimic:
+                continue
+            dofs = link.dofs[-3:]
+            turn = Vector(*(end[d] for d in dofs)).cross(Vector(*(ahead[d] for d in dofs))) * ratio
+            for d, x in zip(dofs, turn, strict=True):
+                vd[d] = vd[d] + x
+            if link.name in centers:
+                for d, x in zip(link.dofs[:3], centers[link.name].cross(turn), strict=True):
+                    vd[d] = vd[d] + x
+        more = newton_euler(robot, q, lag, vd, has_gravity=False)
+        share = select(equal(whirls[0], 0), share * m.dt, 0)
+        return {"change": [a + share * b for a, b in zip(change, more, strict=True)]}
+
+    with step.only_if("lags"):
+        step.add(turned)
+
+
 def expect_turning(step: StepProgram) -> None:
     """Another round for robots that turn fast, and otherwise than their Coriolis forces were taken for."""
     if not (step.model.can_be_fast and step.model.has_rows):
@@ -153,15 +185,26 @@ def expect_turning(step: StepProgram) -> None:
         turned = 1 if m.has_balls else is_fast
         return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [turned], "settled": [1]}
 
-    def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
+    def compared(m: StepModel, v, v_next, v_mean, ahead, settled, fast, whirls, turns, landed, lag=None):
         # forces at the start of the step are those of v+ = v
         was_fast = 1 if m.has_balls or m.closures else negation(equal(fast[0], 0))
         used = [select(was_fast, a, b) for a, b in zip(ahead, v, strict=True)]
-        off = largest_known([abs(a - b) for a, b in zip(v_next, used, strict=True)])
+        end, told = v_next, {}
+        if lag is not None:
+            lands = negation(equal(landed[0], 0))
+            end = [select(lands, a, b) for a, b in zip(v_mean, v_next, strict=True)]
+            new = [a - b for a, b in zip(end, v_next, strict=True)]
+            used = [a + b for a, b in zip(used, lag, strict=True)]
+            told = {"lag": new, "lags": [lands]}
+            off = largest_known([abs(a + c - b) for a, b, c in zip(end, used, new, strict=True)])
+        else:
+            off = largest_known([abs(a - b) for a, b in zip(end, used, strict=True)])
         # a velocity that grew so much by forces at the start of the step is not to be trusted
         is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
+        if "lags" in told:
+            told["lags"] = [both(told["lags"][0], is_known)]
         again = select(off * m.dt > (_OTHERWISE_BALLS if m.has_balls else _OTHERWISE), 0, settled[0])
-        return {"settled": [again], "ahead": v_next, "expects": [is_known]}
+        return {"settled": [again], "ahead": end, "expects": [is_known], **told}
 
     step.stages.variable("has turned", 1)
     step.add(watched)

@@ -168,14 +168,22 @@ def until_joints_agree(step: StepProgram) -> Iterator[None]:
 def take_pieces(step: StepProgram) -> None:
     """A = L^T D L with the laws of joints, and w as if nothing touched."""
 
-    def taken(m: StepModel, motion, q, v, change, saturated, grips, held, stop_low, stop_high, bounds=()):
+    def taken(
+        m: StepModel, motion, q, v, change, forces, saturated, grips, held, stop_low, stop_high, bounds=(), lags=(0,)
+    ):  # fmt: skip
         pieces = (saturated, grips, held, stop_low, stop_high)
         terms = law_terms(m, motion["drives"], bounds, v, *pieces)
         factor = factor_of_step(m, q, terms.matrix(motion["A"]), terms.pins)
         left, steps = factor.eliminated(terms.impulses(change), terms.jumps)
         start = factor.coordinates(v)
         w = [a + b for a, b in zip(start, steps, strict=True)]
+        approach, gained = [], []
+        if m.is_elastic:
+            _, gained = factor.eliminated(terms.impulses(forces))
+            known = negation(equal(lags[0], 0))
+            approach = [select(known, a + b, c) for a, b, c in zip(start, gained, w, strict=True)]
         return {
+            "approach": approach, "gained": gained,
             "ldl": factor.record(), "start": start, "left": [left[d] for d in m.pinned_dofs], "w": w,
             "free": w if m.can_fail else [], "changed": [0], "pins": [any_of(list(terms.pins.values()))],
             "pushes": terms.impulses([0] * len(w)), "jumps": [terms.jumps.get(d, 0) for d in range(len(w))],

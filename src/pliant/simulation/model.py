@@ -295,6 +295,10 @@ class StepModel:
         return self.can_be_fast and (self.has_rows or self.has_bounds)
 
     @property
+    def has_impacts(self) -> bool:
+        return self.has_rounds and self.can_land and not self.closures
+
+    @property
     def has_corrections(self) -> bool:
         """Whether positions may have to be taken back: penetrations, and joints beyond limits."""
         return bool((self.is_rigid and self.groups) or self.stop_rows) and self.correction > 0

@@ -83,8 +83,11 @@ class StepProgram:
         sizes |= dict.fromkeys(("settled", "deep", "landed", "plastic", "unsolved"), 1)
         sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit"), 1)
         sizes["free"] = nv if model.can_fail else 0
+        sizes |= dict.fromkeys(("forces", "gained", "approach"), nv if model.is_elastic else 0)
         if model.can_be_fast:
             sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
+        if model.has_impacts:
+            sizes |= {"lag": nv, "lags": 1}
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
             sizes |= {
@@ -187,15 +190,15 @@ def find_contacts(step: StepProgram) -> None:
     for k in range(len(step.model.groups)):
 
         def found(
-            m: StepModel, motion, ldl, start, w, impulse, target, free, contact_memory, bases, landed, plastic,
-            k=k,
+            m: StepModel, motion, ldl, start, w, impulse, target, approach, gained, contact_memory, bases, landed,
+            plastic, k=k,
         ):  # fmt: skip
             group, touches = m.groups[k], touches_of(motion, k)
             poses = poses_of(motion)
             response = response_of(m, group.support, ldl, bases)
             rows = group_rows(m.robot.mechanism, group, poses, touches, ldl, m.dt, m.precision, response)
             if group.is_elastic:
-                means = [a.mean for a in asked_of(m, k, rows, start, free, plastic)]
+                means = [a.mean for a in asked_of(m, k, rows, start, approach, gained, plastic)]
             else:
                 means = [mean_of(t.gap, m.dt, t.bend) for t in touches]
             # at the end of a step in which something lands, contacts ask for something else
@@ -210,12 +213,16 @@ def find_contacts(step: StepProgram) -> None:
             step.add(found, k)
 
 
-def asked_of(m: StepModel, k: int, rows: Record, start: Scalars, free: Scalars, plastic: Scalars) -> list[Arrival]:
+def asked_of(
+    m: StepModel, k: int, rows: Record, start: Scalars, approach: Scalars, gained: Scalars, plastic: Scalars
+) -> list[Arrival]:
     """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
     group = m.groups[k]
     if group.is_elastic:
         group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
-    return arrivals(group, rows, start, free if m.is_elastic else start, m.dt)
+    if not m.is_elastic:
+        return arrivals(group, rows, start, start, [0] * len(start), m.dt)
+    return arrivals(group, rows, start, approach, gained, m.dt)
 
 
 def go_on_from_here(step: StepProgram) -> None:

@@ -44,11 +44,11 @@ from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negatio
 from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
-from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
+from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turn_in_impacts, turning_flags
 from pliant.simulation.joint_stages import (
     Terms, check_joints, drive_record, expect_pieces, law_terms, motor_torques, take_pieces, until_joints_agree,
 )  # fmt: skip
-from pliant.simulation.landing_stages import find_landings, left_over, solutions
+from pliant.simulation.landing_stages import carry_spin, find_landings, left_over, solutions
 from pliant.simulation.loop_stages import (
     bends_of, close_loops, close_positions, closed_turning_flag, find_closings, unclosed,
 )  # fmt: skip
@@ -87,6 +87,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     with until_turning_agrees(step):  # again, if a fast robot turns otherwise than was expected
         move_freely(step)  # forces and the matrix A of the step; which contacts are near
         turn_fast(step)  # only where joints turn much within the step
+        turn_in_impacts(step)
         with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
             with until_joints_agree(step):  # again, if a motor or a joint is on another piece of its law
                 with step.only_if("changed"):
@@ -106,6 +107,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     keep_energy(step)  # only where joints turn very much
     correct_positions(step)  # penetrations, without changing velocities
     close_positions(step)  # the same for loops
+    carry_spin(step)
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
 
@@ -115,6 +117,8 @@ def until_turning_agrees(step: StepProgram) -> Iterator[None]:
     model = step.model
     if model.can_be_fast:
         step.add(lambda m: {"expects": [0], "turns": [0, 0]})
+    if model.has_impacts:
+        step.add(lambda m: {"lags": [0], "lag": [0] * m.robot.nv})
     if not model.has_rounds:
         yield
         return
@@ -134,6 +138,7 @@ class FreeMotion:
         change: impulses A (v+ - v) of the forces, likewise; those that turning has are half of the end of the step.
         end: the v+ of which Coriolis forces were taken; v if they are those of the start.
         first: the change with all forces at the start; bias: h of them.
+        forces: the same without those of turning, of a robot that may bounce.
         poses: of the links, in the world's axes about ``origin``.
         held_centers: centres of mass of all that hangs on joints that float, in the axes of their children.
         centers: the same in the middle of the step.
@@ -144,6 +149,7 @@ class FreeMotion:
     change: list[Scalar]
     end: list[Scalar]
     first: list[Scalar]
+    forces: list[Scalar]
     bias: list[Scalar]
     poses: list[Transform]
     origin: Vector
@@ -198,7 +204,8 @@ def free_motion(
                 change[e] = change[e] - lost * v[d]
 
     # forces that depend on velocities, half of them at the end of the step
-    first, end = list(change), list(v)
+    first, end, still = list(change), list(v), bias([0] * robot.nv) if model.is_elastic else h
+    forces = [a + dt * (b - c) for a, b, c in zip(first, h, still, strict=True)]
     pushed = [x + pushes.get(d, 0) for d, x in enumerate(change)] if pushes else change
     for link in mechanism.floating_links:
         for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
@@ -216,7 +223,7 @@ def free_motion(
             change = [a + dt / 2 * (b - c) for a, b, c in zip(first, h, later, strict=True)]
     carried = carried_centers(mechanism, M, v, dt)
     inertia = [A[d][d] + (M[d][d] if model.is_recursive else 0) for d in range(robot.nv)]
-    return FreeMotion(A, inertia, change, end, first, h, poses, origin, joints, centers, carried)
+    return FreeMotion(A, inertia, change, end, first, forces, h, poses, origin, joints, centers, carried)
 
 
 def move_freely(step: StepProgram) -> None:
@@ -262,6 +269,7 @@ def move_freely(step: StepProgram) -> None:
                 "bends": bends_of(m, q, v, motion),
             },
             "change": motion.change,
+            "forces": motion.forces if m.is_elastic else [],
             **turning_flags(m, v, motion.inertia, laws, laws.impulses(motion.change), turns),
             **({"ahead": motion.end} if m.can_be_fast and (m.has_balls or m.closures) else {}),
             **closed_turning_flag(m, fastest),
