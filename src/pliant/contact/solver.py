@@ -286,9 +286,7 @@ def _matrix_of(groups: Sequence[Group], rows: Sequence[Record]) -> list[list[Sca
     return K
 
 
-def arrivals(
-    group: Group, rows: Record, start: Scalars, free: Scalars, gained: Scalars, dt: Scalar
-) -> list[Arrival]:
+def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, gained: Scalars, dt: Scalar) -> list[Arrival]:
     """What each contact of a group asks for in the step.
 
     Args:

@@ -8,6 +8,16 @@ often, and whirl from half a radian on.
 
 Contacts and limits lead to another v+ than the forces alone. A robot that ends the step otherwise than its Coriolis
 forces were taken for makes another round with those of the v+ found (`expect_turning`).
+
+Where something lands, positions go by the mean velocity u and not by v+. Energy has its place half-way between kicks,
+at q - dt/2 v before the step and q + dt u - dt/2 v+ after it. On that way Coriolis forces do no work if they are
+
+    dt/2 C(q, v) v + dt/2 C(q, 2u - v+) v+  =  dt/2 (h(v) + h(u) - h(u - v+))
+
+with h(v) = C(q, v) v, since C(q, x) y = C(q, y) x; at the middle, dt h((v + u) / 2) - dt h((u - v+) / 2). The first
+terms are those of other steps, with u in place of v+, and `turn_in_impacts` adds the last one; ``lag`` is u - v+. The
+angular velocity of a joint with three rotations is in axes that turn by 2u - v+, too: it changes by dt/2 v+ x u, half
+of what it takes to stay in space.
 """
 
 from pliant.checks import is_zero
@@ -114,7 +124,9 @@ def turn_fast(step: StepProgram) -> None:
         lag=None, lags=(0,),
     ):  # fmt: skip
         robot, is_known = m.robot, negation(equal(expects[0], 0))
-        expected = ahead if lag is None else [a + select(equal(lags[0], 0), 0, b) for a, b in zip(ahead, lag, strict=True)]
+        expected = ahead
+        if lag is not None:
+            expected = [a + select(equal(lags[0], 0), 0, b) for a, b in zip(ahead, lag, strict=True)]
         laws = law_terms(m, motion["drives"], bounds, v, saturated, grips, held, stop_low, stop_high)
         A, impulses = laws.matrix(motion["A"]), laws.impulses(motion["first"])
         M = None if m.is_recursive else composite_inertia(robot, q)
@@ -146,25 +158,28 @@ def turn_fast(step: StepProgram) -> None:
 
 
 def turn_in_impacts(step: StepProgram) -> None:
+    """Coriolis forces on the way that a robot takes in a step in which it lands (see the module)."""
     if not step.model.has_impacts:
         return
 
     def turned(m: StepModel, q, motion, change, ahead, lag, fast, whirls):
         robot, end = m.robot, [a - b for a, b in zip(ahead, lag, strict=True)]
-        quarter = 0 if m.has_ball_springs else negation(equal(fast[0], 0)) if m.has_balls else 1
-        share, ratio = select(quarter, 1 / 4, 1 / 2), select(quarter, 2, 1)
+        # taken at the middle, forces are those of half the velocities
+        at_middle = negation(equal(fast[0], 0)) if m.has_balls else 1
+        at_middle = 0 if m.has_ball_springs else at_middle
+        share, ratio = select(at_middle, 1 / 4, 1 / 2), select(at_middle, 2, 1)
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
         vd = held_acceleration(robot, list(lag), centers)
         for link in robot.mechanism.links:
             if not isinstance(link.kind, Spherical | Free) or link.is_mimic:
                 continue
+            # velocities are in the axes of the child, which turn otherwise than it does at the end
             dofs = link.dofs[-3:]
-            turn = Vector(*(end[d] for d in dofs)).cross(Vector(*(ahead[d] for d in dofs))) * ratio
-            for d, x in zip(dofs, turn, strict=True):
+            after, mean = (Vector(*(x[d] for d in dofs)) for x in (end, ahead))
+            turn = after.cross(mean) * ratio
+            around = [*centers[link.name].cross(turn)] if link.name in centers else []
+            for d, x in zip(link.dofs, (*around, *turn), strict=True):
                 vd[d] = vd[d] + x
-            if link.name in centers:
-                for d, x in zip(link.dofs[:3], centers[link.name].cross(turn), strict=True):
-                    vd[d] = vd[d] + x
         more = newton_euler(robot, q, lag, vd, has_gravity=False)
         share = select(equal(whirls[0], 0), share * m.dt, 0)
         return {"change": [a + share * b for a, b in zip(change, more, strict=True)]}
@@ -185,24 +200,20 @@ def expect_turning(step: StepProgram) -> None:
         turned = 1 if m.has_balls else is_fast
         return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [turned], "settled": [1]}
 
-    def compared(m: StepModel, v, v_next, v_mean, ahead, settled, fast, whirls, turns, landed, lag=None):
+    def compared(m: StepModel, v, v_next, v_mean, ahead, settled, fast, whirls, turns, landed=(0,), lag=None):
         # forces at the start of the step are those of v+ = v
         was_fast = 1 if m.has_balls or m.closures else negation(equal(fast[0], 0))
         used = [select(was_fast, a, b) for a, b in zip(ahead, v, strict=True)]
-        end, told = v_next, {}
+        # a velocity that grew so much by forces at the start of the step is not to be trusted
+        is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
+        end, ways, told = v_next, v_next, {}
         if lag is not None:
             lands = negation(equal(landed[0], 0))
             end = [select(lands, a, b) for a, b in zip(v_mean, v_next, strict=True)]
             new = [a - b for a, b in zip(end, v_next, strict=True)]
-            used = [a + b for a, b in zip(used, lag, strict=True)]
-            told = {"lag": new, "lags": [lands]}
-            off = largest_known([abs(a + c - b) for a, b, c in zip(end, used, new, strict=True)])
-        else:
-            off = largest_known([abs(a - b) for a, b in zip(end, used, strict=True)])
-        # a velocity that grew so much by forces at the start of the step is not to be trusted
-        is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
-        if "lags" in told:
-            told["lags"] = [both(told["lags"][0], is_known)]
+            used, ways = ([a + b for a, b in zip(x, y, strict=True)] for x, y in ((used, lag), (end, new)))
+            told = {"lag": new, "lags": [both(lands, is_known)]}
+        off = largest_known([abs(a - b) for a, b in zip(ways, used, strict=True)])
         again = select(off * m.dt > (_OTHERWISE_BALLS if m.has_balls else _OTHERWISE), 0, settled[0])
         return {"settled": [again], "ahead": end, "expects": [is_known], **told}
 
@@ -232,9 +243,12 @@ def keep_energy(step: StepProgram) -> None:
             "share": [1],
         }
 
-    def lowered(m: StepModel, q, v, v_next, drift, gains, before, share):
+    def lowered(m: StepModel, q, v, v_next, v_mean, drift, gains, before, share, landed):
         M = None if m.is_recursive else composite_inertia(m.robot, q)
-        new = smaller_share(m.robot, q, v, v_next, drift, share[0], before[0], gains, M, m.dt)
+        # the second half of the way
+        lands = negation(equal(landed[0], 0)) if m.can_land else False
+        way = [b + select(lands, 2 * (a - b), 0) for a, b in zip(v_mean, v_next, strict=True)]
+        new = smaller_share(m.robot, q, v, v_next, way, drift, share[0], before[0], gains, M, m.dt)
         return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
 
     def kept(m: StepModel, v_next, v_mean, drift, share):

@@ -96,7 +96,8 @@ def carry_spin(step: StepProgram) -> None:
         for link in m.robot.mechanism.floating_links:
             moves, turns = link.dofs[:3], link.dofs[3:]
             w, mean = (Vector(*(x[d] for d in turns)) for x in (v_next, v_mean))
-            new, c = spin_after_impact(link, motion["A"], v_next, (mean - w) * m.dt), Vector(*motion["centers"][link.name])
+            new = spin_after_impact(link, motion["A"], v_next, (mean - w) * m.dt)
+            c = Vector(*motion["centers"][link.name])
             # where its Coriolis forces are those of an impact, they have taken care of it
             change = Vector(*(select(equal(lags[0], 0), a - b, 0) for a, b in zip(new, w, strict=True)))
             # the centre of mass goes straight on
@@ -190,16 +191,19 @@ def _check_energy(step: StepProgram) -> None:
     """Another solution, without restitution, where this one has gained energy."""
 
     def gain(m: StepModel, ldl, w, start, free, gained, v_mean, landed, lags=(0,)):
-        lands, known = (negation(equal(flag[0], 0)) for flag in (landed, lags))
+        # the work of the impulses P of contacts, P . (v+ + v) / 2, and of forces on another way than that of v+; v is the
+        # velocity before P, and where Coriolis forces know of v+, that at the start
+        lands = negation(equal(landed[0], 0))
+        known = either(negation(lands), negation(equal(lags[0], 0)))
         mean = [select(lands, a, b) for a, b in zip(factor_of(m, ldl).coordinates(v_mean), w, strict=True)]
-        work, size = 0, 0
+        work, slack = 0, 0
         for D, after, before, alone, force, way in zip(ldl["D"], w, start, free, gained, mean, strict=True):
-            middle = (after + select(known, before, alone)) / 2
-            jump, most = after - alone, select(known, after, middle)
-            work = work + D * (middle * jump + force * (most - way))
+            middle, jump = (after + select(known, before, alone)) / 2, after - alone
+            work = work + D * (middle * jump + force * (select(known, after, middle) - way))
+            # of second order in dt: a force along the way that Coriolis forces have changed
             turned = select(known, alone - before - force, 0)
-            size = size + D * (_GAIN * jump * jump + abs(force * turned))
-        return {"first": [work - size]}
+            slack = slack + D * (_GAIN * jump * jump + abs(force * turned))
+        return {"first": [work - slack]}
 
     step.add(gain)
 

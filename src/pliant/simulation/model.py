@@ -296,6 +296,7 @@ class StepModel:
 
     @property
     def has_impacts(self) -> bool:
+        """Whether a step in which something lands may be made again, with the Coriolis forces of its way."""
         return self.has_rounds and self.can_land and not self.closures
 
     @property

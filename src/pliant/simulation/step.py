@@ -87,7 +87,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     with until_turning_agrees(step):  # again, if a fast robot turns otherwise than was expected
         move_freely(step)  # forces and the matrix A of the step; which contacts are near
         turn_fast(step)  # only where joints turn much within the step
-        turn_in_impacts(step)
+        turn_in_impacts(step)  # only where something was found to land, too
         with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
             with until_joints_agree(step):  # again, if a motor or a joint is on another piece of its law
                 with step.only_if("changed"):
@@ -107,7 +107,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     keep_energy(step)  # only where joints turn very much
     correct_positions(step)  # penetrations, without changing velocities
     close_positions(step)  # the same for loops
-    carry_spin(step)
+    carry_spin(step)  # only where something lands
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
 
