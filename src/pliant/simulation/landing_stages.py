@@ -5,7 +5,8 @@ once more, from these impulses, for the velocity at the end. ``target k`` has wh
 low`` and ``stop high`` what limits do.
 
 Newton's restitution and Coulomb's friction together may gain energy, as where a rod is struck obliquely [Kane 1984].
-A robot that does so solves again without restitution.
+A robot that does so solves again without restitution: the work of the impulses of its contacts, with that of forces on
+the way of the mean velocity in place of that of v+, must not be positive.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -191,8 +192,8 @@ def _check_energy(step: StepProgram) -> None:
     """Another solution, without restitution, where this one has gained energy."""
 
     def gain(m: StepModel, ldl, w, start, free, gained, v_mean, landed, lags=(0,)):
-        # the work of the impulses P of contacts, P . (v+ + v) / 2, and of forces on another way than that of v+; v is the
-        # velocity before P, and where Coriolis forces know of v+, that at the start
+        # the work of the impulses P of contacts, P . (v+ + v) / 2, and of forces on another way than that of v+. v is
+        # the velocity before P, or that at the start where Coriolis forces know of v+
         lands = negation(equal(landed[0], 0))
         known = either(negation(lands), negation(equal(lags[0], 0)))
         mean = [select(lands, a, b) for a, b in zip(factor_of(m, ldl).coordinates(v_mean), w, strict=True)]
