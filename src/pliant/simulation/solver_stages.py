@@ -81,7 +81,7 @@ class StepProgram:
         sizes |= dict.fromkeys(("error", "converged", "residual", "iterations", "scale", "slow", "guesses"), 1)
         sizes["labours"] = 1
         sizes |= dict.fromkeys(("settled", "deep", "landed", "plastic", "unsolved"), 1)
-        sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit"), 1)
+        sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit", "patience", "circles", "goal", "sweeping"), 1)
         sizes["free"] = nv if model.can_fail else 0
         if model.can_be_fast:
             sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
@@ -264,7 +264,9 @@ def sweeps(step: StepProgram) -> AbstractContextManager[None]:
     model = step.model
     if model.has_sweeps:
         step.add(lambda m: {"iterations": [0], "labours": [0], "rounding": [[0] for _ in m.groups]})
-    return step.stages.loop(step.model.contact.sweeps, until="converged")
+    # impulses of a path are not changed: they may be a solution that visits one by one leave
+    options = {"when": "sweeping"} if model.has_path else {}
+    return step.stages.loop(step.model.contact.sweeps, until="converged", **options)
 
 
 def sweep_contacts(step: StepProgram) -> None:

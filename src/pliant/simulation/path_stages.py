@@ -1,0 +1,132 @@
+"""Stages for robots whose contacts and joints do not agree in turn: all laws at once (`pliant.contact.path`).
+
+Few robots come here, and few of them twice. The path is followed until its corners are rounded by little, which tells
+the pieces of all joints and next to all of the impulses at contacts; rounds go on from there. If they still do not
+agree, the path is followed further.
+"""
+
+from collections.abc import Sequence
+
+from pliant.actuation.joint_forces import is_saturable
+from pliant.contact.newton import basis_of
+from pliant.contact.path import GroundGroup, GroundLaw, JointLaw, Laws, Walk, impulses, pieces, walked
+from pliant.contact.solver import constraint_rows
+from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select
+from pliant.simulation.joint_stages import motor_links
+from pliant.simulation.model import StepModel
+from pliant.simulation.solver_stages import Record, StepProgram, poses_of, touches_of
+from pliant.spatial import Vector
+
+# points of a path that are looked at before rounds go on
+_POINTS = 60
+
+# radius of the corners at the start, when rounds go on for the first time, and how much less each time after [m/s]
+_START, _GOAL, _LESS = 10, 1e-3, 1e-3
+
+_VECTORS = ("x", "base", "tangent")
+_NUMBERS = ("s", "base_s", "tangent_s", "length", "left", "count", "begun")
+
+
+def follow_path(step: StepProgram) -> None:
+    """Where contacts and joints go in circles, pieces and impulses from the path to a solution of all laws."""
+    model = step.model
+    if not model.has_path:
+        return
+    contacts = sum(len(group.names) for group in model.groups)
+    motors = sum(map(is_saturable, model.robot.motors.values()))
+    size = model.robot.nv + len(model.joint_rows) + motors + 3 * contacts
+    for name in _VECTORS:
+        step.stages.variable(f"path {name}", size)
+    step.stages.variable("path numbers", len(_NUMBERS))
+    step.stages.variable("arrived", 1)
+
+    def begun(m: StepModel, v, scale, goal, path_x, path_base, path_tangent, path_numbers):
+        is_new, walk = equal(goal[0], 0), _record(Walk.start(v, size, _START * scale[0]))
+        before = _record(_walk(path_x, path_base, path_tangent, path_numbers))
+        start = {key: [select(is_new, a, b) for a, b in zip(walk[key], x, strict=True)] for key, x in before.items()}
+        return {**start, "goal": [select(is_new, _GOAL * scale[0], goal[0] * _LESS)]}
+
+    def went_on(
+        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, goal, scale,
+        path_x, path_base, path_tangent, path_numbers,
+    ):  # fmt: skip
+        laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target)
+        walk, is_on, worst = walked(laws, _walk(path_x, path_base, path_tangent, path_numbers), m.precision)
+        is_solved = both(is_on, worst <= m.contact.tolerance_in(m.precision) * scale[0])
+        arrived = either(is_solved, both(is_on, walk.base_s <= goal[0]))
+        return {
+            **_record(walk), "arrived": [arrived], "residual": [worst], "converged": [is_solved],
+            "sweeping": [negation(is_solved)],
+        }  # fmt: skip
+
+    def taken(
+        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, path_base,
+    ):  # fmt: skip
+        laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target)
+        found = iter(pieces(laws, path_base))
+        saturated = [next(found) if drive["is limited"] else 0 for drive in motion["drives"]]
+        held = [next(found) for _ in m.stop_rows]
+        grips = [next(found) if row.kind == "friction" else 0 for row in m.steady_rows]
+        return {"saturated": saturated, "held": held, "grips": grips, "impulse": impulses(laws, path_base)}
+
+    with step.only_if("circles"):
+        step.add(begun)
+        with step.stages.loop(_POINTS, until="arrived"):
+            step.add(went_on)
+        step.add(taken)
+
+
+def laws_of(
+    m: StepModel, motion: Record, v: Scalars, change: Scalars, low: Scalars, high: Scalars, bounds: Sequence[Record],
+    near: Sequence[Scalars], rows: Sequence[Record], target: Sequence[Scalars],
+) -> Laws:  # fmt: skip
+    """All laws of a step, in the order of motors, limits and steady rows."""
+    A = {d: dict(row) for d, row in motion["A"].items()}
+    b = list(change)
+    for d, row in A.items():
+        for e, entry in row.items():
+            b[d] = b[d] + entry * v[e]
+            if e != d:
+                b[e] = b[e] + entry * v[d]
+    ease = [1 / A[d][d] for d in range(len(b))]
+    joints = []
+    for drive, link in zip(motion["drives"], motor_links(m), strict=True):
+        d, push, gain = link.dofs[0], m.dt * drive["torque"], m.dt * drive["gain"]
+        if drive["is limited"]:
+            numbers = (push, gain, m.dt * drive["lower"], m.dt * drive["upper"])
+            joints.append(JointLaw(d, ease[d], "motor", numbers))
+        else:
+            A[d][d], b[d] = A[d][d] + gain, b[d] + push
+    for row, *ends in zip(m.stop_rows, low, high, strict=True):
+        joints.append(JointLaw(row.dof, ease[row.dof], "limit", ends))
+    for row, own in zip(m.steady_rows, bounds, strict=False):
+        kind = "friction" if row.kind == "friction" else "limit"  # a lock is a limit on both sides
+        numbers = (own["friction"],) if row.kind == "friction" else (own["low"], own["high"])
+        joints.append(JointLaw(row.dof, ease[row.dof], kind, numbers))
+    groups = [_ground_group(m, k, motion, ease, *own) for k, own in enumerate(zip(near, rows, target, strict=True))]
+    return Laws(A, b, m.robot.mechanism.support, joints, groups)
+
+
+def _ground_group(
+    m: StepModel, k: int, motion: Record, ease: Scalars, near: Scalars, rows: Record, target: Scalars
+) -> GroundGroup:
+    """The contacts of group k, whose rows and targets are these."""
+    J = constraint_rows(m.robot.mechanism, m.groups[k], poses_of(motion), touches_of(motion, k))
+    g: Scalar = 0
+    for row in J[:3]:
+        g = maximum(g, sum((x * x * ease[d] for d, x in row.items()), 0))
+    contacts = []
+    for own, normal in zip(rows["contacts"], target, strict=True):
+        B = basis_of(own) if len(J) > 3 else [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+        contacts.append(GroundLaw(B, Vector(*own["slip"], normal), own["mu"], g))
+    return GroundGroup(negation(equal(near[0], 0)), J, contacts)
+
+
+def _walk(x: Scalars, base: Scalars, tangent: Scalars, numbers: Scalars) -> Walk:
+    return Walk(x=x, base=base, tangent=tangent, **dict(zip(_NUMBERS, numbers, strict=True)))
+
+
+def _record(walk: Walk) -> Record:
+    """A walk as the program keeps it."""
+    found: Record = {f"path {name}": list(getattr(walk, name)) for name in _VECTORS}
+    return {**found, "path numbers": [getattr(walk, name) for name in _NUMBERS]}
