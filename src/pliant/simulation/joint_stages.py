@@ -313,7 +313,7 @@ def _looks(
 
 def _looked(
     m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale, converged,
-    residual, rounds,
+    residual, sweeping,
 ):  # fmt: skip
     """The impulses of all laws, and whether one is on another piece than was taken."""
     pieces = (saturated, grips, held, stop_low, stop_high)
@@ -321,7 +321,7 @@ def _looked(
     again = any_of([look.is_wrong for look in looks.all()])
     if m.has_path:
         unsolved = both(equal(converged[0], 0), residual[0] > _UNSOLVED[m.precision] * scale[0])
-        again = either(again, unsolved)
+        again = either(again, both(unsolved, negation(equal(sweeping[0], 0))))
     return {
         "agreed": [equal(again, 0)], "changed": [again], "circles": [0], "sweeping": [1], "stops": looks.stops,
         "steady": looks.steady,

@@ -2,7 +2,11 @@
 
 Few robots come here, and few of them twice. The path is followed until its corners are rounded by little, which tells
 the pieces of all joints and next to all of the impulses at contacts; rounds go on from there. If they still do not
-agree, the path is followed further.
+agree, the path is followed further. What it finds in the end is taken as it is: contacts with friction may have several
+solutions, and those that joints can agree with need not be the ones that visits to contacts lead to.
+
+Where no solution is found, the last path is that without friction at the contacts. It has no turns and ends in the only
+solution, which takes energy only. The step still counts as one that did not converge.
 """
 
 from collections.abc import Sequence
@@ -14,14 +18,20 @@ from pliant.contact.solver import constraint_rows
 from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select
 from pliant.simulation.joint_stages import motor_links
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, poses_of, touches_of
+from pliant.simulation.solver_stages import FAILURE, Record, StepProgram, poses_of, touches_of
 from pliant.spatial import Vector
 
 # points of a path that are looked at before rounds go on
-_POINTS = 60
+_POINTS = 100
 
 # radius of the corners at the start, when rounds go on for the first time, and how much less each time after [m/s]
 _START, _GOAL, _LESS = 10, 1e-3, 1e-3
+
+# a path that was to lead to smaller ones has failed
+_SMALLEST = {"float64": 1e-10, "float32": 1e-7}
+
+# where it has not arrived, it tells nothing about joints while corners are larger
+_TELLING = 1e-2
 
 _VECTORS = ("x", "base", "tangent")
 _NUMBERS = ("s", "base_s", "tangent_s", "length", "left", "count", "begun")
@@ -38,36 +48,53 @@ def follow_path(step: StepProgram) -> None:
     for name in _VECTORS:
         step.stages.variable(f"path {name}", size)
     step.stages.variable("path numbers", len(_NUMBERS))
-    step.stages.variable("arrived", 1)
+    for name in ("arrived", "smooth"):
+        step.stages.variable(name, 1)
 
     def begun(m: StepModel, v, scale, goal, path_x, path_base, path_tangent, path_numbers):
-        is_new, walk = equal(goal[0], 0), _record(Walk.start(v, size, _START * scale[0]))
+        walk = _record(Walk.start(v, size, _START * scale[0]))
         before = _record(_walk(path_x, path_base, path_tangent, path_numbers))
-        start = {key: [select(is_new, a, b) for a, b in zip(walk[key], x, strict=True)] for key, x in before.items()}
-        return {**start, "goal": [select(is_new, _GOAL * scale[0], goal[0] * _LESS)]}
+        further = goal[0] * _LESS
+        smooth = both(goal[0] > 0, further < _SMALLEST[m.precision] * scale[0])
+        anew = either(equal(goal[0], 0), smooth)
+        start = {key: [select(anew, a, b) for a, b in zip(walk[key], x, strict=True)] for key, x in before.items()}
+        next_goal = select(smooth, goal[0], select(anew, _GOAL * scale[0], further))
+        return {**start, "goal": [next_goal], "smooth": [smooth]}
 
     def went_on(
-        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, goal, scale,
+        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, goal, scale, smooth,
         path_x, path_base, path_tangent, path_numbers,
     ):  # fmt: skip
-        laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target)
+        laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth)
         walk, is_on, worst = walked(laws, _walk(path_x, path_base, path_tangent, path_numbers), m.precision)
         is_solved = both(is_on, worst <= m.contact.tolerance_in(m.precision) * scale[0])
         arrived = either(is_solved, both(is_on, walk.base_s <= goal[0]))
+        # without friction, nothing is solved
+        residual = select(equal(smooth[0], 0), worst, FAILURE)
         return {
-            **_record(walk), "arrived": [arrived], "residual": [worst], "converged": [is_solved],
-            "sweeping": [negation(is_solved)],
+            **_record(walk), "arrived": [arrived], "residual": [residual],
+            "converged": [both(is_solved, equal(smooth[0], 0))], "sweeping": [negation(is_solved)],
         }  # fmt: skip
 
     def taken(
-        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, path_base,
+        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth, scale, arrived,
+        path_base, path_numbers, saturated, held, grips, impulse,
     ):  # fmt: skip
-        laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target)
+        laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth)
+        base_s = path_numbers[_NUMBERS.index("base_s")]
+        tells = either(negation(equal(arrived[0], 0)), base_s <= _TELLING * scale[0])
         found = iter(pieces(laws, path_base))
-        saturated = [next(found) if drive["is limited"] else 0 for drive in motion["drives"]]
-        held = [next(found) for _ in m.stop_rows]
-        grips = [next(found) if row.kind == "friction" else 0 for row in m.steady_rows]
-        return {"saturated": saturated, "held": held, "grips": grips, "impulse": impulses(laws, path_base)}
+
+        def chosen(new: Scalars, now: Scalars) -> list[Scalar]:
+            return [select(tells, a, b) for a, b in zip(new, now, strict=True)]
+
+        motors = [next(found) if drive["is limited"] else 0 for drive in motion["drives"]]
+        limits = [next(found) for _ in m.stop_rows]
+        steady = [next(found) if row.kind == "friction" else 0 for row in m.steady_rows]
+        return {
+            "saturated": chosen(motors, saturated), "held": chosen(limits, held), "grips": chosen(steady, grips),
+            "impulse": [chosen(*parts) for parts in zip(impulses(laws, path_base), impulse, strict=True)],
+        }  # fmt: skip
 
     with step.only_if("circles"):
         step.add(begun)
@@ -78,9 +105,9 @@ def follow_path(step: StepProgram) -> None:
 
 def laws_of(
     m: StepModel, motion: Record, v: Scalars, change: Scalars, low: Scalars, high: Scalars, bounds: Sequence[Record],
-    near: Sequence[Scalars], rows: Sequence[Record], target: Sequence[Scalars],
+    near: Sequence[Scalars], rows: Sequence[Record], target: Sequence[Scalars], smooth: Scalars,
 ) -> Laws:  # fmt: skip
-    """All laws of a step, in the order of motors, limits and steady rows."""
+    """All laws of a step, in the order of motors, limits and steady rows; contacts may be ``smooth``."""
     A = {d: dict(row) for d, row in motion["A"].items()}
     b = list(change)
     for d, row in A.items():
@@ -103,12 +130,12 @@ def laws_of(
         kind = "friction" if row.kind == "friction" else "limit"  # a lock is a limit on both sides
         numbers = (own["friction"],) if row.kind == "friction" else (own["low"], own["high"])
         joints.append(JointLaw(row.dof, ease[row.dof], kind, numbers))
-    groups = [_ground_group(m, k, motion, ease, *own) for k, own in enumerate(zip(near, rows, target, strict=True))]
+    groups = [_ground_group(m, k, motion, ease, smooth, *own) for k, own in enumerate(zip(near, rows, target, strict=True))]
     return Laws(A, b, m.robot.mechanism.support, joints, groups)
 
 
 def _ground_group(
-    m: StepModel, k: int, motion: Record, ease: Scalars, near: Scalars, rows: Record, target: Scalars
+    m: StepModel, k: int, motion: Record, ease: Scalars, smooth: Scalars, near: Scalars, rows: Record, target: Scalars
 ) -> GroundGroup:
     """The contacts of group k, whose rows and targets are these."""
     J = constraint_rows(m.robot.mechanism, m.groups[k], poses_of(motion), touches_of(motion, k))
@@ -118,7 +145,8 @@ def _ground_group(
     contacts = []
     for own, normal in zip(rows["contacts"], target, strict=True):
         B = basis_of(own) if len(J) > 3 else [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-        contacts.append(GroundLaw(B, Vector(*own["slip"], normal), own["mu"], g))
+        mu = select(equal(smooth[0], 0), own["mu"], 0)
+        contacts.append(GroundLaw(B, Vector(*own["slip"], normal), mu, g))
     return GroundGroup(negation(equal(near[0], 0)), J, contacts)
 
 
