@@ -31,8 +31,11 @@ _ROUNDS = 24
 # after so many of them, and again after so many more, all laws are solved at once (`pliant.simulation.path_stages`)
 _PATIENCE, _MORE = 6, 4
 
-# contacts that are further from their solution are reason for another round [m/s]
-_UNSOLVED = {"float64": 1e-7, "float32": 1e-4}
+UNSOLVED = {"float64": 1e-7, "float32": 1e-4}
+"""Contacts that are further from their solution are reason for another round [m/s]."""
+
+# tolerances of joints next to contacts that are nearly solved
+_LOOSE = 100
 
 # a torque this many times larger than it was is taken for saturated if it would be beyond the limit
 _NEARLY = 1 + 1e-6
@@ -317,11 +320,13 @@ def _looked(
 ):  # fmt: skip
     """The impulses of all laws, and whether one is on another piece than was taken."""
     pieces = (saturated, grips, held, stop_low, stop_high)
-    looks = _looks(m, motion, ldl, v_next, *pieces, reaction, bounds, scale[0])
+    is_taken = both(m.has_path, equal(sweeping[0], 0))
+    size = scale[0] * select(both(is_taken, equal(converged[0], 0)), _LOOSE, 1)
+    looks = _looks(m, motion, ldl, v_next, *pieces, reaction, bounds, size)
     again = any_of([look.is_wrong for look in looks.all()])
     if m.has_path:
-        unsolved = both(equal(converged[0], 0), residual[0] > _UNSOLVED[m.precision] * scale[0])
-        again = either(again, both(unsolved, negation(equal(sweeping[0], 0))))
+        unsolved = both(equal(converged[0], 0), residual[0] > UNSOLVED[m.precision] * scale[0])
+        again = either(again, both(unsolved, negation(is_taken)))
     return {
         "agreed": [equal(again, 0)], "changed": [again], "circles": [0], "sweeping": [1], "stops": looks.stops,
         "steady": looks.steady,

@@ -16,7 +16,7 @@ from pliant.contact.newton import basis_of
 from pliant.contact.path import GroundGroup, GroundLaw, JointLaw, Laws, Walk, impulses, pieces, walked
 from pliant.contact.solver import constraint_rows
 from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select
-from pliant.simulation.joint_stages import motor_links
+from pliant.simulation.joint_stages import UNSOLVED, motor_links
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import FAILURE, Record, StepProgram, poses_of, touches_of
 from pliant.spatial import Vector
@@ -51,7 +51,7 @@ def follow_path(step: StepProgram) -> None:
     for name in ("arrived", "smooth"):
         step.stages.variable(name, 1)
 
-    def begun(m: StepModel, v, scale, goal, path_x, path_base, path_tangent, path_numbers):
+    def begun(m: StepModel, v, scale, goal, residual, path_x, path_base, path_tangent, path_numbers):
         walk = _record(Walk.start(v, size, _START * scale[0]))
         before = _record(_walk(path_x, path_base, path_tangent, path_numbers))
         further = goal[0] * _LESS
@@ -59,26 +59,21 @@ def follow_path(step: StepProgram) -> None:
         anew = either(equal(goal[0], 0), smooth)
         start = {key: [select(anew, a, b) for a, b in zip(walk[key], x, strict=True)] for key, x in before.items()}
         next_goal = select(smooth, goal[0], select(anew, _GOAL * scale[0], further))
-        return {**start, "goal": [next_goal], "smooth": [smooth]}
+        return {**start, "goal": [next_goal], "smooth": [smooth], "residual": [select(anew, FAILURE, residual[0])]}
 
     def went_on(
         m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, goal, scale, smooth,
-        path_x, path_base, path_tangent, path_numbers,
+        residual, path_x, path_base, path_tangent, path_numbers,
     ):  # fmt: skip
         laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth)
         walk, is_on, worst = walked(laws, _walk(path_x, path_base, path_tangent, path_numbers), m.precision)
         is_solved = both(is_on, worst <= m.contact.tolerance_in(m.precision) * scale[0])
         arrived = either(is_solved, both(is_on, walk.base_s <= goal[0]))
-        # without friction, nothing is solved
-        residual = select(equal(smooth[0], 0), worst, FAILURE)
-        return {
-            **_record(walk), "arrived": [arrived], "residual": [residual],
-            "converged": [both(is_solved, equal(smooth[0], 0))], "sweeping": [negation(is_solved)],
-        }  # fmt: skip
+        return {**_record(walk), "arrived": [arrived], "residual": [select(is_on, worst, residual[0])]}
 
     def taken(
         m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth, scale, arrived,
-        path_base, path_numbers, saturated, held, grips, impulse,
+        goal, residual, path_base, path_numbers, saturated, held, grips, impulse,
     ):  # fmt: skip
         laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth)
         base_s = path_numbers[_NUMBERS.index("base_s")]
@@ -91,9 +86,14 @@ def follow_path(step: StepProgram) -> None:
         motors = [next(found) if drive["is limited"] else 0 for drive in motion["drives"]]
         limits = [next(found) for _ in m.stop_rows]
         steady = [next(found) if row.kind == "friction" else 0 for row in m.steady_rows]
+        # taken as it is: a solution; at the end, also what is nearly one, and what is one without friction
+        tolerance = m.contact.tolerance_in(m.precision) * scale[0]
+        is_last = goal[0] * _LESS < _SMALLEST[m.precision] * scale[0]
+        is_whole = residual[0] <= select(is_last, maximum(tolerance, UNSOLVED[m.precision] * scale[0]), tolerance)
         return {
             "saturated": chosen(motors, saturated), "held": chosen(limits, held), "grips": chosen(steady, grips),
             "impulse": [chosen(*parts) for parts in zip(impulses(laws, path_base), impulse, strict=True)],
+            "sweeping": [negation(is_whole)], "residual": [select(equal(smooth[0], 0), residual[0], FAILURE)],
         }  # fmt: skip
 
     with step.only_if("circles"):

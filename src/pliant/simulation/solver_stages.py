@@ -395,9 +395,13 @@ def do_without_friction(step: StepProgram) -> None:
     if not model.can_fail:
         return
 
-    def failure(m: StepModel, converged, residual, iterations):
-        ran_out = both(equal(converged[0], 0), negation(residual[0] <= FAILURE))
-        return {"failed": [ran_out], "laboured": [iterations[0] >= _LABOURED]}
+    def failure(m: StepModel, converged, residual, iterations, sweeping, scale):
+        is_done = converged[0]
+        if m.has_path:  # what a path found may be no solution
+            is_solved = residual[0] <= m.contact.tolerance_in(m.precision) * scale[0]
+            is_done = select(equal(sweeping[0], 0), is_solved, is_done)
+        ran_out = both(equal(is_done, 0), negation(residual[0] <= FAILURE))
+        return {"failed": [ran_out], "laboured": [iterations[0] >= _LABOURED], "converged": [is_done]}
 
     def gain(m: StepModel, ldl, w, free, start, failed, converged):
         now, *before = (
