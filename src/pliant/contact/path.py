@@ -33,13 +33,13 @@ _SHARE = {"float64": 1e-6, "float32": 1e-3}
 _ON = 0.05
 
 # corrections of a point, and of the first one
-_CORRECTIONS, _FIRST = 4, 10
+_CORRECTIONS, _FIRST = 6, 10
 
 # velocities count by this many radii, next to log s
 _LEVER = 10
 
 # log s changes by no more in a step along the tangent, and in a correction
-_STRETCH, _JUMP = 1.6, 1.5
+LONGEST, _JUMP = 1.6, 1.5
 
 _TINY = 1e-30
 
@@ -242,7 +242,7 @@ class Walk:
         base: of the last point on the path; base_s: its radius.
         tangent: there, of x, per length; tangent_s: that of log s.
         length: of the step from there; left: what was left of the laws before; count: corrections so far.
-        begun: whether the path has been reached.
+        begun: whether the path has been reached; longest: change of log s in a step.
     """
 
     x: Scalars
@@ -255,12 +255,13 @@ class Walk:
     left: Scalar
     count: Scalar
     begun: Scalar
+    longest: Scalar
 
     @staticmethod
-    def start(v: Scalars, size: int, s: Scalar) -> "Walk":
+    def start(v: Scalars, size: int, s: Scalar, longest: Scalar = LONGEST) -> "Walk":
         """Without any impulse."""
         none: list[Scalar] = [0] * size
-        return Walk([*v, *none[len(v) :]], s, none, s, none, 0, 1, 0, 0, 0)
+        return Walk([*v, *none[len(v) :]], s, none, s, none, 0, 1, 0, 0, 0, longest)
 
 
 def walked(laws: Laws, walk: Walk, precision: str) -> tuple[Walk, Scalar, Scalar]:
@@ -317,8 +318,8 @@ def _next(laws: Laws, walk: Walk, left: Scalar, x0: list[Scalar], x1: list[Scala
     scale = 1 / (_LEVER * _LEVER * walk.s * walk.s)
     unit = 1 / sqrt(along * scale + 1)
     sign = select(both(negation(first), across * scale + walk.tangent_s > 0), unit, -unit)
-    grown = walk.length * select(walk.count <= 1, 2, select(walk.count <= 2, 1, 0.7))
-    longest = _STRETCH / maximum(unit, 1 / 16)
+    grown = walk.length * select(walk.count <= 1, 2, select(walk.count <= 3, 1.4, 1))
+    longest = walk.longest / maximum(unit, 1 / 16)
     ahead = minimum(select(first, walk.length, grown), longest)
 
     # beside it: back across the tangent, or from the base with a shorter step
@@ -344,7 +345,8 @@ def _next(laws: Laws, walk: Walk, left: Scalar, x0: list[Scalar], x1: list[Scala
     s = chosen(base_s * exp(length * tangent_s), walk.s * exp(jump), base_s * exp(length * tangent_s))
     count = chosen(0, walk.count + 1, 0)
     before = chosen(1 / _TINY, select(first, 1 / _TINY, left), 1 / _TINY)
-    return Walk(x, s, base, base_s, tangent, tangent_s, length, before, count, either(is_on, walk.begun)), is_on
+    begun = either(is_on, walk.begun)
+    return Walk(x, s, base, base_s, tangent, tangent_s, length, before, count, begun, walk.longest), is_on
 
 
 def _measured(laws: Laws, x: Scalars, y: Scalars) -> Scalar:

@@ -26,7 +26,7 @@ from pliant.simulation.state import time_of
 from pliant.simulation.step_factor import Matrix, factor_of, factor_of_step
 
 # rounds to find the pieces of all joints
-_ROUNDS = 24
+_ROUNDS = 28
 
 # after so many of them, and again after so many more, all laws are solved at once (`pliant.simulation.path_stages`)
 _PATIENCE, _MORE = 6, 4
@@ -166,7 +166,8 @@ def until_joints_agree(step: StepProgram) -> Iterator[None]:
     if not step.model.has_bounds:
         yield
         return
-    step.add(lambda m: {"rounds": [0], "patience": [_PATIENCE], "goal": [0], "circles": [0], "sweeping": [1]})
+    start = {"rounds": [0], "patience": [_PATIENCE], "tries": [0], "circles": [0], "sweeping": [1]}
+    step.add(lambda m: start)
     with step.stages.loop(_ROUNDS, until="agreed"):
         yield
 

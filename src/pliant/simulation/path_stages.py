@@ -2,7 +2,7 @@
 
 Few robots come here, and few of them twice. The path is followed until its corners are rounded by little, which tells
 the pieces of all joints and next to all of the impulses at contacts; rounds go on from there. If they still do not
-agree, the path is followed further. What it finds in the end is taken as it is: contacts with friction may have several
+agree, the path is followed further, then again with shorter steps. What it finds is taken as it is: contacts with friction may have several
 solutions, and those that joints can agree with need not be the ones that visits to contacts lead to.
 
 Where no solution is found, the last path is that without friction at the contacts. It has no turns and ends in the only
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from pliant.actuation.joint_forces import is_saturable
 from pliant.contact.newton import basis_of
-from pliant.contact.path import GroundGroup, GroundLaw, JointLaw, Laws, Walk, impulses, pieces, walked
+from pliant.contact.path import LONGEST, GroundGroup, GroundLaw, JointLaw, Laws, Walk, impulses, pieces, walked
 from pliant.contact.solver import constraint_rows
 from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select
 from pliant.simulation.joint_stages import UNSOLVED, motor_links
@@ -22,19 +22,23 @@ from pliant.simulation.solver_stages import FAILURE, Record, StepProgram, poses_
 from pliant.spatial import Vector
 
 # points of a path that are looked at before rounds go on
-_POINTS = 100
+_POINTS = 150
 
-# radius of the corners at the start, when rounds go on for the first time, and how much less each time after [m/s]
-_START, _GOAL, _LESS = 10, 1e-3, 1e-3
+# radius of the corners at the start, when rounds go on for the first time, and later on [m/s]
+_START, _GOAL = 10, 1e-3
+_SMALLEST = {"float64": 1e-9, "float32": 1e-6}
 
-# a path that was to lead to smaller ones has failed
-_SMALLEST = {"float64": 1e-10, "float32": 1e-7}
+# tries after the first one have steps along the path that are at most as long
+_LONGEST = (LONGEST / 2, LONGEST / 4, LONGEST / 8)
 
-# where it has not arrived, it tells nothing about joints while corners are larger
+# a path that goes to larger radii than this has been left: it is walked back
+_LOST = 100
+
+# corners that are rounded by more tell nothing about joints
 _TELLING = 1e-2
 
 _VECTORS = ("x", "base", "tangent")
-_NUMBERS = ("s", "base_s", "tangent_s", "length", "left", "count", "begun")
+_NUMBERS = ("s", "base_s", "tangent_s", "length", "left", "count", "begun", "longest")
 
 
 def follow_path(step: StepProgram) -> None:
@@ -48,18 +52,25 @@ def follow_path(step: StepProgram) -> None:
     for name in _VECTORS:
         step.stages.variable(f"path {name}", size)
     step.stages.variable("path numbers", len(_NUMBERS))
-    for name in ("arrived", "smooth"):
+    for name in ("ended", "smooth"):
         step.stages.variable(name, 1)
 
-    def begun(m: StepModel, v, scale, goal, residual, path_x, path_base, path_tangent, path_numbers):
-        walk = _record(Walk.start(v, size, _START * scale[0]))
-        before = _record(_walk(path_x, path_base, path_tangent, path_numbers))
-        further = goal[0] * _LESS
-        smooth = both(goal[0] > 0, further < _SMALLEST[m.precision] * scale[0])
-        anew = either(equal(goal[0], 0), smooth)
-        start = {key: [select(anew, a, b) for a, b in zip(walk[key], x, strict=True)] for key, x in before.items()}
-        next_goal = select(smooth, goal[0], select(anew, _GOAL * scale[0], further))
-        return {**start, "goal": [next_goal], "smooth": [smooth], "residual": [select(anew, FAILURE, residual[0])]}
+    def begun(m: StepModel, v, scale, goal, tries, residual, path_x, path_base, path_tangent, path_numbers):
+        longest: Scalar = LONGEST
+        for k, most in enumerate(_LONGEST, start=1):
+            longest = select(equal(tries[0], k), most, longest)
+        start = _record(Walk.start(v, size, _START * scale[0], longest))
+        before = _walk(path_x, path_base, path_tangent, path_numbers)
+        # once, a path that led to its goal is followed further
+        anew = negation(both(equal(tries[0], 1), before.base_s <= goal[0]))
+        chosen = {
+            key: [select(anew, a, b) for a, b in zip(start[key], x, strict=True)] for key, x in _record(before).items()
+        }
+        return {
+            **chosen, "goal": [scale[0] * select(equal(tries[0], 0), _GOAL, _SMALLEST[m.precision])],
+            "residual": [select(anew, FAILURE, residual[0])],
+            "smooth": [tries[0] > len(_LONGEST)], "tries": [tries[0] + 1],
+        }  # fmt: skip
 
     def went_on(
         m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, goal, scale, smooth,
@@ -68,16 +79,17 @@ def follow_path(step: StepProgram) -> None:
         laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth)
         walk, is_on, worst = walked(laws, _walk(path_x, path_base, path_tangent, path_numbers), m.precision)
         is_solved = both(is_on, worst <= m.contact.tolerance_in(m.precision) * scale[0])
-        arrived = either(is_solved, both(is_on, walk.base_s <= goal[0]))
-        return {**_record(walk), "arrived": [arrived], "residual": [select(is_on, worst, residual[0])]}
+        ends = either(walk.base_s <= goal[0], walk.base_s > _LOST * scale[0])
+        ended = either(is_solved, both(is_on, ends))
+        return {**_record(walk), "ended": [ended], "residual": [select(is_on, worst, residual[0])]}
 
     def taken(
-        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth, scale, arrived,
-        goal, residual, path_base, path_numbers, saturated, held, grips, impulse,
+        m: StepModel, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth, scale, tries,
+        residual, path_base, path_numbers, saturated, held, grips, impulse,
     ):  # fmt: skip
         laws = laws_of(m, motion, v, change, stop_low, stop_high, bounds, near, rows, target, smooth)
         base_s = path_numbers[_NUMBERS.index("base_s")]
-        tells = either(negation(equal(arrived[0], 0)), base_s <= _TELLING * scale[0])
+        tells = base_s <= _TELLING * scale[0]
         found = iter(pieces(laws, path_base))
 
         def chosen(new: Scalars, now: Scalars) -> list[Scalar]:
@@ -86,10 +98,10 @@ def follow_path(step: StepProgram) -> None:
         motors = [next(found) if drive["is limited"] else 0 for drive in motion["drives"]]
         limits = [next(found) for _ in m.stop_rows]
         steady = [next(found) if row.kind == "friction" else 0 for row in m.steady_rows]
-        # taken as it is: a solution; at the end, also what is nearly one, and what is one without friction
+        # taken as it is: a solution; later on also what is nearly one, and in the end one without friction
         tolerance = m.contact.tolerance_in(m.precision) * scale[0]
-        is_last = goal[0] * _LESS < _SMALLEST[m.precision] * scale[0]
-        is_whole = residual[0] <= select(is_last, maximum(tolerance, UNSOLVED[m.precision] * scale[0]), tolerance)
+        nearly = maximum(tolerance, UNSOLVED[m.precision] * scale[0])
+        is_whole = residual[0] <= select(tries[0] > 1, nearly, tolerance)
         return {
             "saturated": chosen(motors, saturated), "held": chosen(limits, held), "grips": chosen(steady, grips),
             "impulse": [chosen(*parts) for parts in zip(impulses(laws, path_base), impulse, strict=True)],
@@ -98,7 +110,7 @@ def follow_path(step: StepProgram) -> None:
 
     with step.only_if("circles"):
         step.add(begun)
-        with step.stages.loop(_POINTS, until="arrived"):
+        with step.stages.loop(_POINTS, until="ended"):
             step.add(went_on)
         step.add(taken)
 
