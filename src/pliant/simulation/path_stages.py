@@ -2,8 +2,9 @@
 
 Few robots come here, and few of them twice. The path is followed until its corners are rounded by little, which tells
 the pieces of all joints and next to all of the impulses at contacts; rounds go on from there. If they still do not
-agree, the path is followed further, then again with shorter steps. What it finds is taken as it is: contacts with friction may have several
-solutions, and those that joints can agree with need not be the ones that visits to contacts lead to.
+agree, the path is followed further, then again with shorter steps. What it finds is taken as it is: contacts with
+friction may have several solutions, and those that joints can agree with need not be the ones that visits to contacts
+lead to.
 
 Where no solution is found, the last path is that without friction at the contacts. It has no turns and ends in the only
 solution, which takes energy only. The step still counts as one that did not converge.
@@ -142,7 +143,8 @@ def laws_of(
         kind = "friction" if row.kind == "friction" else "limit"  # a lock is a limit on both sides
         numbers = (own["friction"],) if row.kind == "friction" else (own["low"], own["high"])
         joints.append(JointLaw(row.dof, ease[row.dof], kind, numbers))
-    groups = [_ground_group(m, k, motion, ease, smooth, *own) for k, own in enumerate(zip(near, rows, target, strict=True))]
+    given = enumerate(zip(near, rows, target, strict=True))
+    groups = [_ground_group(m, k, motion, ease, smooth, *own) for k, own in given]
     return Laws(A, b, m.robot.mechanism.support, joints, groups)
 
 

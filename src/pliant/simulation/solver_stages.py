@@ -81,7 +81,8 @@ class StepProgram:
         sizes |= dict.fromkeys(("error", "converged", "residual", "iterations", "scale", "slow", "guesses"), 1)
         sizes["labours"] = 1
         sizes |= dict.fromkeys(("settled", "deep", "landed", "plastic", "unsolved"), 1)
-        sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit", "patience", "circles", "goal", "tries", "sweeping"), 1)
+        sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit"), 1)
+        sizes |= dict.fromkeys(("patience", "circles", "goal", "tries", "sweeping"), 1)
         sizes["free"] = nv if model.can_fail else 0
         if model.can_be_fast:
             sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
