@@ -157,6 +157,12 @@ def _exact(z: Vector, mu: Scalar) -> Vector:
     return Vector(z.x * cut, z.y * cut, n)
 
 
+def off_law(u: Vector, p: Vector, g: Scalar, mu: Scalar) -> Scalar:
+    """How far a contact is from Coulomb's law [m/s]."""
+    rest = _rest(_exact(p * g - u, mu), p, g)
+    return sqrt(rest.dot(rest))
+
+
 def _law(z: Vector, mu: Scalar, rounding: Scalar) -> Vector:
     """f(z) with rounded corners."""
     extra = 4 * rounding * rounding + _TINY

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.contact.constraint_rows import (
-    Response, dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
+    Columns, Response, dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding
 from pliant.contact.landing import Arrival, arrival
@@ -65,14 +65,9 @@ def group_rows(
     Args:
         response: how w answers to an impulse along a row, if loops have a part in it.
     """
-    axes = [(*tangents_of(t.normal), t.normal) for t in touches]
-    p0 = touches[0].p
-    points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))
-    wanted = [(points, axis) for axis in axes[0]]
-    has_six = len(touches) > 1 or bool(group.turning)
-    if has_six:
-        turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
-        wanted = [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
+    axes, p0 = [(*tangents_of(t.normal), t.normal) for t in touches], touches[0].p
+    wanted = _constraints(mechanism, group, poses, touches)
+    has_six = len(wanted) > 3
     Y = [eliminated(factor, group.support, columns, axis) for columns, axis in wanted]
     DY = [response(row) if response else scaled(row, group.support, factor["D_inverse"]) for row in Y]
     rows: Record = {"Y": Y, "DY": DY, "contacts": []}
@@ -98,6 +93,26 @@ def group_rows(
         }
     rows["moments"] = [_moment_rows(rows, k, group.torsion[k], group.rolling[k]) for k in group.turning]
     return rows
+
+
+def _constraints(
+    mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch]
+) -> list[tuple[Columns, Vector]]:
+    """What the rows of a group are: columns of the velocity of a point or of turning, and the axis that is taken."""
+    p0 = touches[0].p
+    points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))
+    if len(touches) == 1 and not group.turning:
+        return [(points, axis) for axis in (*tangents_of(touches[0].normal), touches[0].normal)]
+    turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
+    return [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
+
+
+def constraint_rows(
+    mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch]
+) -> list[dict[int, Scalar]]:
+    """The rows J of a group, entries by dof."""
+    given = _constraints(mechanism, group, poses, touches)
+    return [{d: axis.dot(column) for d, column in columns.items()} for columns, axis in given]
 
 
 def _moment_rows(rows: Record, k: int, torsion: Scalar, rolling: Scalar) -> Record:

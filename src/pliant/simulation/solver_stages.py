@@ -82,6 +82,7 @@ class StepProgram:
         sizes["labours"] = 1
         sizes |= dict.fromkeys(("settled", "deep", "landed", "plastic", "unsolved"), 1)
         sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit"), 1)
+        sizes |= dict.fromkeys(("patience", "circles", "goal", "tries", "sweeping"), 1)
         sizes["free"] = nv if model.can_fail else 0
         sizes |= dict.fromkeys(("forces", "gained", "approach"), nv if model.is_elastic else 0)
         if model.can_be_fast:
@@ -271,7 +272,9 @@ def sweeps(step: StepProgram) -> AbstractContextManager[None]:
     model = step.model
     if model.has_sweeps:
         step.add(lambda m: {"iterations": [0], "labours": [0], "rounding": [[0] for _ in m.groups]})
-    return step.stages.loop(step.model.contact.sweeps, until="converged")
+    # impulses of a path are not changed: they may be a solution that visits one by one leave
+    options = {"when": "sweeping"} if model.has_path else {}
+    return step.stages.loop(step.model.contact.sweeps, until="converged", **options)
 
 
 def sweep_contacts(step: StepProgram) -> None:
@@ -400,9 +403,13 @@ def do_without_friction(step: StepProgram) -> None:
     if not model.can_fail:
         return
 
-    def failure(m: StepModel, converged, residual, iterations):
-        ran_out = both(equal(converged[0], 0), negation(residual[0] <= FAILURE))
-        return {"failed": [ran_out], "laboured": [iterations[0] >= _LABOURED]}
+    def failure(m: StepModel, converged, residual, iterations, sweeping, scale):
+        is_done = converged[0]
+        if m.has_path:  # what a path found may be no solution
+            is_solved = residual[0] <= m.contact.tolerance_in(m.precision) * scale[0]
+            is_done = select(equal(sweeping[0], 0), is_solved, is_done)
+        ran_out = both(equal(is_done, 0), negation(residual[0] <= FAILURE))
+        return {"failed": [ran_out], "laboured": [iterations[0] >= _LABOURED], "converged": [is_done]}
 
     def gain(m: StepModel, ldl, w, free, start, failed, converged):
         now, *before = (

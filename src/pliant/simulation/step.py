@@ -54,6 +54,7 @@ from pliant.simulation.loop_stages import (
 )  # fmt: skip
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
+from pliant.simulation.path_stages import follow_path
 from pliant.simulation.solver_stages import (
     Record, StepProgram, check_convergence, correct_positions, do_without_friction, find_contacts, go_on_from_here,
     largest_known, parts_of, poses_of, sweep_contacts, sweeps, touches_of, world_impulses,
@@ -100,6 +101,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
                     accelerate(step)
                 do_without_friction(step)  # only where iterations ran out
                 check_joints(step)
+                follow_path(step)  # only where contacts and joints go in circles: all laws at once
             find_landings(step)
         expect_turning(step)
         go_on_from_here(step)  # the impulses of this round are a start for the next one
