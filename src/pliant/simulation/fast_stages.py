@@ -20,10 +20,10 @@ from pliant.dynamics.implicit_coriolis import (
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, either, equal, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, any_of, largest_known
+from pliant.simulation.solver_stages import StepProgram, any_of, largest_known
 from pliant.simulation.step_factor import factor_of, factor_of_step
 from pliant.spatial import Vector
 
@@ -38,8 +38,12 @@ _RATE = 20
 # predictions of the middle: with one alone, light bodies among heavy ones gain a share of (w dt)^2 a step
 _MIDDLES = 2
 
-# more predictions of the velocity at the end, of robots with springs at spherical joints
-_MORE = 2
+END_PREDICTIONS = 2
+"""Of the velocity at the end of any step, for the forces of robots with spherical joints that nothing holds."""
+
+# predictions of the velocity at the end, of fast robots with springs at spherical joints; those that expect no other
+# motion have made some already
+_ENDS = 4
 
 # iterations for the share of the motion that keeps its energy, and a change of it that no longer matters
 _SHARES = 4
@@ -50,24 +54,23 @@ _NEARLY = 0.999
 _OTHERWISE = 0.002
 _OTHERWISE_BALLS = 5e-5
 
+# Coriolis forces at the start that change a velocity by no more than this against those of the end, more or less, will
+# do for robots with spherical joints [rad/s]
+_NEGLIGIBLE = 1e-8
 
-def turning_flags(
-    m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, change: Scalars, found: Scalars
-) -> Record:  # fmt: skip
-    """Whether a robot is fast and whirls, by name, or becomes so.
+
+def turning_flags(m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, change: Scalars) -> list[Scalar]:
+    """Whether a robot is fast, and whirls, or becomes so.
 
     Args:
         inertia: diagonal of the matrix of the step without the ``laws`` of joints; change: impulses of the step.
-        found: whether it was found to be fast, and to whirl, in the round before.
     """
     if not m.can_be_fast:
-        return {}
+        return []
     now = largest_known([abs(v[d]) for d in m.turning_dofs])
     turning = [d for d in m.turning_dofs if not is_zero(inertia[d])]  # what moves nothing is reported by the factor
     soon = largest_known([abs(v[d]) + abs(change[d] / (inertia[d] + laws.gains.get(d, 0))) for d in turning])
-    flags = (now > _fast_rate(m), soon > _whirling_rate(m))
-    fast, whirls = (either(flag, negation(equal(x, 0))) for flag, x in zip(flags, found, strict=True))
-    return {"fast": [fast], "whirls": [whirls]}
+    return [now > _fast_rate(m), soon > _whirling_rate(m)]
 
 
 def _fast_rate(m: StepModel) -> float:
@@ -76,6 +79,24 @@ def _fast_rate(m: StepModel) -> float:
 
 def _whirling_rate(m: StepModel) -> float:
     return (_WHIRLING_BALLS if m.has_ball_springs else _WHIRLING) / m.dt
+
+
+def turn_as_expected(step: StepProgram) -> None:
+    """Of robots with spherical joints, whose v+ a round has found: half of the Coriolis forces are those of the end."""
+    if not (step.model.has_balls and step.model.expects_turning):
+        return
+
+    def turned(m: StepModel, q, v, motion, ahead):
+        centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
+
+        def bias(v: Scalars) -> list[Scalar]:
+            return newton_euler(m.robot, q, v, held_acceleration(m.robot, list(v), centers))
+
+        pairs = zip(motion["first"], motion["bias"] or bias(v), bias(ahead), strict=True)
+        return {"change": [c + m.dt / 2 * (a - b) for c, a, b in pairs]}
+
+    with step.only_if("expects"):
+        step.add(turned)
 
 
 def turn_fast(step: StepProgram) -> None:
@@ -133,7 +154,8 @@ def turn_fast(step: StepProgram) -> None:
     step.stages.variable("whirl", step.model.robot.nv)
     with step.only_if("fast"):
         step.add(prepared)
-    with step.stages.loop(_MORE if step.model.has_ball_springs else _MIDDLES, when="fast"):
+    ends = _ENDS if step.model.expects_turning else _ENDS - END_PREDICTIONS
+    with step.stages.loop(ends if step.model.has_ball_springs else _MIDDLES, when="fast"):
         step.add(turned)
     with step.only_if("whirls"):
         step.add(lambda m: {"whirl": [0] * m.robot.nv})
@@ -143,7 +165,7 @@ def turn_fast(step: StepProgram) -> None:
 
 def expect_turning(step: StepProgram) -> None:
     """Another round for robots that turn fast, and otherwise than their Coriolis forces were taken for."""
-    if not (step.model.can_be_fast and step.model.has_rows):
+    if not step.model.expects_turning:
         return
 
     def watched(m: StepModel, v_next, fast):
@@ -153,15 +175,19 @@ def expect_turning(step: StepProgram) -> None:
         turned = 1 if m.has_balls else is_fast
         return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [turned], "settled": [1]}
 
-    def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
+    def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns, expects):
         # forces at the start of the step are those of v+ = v
         was_fast = 1 if m.has_balls or m.closures else negation(equal(fast[0], 0))
         used = [select(was_fast, a, b) for a, b in zip(ahead, v, strict=True)]
         off = largest_known([abs(a - b) for a, b in zip(v_next, used, strict=True)])
         # a velocity that grew so much by forces at the start of the step is not to be trusted
         is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
-        again = select(off * m.dt > (_OTHERWISE_BALLS if m.has_balls else _OTHERWISE), 0, settled[0])
-        return {"settled": [again], "ahead": v_next, "expects": [is_known]}
+        differs = off * m.dt > (_OTHERWISE_BALLS if m.has_balls else _OTHERWISE)
+        if m.has_balls:
+            # the first round has taken forces at the start, which bring energy
+            fastest = largest_known([abs(x) for x in (*v, *v_next)])
+            differs = either(differs, both(equal(expects[0], 0), off * fastest * m.dt > _NEGLIGIBLE))
+        return {"settled": [select(differs, 0, settled[0])], "ahead": v_next, "expects": [is_known]}
 
     step.stages.variable("has turned", 1)
     step.add(watched)

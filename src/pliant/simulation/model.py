@@ -290,9 +290,9 @@ class StepModel:
         return bool(self.joint_rows) or self.has_saturable_motors
 
     @property
-    def has_rounds(self) -> bool:
-        """Whether a step may have to be made again, with other Coriolis forces."""
-        return self.can_be_fast and (self.has_rows or self.has_bounds)
+    def expects_turning(self) -> bool:
+        """Whether the solver may find another motion than Coriolis forces were taken for: a step may have rounds."""
+        return self.can_be_fast and self.has_rows
 
     @property
     def has_corrections(self) -> bool:

@@ -220,7 +220,7 @@ def asked_of(m: StepModel, k: int, rows: Record, start: Scalars, free: Scalars, 
 
 def go_on_from_here(step: StepProgram) -> None:
     """Robots that make another round begin it with the impulses at their contacts of this one."""
-    if not (step.model.has_rounds and step.model.groups):
+    if not (step.model.expects_turning and step.model.groups):
         return
     step.stages.variable("unsettled", 1)
     step.add(lambda m, settled: {"unsettled": [equal(settled[0], 0)]})
