@@ -3,8 +3,8 @@
 A robot of which a joint, or the base, turns faster than 20 rad/s or by more than 0.04 rad in the step is ``fast``: its
 forces are taken once more, at the middle of the motion that those of the start lead to. One that turns by more than a
 tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with springs at spherical
-joints, which swing about several axes, take the mean of start and end in every step; fast ones predict the end more
-often, and whirl from half a radian on.
+joints, which swing about several axes, take the mean of start and end in every step: of an end that they predict, or
+that a first round has found (`turn_as_expected`). Fast ones predict it more often, and whirl from half a radian on.
 
 Contacts and limits lead to another v+ than the forces alone. A robot that ends the step otherwise than its Coriolis
 forces were taken for makes another round with those of the v+ found (`expect_turning`).
