@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.compiler.elementary import Precision
-from pliant.compiler.lower import Instruction, Piece, Straight
+from pliant.compiler.lower import MOVES, Instruction, Piece, Straight
 from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, TABLE
 
@@ -112,7 +112,9 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
                 for made, slot in early.get(n, ()):
                     writer.store(writer.operand(made), made, slot)
                     writer.keep(made, slot)
-    for moves in _moves(late, piece):
+    for k, moves in enumerate(_moves(late, piece)):
+        if k % MOVES == 0:
+            writer.new_block()
         values = [writer.operand(n) for n, _ in moves]
         for (n, slot), value in zip(moves, values, strict=True):
             writer.store(value, n, slot)
