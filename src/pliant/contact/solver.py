@@ -29,7 +29,7 @@ from pliant.contact.constraint_rows import (
 from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding
 from pliant.contact.landing import Arrival, arrival
 from pliant.contact.moments import moment_at
-from pliant.contact.newton import basis_of, newton_step
+from pliant.contact.newton import Heading, basis_of, heading, newton_step, taken
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism
 from pliant.scalar import Scalar, Scalars, abs, is_constant, maximum, minimum, select
@@ -216,19 +216,26 @@ class Visit:
         return moved(self.w, self.group.support, self.rows["DY"], self.total)
 
 
-def solve_together(
-    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, rounding: Scalar, tolerance: Scalar,
-    precision: str,
+def head_together(
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, rounding: Scalar, precision: str
+) -> Heading:
+    """Where Newton's step for all contacts of a group leads; rounding as in `pliant.contact.newton` [m/s]."""
+    bases = [basis_of(c) for c in rows["contacts"]]
+    V, impulses = Visit(group, rows, w).V, forces_of(rows, impulse)
+    return heading(rows["contacts"], bases, rows["K"], V, impulses, rounding, precision)
+
+
+def step_together(
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, ahead: Heading, length: Scalar, error: Scalar,
+    rounding: Scalar, tolerance: Scalar,
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:  # fmt: skip
-    """A step of Newton's method for all contacts of a group: w, impulses, the largest residual so far, the rounding.
+    """That step, or a part of it: w, impulses, the largest residual so far, the rounding.
 
     Args:
-        rounding: see `pliant.contact.newton` [m/s].
         tolerance: residual that is none [m/s].
     """
     visit, impulses = Visit(group, rows, w), forces_of(rows, impulse)
-    bases = [basis_of(c) for c in rows["contacts"]]
-    step = newton_step(rows["contacts"], bases, rows["K"], visit.V, impulses, rounding, tolerance, precision)
+    step = taken(rows["contacts"], ahead, impulses, rounding, tolerance, length)
     new: list[Scalar] = []
     for k, (p, after) in enumerate(zip(impulses, step.impulses, strict=True)):
         visit.gather(k, after - p)

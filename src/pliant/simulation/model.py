@@ -300,14 +300,14 @@ class StepModel:
         return bool(self.joint_rows) or self.has_saturable_motors
 
     @property
-    def has_rounds(self) -> bool:
-        """Whether a step may have to be made again, with other Coriolis forces."""
-        return self.can_be_fast and (self.has_rows or self.has_bounds)
+    def expects_turning(self) -> bool:
+        """Whether the solver may find another motion than Coriolis forces were taken for: a step may have rounds."""
+        return self.can_be_fast and self.has_rows
 
     @property
     def has_impacts(self) -> bool:
         """Whether a step in which something lands may be made again, with the Coriolis forces of its way."""
-        return self.has_rounds and self.can_land and not self.closures
+        return self.expects_turning and self.can_land and not self.closures
 
     @property
     def has_corrections(self) -> bool:

@@ -16,9 +16,10 @@ from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import Response, beyond_limits, scaled
 from pliant.contact.landing import Arrival, mean_of
 from pliant.contact.loops import Basis
+from pliant.contact.newton import Heading, shorter, whole_or_none
 from pliant.contact.solver import (
-    SLOP, arrivals, correct, group_rows, impulses_in_world, look, push, slide, solve_groups, solve_together, sweep,
-    sweep_frictionless, warm_start, with_targets,
+    SLOP, arrivals, correct, group_rows, head_together, impulses_in_world, look, push, slide, solve_groups,
+    step_together, sweep, sweep_frictionless, triples, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
@@ -33,7 +34,10 @@ Swing = tuple[str, list[float]]
 """A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every island of loops, with its number
-_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "rounding", "visit", "slid")
+_OF_GROUPS = (
+    "near", "rows", "target", "impulse", "last impulse", "push", "slides", "rounding", "visit", "slid",
+    "heading", "length", "long",
+)  # fmt: skip
 _OF_ISLANDS = ("basis", "chord", "opening", "weak", "strong", "factor", "aims")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -98,6 +102,8 @@ class StepProgram:
                 f"push {k}": contacts,
                 f"rounding {k}": 1,
             }
+            if _is_together(model, k):
+                sizes |= {f"length {k}": 1, f"long {k}": 1}
         if model.closures:
             sizes |= {"w open": nv, "w pushed": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "bends": 1}
         for k, island in enumerate(model.islands):
@@ -228,7 +234,7 @@ def asked_of(
 
 def go_on_from_here(step: StepProgram) -> None:
     """Robots that make another round begin it with the impulses at their contacts of this one."""
-    if not (step.model.has_rounds and step.model.groups):
+    if not (step.model.expects_turning and step.model.groups):
         return
     step.stages.variable("unsettled", 1)
     step.add(lambda m, settled: {"unsettled": [equal(settled[0], 0)]})
@@ -309,13 +315,6 @@ def _sweep_groups(step: StepProgram) -> None:
     """A visit to each group."""
     for k in range(len(step.model.groups)):
 
-        def together(m: StepModel, rows, target, w, impulse, error, rounding, scale, k=k):
-            tolerance = m.contact.tolerance_in(m.precision) * scale[0]
-            w, impulse, worst, rounding = solve_together(
-                m.groups[k], with_targets(rows, target), w, impulse, error[0], rounding[0], tolerance, m.precision
-            )
-            return {"w": w, "impulse": impulse, "error": [worst], "rounding": [rounding]}
-
         def full(m: StepModel, rows, target, w, impulse, error, iterations, k=k):
             relaxation = _relaxation(iterations)
             answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
@@ -326,8 +325,10 @@ def _sweep_groups(step: StepProgram) -> None:
         with step.only_if(f"near {k}"):
             if _is_alone(step.model, k):
                 _visit_alone(step, k)
-                continue
-            step.add(together if _is_together(step.model, k) else full, k)
+            elif _is_together(step.model, k):
+                _visit_together(step, k)
+            else:
+                step.add(full, k)
 
 
 def _visit_alone(step: StepProgram, k: int) -> None:
@@ -350,6 +351,35 @@ def _visit_alone(step: StepProgram, k: int) -> None:
     with step.only_if(f"slides {k}"):
         step.add(slid, k)
     step.add(pushed, k)
+
+
+def _visit_together(step: StepProgram, k: int) -> None:
+    """Newton's method for the contacts of a group: most robots take the whole step, and only others look for a part."""
+
+    def headed(m: StepModel, rows, target, w, impulse, rounding, scale):
+        ahead = head_together(m.groups[k], with_targets(rows, target), w, impulse, rounding[0], m.precision)
+        is_long = ahead.may_be_long(_tolerance(m, scale))
+        return {"heading": ahead.record(), "length": [whole_or_none(ahead)], "long": [is_long]}
+
+    def shortened(m: StepModel, rows, heading, impulse, rounding):
+        forces = triples(impulse[: 3 * len(m.groups[k].names)])
+        return {"length": [shorter(rows["contacts"], Heading.of(heading), forces, rounding[0])]}
+
+    def stepped(m: StepModel, rows, heading, length, w, impulse, error, rounding, scale):
+        w, impulse, worst, radius = step_together(
+            m.groups[k], rows, w, impulse, Heading.of(heading), length[0], error[0], rounding[0], _tolerance(m, scale)
+        )
+        return {"w": w, "impulse": impulse, "error": [worst], "rounding": [radius]}
+
+    step.add(headed, k)
+    with step.only_if(f"long {k}"):
+        step.add(shortened, k)
+    step.add(stepped, k)
+
+
+def _tolerance(m: StepModel, scale: Scalars) -> Scalar:
+    """Residual that is none [m/s]."""
+    return m.contact.tolerance_in(m.precision) * scale[0]
 
 
 def _relaxation(iterations: Scalars) -> Scalar:
