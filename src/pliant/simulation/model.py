@@ -292,8 +292,14 @@ class StepModel:
 
     @cached_property
     def has_path(self) -> bool:
-        """Whether all laws may be solved at once: contacts with the ground, and joints without backlash or loops."""
+        """Whether all laws may be solved at once: contacts with the ground, and joints without backlash or loops.
+
+        Motors are lines between limits there: of one joint each, without supply, and with friction that does not bend.
+        """
         if not (self.is_rigid and self.groups and self.has_bounds) or self.closures:
+            return False
+        motors = self.robot.motors.values()
+        if self.couples_motors or self.bristled_motors or self.slippery_joints or any(map(has_winding, motors)):
             return False
         mechanism, kinds = self.robot.mechanism, {row.kind for row in self.joint_rows}
         support = mechanism.support

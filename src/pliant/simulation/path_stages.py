@@ -17,7 +17,7 @@ from pliant.contact.newton import basis_of
 from pliant.contact.path import LONGEST, GroundGroup, GroundLaw, JointLaw, Laws, Walk, impulses, pieces, walked
 from pliant.contact.solver import constraint_rows
 from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select
-from pliant.simulation.joint_stages import UNSOLVED, motor_links
+from pliant.simulation.joint_stages import UNSOLVED, motor_shafts
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import FAILURE, Record, StepProgram, poses_of, touches_of
 from pliant.spatial import Vector
@@ -130,8 +130,8 @@ def laws_of(
                 b[e] = b[e] + entry * v[d]
     ease = [1 / A[d][d] for d in range(len(b))]
     joints = []
-    for drive, link in zip(motion["drives"], motor_links(m), strict=True):
-        d, push, gain = link.dofs[0], m.dt * drive["torque"], m.dt * drive["gain"]
+    for drive, shaft in zip(motion["drives"], motor_shafts(m), strict=True):
+        d, push, gain = next(iter(shaft.columns)), m.dt * drive["torque"], m.dt * drive["gain"]
         if drive["is limited"]:
             numbers = (push, gain, m.dt * drive["lower"], m.dt * drive["upper"])
             joints.append(JointLaw(d, ease[d], "motor", numbers))
