@@ -17,7 +17,8 @@ MISTAKES = [
     # tables and keys
     ("[motor.elbow]", 1, ["no key or table named 'motor' in a side file", "'motors'"]),
     ("gravty = [0, 0, -9]", 1, ["no key or table named 'gravty'", "'gravity'"]),
-    ("[sensors.imu]", 1, ["no key or table named 'sensors'"]),
+    ("[cameras.eye]", 1, ["no key or table named 'cameras'"]),
+    ("[sensors.imu]", 1, ["[sensors.imu]: kind is not given for 'imu'", 'kind = "imu"']),
     ("[motors.elbow]\n# gear\ngaer = 9", 3, ["[motors.elbow]: no key named 'gaer'", "did you mean 'gear'"]),
     ("[motors]\nelbow = 3", 2, ["[motors.elbow]: elbow is not a table", "[motors.NAME]"]),
     ("motors = 3", 1, ["[motors]: motors is not a table of tables"]),

@@ -44,6 +44,18 @@ def test_a_block_may_write_what_it_reads() -> None:
     assert [float(a[0]) for a in swapped] == [2, 1]
 
 
+def test_variables_change_places() -> None:
+    """What is handed on is read before its place is taken: in a ring, in a row, by two at once, and where it stays."""
+
+    def moved(a, b, c, d, e):
+        return b, c, a, [a[0] + d[0]], d
+
+    names = ("a", "b", "c", "d", "e")
+    program = program_of("a b c d e", "a b c d e", Block(moved, names, names))
+    found = kernel_of(program)([1.0], [2.0], [3.0], [4.0], [5.0])
+    assert [float(x[0]) for x in found] == [2, 3, 1, 5, 4]
+
+
 @pytest.mark.parametrize("piece_size", [1, 2, 5, 2000])
 def test_a_long_block_may_write_what_it_reads(piece_size: int) -> None:
     """A piece must not overwrite what a later one still reads."""

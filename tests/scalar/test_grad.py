@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pliant.errors import TraceError
 from pliant.scalar import Expr, Graph, atan2, cos, exp, log, maximum, select, sin, sqrt
 from pliant.scalar.evaluation import adjoints, interpret, jacobian, tangents
-from pliant.scalar.ops import CONDITIONS, TABLE
+from pliant.scalar.ops import CONDITIONS, DRAWS, TABLE
 
 SMOOTH = [op for op, row in TABLE.items() if row.sympy is not None and op not in CONDITIONS and op != "select"]
 # inside of every domain and away from the kinks of abs, floor, min and max
@@ -87,12 +87,19 @@ def test_seeds_and_weights_may_be_traced(g: Graph, x: Expr, y: Expr) -> None:
     assert values_of(adjoints([sin(x)], [y], [x]), {"x": 0.4, "y": 2.0}) == pytest.approx([2 * math.cos(0.4)])
 
 
-@pytest.mark.parametrize("op", [op for op, row in TABLE.items() if row.sympy is None])
+@pytest.mark.parametrize("op", [op for op, row in TABLE.items() if row.sympy is None and op not in DRAWS])
 def test_lowered_code_has_no_derivative(g: Graph, x: Expr, op: str) -> None:
     node = g.apply(op, *[x] * TABLE[op].arity)
     for derive in (lambda: tangents([node], {x: 1}), lambda: adjoints([node], [1], [x])):
         with pytest.raises(TraceError, match="lowered code, which has no derivative"):
             derive()
+
+
+@pytest.mark.parametrize("op", DRAWS)
+def test_random_numbers_have_no_slope(g: Graph, x: Expr, op: str) -> None:
+    node = g.apply(op, x, 1, 2, 3, 4, 5)
+    assert tangents([node], {x: 1}) == [0]
+    assert adjoints([node], [1], [x]) == [0]
 
 
 # every result is of size one, and so is every slope

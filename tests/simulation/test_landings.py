@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.robot import Robot, RobotBuilder
+from pliant.compiler import kernel_from_function
+from pliant.dynamics.implicit_coriolis import half_way
+from pliant.dynamics.joint_space_inertia import composite_inertia
+from pliant.robot import JointKind, Revolute, Robot, RobotBuilder, Spherical
+from pliant.simulation.model import StepModel
+from pliant.simulation.programs import energies
 from simple_bodies import G, ball, block, sliding
 
 PHASES = 4
@@ -207,3 +212,55 @@ def test_restitution_and_friction_never_gain_energy() -> None:
         energies.append(sim.diagnostics.energy["kinetic"])
     # free of forces, the step keeps the energy of a turning rod to (w dt)^2 a step
     assert (np.diff(energies, axis=0) / energies[0]).max() < 1e-3
+
+
+# ---- energy
+
+
+def one_end(joint: JointKind | None) -> Robot:
+    """An uneven rod of which one end touches the ground; another one hangs on it by a joint, if there is one."""
+    builder = RobotBuilder("rod").body("a", 0.8, (-0.05, 0.02, 0), (6e-4, 0, 0, 4e-3, 0, 3.6e-3))
+    if joint is not None:
+        builder.body("b", 0.6, (0.12, 0, 0), (6e-4, 0, 0, 4e-3, 0, 4e-3)).joint("joint", joint, "a", "b")
+    return builder.frame("end", "a", (-0.2, 0, 0)).build(base="free").with_contact("end", radius=0.01)
+
+
+def elastic_gains(robot: Robot, dt: float, rate: float, count: int = 256) -> np.ndarray:
+    """Relative changes of the energy, half-way between kicks, in steps in which the robot lands without any loss."""
+    rng = np.random.default_rng(5)
+    q, v = np.zeros((count, robot.nq)), rng.normal(0, rate, (count, robot.nv))
+    for i in range(count):
+        shift = np.concatenate([np.zeros(3), rng.normal(0, 1, robot.nv - 3)])
+        q[i] = robot.on_ground(robot.integrate(robot.neutral(), shift), height=rng.uniform(0.01, 0.05))
+        R = pliant.frame_pose(robot, q[i], "a")[:3, :3]
+        v[i, :3] = R.T @ [*rng.normal(0, 1, 2), -rng.uniform(0.5, 2)]
+    contact = pliant.RigidContact(friction=0, restitution=1)
+    sim = pliant.Simulation(robot, dt=dt, ground=pliant.flat(), contact=contact, batch=count)
+    seen = sim.rollout((q, v), periods=round(0.05 / dt), channels=("q", "v", "impulses"))
+    model = StepModel(robot, dt, None)
+
+    def energy(q, v):
+        return energies(model, *half_way(robot, q, v, composite_inertia(robot, q), -dt))
+
+    kernel = kernel_from_function(energy, {"q": (robot.nq,), "v": (robot.nv,)}, name="energy")
+    found = kernel(seen.q.reshape(-1, robot.nq), seen.v.reshape(-1, robot.nv)).reshape(*seen.q.shape[:2], 3)
+    kinetic, pushes = found[..., 0], np.abs(seen["impulses"]).max(axis=-1) > 0
+    lands = pushes[:, 1:] & ~pushes[:, :-1]
+    return (np.diff(found.sum(axis=-1), axis=1) / np.maximum(kinetic[:, 1:], kinetic[:, :-1]))[lands]
+
+
+# M does not depend on the attitude of one body, so that all but the gyroscopic torque is exact
+def test_a_body_that_lands_without_loss_keeps_its_energy() -> None:
+    changes = elastic_gains(one_end(None), 1e-3, 5.0)
+    assert len(changes) > 200
+    assert changes.max() < 1e-3
+    assert np.quantile(np.abs(changes), 0.9) < 1e-6
+
+
+# of order dt are what M changes by until the impact, and Coriolis forces that do not know of it
+@pytest.mark.parametrize("joint", [Revolute((0, 1, 0)), Spherical()], ids=["hinge", "ball"])
+def test_links_that_land_without_loss_gain_and_lose_little(joint: JointKind) -> None:
+    changes = np.abs(elastic_gains(one_end(joint), 5e-3, 5.0))
+    assert len(changes) > 200
+    assert np.median(changes) < 0.007
+    assert np.quantile(changes, 0.9) < 0.035

@@ -19,6 +19,7 @@ from pliant.simulation.model import StepModel
         (3, 17, 5e-3),  # in flight, a spring turns a light base by 0.2 rad a step: 90 %
         (3, 3, 5e-3),  # Coriolis forces of the motion without contact, at a robot that the ground holds: 80 %
         (5, 41, 5e-3),  # a rebound while a joint meets its limit, whose holding inertia counted as energy: 13 %
+        (40, 76, 5e-3),  # lands, and goes on with Coriolis forces of the velocity after the impact on another way: 7 %
         (23, 25, 2e-3),  # rolls with a spherical joint: Coriolis forces of the end without the push of the ground, 7 %
     ],
 )

@@ -6,13 +6,15 @@ Loads and stores sit where the values are used and made; registers are LLVM's bu
 
 import math
 import struct
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from pliant.compiler.elementary import Precision, precision_of
-from pliant.compiler.lower import Instruction, Piece, Straight
+from pliant.compiler.lower import MOVES, Instruction, Piece, Straight
 from pliant.scalar import Table
 from pliant.scalar.ops import CONDITIONS, DRAWS, TABLE
 from pliant.scalar.philox import FACTORS, ROUNDS, WEYL, WORD_BITS
@@ -109,12 +111,15 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
         for n in range(first, last):
             if code.instructions[n].op not in ("const", "input"):
                 writer.instruction(n)
-                for slot in early.get(n, ()):
-                    writer.store(writer.operand(n), n, slot)
-                    writer.keep(n, slot)
-    values = [writer.operand(n) for n, _ in late]
-    for (n, slot), value in zip(late, values, strict=True):
-        writer.store(value, n, slot)
+                for made, slot in early.get(n, ()):
+                    writer.store(writer.operand(made), made, slot)
+                    writer.keep(made, slot)
+    for k, moves in enumerate(_moves(late, piece)):
+        if k % MOVES == 0:
+            writer.new_block()
+        values = [writer.operand(n) for n, _ in moves]
+        for (n, slot), value in zip(moves, values, strict=True):
+            writer.store(value, n, slot)
     head = f"define void @{name}(ptr noalias nocapture align {v.bytes} %w) noinline nounwind"
     return "\n".join([f"{head} {{", *writer.lines, "  ret void", "}", ""])
 
@@ -143,17 +148,46 @@ def table_precision(table: Table, v: Vectors) -> Precision:
     return precision_of("float32") if table.is_single else v.precision
 
 
-def _stores(instructions: list[Instruction], piece: Piece) -> tuple[dict[int, list[int]], list[tuple[int, int]]]:
-    """Values stored as soon as they are made; and those whose slot still holds an input, stored at the end."""
-    read = {slot for n, slot in piece.loads.items() if instructions[n].op == "input"}
-    early: dict[int, list[int]] = {}
-    late: list[tuple[int, int]] = []
+def _stores(
+    instructions: list[Instruction], piece: Piece
+) -> tuple[dict[int, list[tuple[int, int]]], list[tuple[int, int]]]:
+    """Values with their slots: those that are stored after an instruction, by its number; and those at the end.
+
+    A value is stored as soon as it is made and its slot has been read for the last time: kept for longer, it would take
+    a register, or a place on the stack. What the piece hands on without making it comes at the end.
+    """
+    late = [(n, slot) for n, slot in piece.stores if n in piece.loads or instructions[n].op == "const"]
+    read = {slot: -1 for n, slot in piece.loads.items() if instructions[n].op == "input"}
+    for n in range(piece.first, piece.last):
+        for a in instructions[n].args:
+            if a in piece.loads:
+                read[piece.loads[a]] = n
+    kept = {piece.loads[n] for n, _ in late if n in piece.loads}
+    early: dict[int, list[tuple[int, int]]] = {}
     for n, slot in piece.stores:
-        if n not in piece.loads and instructions[n].op != "const" and slot not in read:
-            early.setdefault(n, []).append(slot)
-        else:
+        if n in piece.loads or instructions[n].op == "const":
+            continue
+        if slot in kept:
             late.append((n, slot))
+        else:
+            early.setdefault(max(n, read.get(slot, -1)), []).append((n, slot))
     return early, late
+
+
+def _moves(late: list[tuple[int, int]], piece: Piece) -> Iterator[list[tuple[int, int]]]:
+    """The stores at the end, such that none overwrites what a later one reads; those of one list are read first."""
+    waiting = list(late)
+    while waiting:
+        sources = Counter(piece.loads[n] for n, _ in waiting if n in piece.loads)
+        blocked = [(n, slot) for n, slot in waiting if sources[slot] > (piece.loads.get(n) == slot)]
+        if len(blocked) == len(waiting):
+            yield blocked  # they take each other's places
+            return
+        taken = {slot for _, slot in blocked}
+        for move in waiting:
+            if move[1] not in taken:
+                yield [move]
+        waiting = blocked
 
 
 # ---- operations that take several instructions: {r} is the result, and {r}.x a step on the way

@@ -23,6 +23,9 @@ BASIC_BLOCK = 100
 # a piece with so many operations is one block: there, loading inputs again costs more than it saves
 ONE_BLOCK = 500
 
+# one that does little but move values has blocks of so many: in a longer one LLVM would load all of them first
+MOVES = 25
+
 
 @dataclass(slots=True)
 class Instruction:
@@ -81,7 +84,7 @@ class Piece:
         """First and last instruction of each of its basic blocks."""
         start, count = self.first, 0
         total = sum(i.op not in ("const", "input") for i in instructions[self.first : self.last])
-        size = BASIC_BLOCK if total > ONE_BLOCK else ONE_BLOCK
+        size = BASIC_BLOCK if total > ONE_BLOCK else MOVES if 2 * len(self.stores) > total else ONE_BLOCK
         for n in range(self.first, self.last):
             if count == size:
                 yield start, n

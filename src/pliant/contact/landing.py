@@ -13,9 +13,14 @@ half of one. Impacts that the step does not tell apart are taken together: conta
 gravity takes them within a step.
 
 A contact that comes with the speed s, at the time t = gap / s of the step, leaves with e s. But s is the speed in the
-middle of the step, and so is that which the step ends with: with a the acceleration along the normal, the contact hits
-the ground with s + a (dt/2 - t), and what it leaves with gains another a (dt/2 - t) until then, e s + (1 + e) a (dt/2 -
-t) in all. The mean velocity takes it to where it is at the end, e (s dt - gap) above the ground.
+middle of the step, and so is that which the step ends with: with a the acceleration that forces give along the normal,
+the contact hits the ground with s + a (dt/2 - t), and what it leaves with gains another a (dt/2 - t) until then,
+u = e s + (1 + e) a (dt/2 - t) in all. The mean velocity takes it to where it is then, u (dt - t) above the ground.
+
+With e = 1 and without friction this keeps the energy, to rounding for a single body: what a rebound has more or less by
+a, gravity and springs had before or get back (`pliant.simulation.landing_stages`). Coriolis forces and the acceleration
+of a point that goes round have no part in a. They do no work, and in a point that flies straight each is the other's
+opposite.
 """
 
 from dataclasses import dataclass
@@ -53,7 +58,6 @@ class Arrival:
         end: least velocity at the end of the step, once it has landed.
         time: of the landing, as a share of the step.
         margin: landings that are earlier by less are at the same time, as a share of the step.
-        shift: how much faster than e s it leaves, see the module.
     """
 
     touches: Scalar
@@ -62,7 +66,6 @@ class Arrival:
     end: Scalar
     time: Scalar
     margin: Scalar
-    shift: Scalar = 0
 
     def lands(self, push: Scalar) -> Scalar:
         """Whether it lands in the step; ``push`` is its impulse in the solution of the mean velocity."""
@@ -84,14 +87,17 @@ def mean_of(gap: Scalar, dt: Scalar, bend: Scalar = 0) -> Scalar:
     return -select(gap <= nearness(dt), minimum(open_gap / dt, closing_speed(dt)), open_gap / dt) - bend * dt / 2
 
 
-def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0) -> Arrival:
+def arrival(
+    gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0, gained: Scalar = 0
+) -> Arrival:
     """What a constraint asks for.
 
     Args:
         gap: distance at the start [m or rad].
-        u: velocity along the normal at the start; free: the one that forces alone lead to.
+        u: velocity along the normal at the start; free: the one that it comes with if nothing touches.
         e: coefficient of restitution.
         bend: see `mean_of`.
+        gained: what forces add to the velocity in the step.
     """
     near = nearness(dt)
     touches = gap <= near
@@ -105,11 +111,11 @@ def arrival(gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: S
     rebound = e * s
     # one that rests or comes slowly: a rebound that is slower than what closes the gap is none
     resting = select(rebound * dt > gap, maximum(rebound, closing), closing)
-    shift = (1 + e) * minimum(maximum(u - free, -s), s) * (time - 0.5)
+    shift = (1 + e) * minimum(maximum(gained, -s), s) * (0.5 - time)
     shift = select(both(comes, s * dt > gap), maximum(shift, -rebound), 0)
-    above = e * maximum(s - gap / dt, 0)
-    mean, end = select(comes, closing + above, resting), select(comes, rebound + shift, resting)
-    return Arrival(touches, comes, mean, end, time, margin, maximum(shift, 0))
+    leaves = rebound + shift
+    mean, end = select(comes, closing + (1 - time) * leaves, resting), select(comes, leaves, resting)
+    return Arrival(touches, comes, mean, end, time, margin)
 
 
 def _timing(gap: Scalar, s: Scalar, near: Scalar, dt: Scalar) -> tuple[Scalar, Scalar]:

@@ -16,8 +16,8 @@ impulses. Solved for dp that is dp = a - H du, and for the wrench w of all conta
     (1 + (sum B^T H B) K) w = sum B^T a
 
 which has six unknowns, however many contacts there are. Groups that touch at the same time are solved together in the
-same way, with the unknowns of all of them, where visits to group after group take long. As much of the step is taken as
-brings the contacts nearest to the law.
+same way, with the unknowns of all of them, where visits to group after group take long. The whole step is taken if it
+halves the distance from the law, else as much of it as brings the contacts nearest to the law.
 
 Where nothing does, corners of the law are rounded by a radius s [m/s]: max(0, x) becomes (x + sqrt(x^2 + 4 s^2)) / 2,
 and so does the larger one of |z_t| and mu f_n. Steps from there lead to the root of the rounded law, and with s made
@@ -27,7 +27,7 @@ smaller from step to step on to that of the law itself [a path as of interior-po
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, select, sqrt
+from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select, sqrt
 from pliant.spatial import Vector
 
 Record = dict[str, Any]
@@ -37,6 +37,9 @@ _SHARE = {"float64": 1e-8, "float32": 1e-4}
 
 # a step that leaves less than this share of the residual, squared, is one that helps
 _HELPS = 0.99
+
+# no other part is looked at if the whole step leaves less than this share of it
+_HELPS_MUCH = 0.25
 
 # parts of a step that are tried
 _LENGTHS = (1, 1 / 2, 1 / 4, 1 / 8)
@@ -61,24 +64,68 @@ class Newton(NamedTuple):
     rounding: Scalar
 
 
+class Heading(NamedTuple):
+    """Where Newton's step leads, of contacts along their axes.
+
+    Attributes:
+        speeds: off what the contacts ask for, before it [m/s]; moves: changes of them by the whole step.
+        changes: of the impulses by the whole step.
+        before, whole: how far all contacts are from the rounded law, squared, before it and after the whole of it.
+        residual: before it, of the law itself [m/s].
+    """
+
+    speeds: list[Vector]
+    moves: list[Vector]
+    changes: list[Vector]
+    before: Scalar
+    whole: Scalar
+    residual: Scalar
+
+    @classmethod
+    def of(cls, record: Record) -> "Heading":
+        """From its `record`."""
+        return cls(**{k: [Vector(*x) for x in part] if isinstance(part, list) else part for k, part in record.items()})
+
+    def record(self) -> Record:
+        """Its numbers by name."""
+        return {k: [list(x) for x in part] if isinstance(part, list) else part for k, part in self._asdict().items()}
+
+    def may_be_long(self, tolerance: Scalar) -> Scalar:
+        """Whether a part of the step may be better than the whole of it: that is worth to be looked at."""
+        return both(self.residual > tolerance, negation(self.whole < self.before * _HELPS_MUCH))
+
+
 def newton_step(
     contacts: Sequence[Record], bases: Sequence[Sequence[Scalars]], K: Sequence[Scalars], V: Scalars,
     impulses: Sequence[Vector], rounding: Scalar, tolerance: Scalar, precision: str,
 ) -> Newton:  # fmt: skip
-    """A step towards Coulomb's law at all contacts of a group, or of several.
+    """A step towards Coulomb's law at all contacts of a group, or of several; arguments are those of `heading`.
+
+    Args:
+        tolerance: a residual that is none [m/s].
+    """
+    ahead = heading(contacts, bases, K, V, impulses, rounding, precision)
+    part = shorter(contacts, ahead, impulses, rounding)
+    length = select(ahead.may_be_long(tolerance), part, whole_or_none(ahead))
+    return taken(contacts, ahead, impulses, rounding, tolerance, length)
+
+
+def heading(
+    contacts: Sequence[Record], bases: Sequence[Sequence[Scalars]], K: Sequence[Scalars], V: Scalars,
+    impulses: Sequence[Vector], rounding: Scalar, precision: str,
+) -> Heading:  # fmt: skip
+    """Newton's step, the whole of it.
 
     Args:
         contacts: rows of the contacts, with their targets.
         bases: B of each contact, three rows along its axes.
         K: lower triangle; V: velocities.
         rounding: the radius of the corners [m/s].
-        tolerance: a residual that is none [m/s].
     """
     share = _SHARE[precision]
-    g = [maximum(maximum(c["G"][0], c["G"][3]), c["G"][5]) for c in contacts]
     n = len(V)
     speeds = [_off_target(c, _along(B, V)) for c, B in zip(contacts, bases, strict=True)]
-    given = list(zip(speeds, impulses, g, (c["mu"] for c in contacts), strict=True))
+    given = _given(contacts, speeds, impulses)
     now = [_rest(_law(p * gain - u, mu, rounding), p, gain) for u, p, gain, mu in given]
     pieces = [_piece(u, p, gain, mu, rounding, share) for u, p, gain, mu in given]
 
@@ -100,25 +147,54 @@ def newton_step(
         Vector(*((a[r] - _dot(h[r], list(du))) * (1 / share) for r in range(3)))
         for (a, h), du in zip(pieces, moves, strict=True)
     ]
+    residual = _largest([_rest(_exact(p * gain - u, mu), p, gain) for u, p, gain, mu in given])
+    return Heading(speeds, moves, changes, _size(now), _off_law(given, moves, changes, rounding, 1), residual)
 
-    # how near the law it comes
-    best, length = _size(now) * _HELPS, 0
+
+def whole_or_none(ahead: Heading) -> Scalar:
+    """The part of a step that is taken if no other one is looked at."""
+    return select(ahead.whole < ahead.before * _HELPS, 1, 0)
+
+
+def shorter(contacts: Sequence[Record], ahead: Heading, impulses: Sequence[Vector], rounding: Scalar) -> Scalar:
+    """The part of a step that comes nearest to the law; 0 if none helps."""
+    given = _given(contacts, ahead.speeds, impulses)
+    best, length = ahead.before * _HELPS, 0
     for t in _LENGTHS:
-        after = _size([
-            _rest(_law((p + dp * t) * gain - u - du * t, mu, rounding), p + dp * t, gain)
-            for (u, p, gain, mu), du, dp in zip(given, moves, changes, strict=True)
-        ])  # fmt: skip
+        after = ahead.whole if t == 1 else _off_law(given, ahead.moves, ahead.changes, rounding, t)
         is_best = after < best
         best, length = select(is_best, after, best), select(is_best, t, length)
-    residual = _largest([_rest(_exact(p * gain - u, mu), p, gain) for u, p, gain, mu in given])
+    return length
+
+
+def taken(
+    contacts: Sequence[Record], ahead: Heading, impulses: Sequence[Vector], rounding: Scalar, tolerance: Scalar,
+    length: Scalar,
+) -> Newton:  # fmt: skip
+    """The step, or that part of it."""
     smaller = select(equal(length, 1), _SMALLER, select(length > 0, _LITTLE_SMALLER, _LARGER)) * rounding
-    begun = select(equal(length, 0), residual, 0)
+    begun = select(equal(length, 0), ahead.residual, 0)
     later = select(equal(rounding, 0), begun, select(smaller > tolerance, smaller, 0))
-    taken = [
-        _in_cone(u, du, p, dp, gain, mu, length, rounding)
+    given = zip(_given(contacts, ahead.speeds, impulses), ahead.moves, ahead.changes, strict=True)
+    after = [_in_cone(u, du, p, dp, gain, mu, length, rounding) for (u, p, gain, mu), du, dp in given]
+    return Newton(after, ahead.residual, select(ahead.residual > tolerance, later, 0))
+
+
+_Given = list[tuple[Vector, Vector, Scalar, Scalar]]
+
+
+def _given(contacts: Sequence[Record], speeds: Sequence[Vector], impulses: Sequence[Vector]) -> _Given:
+    """Of each contact: speed, impulse, g and friction."""
+    g = [maximum(maximum(c["G"][0], c["G"][3]), c["G"][5]) for c in contacts]
+    return list(zip(speeds, impulses, g, (c["mu"] for c in contacts), strict=True))
+
+
+def _off_law(given: _Given, moves: Sequence[Vector], changes: Sequence[Vector], rounding: Scalar, t: float) -> Scalar:
+    """How far contacts are from the rounded law after part of a step, squared."""
+    return _size([
+        _rest(_law((p + dp * t) * gain - u - du * t, mu, rounding), p + dp * t, gain)
         for (u, p, gain, mu), du, dp in zip(given, moves, changes, strict=True)
-    ]
-    return Newton(taken, residual, select(residual > tolerance, later, 0))
+    ])  # fmt: skip
 
 
 def _in_cone(
@@ -155,6 +231,12 @@ def _exact(z: Vector, mu: Scalar) -> Vector:
     bound, size2 = mu * n, z.x * z.x + z.y * z.y
     cut = select(size2 > bound * bound, bound / sqrt(maximum(size2, _TINY)), 1)
     return Vector(z.x * cut, z.y * cut, n)
+
+
+def off_law(u: Vector, p: Vector, g: Scalar, mu: Scalar) -> Scalar:
+    """How far a contact is from Coulomb's law [m/s]."""
+    rest = _rest(_exact(p * g - u, mu), p, g)
+    return sqrt(rest.dot(rest))
 
 
 def _law(z: Vector, mu: Scalar, rounding: Scalar) -> Vector:

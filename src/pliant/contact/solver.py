@@ -24,12 +24,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.contact.constraint_rows import (
-    Response, dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
+    Columns, Response, dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding
 from pliant.contact.landing import Arrival, arrival
 from pliant.contact.moments import moment_at
-from pliant.contact.newton import basis_of, newton_step
+from pliant.contact.newton import Heading, basis_of, heading, newton_step, taken
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Mechanism
 from pliant.scalar import Scalar, Scalars, abs, is_constant, maximum, minimum, select
@@ -65,14 +65,9 @@ def group_rows(
     Args:
         response: how w answers to an impulse along a row, if loops have a part in it.
     """
-    axes = [(*tangents_of(t.normal), t.normal) for t in touches]
-    p0 = touches[0].p
-    points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))
-    wanted = [(points, axis) for axis in axes[0]]
-    has_six = len(touches) > 1 or bool(group.turning)
-    if has_six:
-        turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
-        wanted = [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
+    axes, p0 = [(*tangents_of(t.normal), t.normal) for t in touches], touches[0].p
+    wanted = _constraints(mechanism, group, poses, touches)
+    has_six = len(wanted) > 3
     Y = [eliminated(factor, group.support, columns, axis) for columns, axis in wanted]
     DY = [response(row) if response else scaled(row, group.support, factor["D_inverse"]) for row in Y]
     rows: Record = {"Y": Y, "DY": DY, "contacts": []}
@@ -98,6 +93,26 @@ def group_rows(
         }
     rows["moments"] = [_moment_rows(rows, k, group.torsion[k], group.rolling[k]) for k in group.turning]
     return rows
+
+
+def _constraints(
+    mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch]
+) -> list[tuple[Columns, Vector]]:
+    """What the rows of a group are: columns of the velocity of a point or of turning, and the axis that is taken."""
+    p0 = touches[0].p
+    points = relative(point_columns(mechanism, poses, group.a, p0), point_columns(mechanism, poses, group.b, p0))
+    if len(touches) == 1 and not group.turning:
+        return [(points, axis) for axis in (*tangents_of(touches[0].normal), touches[0].normal)]
+    turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
+    return [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
+
+
+def constraint_rows(
+    mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch]
+) -> list[dict[int, Scalar]]:
+    """The rows J of a group, entries by dof."""
+    given = _constraints(mechanism, group, poses, touches)
+    return [{d: axis.dot(column) for d, column in columns.items()} for columns, axis in given]
 
 
 def _moment_rows(rows: Record, k: int, torsion: Scalar, rolling: Scalar) -> Record:
@@ -201,19 +216,26 @@ class Visit:
         return moved(self.w, self.group.support, self.rows["DY"], self.total)
 
 
-def solve_together(
-    group: Group, rows: Record, w: Scalars, impulse: Scalars, error: Scalar, rounding: Scalar, tolerance: Scalar,
-    precision: str,
+def head_together(
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, rounding: Scalar, precision: str
+) -> Heading:
+    """Where Newton's step for all contacts of a group leads; rounding as in `pliant.contact.newton` [m/s]."""
+    bases = [basis_of(c) for c in rows["contacts"]]
+    V, impulses = Visit(group, rows, w).V, forces_of(rows, impulse)
+    return heading(rows["contacts"], bases, rows["K"], V, impulses, rounding, precision)
+
+
+def step_together(
+    group: Group, rows: Record, w: Scalars, impulse: Scalars, ahead: Heading, length: Scalar, error: Scalar,
+    rounding: Scalar, tolerance: Scalar,
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:  # fmt: skip
-    """A step of Newton's method for all contacts of a group: w, impulses, the largest residual so far, the rounding.
+    """That step, or a part of it: w, impulses, the largest residual so far, the rounding.
 
     Args:
-        rounding: see `pliant.contact.newton` [m/s].
         tolerance: residual that is none [m/s].
     """
     visit, impulses = Visit(group, rows, w), forces_of(rows, impulse)
-    bases = [basis_of(c) for c in rows["contacts"]]
-    step = newton_step(rows["contacts"], bases, rows["K"], visit.V, impulses, rounding, tolerance, precision)
+    step = taken(rows["contacts"], ahead, impulses, rounding, tolerance, length)
     new: list[Scalar] = []
     for k, (p, after) in enumerate(zip(impulses, step.impulses, strict=True)):
         visit.gather(k, after - p)
@@ -286,11 +308,15 @@ def _matrix_of(groups: Sequence[Group], rows: Sequence[Record]) -> list[list[Sca
     return K
 
 
-def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, dt: Scalar) -> list[Arrival]:
-    """What each contact of a group asks for in the step; L v is ``start`` before it, ``free`` by forces alone."""
-    before, after = Visit(group, rows, start), Visit(group, rows, free)
+def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, gained: Scalars, dt: Scalar) -> list[Arrival]:
+    """What each contact of a group asks for in the step.
+
+    Args:
+        start: L v before it; free: with which contacts come; gained: what forces add to it.
+    """
+    before, after, more = (Visit(group, rows, w) for w in (start, free, gained))
     return [
-        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, contact["bend"])
+        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, contact["bend"], more.velocity(k).z)
         for k, (contact, e) in enumerate(zip(rows["contacts"], group.restitution, strict=True))
     ]
 

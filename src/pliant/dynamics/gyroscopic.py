@@ -16,15 +16,21 @@ gyroscopic torque is then added to the forces of the whole robot. More steps mat
 The centre of mass goes straight on, and the origin of the joint's axes around it (`pliant.robot.configurations`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pliant.checks import is_zero
 from pliant.robot import Link, Mechanism
-from pliant.scalar import Scalar, Scalars
-from pliant.spatial import Matrix3, Symmetric3, Vector, skew
+from pliant.robot.exponential import turn_exponential
+from pliant.scalar import Scalar, Scalars, maximum, sqrt
+from pliant.spatial import Matrix3, Symmetric3, Vector, rotation_from_quaternion, skew
+
+Rows = Sequence[Scalars] | Mapping[int, Mapping[int, Scalar]]
+
+# kinetic energy of a body that does not turn [J]
+_NONE = 1e-30
 
 
-def center_of_mass(M: Sequence[Scalars], link: Link) -> Vector:
+def center_of_mass(M: Rows, link: Link) -> Vector:
     """That of all that hangs on a link that floats, in its axes, from the entries m [c]x of the mass matrix."""
     x, y, z, a, b, c = link.dofs
     if is_zero(M[x][x]):  # M is singular, which its factor reports
@@ -72,7 +78,25 @@ def gyroscopic_change(
     return (w.cross(J @ w) - ahead.cross(J @ ahead)) * (dt / 2)
 
 
-def _block(K: Sequence[Scalars], dofs: Sequence[int]) -> Symmetric3:
+def spin_after_impact(link: Link, M: Rows, v: Scalars, turn: Vector) -> Vector:
+    """The angular velocity of a link that floats, of which an impact makes the axes turn by ``turn`` more than v does.
+
+    In space it stays, or the angular momentum does; the mean of both, scaled, has the kinetic energy of v. For a ball
+    they are the same.
+
+    Args:
+        M: lower triangle of the mass matrix.
+    """
+    if is_zero(*(M[d][d] for d in link.dofs)):  # M is singular, which its factor reports
+        return Vector.zero()
+    w, c = Vector(*(v[d] for d in link.dofs[3:])), center_of_mass(M, link)
+    J = _block(M, link.dofs[3:]) - _point_inertia(c, M[link.dofs[0]][link.dofs[0]])
+    back = rotation_from_quaternion(*turn_exponential(turn)).rotate_back
+    new = back(w) + _solved(J.full(), back(J @ w))
+    return new * sqrt(w.dot(J @ w) / maximum(new.dot(J @ new), _NONE))
+
+
+def _block(K: Rows, dofs: Sequence[int]) -> Symmetric3:
     x, y, z = dofs
     return Symmetric3(K[x][x], K[y][x], K[z][x], K[y][y], K[z][y], K[z][z])
 
@@ -86,7 +110,11 @@ def _point_inertia(c: Vector, m: Scalar) -> Symmetric3:
 def _newton_step(A: Symmetric3, J: Symmetric3, w: Vector, half: Scalar, b: Vector) -> Vector:
     """x with (A + dt/2 d(w x J w)/dw) x = b."""
     W, P = skew(w).times(J.full()), skew(J @ w)
-    K = Matrix3(a + half * (turn - p) for a, turn, p in zip(A.full(), W, P, strict=True))
+    return _solved(Matrix3(a + half * (turn - p) for a, turn, p in zip(A.full(), W, P, strict=True)), b)
+
+
+def _solved(K: Matrix3, b: Vector) -> Vector:
+    """K^-1 b."""
     columns = [K.column(k) for k in range(3)]
     crosses = [columns[1].cross(columns[2]), columns[2].cross(columns[0]), columns[0].cross(columns[1])]
     share = 1 / columns[0].dot(crosses[0])

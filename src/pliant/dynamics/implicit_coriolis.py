@@ -94,11 +94,19 @@ def change_in_fast_motion(
     return x, end, impulse
 
 
-def half_way(robot: Robot, q: Scalars, v: Scalars, M: Matrix | None, dt: Scalar) -> tuple[list[Scalar], list[Scalar]]:
-    """q and v half a step later, or before with a negative dt, of a robot that goes on with v; M if joints float."""
-    points = {} if M is None else carried_centers(robot.mechanism, M, v, dt)
-    q_half = straight_motion(robot, list(q), list(v), dt / 2, points)
-    return q_half, carried_velocity(robot, list(v), dt / 2, list(v), points)
+def half_way(
+    robot: Robot, q: Scalars, v: Scalars, M: Matrix | None, dt: Scalar, way: Scalars | None = None
+) -> tuple[list[Scalar], list[Scalar]]:
+    """q and v half a step later, or before with a negative dt, of a robot that goes on with v.
+
+    Args:
+        M: if joints float.
+        way: the velocity with which it gets there, if that is another.
+    """
+    rate = list(v if way is None else way)
+    points = {} if M is None else carried_centers(robot.mechanism, M, rate, dt)
+    q_half = straight_motion(robot, list(q), rate, dt / 2, points)
+    return q_half, carried_velocity(robot, list(v), dt / 2, rate, points)
 
 
 def drift_of(
@@ -136,22 +144,23 @@ def impulses_but_turning(
 
 
 def smaller_share(
-    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, drift: Scalars, share: Scalar, before: Scalar,
+    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, way: Scalars, drift: Scalars, share: Scalar, before: Scalar,
     impulses: Scalars, M: Matrix | None, dt: Scalar,
 ) -> Scalar:  # fmt: skip
     """A share of the motion about the centre of mass with which less energy is gained, or none.
 
     Args:
-        ahead: v+; drift: its part that stays; share: of the rest, so far.
+        ahead: v+; way: with which the robot gets half-way after the step, as a rule the same.
+        drift: the part of both that stays; share: of the rest, so far.
         before: the kinetic energy `half_way` in the step before; impulses: of all other forces, which may change it.
     """
-    now = [c + share * (a - c) for a, c in zip(ahead, drift, strict=True)]
+    now, rate = ([c + share * (a - c) for a, c in zip(x, drift, strict=True)] for x in (ahead, way))
     work = _dot([(a + b) / 2 for a, b in zip(v, now, strict=True)], impulses)
     kept: Scalar = 0
     if robot.is_free and M is not None:
         moves = robot.mechanism.floating_links[0].dofs[:3]  # no other dof has a part in the drift
         kept = _dot([drift[d] for d in moves], [M[d][d] * drift[d] for d in moves]) / 2
-    inner, allowed = kinetic_energy.algorithm(robot, *half_way(robot, q, now, M, dt)) - kept, before + work - kept
+    inner, allowed = kinetic_energy.algorithm(robot, *half_way(robot, q, now, M, dt, rate)) - kept, before + work - kept
     return share * sqrt(minimum(1, maximum(allowed, 0) / maximum(inner, _NONE)))
 
 

@@ -165,6 +165,8 @@ def carried_velocity(
 ) -> list[Scalar]:  # fmt: skip
     """The velocity in the axes that the children have after the time dt; they turn with ``motion``, or with v.
 
+    Angular velocities stay as they are: about itself a velocity does not turn.
+
     Args:
         centers: as for `held_acceleration`.
     """
@@ -210,9 +212,7 @@ def _moved(kind: JointKind, q: Sequence[Scalar], w: list[Scalar]) -> list[Scalar
 def _carried(kind: JointKind, v: Sequence[Scalar], dt: Scalar, motion: Sequence[Scalar]) -> Sequence[Scalar]:
     if isinstance(kind, Free):
         turn = rotation_from_quaternion(*turn_exponential(Vector(*(x * dt for x in motion[3:]))))
-        # about itself a velocity does not turn
-        spin = v[3:] if motion is v else [*turn.rotate_back(Vector(*v[3:]))]
-        return [*turn.rotate_back(Vector(*v[:3])), *spin]
+        return [*turn.rotate_back(Vector(*v[:3])), *v[3:]]
     if isinstance(kind, Planar):
         x, y, w = v
         c, s = cos(motion[2] * dt), sin(motion[2] * dt)

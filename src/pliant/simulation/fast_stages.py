@@ -3,11 +3,21 @@
 A robot of which a joint, or the base, turns faster than 20 rad/s or by more than 0.04 rad in the step is ``fast``: its
 forces are taken once more, at the middle of the motion that those of the start lead to. One that turns by more than a
 tenth of a radian ``whirls``, and solves for the middle. All others skip these stages. Robots with springs at spherical
-joints, which swing about several axes, take the mean of start and end in every step; fast ones predict the end more
-often, and whirl from half a radian on.
+joints, which swing about several axes, take the mean of start and end in every step: of an end that they predict, or
+that a first round has found (`turn_as_expected`). Fast ones predict it more often, and whirl from half a radian on.
 
 Contacts and limits lead to another v+ than the forces alone. A robot that ends the step otherwise than its Coriolis
 forces were taken for makes another round with those of the v+ found (`expect_turning`).
+
+Where something lands, positions go by the mean velocity u and not by v+. Energy has its place half-way between kicks,
+at q - dt/2 v before the step and q + dt u - dt/2 v+ after it. On that way Coriolis forces do no work if they are
+
+    dt/2 C(q, v) v + dt/2 C(q, 2u - v+) v+  =  dt/2 (h(v) + h(u) - h(u - v+))
+
+with h(v) = C(q, v) v, since C(q, x) y = C(q, y) x; at the middle, dt h((v + u) / 2) - dt h((u - v+) / 2). The first
+terms are those of other steps, with u in place of v+, and `turn_in_impacts` adds the last one; ``lag`` is u - v+. The
+angular velocity of a joint with three rotations is in axes that turn by 2u - v+, too: it changes by dt/2 v+ x u, half
+of what it takes to stay in space.
 """
 
 from pliant.checks import is_zero
@@ -19,11 +29,12 @@ from pliant.dynamics.implicit_coriolis import (
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
+from pliant.robot import Free, Spherical
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, either, equal, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, any_of, largest_known
+from pliant.simulation.solver_stages import StepProgram, any_of, largest_known
 from pliant.simulation.step_factor import factor_of, factor_of_step
 from pliant.spatial import Vector
 
@@ -38,8 +49,12 @@ _RATE = 20
 # predictions of the middle: with one alone, light bodies among heavy ones gain a share of (w dt)^2 a step
 _MIDDLES = 2
 
-# more predictions of the velocity at the end, of robots with springs at spherical joints
-_MORE = 2
+END_PREDICTIONS = 2
+"""Of the velocity at the end of any step, for the forces of robots with spherical joints that nothing holds."""
+
+# predictions of the velocity at the end, of fast robots with springs at spherical joints; those that expect no other
+# motion have made some already
+_ENDS = 4
 
 # iterations for the share of the motion that keeps its energy, and a change of it that no longer matters
 _SHARES = 4
@@ -50,24 +65,23 @@ _NEARLY = 0.999
 _OTHERWISE = 0.002
 _OTHERWISE_BALLS = 5e-5
 
+# Coriolis forces at the start that change a velocity by no more than this against those of the end, more or less, will
+# do for robots with spherical joints [rad/s]
+_NEGLIGIBLE = 1e-8
 
-def turning_flags(
-    m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, change: Scalars, found: Scalars
-) -> Record:  # fmt: skip
-    """Whether a robot is fast and whirls, by name, or becomes so.
+
+def turning_flags(m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, change: Scalars) -> list[Scalar]:
+    """Whether a robot is fast, and whirls, or becomes so.
 
     Args:
         inertia: diagonal of the matrix of the step without the ``laws`` of joints; change: impulses of the step.
-        found: whether it was found to be fast, and to whirl, in the round before.
     """
     if not m.can_be_fast:
-        return {}
+        return []
     now = largest_known([abs(v[d]) for d in m.turning_dofs])
     turning = [d for d in m.turning_dofs if not is_zero(inertia[d])]  # what moves nothing is reported by the factor
     soon = largest_known([abs(v[d]) + abs(change[d] / (inertia[d] + laws.gains.get(d, 0))) for d in turning])
-    flags = (now > _fast_rate(m), soon > _whirling_rate(m))
-    fast, whirls = (either(flag, negation(equal(x, 0))) for flag, x in zip(flags, found, strict=True))
-    return {"fast": [fast], "whirls": [whirls]}
+    return [now > _fast_rate(m), soon > _whirling_rate(m)]
 
 
 def _fast_rate(m: StepModel) -> float:
@@ -76,6 +90,24 @@ def _fast_rate(m: StepModel) -> float:
 
 def _whirling_rate(m: StepModel) -> float:
     return (_WHIRLING_BALLS if m.has_ball_springs else _WHIRLING) / m.dt
+
+
+def turn_as_expected(step: StepProgram) -> None:
+    """Of robots with spherical joints, whose v+ a round has found: half of the Coriolis forces are those of the end."""
+    if not (step.model.has_balls and step.model.expects_turning):
+        return
+
+    def turned(m: StepModel, q, v, motion, ahead):
+        centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
+
+        def bias(v: Scalars) -> list[Scalar]:
+            return newton_euler(m.robot, q, v, held_acceleration(m.robot, list(v), centers))
+
+        pairs = zip(motion["first"], motion["bias"] or bias(v), bias(ahead), strict=True)
+        return {"change": [c + m.dt / 2 * (a - b) for c, a, b in pairs]}
+
+    with step.only_if("expects"):
+        step.add(turned)
 
 
 def turn_fast(step: StepProgram) -> None:
@@ -109,9 +141,13 @@ def turn_fast(step: StepProgram) -> None:
         return {"change": change, "ahead": end}
 
     def whirled(
-        m: StepModel, q, v, motion, ahead, expects, whirl, saturated, grips, held, stop_low, stop_high, bounds=()
+        m: StepModel, q, v, motion, ahead, expects, whirl, saturated, grips, held, stop_low, stop_high, bounds=(),
+        lag=None, lags=(0,),
     ):  # fmt: skip
         robot, is_known = m.robot, negation(equal(expects[0], 0))
+        expected = ahead
+        if lag is not None:
+            expected = [a + select(equal(lags[0], 0), 0, b) for a, b in zip(ahead, lag, strict=True)]
         laws = law_terms(m, motion["drives"], bounds, v, saturated, grips, held, stop_low, stop_high)
         A, impulses = laws.matrix(motion["A"]), laws.impulses(motion["first"])
         M = None if m.is_recursive else composite_inertia(robot, q)
@@ -125,7 +161,8 @@ def turn_fast(step: StepProgram) -> None:
             return CoriolisMatrix(robot, q, u, A, M, centers, m.dt / 2, laws.pins, laws.jumps)
 
         at = recursion if M is None else matrix
-        x, end, turning = change_in_fast_motion(v, impulses, whirl, m.dt, ahead, is_known, at)
+        x, end, turning = change_in_fast_motion(v, impulses, whirl, m.dt, expected, is_known, at)
+        end = [select(is_known, a, b) for a, b in zip(ahead, end, strict=True)]
         # the impulse of turning is another than that at the start
         change = [a + m.dt * b - c for a, b, c in zip(motion["first"], at(v).times(v), turning, strict=True)]
         return {"change": change, "whirl": x, "ahead": end, "turning": turning}
@@ -133,7 +170,8 @@ def turn_fast(step: StepProgram) -> None:
     step.stages.variable("whirl", step.model.robot.nv)
     with step.only_if("fast"):
         step.add(prepared)
-    with step.stages.loop(_MORE if step.model.has_ball_springs else _MIDDLES, when="fast"):
+    ends = _ENDS if step.model.expects_turning else _ENDS - END_PREDICTIONS
+    with step.stages.loop(ends if step.model.has_ball_springs else _MIDDLES, when="fast"):
         step.add(turned)
     with step.only_if("whirls"):
         step.add(lambda m: {"whirl": [0] * m.robot.nv})
@@ -141,9 +179,40 @@ def turn_fast(step: StepProgram) -> None:
         step.add(whirled)
 
 
+def turn_in_impacts(step: StepProgram) -> None:
+    """Coriolis forces on the way that a robot takes in a step in which it lands (see the module)."""
+    if not step.model.has_impacts:
+        return
+
+    def turned(m: StepModel, q, motion, change, ahead, lag, fast, whirls):
+        robot, end = m.robot, [a - b for a, b in zip(ahead, lag, strict=True)]
+        # taken at the middle, forces are those of half the velocities
+        at_middle = negation(equal(fast[0], 0)) if m.has_balls else 1
+        at_middle = 0 if m.has_ball_springs else at_middle
+        share, ratio = select(at_middle, 1 / 4, 1 / 2), select(at_middle, 2, 1)
+        centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
+        vd = held_acceleration(robot, list(lag), centers)
+        for link in robot.mechanism.links:
+            if not isinstance(link.kind, Spherical | Free) or link.is_mimic:
+                continue
+            # velocities are in the axes of the child, which turn otherwise than it does at the end
+            dofs = link.dofs[-3:]
+            after, mean = (Vector(*(x[d] for d in dofs)) for x in (end, ahead))
+            turn = after.cross(mean) * ratio
+            around = [*centers[link.name].cross(turn)] if link.name in centers else []
+            for d, x in zip(link.dofs, (*around, *turn), strict=True):
+                vd[d] = vd[d] + x
+        more = newton_euler(robot, q, lag, vd, has_gravity=False)
+        share = select(equal(whirls[0], 0), share * m.dt, 0)
+        return {"change": [a + share * b for a, b in zip(change, more, strict=True)]}
+
+    with step.only_if("lags"):
+        step.add(turned)
+
+
 def expect_turning(step: StepProgram) -> None:
     """Another round for robots that turn fast, and otherwise than their Coriolis forces were taken for."""
-    if not (step.model.can_be_fast and step.model.has_rows):
+    if not step.model.expects_turning:
         return
 
     def watched(m: StepModel, v_next, fast):
@@ -153,15 +222,26 @@ def expect_turning(step: StepProgram) -> None:
         turned = 1 if m.has_balls else is_fast
         return {"turns": [is_fast, now > _whirling_rate(m)], "has turned": [turned], "settled": [1]}
 
-    def compared(m: StepModel, v, v_next, ahead, settled, fast, whirls, turns):
+    def compared(m: StepModel, v, v_next, v_mean, ahead, settled, fast, whirls, turns, expects, landed=(0,), lag=None):
         # forces at the start of the step are those of v+ = v
         was_fast = 1 if m.has_balls or m.closures else negation(equal(fast[0], 0))
         used = [select(was_fast, a, b) for a, b in zip(ahead, v, strict=True)]
-        off = largest_known([abs(a - b) for a, b in zip(v_next, used, strict=True)])
         # a velocity that grew so much by forces at the start of the step is not to be trusted
         is_known = either(negation(equal(whirls[0], 0)), equal(turns[1], 0))
-        again = select(off * m.dt > (_OTHERWISE_BALLS if m.has_balls else _OTHERWISE), 0, settled[0])
-        return {"settled": [again], "ahead": v_next, "expects": [is_known]}
+        end, ways, told = v_next, v_next, {}
+        if lag is not None:
+            lands = negation(equal(landed[0], 0))
+            end = [select(lands, a, b) for a, b in zip(v_mean, v_next, strict=True)]
+            new = [a - b for a, b in zip(end, v_next, strict=True)]
+            used, ways = ([a + b for a, b in zip(x, y, strict=True)] for x, y in ((used, lag), (end, new)))
+            told = {"lag": new, "lags": [both(lands, is_known)]}
+        off = largest_known([abs(a - b) for a, b in zip(ways, used, strict=True)])
+        differs = off * m.dt > (_OTHERWISE_BALLS if m.has_balls else _OTHERWISE)
+        if m.has_balls:
+            # the first round has taken forces at the start, which bring energy
+            fastest = largest_known([abs(x) for x in (*v, *v_next)])
+            differs = either(differs, both(equal(expects[0], 0), off * fastest * m.dt > _NEGLIGIBLE))
+        return {"settled": [select(differs, 0, settled[0])], "ahead": end, "expects": [is_known], **told}
 
     step.stages.variable("has turned", 1)
     step.add(watched)
@@ -189,9 +269,12 @@ def keep_energy(step: StepProgram) -> None:
             "share": [1],
         }
 
-    def lowered(m: StepModel, q, v, v_next, drift, gains, before, share):
+    def lowered(m: StepModel, q, v, v_next, v_mean, drift, gains, before, share, landed):
         M = None if m.is_recursive else composite_inertia(m.robot, q)
-        new = smaller_share(m.robot, q, v, v_next, drift, share[0], before[0], gains, M, m.dt)
+        # the second half of the way
+        lands = negation(equal(landed[0], 0)) if m.can_land else False
+        way = [b + select(lands, 2 * (a - b), 0) for a, b in zip(v_mean, v_next, strict=True)]
+        new = smaller_share(m.robot, q, v, v_next, way, drift, share[0], before[0], gains, M, m.dt)
         return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
 
     def kept(m: StepModel, v_next, v_mean, drift, share):

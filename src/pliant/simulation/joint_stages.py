@@ -26,10 +26,16 @@ from pliant.simulation.state import time_of
 from pliant.simulation.step_factor import Matrix, factor_of, factor_of_step
 
 # rounds to find the pieces of all joints
-_ROUNDS = 48
+_ROUNDS = 28
 
-# after so many of them, only the first wrong piece is changed in a round, which does not go in circles for long
-_TOGETHER = 6
+# after so many of them, and again after so many more, all laws are solved at once (`pliant.simulation.path_stages`)
+_PATIENCE, _MORE = 6, 4
+
+UNSOLVED = {"float64": 1e-7, "float32": 1e-4}
+"""Contacts that are further from their solution are reason for another round [m/s]."""
+
+# tolerances of joints next to contacts that are nearly solved
+_LOOSE = 100
 
 # a torque this many times larger than it was is taken for saturated if it would be beyond the limit
 _NEARLY = 1 + 1e-6
@@ -188,7 +194,8 @@ def until_joints_agree(step: StepProgram) -> Iterator[None]:
     if not step.model.has_bounds:
         yield
         return
-    step.add(lambda m: {"rounds": [0]})
+    start = {"rounds": [0], "patience": [_PATIENCE], "tries": [0], "circles": [0], "sweeping": [1]}
+    step.add(lambda m: start)
     with step.stages.loop(_ROUNDS, until="agreed"):
         yield
 
@@ -196,14 +203,22 @@ def until_joints_agree(step: StepProgram) -> Iterator[None]:
 def take_pieces(step: StepProgram) -> None:
     """A = L^T D L with the laws of joints, and w as if nothing touched."""
 
-    def taken(m: StepModel, motion, q, v, change, saturated, grips, held, stop_low, stop_high, bounds=()):
+    def taken(
+        m: StepModel, motion, q, v, change, forces, saturated, grips, held, stop_low, stop_high, bounds=(), lags=(0,)
+    ):  # fmt: skip
         pieces = (saturated, grips, held, stop_low, stop_high)
         terms = law_terms(m, motion["drives"], bounds, v, *pieces)
         factor = factor_of_step(m, q, terms.matrix(motion["A"]), terms.pins)
         left, steps = factor.eliminated(terms.impulses(change), terms.jumps)
         start = factor.coordinates(v)
         w = [a + b for a, b in zip(start, steps, strict=True)]
+        approach, gained = [], []
+        if m.is_elastic:
+            _, gained = factor.eliminated(terms.impulses(forces))
+            known = negation(equal(lags[0], 0))
+            approach = [select(known, a + b, c) for a, b, c in zip(start, gained, w, strict=True)]
         return {
+            "approach": approach, "gained": gained,
             "ldl": factor.record(), "start": start, "left": [left[d] for d in m.pinned_dofs], "w": w,
             "free": w if m.can_fail else [], "changed": [0], "pins": [any_of(list(terms.pins.values()))],
             "pushes": terms.impulses([0] * len(w)), "jumps": [terms.jumps.get(d, 0) for d in range(len(w))],
@@ -334,37 +349,48 @@ def _looks(
 
 
 def _looked(
-    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale
+    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale, converged,
+    residual, sweeping,
 ):  # fmt: skip
     """The impulses of all laws, and whether one is on another piece than was taken."""
     pieces = (saturated, grips, held, stop_low, stop_high)
-    looks = _looks(m, motion, ldl, v_next, *pieces, reaction, bounds, scale[0])
+    is_taken = both(m.has_path, equal(sweeping[0], 0))
+    size = scale[0] * select(both(is_taken, equal(converged[0], 0)), _LOOSE, 1)
+    looks = _looks(m, motion, ldl, v_next, *pieces, reaction, bounds, size)
     again = any_of([look.is_wrong for look in looks.all()])
-    return {"agreed": [equal(again, 0)], "changed": [again], "stops": looks.stops, "steady": looks.steady}
+    if m.has_path:
+        unsolved = both(equal(converged[0], 0), residual[0] > UNSOLVED[m.precision] * scale[0])
+        again = either(again, both(unsolved, negation(is_taken)))
+    return {
+        "agreed": [equal(again, 0)], "changed": [again], "circles": [0], "sweeping": [1], "stops": looks.stops,
+        "steady": looks.steady,
+    }  # fmt: skip
 
 
 def _chosen(
-    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale, rounds
+    m: StepModel, motion, ldl, v_next, saturated, grips, held, stop_low, stop_high, reaction, bounds, scale, rounds,
+    patience, converged,
 ):  # fmt: skip
-    """The pieces to go on with: at first all that were wrong are changed, later only the first of them."""
+    """The pieces to go on with, and whether it is time to solve all laws at once."""
     pieces = (saturated, grips, held, stop_low, stop_high)
     looks = _looks(m, motion, ldl, v_next, *pieces, reaction, bounds, scale[0])
-    one_by_one, is_last = rounds[0] >= _TOGETHER, rounds[0] >= _ROUNDS - 1
+    goes_on = rounds[0] < _ROUNDS - 1  # there is no other round to take it in after the last one
     misfit: Scalar = 0
-    blocked: Scalar = is_last  # there is no other round to take it in after the last one
 
     def next_of(look: Look | None) -> Scalar:
-        nonlocal misfit, blocked
+        nonlocal misfit
         if look is None:
             return 0
-        new = select(both(look.is_wrong, negation(blocked)), look.new, look.piece)
         misfit = maximum(misfit, select(look.is_wrong, look.excess / look.inertia, 0))
-        blocked = either(blocked, both(one_by_one, look.is_wrong))
-        return new
+        return select(both(look.is_wrong, goes_on), look.new, look.piece)
 
+    # contacts that fail on their own need no patience
+    left = select(both(equal(converged[0], 0), equal(rounds[0], 0)), 0, patience[0] - 1)
+    circles = both(left <= 0, goes_on)
     return {
         "saturated": [next_of(look) for look in looks.motors], "held": [next_of(look) for look in looks.limits],
         "grips": [next_of(look) for look in looks.grips], "rounds": [rounds[0] + 1], "misfit": [misfit],
+        "circles": [circles], "patience": [select(circles, _MORE, left)],
     }  # fmt: skip
 
 

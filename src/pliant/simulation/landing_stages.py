@@ -5,7 +5,8 @@ once more, from these impulses, for the velocity at the end. ``target k`` has wh
 low`` and ``stop high`` what limits do.
 
 Newton's restitution and Coulomb's friction together may gain energy, as where a rod is struck obliquely [Kane 1984].
-A robot that does so solves again without restitution.
+A robot that does so solves again without restitution: the work of the impulses of its contacts, with that of forces on
+the way of the mean velocity in place of that of v+, must not be positive.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -14,7 +15,8 @@ from pliant.checks import is_zero
 from pliant.contact.constraint_rows import landed_bounds, limit_arrivals
 from pliant.contact.landing import closing_speed, mean_of, nearness
 from pliant.contact.solver import triples, without
-from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, minimum, negation, select
+from pliant.dynamics.gyroscopic import spin_after_impact
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import StepProgram, any_of, asked_of, touches_of
 from pliant.simulation.step_factor import factor_of
@@ -85,6 +87,29 @@ def find_landings(step: StepProgram) -> None:
             _check_energy(step)
 
 
+def carry_spin(step: StepProgram) -> None:
+    """Joints that float, of robots that land: their angular velocities in the axes to which the mean velocity turns."""
+    if not (step.model.can_land and step.model.robot.mechanism.floating_links):
+        return
+
+    def carried(m: StepModel, motion, v_next, v_mean, lags=(0,)):
+        v = list(v_next)
+        for link in m.robot.mechanism.floating_links:
+            moves, turns = link.dofs[:3], link.dofs[3:]
+            w, mean = (Vector(*(x[d] for d in turns)) for x in (v_next, v_mean))
+            new = spin_after_impact(link, motion["A"], v_next, (mean - w) * m.dt)
+            c = Vector(*motion["centers"][link.name])
+            # where its Coriolis forces are those of an impact, they have taken care of it
+            change = Vector(*(select(equal(lags[0], 0), a - b, 0) for a, b in zip(new, w, strict=True)))
+            # the centre of mass goes straight on
+            for d, x in zip((*moves, *turns), (*c.cross(change), *change), strict=True):
+                v[d] = v[d] + x
+        return {"v next": v}
+
+    with step.only_if("landed"):
+        step.add(carried)
+
+
 def left_over(m: StepModel, converged: Scalars, residual: Scalars, agreed: Scalars, misfit: Scalars) -> Scalar:
     """How far a solution is off that was not found, as a velocity; 0 for one that was."""
     contacts = select(equal(converged[0], 0), residual[0], 0) if m.groups else 0
@@ -117,9 +142,9 @@ def _find_first(step: StepProgram) -> None:
         step.add(limits)
     for k in _groups(step.model):
 
-        def contacts(m: StepModel, start, rows, impulse, first, free, plastic, k=k):
+        def contacts(m: StepModel, start, rows, impulse, first, approach, gained, plastic, k=k):
             last = first[0]
-            for a, p in zip(asked_of(m, k, rows, start, free, plastic), forces(m, k, impulse), strict=True):
+            for a, p in zip(asked_of(m, k, rows, start, approach, gained, plastic), forces(m, k, impulse), strict=True):
                 last = select(a.lands(p.z), minimum(last, a.time + a.margin), last)
             return {"first": [last]}
 
@@ -141,8 +166,8 @@ def _land(step: StepProgram) -> None:
     step.add(lambda m, ldl, w: {"v mean": factor_of(m, ldl).velocity(w)})
     for k in _groups(step.model):
 
-        def landed(m: StepModel, start, rows, w, impulse, first, free, plastic, k=k):
-            asked = asked_of(m, k, rows, start, free, plastic)
+        def landed(m: StepModel, start, rows, w, impulse, first, approach, gained, plastic, k=k):
+            asked = asked_of(m, k, rows, start, approach, gained, plastic)
             stays = [a.stays(p.z, first[0]) for a, p in zip(asked, forces(m, k, impulse), strict=True)]
             w, impulse = without(m.groups[k], rows, w, impulse, stays)
             targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
@@ -166,29 +191,22 @@ def _land(step: StepProgram) -> None:
 def _check_energy(step: StepProgram) -> None:
     """Another solution, without restitution, where this one has gained energy."""
 
-    def gain(m: StepModel, motion, ldl, w, start, free):
-        energies = []
-        for speeds in (w, start, free):
-            v = factor_of(m, ldl).velocity(speeds)
-            rows = motion["A"].items()
-            energies.append(
-                sum((v[d] * v[e] * entry * (1 / 2 if d == e else 1) for d, row in rows for e, entry in row.items()), 0)
-            )
-        before = maximum(energies[1], energies[2])
-        return {"first": [energies[0] - before * (1 + _GAIN)]}
+    def gain(m: StepModel, ldl, w, start, free, gained, v_mean, landed, lags=(0,)):
+        # the work of the impulses P of contacts, P . (v+ + v) / 2, and of forces on another way than that of v+. v is
+        # the velocity before P, or that at the start where Coriolis forces know of v+
+        lands = negation(equal(landed[0], 0))
+        known = either(negation(lands), negation(equal(lags[0], 0)))
+        mean = [select(lands, a, b) for a, b in zip(factor_of(m, ldl).coordinates(v_mean), w, strict=True)]
+        work, slack = 0, 0
+        for D, after, before, alone, force, way in zip(ldl["D"], w, start, free, gained, mean, strict=True):
+            middle, jump = (after + select(known, before, alone)) / 2, after - alone
+            work = work + D * (middle * jump + force * (select(known, after, middle) - way))
+            # of second order in dt: a force along the way that Coriolis forces have changed
+            turned = select(known, alone - before - force, 0)
+            slack = slack + D * (_GAIN * jump * jump + abs(force * turned))
+        return {"first": [work - slack]}
 
     step.add(gain)
-    for k in _groups(step.model):
-
-        def allowed(m: StepModel, start, rows, impulse, first, free, k=k):
-            # speeds are those of the middle of a step: one that lands late has its rebound corrected
-            left = first[0]
-            for a, p in zip(asked_of(m, k, rows, start, free, [0]), forces(m, k, impulse), strict=True):
-                left = left - p.z * a.shift
-            return {"first": [left]}
-
-        with step.only_if(f"near {k}"):
-            step.add(allowed, k)
 
     def again(m: StepModel, motion, first, target, landed):
         gains = first[0] > 0

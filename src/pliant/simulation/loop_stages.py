@@ -114,7 +114,7 @@ def close_loops(step: StepProgram) -> None:
             there = Basis(**own).closed([w[d] for d in island.support], D, targets)
             for d, x in zip(island.support, there, strict=True):
                 out[d] = x
-        return {"w open": w, "w": out, "free": out if m.can_fail else []}
+        return {"w open": w, "w": out, "free": out if m.can_fail else [], "approach": out if m.is_elastic else []}
 
     def bias(m: StepModel, motion: Record, q: Scalars, v: Scalars) -> list[Scalar]:
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}

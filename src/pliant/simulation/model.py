@@ -290,6 +290,22 @@ class StepModel:
         is_plain = self.is_rigid and not any(group.turning for group in self.groups)
         return is_plain and len(sizes) > 1 and sum(sizes) <= MOST_AT_ONCE
 
+    @cached_property
+    def has_path(self) -> bool:
+        """Whether all laws may be solved at once: contacts with the ground, and joints without backlash or loops.
+
+        Motors are lines between limits there: of one joint each, without supply, and with friction that does not bend.
+        """
+        if not (self.is_rigid and self.groups and self.has_bounds) or self.closures:
+            return False
+        motors = self.robot.motors.values()
+        if self.couples_motors or self.bristled_motors or self.slippery_joints or any(map(has_winding, motors)):
+            return False
+        mechanism, kinds = self.robot.mechanism, {row.kind for row in self.joint_rows}
+        support = mechanism.support
+        is_plain = not any(g.turning for g in self.groups) and "backlash" not in kinds and not mechanism.has_mimic
+        return is_plain and all(e in support[d] for g in self.groups for d in g.support for e in g.support if e < d)
+
     @property
     def has_rows(self) -> bool:
         """Whether there is anything for the solver."""
@@ -323,9 +339,14 @@ class StepModel:
         return any(s.kind == "wrench" or "accelerometer" in s.channels for s in sensors)
 
     @property
-    def has_rounds(self) -> bool:
-        """Whether a step may have to be made again, with other Coriolis forces."""
-        return self.can_be_fast and (self.has_rows or self.has_bounds)
+    def expects_turning(self) -> bool:
+        """Whether the solver may find another motion than Coriolis forces were taken for: a step may have rounds."""
+        return self.can_be_fast and self.has_rows
+
+    @property
+    def has_impacts(self) -> bool:
+        """Whether a step in which something lands may be made again, with the Coriolis forces of its way."""
+        return self.expects_turning and self.can_land and not self.closures
 
     @property
     def has_corrections(self) -> bool:

@@ -16,9 +16,10 @@ from pliant.compiler.tracing import Stages
 from pliant.contact.constraint_rows import Response, beyond_limits, scaled
 from pliant.contact.landing import Arrival, mean_of
 from pliant.contact.loops import Basis
+from pliant.contact.newton import Heading, shorter, whole_or_none
 from pliant.contact.solver import (
-    SLOP, arrivals, correct, group_rows, impulses_in_world, look, push, slide, solve_groups, solve_together, sweep,
-    sweep_frictionless, warm_start, with_targets,
+    SLOP, arrivals, correct, group_rows, head_together, impulses_in_world, look, push, slide, solve_groups,
+    step_together, sweep, sweep_frictionless, triples, warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.touching import Touch
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select
@@ -33,7 +34,10 @@ Swing = tuple[str, list[float]]
 """A joint, and the share of each of its axes that swings."""
 
 # names that every group of contacts has, and every island of loops, with its number
-_OF_GROUPS = ("near", "rows", "target", "impulse", "last impulse", "push", "slides", "rounding", "visit", "slid")
+_OF_GROUPS = (
+    "near", "rows", "target", "impulse", "last impulse", "push", "slides", "rounding", "visit", "slid",
+    "heading", "length", "long",
+)  # fmt: skip
 _OF_ISLANDS = ("basis", "chord", "opening", "weak", "strong", "factor", "aims")
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -83,9 +87,13 @@ class StepProgram:
         sizes["labours"] = 1
         sizes |= dict.fromkeys(("settled", "deep", "landed", "plastic", "unsolved"), 1)
         sizes |= dict.fromkeys(("agreed", "changed", "pins", "rounds", "misfit"), 1)
+        sizes |= dict.fromkeys(("patience", "circles", "goal", "tries", "sweeping"), 1)
         sizes["free"] = nv if model.can_fail else 0
+        sizes |= dict.fromkeys(("forces", "gained", "approach"), nv if model.is_elastic else 0)
         if model.can_be_fast:
             sizes |= {"fast": 1, "whirls": 1, "expects": 1, "turns": 2, "ahead": nv, "turning": nv}
+        if model.has_impacts:
+            sizes |= {"lag": nv, "lags": 1}
         for k, group in enumerate(model.groups):
             contacts = len(group.names)
             sizes |= {
@@ -95,6 +103,8 @@ class StepProgram:
                 f"push {k}": contacts,
                 f"rounding {k}": 1,
             }
+            if _is_together(model, k):
+                sizes |= {f"length {k}": 1, f"long {k}": 1}
         if model.closures:
             sizes |= {"w open": nv, "w pushed": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "bends": 1}
         for k, island in enumerate(model.islands):
@@ -191,15 +201,15 @@ def find_contacts(step: StepProgram) -> None:
     for k in range(len(step.model.groups)):
 
         def found(
-            m: StepModel, motion, ldl, start, w, impulse, target, free, contact_memory, bases, landed, plastic,
-            k=k,
+            m: StepModel, motion, ldl, start, w, impulse, target, approach, gained, contact_memory, bases, landed,
+            plastic, k=k,
         ):  # fmt: skip
             group, touches = m.groups[k], touches_of(motion, k)
             poses = poses_of(motion)
             response = response_of(m, group.support, ldl, bases)
             rows = group_rows(m.robot.mechanism, group, poses, touches, ldl, m.dt, m.precision, response)
             if group.is_elastic:
-                means = [a.mean for a in asked_of(m, k, rows, start, free, plastic)]
+                means = [a.mean for a in asked_of(m, k, rows, start, approach, gained, plastic)]
             else:
                 means = [mean_of(t.gap, m.dt, t.bend) for t in touches]
             # at the end of a step in which something lands, contacts ask for something else
@@ -214,17 +224,21 @@ def find_contacts(step: StepProgram) -> None:
             step.add(found, k)
 
 
-def asked_of(m: StepModel, k: int, rows: Record, start: Scalars, free: Scalars, plastic: Scalars) -> list[Arrival]:
+def asked_of(
+    m: StepModel, k: int, rows: Record, start: Scalars, approach: Scalars, gained: Scalars, plastic: Scalars
+) -> list[Arrival]:
     """What each contact of group k asks for, without restitution for a robot that is ``plastic`` now."""
     group = m.groups[k]
     if group.is_elastic:
         group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
-    return arrivals(group, rows, start, free if m.is_elastic else start, m.dt)
+    if not m.is_elastic:
+        return arrivals(group, rows, start, start, [0] * len(start), m.dt)
+    return arrivals(group, rows, start, approach, gained, m.dt)
 
 
 def go_on_from_here(step: StepProgram) -> None:
     """Robots that make another round begin it with the impulses at their contacts of this one."""
-    if not (step.model.has_rounds and step.model.groups):
+    if not (step.model.expects_turning and step.model.groups):
         return
     step.stages.variable("unsettled", 1)
     step.add(lambda m, settled: {"unsettled": [equal(settled[0], 0)]})
@@ -268,7 +282,9 @@ def sweeps(step: StepProgram) -> AbstractContextManager[None]:
     model = step.model
     if model.has_sweeps:
         step.add(lambda m: {"iterations": [0], "labours": [0], "rounding": [[0] for _ in m.groups]})
-    return step.stages.loop(step.model.contact.sweeps, until="converged")
+    # impulses of a path are not changed: they may be a solution that visits one by one leave
+    options = {"when": "sweeping"} if model.has_path else {}
+    return step.stages.loop(step.model.contact.sweeps, until="converged", **options)
 
 
 def sweep_contacts(step: StepProgram) -> None:
@@ -303,13 +319,6 @@ def _sweep_groups(step: StepProgram) -> None:
     """A visit to each group."""
     for k in range(len(step.model.groups)):
 
-        def together(m: StepModel, rows, target, w, impulse, error, rounding, scale, k=k):
-            tolerance = m.contact.tolerance_in(m.precision) * scale[0]
-            w, impulse, worst, rounding = solve_together(
-                m.groups[k], with_targets(rows, target), w, impulse, error[0], rounding[0], tolerance, m.precision
-            )
-            return {"w": w, "impulse": impulse, "error": [worst], "rounding": [rounding]}
-
         def full(m: StepModel, rows, target, w, impulse, error, iterations, k=k):
             relaxation = _relaxation(iterations)
             answer = None if m.is_rigid else m.contact.answer(m.dt, relaxation, m.precision)
@@ -320,8 +329,10 @@ def _sweep_groups(step: StepProgram) -> None:
         with step.only_if(f"near {k}"):
             if _is_alone(step.model, k):
                 _visit_alone(step, k)
-                continue
-            step.add(together if _is_together(step.model, k) else full, k)
+            elif _is_together(step.model, k):
+                _visit_together(step, k)
+            else:
+                step.add(full, k)
 
 
 def _visit_alone(step: StepProgram, k: int) -> None:
@@ -344,6 +355,35 @@ def _visit_alone(step: StepProgram, k: int) -> None:
     with step.only_if(f"slides {k}"):
         step.add(slid, k)
     step.add(pushed, k)
+
+
+def _visit_together(step: StepProgram, k: int) -> None:
+    """Newton's method for the contacts of a group: most robots take the whole step, and only others look for a part."""
+
+    def headed(m: StepModel, rows, target, w, impulse, rounding, scale):
+        ahead = head_together(m.groups[k], with_targets(rows, target), w, impulse, rounding[0], m.precision)
+        is_long = ahead.may_be_long(_tolerance(m, scale))
+        return {"heading": ahead.record(), "length": [whole_or_none(ahead)], "long": [is_long]}
+
+    def shortened(m: StepModel, rows, heading, impulse, rounding):
+        forces = triples(impulse[: 3 * len(m.groups[k].names)])
+        return {"length": [shorter(rows["contacts"], Heading.of(heading), forces, rounding[0])]}
+
+    def stepped(m: StepModel, rows, heading, length, w, impulse, error, rounding, scale):
+        w, impulse, worst, radius = step_together(
+            m.groups[k], rows, w, impulse, Heading.of(heading), length[0], error[0], rounding[0], _tolerance(m, scale)
+        )
+        return {"w": w, "impulse": impulse, "error": [worst], "rounding": [radius]}
+
+    step.add(headed, k)
+    with step.only_if(f"long {k}"):
+        step.add(shortened, k)
+    step.add(stepped, k)
+
+
+def _tolerance(m: StepModel, scale: Scalars) -> Scalar:
+    """Residual that is none [m/s]."""
+    return m.contact.tolerance_in(m.precision) * scale[0]
 
 
 def _relaxation(iterations: Scalars) -> Scalar:
@@ -397,9 +437,13 @@ def do_without_friction(step: StepProgram) -> None:
     if not model.can_fail:
         return
 
-    def failure(m: StepModel, converged, residual, iterations):
-        ran_out = both(equal(converged[0], 0), negation(residual[0] <= FAILURE))
-        return {"failed": [ran_out], "laboured": [iterations[0] >= _LABOURED]}
+    def failure(m: StepModel, converged, residual, iterations, sweeping, scale):
+        is_done = converged[0]
+        if m.has_path:  # what a path found may be no solution
+            is_solved = residual[0] <= m.contact.tolerance_in(m.precision) * scale[0]
+            is_done = select(equal(sweeping[0], 0), is_solved, is_done)
+        ran_out = both(equal(is_done, 0), negation(residual[0] <= FAILURE))
+        return {"failed": [ran_out], "laboured": [iterations[0] >= _LABOURED], "converged": [is_done]}
 
     def gain(m: StepModel, ldl, w, free, start, failed, converged):
         now, *before = (

@@ -40,21 +40,24 @@ from pliant.dynamics.kinematics import link_motions, link_poses, link_velocities
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.dynamics.pinned_factor import pinned_factor
 from pliant.robot.configurations import carried_velocity, held_acceleration, straight_motion
-from pliant.scalar import Scalar, Scalars, abs, equal, maximum, minimum, negation, select, sqrt
+from pliant.scalar import Scalar, Scalars, abs, either, equal, maximum, minimum, negation, select, sqrt
 from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
-from pliant.simulation.fast_stages import expect_turning, keep_energy, turn_fast, turning_flags
+from pliant.simulation.fast_stages import (
+    END_PREDICTIONS, expect_turning, keep_energy, turn_as_expected, turn_fast, turn_in_impacts, turning_flags,
+)  # fmt: skip
 from pliant.simulation.joint_stages import (
     Terms, check_joints, drive_record, drives_of, expect_pieces, law_terms, motor_torques, take_pieces,
     until_joints_agree,
 )  # fmt: skip
-from pliant.simulation.landing_stages import find_landings, left_over, solutions
+from pliant.simulation.landing_stages import carry_spin, find_landings, left_over, solutions
 from pliant.simulation.loop_stages import (
     bends_of, close_loops, close_positions, closed_turning_flag, find_closings, unclosed,
 )  # fmt: skip
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
+from pliant.simulation.path_stages import follow_path
 from pliant.simulation.solver_stages import (
     Record, StepProgram, check_convergence, correct_positions, do_without_friction, find_contacts, go_on_from_here,
     largest_known, parts_of, poses_of, sweep_contacts, sweeps, touches_of, world_impulses,
@@ -69,9 +72,6 @@ _THREE_QUARTERS = 3 / 4
 # a lasting force is at most so many times that of gravity and of turning
 _LASTING = 4
 
-# predictions of the velocity at the end of a step, for forces that depend on it, of robots with spherical joints
-_ITERATIONS = 2
-
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
 
@@ -85,9 +85,12 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
 
     go_ahead(step)  # deflections, which are half a step behind
     expect_pieces(step)  # of the laws of motors and joints: those of the last step
-    with until_turning_agrees(step):  # again, if a fast robot turns otherwise than was expected
-        move_freely(step)  # forces and the matrix A of the step; which contacts are near
+    move_freely(step)  # forces and the matrix A of the step; which contacts are near
+    with until_turning_agrees(step):  # again, if a robot turns otherwise than was expected
+        begin_round(step)  # with the forces at the start, and the impulses so far
+        turn_as_expected(step)  # only where it is known how the step ends
         turn_fast(step)  # only where joints turn much within the step
+        turn_in_impacts(step)  # only where something was found to land, too
         with solutions(step):  # of the mean velocity; where something lands, also of that at the end of the step
             with until_joints_agree(step):  # again, if a motor or a joint is on another piece of its law
                 with step.only_if("changed"):
@@ -100,6 +103,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
                     accelerate(step)
                 do_without_friction(step)  # only where iterations ran out
                 check_joints(step)
+                follow_path(step)  # only where contacts and joints go in circles: all laws at once
             find_landings(step)
         expect_turning(step)
         go_on_from_here(step)  # the impulses of this round are a start for the next one
@@ -107,6 +111,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     keep_energy(step)  # only where joints turn very much
     correct_positions(step)  # penetrations, without changing velocities
     close_positions(step)  # the same for loops
+    carry_spin(step)  # only where something lands
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 
 
@@ -116,7 +121,9 @@ def until_turning_agrees(step: StepProgram) -> Iterator[None]:
     model = step.model
     if model.can_be_fast:
         step.add(lambda m: {"expects": [0], "turns": [0, 0]})
-    if not model.has_rounds:
+    if model.has_impacts:
+        step.add(lambda m: {"lags": [0], "lag": [0] * m.robot.nv})
+    if not model.expects_turning:
         yield
         return
     with step.stages.loop(_ROUNDS, until="settled"):
@@ -133,8 +140,8 @@ class FreeMotion:
     Attributes:
         A: of the step, as `inertia_of_step` begins it, without the laws of motors and joints; inertia: its diagonal.
         change: impulses A (v+ - v) of the forces, likewise; those that turning has are half of the end of the step.
-        end: the v+ of which Coriolis forces were taken; v if they are those of the start.
         first: the change with all forces at the start; bias: h of them.
+        forces: the same without those of turning, of a robot that may bounce.
         poses: of the links, in the world's axes about ``origin``.
         held_centers: centres of mass of all that hangs on joints that float, in the axes of their children.
         centers: the same in the middle of the step.
@@ -143,8 +150,8 @@ class FreeMotion:
     A: Matrix
     inertia: list[Scalar]
     change: list[Scalar]
-    end: list[Scalar]
     first: list[Scalar]
+    forces: list[Scalar]
     bias: list[Scalar]
     poses: list[Transform]
     origin: Vector
@@ -156,7 +163,6 @@ class FreeMotion:
 def free_motion(
     model: StepModel, q: Scalars, v: Scalars, u: Scalars, t: Scalar,
     laws: Terms | None = None, pushes: Mapping[int, Scalar] | None = None,
-    ahead: Scalars | None = None, is_known: Scalar = False,
 ) -> FreeMotion:  # fmt: skip
     """The motion of a step if nothing touched.
 
@@ -164,7 +170,6 @@ def free_motion(
         laws: what motors and joints add, for predictions of the velocity at the end of the step.
         pushes: by dof, impulses of contacts that are expected: gyroscopic forces at the end of the step are those of
             the velocity that they lead to.
-        ahead: the velocity at the end of the step, if it ``is_known``; else it is predicted where it is needed.
     """
     robot, dt = model.robot, model.dt
     mechanism = robot.mechanism
@@ -199,55 +204,41 @@ def free_motion(
                 change[e] = change[e] - lost * v[d]
 
     # forces that depend on velocities, half of them at the end of the step
-    first, end = list(change), list(v)
+    first, still = list(change), bias([0] * robot.nv) if model.is_elastic else h
+    forces = [a + dt * (b - c) for a, b, c in zip(first, h, still, strict=True)]
     pushed = [x + pushes.get(d, 0) for d, x in enumerate(change)] if pushes else change
     for link in mechanism.floating_links:
         for d, x in zip(link.dofs[3:], gyroscopic_change(link, M, A, pushed, v, dt), strict=True):
             change[d] = change[d] + x
-    if model.has_balls:
+    if model.has_balls and not model.expects_turning:
         terms = laws or Terms()
         factor = pinned_factor(mechanism, terms.matrix(A), terms.pins)
         start = factor.coordinates(v)
-        for _ in range(_ITERATIONS):
+        for _ in range(END_PREDICTIONS):
             _, steps = factor.eliminated(terms.impulses(change), terms.jumps)
-            end = factor.velocity([a + b for a, b in zip(start, steps, strict=True)])
-            if ahead is not None:
-                end = [select(is_known, a, b) for a, b in zip(ahead, end, strict=True)]
-            later = bias(end)
+            later = bias(factor.velocity([a + b for a, b in zip(start, steps, strict=True)]))
             change = [a + dt / 2 * (b - c) for a, b, c in zip(first, h, later, strict=True)]
     carried = carried_centers(mechanism, M, v, dt)
     inertia = [A[d][d] + (M[d][d] if model.is_recursive else 0) for d in range(robot.nv)]
-    return FreeMotion(A, inertia, change, end, first, h, poses, origin, joints, centers, carried)
+    return FreeMotion(A, inertia, change, first, forces, h, poses, origin, joints, centers, carried)
 
 
 def move_freely(step: StepProgram) -> None:
     """Forces and A; gaps of all contacts, and which of them are near."""
 
-    def moved(
-        m: StepModel, q, v, u, clock, impulses, moments, saturated, grips, held, motor_memory, bounds=(), turns=(),
-        ahead=None, expects=(),
-    ):  # fmt: skip
+    def moved(m: StepModel, q, v, u, clock, impulses, saturated, grips, held, motor_memory, bounds=()):
         time, limits = time_of(clock, m.dt), list(bounds)[len(m.steady_rows) :]
         low, high = [b["low"] for b in limits], [b["high"] for b in limits]
         found = drives_of(m, q, v, u, clock, motor_memory)
         given = [drive_record(d, m.dt, is_friction=k >= m.robot.nu) for k, d in enumerate(found)]
         laws = law_terms(m, given, bounds, v, saturated, grips, held, low, high)
         pushes = _expected_pushes(m, q, v, impulses) if m.has_round_shapes else None
-        known = negation(equal(expects[0], 0)) if m.has_balls and m.can_be_fast else False
-        motion = free_motion(m, q, v, u, time, laws, pushes, ahead, known)
+        motion = free_motion(m, q, v, u, time, laws, pushes)
         # only curved ground takes the velocities of the links
         velocities = link_velocities(m.robot.mechanism, q, v)
         drift = _drift(m, q, v, motion.centers) if m.has_round_shapes else None
         touches = [group.touches(motion.poses, motion.origin, m.ground, velocities, drift) for group in m.groups]
         near = [_is_near(m, group, found, v) for group, found in zip(m.groups, touches, strict=True)]
-        before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
-        turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
-        # along the axes of the contacts
-        along = []
-        for group, found, part, more in zip(m.groups, touches, before, turning, strict=True):
-            axes = [(*tangents_of(touch.normal), touch.normal) for touch in found]
-            axes += [axes[k] for k in group.turning]
-            along.append([axis.dot(p) for p, own in zip(triples([*part, *more]), axes, strict=True) for axis in own])
         # first those that tell whether the robot is fast
         fastest = largest_known([abs(v[d]) for d in dict.fromkeys((*m.turning_dofs, *range(m.robot.nv)))])
         return {
@@ -262,23 +253,52 @@ def move_freely(step: StepProgram) -> None:
                 "touches": [[[t.gap, *t.normal, *t.p, t.bend, *t.roll] for t in found] for found in touches],
                 "drives": given,
                 "bends": bends_of(m, q, v, motion),
+                "change": motion.change,
+                "turns": turning_flags(m, v, motion.inertia, laws, laws.impulses(motion.change)),
+                "low": low,
+                "high": high,
             },
-            "change": motion.change,
-            **turning_flags(m, v, motion.inertia, laws, laws.impulses(motion.change), turns),
-            **({"ahead": motion.end} if m.can_be_fast and (m.has_balls or m.closures) else {}),
+            "forces": motion.forces if m.is_elastic else [],
             **closed_turning_flag(m, fastest),
-            "stop low": low,
-            "stop high": high,
+            "scale": [1 + fastest / 10],
+            "near": [[x] for x in near],
+        }
+
+    step.add(moved)
+
+
+def begin_round(step: StepProgram) -> None:
+    """What a round changes, as it was at the start; and impulses of contacts, those of the last round or step."""
+
+    def begun(m: StepModel, motion, near, v, impulses, moments, turns=(), ahead=(), expects=()):
+        before = parts_of(impulses, [3 * len(g.names) for g in m.groups])
+        turning = parts_of(moments, [3 * len(g.turning) for g in m.groups])
+        # along the axes of the contacts
+        along = []
+        for k, (group, part, more) in enumerate(zip(m.groups, before, turning, strict=True)):
+            axes = [(*tangents_of(touch.normal), touch.normal) for touch in touches_of(motion, k)]
+            axes += [axes[j] for j in group.turning]
+            along.append([axis.dot(p) for p, own in zip(triples([*part, *more]), axes, strict=True) for axis in own])
+        found: Record = {}
+        if m.can_be_fast:
+            flags = zip(motion["turns"], turns, strict=True)
+            fast, whirls = (either(negation(equal(a, 0)), negation(equal(b, 0))) for a, b in flags)
+            found = {"fast": [fast], "whirls": [whirls]}
+            if m.has_balls or m.closures:
+                found["ahead"] = [select(equal(expects[0], 0), a, b) for a, b in zip(v, ahead, strict=True)]
+        return {
+            **found,
+            "change": motion["change"],
+            "stop low": motion["low"],
+            "stop high": motion["high"],
             "changed": [1],
             "landed": [0],
             "plastic": [0],
             "unsolved": [0],
-            "scale": [1 + fastest / 10],
-            "near": [[x] for x in near],
-            "impulse": [[select(on, x, 0) for x in part] for on, part in zip(near, along, strict=True)],
+            "impulse": [[select(on[0], x, 0) for x in part] for on, part in zip(near, along, strict=True)],
         }
 
-    step.add(moved)
+    step.add(begun)
 
 
 def _expected_pushes(m: StepModel, q: Scalars, v: Scalars, impulses: Scalars) -> dict[int, Scalar]:
