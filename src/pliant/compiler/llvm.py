@@ -116,7 +116,7 @@ def piece_function(name: str, code: Straight, piece: Piece, v: Vectors) -> str:
                     writer.keep(made, slot)
     for k, moves in enumerate(_moves(late, piece)):
         if k % MOVES == 0:
-            writer.new_block()
+            writer.new_block(piece.last, piece.last)
         values = [writer.operand(n) for n, _ in moves]
         for (n, slot), value in zip(moves, values, strict=True):
             writer.store(value, n, slot)
