@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import pliant
 from pliant.robot import Robot
@@ -78,15 +79,34 @@ def gyroscopic(M: np.ndarray, c: np.ndarray, w: np.ndarray, impulse: np.ndarray)
     return DT / 2 * (np.cross(w, J @ w) - np.cross(ahead, J @ ahead))
 
 
+def spin_before(M: np.ndarray, c: np.ndarray, w1: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The angular velocity of the base in the axes of the start, of a robot that lands and has w1 at the end."""
+    C = np.cross(np.eye(3), c)
+    J, w = M[3:6, 3:6] + M[0, 0] * C @ C, w1
+    for _ in range(30):
+        # half of it stays in space, half of the momentum does, and the energy
+        back = Rotation.from_rotvec((mean - w) * DT).as_matrix().T
+        new = back @ w + np.linalg.solve(J, back @ J @ w)
+        w = w + w1 - new * np.sqrt((w @ J @ w) / (new @ J @ new))
+    return w
+
+
 def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
     M = pliant.mass_matrix(robot, q)
     c = M[[5, 3, 4], [1, 2, 0]] / M[0, 0]
     # the velocity after the step, back in the axes of its start, in which the step is solved: that of the centre stays,
     # where the joints have carried it in the middle of the step
-    v1, turn = v1.copy(), axes(robot, q).T @ axes(robot, q1)
+    R, R1 = axes(robot, q), axes(robot, q1)
+    v1, turn = v1.copy(), R.T @ R1
     carried = c + DT / 2 * M[:3, 6:] @ v[6:] / M[0, 0]
-    v1[:3], v1[3:6] = turn @ (v1[:3] + np.cross(v1[3:6], carried)), turn @ v1[3:6]
-    v1[:3] -= np.cross(v1[3:6], carried)
+    center = turn @ (v1[:3] + np.cross(v1[3:6], carried))
+    # positions go by the mean velocity, which is another one where something lands
+    mean = np.concatenate([np.zeros(3), Rotation.from_matrix(turn).as_rotvec(), q1[7:] - q[7:]]) / DT
+    mean[:3] = R.T @ (q1[:3] - q[:3] + (R1 - R) @ carried) / DT - np.cross(mean[3:6], carried)
+    lands, is_fast = np.abs(mean[3:] - v1[3:]).max() > 1e-7, np.abs([v[3:], v1[3:]]).max() > FAST
+    if lands and not is_fast:
+        v1[3:6] = spin_before(M, c, v1[3:6], mean[3:6])
+    v1[:3] = center - np.cross(v1[3:6], carried)
 
     def bias(v: np.ndarray) -> np.ndarray:
         # with the rate of the base's velocity in its own axes if the centre of mass keeps its velocity in space
@@ -110,10 +130,16 @@ def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
     else:
         used = bias(v) - spin / DT
     left = rest + DT * used
-    if np.abs([v[3:], v1[3:]]).max() > FAST and np.abs(left).max() > 1e-10:
-        # or to which contacts have led, to 2 mrad of a step: that of v1, but for what its slope makes of these
-        slope = [np.abs(bias((v + v1 + x) / 2) - bias((v + v1 - x) / 2)) / 2 for x in 2e-3 / DT * np.eye(robot.nv)]
-        left = np.maximum(np.abs(rest + DT * bias((v + v1) / 2)) - DT * np.sum(slope, axis=0), 0)
+    if is_fast and np.abs(left).max() > 1e-10:
+        # or to which contacts have led, to 2 mrad of a step: that of v1, but for what its slope makes of these; where
+        # something lands, of the mean velocity, less that of the rest of the way
+        slope = [np.abs(bias((v + mean + x) / 2) - bias((v + mean - x) / 2)) / 2 for x in 2e-3 / DT * np.eye(robot.nv)]
+        lag = np.zeros(robot.nv)
+        if lands:
+            lag[3:6] = np.cross(v1[3:6], mean[3:6]) / 2
+            lag[:3] = np.cross(c, lag[3:6])
+            lag = M @ lag + bias((mean - v1) / 2) - bias(np.zeros(robot.nv))
+        left = np.maximum(np.abs(rest + DT * (bias((v + mean) / 2) - lag)) - DT * np.sum(slope, axis=0), 0)
     gap = gaps(robot, q)
     # one that touches closes its gap, with g dt at most; one that has approached and lands stops; one that has not
     # closes its gap; any other is free at the end of the step
