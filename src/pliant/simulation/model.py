@@ -27,6 +27,9 @@ from pliant.simulation.holds import HeldTouch, Holds
 MOST_AT_ONCE = 24
 """Constraints of contacts that are solved at once: the work grows with the third power of their number."""
 
+# a solver that is to stop after fewer iterations is not to go on by other means
+_FEW = 24
+
 # inertia of a dof that has none, relative to that of all
 _NO_INERTIA = 1e-12
 
@@ -282,7 +285,7 @@ class StepModel:
     @cached_property
     def has_path(self) -> bool:
         """Whether all laws may be solved at once: contacts with the ground, and joints without backlash or loops."""
-        if not (self.is_rigid and self.groups and self.has_bounds) or self.closures:
+        if not (self.is_rigid and self.groups and self.has_bounds) or self.closures or self.contact.sweeps < _FEW:
             return False
         mechanism, kinds = self.robot.mechanism, {row.kind for row in self.joint_rows}
         support = mechanism.support
