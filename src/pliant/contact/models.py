@@ -186,7 +186,8 @@ class RigidContact:
         restitution: share of the approach speed with which a contact separates, 0 to 1, likewise.
         tolerance: iterations end when none changes a contact's velocity by more than this [m/s] times one plus a
             tenth of the robot's largest velocity (default: 1e-9 in float64 and 2e-6 in float32).
-        sweeps: most iterations in a step; `Simulation.diagnostics` reports whether they sufficed.
+        sweeps: most iterations in a step; `Simulation.diagnostics` reports whether they sufficed. With fewer than 24 a
+            step that needs more is left at that, also where all laws could be solved at once.
         correction: share of a penetration that is taken back in one step, without changing velocities.
     """
 

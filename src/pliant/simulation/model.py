@@ -33,6 +33,9 @@ from pliant.simulation.holds import HeldTouch, Holds
 MOST_AT_ONCE = 24
 """Constraints of contacts that are solved at once: the work grows with the third power of their number."""
 
+# a solver that is to stop after fewer iterations is not to go on by other means
+_FEW = 24
+
 # inertia of a dof that has none, relative to that of all
 _NO_INERTIA = 1e-12
 
@@ -296,7 +299,7 @@ class StepModel:
 
         Motors are lines between limits there: of one joint each, without supply, and with friction that does not bend.
         """
-        if not (self.is_rigid and self.groups and self.has_bounds) or self.closures:
+        if not (self.is_rigid and self.groups and self.has_bounds) or self.closures or self.contact.sweeps < _FEW:
             return False
         motors = self.robot.motors.values()
         if self.couples_motors or self.bristled_motors or self.slippery_joints or any(map(has_winding, motors)):
