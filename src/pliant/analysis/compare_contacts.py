@@ -25,7 +25,7 @@ from pliant.events.log_entries import channel_kernel
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
-from pliant.simulation.model import Controller
+from pliant.simulation.controllers import Controller
 from pliant.simulation.simulation import Simulation
 from pliant.simulation.state import divergence_text
 

@@ -8,7 +8,7 @@ import numpy as np
 from pliant.checks import check, check_callable, is_real, row_numbers
 from pliant.errors import SimulationError
 from pliant.robot import Robot
-from pliant.simulation.model import Controller, as_controller
+from pliant.simulation.controllers import Controller, as_controller
 
 
 class Controls:

@@ -35,7 +35,8 @@ from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
-from pliant.simulation.model import Controller, StepModel, as_forces
+from pliant.simulation.controllers import Controller
+from pliant.simulation.model import StepModel, as_forces
 from pliant.simulation.rollout import channel_names
 from pliant.simulation.running import in_blocks, record
 from pliant.simulation.state import configurations, level_of_caller, velocities

@@ -32,8 +32,9 @@ from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars
+from pliant.simulation.controllers import Controller
 from pliant.simulation.counts import count_sizes
-from pliant.simulation.model import Controller, StepModel, check_held
+from pliant.simulation.model import StepModel, check_held
 from pliant.simulation.motor_stages import controls_name, remember_motion, take_controls
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.sensor_stages import (

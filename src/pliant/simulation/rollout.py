@@ -10,7 +10,7 @@ from pliant.checks import check, check_known, is_whole, numbers
 from pliant.errors import SimulationError
 from pliant.robot import Robot
 from pliant.simulation.noticing import look_at_rollout
-from pliant.simulation.sensing import turned_on
+from pliant.simulation.sensing import begun
 from pliant.simulation.state import State
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _start(sim: "Simulation", states: Any) -> np.ndarray:
         cure = "give both for the same robots, or one for all"
         raise SimulationError(problem, field="states", cure=cure) from None
     check("states", states, "(nq,) or (batch, nq), and (nv,) or (batch, nv)", len(lead) < 2)
-    return turned_on(sim, sim.fresh(lead, q, v), None)
+    return begun(sim, lead, q, v)
 
 
 def _controls(sim: "Simulation", controls: Any, periods: int | None) -> tuple[np.ndarray | None, int]:

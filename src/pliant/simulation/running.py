@@ -27,7 +27,8 @@ from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
 from pliant.recording.troubles import plain_troubles
-from pliant.simulation.model import Controller, StepModel, takes_sensors
+from pliant.simulation.controllers import Controller, takes_sensors
+from pliant.simulation.model import StepModel
 from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
 from pliant.simulation.rollout import channel_names, roll
 from pliant.simulation.sensing import channel_columns, channel_spans

@@ -1,4 +1,4 @@
-"""Sensors of a simulation, as users see them: readings by name, seeds, and robots whose sensors are turned on."""
+"""Where a simulation begins, and its sensors as users see them: states, seeds, and readings by name."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from pliant.checks import check_known
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.sensors.readings import Reader, rounding_notes
 from pliant.simulation.sensor_stages import part_of
-from pliant.simulation.state import StateLayout, level_of_caller
+from pliant.simulation.state import State, StateLayout, configurations, level_of_caller, set_clock, velocities
 
 if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
@@ -84,8 +84,33 @@ def keys_after(sim: "Simulation", robots: Any, seed: int | None) -> np.ndarray |
     return keys[0] if sim.batch is None else keys
 
 
-def turned_on(sim: "Simulation", data: np.ndarray, keys: np.ndarray | None, robots: Any = None) -> np.ndarray:
-    """States that begin here, with the sensors of robots of these keys just turned on."""
+def begun(
+    sim: "Simulation", lead: tuple[int, ...], q: Any = None, v: Any = None, t: float = 0,
+    keys: np.ndarray | None = None, robots: Any = None,
+) -> np.ndarray:  # fmt: skip
+    """The numbers of states that begin here, (*lead, size), with sensors just turned on.
+
+    Args:
+        q, v, t: as for `Simulation.reset`.
+        keys: of the robots' random numbers; by default those of the simulation's seed.
+        robots: their indices, if they are some of the simulation's.
+    """
+    data, model = np.zeros((*lead, sim.layout.size), sim.dtype), sim.model
+    state, robot = State(data, sim.layout), sim.robot
+    q, v = robot.neutral() if q is None else q, np.zeros(robot.nv) if v is None else v
+    state.q[...] = configurations(robot, q, state.q.shape, sim.precision)
+    state.v[...] = velocities(robot, v, state.v.shape)
+    set_clock(state.part("clock"), round(t / sim.dt))
+    if sim.plan.controller:
+        state.part("memory")[...] = np.asarray(sim.plan.controller.memory, dtype=float)
+    state.part("contact memory")[...] = np.array(model.memory.stored * len(model.touch_names), dtype=float)
+    state.part("motor memory")[...] = sim.plan.model.motor_memory.initial(robot, state.q)
+    state.part("anchors")[...] = model.holds.anchored(state.q)
+    return _turned_on(sim, data, keys, robots)
+
+
+def _turned_on(sim: "Simulation", data: np.ndarray, keys: np.ndarray | None, robots: Any) -> np.ndarray:
+    """The same with the sensors of robots of these keys just turned on."""
     if not (sim.model.readers or sim.model.disturbances):
         return data
     if sim.layout.sizes["chance"]:

@@ -22,7 +22,8 @@ from pliant.sensors.readings import (
     Reader, after_sample, delivered, first_readings, is_delivering, is_due, remainder, watched, with_contact_times,
 )  # fmt: skip
 from pliant.sensors.truth import Moment, check_wrench, contact_totals, heading_of, places_of, truth_of
-from pliant.simulation.model import Controller, StepModel
+from pliant.simulation.controllers import Controller
+from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.smooth_step import smooth_acceleration
 from pliant.simulation.state import time_of

@@ -23,16 +23,17 @@ from pliant.recording.protocol import CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
+from pliant.simulation.controllers import as_controller
 from pliant.simulation.diagnostics import Diagnostics
-from pliant.simulation.model import StepModel, as_controller, as_forces, as_held
+from pliant.simulation.model import StepModel, as_forces, as_held
 from pliant.simulation.noticing import Places, look, periods_apart, tell, troubles_of
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import blocks_of, record
-from pliant.simulation.sensing import Readings, keys_after, tell_rounding, turned_on
+from pliant.simulation.sensing import Readings, begun, keys_after, tell_rounding
 from pliant.simulation.state import (
-    Divergence, State, configurations, divergence_text, level_of_caller, set_clock, velocities,
+    Divergence, State, divergence_text, level_of_caller,
 )  # fmt: skip
 from pliant.simulation.watch import Watch
 
@@ -172,13 +173,11 @@ class Simulation:
             problem = "reset(robots=...) is for a batch"
             raise SimulationError(problem, field="robots", cure="this simulation has one robot: leave it out")
         if robots is None or self.batch is None:
-            new = self.fresh(self.data.shape[:-1], q, v, t)
-            self.data[...] = turned_on(self, new, keys_after(self, None, seed))
+            self.data[...] = begun(self, self.data.shape[:-1], q, v, t, keys_after(self, None, seed))
             self._forget()
         else:
             chosen = chosen_robots(robots, self.batch)
-            new = self.fresh(chosen.shape, q, v, t)
-            self.data[chosen] = turned_on(self, new, keys_after(self, chosen, seed), chosen)
+            self.data[chosen] = begun(self, chosen.shape, q, v, t, keys_after(self, chosen, seed), chosen)
             if self._has_watched:
                 self.watch.forget(chosen)
             again = set(chosen.tolist())
@@ -218,22 +217,6 @@ class Simulation:
             return False
         self._rolled = 0
         return True
-
-    def fresh(self, lead: tuple[int, ...], q: Any = None, v: Any = None, t: float = 0) -> np.ndarray:
-        """The numbers of states that begin here, (*lead, size), with sensors turned off."""
-        data = np.zeros((*lead, self.layout.size), self.dtype)
-        state, robot = State(data, self.layout), self.robot
-        q, v = robot.neutral() if q is None else q, np.zeros(robot.nv) if v is None else v
-        state.q[...] = configurations(robot, q, state.q.shape, self.precision)
-        state.v[...] = velocities(robot, v, state.v.shape)
-        set_clock(state.part("clock"), round(t / self.dt))
-        if self.plan.controller:
-            state.part("memory")[...] = np.asarray(self.plan.controller.memory, dtype=float)
-        remembered = self.model.memory.stored * len(self.model.touch_names)
-        state.part("contact memory")[...] = np.array(remembered, dtype=float)
-        state.part("motor memory")[...] = self.plan.model.motor_memory.initial(robot, state.q)
-        state.part("anchors")[...] = self.model.holds.anchored(state.q)
-        return data
 
     @property
     def state(self) -> State:

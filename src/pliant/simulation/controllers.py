@@ -1,0 +1,121 @@
+"""Controllers that are compiled with the step."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pliant.checks import check, check_callable, function_name, is_whole, numbers
+from pliant.errors import SimulationError, TraceError
+from pliant.robot import Robot
+from pliant.scalar import Expr, Scalar, is_constant
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A generic function that gives the controls, compiled with the step: no call of Python while it runs.
+
+        Controller(lambda t, q, v: [-20 * q[0] - 2 * v[0]])
+        Controller(tracking, commands=2)               # tracking(t, q, v, command) -> u
+        Controller(hopping, memory=(0, 0))             # hopping(t, q, v, memory) -> (u, memory)
+        Controller(both, commands=2, memory=(0,))      # both(t, q, v, command, memory) -> (u, memory)
+
+        Controller(lambda t, sensors: [-2 * w for w in sensors["imu.gyro"]])       # sensors in place of q and v
+
+    It is asked once a control period, as a controller in Python is.
+
+    Attributes:
+        function: of the time [s], q and v, generic over the scalar (`pliant.math.select` in place of branches); or of
+            the time and the readings of the sensors by channel.
+        commands: how many numbers it takes from outside, in place of the controls.
+        memory: what it remembers from period to period, at the start.
+    """
+
+    function: Callable[..., Any]
+    commands: int = 0
+    memory: Sequence[float] = ()
+
+    def __call__(
+        self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any, sensors: Any = None
+    ) -> tuple[list, list]:
+        """Controls and the new memory."""
+        name = self.name
+        extra = ([command] if self.commands else []) + ([memory] if len(self.memory) else [])
+        try:
+            result = self.function(t, sensors, *extra) if self.takes_sensors else self.function(t, q, v, *extra)
+        except TraceError as error:
+            cure = "a compiled controller runs for many robots at once, so write pliant.math.select(condition, a, b) "
+            cure += "in place of `if`"
+            raise TraceError(f"controller {name!r}: {error}", subject=f"controller {name!r}", cure=cure) from None
+        if len(self.memory):
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise self._error("has a memory, but does not return one", "return (u, memory)")
+            u, kept = self._scalars(result[0], "controls"), self._scalars(result[1], "memories")
+            if len(kept) != len(self.memory):
+                problem = f"returned {len(kept)} memories of {len(self.memory)}"
+                raise self._error(problem, "return as many as it has")
+        else:
+            u, kept = self._scalars(result, "controls"), []
+        if len(u) != robot.nu:
+            problem = f"returned {len(u)} controls for {robot.nu} motors: {', '.join(robot.motors)}"
+            raise self._error(problem, "return one for each")
+        return u, kept
+
+    @property
+    def takes_sensors(self) -> bool:
+        """Whether its function takes the readings of sensors in place of q and v."""
+        extra = (["command"] if self.commands else []) + (["memory"] if len(self.memory) else [])
+        return takes_sensors(self.function, *extra)
+
+    @property
+    def name(self) -> str:
+        """Of its function."""
+        return function_name(self.function)
+
+    def _error(self, problem: str, cure: str) -> SimulationError:
+        subject = f"controller {self.name!r}"
+        return SimulationError(f"{subject} {problem}", subject=subject, field="controller", cure=cure)
+
+    def _scalars(self, value: Any, what: str) -> list[Scalar]:
+        is_row = isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, object)) == 1
+        if not is_row or any(x is None or isinstance(x, str) for x in value):
+            shown = "a single number" if is_constant(value) or isinstance(value, Expr) else repr(value)
+            raise self._error(f"returned {shown} for its {what}", "give a list of numbers")
+        return list(value)
+
+
+def as_controller(value: Any) -> Controller | None:
+    """A controller from one, or from a function of t, q and v; checked."""
+    if value is None:
+        return None
+    if not isinstance(value, Controller):
+        check("controller", value, "a function (t, q, v) -> u or a pliant.Controller", callable(value))
+        value = Controller(value)
+    commands = value.commands
+    check("commands of the controller", commands, "0 or more", is_whole(commands) and commands >= 0)
+    memory = numbers("memory of the controller", value.memory)
+    is_row = memory.ndim == 1 and bool(np.isfinite(memory).all())
+    check("memory of the controller", value.memory, "finite numbers", is_row)
+    extra = (["command"] if commands else []) + (["memory"] if len(memory) else [])
+    if not takes_sensors(value.function, *extra):
+        check_callable("controller", value.function, "t", "q", "v", *extra)
+    return value
+
+
+def takes_sensors(function: Callable[..., Any], *extra: str) -> bool:
+    """Whether a controller is called with (t, sensors) in place of (t, q, v): if only that fits its arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of C do not tell their arguments
+        return False
+
+    def fits(*arguments: str) -> bool:
+        try:
+            signature.bind(*arguments, *extra)
+        except TypeError:
+            return False
+        return True
+
+    return fits("t", "sensors") and not fits("t", "q", "v")
