@@ -159,8 +159,8 @@ def _ground_group(
     contacts = []
     for own, normal in zip(rows["contacts"], target, strict=True):
         B = basis_of(own) if len(J) > 3 else [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-        mu = select(equal(smooth[0], 0), own["mu"], 0)
-        contacts.append(GroundLaw(B, Vector(*own["slip"], normal), mu, g))
+        mu, (slip_x, slip_y) = select(equal(smooth[0], 0), own["mu"], 0), own["slip"]
+        contacts.append(GroundLaw(B, Vector(slip_x, slip_y, normal), mu, g))
     return GroundGroup(negation(equal(near[0], 0)), J, contacts)
 
 
