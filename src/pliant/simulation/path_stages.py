@@ -6,8 +6,8 @@ agree, the path is followed further, then again with shorter steps. What it find
 friction may have several solutions, and those that joints can agree with need not be the ones that visits to contacts
 lead to.
 
-Where no solution is found, the last path is that without friction at the contacts, whose problem is convex. The step still
-counts as one that did not converge.
+Where no solution is found, the last path is that without friction at the contacts, whose problem is convex. The step
+still counts as one that did not converge.
 """
 
 from collections.abc import Sequence
