@@ -6,9 +6,9 @@ other one is. So here all laws have unknowns: v of all dofs and an impulse p of 
     A v = b + sum p along the dofs of joints + J^T p of contacts
 
 A law with velocity u is f(z) = g p, z = g p - u, as in `pliant.contact.newton`, where f cuts z back to what the law can
-give; g is some inverse inertia. Corners of f are rounded by a radius s [m/s]. With a large s there is one solution,
-which Newton's method finds from anywhere. As s shrinks it moves along a path, and ends in a solution of the laws
-themselves. With friction a path may turn back for a while, so that s grows again. Therefore it is followed by its
+give; g is some inverse inertia. Corners of f are rounded by a radius s [m/s]. With a large s, Newton's method finds a
+solution from no impulse. As s shrinks it moves along a path, towards a solution of the laws themselves. With friction a
+path may turn back for a while, so that s grows again. Therefore it is followed by its
 length, not by s [pseudo-arclength continuation; Keller 1977]: from a point on it along its tangent, and back to it
 across the tangent. That is one linear system an iteration, with two right sides: the rest of the laws, and their
 derivative by log s. Linear systems have the zeros of the mass matrix: laws of joints add to its diagonal, contacts with

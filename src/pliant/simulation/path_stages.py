@@ -6,8 +6,8 @@ agree, the path is followed further, then again with shorter steps. What it find
 friction may have several solutions, and those that joints can agree with need not be the ones that visits to contacts
 lead to.
 
-Where no solution is found, the last path is that without friction at the contacts. It has no turns and ends in the only
-solution, which takes energy only. The step still counts as one that did not converge.
+Where no solution is found, the last path is that without friction at the contacts, whose problem is convex. The step
+still counts as one that did not converge.
 """
 
 from collections.abc import Sequence
@@ -159,8 +159,8 @@ def _ground_group(
     contacts = []
     for own, normal in zip(rows["contacts"], target, strict=True):
         B = basis_of(own) if len(J) > 3 else [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-        mu = select(equal(smooth[0], 0), own["mu"], 0)
-        contacts.append(GroundLaw(B, Vector(*own["slip"], normal), mu, g))
+        mu, (slip_x, slip_y) = select(equal(smooth[0], 0), own["mu"], 0), own["slip"]
+        contacts.append(GroundLaw(B, Vector(slip_x, slip_y, normal), mu, g))
     return GroundGroup(negation(equal(near[0], 0)), J, contacts)
 
 
