@@ -212,6 +212,9 @@ OTHERS = {
     "contact/anchored.py": "the law of a contact, not of a joint",
     "control/raibert.py": "models that controllers are made from",
     "control/slip.py": "models that controllers are made from",
+    "control/trot.py": "targets at which the law of a motor gives the torque that is wanted",
+    "control/attitude.py": "gains of a filter, not of a motor",
+    "control/deflection.py": "gains of a filter, not of a motor",
 }
 """Files outside actuation that may multiply with such a number, and why."""
 

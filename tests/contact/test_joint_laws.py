@@ -65,7 +65,7 @@ def test_motors(start: int) -> None:
         (D, b), piece = joint(rng), start
         upper = abs(rng.normal())
         drive = {"torque": rng.normal() * 5, "gain": np.exp(rng.uniform(-2, 8)), "is limited": True}
-        drive |= {"lower": -upper, "upper": upper}
+        drive |= {"lower": -upper, "upper": upper, "supply": None, "drag": 0}
         for _ in range(8):
             torque, gain = motor_line(piece, drive)
             u = (b + torque) / (D + gain)

@@ -66,8 +66,12 @@ class Controller:
     @property
     def takes_sensors(self) -> bool:
         """Whether its function takes the readings of sensors in place of q and v."""
-        extra = (["command"] if self.commands else []) + (["memory"] if len(self.memory) else [])
-        return takes_sensors(self.function, *extra)
+        return takes_sensors(self.function, *self.extra)
+
+    @property
+    def extra(self) -> list[str]:
+        """What its function takes beside the time and the state."""
+        return (["command"] if self.commands else []) + (["memory"] if len(self.memory) else [])
 
     @property
     def name(self) -> str:
@@ -102,6 +106,16 @@ def as_controller(value: Any) -> Controller | None:
     if not takes_sensors(value.function, *extra):
         check_callable("controller", value.function, "t", "q", "v", *extra)
     return value
+
+
+def no_sensors(function: Callable[..., Any], *extra: str) -> SimulationError:
+    """The error of a controller that could take sensors, of a robot that has none."""
+    try:
+        check_callable("controller", function, "t", "q", "v", *extra)
+    except SimulationError as error:
+        own = ", ".join(("t", "sensors", *extra))
+        return error.with_cure(f"or take ({own}), of a robot with sensors: see robot.with_sensor")
+    raise AssertionError("a controller that takes q and v takes no sensors")
 
 
 def takes_sensors(function: Callable[..., Any], *extra: str) -> bool:

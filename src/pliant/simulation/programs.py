@@ -32,7 +32,7 @@ from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
 from pliant.scalar import Scalar, Scalars
-from pliant.simulation.controllers import Controller
+from pliant.simulation.controllers import Controller, no_sensors
 from pliant.simulation.counts import count_sizes
 from pliant.simulation.model import StepModel, check_held
 from pliant.simulation.motor_stages import controls_name, remember_motion, take_controls
@@ -84,8 +84,7 @@ class Plan:
             problem = f"sensors sample at whole steps, and the integrator {self.integrator!r} makes its own in a period"
             raise SimulationError(problem, field="substeps", cure="give substeps=1, and dt as long as a control period")
         if self.controller and self.controller.takes_sensors and not self.model.readers:
-            problem = f"controller {self.controller.name!r} takes sensors, and the robot has none"
-            raise SimulationError(problem, field="controller", cure="see robot.with_sensor")
+            raise no_sensors(self.controller.function, *self.controller.extra)
         if self.integrator != "semi-implicit":
             self._check_smooth()
         elif self.model.held:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.actuation.joint_springs import check_flexible, flexibility_names
-from pliant.checks import check, check_callable, function_name, is_real
+from pliant.checks import check, check_callable, is_real
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import SimulationError, SimulationWarning
 from pliant.files.writing import checked_folder
@@ -27,7 +27,7 @@ from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
 from pliant.recording.troubles import plain_troubles
-from pliant.simulation.controllers import Controller, takes_sensors
+from pliant.simulation.controllers import Controller, no_sensors, takes_sensors
 from pliant.simulation.model import StepModel
 from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
 from pliant.simulation.rollout import channel_names, roll
@@ -216,8 +216,7 @@ def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, co
         raise SimulationError(problem, subject="run", field="controller", cure=cure)
     if controller is not None and takes_sensors(controller):
         if not sim.model.readers:
-            problem = f"controller {function_name(controller)!r} takes (t, sensors), and the robot has no sensors"
-            raise SimulationError(problem, subject="run", field="controller", cure="see robot.with_sensor")
+            raise no_sensors(controller)
         return lambda t, q, v: controller(t, sim.sensors)
     if controller is not None:
         check_callable("controller", controller, "t", "q", "v")
