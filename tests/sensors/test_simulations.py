@@ -46,9 +46,7 @@ def test_a_controller_with_sensors_commands_and_memory(robot: pliant.Robot) -> N
 
 def test_controllers_with_sensors_need_some() -> None:
     bare = pliant.load("cart_pole")
-    with pytest.raises(
-        SimulationError, match=r"called with \(t, q, v\).*or take \(t, sensors\)"
-    ):
+    with pytest.raises(SimulationError, match=r"called with \(t, q, v\).*or take \(t, sensors\)"):
         pliant.Simulation(bare, controller=lambda t, sensors: [0])
     with pytest.raises(SimulationError, match=r"called with \(t, q, v\).*of a robot with sensors"):
         pliant.Simulation(bare).run(0.1, controller=lambda t, sensors: [0])
