@@ -40,7 +40,7 @@ class Walk(NamedTuple):
 def main(figure: str | None = None) -> None:
     clock = time.perf_counter()
     grounds = {"flat": pliant.flat(friction=0.8), "rough": rough(ROUGHNESS)}
-    print(f"{BATCH} quadrupeds, each with errors of its own, told to walk at {SPEED} m/s for 10 s")
+    print(f"{BATCH} quadrupeds, each with errors of its own, commanded {SPEED} m/s for 10 s")
     print("ground  delay [ms]  fallen  speed [m/s], least to most  tilt [deg], rms")
     walks = {("flat", 0.0): walk(grounds["flat"], 0.0)} | {("rough", d): walk(grounds["rough"], d) for d in DELAYS}
     for (ground, delay), found in walks.items():

@@ -16,7 +16,7 @@ from pliant.scalar import Scalar, Scalars, maximum, select, sqrt
 from pliant.spatial import MatrixRotation, Vector, quaternion_product, rotation_from_quaternion
 
 _UP = Vector(0, 0, 1)
-# squared length of what is no quaternion yet
+# squared length of a quaternion that is not set yet
 _HALF = 0.5
 # shorter vectors have no direction, relative to gravity
 _NOTHING = 1e-6

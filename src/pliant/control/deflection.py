@@ -96,7 +96,7 @@ class DeflectionFilter:
         is_hinge = is_hinge and springs[0].kind.nv == 1 and springs[0].child == driven.parent
         if not is_hinge or not _is_same_axis(springs[0].kind.columns[0].angular, driven.kind.columns[0].angular):
             subject = f"joint {joint!r}"
-            problem = f"{subject} of {owner} is no hinge with one spring about its axis"
+            problem = f"{subject} of {owner} is not a hinge with one spring about its axis"
             cure = f"give it one: robot.with_flexibility({joint!r}, stiffness=...)"
             raise RobotError(problem, subject=subject, field="flexibility", cure=cure)
         (spring,) = springs

@@ -20,7 +20,7 @@ from pliant.robot.contacts import ContactShape, with_default_contacts
 from pliant.scalar import Scalar, Scalars, maximum, minimum, sqrt
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
-# squared speed below which none is told from zero [m^2/s^2]
+# squared speeds below this count as zero [m^2/s^2]
 _STILL = 1e-12
 
 

@@ -23,7 +23,7 @@ from pliant.spatial import Vector
 _STRAIGHT = 0.98
 # how far from straight below the hip a foot is put at most, in lengths of the leg
 _REACH = 0.5
-# speed of a foot that legs are told at most [m/s]
+# highest speed of a foot that the law asks for [m/s]
 _FASTEST = 3.0
 _PAIRS = (0.0, 0.5, 0.5, 0.0)
 LEGS = tuple((f"{leg}_hip_roll", f"{leg}_hip_pitch", f"{leg}_knee", f"{leg}_foot") for leg in ("lf", "lh", "rf", "rh"))
@@ -136,15 +136,15 @@ class TrotGains:
 class Trot:
     """The law of control, a generic function (t, sensors, command, memory) -> (u, memory).
 
-    The memory has that of the estimator, the place of each foot that the legs are told, in the level frame of the
-    base (its heading, no tilt), and whether it has landed. In stance a foot goes back as fast as the body is to go
+    The memory holds that of the estimator, the target of each foot in the level frame of the base (its heading,
+    no tilt), and whether the foot has landed. In stance a foot goes back as fast as the body is to go
     forward, p' = -v_wanted - w_wanted x p. In swing it goes to
 
         p = below the hip + v T / 2 + placement (v - v_wanted)
 
     with T the time of a stance, and so with the turn about the vertical. It lands with the first touch after half of
     the swing, or at its end. In stance a foot at (x, y) is further down by what the body is low there, by tilt and its
-    rate. Motors are told positions that make up for the weight, and for their dampers, which hold moving legs back.
+    rate. Targets of the motors compensate for the weight and for their dampers, which hold moving legs back.
 
     Attributes:
         feet: place of each leg's foot in the contact sensor; motors: of each joint's motor in u.
@@ -190,13 +190,13 @@ class Trot:
             before, landed = Vector(*memory[n + 4 * k : n + 4 * k + 3]), memory[n + 4 * k + 3]
             place, landed = self._step(t, k, before, landed, touch[self.feet[k]], base, wanted, turn, speed)
             kept += [*place, landed]
-            angles = leg.angles(self._told(place, landed, base, tilt))
+            angles = leg.angles(self._target(place, landed, base, tilt))
             torques = leg.torques(angles, select(landed > 0.5, self.weight / select(t < self.gains.start, 4, 2), 0))
             # dampers hold legs back that move: where they are to be a little later, by as much as each of them does
             rate = Vector(*(_within((a - b) / self.dt, _FASTEST) for a, b in zip(place, before, strict=True)))
             for i in range(3):
                 j = 3 * k + i
-                later = leg.angles(self._told(place + rate * self.lags[j], landed, base, tilt))
+                later = leg.angles(self._target(place + rate * self.lags[j], landed, base, tilt))
                 u[self.motors[j]] = later[i] + torques[i] / self.kp[j]
         return u, kept
 
@@ -270,8 +270,8 @@ class Trot:
         pairs = zip(stood, swung, strict=True)
         return Vector(*(select(is_down, a, b) for a, b in pairs)), landed
 
-    def _told(self, place: Vector, landed: Scalar, base: BaseMotion, tilt: Vector) -> Vector:
-        """Where the foot's centre is to be, in the base's axes."""
+    def _target(self, place: Vector, landed: Scalar, base: BaseMotion, tilt: Vector) -> Vector:
+        """Target of the foot's centre, in the base's axes."""
         c, s = heading_of(base.R)
         level = base.R.rotate_back(Vector(c * place.x - s * place.y, s * place.x + c * place.y, place.z))
         pushed = Vector(place.x, place.y, place.z + tilt.x * place.x + tilt.y * place.y)

@@ -227,8 +227,10 @@ def with_sensor(robot: "Robot", kind: Any, at: Any, name: Any, options: Mapping[
         **_timing(subject, options), **_own(robot, kind, places, subject, options),
     )  # fmt: skip
     if made.interpolate and any(made.form(channel).errors != "all" for channel in made.channels):
-        problem, cure = f"{subject} interpolates, and has channels between which there is no line", "give others"
-        raise RobotError(problem, subject=subject, field="interpolate", cure=f"{cure}, channels=[...], or hold samples")
+        problem = f"{subject} interpolates, and orientations, flags and times cannot be interpolated"
+        raise RobotError(
+            problem, subject=subject, field="interpolate", cure="choose other channels=[...], or hold samples"
+        )
     made = replace(made, errors=_errors(robot, made, options))
     sensors = robot.sensors
     return replace(robot, sensors=sensors.replaced(made) if name in sensors else sensors.extended(made))

@@ -91,7 +91,7 @@ def away_from_zero(x: Scalar) -> Scalar:
 
 
 def met(distance: Scalar, is_met: Scalar, reach: Scalar) -> tuple[Scalar, Scalar]:
-    """Distance and 1, or reach and 0. A NaN is no distance."""
+    """Distance and 1, or reach and 0. A NaN counts as a miss."""
     hit = both(is_met, distance <= reach)
     return select(hit, distance, reach), select(hit, 1, 0)
 
