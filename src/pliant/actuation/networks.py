@@ -1,8 +1,8 @@
 """Learned motors: a small network, given as arrays, as the law of a motor.
 
 The torque of a motor with a gear, a drive and a cable differs from its command. A network learns it from measurements
-[Hwangbo et al. 2019, "Learning agile and dynamic motor skills for legged robots"]. Its inputs are errors and velocities of the
-joint, now and some steps ago; its output is the torque. The weights are constants of the compiled step.
+[Hwangbo et al. 2019, "Learning agile and dynamic motor skills for legged robots"]. Its inputs are errors and velocities
+of the joint, now and some steps ago; its output is the torque. The weights are constants of the compiled step.
 """
 
 from collections.abc import Callable, Sequence
