@@ -35,9 +35,8 @@ class Cart:
             self.observation_names["critic"] = ("place", "speed", "left")
         self.observation_sizes = {name: len(x) for name, x in self.observation_names.items()}
         signs = {"actor": (-1, -1), "critic": (-1, -1, 1)}
-        self.mirror = mirror and CartMirror(
-            {name: (range(n), signs[name]) for name, n in self.observation_sizes.items()}, ((0,), (-1,))
-        ) or None  # fmt: skip
+        mirrored = {name: (range(n), signs[name]) for name, n in self.observation_sizes.items()}
+        self.mirror = CartMirror(mirrored, ((0,), (-1,))) if mirror else None
         self.bad_step: int | None = None
         self.reset(seed)
 

@@ -136,7 +136,7 @@ class SimulationError(PliantError):
 
 
 class LearningError(PliantError):
-    """A learner, a policy or a checkpoint was asked for something that it cannot do, or its numbers ceased to be finite.
+    """A learner, a policy or a checkpoint was asked for what it cannot do, or its numbers ceased to be finite.
 
     Attributes:
         snapshot: of a training that ended with it: what is needed to see it again.

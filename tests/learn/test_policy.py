@@ -1,5 +1,7 @@
 """Policies: what they compute on every scalar, in files, and for whom."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from toy_tasks import Cart
 
 def example(seed: int = 0, sizes=(5, 8, 6, 3), activation: str = "tanh") -> Policy:
     rng = np.random.default_rng(seed)
-    layers = [(rng.normal(size=(b, a)) / a**0.5, rng.normal(size=b)) for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers = [(rng.normal(size=(b, a)) / a**0.5, rng.normal(size=b)) for a, b in itertools.pairwise(sizes)]
     return Policy(
         layers=tuple(layers),
         activation=activation,

@@ -5,7 +5,8 @@ With z = (a - mean(x)) / std, log p = -z.z / 2 - sum(log std) + constant and r =
     loss = mean(-min(r A, clip(r, 1 - c, 1 + c) A)) - entropy sum(log std) + value_weight mean((V(x) - R)^2) / 2
 
 [Schulman et al. 2017, "Proximal policy optimization algorithms"]. The change of the policy is measured by
-mean(r - 1 - log r), which is never negative and has the mean KL(p_old, p) [Schulman 2020, "Approximating KL divergence"].
+mean(r - 1 - log r), which is never negative and has the mean KL(p_old, p) [Schulman 2020, "Approximating KL
+divergence"].
 """
 
 from typing import NamedTuple
