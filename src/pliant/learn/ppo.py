@@ -1,14 +1,13 @@
 """Proximal policy optimisation: collect, look back, improve, again [Schulman et al. 2017]."""
 
 import math
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import LearningError
-from pliant.learn.actor_critic import ActorCritic
+from pliant.learn.actor_critic import ActorCritic, Forward, Values
 from pliant.learn.adam import Adam
 from pliant.learn.advantages import ReturnScale, advantages
 from pliant.learn.guard import Snapshot, first_bad, part
@@ -17,10 +16,7 @@ from pliant.learn.normaliser import Normaliser
 from pliant.learn.policy import Policy
 from pliant.learn.settings import PpoSettings
 from pliant.learn.stopwatch import Stopwatch
-from pliant.learn.surrogate import Loss, Samples, add_gradient
-
-# samples of a minibatch that are one piece of work for a thread; results depend on it, not on the threads
-_BLOCK = 768
+from pliant.learn.surrogate import Gradient, Loss, Samples
 
 
 class Ppo:
@@ -51,15 +47,24 @@ class Ppo:
             group: Normaliser(sizes[group], settings.observation_clip, settings.observation_memory)
             for group in self.groups
         }
-        self.adam = Adam(self.model.parameters)
         self.returns = ReturnScale(env.batch, settings.discount) if settings.normalise_returns else None
         self.mirror = _mirror(env, self.groups) if settings.symmetry else None
         self.rate, self.steps, self.iterations = settings.rate, 0, 0
         shape = settings.horizon, env.batch
-        self._seen = {group: np.empty((*shape, sizes[group]), np.float32) for group in self.groups}
-        self._actions = np.empty((*shape, env.action_size), np.float32)
-        self._log_p, self._values, self._rewards, self._alive = np.empty((4, *shape), np.float32)
-        self._gradients = np.empty((0, len(self.model.parameters)), np.float32)
+        self._rewards, self._alive, self._values = np.empty((3, *shape), np.float32)
+        self._count = settings.horizon * env.batch
+        self._samples = own = Samples(self._count, sizes, env.action_size, self.mirror)
+        # what is collected goes straight to where it is learned from
+        self._seen = {g: getattr(own, g)[: self._count].reshape(*shape, -1) for g in self.groups}
+        self._actions = own.actions[: self._count].reshape(*shape, -1)
+        self._log_p = own.log_p[: self._count].reshape(shape)
+        self._acts = [
+            Forward(self.model, x, y) for x, y in zip(self._seen["actor"], self._seen[self.groups[-1]], strict=True)
+        ]
+        self._value = Values(self.model)
+        self._gradient = Gradient(self.model, own, self._count // settings.minibatches, clip=settings.clip,
+                                  value_weight=settings.value_weight, threads=threads)  # fmt: skip
+        self.adam = Adam(self.model.parameters, self._gradient.gradient)
         self.observations = {group: np.array(x) for group, x in env.reset(seed=settings.seed).items()}
 
     def iterate(self) -> dict[str, float]:
@@ -72,7 +77,7 @@ class Ppo:
                 normaliser.merge(self.mirror and self.mirror[group])
         self.steps += self._rewards.size
         self.iterations += 1
-        std = float(np.exp(self.model.parts.log_std).mean())
+        std = float(np.exp(self.model.log_std()).mean())
         return found | {"rate": self.rate, "std": std} | dict(self.env.metrics())
 
     # ---- collecting
@@ -80,34 +85,34 @@ class Ppo:
     def _collect(self, start: dict[str, np.ndarray]) -> np.ndarray:
         """Act for a horizon; returns the values at its end."""
         env, model = self.env, self.model
-        log_std = model.parts.log_std
-        std, total = np.exp(log_std), log_std.sum()
+        std, total = np.exp(model.log_std()), model.log_std().sum()
+        model.refresh()
         for t in range(self.settings.horizon):
             with self.watch("policy"):
-                x = self._normalised(self.observations, t, start)
+                self._observe(self.observations, t, start)
+                self._acts[t]()
                 noise = self.rng.standard_normal(self._actions.shape[1:], np.float32)
                 np.multiply(noise, std, out=self._actions[t])
-                self._actions[t] += model.mean(x["actor"])
+                self._actions[t] += self._acts[t].mean
                 noise *= noise
-                self._log_p[t] = noise.sum(1)
-                self._values[t] = model.value(x[self.groups[-1]])
+                np.sum(noise, axis=1, out=self._log_p[t])
+                self._values[t] = self._acts[t].value
             with self.watch("environment"):
                 outcome = env.step(self._actions[t])
             with self.watch("policy"):
                 self._note(t, outcome, start)
-        self._log_p *= -0.5
-        self._log_p -= total
         with self.watch("policy"):
+            self._log_p *= -0.5
+            self._log_p -= total
             group = self.groups[-1]
-            return model.value(self.normalisers[group](self.observations[group]))
+            return self._value(self.normalisers[group](self.observations[group]))
 
-    def _normalised(self, observations: Any, t: int, start: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        x = {g: self.normalisers[g](observations[g], out=self._seen[g][t], count=True) for g in self.groups}
+    def _observe(self, observations: Any, t: int, start: dict[str, np.ndarray]) -> None:
         for group, normaliser in self.normalisers.items():
+            normaliser(observations[group], out=self._seen[group][t], count=True)
             if not normaliser.is_finite:
                 names = self.env.observation_names[group]
                 self._fail(first_bad(f"observation ({group})", observations[group], names), start, t)
-        return x
 
     def _note(self, t: int, outcome: Any, start: dict[str, np.ndarray]) -> None:
         """Keep what a step brought; a time-out is worth what the critic expects to follow."""
@@ -122,7 +127,7 @@ class Ppo:
         late = np.flatnonzero(outcome.truncated & ~outcome.terminated)
         if len(late):
             group = self.groups[-1]
-            following = self.model.value(self.normalisers[group](outcome.final[group][late]))
+            following = self._value(self.normalisers[group](outcome.final[group][late]))
             rewards[late] += np.float32(s.discount) * following
         self._rewards[t], self._alive[t] = rewards, ~ended
         self.observations = outcome.observations
@@ -132,21 +137,17 @@ class Ppo:
     def _update(self, last: np.ndarray, start: dict[str, np.ndarray]) -> dict[str, float]:
         s = self.settings
         gained = advantages(self._rewards, self._values, last, self._alive, discount=s.discount, gae=s.gae)
-        returns = (gained + self._values).ravel()
-        gained = gained.ravel()
-        gained -= gained.mean()
-        gained /= gained.std() + np.float32(1e-8)
-        seen = [self._seen[group].reshape(-1, self._seen[group].shape[-1]) for group in self.groups]
-        actions = self._actions.reshape(-1, self._actions.shape[-1])
-        samples = Samples(seen[0], seen[-1], actions, self._log_p.ravel(), gained, returns)
+        own, count = self._samples, self._count
+        np.add(gained.ravel(), self._values.ravel(), out=own.returns[:count])
+        np.subtract(gained.ravel(), gained.mean(), out=own.advantages[:count])
+        own.advantages[:count] /= gained.std() + np.float32(1e-8)
+        own.reflect()
         losses, norms = [], []
-        for chosen, mirrored in self._minibatches(len(gained)):
-            gradient, loss = self._gradient(samples, chosen, mirrored)
-            norm = float(np.sqrt(np.vdot(gradient, gradient)))
+        for chosen in self._minibatches():
+            norm, loss = self._gradient(chosen, s.entropy)
             if not math.isfinite(norm):
-                self._fail(self._bad_gradient(gradient), start, len(self._actions))
-            gradient *= min(1.0, s.gradient_norm / (norm + 1e-6))
-            self.adam.step(gradient, self.rate)
+                self._fail(self._bad_gradient(), start, len(self._actions))
+            self.adam.step(self.rate, min(1.0, s.gradient_norm / (norm + 1e-6)) / self._gradient.size)
             losses.append(loss)
             norms.append(norm)
         found = {name: float(np.mean([getattr(loss, name) for loss in losses])) for name in Loss._fields}
@@ -155,7 +156,7 @@ class Ppo:
             self.rate = max(s.rate_range[0], self.rate / 1.5)
         elif found["kl"] < low:
             self.rate = min(s.rate_range[1], self.rate * 1.2)
-        left = float(np.var(returns - self._values.ravel())) / (float(np.var(returns)) + 1e-12)
+        left = float(np.var(gained)) / (float(np.var(own.returns[:count])) + 1e-12)
         return {
             "surrogate": found["surrogate"],
             "value_loss": found["value"],
@@ -165,60 +166,25 @@ class Ppo:
             "explained": 1 - left,
         }
 
-    def _minibatches(self, count: int) -> Iterable[tuple[np.ndarray, np.ndarray | None]]:
-        """Samples of each step of the optimiser, and which of them are seen in the mirror.
+    def _minibatches(self) -> Iterable[np.ndarray]:
+        """Samples of each step of the optimiser.
 
-        With symmetry each sample is mirrored in every second epoch; which half begins is drawn.
+        With symmetry each sample is seen in the mirror in every second epoch; which half begins is drawn.
         """
-        s = self.settings
+        s, count = self.settings, self._count
         size = count // s.minibatches
-        coin = self.rng.integers(0, 2, count, dtype=np.uint8) if self.mirror else None
+        coin = self.rng.integers(0, 2, count) if self.mirror else np.zeros(count, dtype=np.int64)
         for epoch in range(s.epochs):
             order = self.rng.permutation(count)
+            if self.mirror:
+                order += count * ((coin[order] + epoch) % 2)
             for k in range(s.minibatches):
-                chosen = order[k * size : (k + 1) * size]
-                yield chosen, None if coin is None else (coin[chosen] + epoch) % 2 == 1
+                yield order[k * size : (k + 1) * size]
 
-    def _gradient(self, samples: Samples, chosen: np.ndarray, mirrored: np.ndarray | None) -> tuple[np.ndarray, Loss]:
-        """The gradient of a minibatch, a sum over blocks whose order does not depend on threads."""
-        s = self.settings
-        count = len(chosen)
-        blocks = np.array_split(np.arange(count), -(-count // _BLOCK))
-        if len(self._gradients) != len(blocks):
-            self._gradients = np.empty((len(blocks), len(self.model.parameters)), np.float32)
-        self._gradients[:] = 0
-
-        def work(k: int) -> Loss:
-            own = samples.at(chosen[blocks[k]])
-            flipped = None if mirrored is None else mirrored[blocks[k]]
-            if flipped is not None:
-                self._flip(own, flipped)
-            original = None if flipped is None else ~flipped
-            return add_gradient(self.model, own, self._gradients[k], 1 / count, clip=s.clip,
-                                value_weight=s.value_weight, original=original)  # fmt: skip
-
-        losses = _mapped(work, len(blocks), self.threads)
-        gradient = self._gradients.sum(0)
-        self.model.views(gradient).log_std[:] -= s.entropy
-        measured = count if mirrored is None else max(1, count - int(mirrored.sum()))
-        sums = np.sum(losses, axis=0)
-        return gradient, Loss(sums[0] / count, sums[1] / count, sums[2] / measured, sums[3] / count)
-
-    def _flip(self, samples: Samples, flipped: np.ndarray) -> None:
-        """Mirror some of the samples, in place."""
-        assert self.mirror is not None
-        arrays = {"actor": samples.actor, "actions": samples.actions}
-        if len(self.groups) > 1:
-            arrays["critic"] = samples.critic
-        for name, array in arrays.items():
-            permutation, signs = self.mirror[name]
-            array[flipped] = array[flipped][:, permutation] * signs
-
-    def _bad_gradient(self, gradient: np.ndarray) -> str:
-        parts = self.model.views(gradient)
-        for name, layers in (("actor", parts.actor), ("critic", parts.critic)):
+    def _bad_gradient(self) -> str:
+        for name, layers in (("actor", self.model.actor), ("critic", self.model.critic)):
             for k, layer in enumerate(layers):
-                if not all(np.isfinite(x).all() for x in layer):
+                if not all(np.isfinite(x).all() for x in layer.plain(self._gradient.gradient)):
                     return f"the gradient of layer {k} of the {name} is not finite"
         return "the gradient of the deviation of actions is not finite"
 
@@ -240,12 +206,12 @@ class Ppo:
         """The policy as it is now."""
         own = self.normalisers["actor"]
         return Policy(
-            layers=tuple(self.model.parts.actor),
+            layers=tuple(layer.plain(self.model.parameters) for layer in self.model.actor),
             activation=self.settings.activation,
             mean=own.shift,
             scale=own.scale,
             clip=own.clip,
-            std=np.exp(self.model.parts.log_std),
+            std=np.exp(self.model.log_std()),
             observation_names=tuple(self.env.observation_names["actor"]),
             action_names=tuple(self.env.action_names),
             digest=self.env.digest,
@@ -309,11 +275,3 @@ def _mirror(env: Environment, groups: Iterable[str]) -> dict[str, tuple[np.ndarr
                                 cure="permutation and signs, applied twice, give back each entry")  # fmt: skip
         found[name] = places, factors
     return found
-
-
-def _mapped(work: Callable[[int], Any], count: int, threads: int) -> list[Any]:
-    """Results of several pieces of work, in their order."""
-    if threads == 1 or count == 1:
-        return [work(k) for k in range(count)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, range(count)))
