@@ -183,7 +183,7 @@ class Forward:
     """The networks on fixed arrays: fill the inputs, call it, read the outputs.
 
     Attributes:
-        mean: of actions, (rows, actions); None if not asked for.
+        mean, padded_mean: of actions, (rows, actions); the other one is padded. Zero if not asked for.
         value: of the critic, (rows,).
     """
 
@@ -191,7 +191,7 @@ class Forward:
         """Args: normalised observations of both groups, (rows, n); None for the actor if only values are wanted."""
         rows = len(critic)
         self._tape = Tape(model.dtype)
-        mean = zeros(rows, padded(model.actions), dtype=model.dtype)
+        self.padded_mean = mean = zeros(rows, padded(model.actions), dtype=model.dtype)
         self.mean, self.value = mean[:, : model.actions], zeros(rows, dtype=model.dtype)
         between = model.between(model.actor), model.between(model.critic)
         for first in range(0, rows, ROWS):

@@ -69,6 +69,25 @@ class Function:
     def store(self, value: str, address: str) -> None:
         self.lines.append(f"  store {self.vector} {value}, ptr {address}, align {4 if self.number == 'float' else 8}")
 
+    def mask(self, count: str) -> str:
+        """Which places of a vector come before ``count``."""
+        first = self.op(f"insertelement <{WIDTH} x i64> poison, i64 {count}, i32 0")
+        wide = f"<{WIDTH} x i64>"
+        counts = self.op(f"shufflevector {wide} {first}, {wide} poison, <{WIDTH} x i32> zeroinitializer")
+        places = ", ".join(f"i64 {k}" for k in range(WIDTH))
+        return self.op(f"icmp slt {wide} <{places}>, {counts}")
+
+    def load_some(self, address: str, mask: str) -> str:
+        """A vector of which only some places are read; the others are 0."""
+        v = self.vector
+        call = f"call {v} @llvm.masked.load.{self.suffix}.p0(ptr {address}, i32 4, <{WIDTH} x i1> {mask}, "
+        return self.op(f"{call}{v} zeroinitializer)")
+
+    def store_some(self, value: str, address: str, mask: str) -> None:
+        """Write some places of a vector."""
+        call = f"call void @llvm.masked.store.{self.suffix}.p0({self.vector} {value}, ptr {address}, i32 4, "
+        self.lines.append(f"  {call}<{WIDTH} x i1> {mask})")
+
     def load_number(self, address: str) -> str:
         return self.op(f"load {self.number}, ptr {address}")
 
@@ -258,6 +277,38 @@ def gather(f: Function) -> None:
     f.loop(rows, [("ptr", y)], each)
 
 
+def normalise(f: Function) -> None:
+    """y = clip((x - shift) * scale) of rows of n numbers; before the clip, numbers and squares are added up."""
+    x, y, shift, scale, clip, sums, squares, rows, vectors, rest = f.row("pppppppiii")
+    high = f.spread(f.load_number(clip))
+    low = f.op(f"fneg {f.vector} {high}")
+
+    # the rest of a row is a vector whose other entries stay as they are
+    n = f.op(f"add i64 {f.times(vectors, WIDTH)}, {rest}")
+    some = f.op(f"icmp ne i64 {rest}, 0")
+    parts = f.op(f"add i64 {vectors}, {f.op(f'zext i1 {some} to i64')}")
+
+    def row(i: str, x: str, y: str) -> list[str]:
+        def along(c: str) -> list[str]:
+            o = f.times(c, WIDTH)
+            is_whole = f.op(f"icmp slt i64 {c}, {vectors}")
+            count = f.op(f"select i1 {is_whole}, i64 {WIDTH}, i64 {rest}")
+            mask = f.mask(count)
+            z = f.two("fsub", f.load_some(f.at(x, o), mask), f.load(f.at(shift, o)))
+            z = f.two("fmul", z, f.load(f.at(scale, o)))
+            f.store(f.two("fadd", f.load(f.at(sums, o)), z), f.at(sums, o))
+            f.store(f.fma(z, z, f.load(f.at(squares, o))), f.at(squares, o))
+            z = _where(f, f.op(f"fcmp ogt {f.vector} {z}, {high}"), high, z)
+            z = _where(f, f.op(f"fcmp olt {f.vector} {z}, {low}"), low, z)
+            f.store_some(z, f.at(y, o), mask)
+            return []
+
+        f.loop(parts, [], along)
+        return [f.at(x, n), f.at(y, n)]
+
+    f.loop(rows, [("ptr", x), ("ptr", y)], row)
+
+
 def pick(f: Function) -> None:
     """y[i] = x[chosen[i]], numbers."""
     x, chosen, y, rows = f.row("pppi")
@@ -412,25 +463,10 @@ def run(f: Function) -> None:
     f.loop("%count", [("ptr", "%tape")], one)
 
 
-OPERATIONS: dict[str, Callable[[Function], None]] = {
-    code.__name__: code
-    for code in (
-        matrix,
-        dots,
-        sums,
-        turn,
-        gather,
-        pick,
-        each,
-        tanh,
-        slope_tanh,
-        slope_relu,
-        slope_elu,
-        deviations,
-        pulls,
-        adam,
-    )  # fmt: skip
-}
+_ALL = (
+    matrix, dots, sums, turn, gather, normalise, pick, each, tanh, slope_tanh, slope_relu, slope_elu, deviations, pulls, adam,
+)  # fmt: skip
+OPERATIONS: dict[str, Callable[[Function], None]] = {code.__name__: code for code in _ALL}
 """By name, all that a tape may call."""
 
 
@@ -451,5 +487,7 @@ def module(precision: str, machine: Machine) -> tuple[str, list[str]]:
         f'target triple = "{machine.triple}"',
         f"declare {v} @llvm.fma.v{WIDTH}{suffix}({v}, {v}, {v})",
         f"declare {v} @llvm.sqrt.v{WIDTH}{suffix}({v})",
+        f"declare {v} @llvm.masked.load.v{WIDTH}{suffix}.p0(ptr, i32, <{WIDTH} x i1>, {v})",
+        f"declare void @llvm.masked.store.v{WIDTH}{suffix}.p0({v}, ptr, i32, <{WIDTH} x i1>)",
     ]
     return "\n".join([*head, *(f.text for f in made.values())]), list(made)

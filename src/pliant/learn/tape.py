@@ -87,6 +87,7 @@ class Tape:
         self._code = _operations(self.precision)
         self._run = _RUN(self._code.addresses["run"])
         self._made: np.ndarray | None = None
+        self._address = 0
 
     def __call__(self) -> None:
         """Run it; other Python threads run meanwhile."""
@@ -94,7 +95,8 @@ class Tape:
             self._made = np.zeros((len(self._rows), _COLUMNS), dtype=np.int64)
             for k, row in enumerate(self._rows):
                 self._made[k, : len(row)] = row
-        self._run(self._made.ctypes.data, _COLUMNS, len(self._made))
+            self._address = self._made.ctypes.data
+        self._run(self._address, _COLUMNS, len(self._made))
 
     def _add(self, name: str, *arguments: np.ndarray | int) -> None:
         row = [self._code.addresses[name]]
@@ -161,6 +163,16 @@ class Tape:
         steps = (a.strides[0] // a.itemsize for a in (x, y))
         vectors, rest = divmod(x.shape[1], WIDTH)
         self._add("gather", x, next(steps), chosen, y, next(steps), len(chosen), vectors, rest)
+
+    def normalise(
+        self, x: np.ndarray, y: np.ndarray, shift: np.ndarray, scale: np.ndarray, clip: np.ndarray, sums: np.ndarray
+    ) -> None:
+        """y = (x - shift) scale, cut off at +-clip[0]; before that it is added to sums[0], and its square to sums[1].
+
+        x and y are (rows, n), shift, scale and rows of sums (padded n,).
+        """
+        rest = divmod(x.shape[1], WIDTH)
+        self._add("normalise", x, y, shift, scale, clip, sums[0], sums[1], len(x), *rest)
 
     def each(self, function: Callable[..., Any], x: np.ndarray, slots: tuple[int, ...] = (0, 0)) -> None:
         """Apply a function on scalars to vector after vector of x, and write its results in place or beside it.
