@@ -5,8 +5,9 @@ import pytest
 
 from pliant.compiler.llvm import Machine
 from pliant.learn.adam import Adam
-from pliant.learn.machine_code import WIDTH, module, tile_shape
+from pliant.learn.operations import module, tile_shape
 from pliant.learn.tape import Tape, padded, zeros
+from pliant.learn.writer import WIDTH
 from pliant.networks import ACTIVATIONS
 
 SHAPES = [(128, 50, 32), (7, 3, 16), (1, 1, 48), (130, 33, 64), (13, 17, 80)]

@@ -13,7 +13,7 @@ from pliant.learn.advantages import advantages
 from pliant.learn.guard import Snapshot, part
 from pliant.learn.interface import Environment
 from pliant.learn.policy import Policy
-from pliant.learn.rollout import BadNumber, Rollout, mirror_of
+from pliant.learn.rollout import NotFiniteError, Rollout, mirror_of
 from pliant.learn.settings import PpoSettings
 from pliant.learn.stopwatch import Stopwatch
 from pliant.learn.surrogate import Gradient, Loss, Samples
@@ -60,7 +60,7 @@ class Ppo:
         try:
             self.rollout()
             found = self._update()
-        except BadNumber as bad:
+        except NotFiniteError as bad:
             self._fail(bad, start)
         for group, normaliser in self.rollout.normalisers.items():
             normaliser.merge(self.mirror and self.mirror[group])
@@ -84,7 +84,7 @@ class Ppo:
         for chosen in self._minibatches():
             norm, loss = self.gradient(chosen, s.entropy)
             if not math.isfinite(norm):
-                raise BadNumber(self._bad_gradient(), s.horizon)
+                raise NotFiniteError(self._bad_gradient(), s.horizon)
             self.adam.step(self.rate, min(1.0, s.gradient_norm / (norm + 1e-6)) / self.gradient.size)
             losses.append(loss)
             norms.append(norm)
@@ -119,7 +119,7 @@ class Ppo:
                     return f"the gradient of layer {k} of the {name} is not finite"
         return "the gradient of the deviation of actions is not finite"
 
-    def _fail(self, bad: BadNumber, start: dict[str, np.ndarray]) -> NoReturn:
+    def _fail(self, bad: NotFiniteError, start: dict[str, np.ndarray]) -> NoReturn:
         """Raise, with what is needed to see it again."""
         try:
             policy = self.policy()

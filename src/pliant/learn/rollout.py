@@ -44,7 +44,7 @@ def _noise(actions: int) -> Kernel:
     return kernel_from_function(noisy_actions, shapes, precision="float32")
 
 
-class BadNumber(Exception):
+class NotFiniteError(Exception):
     """A number that is not finite: a clause, and how many steps of the rollout were done."""
 
     def __init__(self, problem: str, steps: int):
@@ -88,7 +88,7 @@ class Rollout:
         self._see(env.reset(seed=settings.seed), is_first=True)
 
     def __call__(self) -> None:
-        """Act for a horizon; raises `BadNumber`."""
+        """Act for a horizon; raises `NotFiniteError`."""
         env, model, watch = self.env, self.model, self.watch
         model.refresh()
         log_std = model.log_std()
@@ -98,13 +98,13 @@ class Rollout:
                 look()
                 if not self.normalisers[group].note(env.batch):
                     names = env.observation_names[group]
-                    raise BadNumber(first_bad(f"observation ({group})", self.observations[group], names), t)
+                    raise NotFiniteError(first_bad(f"observation ({group})", self.observations[group], names), t)
             act()
             self.values[t] = act.value
             tick = np.array([self.periods % _TURN, self.periods // _TURN], dtype=np.float32)
             self._noise(self._keys, tick, act.padded_mean, std, total, out=(self.actions[t], self._log_p[t]))
             if not math.isfinite(self.actions[t].sum()):
-                raise BadNumber(first_bad("action", self.actions[t], env.action_names), t)
+                raise NotFiniteError(first_bad("action", self.actions[t], env.action_names), t)
             watch.lap("policy")
             outcome = env.step(self.actions[t])
             watch.lap("environment")
@@ -120,7 +120,7 @@ class Rollout:
         rewards[:] = outcome.rewards
         ended = outcome.terminated | outcome.truncated
         if not math.isfinite(rewards.sum()):
-            raise BadNumber(first_bad("reward", rewards), t + 1)
+            raise NotFiniteError(first_bad("reward", rewards), t + 1)
         if self.returns is not None:
             rewards[:] = self.returns(rewards, ended)
         np.logical_not(ended, out=self.alive[t])
@@ -130,7 +130,7 @@ class Rollout:
             final = outcome.final[group][late]
             rewards[late] += np.float32(self.settings.discount) * self._value(self.normalisers[group](final))
             if not math.isfinite(rewards.sum()):
-                raise BadNumber(first_bad("last observation", final, self.env.observation_names[group]), t + 1)
+                raise NotFiniteError(first_bad("last observation", final, self.env.observation_names[group]), t + 1)
         self._see(outcome.observations)
 
     def _see(self, observations: Mapping[str, np.ndarray], *, is_first: bool = False) -> None:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.learn.actor_critic import ROWS, ActorCritic
-from pliant.learn.machine_code import WIDTH
 from pliant.learn.tape import Tape, padded, zeros
+from pliant.learn.writer import WIDTH
 from pliant.scalar import Scalar, exp, maximum, minimum, select
 
 # of log r: beyond it a sample counts as clipped anyway

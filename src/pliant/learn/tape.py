@@ -17,7 +17,8 @@ from pliant.compiler import native
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors, declarations, piece_function
 from pliant.compiler.lower import cut, lower
-from pliant.learn.machine_code import WIDTH, module, tile_shape
+from pliant.learn.operations import module, tile_shape
+from pliant.learn.writer import WIDTH
 from pliant.networks import ACTIVATIONS
 from pliant.scalar import Graph, Scalar
 
