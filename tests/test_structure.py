@@ -20,9 +20,9 @@ LAYERS = [
     "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance", "meshes", "robot",
     "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue", "constrained", "symbolic",
     "integrators", "recording", "storage", "simulation", "events", "control", "plots", "analysis", "render", "viewer",
-    "report", "cli",
+    "report", "environment", "cli",
 ]  # fmt: skip
-"""Bottom to top. Rooms to come: environment, learn and cluster before cli."""
+"""Bottom to top. Rooms to come: learn and cluster before cli."""
 
 TOP = {"__init__", "__main__"}
 """The package itself, which gathers the public names."""
