@@ -191,7 +191,9 @@ class EpisodePlan:
     def now(self, **values: Scalars) -> Now:
         """What terms see, from the variables of `now_sizes`."""
         p = values["parameters"]
-        m = self.parameters.applied(p) if self.parameters.size else self.plan.model
+        # in NumPy the numbers of the model stay what they are without variation
+        is_traced = any(isinstance(x, Expr) for x in p)
+        m = self.parameters.applied(p) if is_traced else self.parameters.model
         where = spans(self.parameters.sizes)
         readers = m.readers
         readings = by_channel(readers, [values[part_of(reader, "reading")] for reader in readers])
