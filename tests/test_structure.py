@@ -17,12 +17,9 @@ import pliant
 
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
-    "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance", "meshes", "robot",
-    "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue", "constrained", "symbolic",
-    "integrators", "recording", "storage", "simulation", "events", "control", "plots", "analysis", "render", "viewer",
-    "report", "environment", "cli",
+    "report", "environment", "learn", "cli",
 ]  # fmt: skip
-"""Bottom to top. Rooms to come: learn and cluster before cli."""
+"""Bottom to top. Rooms to come: cluster before cli."""
 
 TOP = {"__init__", "__main__"}
 """The package itself, which gathers the public names."""

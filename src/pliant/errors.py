@@ -135,6 +135,16 @@ class SimulationError(PliantError):
     """A simulation was asked for something that it cannot do."""
 
 
+class LearningError(PliantError):
+    """A learner, a policy or a checkpoint was asked for what it cannot do, or its numbers ceased to be finite.
+
+    Attributes:
+        snapshot: of a training that ended with it: what is needed to see it again.
+    """
+
+    snapshot: Any = None
+
+
 class SimulationWarning(UserWarning):
     """A robot of a simulation has diverged and does not move any more, or a result needs a second look."""
 

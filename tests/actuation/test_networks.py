@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import pliant
-from pliant.actuation.networks import ACTIVATIONS, network_law
+from pliant.actuation.networks import network_law
 from pliant.errors import RobotError
+from pliant.networks import ACTIVATIONS
 from pliant.robot import MotorLaw
 from simple_bodies import turning
 

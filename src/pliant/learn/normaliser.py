@@ -1,0 +1,78 @@
+"""Running mean and variance of observations.
+
+Batches are merged exactly [Chan, Golub and LeVeque 1983]: with counts n and m, means differing by d,
+
+    mean = mean_n + d m / (n + m),   var = (n var_n + m var_m + d^2 n m / (n + m)) / (n + m)
+
+The count stops growing at a number of samples: from there on old ones are forgotten.
+"""
+
+import numpy as np
+
+_LEAST = 1e-5
+
+
+class Normaliser:
+    """Observations to mean 0 and variance 1, cut off beyond ``clip``.
+
+    Sums of a batch are taken of numbers that the present mean and variance have normalised already, so that float32
+    loses nothing.
+    """
+
+    def __init__(self, size: int, clip: float, memory: float, dtype: type = np.float32):
+        self.clip, self.memory, self.dtype = clip, memory, dtype
+        self.mean, self.var, self.count = np.zeros(size), np.ones(size), 1e-4
+        self._begin()
+
+    def _begin(self) -> None:
+        """Fix mean and scale until the next `merge`."""
+        self._seen = 0
+        self._sums = np.zeros((2, len(self.mean)))
+        self.shift = self.mean.astype(self.dtype)
+        self.scale = (1 / np.sqrt(self.var + _LEAST)).astype(self.dtype)
+
+    def __call__(self, observations: np.ndarray, out: np.ndarray | None = None, *, count: bool = False) -> np.ndarray:
+        """Normalised observations; with ``count`` they are also noted for the next `merge`."""
+        x = np.subtract(observations, self.shift, out=out)
+        x *= self.scale
+        if count:
+            self._seen += len(x)
+            self._sums[0] += x.sum(0)
+            self._sums[1] += np.einsum("ij,ij->j", x, x)
+        return np.clip(x, -self.clip, self.clip, out=x)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all observations that were noted are finite."""
+        return bool(np.isfinite(self._sums).all())
+
+    def merge(self, mirror: tuple[np.ndarray, np.ndarray] | None = None) -> None:
+        """Take what was noted into mean and variance; with a mirror, also its mirror image."""
+        if not self._seen:
+            return
+        scale = self.scale.astype(np.float64)
+        mean, square = self._sums / self._seen
+        var = (square - mean * mean) / scale**2
+        mean = mean / scale + self.shift
+        if mirror is not None:
+            permutation, signs = mirror
+            other = signs * mean[permutation]
+            var = (var + var[permutation]) / 2 + ((mean - other) / 2) ** 2
+            mean = (mean + other) / 2
+        n, total = self._seen, self.count + self._seen
+        d = mean - self.mean
+        self.var = (self.var * self.count + np.maximum(var, 0) * n + d * d * self.count * n / total) / total
+        self.mean = self.mean + d * n / total
+        self.count = min(total, self.memory)
+        self._begin()
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """All of it, between two batches."""
+        return {"mean": self.mean, "var": self.var, "count": np.float64(self.count)}
+
+    @state.setter
+    def state(self, given: dict[str, np.ndarray]) -> None:
+        self.mean, self.var = given["mean"].copy(), given["var"].copy()
+        self.count = float(given["count"])
+        self._begin()
