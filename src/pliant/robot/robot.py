@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism, sensors
+from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism
 from pliant.robot.contact_shapes import shape_at
 from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
@@ -21,6 +21,7 @@ from pliant.robot.part_checks import (
     check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, transmission_couplings,
     with_motors,
 )  # fmt: skip
+from pliant.robot.sensor_options import with_sensor
 from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
@@ -511,7 +512,7 @@ class Robot(RobotExports):
                 a turn; ``points`` or ``grid`` (length, width, spacing) of a scan, ``rays`` of a range finder; and for
                 each channel a table of its errors, as in `SensorError`, each one number or one for each entry.
         """
-        return sensors.with_sensor(self, kind, at, name, options)
+        return with_sensor(self, kind, at, name, options)
 
     def without_sensors(self, *names: str) -> "Robot":
         """A copy without these sensors; without all of them if no name is given."""
