@@ -41,7 +41,36 @@ _MANY = {"encoder": "joint", "torque": "joint", "contact": "contact"}
 
 
 def with_sensor(robot: "Robot", kind: Any, at: Any, name: Any, options: Mapping[str, Any]) -> "Robot":
-    """A copy of a robot with one more sensor, or with another one in place of that of the same name."""
+    """A copy of a robot with one more sensor; arguments as in `Robot.with_sensor`."""
+    made = _made(robot, kind, at, name, options)
+    if made.name in robot.sensors:
+        problem = f"robot {robot.name!r} has a sensor named {made.name!r} already"
+        cure = (
+            f"remove it first, robot.without_sensors({made.name!r}), change it, "
+            f"robot.with_sensors({made.name!r}, ...), or take another name"
+        )
+        raise RobotError(problem, subject=made.subject, field="name", cure=cure)
+    return replace(robot, sensors=robot.sensors.extended(made))
+
+
+def with_sensors(robot: "Robot", names: Any, options: Mapping[str, Any]) -> "Robot":
+    """A copy of a robot of which some sensors have other options; arguments as in `Robot.with_sensors`."""
+    sensors = robot.sensors
+    for name in sensors.chosen(names):
+        sensors = sensors.replaced(_changed(robot, sensors[name], options))
+    return replace(robot, sensors=sensors)
+
+
+def check_sensor(sensor: Sensor, robot: "Robot") -> None:
+    """Raise unless a sensor from an untrusted file fits the robot."""
+    check_one_of("kind", sensor.kind, list(FORMS), subject=sensor.subject, error=RobotError)
+    for error in sensor.errors:
+        check_known("channel", error.channel, sensor.channels, sensor.subject, error=RobotError)
+    _made(robot, sensor.kind, _at(sensor), sensor.name, _options_of(sensor))
+
+
+def _made(robot: "Robot", kind: Any, at: Any, name: Any, options: Mapping[str, Any]) -> Sensor:
+    """A sensor that fits the robot."""
     check_one_of("kind", kind, list(FORMS), subject="a sensor", error=RobotError)
     places = _places(robot, kind, at)
     name = (kind if kind in _MANY else f"{places[0]}_{kind}") if name is None else name
@@ -59,23 +88,55 @@ def with_sensor(robot: "Robot", kind: Any, at: Any, name: Any, options: Mapping[
         raise RobotError(
             problem, subject=subject, field="interpolate", cure="choose other channels=[...], or hold samples"
         )
-    made = replace(made, errors=_errors(robot, made, options))
-    sensors = robot.sensors
-    return replace(robot, sensors=sensors.replaced(made) if name in sensors else sensors.extended(made))
+    return replace(made, errors=_errors(robot, made, options))
 
 
-def check_sensor(sensor: Sensor, robot: "Robot") -> None:
-    """Raise unless a sensor from an untrusted file fits the robot."""
-    check_one_of("kind", sensor.kind, list(FORMS), subject=sensor.subject, error=RobotError)
+def _changed(robot: "Robot", sensor: Sensor, options: Mapping[str, Any]) -> Sensor:
+    """A sensor with other options, checked as a new one."""
+    kept = _options_of(sensor)
+    if "channels" in options:
+        # errors go with their channels
+        channels = _channels(sensor.kind, options["channels"], sensor.subject)
+        kept = {what: x for what, x in kept.items() if what not in sensor.channels or what in channels}
+    changes = dict(options)
+    for channel in sensor.channels:
+        if isinstance(changes.get(channel), Mapping):
+            changes[channel] = {**kept.get(channel, {}), **changes[channel]}
+    has_other_rays = any(what in options for what in ("points", "grid", "rays"))
+    if has_other_rays:
+        # one error for all rays is one for all of the others, too
+        kept = {what: _for_all(x) if what in sensor.channels else x for what, x in kept.items() if what != "points"}
+    made = _made(robot, sensor.kind, _at(sensor), sensor.name, {**kept, **changes})
+    has_resolution = "ticks" in options or "resolution" in (options.get("position") or {})
+    if made.side != sensor.side and made.error("position").resolution and not has_resolution:
+        # that of a disc which turned with the other side
+        problem = f"{sensor.subject} goes to side {made.side!r} with the resolution of side {sensor.side!r}"
+        cure = "give ticks=... or position={'resolution': ...}, too"
+        raise RobotError(problem, subject=sensor.subject, field="side", cure=cure)
+    # directions that are normalised once more may round otherwise
+    return made if has_other_rays else replace(made, rays=sensor.rays)
+
+
+def _for_all(errors: Mapping[str, Any]) -> dict[str, Any]:
+    """Errors of a channel, as one number those that are the same for each entry."""
+    return {what: x[0] if isinstance(x, tuple) and len(set(x)) == 1 else x for what, x in errors.items()}
+
+
+def _at(sensor: Sensor) -> Any:
+    """Where it is, as users say it."""
+    return sensor.at if sensor.kind in _MANY else sensor.at[0]
+
+
+def _options_of(sensor: Sensor) -> dict[str, Any]:
+    """The options that make a sensor."""
     options = {what: getattr(sensor, what) for what in ("channels", *_TIMES)}
     options |= {what: getattr(sensor, what) for what in _OWN[sensor.kind] if hasattr(sensor, what)}
     if sensor.kind == "scan":
         options["points"] = [ray[:2] for ray in sensor.rays]
     for error in sensor.errors:
-        check_known("channel", error.channel, sensor.channels, sensor.subject, error=RobotError)
         own = {f.name: getattr(error, f.name) for f in fields(error) if f.name != "channel"}
         options[error.channel] = {what: x for what, x in own.items() if x not in ((), None)}
-    with_sensor(robot, sensor.kind, sensor.at if sensor.kind in _MANY else sensor.at[0], sensor.name, options)
+    return options
 
 
 def _places(robot: "Robot", kind: str, at: Any) -> tuple[str, ...]:
