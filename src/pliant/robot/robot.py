@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.checks import check_finite, check_name
 from pliant.errors import RobotError, unknown_name
-from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism, sensors
+from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism
 from pliant.robot.contact_shapes import shape_at
 from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
@@ -21,6 +21,7 @@ from pliant.robot.part_checks import (
     check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, transmission_couplings,
     with_motors,
 )  # fmt: skip
+from pliant.robot.sensor_options import with_sensor, with_sensors
 from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar
 from pliant.spatial import Transform, Vector
@@ -494,7 +495,7 @@ class Robot(RobotExports):
     # ---- copies: sensors
 
     def with_sensor(self, kind: str, at: Any = None, *, name: str | None = None, **options: Any) -> "Robot":
-        """A copy with one more sensor, or with another one in place of that of the same name.
+        """A copy with one more sensor.
 
             robot.with_sensor("imu", "trunk", name="imu", rate=500, gyro={"noise": 2e-4, "bias": 0.01})
             robot.with_sensor("encoder", ticks=4096, side="motor")          # of all motors' joints
@@ -511,7 +512,20 @@ class Robot(RobotExports):
                 a turn; ``points`` or ``grid`` (length, width, spacing) of a scan, ``rays`` of a range finder; and for
                 each channel a table of its errors, as in `SensorError`, each one number or one for each entry.
         """
-        return sensors.with_sensor(self, kind, at, name, options)
+        return with_sensor(self, kind, at, name, options)
+
+    def with_sensors(self, names: str | Iterable[str] | None = None, **options: Any) -> "Robot":
+        """A copy in which sensors have other options; those that are not given stay.
+
+            robot.with_sensors(delay=0.004)                                 # all of them
+            robot.with_sensors("imu", rate=200, gyro={"noise": 1e-3})       # its bias stays
+
+        Args:
+            names: which ones, all if None.
+            options: as in `with_sensor`, the same for all of these sensors. A table of errors changes those that it
+                names, None removes all of its channel. Errors of channels that are left out go with them.
+        """
+        return with_sensors(self, names, options)
 
     def without_sensors(self, *names: str) -> "Robot":
         """A copy without these sensors; without all of them if no name is given."""
