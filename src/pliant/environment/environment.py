@@ -184,11 +184,15 @@ class Environment:
         self._part("tally")[...] = 0
         self._outcome[...] = 0
         self._run("begin")
-        if self.plan.given:
-            self._take("observation")
-            self._run("first look")
+        seen = self.look()
         if stagger:
             self._part("age")[:, 0] = np.arange(self.batch) * self.plan.limit // self.batch
+        return seen
+
+    def look(self) -> dict[str, np.ndarray]:
+        """Observations of the moment, as after `set_command`; what they remember of the past begins anew."""
+        self._take("observation")
+        self._run("first look")
         self._check_finite()
         return self._observations("observations")
 
@@ -284,7 +288,7 @@ class Environment:
     def set_command(self, name: str, values: Any, *, hold: bool = True) -> None:
         """Give a command, (n,) or (batch, n); ``hold`` it until the episode ends, or draw anew at the usual time.
 
-        It shows in the observations of the next period.
+        It shows in the observations of the next period, and in those of `look`.
         """
         check_known("command", name, self.plan.commands, "the environment", error=SimulationError)
         part = self._part(f"command {name}")
