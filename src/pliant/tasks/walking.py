@@ -86,6 +86,8 @@ def environment(
     tolerance: float | None = TOLERANCE,
     is_judged: bool = False,
     timeout: float | None = None,
+    dt: float | None = None,
+    coriolis: str = "start",
 ) -> Environment:
     """The task of a walker.
 
@@ -94,11 +96,14 @@ def environment(
         tolerance: of the contacts [m/s].
         is_judged: whether starts are those that are judged, and no pushes come.
         timeout: length of episodes [s]; by default the walker's.
+        dt: length of a step [s]; by default the walker's. A control period stays as long.
+        coriolis: as in `Simulation`.
     """
+    substeps = walker.substeps if dt is None else max(1, round(walker.substeps * walker.dt / dt))
     sim = Simulation(
-        walker.robot, dt=walker.dt, substeps=walker.substeps, ground=flat() if ground is None else ground, batch=batch,
-        precision=precision, threads=threads, seed=seed, contact=RigidContact(tolerance=tolerance, sweeps=200),
-        varying=["friction"],
+        walker.robot, dt=walker.dt * walker.substeps / substeps, substeps=substeps, batch=batch, precision=precision,
+        ground=flat() if ground is None else ground, contact=RigidContact(tolerance=tolerance), threads=threads,
+        seed=seed, varying=["friction"], coriolis=coriolis,
     )  # fmt: skip
     happen = {
         "start": Event(events.start_state, **_start(walker, is_judged)),
