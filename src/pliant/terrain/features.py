@@ -128,8 +128,11 @@ def tiles(
     shape = grid_shape(size, spacing, "tiles")
     cells = _cells("side", side, spacing, "tiles", least=2)
     i, j = (k // cells for k in _indices(shape))
-    top, chance, *_ = uniforms_at(seed, _TILE, i, j)
-    return HeightField(np.where(chance < share, height * top, 0.0), spacing)
+    # each tile draws once
+    rows, columns = (np.arange(k.min(), k.max() + 1) for k in (i, j))
+    top, chance, *_ = uniforms_at(seed, _TILE, rows[:, None], columns)
+    heights = np.where(chance < share, height * top, 0.0)
+    return HeightField(heights[i - rows[0], j - columns[0]], spacing)
 
 
 def stepping_stones(

@@ -120,8 +120,9 @@ def fourier(spectrum: Spectrum, *, seed: int = 0, size: Any = SIZE, spacing: flo
         problem = f"fourier: no wave of {spectrum.shortest:g} to {spectrum.longest:g} m fits into {a:g} x {b:g} m"
         cure = "use a larger size or a shorter shortest wave"
         raise ContactError(problem, subject="fourier", field="longest", cure=cure)
-    phase = 2 * math.pi * uniforms_at(seed, _PHASE, i, j)[0]
-    waves = 2 * np.sqrt(density / (a * b)) * np.exp(1j * phase)
+    waves, is_there = np.zeros(density.shape, dtype=complex), density > 0
+    phase = 2 * math.pi * uniforms_at(seed, _PHASE, *(k[is_there] for k in np.broadcast_arrays(i, j)))[0]
+    waves[is_there] = 2 * np.sqrt(density[is_there] / (a * b)) * np.exp(1j * phase)
     heights = np.fft.ifft2(waves, norm="forward").real
     # the last points are the first ones again
     return HeightField(np.pad(heights, (0, 1), mode="wrap"), spacing)
@@ -263,10 +264,12 @@ def _gradient_noise(u: np.ndarray, v: np.ndarray, seed: int, octave: int) -> np.
     f, g = (u - i)[:, None], (v - j)[None, :]
     fade_f, fade_g = _fade(f), _fade(g)
     found: Any = 0.0
+    # each corner draws once
+    rows, columns = (np.arange(k.min(), k.max() + 2) for k in (i, j))
+    slopes = [2 * x - 1 for x in uniforms_at(seed, _GRADIENT, octave, rows[:, None], columns)[:2]]
     for a in (0, 1):
         for b in (0, 1):
-            corner = uniforms_at(seed, _GRADIENT, octave, (i + a)[:, None], (j + b)[None, :])
-            slope_x, slope_y = (2 * x - 1 for x in corner[:2])
+            slope_x, slope_y = (s[np.ix_(i + a - rows[0], j + b - columns[0])] for s in slopes)
             weight = (fade_f if a else 1 - fade_f) * (fade_g if b else 1 - fade_g)
             found = found + weight * (slope_x * (f - a) + slope_y * (g - b))
     return found
