@@ -465,14 +465,15 @@ class EpisodePlan:
 
     # ---- the whole period
 
-    def add_period(self, stages: Stages) -> None:
-        """All phases, with nothing in NumPy."""
+    def add_period(self, stages: Stages, *, restarts: bool = True) -> None:
+        """All phases, with nothing in NumPy; ``restarts`` where an episode has ended, or leaves the robot as it is."""
         self.add_action(stages)
         self.add_motion(stages)
         self.add_scores(stages)
         self.add_changes(stages)
         self.add_observations(stages)
-        self.add_new_episodes(stages)
+        if restarts:
+            self.add_new_episodes(stages)
 
     def add_new_episodes(self, stages: Stages, *, observes: bool = True) -> None:
         """Begin again where an episode has ended."""
