@@ -176,6 +176,14 @@ class EpisodePlan:
             found += [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
         return found
 
+    def observation_bounds(self, group: str) -> list[float]:
+        """The largest sizes of the numbers of a group."""
+        found: list[float] = []
+        for name, term in self.observations[group].items():
+            bound = np.inf if term.clip is None else abs(term.scale) * term.clip
+            found += [bound] * self._shown_size(group, name)
+        return found
+
     # ---- what terms see
 
     @cached_property
