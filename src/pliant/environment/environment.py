@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.chance import check_seed, keys_of
-from pliant.checks import check, check_known, is_real, numbers
+from pliant.checks import check, check_known, chosen_robots, is_real, numbers
 from pliant.environment.actions import Action, Controls, JointTargets
 from pliant.environment.commands import RARE, Command
 from pliant.environment.curricula import Curriculum
@@ -162,6 +162,11 @@ class Environment:
         """Of the numbers of each group."""
         return {group: self.plan.observation_names(group) for group in self.plan.observations}
 
+    @cached_property
+    def observation_bounds(self) -> dict[str, list[float]]:
+        """The largest sizes of the numbers of each group: infinite where they are not clipped."""
+        return {group: self.plan.observation_bounds(group) for group in self.plan.observations}
+
     # ---- running
 
     def reset(self, seed: int | None = None, *, stagger: bool = False) -> dict[str, np.ndarray]:
@@ -197,25 +202,55 @@ class Environment:
         self._check_finite()
         return self._observations("observations")
 
-    def step(self, actions: Any) -> Transition:
+    def restart(self, robots: Any = None, *, seed: int | None = None) -> dict[str, np.ndarray]:
+        """Begin new episodes of some robots; others stay as they are, to the bit.
+
+        Args:
+            robots: indices or a mask of them; None for all.
+            seed: as for `reset`; events of the mode "startup" happen again only if there is one.
+
+        Returns:
+            Observations by group, (batch, n), of all robots.
+        """
+        self._check_begun("restart")
+        rows = self._rows(robots)
+        if seed is not None:
+            self._part("key")[rows] = keys_of(check_seed(seed), rows)
+            self.sim.reset(seed=seed, robots=rows)
+        self._forget_period(rows)
+        self._run("restart" if seed is None else "begin", rows=rows)
+        if self.plan.given:
+            self._take("observation")
+            self._run("first look", rows=rows)
+        self._check_finite()
+        return self._observations("observations")
+
+    def step(self, actions: Any, *, robots: Any = None, restarts: bool = True) -> Transition:
         """Go on by a control period.
 
         Args:
             actions: (batch, n).
+            robots: indices or a mask of those that go on; the others stay as they are, to the bit, with a reward of
+                zero. None for all, which is fastest.
+            restarts: whether robots whose episode ends begin another one at once. If not, they stay as they are until
+                `restart`.
         """
-        given = self._actions(actions)
-        if not self._has_begun:
-            raise SimulationError("the environment has not begun", field="step", cure="call env.reset() first")
+        self._check_begun("step")
+        rows = None if robots is None else self._rows(robots)
+        given = self._actions(actions, rows)
+        if rows is not None:
+            self._forget_period(np.delete(np.arange(self.batch), rows))
         if not self.plan.given:
-            self._run("period", given)
+            self._run("period" if restarts else "period without restarts", given, rows)
         else:
-            self._run("motion", given)
+            self._run("motion", given, rows)
             self._take("reward", "termination")
-            self._run("scores")
+            self._run("scores", rows=rows)
             self._take("observation")
-            self._run("look")
-            self._take("observation")
-            self._run("first look of those that ended")
+            self._run("look" if restarts else "look without restarts", rows=rows)
+            if restarts:
+                self._take("observation")
+                self._run("first look of those that ended", rows=rows)
         self._check_finite()
         ended = self._outcome
         terminated, truncated = (ended[:, self._outcome_spans[name].start] > 0 for name in ("terminated", "truncated"))
@@ -224,12 +259,26 @@ class Environment:
             self._observations("observations"), rewards, terminated, truncated, self._observations("final")
         )
 
-    def _actions(self, actions: Any) -> np.ndarray:
+    def _check_begun(self, what: str) -> None:
+        if not self._has_begun:
+            raise SimulationError("the environment has not begun", field=what, cure="call env.reset() first")
+
+    def _rows(self, robots: Any) -> np.ndarray:
+        """Numbers of robots."""
+        return np.arange(self.batch) if robots is None else chosen_robots(robots, self.batch)
+
+    def _forget_period(self, rows: np.ndarray) -> None:
+        """The last period brought these robots nothing."""
+        for name in ("terms", "reward", "terminated", "truncated"):
+            self._outcome[rows, self._outcome_spans[name]] = 0
+
+    def _actions(self, actions: Any, rows: np.ndarray | None) -> np.ndarray:
         shape = (self.batch, self.action_size)
         found = numbers("actions", actions, self.sim.dtype)
         if found.shape != shape:
             cure = f"they take {shape}: {', '.join(self.action_names)} of each robot"
             raise SimulationError(f"actions have shape {found.shape}", field="actions", cure=cure)
+        found = found if rows is None else np.where(np.isin(np.arange(self.batch), rows)[:, None], found, 0)
         if not np.isfinite(found).all():
             robot, k = np.argwhere(~np.isfinite(found))[0]
             problem = f"action {self.action_names[k]!r} of robot {robot} is {found[robot, k]}"
@@ -273,8 +322,15 @@ class Environment:
 
     @property
     def ages(self) -> np.ndarray:
-        """Control periods since the episode of each robot began."""
+        """Control periods since the episode of each robot began; set them to have episodes cut off earlier or later."""
         return self._part("age")[:, 0].astype(int)
+
+    @ages.setter
+    def ages(self, ages: Any) -> None:
+        found = numbers("ages", ages)
+        is_right = found.shape == (self.batch,) and bool(np.all((found >= 0) & (found == np.floor(found))))
+        check("ages", ages, f"{self.batch} whole numbers, 0 or more", is_right)
+        self._part("age")[:, 0] = found
 
     @property
     def levels(self) -> np.ndarray:
@@ -438,15 +494,24 @@ class Environment:
                 values[name] = self._part(name).T
         return self.plan.now(**values)
 
-    def _run(self, name: str, actions: np.ndarray | None = None) -> None:
-        """Run a program on all robots, in place."""
+    def _run(self, name: str, actions: np.ndarray | None = None, rows: np.ndarray | None = None) -> None:
+        """Run a program in place, on all robots or on those of some rows."""
         kernel = self._kernels.kernel(name)
         arrays = {
             "state": self.sim.data, "episode": self._episode, "parameters": self.sim.parameters.data,
             "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given": self._given,
         }  # fmt: skip
-        out = tuple(arrays[output.removesuffix(" after")] for output in kernel.outputs)
-        kernel(*(arrays[input] for input in kernel.inputs), out=out, threads=self.sim.threads)
+        written = [output.removesuffix(" after") for output in kernel.outputs]
+        used = {name: arrays[name] for name in {*kernel.inputs, *written}}
+        if rows is not None:
+            if not len(rows):
+                return
+            used = {name: x[rows] if x.ndim == 2 else x for name, x in used.items()}
+        out = tuple(used[name] for name in written)
+        kernel(*(used[name] for name in kernel.inputs), out=out, threads=self.sim.threads)
+        if rows is not None:
+            for name in written:
+                arrays[name][rows] = used[name]
 
 
 class Weights(dict[str, float]):

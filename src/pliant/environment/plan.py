@@ -176,6 +176,14 @@ class EpisodePlan:
             found += [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
         return found
 
+    def observation_bounds(self, group: str) -> list[float]:
+        """The largest sizes of the numbers of a group."""
+        found: list[float] = []
+        for name, term in self.observations[group].items():
+            bound = np.inf if term.clip is None else abs(term.scale) * term.clip
+            found += [bound] * self._shown_size(group, name)
+        return found
+
     # ---- what terms see
 
     @cached_property
@@ -465,14 +473,15 @@ class EpisodePlan:
 
     # ---- the whole period
 
-    def add_period(self, stages: Stages) -> None:
-        """All phases, with nothing in NumPy."""
+    def add_period(self, stages: Stages, *, restarts: bool = True) -> None:
+        """All phases, with nothing in NumPy; ``restarts`` where an episode has ended, or leaves the robot as it is."""
         self.add_action(stages)
         self.add_motion(stages)
         self.add_scores(stages)
         self.add_changes(stages)
         self.add_observations(stages)
-        self.add_new_episodes(stages)
+        if restarts:
+            self.add_new_episodes(stages)
 
     def add_new_episodes(self, stages: Stages, *, observes: bool = True) -> None:
         """Begin again where an episode has ended."""

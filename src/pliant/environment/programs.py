@@ -1,7 +1,8 @@
 """The programs of an environment, each compiled when it is first needed.
 
 A control period is one program. Where terms run in NumPy it is several, with NumPy between them: "motion", then rewards
-and terminations, "scores", observations, "look", and observations once more for "first look of those that ended".
+and terminations, "scores", observations, "look", and observations once more for "first look of those that ended". Two of
+these also come without restarts, for learners that begin new episodes themselves, by "restart".
 """
 
 from collections.abc import Callable
@@ -15,6 +16,12 @@ from pliant.simulation import Simulation
 
 def _begin(plan: EpisodePlan, stages: Stages) -> None:
     plan.add_restart(stages, modes=("startup", "reset"))
+
+
+def _restart(plan: EpisodePlan, stages: Stages) -> None:
+    plan.add_restart(stages)
+    if not plan.given:
+        plan.add_observations(stages, is_first=True)
 
 
 def _motion(plan: EpisodePlan, stages: Stages) -> None:
@@ -46,22 +53,28 @@ def _first_look(plan: EpisodePlan, stages: Stages) -> None:
 
 _PROGRAMS: dict[str, Callable[[EpisodePlan, Stages], None]] = {
     "period": EpisodePlan.add_period,
+    "period without restarts": lambda plan, stages: plan.add_period(stages, restarts=False),
     "begin": _begin,
+    "restart": _restart,
     "first look": lambda plan, stages: plan.add_observations(stages, is_first=True),
     "motion": _motion,
     "scores": _scores,
     "look": _look,
+    "look without restarts": lambda plan, stages: plan.add_observations(stages),
     "first look of those that ended": _first_look,
 }
 
 # what a program takes beside the state, the episode and the parameters
 _INPUTS = {
     "period": ("given action", "weights"),
+    "period without restarts": ("given action", "weights"),
     "begin": ("outcome",),
+    "restart": ("outcome",),
     "first look": ("outcome", "given"),
     "motion": ("given action",),
     "scores": ("outcome", "weights", "given"),
     "look": ("outcome", "given"),
+    "look without restarts": ("outcome", "given"),
     "first look of those that ended": ("outcome", "given"),
 }
 
