@@ -76,6 +76,7 @@ from pliant.contact import (
 from pliant.contact import (
     waves as waves,
 )
+from pliant.environment import Environment as Environment
 from pliant.dynamics import (
     bias_forces as bias_forces,
 )  # fmt: skip

@@ -17,7 +17,7 @@ G = 9.81
 
 def with_imu_aside(robot: pliant.Robot) -> pliant.Robot:
     robot = robot.with_frame("board", "trunk", (0.1, -0.05, 0.04), rpy=(0.2, -0.4, 2.0))
-    return robot.with_sensor("imu", "board", name="imu")
+    return robot.without_sensors("imu").with_sensor("imu", "board", name="imu")
 
 
 def standing_motion(robot: pliant.Robot, seed: int, slips: dict[int, np.ndarray] | None = None) -> tuple:
@@ -162,9 +162,9 @@ def test_what_it_needs() -> None:
     cases = [
         (robot.without_sensors("imu"), {}, "sensor"),
         (robot, {"imu": "feet"}, "kind"),
-        (robot.with_sensor("imu", "lf_thigh", name="imu"), {}, "at"),
-        (robot.with_sensor("imu", "trunk", name="imu", channels=["gyro"]), {}, "channel"),
-        (robot.with_sensor("encoder", ["lf_knee"], name="encoders"), {}, "encoder"),
+        (robot.without_sensors("imu").with_sensor("imu", "lf_thigh", name="imu"), {}, "at"),
+        (robot.with_sensors("imu", channels=["gyro"]), {}, "channel"),
+        (robot.without_sensors("encoders").with_sensor("encoder", ["lf_knee"], name="encoders"), {}, "encoder"),
         (robot, {"slip": 0}, "slip"),
         (robot, {"k": -1}, "k"),
     ]

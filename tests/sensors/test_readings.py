@@ -144,14 +144,6 @@ def test_a_register_has_an_end() -> None:
         falling(delay=5.0)
 
 
-def test_two_sensors_of_one_name_are_one() -> None:
-    robot = falling().robot
-    assert robot.with_sensor("pose", "ball", name="p", rate=50).sensors["p"].rate == 50
-    assert len(robot.with_sensor("imu", "ball", name="i").sensors) == 2
-    with pytest.raises(RobotError, match="no frame named 'nowhere'"):
-        robot.with_sensor("imu", "nowhere")
-
-
 def test_frozen_robots_keep_their_readings() -> None:
     sim = falling(rate=500, position={"noise": 0.1})
     for _ in range(10):

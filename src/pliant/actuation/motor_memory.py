@@ -40,6 +40,9 @@ PARTS = ("held", "wait", "line", "command", "law", "current", "temperature", "br
 SHOWN = ("command", "current", "temperature", "friction")
 """Those that logs have."""
 
+# controls that reach a motor, now or later
+_HELD = ("held", "line", "command")
+
 # delays and periods this close to whole steps are whole
 _WHOLE = 1e-6
 
@@ -144,21 +147,30 @@ class MotorMemory:
         return [x for name in PARTS for state in states if name in state for x in state[name]]
 
     def initial(self, robot: Robot, q: np.ndarray) -> np.ndarray:
-        """Rows of motors that begin at configurations (..., nq): cold, unbent, and with controls that hold them there.
+        """Rows of motors, see `begun`, at configurations (..., nq)."""
+        found = np.zeros((*q.shape[:-1], self.size))
+        for k, x in enumerate(self.begun(robot, np.moveaxis(q, -1, 0))):
+            found[..., k] = x
+        return found
+
+    def begun(self, robot: Robot, q: Scalars) -> list[Scalar]:
+        """The numbers of motors that begin at a configuration: cold, unbent, and with controls that hold them there.
 
         Args:
             robot: with numbers alone.
         """
-        found = np.zeros((*q.shape[:-1], self.size))
+        found: list[Scalar] = [0] * self.size
         for motor, places in zip(robot.motors.values(), self._places, strict=True):
+            values: dict[str, Sequence[Scalar]] = {}
             if motor.law is None and motor.control == "position":
-                held = shaft_of(robot, motor).position(np.moveaxis(q, -1, 0))
-                for name in {"held", "line", "command"} & places.keys():
-                    found[..., places[name]] = np.asarray(held)[..., None]
-            if "law" in places:
-                found[..., places["law"]] = motor.law.memory  # type: ignore[union-attr]
+                held = shaft_of(robot, motor).position(q)
+                values = {name: [held] * (places[name].stop - places[name].start) for name in _HELD if name in places}
+            if isinstance(motor.law, MotorLaw):
+                values["law"] = motor.law.memory
             if "temperature" in places:
-                found[..., places["temperature"]] = float(motor.ambient_temperature)
+                values["temperature"] = [float(motor.ambient_temperature)]
+            for name, numbers in values.items():
+                found[places[name]] = list(numbers)
         return found
 
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from pliant.checks import is_zero
+from pliant.checks import check, check_name, is_zero
 from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind
 from pliant.scalar import Scalar
@@ -387,6 +387,15 @@ class Named(Mapping[str, T], Generic[T]):
     def index(self, name: str) -> int:
         """The place of the thing of that name."""
         return self._items.index(self[name])
+
+    def chosen(self, names: Any) -> list[str]:
+        """The names that a choice means: those given, one given, or all if None."""
+        is_choice, takes = names is None or isinstance(names, Iterable), "a name, a list of names, or None for all"
+        check("names", names, takes, is_choice, subject=f"the {self.kind}s", error=RobotError)
+        found = list(self) if names is None else [names] if isinstance(names, str) else list(names)
+        for name in found:
+            check_name("name", name, subject=f"a {self.kind}")
+        return found
 
     def replaced(self, item: T) -> "Named[T]":
         """A copy in which ``item`` takes the place of the one of its name."""

@@ -1,7 +1,7 @@
 """Values of the parts of a robot, as users give them: checked, and in the form that the code wants. Symbols pass."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.checks import (
-    as_scalar, check, check_at_least, check_callable, check_finite, check_known, check_name, check_one_of, check_share,
+    as_scalar, check, check_at_least, check_callable, check_finite, check_known, check_one_of, check_share,
     entries, is_sequence, is_zero, numbers, one_for_each, per_entry,
 )  # fmt: skip
 from pliant.errors import Call, Fault, PliantError, RobotError, bad_value
@@ -279,14 +279,10 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
 
 def with_motors(motors: Named[Motor], joints: Named[Joint], names: Any, values: dict[str, Any]) -> Named[Motor]:
     """The motors, of which some have other values; arguments as in `Robot.with_motors`."""
-    is_choice = names is None or isinstance(names, Iterable)
-    takes = "a name, a list of names, or None for all"
-    check("names", names, takes, is_choice, subject="the motors", error=RobotError)
-    chosen = list(motors) if names is None else [names] if isinstance(names, str) else list(names)
+    chosen = motors.chosen(names)
     motor_values(chosen[0] if chosen else "", values)
     columns = {key: one_for_each(f"{key} of the motors", value, len(chosen)) for key, value in values.items()}
     for k, name in enumerate(chosen):
-        check_name("name", name, subject="a motor")
         motor = replace(motors[name], **{key: column[k] for key, column in columns.items()})
         check_motor(motor, joints)
         motors = motors.replaced(motor)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pliant.scalar import Scalar, Scalars, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import StepProgram
+from pliant.simulation.step_program import StepProgram
 
 
 def accelerate(step: StepProgram) -> None:

@@ -34,7 +34,7 @@ from pliant.robot.configurations import held_acceleration
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import StepProgram, any_of, largest_known
+from pliant.simulation.step_program import StepProgram, any_of, largest_known
 from pliant.simulation.step_factor import factor_of, factor_of_step
 from pliant.spatial import Vector
 

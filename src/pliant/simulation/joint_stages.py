@@ -21,7 +21,7 @@ from pliant.dynamics.pinned_factor import PinnedFactor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.loop_stages import load_pins
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, any_of
+from pliant.simulation.step_program import Record, StepProgram, any_of
 from pliant.simulation.state import time_of
 from pliant.simulation.step_factor import Matrix, factor_of, factor_of_step
 

@@ -26,7 +26,7 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import Record, StepProgram, poses_of
+from pliant.simulation.step_program import Record, StepProgram, poses_of
 from pliant.simulation.step_factor import factor_of
 from pliant.spatial import Vector
 

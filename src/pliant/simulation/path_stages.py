@@ -19,7 +19,8 @@ from pliant.contact.solver import constraint_rows
 from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select
 from pliant.simulation.joint_stages import UNSOLVED, motor_shafts
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import FAILURE, Record, StepProgram, poses_of, touches_of
+from pliant.simulation.solver_stages import FAILURE
+from pliant.simulation.step_program import Record, StepProgram, poses_of, touches_of
 from pliant.spatial import Vector
 
 # points of a path that are looked at before rounds go on

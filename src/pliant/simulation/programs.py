@@ -177,25 +177,34 @@ class Plan:
     def program(self) -> Program:
         """(state, inputs of each period, parameters) -> the state after the last period, and `rows`."""
         sizes, arrays = self.layout.sizes, self.arrays
-        others = {"input": self.inputs, "parameters": self.parameters.size, "u": self.model.robot.nu}
-        others[controls_name(self.parameters)] = self.model.robot.nu
-        stages = Stages(**sizes, **others)
-        if self.model.feels_forces and self.integrator == "semi-implicit":
-            robot = self.model.robot
-            for name, size in {"q solved": robot.nq, "v solved": robot.nv, "vd solved": robot.nv}.items():
-                stages.variable(name, size, is_scratch=True)  # most of it is not needed, and so not kept
+        stages = self.stages()
         with stages.loop("periods", reads=("input",) if self.inputs else (), writes=tuple(self.rows.values())):
-            self._add_period(stages)
-            # forces and the like of a diverged robot may be NaN: users find zero
-            with stages.loop(1, when="divergence"):
-                lasting = {*_LASTING, *sensor_sizes(self.model)}
-                passing = {name: [0] * size for name, size in sizes.items() if size and name not in lasting}
-                stages.add(lambda: passing, ())
+            self.add_period(stages)
         spans = {row: (name,) for name, row in self.rows.items()}
         spans |= dict.fromkeys(("state", "next", self.rows["state"]), tuple(sizes))
         return stages.program(tuple(arrays), ("next", *self.rows.values()), spans=spans)
 
-    def _add_period(self, stages: Stages) -> None:
+    def stages(self, **others: int) -> Stages:
+        """A program under construction that has the variables of the state, and of `add_period`."""
+        robot = self.model.robot
+        own = {"input": self.inputs, "parameters": self.parameters.size, "u": robot.nu}
+        own[controls_name(self.parameters)] = robot.nu
+        stages = Stages(**self.layout.sizes, **own, **others)
+        if self.model.feels_forces and self.integrator == "semi-implicit":
+            for name, size in {"q solved": robot.nq, "v solved": robot.nv, "vd solved": robot.nv}.items():
+                stages.variable(name, size, is_scratch=True)  # most of it is not needed, and so not kept
+        return stages
+
+    def add_period(self, stages: Stages) -> None:
+        """Add a control period, with the controls in "input", to a program that `stages` began."""
+        self._add_motion(stages)
+        # forces and the like of a diverged robot may be NaN: users find zero
+        with stages.loop(1, when="divergence"):
+            sizes, lasting = self.layout.sizes, {*_LASTING, *sensor_sizes(self.model)}
+            passing = {name: [0] * size for name, size in sizes.items() if size and name not in lasting}
+            stages.add(lambda: passing, ())
+
+    def _add_motion(self, stages: Stages) -> None:
         robot, dt = self.model.robot, self.model.dt
         controller, controls = self.controller, controls_name(self.parameters)
         if controller:

@@ -137,7 +137,7 @@ def add_turning_on(stages: Stages, parameters: Parameters) -> None:
 
         stages.add(first, ("clock", "chance"), ("disturbances",))
     for reader in model.readers:
-        rays = _add_rays(stages, parameters, reader)
+        rays = _add_rays(stages, parameters, reader, "first rays")
 
         def on(clock, q, v, chance, p, *rays, reader=reader):
             m = parameters.applied(p)
@@ -258,9 +258,9 @@ def _add_samples(stages: Stages, parameters: Parameters, due: Sequence[Reader], 
     stages.add(sample, (*_NOW, "chance", "parameters", "disturbances", *solved_parts, *own))
 
 
-def _add_rays(stages: Stages, parameters: Parameters, reader: Reader) -> tuple[str, ...]:
+def _add_rays(stages: Stages, parameters: Parameters, reader: Reader, what: str = "rays") -> tuple[str, ...]:
     """Add the rays of a scan or a range finder; the variable that has what they meet, if the sensor has any."""
-    model, sensor, name = parameters.structure, reader.sensor, f"{reader.name}: rays"
+    model, sensor, name = parameters.structure, reader.sensor, f"{reader.name}: {what}"
     if not sensor.rays:
         return ()
     found = stages.variable(f"{name} found", len(sensor.rays) * (1 if sensor.kind == "scan" else 2))

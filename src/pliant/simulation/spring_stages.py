@@ -17,7 +17,7 @@ from pliant.contact.constraint_rows import has_limits
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.scalar import Scalar, Scalars, maximum
 from pliant.simulation.model import StepModel
-from pliant.simulation.solver_stages import StepProgram, Swing
+from pliant.simulation.step_program import StepProgram, Swing
 
 # inertia of a dof that has none, as a slender rod about itself: any spring there is too stiff for the step
 _NONE = 1e-30

@@ -59,9 +59,10 @@ from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.path_stages import follow_path
 from pliant.simulation.solver_stages import (
-    Record, StepProgram, check_convergence, correct_positions, do_without_friction, find_contacts, go_on_from_here,
-    largest_known, parts_of, poses_of, sweep_contacts, sweeps, touches_of, world_impulses,
+    check_convergence, correct_positions, do_without_friction, find_contacts, go_on_from_here, sweep_contacts,
+    sweeps, world_impulses,
 )  # fmt: skip
+from pliant.simulation.step_program import Record, StepProgram, largest_known, parts_of, poses_of, touches_of
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of
 from pliant.simulation.step_factor import Matrix, entries_of_step, inertia_of_step

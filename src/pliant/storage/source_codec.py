@@ -26,7 +26,8 @@ from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
 from pliant.robot.part_checks import check_joint, check_motor, check_spring, checked_closure, full_limits
-from pliant.robot.sensors import Sensor, check_sensor
+from pliant.robot.sensor_options import check_sensor
+from pliant.robot.sensors import Sensor
 from pliant.scalar import is_constant
 from pliant.scalar.ops import MOST_ENTRIES
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector

@@ -1,0 +1,108 @@
+"""What the numbers of an action mean: how the controls of a period follow from them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pliant.checks import check, check_callable, function_name, is_real, is_whole, numbers
+from pliant.environment.now import Now
+from pliant.errors import SimulationError, TraceError
+from pliant.robot import Robot
+from pliant.scalar import Scalar, Scalars, maximum, minimum
+
+
+class Action:
+    """Controls as a function of an action.
+
+        Action(lambda action, now: [20 * action[0]], size=1)
+
+    Attributes:
+        function: ``function(action, now)`` -> the controls of the motors (or the commands of the simulation's
+            controller), generic over the scalar.
+        size: how many numbers an action has; None for one a control.
+        clip: the largest size of a number of the action; None for no bound.
+    """
+
+    def __init__(self, function: Callable[..., Any], size: int | None = None, *, clip: float | None = None):
+        check_callable("action", function, "action", "now")
+        check("size", size, "1 or more", size is None or (is_whole(size) and size > 0), subject="action")
+        check(
+            "clip", clip, "None, or a number above zero", clip is None or (is_real(clip) and clip > 0), subject="action"
+        )
+        self.function, self.size, self.clip = function, size, None if clip is None else float(clip)
+
+    def names(self, robot: Robot, size: int) -> list[str]:
+        """Of the numbers of an action."""
+        return list(robot.motors) if size == robot.nu else [f"action[{k}]" for k in range(size)]
+
+    def bounded(self, action: Scalars) -> list[Scalar]:
+        """The action within its bounds."""
+        if self.clip is None:
+            return list(action)
+        return [maximum(-self.clip, minimum(a, self.clip)) for a in action]
+
+    def controls(self, action: Scalars, now: Now, n: int) -> list[Scalar]:
+        """The n controls of a period."""
+        subject = f"action {function_name(self.function)!r}"
+        try:
+            found = self.function(action, now)
+        except TraceError as error:
+            cure = "write pliant.math.select(condition, a, b) in place of `if`"
+            raise TraceError(f"{subject}: {error}", subject=subject, cure=cure) from None
+        is_row = isinstance(found, list | tuple | np.ndarray)
+        if not is_row or len(found) != n:
+            shown = f"{len(found)} controls" if is_row else repr(found)
+            raise SimulationError(f"{subject} returned {shown}", subject=subject, field="action", cure=f"return {n}")
+        return list(found)
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, for records of what was run."""
+        return {"function": function_name(self.function), "clip": self.clip}
+
+
+class JointTargets(Action):
+    """Targets of motors with position control: those of the stance, and a factor times the action.
+
+    Attributes:
+        scale: factor [rad or m], one for all motors or one for each.
+    """
+
+    def __init__(self, scale: float | Sequence[float] = 0.5, *, clip: float | None = None):
+        self.scale = _scales(scale)
+        super().__init__(self._targets, clip=clip)
+
+    def _targets(self, action: Scalars, now: Now) -> list[Scalar]:
+        robot = now.robot
+        held = [now.stance[robot.q_slice(motor.joint).start] for motor in robot.motors.values()]
+        return [q + s * a for q, s, a in zip(held, _each(self.scale, len(held)), action, strict=True)]
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, for records of what was run."""
+        return {"function": "JointTargets", "scale": list(self.scale), "clip": self.clip}
+
+
+class Controls(Action):
+    """The controls themselves, torques or whatever the motors take: a factor times the action."""
+
+    def __init__(self, scale: float | Sequence[float] = 1.0, *, clip: float | None = None):
+        self.scale = _scales(scale)
+        super().__init__(self._scaled, clip=clip)
+
+    def _scaled(self, action: Scalars, now: Now) -> list[Scalar]:
+        return [s * a for s, a in zip(_each(self.scale, len(action)), action, strict=True)]
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, for records of what was run."""
+        return {"function": "Controls", "scale": list(self.scale), "clip": self.clip}
+
+
+def _scales(scale: Any) -> tuple[float, ...]:
+    found = np.atleast_1d(numbers("scale of the action", scale))
+    check("scale of the action", scale, "finite numbers", found.ndim == 1 and bool(np.isfinite(found).all()))
+    return tuple(found.tolist())
+
+
+def _each(scale: tuple[float, ...], n: int) -> tuple[float, ...]:
+    check("scale of the action", list(scale), f"one number, or {n}", len(scale) in (1, n))
+    return scale * n if len(scale) == 1 else scale

@@ -1,0 +1,11 @@
+"""Tasks that are ready: environments of robots that walk, hop, balance and reach, with judges."""
+
+from pliant.tasks import walkers as _walkers
+from pliant.tasks.judging import VelocityJudge
+from pliant.tasks.task import Task, make, register, task, tasks
+from pliant.tasks.training import Run, train, trained
+from pliant.tasks.walking import Walker
+
+__all__ = ["Run", "Task", "VelocityJudge", "Walker", "make", "register", "task", "tasks", "train", "trained"]
+
+assert _walkers  # they register their tasks
