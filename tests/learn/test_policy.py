@@ -1,6 +1,7 @@
 """Policies: what they compute on every scalar, in files, and for whom."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -44,7 +45,9 @@ def test_actions_of_one_robot_and_of_many() -> None:
     assert actions.shape == (7, 3) and actions.dtype == np.float32
     # sums of ten products of numbers near 1 in float32
     np.testing.assert_allclose(actions, in_float64(policy, x), atol=3e-6)
-    np.testing.assert_allclose(policy(x[2]), actions[2], atol=3e-6)
+    np.testing.assert_array_equal(policy(x[2]), actions[2])
+    many = np.tile(x, (30, 1))
+    np.testing.assert_array_equal(policy(many), np.tile(actions, (30, 1)))
     np.testing.assert_array_equal(policy({"actor": x, "critic": x[:, :1]}), actions)
 
 
@@ -66,6 +69,8 @@ def test_files_keep_all_of_it(tmp_path) -> None:
     for name in ("activation", "clip", "observation_names", "action_names", "digest", "environment", "settings"):
         assert getattr(found, name) == getattr(policy, name)
     np.testing.assert_array_equal(found.std, policy.std)
+    again = pickle.loads(pickle.dumps(policy))
+    np.testing.assert_array_equal(again(x), policy(x))
     # the same policy is the same file
     found.save(tmp_path / "again.policy")
     assert (tmp_path / "again.policy").read_bytes() == path.read_bytes()

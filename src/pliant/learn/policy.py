@@ -10,7 +10,8 @@ import numpy as np
 
 from pliant.errors import LearningError
 from pliant.files.arrays import read_arrays, write_arrays
-from pliant.networks import ACTIVATIONS, Network
+from pliant.learn.acting import Acting
+from pliant.networks import Network
 from pliant.scalar import Scalar, Scalars, maximum, minimum
 
 _KIND = "pliant policy 1"
@@ -89,15 +90,11 @@ class Policy:
         if x.ndim not in (1, 2) or x.shape[-1] != self.observation_size:
             n = self.observation_size
             raise _wrong("observations", f"got observations of shape {x.shape}", f"it takes ({n},) or (batch, {n})")
-        return self._acts(x)
+        return self._acts(x[None])[0] if x.ndim == 1 else self._acts(x)
 
-    def _acts(self, x: np.ndarray) -> np.ndarray:
-        x = np.clip((x - self.mean) * self.scale, -np.float32(self.clip), np.float32(self.clip))
-        for k, (weights, offsets) in enumerate(self.layers):
-            x = x @ weights.T + offsets
-            if k < len(self.layers) - 1:
-                x = ACTIVATIONS[self.activation](x)
-        return x
+    @cached_property
+    def _acts(self) -> Acting:
+        return Acting(self.layers, self.activation, self.mean, self.scale, self.clip)
 
     def network(self, x: Scalars) -> list[Scalar]:
         """Mean actions at an observation, on scalars of any kind."""
@@ -158,6 +155,9 @@ class Policy:
         if not 0 < clip < np.inf:
             raise _wrong("clip", f"is damaged: clip is {clip}", "take another copy of its file")
         return cls(layers=tuple(layers), clip=clip, **plain, **rest)
+
+    def __reduce__(self) -> Any:
+        return Policy.from_plain, self.as_plain()
 
     def __repr__(self) -> str:
         sizes = "-".join(map(str, Network(self.layers).sizes))
