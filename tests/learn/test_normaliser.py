@@ -86,7 +86,7 @@ def test_scaled_returns_have_size_one() -> None:
     rng = np.random.default_rng(0)
     size = []
     returns = np.zeros(200)
-    for k in range(1500):
+    for _ in range(1500):
         r = own(rng.normal(loc=30, scale=10, size=200), np.zeros(200, dtype=bool))
         returns = 0.95 * returns + r
         size.append(np.sqrt((returns**2).mean()))

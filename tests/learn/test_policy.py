@@ -1,6 +1,5 @@
 """Policies: what they compute on every scalar, in files, and for whom."""
 
-import itertools
 import pickle
 
 import numpy as np
@@ -10,24 +9,7 @@ from pliant.compiler import kernel_from_function
 from pliant.errors import LearningError
 from pliant.learn import Policy
 from toy_tasks import Cart
-
-
-def example(seed: int = 0, sizes=(5, 8, 6, 3), activation: str = "tanh") -> Policy:
-    rng = np.random.default_rng(seed)
-    layers = [(rng.normal(size=(b, a)) / a**0.5, rng.normal(size=b)) for a, b in itertools.pairwise(sizes)]
-    return Policy(
-        layers=tuple(layers),
-        activation=activation,
-        mean=rng.normal(size=sizes[0]),
-        scale=rng.uniform(0.5, 2, sizes[0]),
-        clip=2.0,
-        std=np.full(sizes[-1], 0.3),
-        observation_names=tuple(f"o{k}" for k in range(sizes[0])),
-        action_names=tuple(f"a{k}" for k in range(sizes[-1])),
-        digest="a task",
-        environment={"task": "none"},
-        settings={"learner": "none", "hidden": [8, 6]},
-    )
+from toy_tasks import example_policy as example
 
 
 def in_float64(policy: Policy, x: np.ndarray) -> np.ndarray:

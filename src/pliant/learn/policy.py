@@ -26,6 +26,7 @@ class Policy:
         policy(observations)          # mean actions: (n,) or (batch, n) in, float32 out
         policy.network(x)             # the same on scalars of any kind: traced, it is part of a compiled step
         policy.save("walk.policy");   Policy.load("walk.policy")
+        policy.to_onnx("walk.onnx");  policy.c();  policy.python()
 
     Attributes:
         layers: weights (outputs, inputs) and offsets of each layer, float32.
@@ -128,6 +129,24 @@ class Policy:
             return cls.from_plain(about, arrays)
         except LearningError as error:
             raise error.at(os.fspath(path)) from None
+
+    def python(self, name: str = "policy") -> str:
+        """Source of a module in plain Python with one function of that name, from a list of numbers to another."""
+        from pliant.learn.exports import python_source
+
+        return python_source(self, name)
+
+    def c(self, name: str = "policy") -> str:
+        """Source of a file in C99: ``void name(const float *observations, float *actions)``, on constants alone."""
+        from pliant.learn.exports import c_source
+
+        return c_source(self, name)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write it as ONNX: "observations" (batch, n) to "actions" (batch, m), with the normalisation inside."""
+        from pliant.learn.exports import write_onnx
+
+        write_onnx(self, path)
 
     def as_plain(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data, as of JSON, and arrays by name."""
