@@ -28,7 +28,7 @@ class VecEnv(ABC):
         self._seeds: list[int | None] = [None] * self.num_envs
 
     def _reset_options(self) -> None:
-        pass
+        self._options: list[dict] = [{}] * self.num_envs
 
     def seed(self, seed: int) -> None:
         self._seeds = [seed + k for k in range(self.num_envs)]

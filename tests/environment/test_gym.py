@@ -292,5 +292,5 @@ def test_bad_masks(mask: object) -> None:
     env.reset(seed=0)
     with pytest.raises(SimulationError, match="reset_mask"):
         env.reset(options={"reset_mask": mask})
-    with pytest.raises(SimulationError, match="option named 'maks'.*reset_mask"):
+    with pytest.raises(SimulationError, match=r"option named 'maks'.*reset_mask"):
         env.reset(options={"maks": mask})
