@@ -1,17 +1,18 @@
 """Random numbers: known answers, the same bits everywhere, and their distributions."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from pliant.chance import Chance, keys_of, next_key, stream_of
+from pliant.chance import Chance, derived_seed, keys_of, next_key, stream_of, uniforms_at
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.compiler.tracing import program_from_function
 from pliant.errors import SimulationError, TraceError
 from pliant.scalar import Graph, draws
 from pliant.scalar.evaluation import interpret
-from pliant.scalar.philox import philox
+from pliant.scalar.philox import philox, uniform_draw
 
 
 @pytest.mark.parametrize(
@@ -140,3 +141,48 @@ def test_keys_follow_alike_in_kernels_of_both_precisions() -> None:
 def test_a_stream_ends() -> None:
     with pytest.raises(SimulationError, match="at most"):
         Chance([0, 0, 0], [0], 0).uniforms(10_000)
+
+
+# ---- by place
+
+
+def test_numbers_of_places_are_those_of_philox() -> None:
+    seed = 0x299F31D0_A4093822
+    found = uniforms_at(seed, 3, np.array([[5], [-6]]), np.array([7, 2**31 - 1, -(2**31)]))
+    assert len(found) == 4 and all(x.shape == (2, 3) for x in found)
+    for i, a in enumerate((5, 2**32 - 6)):
+        for j, b in enumerate((7, 2**31 - 1, 2**31)):
+            for k in range(4):
+                assert found[k][i, j] == uniform_draw(k, 3, a, b, 0, 0xA4093822, 0x299F31D0)
+
+
+def test_a_place_has_its_numbers_whatever_is_around_it() -> None:
+    found = np.stack(uniforms_at(1, 0, np.arange(10)[:, None], np.arange(7)))
+    assert (found[:, 3, 4] == uniforms_at(1, 0, 3, 4)).all()
+    assert len(np.unique(found)) == 280
+    assert not set(found.ravel()) & set(np.ravel(uniforms_at(2, 0, np.arange(10)[:, None], np.arange(7))))
+    assert (np.stack(uniforms_at(1, 0, -1)) != np.stack(uniforms_at(1, 0, 1))).all()
+    with pytest.raises(SimulationError, match="it takes 1 to 4"):
+        uniforms_at(1, 0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda n: uniforms_at(12, 0, np.arange(n)),
+    lambda n: [uniforms_at(12, k, np.arange(n))[0] for k in range(4)],
+    lambda n: [uniforms_at(seed, 0, np.arange(n))[0] for seed in range(4)],
+], ids=["of one place", "of purposes", "of seeds"])  # fmt: skip
+def test_numbers_of_places_are_uniform_in_many_dimensions(draw) -> None:
+    n = 100_000
+    found = np.stack(draw(n))
+    counts, _ = np.histogramdd(found.T, bins=4, range=[(0, 1)] * 4)
+    expected = n / 256
+    chi = ((counts - expected) ** 2 / expected).sum()
+    # chi squared with 255 degrees of freedom: mean 255, deviation sqrt(510)
+    assert abs(chi - 255) < 5 * math.sqrt(510)
+
+
+def test_derived_seeds_differ_and_are_seeds() -> None:
+    cases = itertools.product((0, 1, 2**64 - 1), "ab", (0, 1), (0, 1))
+    found = {derived_seed(*case) for case in cases}
+    assert len(found) == 24 and all(0 <= seed < 2**64 for seed in found)
+    assert derived_seed(5, "part", 1) == derived_seed(5, "part", 1, 0)

@@ -1,4 +1,4 @@
-"""Random numbers in kernels: uniform and normal numbers, choices, and the keys of robots.
+"""Random numbers: in kernels, uniform and normal numbers, choices, and the keys of robots; on arrays, by place.
 
 Nothing is remembered from draw to draw. A number depends on the key of its robot, on the tick (steps done), on the
 stream, which is for one purpose, and on its place in the stream, through Philox (`pliant.scalar.philox`). So a robot
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check, is_whole
+from pliant.errors import PliantError, SimulationError
 from pliant.scalar import Scalar, Scalars, cos, draws, floor, log, maximum, minimum, select, sin, sqrt
 from pliant.scalar.philox import WORD_BITS, philox
 
@@ -29,7 +30,8 @@ _HIGH = 2**12
 MOST_DRAWS = 4 * _WORDS // _HIGH
 """Uniform numbers that a stream has for one tick."""
 
-_SEEDING, _GOING_ON = 0x5EED, 0x6E78
+_SEEDING, _GOING_ON, _DERIVING = 0x5EED, 0x6E78, 0xDE51
+_LOW = 0xFFFFFFFF
 
 
 def stream_of(name: str) -> int:
@@ -100,10 +102,16 @@ def _split(tick: Scalar) -> tuple[Scalar, Scalar]:
 # ---- keys
 
 
-def check_seed(seed: Any) -> int:
+def check_seed(seed: Any, *, subject: str = "", error: type[PliantError] = SimulationError) -> int:
     """A seed, or an error."""
-    check("seed", seed, "a whole number from 0 to 2^64 - 1", is_whole(seed) and 0 <= seed < 2**64)
+    is_right = is_whole(seed) and 0 <= seed < 2**64
+    check("seed", seed, "a whole number from 0 to 2^64 - 1", is_right, subject=subject, error=error)
     return int(seed)
+
+
+def _words_of(seed: int) -> tuple[np.uint64, np.uint64]:
+    """A seed as a key of Philox."""
+    return np.uint64(seed & _LOW), np.uint64(seed >> 32)
 
 
 def keys_of(seed: int, robots: np.ndarray) -> np.ndarray:
@@ -111,7 +119,7 @@ def keys_of(seed: int, robots: np.ndarray) -> np.ndarray:
     zero = np.zeros(len(robots), dtype=np.uint64)
     words = philox(
         (np.asarray(robots, dtype=np.uint64), zero, zero, zero + np.uint64(_SEEDING)),
-        (np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)),
+        _words_of(seed),
     )
     return np.stack([word >> np.uint64(32 - WORD_BITS) for word in words[:KEY_SIZE]], axis=-1).astype(np.float64)
 
@@ -119,3 +127,27 @@ def keys_of(seed: int, robots: np.ndarray) -> np.ndarray:
 def next_key(key: Scalars) -> list[Scalar]:
     """The key that follows another one, as after a reset without a seed: new numbers, the same each time."""
     return [floor(_WORDS * u) for u in draws([key[2], 0, 0, _GOING_ON], [key[0], key[1]])[:KEY_SIZE]]
+
+
+# ---- numbers of places, such as the tiles of a map
+
+
+def uniforms_at(seed: int, *place: Any) -> list[np.ndarray]:
+    """Four numbers between 0 and 1, both excluded, for each place: arrays of the shape of its coordinates.
+
+    A place has the same numbers whatever there is around it, on every machine.
+
+    Args:
+        place: up to four whole numbers of either sign, below 2^31, or arrays of them, which broadcast; the first one
+            says what the numbers are for.
+    """
+    check("coordinates of a place", len(place), "1 to 4", 1 <= len(place) <= 4)
+    counter = [np.asarray(x, dtype=np.int64).astype(np.uint64) & np.uint64(_LOW) for x in place]
+    counter += [np.zeros((), dtype=np.uint64)] * (4 - len(counter))
+    return [(word.astype(np.float64) + 0.5) * 2.0**-32 for word in philox(counter, _words_of(seed))]
+
+
+def derived_seed(seed: int, name: str, first: int = 0, second: int = 0) -> int:
+    """The seed of a part that has a name and up to two numbers."""
+    low, high, *_ = philox((stream_of(name), first, second, _DERIVING), (seed & _LOW, seed >> 32))
+    return low | high << 32

@@ -55,6 +55,7 @@ MISTAKES = [
     ("[motors.'*']\njoint = 'elbow'", 2, ["joint is for one thing, and '*' a pattern"]),
     ("[joints.'*_kne']\nfriction = 1", 1, ['[joints."*_kne"]: the pattern', "matches none", "'shoulder', 'elbow'"]),
     ("[joints.elbo]\nfriction = 1", 1, ["no joint named 'elbo'"]),
+    ("[sensors.'a*']\nkind = 'imu'", 1, ["a new sensor cannot be named 'a*', a pattern"]),
     ("[frames.'a*']\nbody = 'hand'", 1, ["a new frame cannot be named 'a*', a pattern"]),
     ("[frames.a]\nposition = [0, 0, 1]", 1, ["body is not given for 'a'; add body = "]),
     ("[frames.a]\nbody = 'hnad'", 2, ["no frame named 'hnad'", "'hand'"]),

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from pliant import terrain
-from pliant.errors import ContactError
 from pliant.terrain import HeightField
-from pliant.terrain.chance import derived, uniform
 from pliant.terrain.height_field import QUANTUM
 
 SIZES = pytest.mark.parametrize("size", [4, 4.05], ids=["odd", "even"])
@@ -102,22 +100,6 @@ def test_tiles_are_uniform_and_independent() -> None:
 def test_chance_belongs_to_places() -> None:
     small, large = (terrain.tiles(0.4, 0.2, seed=9, size=size).heights for size in (4, 8))
     assert (large[40:-40, 40:-40] == small).all()
-    draws = uniform(1, np.arange(10)[:, None], np.arange(7))
-    assert draws.shape == (10, 7) and draws[3, 4] == uniform(1, 3, 4)
-    assert len(np.unique(draws)) == 70
-    assert (uniform(2, np.arange(10)) != uniform(1, np.arange(10))).all()
-    assert uniform(1, -1) != uniform(1, 1)
-    assert derived(1, "a", 2) != derived(1, "b", 2) != derived(1, "b", 3)
-
-
-def test_draws_are_uniform_in_many_dimensions() -> None:
-    n = 100_000
-    draws = np.stack([uniform(12, np.arange(n), k) for k in range(4)])
-    counts, _ = np.histogramdd(draws.T, bins=4, range=[(0, 1)] * 4)
-    expected = n / 256
-    chi = ((counts - expected) ** 2 / expected).sum()
-    # chi squared with 255 degrees of freedom: mean 255, deviation sqrt(510)
-    assert abs(chi - 255) < 5 * math.sqrt(510)
 
 
 def test_stones_have_their_size_and_holes_their_depth() -> None:
@@ -149,10 +131,10 @@ def test_obstacles_leave_the_platform_free() -> None:
 DIGESTS = {
     "steps": (lambda: terrain.steps(0.1, 0.3), "537b212bd1eb1313"),
     "gaps": (lambda: terrain.gaps(0.4), "25f568ff3ec2d227"),
-    "tiles": (lambda: terrain.tiles(0.4, 0.2, seed=1), "642c4661b931997e"),
-    "stepping_stones": (lambda: terrain.stepping_stones(0.3, 0.2, height=0.1, seed=1), "afe6e981cb47a4bc"),
-    "obstacles": (lambda: terrain.obstacles(30, 0.3, seed=1), "05c44530f3977f13"),
-    "perlin": (lambda: terrain.perlin(0.05, 1, octaves=3, seed=1), "5ec1d254835d4b6c"),
+    "tiles": (lambda: terrain.tiles(0.4, 0.2, seed=1), "5c7d8e5034d06ffd"),
+    "stepping_stones": (lambda: terrain.stepping_stones(0.3, 0.2, height=0.1, seed=1), "ac2c161db6b3f5b6"),
+    "obstacles": (lambda: terrain.obstacles(30, 0.3, seed=1), "5e0561e348de75d7"),
+    "perlin": (lambda: terrain.perlin(0.05, 1, octaves=3, seed=1), "8493d431d49840f1"),
 }
 
 
@@ -186,8 +168,5 @@ def test_same_numbers_on_every_machine(name: str) -> None:
     (lambda: terrain.obstacles(-1, 0.3), "count"),
     (lambda: terrain.obstacles(3, 0.3, smallest=2), "largest"),
 ])  # fmt: skip
-def test_what_cannot_be_says_which_field(make, field: str) -> None:
-    with pytest.raises(ContactError) as caught:
-        make()
-    assert caught.value.field == field
-    assert caught.value.cure
+def test_what_cannot_be_says_which_field(make, field: str, refused) -> None:
+    refused(make, field)

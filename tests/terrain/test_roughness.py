@@ -7,7 +7,6 @@ import pytest
 from scipy.integrate import quad
 
 from pliant import terrain
-from pliant.errors import ContactError
 from pliant.terrain import Spectrum
 from pliant.terrain.height_field import QUANTUM
 from pliant.terrain.roughness import _NOISE_RMS, REFERENCE, _fade
@@ -93,7 +92,7 @@ def test_rough_is_the_same_on_every_machine_but_for_rounding() -> None:
     np.testing.assert_allclose(found, PINNED, rtol=0, atol=1.01 * QUANTUM)
 
 
-PINNED = [0.031261444091796875, 0.017020225524902344, 0.03373432159423828, -0.0721588134765625]
+PINNED = [-0.05676078796386719, 0.0029439926147460938, 0.03238868713378906, 0.034409523010253906]
 
 
 @pytest.mark.parametrize("direction", [None, 0.6])
@@ -169,8 +168,5 @@ def test_perlin_is_zero_at_its_lattice_and_goes_on_around_it() -> None:
     (lambda: terrain.perlin(0.1, 1, gain=0), "gain"),
     (lambda: terrain.perlin(-1, 1), "rms"),
 ])  # fmt: skip
-def test_what_cannot_be_says_which_field(make, field: str) -> None:
-    with pytest.raises(ContactError) as caught:
-        make()
-    assert caught.value.field == field
-    assert caught.value.cure
+def test_what_cannot_be_says_which_field(make, field: str, refused) -> None:
+    refused(make, field)

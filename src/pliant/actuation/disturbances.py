@@ -11,7 +11,7 @@ from typing import Any
 
 from pliant.actuation.body_forces import ExternalForce
 from pliant.chance import Chance
-from pliant.checks import as_scalar, check_at_least, check_finite, check_name, check_one_of, per_entry
+from pliant.checks import check_at_least, check_finite, check_name, check_one_of, per_entry
 from pliant.errors import SimulationError
 from pliant.scalar import Scalar, Scalars, both, exp, maximum, select, sqrt
 
@@ -37,13 +37,10 @@ class Gusts:
     frame: str = "world"
 
     def __post_init__(self) -> None:
-        check_name("body", self.body, subject="gusts", error=SimulationError)
+        _check_place(self, "gusts")
         check_at_least("time", self.time, 0, strict=True, subject=self.subject, error=SimulationError)
-        check_one_of("frame", self.frame, ("world", "body"), subject=self.subject, error=SimulationError)
-        for what, least in (("deviation", 0), ("mean", -math.inf)):
-            values = per_entry(what, getattr(self, what), 3, subject=self.subject, least=least)
-            check_finite(what, *values, subject=self.subject)
-            object.__setattr__(self, what, values)
+        _set_vector(self, "deviation", least=0)
+        _set_vector(self, "mean", least=-math.inf)
 
     @property
     def subject(self) -> str:
@@ -92,13 +89,10 @@ class Pushes:
     frame: str = "world"
 
     def __post_init__(self) -> None:
-        check_name("body", self.body, subject="pushes", error=SimulationError)
+        _check_place(self, "pushes")
         check_at_least("every", self.every, 0, strict=True, subject=self.subject, error=SimulationError)
         check_at_least("duration", self.duration, 0, subject=self.subject, error=SimulationError)
-        check_one_of("frame", self.frame, ("world", "body"), subject=self.subject, error=SimulationError)
-        values = per_entry("impulse", self.impulse, 3, subject=self.subject, least=0)
-        check_finite("impulse", *values, subject=self.subject)
-        object.__setattr__(self, "impulse", tuple(map(as_scalar, values)))
+        _set_vector(self, "impulse", least=0)
 
     @property
     def subject(self) -> str:
@@ -130,3 +124,16 @@ class Pushes:
 
 
 Disturbance = Gusts | Pushes
+
+
+def _check_place(force: Disturbance, kind: str) -> None:
+    """Raise unless the names of body and axes are right."""
+    check_name("body", force.body, subject=kind, error=SimulationError)
+    check_one_of("frame", force.frame, ("world", "body"), subject=force.subject, error=SimulationError)
+
+
+def _set_vector(force: Disturbance, what: str, least: float) -> None:
+    """Three finite numbers, from one for all axes or one for each."""
+    values = per_entry(what, getattr(force, what), 3, subject=force.subject, least=least)
+    check_finite(what, *values, subject=force.subject)
+    object.__setattr__(force, what, values)

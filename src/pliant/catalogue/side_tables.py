@@ -176,14 +176,19 @@ def _matching(key: str, what: str, names: Iterable[str]) -> dict[str, Values]:
     return {name: {} for name in found}
 
 
+def _find_new(what: str) -> Callable[..., dict[str, Values]]:
+    """Finds a thing that is to be added, whose name is the key."""
+
+    def found(_robot: Robot, key: str, *_: Any) -> dict[str, Values]:
+        if is_pattern(key):
+            cure = f"give each {what} a table and a name of its own"
+            raise RobotError(f"a new {what} cannot be named {key!r}, a pattern", subject=key, cure=cure)
+        return {key: {}}
+
+    return found
+
+
 # ---- frames, joints, backlash, contacts
-
-
-def _find_frame(_robot: Robot, key: str, *_: Any) -> dict[str, Values]:
-    if is_pattern(key):
-        cure = "give each frame a table and a name of its own"
-        raise RobotError(f"a new frame cannot be named {key!r}, a pattern", subject=key, cure=cure)
-    return {key: {}}
 
 
 def _with_frame(robot: Robot, name: str, values: Values) -> Robot:
@@ -275,13 +280,6 @@ def _find_flexibility(robot: Robot, key: str, *_: Any) -> dict[str, Values]:
 # ---- sensors
 
 
-def _find_sensor(_robot: Robot, key: str, *_: Any) -> dict[str, Values]:
-    if is_pattern(key):
-        cure = "give each sensor a table and a name of its own"
-        raise RobotError(f"a sensor cannot be named {key!r}, a pattern", subject=key, cure=cure)
-    return {key: {}}
-
-
 def _with_sensor(robot: Robot, name: str, values: Values) -> Robot:
     return robot.with_sensor(name=name, **values)
 
@@ -299,7 +297,7 @@ TABLES = (
     Table(
         "frames",
         {"body": NAME.like('"shank"'), "position": TRIPLE.like("[0, 0, 0.1]"), "rpy": TRIPLE.like("[0, 0, 1.57]")},
-        "with_frame", _find_frame, "body", _with_frame,
+        "with_frame", _find_new("frame"), "body", _with_frame,
     ),
     Table(
         "joints",
@@ -355,6 +353,6 @@ TABLES = (
         },
         "with_contact", _find_contact,
     ),
-    Table("sensors", _SENSOR_KEYS, "with_sensor", _find_sensor, "kind", _with_sensor),
+    Table("sensors", _SENSOR_KEYS, "with_sensor", _find_new("sensor"), "kind", _with_sensor),
 )  # fmt: skip
 """In the order in which they are put on a robot, whatever their order in the file."""

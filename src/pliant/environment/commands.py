@@ -21,10 +21,12 @@ class Command:
     Attributes:
         names: of its numbers.
         interval: times between draws [s]; None for one draw an episode.
+        is_given: whether it comes from outside where a policy is used; others go on by themselves, as a `Clock` does.
     """
 
     names: Sequence[str] = ()
     interval: Distribution | None = None
+    is_given = True
 
     def draw(self, chance: Chance, level: Scalar) -> list[Scalar]:
         """New numbers; ``level`` is that of the curriculum."""
@@ -92,6 +94,7 @@ class Clock(Command):
 
     frequency: float = 2.0
     names: Sequence[str] = field(default=("phase",), repr=False)
+    is_given = False
 
     def __post_init__(self) -> None:
         is_right = is_real(self.frequency) and self.frequency > 0

@@ -13,12 +13,13 @@ from pliant.checks import check, check_known, chosen_robots, is_real, numbers
 from pliant.environment.actions import Action, Controls, JointTargets
 from pliant.environment.commands import RARE, Command
 from pliant.environment.curricula import Curriculum
+from pliant.environment.deployment import Deployment
 from pliant.environment.events import Event
 from pliant.environment.plan import EpisodePlan
 from pliant.environment.programs import EpisodeKernels
 from pliant.environment.terms import Observation, Reward, Termination, as_terms
 from pliant.errors import SimulationError, unknown_name
-from pliant.simulation import Simulation
+from pliant.simulation import Controller, Simulation
 from pliant.simulation.state import spans
 
 
@@ -189,11 +190,15 @@ class Environment:
         self._part("tally")[...] = 0
         self._outcome[...] = 0
         self._run("begin")
-        if self.plan.given:
-            self._take("observation")
-            self._run("first look")
+        seen = self.look()
         if stagger:
             self._part("age")[:, 0] = np.arange(self.batch) * self.plan.limit // self.batch
+        return seen
+
+    def look(self) -> dict[str, np.ndarray]:
+        """Observations of the moment, as after `set_command`; what they remember of the past begins anew."""
+        self._take("observation")
+        self._run("first look")
         self._check_finite()
         return self._observations("observations")
 
@@ -340,7 +345,7 @@ class Environment:
     def set_command(self, name: str, values: Any, *, hold: bool = True) -> None:
         """Give a command, (n,) or (batch, n); ``hold`` it until the episode ends, or draw anew at the usual time.
 
-        It shows in the observations of the next period.
+        It shows in the observations of the next period, and in those of `look`.
         """
         check_known("command", name, self.plan.commands, "the environment", error=SimulationError)
         part = self._part(f"command {name}")
@@ -387,6 +392,28 @@ class Environment:
         for name, target in targets.items():
             target[...] = state[name]
         self._has_begun = True
+
+    def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
+        """A policy as a controller, compiled with the step of any simulation of the robot.
+
+            walking = pliant.Simulation(robot, dt=1e-3, substeps=20, controller=env.controller(policy), ...)
+            log = walking.run(10.0, commands=[0.6, 0, 0])
+
+        Its commands are those of the environment one after the other, but for clocks, which go on by themselves. A
+        control period of the simulation must be as long as that of the environment.
+
+        Args:
+            policy: of `pliant.learn`, or any object with a ``network(x)`` from observations to actions that is generic
+                over the scalar.
+            from_sensors: whether it takes the readings of sensors in place of the state; by default if an observation
+                of the actor is that of a sensor.
+        """
+        if hasattr(policy, "check"):
+            policy.check(self)
+        actor = self.plan.observations["actor"].values()
+        if from_sensors is None:
+            from_sensors = any("channel" in term.parameters for term in actor)
+        return Deployment(self.plan, policy.network, from_sensors).controller()
 
     # ---- what it is
 

@@ -7,10 +7,10 @@ from pliant.environment.terms import Observation
 from pliant.scalar import Scalar, Scalars, maximum, minimum, select
 
 
-def processed(term: Observation, numbers: Sequence[Scalar], chance: Chance) -> list[Scalar]:
-    """Numbers with noise, within their bounds, scaled."""
+def processed(term: Observation, numbers: Sequence[Scalar], chance: Chance | None) -> list[Scalar]:
+    """Numbers with noise if there is chance, within their bounds, scaled."""
     found = list(numbers)
-    if term.noise is not None:
+    if term.noise is not None and chance is not None:
         found = [x + term.noise.draw(chance) for x in found]
     if term.clip is not None:
         found = [maximum(-term.clip, minimum(x, term.clip)) for x in found]
@@ -24,29 +24,28 @@ def past_size(term: Observation, n: int) -> int:
 
 
 def remembered(
-    term: Observation, numbers: list[Scalar], past: Scalars, chance: Chance | None
+    term: Observation, numbers: list[Scalar], past: Scalars, chance: Chance | None = None, *, is_first: bool = False
 ) -> tuple[list[Scalar], list[Scalar]]:
     """What is shown of an observation that comes late or has a history, and what is kept.
 
     Args:
         past: the delay in periods, the last values, the newest first; then the values shown before, the oldest first.
-        chance: given where an episode begins: all that was before is what is now.
+        chance: of the delay of an episode; without it the delay is the least.
+        is_first: whether an episode begins: all that was before is what is now.
     """
     n, (least, longest), kept = len(numbers), term.delay, list(past)
     line, shown = (kept[: 1 + n * longest], kept[1 + n * longest :]) if longest else ([], kept)
     found = numbers
-    if longest:
-        if chance is not None:
-            delay = least + chance.whole(longest - least + 1) if longest > least else least
-            line = [delay, *(numbers * longest)]
-        else:
-            delay, before = line[0], [numbers, *(line[1 + n * k : 1 + n * (k + 1)] for k in range(longest))]
-            found = before[longest]
-            for late in reversed(range(least, longest)):
-                found = [select(delay <= late, a, b) for a, b in zip(before[late], found, strict=True)]
-            line = [delay, *numbers, *line[1 : 1 + n * (longest - 1)]]
+    if longest and is_first:
+        more = 0 if chance is None or longest == least else chance.whole(longest - least + 1)
+        line = [least + more, *(numbers * longest)]
+    elif longest:
+        delay, before = line[0], [numbers, *(line[1 + n * k : 1 + n * (k + 1)] for k in range(longest))]
+        found = before[longest]
+        for late in reversed(range(least, longest)):
+            found = [select(delay <= late, a, b) for a, b in zip(before[late], found, strict=True)]
+        line = [delay, *numbers, *line[1 : 1 + n * (longest - 1)]]
     if term.history > 1:
-        shown = found * (term.history - 1) if chance is not None else shown
-        found = [*shown, *found]
+        found = [*(found * (term.history - 1) if is_first else shown), *found]
         shown = found[n:]
     return found, [*line, *shown]

@@ -399,7 +399,7 @@ class EpisodePlan:
                 past = values.get(f"past of {group}.{name}", ())
                 if len(past):
                     delay = self._chance(values, f"{label}: delay") if is_first else None
-                    numbers, kept = remembered(term, numbers, past, delay)
+                    numbers, kept = remembered(term, numbers, past, delay, is_first=is_first)
                     found[f"past of {group}.{name}"] = kept
                 shown[group] += numbers
             total = sum((x for numbers in shown.values() for x in numbers), start=0)

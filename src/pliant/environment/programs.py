@@ -16,8 +16,6 @@ from pliant.simulation import Simulation
 
 def _begin(plan: EpisodePlan, stages: Stages) -> None:
     plan.add_restart(stages, modes=("startup", "reset"))
-    if not plan.given:
-        plan.add_observations(stages, is_first=True)
 
 
 def _restart(plan: EpisodePlan, stages: Stages) -> None:

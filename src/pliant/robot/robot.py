@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check_finite, check_name
-from pliant.errors import RobotError, unknown_name
+from pliant.errors import RobotError
 from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism
 from pliant.robot.contact_shapes import shape_at
 from pliant.robot.contacts import ContactPoint, ContactShape
 from pliant.robot.exports import RobotExports
 from pliant.robot.joints import Scalars
+from pliant.robot.kinematic_tree import KinematicTree
 from pliant.robot.mechanism import Mechanism
-from pliant.robot.model import WORLD, Body, Closure, Flexibility, Frame, FrameSpring, Joint, Motor, Named, Report
+from pliant.robot.model import WORLD, Closure, Flexibility, Frame, FrameSpring, Joint, Motor, Named, Report
 from pliant.robot.part_checks import (
     check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, transmission_couplings,
     with_motors,
@@ -24,11 +25,11 @@ from pliant.robot.part_checks import (
 from pliant.robot.sensor_options import with_sensor, with_sensors
 from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar
-from pliant.spatial import Transform, Vector
+from pliant.spatial import Vector
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robot(RobotExports):
+class Robot(KinematicTree, RobotExports):
     """A tree of bodies and joints, with frames and motors; made by `RobotBuilder` or a reader.
 
     It never changes: methods ``with_...`` make copies. Two robots are equal only if they are the same object; `digest`
@@ -50,10 +51,6 @@ class Robot(RobotExports):
         file: that it was read from, if any; not part of `digest`.
     """
 
-    name: str
-    bodies: Named[Body]
-    joints: Named[Joint]
-    frames: Named[Frame]
     motors: Named[Motor]
     gravity: Vector = field(default_factory=lambda: Vector(0, 0, -9.81))
     report: Report = field(default_factory=Report)
@@ -65,17 +62,7 @@ class Robot(RobotExports):
     sensors: Named[Sensor] = field(default_factory=lambda: Named("sensor", ()))
     file: Path | None = None
 
-    # ---- sizes and layout
-
-    @cached_property
-    def nq(self) -> int:
-        """Length of the configuration q."""
-        return sum(j.kind.nq for j in self.independent_joints)
-
-    @cached_property
-    def nv(self) -> int:
-        """Length of the velocity v: degrees of freedom."""
-        return sum(j.kind.nv for j in self.independent_joints)
+    # ---- sizes and parts
 
     @property
     def nu(self) -> int:
@@ -93,46 +80,6 @@ class Robot(RobotExports):
         free = [j.name for j in self.joints.values() if j.kind.name == "free" and j.parent == WORLD]
         return any(name not in self.flexibilities for name in free)
 
-    @cached_property
-    def coordinate_names(self) -> tuple[str, ...]:
-        """A name for each entry of q: the joint's, with a suffix if it has several."""
-        return tuple(describe.entry_name(j.name, label) for j in self.independent_joints for label in j.kind.q_labels)
-
-    @cached_property
-    def velocity_names(self) -> tuple[str, ...]:
-        """A name for each entry of v."""
-        return tuple(describe.entry_name(j.name, label) for j in self.independent_joints for label in j.kind.v_labels)
-
-    @cached_property
-    def independent_joints(self) -> tuple[Joint, ...]:
-        """The joints that have coordinates of their own: all but those that mimic another."""
-        return tuple(j for j in self.joints.values() if j.mimic is None)
-
-    @cached_property
-    def _slices(self) -> dict[str, tuple[slice, slice]]:
-        slices, iq, iv = {}, 0, 0
-        for joint in self.independent_joints:
-            nq, nv = joint.kind.nq, joint.kind.nv
-            slices[joint.name] = slice(iq, iq + nq), slice(iv, iv + nv)
-            iq, iv = iq + nq, iv + nv
-        return slices
-
-    def leader(self, joint: str) -> Joint:
-        """The joint whose coordinates move this one: itself, unless it mimics another."""
-        found = self.joints[joint]
-        while found.mimic is not None:
-            found = self.joints[found.mimic.joint]
-        return found
-
-    def path(self, body: str) -> tuple[Joint, ...]:
-        """The joints between a body and the world, the nearest first."""
-        found: list[Joint] = []
-        carries = {joint.child: joint for joint in self.joints.values()}
-        while body != WORLD:
-            found.append(carries[body])
-            body = found[-1].parent
-        return tuple(found)
-
     def carrier(self, joint: str) -> Joint:
         """The joint whose parent carries the motor of a joint: itself, or the first of the flexible ones before it."""
         found = self.joints[joint]
@@ -142,25 +89,6 @@ class Robot(RobotExports):
                 break
             found = above
         return found
-
-    def q_slice(self, joint: str) -> slice:
-        """Where the joint's coordinates (or its leader's) are in q."""
-        return self._slices[self.leader(joint).name][0]
-
-    def v_slice(self, joint: str) -> slice:
-        """Where the joint's velocities (or its leader's) are in v."""
-        return self._slices[self.leader(joint).name][1]
-
-    def frame(self, name: str) -> Frame:
-        """The frame of that name; the name of a body or joint means the body's, the joint's child's frame."""
-        if name in self.frames:
-            return self.frames[name]
-        if name in self.joints:
-            return self.frames[self.joints[name].child]
-        if name == WORLD:
-            return Frame(WORLD, WORLD, Transform.identity())
-        valid = dict.fromkeys([*self.frames, *self.joints, WORLD])
-        raise RobotError(unknown_name("frame", name, valid, self.frames.owner))
 
     @cached_property
     def contact_points(self) -> tuple[ContactPoint, ...]:

@@ -50,6 +50,7 @@ class StepModel:
         has_limits: whether limits of joints hold.
         held: names of the contacts that smooth motion holds.
         disturbances: forces on bodies by chance.
+        coriolis: where in the step Coriolis forces of robots that turn fast are taken, "middle" or "start".
         base: the model that this one is, but for numbers that vary; None if none do.
     """
 
@@ -62,6 +63,7 @@ class StepModel:
     has_limits: bool = True
     held: tuple[str, ...] = ()
     disturbances: tuple[Disturbance, ...] = ()
+    coriolis: str = "middle"
     base: "StepModel | None" = None
 
     @property
@@ -252,7 +254,7 @@ class StepModel:
     @property
     def can_be_fast(self) -> bool:
         """Whether Coriolis forces may call for a middle of the step: of one body alone they are gyroscopic."""
-        return len(self.robot.mechanism.links) > 1 and bool(self.turning_dofs)
+        return self.coriolis == "middle" and len(self.robot.mechanism.links) > 1 and bool(self.turning_dofs)
 
     @cached_property
     def has_round_shapes(self) -> bool:

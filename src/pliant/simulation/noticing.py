@@ -1,6 +1,7 @@
 """What a simulation notices beside its steps, and tells: once for each kind of trouble until it is reset.
 
 `look` goes through robots for what no step knows, `troubles_of` lists what has been found, and `tell` warns of it.
+`new_divergences` are those that steps have found.
 """
 
 import warnings
@@ -12,7 +13,7 @@ from pliant.errors import SimulationWarning
 from pliant.recording.troubles import Trouble
 from pliant.simulation.counts import counts_of
 from pliant.simulation.solver_stages import FAILURE
-from pliant.simulation.state import State, StateLayout, divergence_text, level_of_caller
+from pliant.simulation.state import Divergence, State, StateLayout, divergence_text, level_of_caller
 from pliant.simulation.watch import FEW, STEPS, TIME, Watch, deepest_contact, of_robots
 
 if TYPE_CHECKING:
@@ -120,6 +121,17 @@ def tell(sim: "Simulation", data: np.ndarray | None = None, watch: Watch | None 
         told.add(trouble.kind)
         where = "sim.troubles has all of it" if is_own else "in a rollout"
         warnings.warn(f"{trouble} ({where})", SimulationWarning, stacklevel=level_of_caller())
+
+
+def new_divergences(sim: "Simulation") -> list[Divergence]:
+    """Robots of a simulation that have diverged, and that it does not know of yet."""
+    state = State(sim.data, sim.layout)
+    flags = np.atleast_1d(state.part("divergence")[..., 0])
+    if not flags.any():
+        return []
+    times, known = np.atleast_1d(state.t), {divergence.robot for divergence in sim.divergences}
+    fresh = [int(k) for k in np.flatnonzero(flags) if k not in known]
+    return [Divergence(k, float(times[k]), divergence_text(sim.model, int(flags[k]))) for k in fresh]
 
 
 def look_at_rollout(sim: "Simulation", data: np.ndarray) -> None:

@@ -113,7 +113,7 @@ def _start(sim: "Simulation", states: Any) -> np.ndarray:
     if states is None:
         return sim.data
     if isinstance(states, State):
-        sim.check_layout(states)
+        states.check_layout(sim.layout)
         return np.ascontiguousarray(states.data, sim.dtype)
     if not isinstance(states, tuple | list) or len(states) != 2:
         cure = "give a State, arrays (q, v), or None"

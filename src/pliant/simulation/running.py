@@ -441,7 +441,7 @@ def columns_of(sim: Any, channels: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def source_with(sim: Any, model: StepModel, settings: Mapping[str, Any]) -> Source:
     """The source of a log, from what both simulations have and the settings of one."""
     own = {"simulation": type(sim).__name__, "contact": model.contact, "forces": (*model.forces, *model.disturbances)}
-    own |= {"limits": model.has_limits}
+    own |= {"limits": model.has_limits, "coriolis": model.coriolis}
     return Source(sim.robot, model.ground, tuple(sim.contact_names), plain(own | dict(settings)))
 
 

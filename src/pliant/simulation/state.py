@@ -130,6 +130,17 @@ class State:
         check("batch", batch, "1 or more", is_whole(batch) and batch > 0)
         return State(np.repeat(self.data[None], batch, axis=0), self.layout)
 
+    def check_layout(self, layout: StateLayout) -> None:
+        """Raise if it is not of a simulation with this layout."""
+        has, wanted = dict(self.layout.sizes), dict(layout.sizes)
+        if has != wanted:
+            problem = f"the state is of another simulation: it has {has}, this one {wanted}"
+            raise SimulationError(problem, field="state", cure="reset(q=state.q, v=state.v, t=...) instead")
+        if self.layout.dt != layout.dt:
+            problem = f"the state is of a simulation with dt = {self.layout.dt:g} s, this one has {layout.dt:g} s"
+            cure = "times are counted in steps, so reset(q=state.q, v=state.v, t=...) instead"
+            raise SimulationError(problem, field="state", cure=cure)
+
     def identical(self, other: "State") -> bool:
         """Whether every number is the same, bit for bit, and means the same."""
         return self.layout == other.layout and np.array_equal(self.data, other.data, equal_nan=True)

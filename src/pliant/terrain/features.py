@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.chance import check_seed, uniforms_at
 from pliant.checks import check, check_at_least, check_finite
 from pliant.errors import ContactError, bad_value
-from pliant.terrain.chance import check_seed, uniform
 from pliant.terrain.height_field import HeightField, grid_shape, half_side, offsets, rings
 
 SIZE = 8.0
@@ -124,12 +124,15 @@ def tiles(
     """
     check_finite("height", height, subject="tiles", error=ContactError)
     _check_share("share", share, "tiles")
-    check_seed(seed, "tiles")
+    check_seed(seed, subject="tiles", error=ContactError)
     shape = grid_shape(size, spacing, "tiles")
     cells = _cells("side", side, spacing, "tiles", least=2)
     i, j = (k // cells for k in _indices(shape))
-    is_raised = uniform(seed, _TILE, 1, i, j) < share
-    return HeightField(np.where(is_raised, height * uniform(seed, _TILE, 0, i, j), 0.0), spacing)
+    # each tile draws once
+    rows, columns = (np.arange(k.min(), k.max() + 1) for k in (i, j))
+    top, chance, *_ = uniforms_at(seed, _TILE, rows[:, None], columns)
+    heights = np.where(chance < share, height * top, 0.0)
+    return HeightField(heights[i - rows[0], j - columns[0]], spacing)
 
 
 def stepping_stones(
@@ -148,15 +151,15 @@ def stepping_stones(
     """
     check_at_least("depth", depth, 0, subject="stepping_stones")
     check_at_least("height", height, 0, subject="stepping_stones")
-    check_seed(seed, "stepping_stones")
+    check_seed(seed, subject="stepping_stones", error=ContactError)
     shape = grid_shape(size, spacing, "stepping_stones")
     wide = _cells("stone", stone, spacing, "stepping_stones", least=1)
     pitch = wide + _cells("gap", gap, spacing, "stepping_stones", least=2)
     i, j = _indices(shape)
     row = i // pitch
-    j = j + np.floor(pitch * uniform(seed, _ROW, row)).astype(np.int64)
+    j = j + np.floor(pitch * uniforms_at(seed, _ROW, row)[0]).astype(np.int64)
     is_stone = (i % pitch <= wide) & (j % pitch <= wide)
-    tops = height * (uniform(seed, _STONE, row, j // pitch) - 0.5)
+    tops = height * (uniforms_at(seed, _STONE, row, j // pitch)[0] - 0.5)
     is_platform = rings(shape) <= _platform(platform, shape, spacing, "stepping_stones")
     return HeightField(np.where(is_platform, 0.0, np.where(is_stone, tops, -depth)), spacing)
 
@@ -178,11 +181,11 @@ def obstacles(
     check_at_least("height", height, 0, subject="obstacles")
     check_at_least("smallest", smallest, spacing, subject="obstacles")
     check_at_least("largest", largest, smallest, subject="obstacles")
-    check_seed(seed, "obstacles")
+    check_seed(seed, subject="obstacles", error=ContactError)
     shape = grid_shape(size, spacing, "obstacles")
     heights = np.zeros(shape)
     boxes = np.arange(round(count))
-    x, y, a, b, h = (uniform(seed, _BOX, k, boxes) for k in range(5))
+    (x, y, a, b), (h, *_) = (uniforms_at(seed, _BOX, boxes, k) for k in range(2))
     sides = [np.rint((smallest + (largest - smallest) * s) / spacing).astype(int) for s in (a, b)]
     for k, top in enumerate(height * (1 + h) / 2):
         spans = [

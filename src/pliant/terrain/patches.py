@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.chance import check_seed, derived_seed
 from pliant.checks import check, check_at_least, check_known, function_name, is_real, is_whole
 from pliant.contact.ground import Ground
 from pliant.errors import ContactError, PliantError, bad_value
 from pliant.robot import Robot
 from pliant.terrain import features
-from pliant.terrain.chance import check_seed, derived
 from pliant.terrain.height_field import HeightField, check_count, half_side, rings
 from pliant.terrain.roughness import perlin, rough
 
@@ -70,7 +70,7 @@ class Kind:
         parts = []
         for k, (generator, numbers) in enumerate(self._parts):
             chosen = {name: _at(value, difficulty) for name, value in numbers.items()}
-            for name, value in (("seed", derived(seed, "part", k)), ("platform", platform)):
+            for name, value in (("seed", derived_seed(seed, "part", k)), ("platform", platform)):
                 if name in _keywords(generator):
                     chosen.setdefault(name, value)
             made = generator(size=size, spacing=spacing, **chosen)
@@ -243,7 +243,7 @@ def grid(
     check("platform", platform, f"less than the size of a patch, {size:g} m", platform < size, subject="grid",
           error=ContactError)  # fmt: skip
     check_at_least("border", border, 0, subject="grid")
-    check_seed(seed, "grid")
+    check_seed(seed, subject="grid", error=ContactError)
     columns = [(name, number) for name, kind in kinds.items() for number in range(kind.columns)]
     n = round(size / spacing)
     shape = levels * n, len(columns) * n
@@ -256,7 +256,7 @@ def grid(
     for level, difficulty in enumerate(difficulties):
         for column, (name, number) in enumerate(columns):
             try:
-                own = derived(seed, name, level, number)
+                own = derived_seed(seed, name, level, number)
                 patch = kinds[name].patch(
                     difficulty, size=(n - 1) * spacing, spacing=spacing, platform=platform, seed=own
                 )

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.chance import check_seed, uniforms_at
 from pliant.checks import check, check_at_least, check_one_of, is_real, is_whole
 from pliant.contact.ground import Ground
 from pliant.errors import ContactError, bad_value
 from pliant.scalar import Scalar, cos
-from pliant.terrain.chance import check_seed, uniform
 from pliant.terrain.features import SIZE, SPACING
 from pliant.terrain.height_field import HeightField, grid_shape
 
@@ -106,7 +106,7 @@ def fourier(spectrum: Spectrum, *, seed: int = 0, size: Any = SIZE, spacing: flo
         seed: of the phases.
     """
     check("spectrum", spectrum, "a Spectrum", isinstance(spectrum, Spectrum), subject="fourier", error=ContactError)
-    check_seed(seed, "fourier")
+    check_seed(seed, subject="fourier", error=ContactError)
     n, m = (k - 1 for k in grid_shape(size, spacing, "fourier"))
     if spectrum.shortest < 4 * spacing:
         takes = f"{4 * spacing:g} m or more, four cells of the grid"
@@ -120,8 +120,9 @@ def fourier(spectrum: Spectrum, *, seed: int = 0, size: Any = SIZE, spacing: flo
         problem = f"fourier: no wave of {spectrum.shortest:g} to {spectrum.longest:g} m fits into {a:g} x {b:g} m"
         cure = "use a larger size or a shorter shortest wave"
         raise ContactError(problem, subject="fourier", field="longest", cure=cure)
-    phase = 2 * math.pi * uniform(seed, _PHASE, i.astype(np.int64), j.astype(np.int64))
-    waves = 2 * np.sqrt(density / (a * b)) * np.exp(1j * phase)
+    waves, is_there = np.zeros(density.shape, dtype=complex), density > 0
+    phase = 2 * math.pi * uniforms_at(seed, _PHASE, *(k[is_there] for k in np.broadcast_arrays(i, j)))[0]
+    waves[is_there] = 2 * np.sqrt(density[is_there] / (a * b)) * np.exp(1j * phase)
     heights = np.fft.ifft2(waves, norm="forward").real
     # the last points are the first ones again
     return HeightField(np.pad(heights, (0, 1), mode="wrap"), spacing)
@@ -168,9 +169,9 @@ def fourier_ground(
     is_right = direction is None or is_real(direction)
     check("direction", direction, "an angle [rad], or None for all directions", is_right, subject=subject,
           error=ContactError)  # fmt: skip
-    check_seed(seed, subject)
+    check_seed(seed, subject=subject, error=ContactError)
     number = np.arange(waves)
-    length, turn, phase = (uniform(seed, _WAVE, k, number) for k in range(3))
+    length, turn, phase, _ = uniforms_at(seed, _WAVE, number)
     n = _of_equal_variance(spectrum, (number + length) / waves)
     if direction is None:
         # spread evenly, and shuffled by where the first one is
@@ -241,7 +242,7 @@ def perlin(
     is_right = is_whole(octaves) and 1 <= octaves <= 16
     check("octaves", octaves, "a whole number from 1 to 16", is_right, subject="perlin", error=ContactError)
     check_at_least("gain", gain, 0, strict=True, subject="perlin")
-    check_seed(seed, "perlin")
+    check_seed(seed, subject="perlin", error=ContactError)
     shape = grid_shape(size, spacing, "perlin")
     finest = length / 2 ** (octaves - 1)
     if finest < 2 * spacing:
@@ -263,10 +264,12 @@ def _gradient_noise(u: np.ndarray, v: np.ndarray, seed: int, octave: int) -> np.
     f, g = (u - i)[:, None], (v - j)[None, :]
     fade_f, fade_g = _fade(f), _fade(g)
     found: Any = 0.0
+    # each corner draws once
+    rows, columns = (np.arange(k.min(), k.max() + 2) for k in (i, j))
+    slopes = [2 * x - 1 for x in uniforms_at(seed, _GRADIENT, octave, rows[:, None], columns)[:2]]
     for a in (0, 1):
         for b in (0, 1):
-            place = (_GRADIENT, octave, (i + a)[:, None], (j + b)[None, :])
-            slope_x, slope_y = (2 * uniform(seed, *place, axis) - 1 for axis in (0, 1))
+            slope_x, slope_y = (s[np.ix_(i + a - rows[0], j + b - columns[0])] for s in slopes)
             weight = (fade_f if a else 1 - fade_f) * (fade_g if b else 1 - fade_g)
             found = found + weight * (slope_x * (f - a) + slope_y * (g - b))
     return found

@@ -1,0 +1,10 @@
+"""Tasks that are ready: environments of robots that walk, hop, balance and reach, with judges."""
+
+from pliant.tasks import walkers as _walkers
+from pliant.tasks.judging import VelocityJudge
+from pliant.tasks.task import Task, make, register, task, tasks
+from pliant.tasks.walking import Walker
+
+__all__ = ["Task", "VelocityJudge", "Walker", "make", "register", "task", "tasks"]
+
+assert _walkers  # they register their tasks

@@ -1,0 +1,109 @@
+"""Walking robots that are ready: those that ship with Pliant, and some of example-robot-data."""
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pliant.catalogue import load
+from pliant.environment import Velocity
+from pliant.errors import LearningError
+from pliant.tasks.judging import VelocityJudge
+from pliant.tasks.task import Task, register
+from pliant.tasks.walking import Walker, environment, standing
+
+TROT = (0.0, 0.5, 0.5, 0.0)
+
+QUADRUPED_COMMANDS = (
+    (0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.6, 0.0, 0.0), (0.9, 0.0, 0.0), (-0.4, 0.0, 0.0), (0.0, 0.3, 0.0),
+    (0.0, 0.0, 0.7), (0.5, 0.0, 0.5),
+)  # fmt: skip
+HOPPER_COMMANDS = (
+    (0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.6, 0.0, 0.0), (-0.4, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, -0.3, 0.0),
+    (0.4, 0.3, 0.0), (-0.3, -0.3, 0.0),
+)  # fmt: skip
+BIPED_COMMANDS = ((0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.4, 0.0, 0.0), (0.5, 0.0, 0.0))
+
+
+@cache
+def quadruped() -> Walker:
+    """The quadruped that ships with Pliant."""
+    feet = ("lf_foot", "lh_foot", "rf_foot", "rh_foot")
+    robot = load("quadruped").with_contacts(*feet, radius=0.02).with_motors(control="position", kp=40, kd=1)
+    return Walker(robot, standing(robot, (0.0, 0.8, -1.6) * 4), feet, TROT, floor=0.14)
+
+
+@cache
+def go2() -> Walker:
+    """Unitree's Go2, of example-robot-data."""
+    feet = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+    robot = load(example_file("go2_description/urdf/go2.urdf"), base="free").with_contacts(*feet, radius=0.022)
+    robot = robot.with_motors(control="position", kp=40, kd=1)
+    return Walker(robot, standing(robot, (0.0, 0.8, -1.6) * 4), feet, TROT, floor=0.15)
+
+
+@cache
+def hopper() -> Walker:
+    """The hopping robot of the source document: a leg with a spring, and two hips."""
+    robot = load("hopper").with_motors(control="position", kp=[150, 150, 3e4], kd=[10, 10, 350])
+    springs = tuple(robot.flexibilities)
+    return Walker(
+        robot, standing(robot, (0.0, 0.0, 0.0)), tuple(robot.contacts), (0.0,), floor=0.4, scale=(0.5, 0.5, 0.08),
+        down=0.4, upright=0.6, hops=True, springs=springs, width=0.1**0.5, pushes=0.3,
+        velocity=Velocity((-0.7, 0.7), (-0.4, 0.4), (0.0, 0.0), (0.8, 0.6, 0.0), 0.5),
+        weights={"alive": 0.5, "bounce": 0.0, "torques": 0.0, "wobble": -0.02, "action rate": -0.02},
+    )  # fmt: skip
+
+
+@cache
+def biped() -> Walker:
+    """The biped that ships with Pliant, on three points a foot."""
+    robot = load("biped").without_contacts()
+    corners = [(0.13, 0.04, -0.06), (0.13, -0.04, -0.06), (-0.07, 0, -0.06)]
+    for side in ("left", "right"):
+        robot = robot.with_contact(f"{side}_foot", points=corners, radius=0.01)
+    for motor in robot.motors.values():
+        robot = robot.with_joint(motor.joint, armature=0.05)
+    kp, kd = [150, 250, 250, 250, 150, 100], [6, 10, 10, 10, 6, 4]
+    robot = robot.with_motors(control="position", kp=[*kp, *kp, 150], kd=[*kd, *kd, 6])
+    leg = (0.0, 0.0, -0.3, 0.6, -0.3, 0.0)
+    return Walker(
+        robot, standing(robot, (*leg, *leg, 0.0)), ("left_foot", "right_foot"), (0.0, 0.5), floor=0.55, scale=0.4,
+        frequency=1.4, down=0.6, upright=0.6, dt=1e-2, substeps=2, timeout=4.0, start={"velocity": 0.4},
+        velocity=Velocity((0.0, 0.6), (0.0, 0.0), (0.0, 0.0), (0.85, 0.0, 0.0), None),
+        weights={"alive": 0.5, "height": -2.0, "wobble": -0.1, "torques": -2e-6},
+    )  # fmt: skip
+
+
+def example_file(name: str) -> Path:
+    """A file of example-robot-data, by its path there."""
+    found = importlib.util.find_spec("cmeel")
+    if found is not None and found.origin is not None:
+        path = Path(found.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" / name
+        if path.is_file():
+            return path
+    raise LearningError(f"{name} is not there", subject=name, field="robot", cure="pip install example-robot-data")
+
+
+def _walking(name: str, what: str, walker: Any, commands: Any, turning: float | None = 0.1, **more: Any) -> None:
+    def made(**options: Any) -> Any:
+        return environment(walker(), **options)
+
+    def judge(seed: int = 1000, **options: Any) -> VelocityJudge:
+        limits = {k: options.pop(k) for k in ("robots", "seconds", "tolerance") if k in options}
+
+        def judged(**sizes: Any) -> Any:
+            return environment(walker(), is_judged=True, **sizes, **options)
+
+        return VelocityJudge(judged, commands, turning=turning, seed=seed, **limits)
+
+    register(Task(name, what, made, judge, **more))
+
+
+_walking("quadruped", "the shipped quadruped follows eight commands of velocity", quadruped, QUADRUPED_COMMANDS)
+_walking("go2", "Unitree Go2 follows eight commands of velocity", go2, QUADRUPED_COMMANDS)
+_walking("hopper", "the hopping robot follows eight commands of velocity", hopper, HOPPER_COMMANDS, None)
+_walking(
+    "biped", "the shipped biped walks straight ahead at several velocities", biped, BIPED_COMMANDS,
+    settings={"hidden": (64, 64), "std": 0.4, "entropy": 0.0},
+)  # fmt: skip
