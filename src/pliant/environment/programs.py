@@ -18,12 +18,6 @@ def _begin(plan: EpisodePlan, stages: Stages) -> None:
     plan.add_restart(stages, modes=("startup", "reset"))
 
 
-def _restart(plan: EpisodePlan, stages: Stages) -> None:
-    plan.add_restart(stages)
-    if not plan.given:
-        plan.add_observations(stages, is_first=True)
-
-
 def _motion(plan: EpisodePlan, stages: Stages) -> None:
     plan.add_action(stages)
     plan.add_motion(stages)
@@ -55,7 +49,7 @@ _PROGRAMS: dict[str, Callable[[EpisodePlan, Stages], None]] = {
     "period": EpisodePlan.add_period,
     "period without restarts": lambda plan, stages: plan.add_period(stages, restarts=False),
     "begin": _begin,
-    "restart": _restart,
+    "restart": EpisodePlan.add_restart,
     "first look": lambda plan, stages: plan.add_observations(stages, is_first=True),
     "motion": _motion,
     "scores": _scores,
