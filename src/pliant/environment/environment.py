@@ -499,7 +499,7 @@ class Environment:
         kernel = self._kernels.kernel(name)
         arrays = {
             "state": self.sim.data, "episode": self._episode, "parameters": self.sim.parameters.data,
-            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given": self._given,
+            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given terms": self._given,
         }  # fmt: skip
         written = [output.removesuffix(" after") for output in kernel.outputs]
         used = {name: arrays[name] for name in {*kernel.inputs, *written}}
