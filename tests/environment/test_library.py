@@ -180,7 +180,8 @@ def test_compiled_and_in_numpy_terms_are_equal(played: dict, module: Any, name: 
 def test_feet_air_time_counts_from_lift_off_to_landing() -> None:
     """Against times in the air by hand, from the contacts that are observed."""
     library = [(observations, "contacts", OBSERVATIONS["contacts"])]
-    env = hopper(
+    air = Reward(rewards.feet_air_time, memory=[0, 0], feet=FEET, least=0.03, command=None)
+    env = hopper(True, 6, library, air=air)
         True, 6, library, air=Reward(rewards.feet_air_time, memory=[0, 0], feet=FEET, least=0.03, command=None)
     )
     env.reset(seed=5)
