@@ -133,7 +133,7 @@ def test_unknown_commands_are_named() -> None:
     env = task(2, velocity=Velocity())
     env.reset(seed=0)
     for call in (lambda: env.command("speed"), lambda: env.set_command("speed", [0, 0, 0])):
-        with pytest.raises(SimulationError, match="no command named 'speed'.*'velocity'"):
+        with pytest.raises(SimulationError, match=r"no command named 'speed'.*'velocity'"):
             call()
     for wrong in ([0.0, 0.0], np.zeros((3, 3)), [0.0, np.nan, 0.0]):
         with pytest.raises(PliantError, match=r"(?s)command velocity.*finite numbers, \(3,\) or \(2, 3\)"):

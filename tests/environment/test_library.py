@@ -182,8 +182,6 @@ def test_feet_air_time_counts_from_lift_off_to_landing() -> None:
     library = [(observations, "contacts", OBSERVATIONS["contacts"])]
     air = Reward(rewards.feet_air_time, memory=[0, 0], feet=FEET, least=0.03, command=None)
     env = hopper(True, 6, library, air=air)
-        True, 6, library, air=Reward(rewards.feet_air_time, memory=[0, 0], feet=FEET, least=0.03, command=None)
-    )
     env.reset(seed=5)
     names = env.observation_names["actor"]
     down_at = [names.index(f"pliant.environment.observations.contacts[{k}]") for k in range(2)]
