@@ -10,7 +10,6 @@ from small_tasks import JOINTS, balance
 
 import pliant
 from pliant.environment import (
-    Action,
     Clock,
     Controls,
     Environment,
@@ -399,8 +398,8 @@ def test_targets_of_joints_are_about_the_stance() -> None:
         sim, observations={"x": observations.joint_offsets}, rewards={"a": rewards.alive}, stance=[0.5, 0.0],
         action=JointTargets(0.2),
     )  # fmt: skip
-    assert isinstance(Environment(sim, observations={"x": observations.height}, rewards={"a": rewards.alive}).plan.action,
-                      JointTargets)  # fmt: skip
+    plain = Environment(sim, observations={"x": observations.height}, rewards={"a": rewards.alive})
+    assert isinstance(plain.plan.action, JointTargets)  # the default for motors with position control
     env.reset(seed=0)
     for _ in range(100):
         x = env.step([[1.0], [-1.0]])
