@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,12 +154,12 @@ class Environment:
         """Of the numbers of an action."""
         return self.plan.action.names(self.sim.robot, self.plan.actions)
 
-    @cached_property
+    @property
     def observation_sizes(self) -> dict[str, int]:
         """Numbers of each group."""
         return {group: self.plan.outcome[f"observations {group}"] for group in self.plan.observations}
 
-    @cached_property
+    @property
     def observation_names(self) -> dict[str, list[str]]:
         """Of the numbers of each group."""
         return {group: self.plan.observation_names(group) for group in self.plan.observations}
