@@ -164,7 +164,7 @@ class Environment:
         """Of the numbers of each group."""
         return {group: self.plan.observation_names(group) for group in self.plan.observations}
 
-    @cached_property
+    @property
     def observation_bounds(self) -> dict[str, list[float]]:
         """The largest sizes of the numbers of each group: infinite where they are not clipped."""
         return {group: self.plan.observation_bounds(group) for group in self.plan.observations}
