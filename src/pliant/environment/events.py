@@ -39,7 +39,7 @@ class Event:
         check("event", function, "a function (now, chance) -> changes", callable(function))
         subject = f"event {function_name(function)!r}"
         check_one_of("mode", mode, MODES, subject=subject, error=SimulationError)
-        check("every", every, "given for the mode 'interval', and only there", (every is None) == (mode != "interval"),
+        check("every", every, "times for the mode 'interval', and None for others", (every is None) == (mode != "interval"),
               subject=subject)  # fmt: skip
         self.every: Distribution | None = None
         if every is not None:
