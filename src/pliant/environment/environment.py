@@ -66,6 +66,7 @@ class Environment:
         batch: how many robots.
         period: length of a control period [s].
         weights: of the rewards, by name, to read and to set.
+        mirror: left and right exchanged, or None.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Environment:
         stance: Any = None,
         reward_scale: float = 1.0,
         reward_floor: float | None = None,
+        mirror: Any = None,
     ):
         """Set up an environment; it is compiled at the first reset.
 
@@ -101,6 +103,7 @@ class Environment:
                 has a free base, or its neutral configuration.
             reward_scale, reward_floor: the reward is the weighted sum of the terms, at least ``reward_floor``, times
                 ``reward_scale``.
+            mirror: left and right exchanged, for learners that use symmetry, as `pliant.learn.interface.Mirror` says.
         """
         check(
             "sim",
@@ -112,7 +115,7 @@ class Environment:
         check("reward_scale", reward_scale, "a number above zero", is_real(reward_scale) and reward_scale > 0)
         is_floor = reward_floor is None or is_real(reward_floor)
         check("reward_floor", reward_floor, "None, or a finite number", is_floor)
-        self.sim, self.batch = sim, int(sim.batch or 1)
+        self.sim, self.batch, self.mirror = sim, int(sim.batch or 1), mirror
         action = _default_action(sim) if action is None else action
         check("action", action, "an Action, such as JointTargets(0.5)", isinstance(action, Action))
         for name, kind, given in (("commands", Command, commands), ("events", Event, events)):
@@ -450,8 +453,6 @@ class Environment:
         """A short name of the task: another one for another robot, other terms or other physics."""
         text = json.dumps({k: v for k, v in self.describe().items() if k != "weights"}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    mirror = None
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n} of {group}" for group, n in self.observation_sizes.items())
