@@ -1,5 +1,6 @@
 """Walking robots that are ready: those that ship with Pliant, and some of example-robot-data."""
 
+import dataclasses
 import importlib.util
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,10 @@ HOPPER_COMMANDS = (
     (0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.6, 0.0, 0.0), (-0.4, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, -0.3, 0.0),
     (0.4, 0.3, 0.0), (-0.3, -0.3, 0.0),
 )  # fmt: skip
+TURNING_COMMANDS = (
+    (0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.5, 0.0, 0.0), (-0.2, 0.0, 0.0), (0.0, 0.15, 0.0), (0.0, -0.15, 0.0),
+    (0.0, 0.0, 0.5), (0.3, 0.0, -0.4),
+)  # fmt: skip
 BIPED_COMMANDS = ((0.0, 0.0, 0.0), (0.3, 0.0, 0.0), (0.4, 0.0, 0.0), (0.5, 0.0, 0.0))
 
 
@@ -40,6 +45,21 @@ def go2() -> Walker:
     robot = load(example_file("go2_description/urdf/go2.urdf"), base="free").with_contacts(*feet, radius=0.022)
     robot = robot.with_motors(control="position", kp=40, kd=1)
     return Walker(robot, standing(robot, (0.0, 0.8, -1.6) * 4), feet, TROT, floor=0.15)
+
+
+@cache
+def anymal_c() -> Walker:
+    """ANYmal C, of example-robot-data; its feet are the balls of its file."""
+    feet = ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT")
+    robot = load(example_file("anymal_c_simple_description/urdf/anymal.urdf"), base="free")
+    for foot in feet:
+        robot = robot.with_contact(foot, points=[(0, 0, 0.0225)], radius=0.03)
+    robot = robot.with_motors(control="position", kp=80, kd=2)
+    front, hind = (0.0, 0.4, -0.8), (0.0, -0.4, 0.8)
+    # it weighs four times as much as the others, and torques are squared
+    return Walker(
+        robot, standing(robot, (front + hind) * 2), feet, TROT, floor=0.3, weights={"torques": -1e-5},
+    )  # fmt: skip
 
 
 @cache
@@ -75,6 +95,13 @@ def biped() -> Walker:
     )  # fmt: skip
 
 
+@cache
+def biped_turning() -> Walker:
+    """The biped, asked for steps sideways and back and for turns, too."""
+    commands = Velocity((-0.3, 0.6), (-0.2, 0.2), (-0.6, 0.6), (0.8, 0.4, 0.5), None)
+    return dataclasses.replace(biped(), velocity=commands)
+
+
 def example_file(name: str) -> Path:
     """A file of example-robot-data, by its path there."""
     found = importlib.util.find_spec("cmeel")
@@ -102,7 +129,12 @@ def _walking(name: str, what: str, walker: Any, commands: Any, turning: float | 
 
 _walking("quadruped", "the shipped quadruped follows eight commands of velocity", quadruped, QUADRUPED_COMMANDS)
 _walking("go2", "Unitree Go2 follows eight commands of velocity", go2, QUADRUPED_COMMANDS)
+_walking("anymal-c", "ANYmal C follows eight commands of velocity", anymal_c, QUADRUPED_COMMANDS)
 _walking("hopper", "the hopping robot follows eight commands of velocity", hopper, HOPPER_COMMANDS, None)
+_walking(
+    "biped-turning", "the shipped biped walks ahead, back, sideways and turns", biped_turning, TURNING_COMMANDS,
+    settings={"hidden": (64, 64), "std": 0.4, "entropy": 0.0}, minutes=3.0,
+)  # fmt: skip
 _walking(
     "biped", "the shipped biped walks straight ahead at several velocities", biped, BIPED_COMMANDS,
     settings={"hidden": (64, 64), "std": 0.4, "entropy": 0.0},
