@@ -1,8 +1,8 @@
 """The programs of an environment, each compiled when it is first needed.
 
 A control period is one program. Where terms run in NumPy it is several, with NumPy between them: "motion", then rewards
-and terminations, "scores", observations, "look", and observations once more for "first look of those that ended". Two of
-these also come without restarts, for learners that begin new episodes themselves, by "restart".
+and terminations, "scores", observations, "look", and observations once more for "first look of those that ended". Two
+of these also come without restarts, for learners that begin new episodes themselves, by "restart".
 """
 
 from collections.abc import Callable

@@ -68,7 +68,7 @@ def hopper() -> Walker:
     robot = load("hopper").with_motors(control="position", kp=[150, 150, 3e4], kd=[10, 10, 350])
     springs = tuple(robot.flexibilities)
     return Walker(
-        robot, standing(robot, (0.0, 0.0, 0.0)), tuple(robot.contacts), (0.0,), floor=0.4, scale=(0.5, 0.5, 0.08),
+        robot, standing(robot, (0.0, 0.0, 0.0)), ("foot",), (0.0,), floor=0.4, scale=(0.5, 0.5, 0.08),
         down=0.4, upright=0.6, hops=True, springs=springs, width=0.1**0.5, pushes=0.3,
         velocity=Velocity((-0.7, 0.7), (-0.4, 0.4), (0.0, 0.0), (0.8, 0.6, 0.0), 0.5),
         weights={"alive": 0.5, "bounce": 0.0, "torques": 0.0, "wobble": -0.02, "action rate": -0.02},
