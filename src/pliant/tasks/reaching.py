@@ -50,6 +50,12 @@ class Shell(Command):
         if self.interval is not None:
             object.__setattr__(self, "interval", as_distribution("interval", self.interval, subject="Shell"))
 
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """Of the sphere that has the shell in it."""
+        far = float(getattr(self.radius, "high", 1.0))
+        return [(x - far, x + far) for x in self.center]
+
     def draw(self, chance: Chance, level: Scalar) -> list[Scalar]:
         """A new place."""
         r, a, e = (x.draw(chance) for x in (self.radius, self.azimuth, self.elevation))

@@ -31,7 +31,7 @@ DELAY = (0.0, 0.01)
 def base_of(robot: Robot) -> str:
     """The body that carries the rest."""
     free = next((j for j in robot.joints.values() if isinstance(j.kind, Free) and j.parent == "world"), None)
-    return next(iter(robot.bodies)) if free is None else free.body
+    return next(iter(robot.bodies)) if free is None else free.child
 
 
 def with_walking_sensors(robot: Robot, *, noise: bool = False, scan: bool = False) -> Robot:
