@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, MutableMapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +65,8 @@ class Environment:
         batch: how many robots.
         period: length of a control period [s].
         weights: of the rewards, by name, to read and to set.
+        mirror: left and right exchanged, or None.
+        name: of the task, "" if it has none.
     """
 
     def __init__(
@@ -83,6 +84,8 @@ class Environment:
         stance: Any = None,
         reward_scale: float = 1.0,
         reward_floor: float | None = None,
+        mirror: Any = None,
+        name: str = "",
     ):
         """Set up an environment; it is compiled at the first reset.
 
@@ -101,6 +104,8 @@ class Environment:
                 has a free base, or its neutral configuration.
             reward_scale, reward_floor: the reward is the weighted sum of the terms, at least ``reward_floor``, times
                 ``reward_scale``.
+            mirror: left and right exchanged, for learners that use symmetry, as `pliant.learn.interface.Mirror` says.
+            name: of the task, for records.
         """
         check(
             "sim",
@@ -112,7 +117,7 @@ class Environment:
         check("reward_scale", reward_scale, "a number above zero", is_real(reward_scale) and reward_scale > 0)
         is_floor = reward_floor is None or is_real(reward_floor)
         check("reward_floor", reward_floor, "None, or a finite number", is_floor)
-        self.sim, self.batch = sim, int(sim.batch or 1)
+        self.sim, self.batch, self.mirror, self.name = sim, int(sim.batch or 1), mirror, name
         action = _default_action(sim) if action is None else action
         check("action", action, "an Action, such as JointTargets(0.5)", isinstance(action, Action))
         for name, kind, given in (("commands", Command, commands), ("events", Event, events)):
@@ -152,17 +157,17 @@ class Environment:
         """Of the numbers of an action."""
         return self.plan.action.names(self.sim.robot, self.plan.actions)
 
-    @cached_property
+    @property
     def observation_sizes(self) -> dict[str, int]:
         """Numbers of each group."""
         return {group: self.plan.outcome[f"observations {group}"] for group in self.plan.observations}
 
-    @cached_property
+    @property
     def observation_names(self) -> dict[str, list[str]]:
         """Of the numbers of each group."""
         return {group: self.plan.observation_names(group) for group in self.plan.observations}
 
-    @cached_property
+    @property
     def observation_bounds(self) -> dict[str, list[float]]:
         """The largest sizes of the numbers of each group: infinite where they are not clipped."""
         return {group: self.plan.observation_bounds(group) for group in self.plan.observations}
@@ -186,6 +191,9 @@ class Environment:
         if seed is not None:
             self._part("key")[...] = keys_of(check_seed(seed), np.arange(self.batch))
             self.sim.reset(seed=seed)
+            self._part("age")[...] = 0
+            for name in ("level", "start place") if self.plan.curriculum else ():
+                self._part(name)[...] = 0
         self._has_begun = True
         self._part("tally")[...] = 0
         self._outcome[...] = 0
@@ -424,6 +432,7 @@ class Environment:
         """The task in words and numbers that JSON takes: robot, physics, terms."""
         plan, sim = self.plan, self.sim
         return {
+            "task": self.name,
             "robot": sim.robot.name,
             "robot digest": sim.robot.digest,
             "dt": sim.dt,
@@ -451,10 +460,8 @@ class Environment:
     @property
     def digest(self) -> str:
         """A short name of the task: another one for another robot, other terms or other physics."""
-        text = json.dumps({k: v for k, v in self.describe().items() if k != "weights"}, sort_keys=True)
+        text = json.dumps({k: v for k, v in self.describe().items() if k not in ("task", "weights")}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    mirror = None
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n} of {group}" for group, n in self.observation_sizes.items())
