@@ -117,9 +117,8 @@ def test_terms_in_numpy_have_a_number_for_each_robot() -> None:
     with pytest.raises(SimulationError, match=r"reward mine has the shape \(3,\).*an array \(2,\)"):
         begun(**one_reward(lambda now: np.ones(3), compiled=False)).step(ONES)
     sizes = iter([2, 2, 3, 3, 3])
-    with pytest.raises(
-        SimulationError, match=r"observation actor.mine has 3 numbers now, and had 2.*as many each time"
-    ):
+    text = r"observation actor.mine has 3 numbers now, and had 2.*as many each time"
+    with pytest.raises(SimulationError, match=text):
         env = begun(**one_observation(lambda now: [now.q[0]] * next(sizes), compiled=False))
         env.step(ONES)
     with pytest.raises(SimulationError, match=r"reward 'bold' has a memory, and runs in NumPy.*compile it"):
