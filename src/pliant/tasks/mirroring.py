@@ -1,8 +1,8 @@
 """A walking robot in the mirror: left and right exchanged, for learners that use symmetry.
 
-The mirror is the plane of x and z. Velocities and places change sign along y; rates of turning, which go round the other
-way, along x and z. Which joint is the mirror image of which, and with which sign, follows from the screws of the joints
-in the stance.
+The mirror is the plane of x and z. Velocities and places change sign along y; rates of turning, which go round the
+other way, along x and z. Which joint is the mirror image of which, and with which sign, follows from the screws of the
+joints in the stance.
 """
 
 from collections.abc import Callable, Mapping, Sequence
