@@ -203,10 +203,14 @@ class Environment:
             self._part("age")[:, 0] = np.arange(self.batch) * self.plan.limit // self.batch
         return seen
 
-    def look(self) -> dict[str, np.ndarray]:
-        """Observations of the moment, as after `set_command`; what they remember of the past begins anew."""
+    def look(self, robots: Any = None) -> dict[str, np.ndarray]:
+        """Observations of the moment, as after `set_command`; what they remember of the past begins anew.
+
+        Args:
+            robots: indices or a mask of those that look, None for all; the others see what they saw before.
+        """
         self._take("observation")
-        self._run("first look")
+        self._run("first look", rows=None if robots is None else self._rows(robots))
         self._check_finite()
         return self._observations("observations")
 
@@ -227,11 +231,7 @@ class Environment:
             self.sim.reset(seed=seed, robots=rows)
         self._forget_period(rows)
         self._run("restart" if seed is None else "begin", rows=rows)
-        if self.plan.given:
-            self._take("observation")
-            self._run("first look", rows=rows)
-        self._check_finite()
-        return self._observations("observations")
+        return self.look(rows)
 
     def step(self, actions: Any, *, robots: Any = None, restarts: bool = True) -> Transition:
         """Go on by a control period.
@@ -506,7 +506,7 @@ class Environment:
         kernel = self._kernels.kernel(name)
         arrays = {
             "state": self.sim.data, "episode": self._episode, "parameters": self.sim.parameters.data,
-            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given": self._given,
+            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given terms": self._given,
         }  # fmt: skip
         written = [output.removesuffix(" after") for output in kernel.outputs]
         used = {name: arrays[name] for name in {*kernel.inputs, *written}}

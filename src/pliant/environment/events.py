@@ -39,8 +39,8 @@ class Event:
         check("event", function, "a function (now, chance) -> changes", callable(function))
         subject = f"event {function_name(function)!r}"
         check_one_of("mode", mode, MODES, subject=subject, error=SimulationError)
-        check("every", every, "given for the mode 'interval', and only there", (every is None) == (mode != "interval"),
-              subject=subject)  # fmt: skip
+        is_right = (every is None) == (mode != "interval")
+        check("every", every, "times for the mode 'interval', and None for others", is_right, subject=subject)
         self.every: Distribution | None = None
         if every is not None:
             times = Exponential(float(every)) if is_real(every) else every

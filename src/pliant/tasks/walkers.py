@@ -159,7 +159,7 @@ def _walking(
         return environment(walker(), **{**given(), **options})
 
     def judge(seed: int = 1000, **options: Any) -> VelocityJudge:
-        limits = {k: options.pop(k) for k in ("robots", "seconds", "tolerance") if k in options}
+        limits = {k: options.pop(k) for k in ("robots", "seconds", "linear") if k in options}
 
         def judged(**sizes: Any) -> Any:
             return environment(walker(), is_judged=True, **sizes, **{**given(), **options})
