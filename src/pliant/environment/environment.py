@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -393,6 +393,7 @@ class Environment:
                 raise SimulationError(problem, field="state", cure="take the state of the same environment")
         for name, target in targets.items():
             target[...] = state[name]
+        self.weights.refresh()
         self._has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
@@ -517,19 +518,49 @@ class Environment:
                 arrays[name][rows] = used[name]
 
 
-class Weights(dict[str, float]):
-    """Weights of the rewards by name; setting one takes effect at once, and compiles nothing."""
+class Weights(MutableMapping[str, float]):
+    """Weights of the rewards by name; setting one takes effect at once, and compiles nothing.
+
+    Attributes:
+        data: the same numbers, as kernels take them.
+    """
 
     def __init__(self, rewards: Mapping[str, Reward], dtype: Any):
-        super().__init__({name: term.weight for name, term in rewards.items()})
-        self.data = np.array([term.weight for term in rewards.values()], dtype=dtype)
+        self._values = {name: term.weight for name, term in rewards.items()}
+        self.data = np.array(list(self._values.values()), dtype=dtype)
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._values:
+            raise SimulationError(unknown_name("reward", name, self._values, "the environment"))
+        return self._values[name]
 
     def __setitem__(self, name: str, weight: float) -> None:
-        if name not in self:
-            raise SimulationError(unknown_name("reward", name, self, "the environment"))
+        _ = self[name]
         check("weight", weight, "a finite number", is_real(weight), subject=f"reward {name!r}")
-        super().__setitem__(name, float(weight))
-        self.data[list(self).index(name)] = weight
+        self._values[name] = float(weight)
+        self.data[list(self._values).index(name)] = weight
+
+    def __delitem__(self, name: str) -> None:
+        problem = f"reward {name!r} cannot be removed"
+        raise SimulationError(problem, subject=name, field="weights", cure="set its weight to zero")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+    def refresh(self) -> None:
+        """Take over numbers that were put into ``data``."""
+        for name, x in zip(self._values, self.data, strict=True):
+            if self.data.dtype.type(self._values[name]) != x:
+                self._values[name] = float(x)
 
 
 # ---- what users give

@@ -122,6 +122,9 @@ class EpisodePlan:
         for label, term in self.terms.items():
             now = traced if term.is_compiled else self._example()
             value, _ = term(_own(label), now, unknown(len(term.memory), "memory"))
+            if len(value) != 1 and not isinstance(term, Observation):
+                problem = f"{label} has {len(value)} numbers"
+                raise SimulationError(problem, subject=label, field="function", cure="return one number")
             found[label] = len(value)
         return found
 
@@ -305,9 +308,6 @@ class EpisodePlan:
     ) -> tuple[Scalar, dict[str, Any]]:
         """The number of a reward or termination, and what it remembers among all that is written."""
         numbers, memory = self._value(label, now, values)
-        if len(numbers) != 1:
-            problem = f"{label} has {len(numbers)} numbers"
-            raise SimulationError(problem, subject=label, field="function", cure="return one number")
         return numbers[0], {**found, **memory}
 
     def _value(self, label: str, now: Now, values: Mapping[str, Scalars]) -> tuple[list[Scalar], dict[str, Any]]:
