@@ -65,6 +65,7 @@ class Environment:
         batch: how many robots.
         period: length of a control period [s].
         weights: of the rewards, by name, to read and to set.
+        mirror: left and right exchanged, or None.
         name: of the task, "" if it has none.
     """
 
@@ -83,6 +84,7 @@ class Environment:
         stance: Any = None,
         reward_scale: float = 1.0,
         reward_floor: float | None = None,
+        mirror: Any = None,
         name: str = "",
     ):
         """Set up an environment; it is compiled at the first reset.
@@ -102,6 +104,7 @@ class Environment:
                 has a free base, or its neutral configuration.
             reward_scale, reward_floor: the reward is the weighted sum of the terms, at least ``reward_floor``, times
                 ``reward_scale``.
+            mirror: left and right exchanged, for learners that use symmetry, as `pliant.learn.interface.Mirror` says.
             name: of the task, for records.
         """
         check(
@@ -114,7 +117,7 @@ class Environment:
         check("reward_scale", reward_scale, "a number above zero", is_real(reward_scale) and reward_scale > 0)
         is_floor = reward_floor is None or is_real(reward_floor)
         check("reward_floor", reward_floor, "None, or a finite number", is_floor)
-        self.sim, self.batch, self.name = sim, int(sim.batch or 1), name
+        self.sim, self.batch, self.mirror, self.name = sim, int(sim.batch or 1), mirror, name
         action = _default_action(sim) if action is None else action
         check("action", action, "an Action, such as JointTargets(0.5)", isinstance(action, Action))
         for name, kind, given in (("commands", Command, commands), ("events", Event, events)):
@@ -188,6 +191,9 @@ class Environment:
         if seed is not None:
             self._part("key")[...] = keys_of(check_seed(seed), np.arange(self.batch))
             self.sim.reset(seed=seed)
+            self._part("age")[...] = 0
+            for name in ("level", "first place") if self.plan.curriculum else ():
+                self._part(name)[...] = 0
         self._has_begun = True
         self._part("tally")[...] = 0
         self._outcome[...] = 0
@@ -197,10 +203,14 @@ class Environment:
             self._part("age")[:, 0] = np.arange(self.batch) * self.plan.limit // self.batch
         return seen
 
-    def look(self) -> dict[str, np.ndarray]:
-        """Observations of the moment, as after `set_command`; what they remember of the past begins anew."""
+    def look(self, robots: Any = None) -> dict[str, np.ndarray]:
+        """Observations of the moment, as after `set_command`; what they remember of the past begins anew.
+
+        Args:
+            robots: indices or a mask of those that look, None for all; the others see what they saw before.
+        """
         self._take("observation")
-        self._run("first look")
+        self._run("first look", rows=None if robots is None else self._rows(robots))
         self._check_finite()
         return self._observations("observations")
 
@@ -221,11 +231,7 @@ class Environment:
             self.sim.reset(seed=seed, robots=rows)
         self._forget_period(rows)
         self._run("restart" if seed is None else "begin", rows=rows)
-        if self.plan.given:
-            self._take("observation")
-            self._run("first look", rows=rows)
-        self._check_finite()
-        return self._observations("observations")
+        return self.look(rows)
 
     def step(self, actions: Any, *, robots: Any = None, restarts: bool = True) -> Transition:
         """Go on by a control period.
@@ -455,8 +461,6 @@ class Environment:
         text = json.dumps({k: v for k, v in self.describe().items() if k not in ("task", "weights")}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    mirror = None
-
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n} of {group}" for group, n in self.observation_sizes.items())
         return (
@@ -503,7 +507,7 @@ class Environment:
         kernel = self._kernels.kernel(name)
         arrays = {
             "state": self.sim.data, "episode": self._episode, "parameters": self.sim.parameters.data,
-            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given": self._given,
+            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given terms": self._given,
         }  # fmt: skip
         written = [output.removesuffix(" after") for output in kernel.outputs]
         used = {name: arrays[name] for name in {*kernel.inputs, *written}}

@@ -1,7 +1,7 @@
 """A control period of an environment as a program: act, move, score, go on, observe, and start again where it ended.
 
 `EpisodePlan` has one method a phase. Compiled together they are one native call for a whole batch. Where a term runs in
-NumPy, the program is cut before the phase that needs its value, and the value comes in as the array "given".
+NumPy, the program is cut before the phase that needs its value, and the value comes in as the array "given terms".
 
 What an episode remembers is a row of numbers for each robot, and what a period brings another one:
 
@@ -13,7 +13,7 @@ What an episode remembers is a row of numbers for each robot, and what a period 
 | "event NAME" | time until it happens again [s] |
 | "memory of KIND NAME" | of a term |
 | "past of GROUP.NAME" | of an observation with a delay or a history: the delay, and values before this one |
-| "level", "start" | of the curriculum; where the base was at the start [m] |
+| "level", "first place" | of the curriculum; where the base was at the start [m] |
 | "return", "tally" | the reward of the episode so far; sums for `Environment.metrics` |
 
 | outcome | |
@@ -145,7 +145,7 @@ class EpisodePlan:
         for group, name, term in self._observed:
             past = past_size(term, self.sizes_of_terms[f"observation {group}.{name}"])
             sizes |= {f"past of {group}.{name}": past} if past else {}
-        sizes |= {"level": 1, "start": 2} if self.curriculum else {}
+        sizes |= {"level": 1, "first place": 2} if self.curriculum else {}
         return sizes | {"return": 1, "tally": len(self.tallied)}
 
     @cached_property
@@ -197,7 +197,7 @@ class EpisodePlan:
         found |= {"age": 1, "action": self.actions, "last action": self.actions, "parameters": self.parameters.size}
         found |= {f"command {name}": len(c.names) + 1 for name, c in self.commands.items()}
         found |= {part_of(reader, "reading"): reader.size for reader in self.plan.model.readers}
-        return found | ({"level": 1, "start": 2} if self.curriculum else {})
+        return found | ({"level": 1, "first place": 2} if self.curriculum else {})
 
     def now(self, **values: Scalars) -> Now:
         """What terms see, from the variables of `now_sizes`."""
@@ -218,7 +218,7 @@ class EpisodePlan:
             parameters={path: list(p[span]) for path, span in where.items()},
             defaults={path: defaults[span].tolist() for path, span in where.items()}, stance=self.stance,
             level=values["level"][0] if has_levels else 0,
-            start=(values["start"][0], values["start"][1]) if has_levels else (0, 0),
+            start=(values["first place"][0], values["first place"][1]) if has_levels else (0, 0),
         )  # fmt: skip
 
     def _add(self, stages: Stages, function: Any, more: Sequence[str] = ()) -> None:
@@ -246,7 +246,7 @@ class EpisodePlan:
             "weights": len(self.rewards),
             "episode ended": 1,
         }
-        others["given"] = sum(self.sizes_of_terms[name] for name in self.given)
+        others["given terms"] = sum(self.sizes_of_terms[name] for name in self.given)
         return self.plan.stages(**others)
 
     def add_action(self, stages: Stages) -> None:
@@ -295,7 +295,7 @@ class EpisodePlan:
                 "tally": [a + b for a, b in zip(values["tally"], tally, strict=True)],
             }
 
-        more = ["weights", "given", "divergence", "return", "tally", *self._memories("reward", "termination")]
+        more = ["weights", "given terms", "divergence", "return", "tally", *self._memories("reward", "termination")]
         self._add(stages, scored, more)
 
     def _ordered(self, over: list[Scalar], cut: list[Scalar]) -> list[Scalar]:
@@ -314,7 +314,7 @@ class EpisodePlan:
         term = self.terms[label]
         if not term.is_compiled:
             at = spans({name: self.sizes_of_terms[name] for name in self.given})[label]
-            return list(values["given"][at]), {}
+            return list(values["given terms"][at]), {}
         numbers, memory = term(_own(label), now, values.get(f"memory of {label}", ()))
         return numbers, {f"memory of {label}": memory} if term.memory else {}
 
@@ -411,7 +411,7 @@ class EpisodePlan:
             return found
 
         past = [name for name in self.episode if name.startswith("past of ")]
-        self._add(stages, seen, ["key", "given", "reward", "sum", *past, *self._memories("observation")])
+        self._add(stages, seen, ["key", "given terms", "reward", "sum", *past, *self._memories("observation")])
 
     def add_restart(self, stages: Stages, *, modes: Sequence[str] = ("reset",)) -> None:
         """Begin an episode: events of these modes, sensors, commands."""
@@ -453,7 +453,7 @@ class EpisodePlan:
             found |= {name: fresh[name] for name in ("key", "age", "action", "last action")} | {"return": [0]}
             if self.curriculum:
                 seen = self.now(**{n: fresh[n] for n in self.now_sizes})
-                found |= {"level": fresh["level"], "start": [seen.place.x, seen.place.y]}
+                found |= {"level": fresh["level"], "first place": [seen.place.x, seen.place.y]}
             return found | ({"parameters": fresh["parameters"]} if self.parameters.size else {})
 
         self._add(stages, restarted, ["key", *(["chance"] if layout["chance"] else [])])

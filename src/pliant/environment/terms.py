@@ -95,6 +95,8 @@ class Term:
 
     def _scalars(self, subject: str, value: Any) -> list[Scalar]:
         several = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
+        # in NumPy a row is a number of all robots
+        several = several or (not self.is_compiled and isinstance(value, np.ndarray) and value.ndim == 2)
         found = list(np.asarray(value, dtype=object).ravel()) if several and self.is_compiled else value
         found = list(found) if several else [found]
         for x in found:

@@ -27,7 +27,7 @@ class Normaliser:
 
     def __init__(self, size: int, clip: float, memory: float):
         self.clip, self.memory, self.size = clip, memory, size
-        self.mean, self.var, self.count = np.zeros(size), np.ones(size), 1e-4
+        self.mean, self.var, self.count = np.zeros(size), np.ones(size), 0.0
         self._shift, self._scale, self._clip = zeros(padded(size)), zeros(padded(size)), zeros(1)
         self.shift, self.scale = self._shift[:size], self._scale[:size]
         self._clip[0] = clip

@@ -58,8 +58,10 @@ class Ppo:
         self.watch.start()
         start = {name: np.array(x) for name, x in self.env.state.items()}
         try:
-            self.rollout()
-            found = self._update()
+            # what overflows is found where it appears
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.rollout()
+                found = self._update()
         except NotFiniteError as bad:
             self._fail(bad, start)
         for group, normaliser in self.rollout.normalisers.items():
@@ -117,7 +119,9 @@ class Ppo:
             for k, layer in enumerate(layers):
                 if not all(np.isfinite(x).all() for x in layer.plain(self.gradient.gradient)):
                     return f"the gradient of layer {k} of the {name} is not finite"
-        return "the gradient of the deviation of actions is not finite"
+        if not np.isfinite(self.model.log_std(self.gradient.gradient)).all():
+            return "the gradient of the deviation of actions is not finite"
+        return "the gradient is too long for float32, as of rewards that are too large"
 
     def _fail(self, bad: NotFiniteError, start: dict[str, np.ndarray]) -> NoReturn:
         """Raise, with what is needed to see it again."""

@@ -1,7 +1,6 @@
 """Collecting: act with noise for some control periods, and keep what is seen, done and earned."""
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -103,7 +102,7 @@ class Rollout:
             self.values[t] = act.value
             tick = np.array([self.periods % _TURN, self.periods // _TURN], dtype=np.float32)
             self._noise(self._keys, tick, act.padded_mean, std, total, out=(self.actions[t], self._log_p[t]))
-            if not math.isfinite(self.actions[t].sum()):
+            if not np.isfinite(self.actions[t]).all():
                 raise NotFiniteError(first_bad("action", self.actions[t], env.action_names), t)
             watch.lap("policy")
             outcome = env.step(self.actions[t])
@@ -119,7 +118,7 @@ class Rollout:
         rewards = self.rewards[t]
         rewards[:] = outcome.rewards
         ended = outcome.terminated | outcome.truncated
-        if not math.isfinite(rewards.sum()):
+        if not np.isfinite(rewards).all():
             raise NotFiniteError(first_bad("reward", rewards), t + 1)
         if self.returns is not None:
             rewards[:] = self.returns(rewards, ended)
@@ -129,7 +128,7 @@ class Rollout:
             group = self.groups[-1]
             final = outcome.final[group][late]
             rewards[late] += np.float32(self.settings.discount) * self._value(self.normalisers[group](final))
-            if not math.isfinite(rewards.sum()):
+            if not np.isfinite(rewards).all():
                 raise NotFiniteError(first_bad("last observation", final, self.env.observation_names[group]), t + 1)
         self._see(outcome.observations)
 
