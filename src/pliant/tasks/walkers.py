@@ -129,6 +129,12 @@ def elastic(stiffness: float | None = STIFFNESS) -> Walker:
 
 
 @cache
+def climbing() -> Walker:
+    """The shipped quadruped where the ground tilts and lifts it."""
+    return dataclasses.replace(quadruped(), weights={"bounce": -0.2, "tilt": -0.5})
+
+
+@cache
 def uneven() -> Terrain:
     """Ground for the shipped quadruped: hills, waves, rubble and steps, from flat to as high as a fifth of its legs."""
     kinds = {
@@ -177,8 +183,8 @@ _walking(
     QUADRUPED_COMMANDS,
 )  # fmt: skip
 _walking(
-    "quadruped-rough", "the shipped quadruped on rough ground, from sensors", quadruped, QUADRUPED_COMMANDS,
-    given=lambda: {"terrain": uneven(), "sensors": True, "noise": True}, settings={"hidden": (64, 64)}, minutes=4.0,
+    "quadruped-rough", "the shipped quadruped on rough ground, from sensors", climbing, QUADRUPED_COMMANDS,
+    given=lambda: {"terrain": uneven(), "sensors": True, "noise": True, "history": 3}, settings={"hidden": (64, 64)}, minutes=4.0,
 )  # fmt: skip
 _walking("hopper", "the hopping robot follows eight commands of velocity", hopper, HOPPER_COMMANDS, None)
 _walking(
