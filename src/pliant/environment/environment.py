@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,7 +192,7 @@ class Environment:
             self._part("key")[...] = keys_of(check_seed(seed), np.arange(self.batch))
             self.sim.reset(seed=seed)
             self._part("age")[...] = 0
-            for name in ("level", "start place") if self.plan.curriculum else ():
+            for name in ("level", "first place") if self.plan.curriculum else ():
                 self._part(name)[...] = 0
         self._has_begun = True
         self._part("tally")[...] = 0
@@ -384,7 +384,9 @@ class Environment:
         """All that the next period depends on; setting it goes on from there, bit for bit."""
         parameters = self.sim.parameters.data
         found = {"state": self.sim.data, "episode": self._episode, "parameters": parameters, "outcome": self._outcome}
-        return {name: array.copy() for name, array in (found | {"weights": self.weights.data}).items()}
+        return {name: array.copy() for name, array in found.items()} | {
+            "weights": np.array(list(self.weights.values()))
+        }
 
     @state.setter
     def state(self, state: Mapping[str, np.ndarray]) -> None:
@@ -399,6 +401,7 @@ class Environment:
                 raise SimulationError(problem, field="state", cure="take the state of the same environment")
         for name, target in targets.items():
             target[...] = state[name]
+        self.weights.update(zip(self.weights, map(float, state["weights"]), strict=True))
         self._has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
@@ -521,19 +524,38 @@ class Environment:
                 arrays[name][rows] = used[name]
 
 
-class Weights(dict[str, float]):
-    """Weights of the rewards by name; setting one takes effect at once, and compiles nothing."""
+class Weights(MutableMapping[str, float]):
+    """Weights of the rewards by name; setting one takes effect at once, and compiles nothing.
+
+    Attributes:
+        data: as kernels take them.
+    """
 
     def __init__(self, rewards: Mapping[str, Reward], dtype: Any):
-        super().__init__({name: term.weight for name, term in rewards.items()})
-        self.data = np.array([term.weight for term in rewards.values()], dtype=dtype)
+        self._values = {name: term.weight for name, term in rewards.items()}
+        self.data = np.array(list(self._values.values()), dtype=dtype)
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]
 
     def __setitem__(self, name: str, weight: float) -> None:
-        if name not in self:
+        if name not in self._values:
             raise SimulationError(unknown_name("reward", name, self, "the environment"))
         check("weight", weight, "a finite number", is_real(weight), subject=f"reward {name!r}")
-        super().__setitem__(name, float(weight))
+        self._values[name] = float(weight)
         self.data[list(self).index(name)] = weight
+
+    def __delitem__(self, name: str) -> None:
+        raise SimulationError(f"reward {name!r} cannot be deleted", field="weights", cure="set its weight to 0")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(self._values)
 
 
 # ---- what users give
