@@ -206,4 +206,4 @@ def test_curricula_go_on_from_episode_to_episode() -> None:
     for _ in range(env.plan.limit):
         x = env.step(np.zeros((3, 3)))
     assert x.truncated.all() and np.array_equal(env.levels, first + 1)
-    assert np.array_equal(env._part("first place"), env.sim.q[:, :2])
+    assert np.array_equal(env._part("start place"), env.sim.q[:, :2])

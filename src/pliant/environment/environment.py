@@ -384,7 +384,9 @@ class Environment:
         """All that the next period depends on; setting it goes on from there, bit for bit."""
         parameters = self.sim.parameters.data
         found = {"state": self.sim.data, "episode": self._episode, "parameters": parameters, "outcome": self._outcome}
-        return {name: array.copy() for name, array in (found | {"weights": self.weights.data}).items()}
+        return {name: array.copy() for name, array in found.items()} | {
+            "weights": np.array(list(self.weights.values()))
+        }
 
     @state.setter
     def state(self, state: Mapping[str, np.ndarray]) -> None:
@@ -399,7 +401,7 @@ class Environment:
                 raise SimulationError(problem, field="state", cure="take the state of the same environment")
         for name, target in targets.items():
             target[...] = state[name]
-        self.weights.refresh()
+        self.weights.update(zip(self.weights, map(float, state["weights"]), strict=True))
         self._has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
@@ -526,7 +528,7 @@ class Weights(MutableMapping[str, float]):
     """Weights of the rewards by name; setting one takes effect at once, and compiles nothing.
 
     Attributes:
-        data: the same numbers, as kernels take them.
+        data: as kernels take them.
     """
 
     def __init__(self, rewards: Mapping[str, Reward], dtype: Any):
@@ -534,19 +536,17 @@ class Weights(MutableMapping[str, float]):
         self.data = np.array(list(self._values.values()), dtype=dtype)
 
     def __getitem__(self, name: str) -> float:
-        if name not in self._values:
-            raise SimulationError(unknown_name("reward", name, self._values, "the environment"))
         return self._values[name]
 
     def __setitem__(self, name: str, weight: float) -> None:
-        _ = self[name]
+        if name not in self._values:
+            raise SimulationError(unknown_name("reward", name, self, "the environment"))
         check("weight", weight, "a finite number", is_real(weight), subject=f"reward {name!r}")
         self._values[name] = float(weight)
-        self.data[list(self._values).index(name)] = weight
+        self.data[list(self).index(name)] = weight
 
     def __delitem__(self, name: str) -> None:
-        problem = f"reward {name!r} cannot be removed"
-        raise SimulationError(problem, subject=name, field="weights", cure="set its weight to zero")
+        raise SimulationError(f"reward {name!r} cannot be deleted", field="weights", cure="set its weight to 0")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -554,17 +554,8 @@ class Weights(MutableMapping[str, float]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._values
-
     def __repr__(self) -> str:
         return repr(self._values)
-
-    def refresh(self) -> None:
-        """Take over numbers that were put into ``data``."""
-        for name, x in zip(self._values, self.data, strict=True):
-            if self.data.dtype.type(self._values[name]) != x:
-                self._values[name] = float(x)
 
 
 # ---- what users give

@@ -13,7 +13,7 @@ What an episode remembers is a row of numbers for each robot, and what a period 
 | "event NAME" | time until it happens again [s] |
 | "memory of KIND NAME" | of a term |
 | "past of GROUP.NAME" | of an observation with a delay or a history: the delay, and values before this one |
-| "level", "first place" | of the curriculum; where the base was at the start [m] |
+| "level", "start place" | of the curriculum; where the base was at the start [m] |
 | "return", "tally" | the reward of the episode so far; sums for `Environment.metrics` |
 
 | outcome | |
@@ -145,7 +145,7 @@ class EpisodePlan:
         for group, name, term in self._observed:
             past = past_size(term, self.sizes_of_terms[f"observation {group}.{name}"])
             sizes |= {f"past of {group}.{name}": past} if past else {}
-        sizes |= {"level": 1, "first place": 2} if self.curriculum else {}
+        sizes |= {"level": 1, "start place": 2} if self.curriculum else {}
         return sizes | {"return": 1, "tally": len(self.tallied)}
 
     @cached_property
@@ -197,7 +197,7 @@ class EpisodePlan:
         found |= {"age": 1, "action": self.actions, "last action": self.actions, "parameters": self.parameters.size}
         found |= {f"command {name}": len(c.names) + 1 for name, c in self.commands.items()}
         found |= {part_of(reader, "reading"): reader.size for reader in self.plan.model.readers}
-        return found | ({"level": 1, "first place": 2} if self.curriculum else {})
+        return found | ({"level": 1, "start place": 2} if self.curriculum else {})
 
     def now(self, **values: Scalars) -> Now:
         """What terms see, from the variables of `now_sizes`."""
@@ -218,7 +218,7 @@ class EpisodePlan:
             parameters={path: list(p[span]) for path, span in where.items()},
             defaults={path: defaults[span].tolist() for path, span in where.items()}, stance=self.stance,
             level=values["level"][0] if has_levels else 0,
-            start=(values["first place"][0], values["first place"][1]) if has_levels else (0, 0),
+            start=(values["start place"][0], values["start place"][1]) if has_levels else (0, 0),
         )  # fmt: skip
 
     def _add(self, stages: Stages, function: Any, more: Sequence[str] = ()) -> None:
@@ -453,7 +453,7 @@ class EpisodePlan:
             found |= {name: fresh[name] for name in ("key", "age", "action", "last action")} | {"return": [0]}
             if self.curriculum:
                 seen = self.now(**{n: fresh[n] for n in self.now_sizes})
-                found |= {"level": fresh["level"], "first place": [seen.place.x, seen.place.y]}
+                found |= {"level": fresh["level"], "start place": [seen.place.x, seen.place.y]}
             return found | ({"parameters": fresh["parameters"]} if self.parameters.size else {})
 
         self._add(stages, restarted, ["key", *(["chance"] if layout["chance"] else [])])

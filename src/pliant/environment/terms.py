@@ -207,8 +207,8 @@ def as_terms(kind: type[Term], given: Any, name: str) -> dict[str, Any]:
             arguments: Any = value if is_pair else (value,)
             value = kind(*arguments)
         if not isinstance(value, kind):
-            problem = f"{kind.kind} {label!r} is a {type(value).__name__}"
-            raise SimulationError(problem, subject=label, field=name, cure=f"give a {kind.__name__}")
+            problem = f"{kind.kind} {label!r} is given as {type(value).__name__}"
+            raise SimulationError(problem, subject=label, field=name, cure=f"write {kind.__name__}(function)")
         found[label] = value
     return found
 
