@@ -11,11 +11,11 @@ import io
 import linecache
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -99,7 +99,7 @@ def test_commands_of_the_page_run(
     for name in ("view_log", "view_robot"):
         monkeypatch.setattr(viewer, name, lambda shown, *_, **__: seen.append(shown))
     monkeypatch.setattr(replaying, "view", lambda policy, *_, **__: seen.append(policy))
-    monkeypatch.setattr(video, "to_video", partial(video.to_video, size=(64, 36), fps=5))
+    monkeypatch.setattr(video, "to_video", partial(_small_video, video.to_video))
     monkeypatch.setattr(training, "ppo", lambda env, **options: learn.ppo(env, **{**options, "steps": 1}))
     asked = 0
     for words in commands((ROOT / page).read_text(encoding="utf-8")):
@@ -115,6 +115,10 @@ def test_commands_of_the_page_run(
             if option in ("--log", "--plot", "--video", "--html", "--report"):
                 assert Path(path).stat().st_size > 0
     assert len(seen) == asked, "what was to be seen was shown"
+
+
+def _small_video(to_video: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    return to_video(*arguments, **{**options, "size": (64, 36), "fps": 5})
 
 
 def test_readme_shows_code_and_commands_and_leads_to_all_as_does_the_site() -> None:
