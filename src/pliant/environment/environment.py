@@ -2,22 +2,25 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.chance import check_seed, keys_of
 from pliant.checks import check, check_known, chosen_robots, is_real, numbers
-from pliant.environment.actions import Action, Controls, JointTargets
+from pliant.environment.actions import Action
 from pliant.environment.commands import RARE, Command
 from pliant.environment.curricula import Curriculum
 from pliant.environment.deployment import Deployment
+from pliant.environment.describing import description
 from pliant.environment.events import Event
+from pliant.environment.given import default_action, groups_of, stance_of
 from pliant.environment.plan import EpisodePlan
 from pliant.environment.programs import EpisodeKernels
-from pliant.environment.terms import Observation, Reward, Termination, as_terms
-from pliant.errors import SimulationError, unknown_name
+from pliant.environment.weights import Weights
+from pliant.environment.terms import Reward, Termination, as_terms
+from pliant.errors import SimulationError
 from pliant.simulation import Controller, Simulation
 from pliant.simulation.state import spans
 
@@ -118,7 +121,7 @@ class Environment:
         is_floor = reward_floor is None or is_real(reward_floor)
         check("reward_floor", reward_floor, "None, or a finite number", is_floor)
         self.sim, self.batch, self.mirror, self.name = sim, int(sim.batch or 1), mirror, name
-        action = _default_action(sim) if action is None else action
+        action = default_action(sim) if action is None else action
         check("action", action, "an Action, such as JointTargets(0.5)", isinstance(action, Action))
         for name, kind, given in (("commands", Command, commands), ("events", Event, events)):
             is_right = given is None or (
@@ -129,9 +132,9 @@ class Environment:
         check("curriculum", curriculum, "a Curriculum", is_right)
         period = sim.dt * sim.plan.substeps
         self.plan = EpisodePlan(
-            sim.plan, action, _groups(observations), as_terms(Reward, rewards, "rewards"),
+            sim.plan, action, groups_of(observations), as_terms(Reward, rewards, "rewards"),
             as_terms(Termination, terminations, "terminations"), dict(commands or {}), dict(events or {}), curriculum,
-            _stance(sim, stance), max(1, round(timeout / period)), float(reward_scale),
+            stance_of(sim, stance), max(1, round(timeout / period)), float(reward_scale),
             None if reward_floor is None else float(reward_floor),
         )  # fmt: skip
         check("rewards", rewards, "one term or more", bool(self.plan.rewards))
@@ -401,7 +404,7 @@ class Environment:
                 raise SimulationError(problem, field="state", cure="take the state of the same environment")
         for name, target in targets.items():
             target[...] = state[name]
-        self.weights.update(zip(self.weights, map(float, state["weights"]), strict=True))
+        self.weights.refresh()
         self._has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
@@ -430,32 +433,7 @@ class Environment:
 
     def describe(self) -> dict[str, Any]:
         """The task in words and numbers that JSON takes: robot, physics, terms."""
-        plan, sim = self.plan, self.sim
-        return {
-            "task": self.name,
-            "robot": sim.robot.name,
-            "robot digest": sim.robot.digest,
-            "dt": sim.dt,
-            "substeps": sim.plan.substeps,
-            "precision": sim.precision,
-            "integrator": sim.plan.integrator,
-            "ground": None if sim.model.ground is None else sim.model.ground.name,
-            "contact": repr(sim.model.contact),
-            "varying": list(sim.parameters),
-            "stance": list(plan.stance),
-            "timeout": self.timeout,
-            "reward scale": plan.scale,
-            "reward floor": plan.floor,
-            "action": plan.action.describe(),
-            "actions": self.action_names,
-            "observations": {g: {n: t.describe() for n, t in own.items()} for g, own in plan.observations.items()},
-            "rewards": {name: term.describe() for name, term in plan.rewards.items()},
-            "weights": dict(self.weights),
-            "terminations": {name: term.describe() for name, term in plan.terminations.items()},
-            "commands": {name: command.describe() for name, command in plan.commands.items()},
-            "events": {name: event.describe() for name, event in plan.events.items()},
-            "curriculum": None if plan.curriculum is None else plan.curriculum.describe(),
-        }
+        return description(self)
 
     @property
     def digest(self) -> str:
@@ -522,70 +500,3 @@ class Environment:
         if rows is not None:
             for name in written:
                 arrays[name][rows] = used[name]
-
-
-class Weights(MutableMapping[str, float]):
-    """Weights of the rewards by name; setting one takes effect at once, and compiles nothing.
-
-    Attributes:
-        data: as kernels take them.
-    """
-
-    def __init__(self, rewards: Mapping[str, Reward], dtype: Any):
-        self._values = {name: term.weight for name, term in rewards.items()}
-        self.data = np.array(list(self._values.values()), dtype=dtype)
-
-    def __getitem__(self, name: str) -> float:
-        return self._values[name]
-
-    def __setitem__(self, name: str, weight: float) -> None:
-        if name not in self._values:
-            raise SimulationError(unknown_name("reward", name, self, "the environment"))
-        check("weight", weight, "a finite number", is_real(weight), subject=f"reward {name!r}")
-        self._values[name] = float(weight)
-        self.data[list(self).index(name)] = weight
-
-    def __delitem__(self, name: str) -> None:
-        raise SimulationError(f"reward {name!r} cannot be deleted", field="weights", cure="set its weight to 0")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __repr__(self) -> str:
-        return repr(self._values)
-
-
-# ---- what users give
-
-
-def _groups(given: Any) -> dict[str, dict[str, Observation]]:
-    check("observations", given, "terms by name, or groups of them", isinstance(given, Mapping) and bool(given))
-    is_grouped = all(isinstance(value, Mapping) for value in given.values())
-    groups = given if is_grouped else {"actor": given}
-    if "actor" not in groups:
-        problem = f"observations have the groups {', '.join(map(repr, groups))}"
-        raise SimulationError(problem, field="observations", cure="one must be 'actor'")
-    return {group: as_terms(Observation, own, f"observations of {group!r}") for group, own in groups.items()}
-
-
-def _default_action(sim: Simulation) -> Action:
-    motors = sim.robot.motors.values()
-    return JointTargets() if motors and all(m.control == "position" for m in motors) else Controls()
-
-
-def _stance(sim: Simulation, given: Any) -> tuple[float, ...]:
-    robot = sim.robot
-    if given is None:
-        from pliant.catalogue.starts import known_stance
-
-        known = known_stance(robot)
-        given = robot.neutral() if known is None else known.q
-        if robot.is_free and robot.contact_points and sim.model.ground is not None:
-            given = robot.on_ground(given)
-    found = numbers("stance", given)
-    is_right = found.shape == (robot.nq,) and bool(np.isfinite(found).all())
-    check("stance", given, f"{robot.nq} finite numbers", is_right)
-    return tuple(found.tolist())

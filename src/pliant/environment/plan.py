@@ -39,11 +39,10 @@ from pliant.environment.curricula import Curriculum
 from pliant.environment.events import Event
 from pliant.environment.now import Now
 from pliant.environment.observing import past_size, processed, remembered
-from pliant.environment.terms import Observation, Reward, Term, Termination
+from pliant.environment.terms import Observation, Reward, Term, Termination, any_condition, is_condition
 from pliant.errors import SimulationError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars, both, either, equal, maximum, negation, select
-from pliant.scalar.ops import CONDITIONS
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.programs import Plan
 from pliant.simulation.sensor_stages import add_turning_on, by_channel, part_of
@@ -276,10 +275,10 @@ class EpisodePlan:
             over, cut = [], []
             for name, term in self.terminations.items():
                 value, found = self._one(f"termination {name}", now, values, found)
-                is_over = value if _is_condition(value) else negation(equal(value, 0))
+                is_over = value if is_condition(value) else negation(equal(value, 0))
                 (cut if term.is_timeout else over).append(is_over)
             diverged, late = negation(equal(values["divergence"][0], 0)), values["age"][0] >= self.limit
-            terminated, truncated = _any([*over, diverged]), _any([*cut, late])
+            terminated, truncated = any_condition([*over, diverged]), any_condition([*cut, late])
             ended, total = either(terminated, truncated), values["return"][0] + reward
             ends = [*self._ordered(over, cut), diverged, late]
             tally = [1, *terms, *(select(x, 1, 0) for x in ends), select(ended, 1, 0), select(ended, total, 0)]
@@ -489,17 +488,6 @@ class EpisodePlan:
             self.add_restart(stages)
             if observes:
                 self.add_observations(stages, is_first=True, is_again=True)
-
-
-def _any(conditions: Sequence[Scalar]) -> Scalar:
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = either(found, condition)
-    return found
-
-
-def _is_condition(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_) or (isinstance(value, Expr) and value.op in CONDITIONS)
 
 
 def _interval(command: Command) -> Any:
