@@ -36,28 +36,33 @@ class Replay:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """A row for each: mean velocity of the base in the world, height at the end, distance from "steps" there."""
-        reference, rows = self.logs["steps"].q, []
+        """A row for each: of a free base its mean velocity, height and distance from "steps" at the end.
+
+        Of other robots the largest difference of a coordinate from "steps" at the end.
+        """
+        reference, rows = self.logs["steps"], []
+        is_free = reference.source is not None and reference.source.robot.is_free
         for name, log in self.logs.items():
             seconds = float(log.t[-1] - log.t[0])
-            way = log.q[-1, :3] - log.q[0, :3]
-            rows.append({
-                "simulation": name, "time [s]": seconds, "vx [m/s]": float(way[0] / max(seconds, 1e-9)),
-                "vy [m/s]": float(way[1] / max(seconds, 1e-9)), "height [m]": float(log.q[-1, 2]),
-                "away [m]": float(np.linalg.norm(log.q[-1, :2] - reference[-1, :2])),
-                "events": len(log.events), "ended": self.failures.get(name, ""),
-            })  # fmt: skip
+            row: dict[str, Any] = {"simulation": name, "time [s]": seconds}
+            if is_free:
+                vx, vy = ((log.q[-1, :2] - log.q[0, :2]) / max(seconds, 1e-9)).tolist()
+                away = float(np.linalg.norm(log.q[-1, :2] - reference.q[-1, :2]))
+                row |= {"vx [m/s]": vx, "vy [m/s]": vy, "height [m]": float(log.q[-1, 2]), "away [m]": away}
+            else:
+                row["difference"] = float(np.abs(log.q[-1] - reference.q[-1]).max())
+            rows.append(row | {"events": len(log.events), "ended": self.failures.get(name, "")})
         return rows
 
     def __str__(self) -> str:
         lines = []
         for row in self.table:
+            numbers = [
+                f"{k.partition(' ')[0]} {x:+.3f}" for k, x in row.items() if isinstance(x, float) and k != "time [s]"
+            ]
             ended = f"; ended: {row['ended']}" if row["ended"] else ""
-            lines.append(
-                f"{row['simulation']:>9}: {row['time [s]']:.2f} s, velocity {row['vx [m/s]']:+.3f} "
-                f"{row['vy [m/s]']:+.3f} m/s, height {row['height [m]']:.3f} m, "
-                f"{row['away [m]']:.3f} m away from 'steps', {row['events']} events{ended}"
-            )
+            shown = ", ".join([f"{row['time [s]']:.2f} s", *numbers, f"{row['events']} events"])
+            lines.append(f"{row['simulation']:>9}: {shown}{ended}")
         return "\n".join(lines)
 
 
@@ -99,7 +104,7 @@ def commands_of(env: Environment, given: Any) -> list[float]:
 
 def replay(policy: Any, env: Environment, *, commands: Any = None, seconds: float = 5.0, **options: Any) -> Log:
     """A log of one robot under a policy; options of `simulation`."""
-    return simulation(policy, env, **options).run(seconds, commands=commands_of(env, commands))
+    return simulation(policy, env, **options).run(seconds, commands=commands_of(env, commands) or None)
 
 
 def replay_event_driven(policy: Any, env: Environment, *, commands: Any = None, seconds: float = 5.0) -> Replay:
@@ -112,7 +117,7 @@ def replay_event_driven(policy: Any, env: Environment, *, commands: Any = None, 
     def by_events() -> Log:
         made = EventSimulation(robot, ground=ground, friction=friction, rtol=1e-6, atol=1e-8)
         made.reset(q=np.array(env.plan.stance))
-        return made.run(seconds, controller=env.controller(policy), commands=asked, period=env.period)
+        return made.run(seconds, controller=env.controller(policy), commands=asked or None, period=env.period)
 
     soft = CompliantContact(SpringDamper(stiffness, float(damping), friction=friction))
     ways: dict[str, Callable[[], Log]] = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.chance import KEY_SIZE, Chance, keys_of, stream_of
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.errors import LearningError
+from pliant.errors import LearningError, SimulationError
 from pliant.learn.actor_critic import ActorCritic, Forward, Values
 from pliant.learn.advantages import ReturnScale
 from pliant.learn.guard import first_bad, part
@@ -98,7 +98,10 @@ class Rollout:
             if not np.isfinite(self.actions[t]).all():
                 raise NotFiniteError(first_bad("action", self.actions[t], env.action_names), t)
             watch.lap("policy")
-            outcome = env.step(self.actions[t])
+            try:
+                outcome = env.step(self.actions[t])
+            except SimulationError as error:  # an environment may find a number that is not finite itself, and names it
+                raise NotFiniteError(str(error), t + 1) from error
             watch.lap("environment")
             self._note(t, outcome)
             self.periods += 1
