@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.compiler.llvm import Machine
+from pliant.errors import KernelError
 from pliant.learn.adam import Adam
 from pliant.learn.operations import module, tile_shape
 from pliant.learn.tape import Tape, padded, zeros
@@ -96,3 +97,18 @@ def test_code_for_other_processors_is_whole(size: int) -> None:
     # sums and two operands of a tile fit into 32 registers, or 16
     assert rows * vectors * max(1, WIDTH * 4 // size) + 2 <= (32 if size == 64 else 16)
     assert f"tile_{rows}_{vectors}" in names and ("@llvm.fma" in text.split("define", 1)[1]) == (size > 16)
+
+
+def test_arrays_that_do_not_fit() -> None:
+    x, w, b, y = zeros(4, 3), zeros(3, 16), zeros(16), zeros(4, 16)
+    tape = Tape()
+    tape.product(x, w, b, y)
+    for wrong in ((x[:, :2], w, b, y), (x, w, b, y[:3]), (x, w, b[:5], y), (x, zeros(3, 32), b, y)):
+        with pytest.raises(KernelError):
+            tape.product(*wrong)
+    with pytest.raises(KernelError):
+        tape.product(x.astype(float), w, b, y)
+    with pytest.raises(KernelError):
+        tape.gather(x, np.arange(5), y)
+    with pytest.raises(KernelError):
+        tape.each(ACTIVATIONS["relu"], y[:, 1:])

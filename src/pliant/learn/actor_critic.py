@@ -174,9 +174,9 @@ class ActorCritic:
     def _by_output(self, layer: Layer) -> np.ndarray:
         return layer.weights(self.parameters) if layer.is_by_output else self._turned[layer]
 
-    def between(self, layers: Sequence[Layer], rows: int = ROWS) -> list[np.ndarray]:
-        """Arrays for what is between layers."""
-        return [zeros(rows, padded(layer.outputs), dtype=self.dtype) for layer in layers[:-1]]
+    def between(self, layers: Sequence[Layer]) -> list[np.ndarray]:
+        """Arrays for what is between layers, `ROWS` samples."""
+        return [zeros(ROWS, padded(layer.outputs), dtype=self.dtype) for layer in layers[:-1]]
 
 
 class Forward:

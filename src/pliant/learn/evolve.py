@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.errors import LearningError
+from pliant.errors import LearningError, SimulationError
 from pliant.learn.crowd import Crowd
 from pliant.learn.guard import first_bad, part
 from pliant.learn.interface import Environment
@@ -101,7 +101,10 @@ class Evolve:
                 if not np.isfinite(actions).all():
                     raise NotFiniteError(first_bad("action", actions, env.action_names), t)
                 watch.lap("policy")
-                outcome = env.step(actions)
+                try:
+                    outcome = env.step(actions)
+                except SimulationError as error:  # an environment may find what is not finite itself, and names it
+                    raise NotFiniteError(str(error), t + 1) from error
                 watch.lap("environment")
                 if not np.isfinite(outcome.rewards).all():
                     raise NotFiniteError(first_bad("reward", outcome.rewards), t + 1)

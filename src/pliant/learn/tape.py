@@ -17,12 +17,15 @@ from pliant.compiler import native
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors, declarations, piece_function
 from pliant.compiler.lower import cut, lower
+from pliant.errors import KernelError
 from pliant.learn.operations import module, tile_shape
 from pliant.learn.writer import WIDTH
 from pliant.networks import ACTIVATIONS
 from pliant.scalar import Graph, Scalar
 
 _COLUMNS = 18
+# a vector of float64 [bytes]
+_ALIGNED = 8 * WIDTH
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -32,10 +35,10 @@ def padded(n: int) -> int:
 
 
 def zeros(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    """An array of zeros that begins on a cache line."""
+    """An array of zeros that begins where a vector may."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    raw = np.zeros(size + 64, np.uint8)
-    first = -raw.ctypes.data % 64
+    raw = np.zeros(size + _ALIGNED, np.uint8)
+    first = -raw.ctypes.data % _ALIGNED
     return raw[first : first + size].view(dtype).reshape(shape)
 
 
@@ -99,10 +102,17 @@ class Tape:
             self._address = self._made.ctypes.data
         self._run(self._address, _COLUMNS, len(self._made))
 
+    def _fit(self, *sizes: tuple[int, int]) -> None:
+        """Raise unless the numbers of each pair are equal: native code would write beyond an array."""
+        if any(a != b for a, b in sizes):
+            raise KernelError(f"arrays of a tape do not fit: {sizes}", subject="tape")
+
     def _add(self, name: str, *arguments: np.ndarray | int) -> None:
         row = [self._code.addresses[name]]
         for x in arguments:
             if isinstance(x, np.ndarray):
+                if x.dtype not in (self.precision, np.int64):
+                    raise KernelError(f"a tape of {self.precision} takes no array of {x.dtype}", subject="tape")
                 self._kept.append(x)
             row.append(x.ctypes.data if isinstance(x, np.ndarray) else int(x))
         self._rows.append(row)
@@ -111,10 +121,12 @@ class Tape:
 
     def product(self, x: np.ndarray, w: np.ndarray, start: np.ndarray, y: np.ndarray) -> None:
         """y = start + x w: x (rows, n), w (n, padded m), start (padded m,), y (rows, padded m)."""
+        self._fit((x.shape[1], len(w)), (len(start), len(y[0])), (len(x), len(y)))
         self._matrix(x, x.strides, len(x), w, start, 0, y, len(w))
 
     def outer(self, x: np.ndarray, g: np.ndarray, y: np.ndarray) -> None:
         """y += x^T g: x (rows, n or more), g (rows, padded m), y (n, padded m)."""
+        self._fit((len(x), len(g)), (min(x.shape[1], len(y)), len(y)))
         self._matrix(x, x.strides[::-1], len(y), g, y, y.shape[1], y, len(x))
 
     def _matrix(
@@ -129,7 +141,7 @@ class Tape:
         height = -(-rows // tiles)
         tall = rows - tiles * (height - 1)
         columns, at = y.shape[1] // WIDTH, 0
-        assert y.shape[1] == w.shape[1] == columns * WIDTH, (y.shape, w.shape)
+        self._fit((y.shape[1], w.shape[1]), (y.shape[1], columns * WIDTH))
         for vectors in range(widest, 0, -1):
             count = columns // vectors
             if not count:
@@ -145,22 +157,28 @@ class Tape:
 
     def dots(self, x: np.ndarray, w: np.ndarray, start: np.ndarray, y: np.ndarray) -> None:
         """y = start[0] + x w: x (rows, padded n), w (padded n,), y (rows,)."""
+        self._fit((x.shape[1], len(w)), (len(x), len(y)), (len(w) % WIDTH, 0))
         self._add("dots", x, x.strides[0] // x.itemsize, w, start, y, len(x), x.shape[1] // WIDTH)
 
     def sums(self, x: np.ndarray, y: np.ndarray) -> None:
         """y += sum over rows of x: x (rows, padded m), y (padded m,)."""
+        self._fit((x.shape[1], len(y)), (len(y) % WIDTH, 0))
         for c in range(0, x.shape[1], WIDTH):
             self._add("sums", x[:, c:], x.strides[0] // x.itemsize, len(x), y[c:])
 
     def turn(self, x: np.ndarray, y: np.ndarray, rows: int, columns: int) -> None:
         """y[j, i] = x[i, j]."""
+        self._fit((min(len(x), rows), rows), (min(x.shape[1], columns), columns))
+        self._fit((min(len(y), columns), columns), (min(y.shape[1], rows), rows))
         self._add("turn", x, x.strides[0] // x.itemsize, y, y.strides[0] // y.itemsize, rows, columns)
 
     def gather(self, x: np.ndarray, chosen: np.ndarray, y: np.ndarray) -> None:
         """y[i] = x[chosen[i]]: rows of x into the first columns of y, or numbers."""
+        self._fit((min(len(chosen), len(y)), len(chosen)), (x.ndim, y.ndim))
         if x.ndim == 1:
             self._add("pick", x, chosen, y, len(chosen))
             return
+        self._fit((min(x.shape[1], y.shape[1]), x.shape[1]))
         steps = (a.strides[0] // a.itemsize for a in (x, y))
         vectors, rest = divmod(x.shape[1], WIDTH)
         self._add("gather", x, next(steps), chosen, y, next(steps), len(chosen), vectors, rest)
@@ -172,6 +190,8 @@ class Tape:
 
         x and y are (rows, n), shift, scale and rows of sums (padded n,).
         """
+        n = padded(x.shape[1])
+        self._fit((x.size, y.size), (len(shift), n), (len(scale), n), (sums.shape[1], n))
         rest = divmod(x.shape[1], WIDTH)
         self._add("normalise", x, y, shift, scale, clip, sums[0], sums[1], len(x), *rest)
 
@@ -181,6 +201,7 @@ class Tape:
         Args:
             slots: of arguments and results, as for `piece`.
         """
+        self._fit((x.size % WIDTH, 0), (x.ctypes.data % (WIDTH * x.itemsize), 0))
         own = piece(function, self.precision, slots)
         self._kept.append(own)
         self._add("each", own.addresses["piece"], x, x.size // WIDTH)
@@ -188,24 +209,29 @@ class Tape:
     def activate(self, activation: str, x: np.ndarray) -> None:
         """Apply an activation in place."""
         if activation == "tanh" and self.precision == "float32":
+            self._fit((x.size % WIDTH, 0))
             self._add("tanh", x, x.size // WIDTH)
         else:
             self.each(ACTIVATIONS[activation], x)
 
     def slope(self, activation: str, g: np.ndarray, h: np.ndarray) -> None:
         """G times the derivative of an activation, at what it returned."""
+        self._fit((g.size, h.size), (g.size % WIDTH, 0))
         self._add(f"slope_{activation}", g, h, g.size // WIDTH)
 
     def deviations(self, mean: np.ndarray, actions: np.ndarray, inverse: np.ndarray, squares: np.ndarray) -> None:
         """Z = (actions - mean) * inverse in place of the mean, and z.z of each sample."""
+        self._fit((mean.size, actions.size), (len(inverse), mean.shape[1]), (min(len(squares), len(mean)), len(mean)))
         self._add("deviations", mean, actions, inverse, squares, len(mean), mean.shape[1] // WIDTH)
 
     def pulls(self, z: np.ndarray, g: np.ndarray, inverse: np.ndarray, ones: np.ndarray, spread: np.ndarray) -> None:
         """G z * inverse in place of z, and the sum of g (z^2 - ones) added to ``spread``."""
+        self._fit(*((len(a), z.shape[1]) for a in (inverse, ones, spread)), (min(len(g), len(z)), len(z)))
         self._add("pulls", z, g, inverse, ones, spread, len(z), z.shape[1] // WIDTH)
 
     def adam(
         self, parameters: np.ndarray, mean: np.ndarray, square: np.ndarray, gradient: np.ndarray, numbers: np.ndarray
     ) -> None:
         """A step of Adam; see `pliant.learn.adam`."""
+        self._fit(*((len(a), len(parameters)) for a in (mean, square, gradient)), (len(numbers), 5))
         self._add("adam", parameters, mean, square, gradient, numbers, len(parameters) // WIDTH)
