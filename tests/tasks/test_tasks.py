@@ -72,7 +72,7 @@ def test_balancing_is_learned_in_seconds():
 
     run = ppo(
         env, minutes=None, steps=400_000, seed=0, judge=found.judge(seed=1000, robots=64), judge_steps=49_152,
-        **{k: v for k, v in found.settings.items() if k != "judge_every"},
+        **found.settings,
     )  # fmt: skip
     assert run.success, run.verdict
     assert run.verdict.report["arrived"] == 64

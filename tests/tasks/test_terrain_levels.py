@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from pliant.chance import Chance, keys_of, stream_of
-from pliant.environment.curricula import PatchPlace, TerrainLevels
+from pliant.environment.curricula import Curriculum, PatchPlace, TerrainLevels
 from pliant.errors import PliantError
 from pliant.terrain import Kind, grid
+from small_tasks import balance
 
 
 def _chance(k: int = 0) -> Chance:
@@ -76,3 +77,18 @@ def test_starts_are_on_the_platform_of_the_patch(any_level):
         levels.add(level)
         columns.add(column)
     assert levels == {0, 1, 2} and columns == {0, 1}
+
+
+def test_a_seed_begins_at_level_zero_with_the_same_bits():
+    class Rising(Curriculum):
+        def next(self, now, chance):
+            return now.level + 1
+
+    env = balance(batch=4, curriculum=Rising(), timeout=0.1)
+    first = env.reset(seed=3)["actor"]
+    np.testing.assert_array_equal(env.levels, 1)
+    for _ in range(12):
+        env.step(np.zeros((4, 1), np.float32))
+    assert (env.levels > 2).all()
+    np.testing.assert_array_equal(env.reset(seed=3)["actor"], first)
+    np.testing.assert_array_equal(env.levels, 1)

@@ -195,7 +195,7 @@ class Environment:
             self._part("key")[...] = keys_of(check_seed(seed), np.arange(self.batch))
             self.sim.reset(seed=seed)
             self._part("age")[...] = 0
-            for name in ("level", "first place") if self.plan.curriculum else ():
+            for name in ("level", "start place") if self.plan.curriculum else ():
                 self._part(name)[...] = 0
         self._has_begun = True
         self._part("tally")[...] = 0

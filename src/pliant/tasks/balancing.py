@@ -109,9 +109,9 @@ def _balancing(name: str, what: str, *, hangs: bool, **more: Any) -> None:
 
 _balancing(
     "cartpole-balance", "a cart balances its pole and comes to the middle of the rail", hangs=False, batch=256,
-    settings={"hidden": (16, 16), "judge_every": 1.0}, minutes=0.5,
+    settings={"hidden": (16, 16)}, minutes=0.5,
 )  # fmt: skip
 _balancing(
     "cartpole-swingup", "a cart swings its pole up from hanging, and balances it", hangs=True, batch=256,
-    settings={"judge_every": 3.0}, minutes=1.0,
+    minutes=1.0,
 )  # fmt: skip

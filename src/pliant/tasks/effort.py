@@ -13,7 +13,10 @@ _BEGIN = 0.2
 
 
 class Effort(NamedTuple):
-    """Of all robots and motors, sampled once a control period.
+    """Of all robots and motors, sampled at the end of each control period.
+
+    What happens early in a period, when targets have just changed, is not seen. A force at a foot is an impulse over a
+    step: that of a rigid impact is the larger, the shorter the step. Compare at the same step and period.
 
     Attributes:
         torque: root mean square [N m or N].
