@@ -109,7 +109,8 @@ def learn_with_stable_baselines(steps: int = 40_000) -> None:
         x = judged.step(model.predict(seen, deterministic=True)[0])
         lasted += judged.period * goes_on
         seen, goes_on = x.observations["actor"], goes_on & ~(x.terminated | x.truncated)
-    print(f"after {steps:,} steps in {time.perf_counter() - start:.0f} s the pole stands for {lasted.mean():.1f} of 5 s")
+    seconds = time.perf_counter() - start
+    print(f"after {steps:,} steps in {seconds:.0f} s the pole stands for {lasted.mean():.1f} of 5 s")
 
 
 if __name__ == "__main__":
