@@ -18,6 +18,9 @@ with h(v) = C(q, v) v, since C(q, x) y = C(q, y) x; at the middle, dt h((v + u) 
 terms are those of other steps, with u in place of v+, and `turn_in_impacts` adds the last one; ``lag`` is u - v+. The
 angular velocity of a joint with three rotations is in axes that turn by 2u - v+, too: it changes by dt/2 v+ x u, half
 of what it takes to stay in space.
+
+Bodies far out on joints that slide without limits have such levers that Coriolis forces at the start of a step bring
+energy at any rate, where joints turn against each other and the body itself hardly moves: these robots are always fast.
 """
 
 from pliant.checks import is_zero
@@ -85,7 +88,7 @@ def turning_flags(m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, chang
 
 
 def _fast_rate(m: StepModel) -> float:
-    return min(_FAST / m.dt, _RATE)
+    return 0 if m.has_far_bodies else min(_FAST / m.dt, _RATE)
 
 
 def _whirling_rate(m: StepModel) -> float:
