@@ -21,6 +21,9 @@ it takes to stay in space.
 
 Bodies far out on joints that slide without limits have such levers that Coriolis forces at the start of a step bring
 energy at any rate, where joints turn against each other and the body itself hardly moves: these robots are always fast.
+
+The correction of positions displaces bodies by s dt at once. With the same v+ there they would have another kinetic
+energy, so it changes as on any way, by -dt M^-1 C(q, s) v+ (`carry_along`).
 """
 
 from pliant.checks import is_zero
@@ -67,6 +70,9 @@ _NEARLY = 0.999
 # Coriolis forces are half those of the end at any rate, that must not differ by what a contact does in a step
 _OTHERWISE = 0.002
 _OTHERWISE_BALLS = 5e-5
+
+# displacements by no more than this change the energy by parts in ten thousand of it [rad or m]
+_DISPLACED = 1e-4
 
 # Coriolis forces at the start that change a velocity by no more than this against those of the end, more or less, will
 # do for robots with spherical joints [rad/s]
@@ -296,3 +302,27 @@ def keep_energy(step: StepProgram) -> None:
         step.add(lowered)
     with step.only_if("whirls"):
         step.add(kept)
+
+
+def carry_along(step: StepProgram) -> None:
+    """v+ at the place to which the correction of positions leads: as seen in space, bodies keep their velocities."""
+    if not (step.model.can_be_fast and step.model.has_corrections):
+        return
+
+    def looked(m: StepModel, shift):
+        return {"displaced": [largest_known([abs(x) for x in shift]) * m.dt > _DISPLACED]}
+
+    def carried(m: StepModel, q, v_next, motion, shift, ldl):
+        ahead, back = ([a + sign * b for a, b in zip(v_next, shift, strict=True)] for sign in (1, -1))
+        # dt C(q, s) v+, of which h has twice the symmetric part
+        more = _forces_of_turning(m, q, ahead, motion, shift, v_next)
+        less = _forces_of_turning(m, q, back, motion, v_next, shift)
+        factor = factor_of(m, ldl, q)
+        _, steps = factor.eliminated([m.dt / 4 * (b - a) for a, b in zip(more, less, strict=True)])
+        return {"v next": [a + b for a, b in zip(v_next, factor.velocity(steps), strict=True)]}
+
+    step.stages.variable("displaced", 1)
+    with step.only_if("deep"):
+        step.add(looked)
+        with step.only_if("displaced"):
+            step.add(carried)
