@@ -115,7 +115,8 @@ def _placed(now: Now, chance: Chance, pose: Sequence[Scalar], heading: Any, plac
     turned = as_distribution("heading", heading if hasattr(heading, "draw") else (-heading, heading))
     drawn: Any = place
     if callable(drawn):
-        dx, dy = (x for x in drawn(now, chance))
+        moved: Any = drawn(now, chance)
+        dx, dy = moved
     else:
         along = [
             as_distribution("place", r if isinstance(r, tuple | list) or hasattr(r, "draw") else (-r, r)) for r in place
