@@ -115,7 +115,7 @@ def test_starts_on_uneven_ground_are_above_it() -> None:
     ("add", Uniform(-0.05, 0.05), stats.uniform(0.05, 0.1)),
     ("scale", Normal(1.0, 0.1), stats.norm(0.1, 0.01)),
     ("scale", (0.8, 1.2), stats.uniform(0.08, 0.04)),
-], ids=str)  # fmt: skip
+], ids=["set", "set-log", "add", "scale", "scale-range"])  # fmt: skip
 def test_randomised_numbers_have_their_distribution(operation: str, to: Any, expected: Any) -> None:
     """The pole's mass, which is 0.1 kg without variation."""
     env = cart(2000, [MASS], mass=Event(events.randomise, path=MASS, to=to, operation=operation))

@@ -29,7 +29,6 @@ def test_weights_by_name_take_effect_at_once_however_they_are_set() -> None:
     "wrong",
     [
         lambda weights: weights.update(efort=1.0),
-        lambda weights: weights["efort"],
         lambda weights: weights.pop("effort"),
         lambda weights: weights.update(effort=np.nan),
     ],

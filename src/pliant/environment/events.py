@@ -113,8 +113,9 @@ def start_state(
 def _placed(now: Now, chance: Chance, pose: Sequence[Scalar], heading: Any, place: Any) -> list[Scalar]:
     """A pose of the base (x, y, z, quaternion) that is turned, moved, and lifted onto the ground there."""
     turned = as_distribution("heading", heading if hasattr(heading, "draw") else (-heading, heading))
-    if callable(place):
-        dx, dy = place(now, chance)
+    drawn: Any = place
+    if callable(drawn):
+        dx, dy = (x for x in drawn(now, chance))
     else:
         along = [
             as_distribution("place", r if isinstance(r, tuple | list) or hasattr(r, "draw") else (-r, r)) for r in place

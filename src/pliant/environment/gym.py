@@ -171,9 +171,10 @@ class PliantVectorEnv(gymnasium.vector.VectorEnv):
 
     def _final(self, x: Transition, ended: np.ndarray) -> dict[str, Any]:
         """What was there before robots began anew, in Gymnasium's form: an object for each of them."""
-        final = np.full(self.num_envs, None, dtype=object)
-        for k in np.flatnonzero(ended):
-            final[k] = shown({group: values[k].copy() for group, values in x.final.items()}, self._groups)
+        final, rows = np.full(self.num_envs, None, dtype=object), np.flatnonzero(ended)
+        own = {group: values[rows] for group, values in x.final.items()}
+        for k, row in enumerate(rows):
+            final[row] = shown({group: values[k] for group, values in own.items()}, self._groups)
         return {"final_obs": final, "_final_obs": ended, "final_info": self._terms(ended), "_final_info": ended}
 
     def _terms(self, robots: np.ndarray) -> dict[str, Any]:
