@@ -113,15 +113,8 @@ def start_state(
 def _placed(now: Now, chance: Chance, pose: Sequence[Scalar], heading: Any, place: Any) -> list[Scalar]:
     """A pose of the base (x, y, z, quaternion) that is turned, moved, and lifted onto the ground there."""
     turned = as_distribution("heading", heading if hasattr(heading, "draw") else (-heading, heading))
-<<<<<<< HEAD
-    drawn: Any = place
-    if callable(drawn):
-        moved: Any = drawn(now, chance)
-        dx, dy = moved
-=======
     if callable(place):
         dx, dy = cast("tuple[Scalar, Scalar]", place(now, chance))
->>>>>>> tasks
     else:
         along = [
             as_distribution("place", r if isinstance(r, tuple | list) or hasattr(r, "draw") else (-r, r)) for r in place
