@@ -404,7 +404,7 @@ class Environment:
                 raise SimulationError(problem, field="state", cure="take the state of the same environment")
         for name, target in targets.items():
             target[...] = state[name]
-        self.weights.refresh()
+        self.weights.update(zip(self.weights, map(float, state["weights"]), strict=True))
         self._has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:

@@ -2,19 +2,21 @@
 
 import math
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from pliant.errors import LearningError
 from pliant.learn.actor_critic import ActorCritic
 from pliant.learn.adam import Adam
 from pliant.learn.advantages import advantages
-from pliant.learn.guard import Snapshot, part
+from pliant.learn.guard import part
 from pliant.learn.interface import Environment
 from pliant.learn.policy import Policy
-from pliant.learn.rollout import NotFiniteError, Rollout, mirror_of
+from pliant.learn.rollout import Rollout, mirror_of
 from pliant.learn.settings import PpoSettings
+from pliant.learn.states import (
+    NotFiniteError, copied, failure, generator, generator_words, policy_of, set_generator,
+)  # fmt: skip
 from pliant.learn.stopwatch import Stopwatch
 from pliant.learn.surrogate import Gradient, Loss, Samples
 
@@ -41,7 +43,7 @@ class Ppo:
             (sizes.get("critic", sizes["actor"]), *critic_hidden, 1),
             settings.activation,
         )
-        self.rng = np.random.Generator(np.random.SFC64(settings.seed))
+        self.rng = generator(settings.seed)
         self.model.start(self.rng, std=settings.std, last_scale=settings.last_scale)
         self.mirror = mirror_of(env, tuple(sizes)) if settings.symmetry else None
         self.samples = Samples(settings.horizon * env.batch, sizes, env.action_size, self.mirror)
@@ -56,14 +58,14 @@ class Ppo:
     def iterate(self) -> dict[str, float]:
         """Collect a batch and learn from it; returns what was measured."""
         self.watch.start()
-        start = {name: np.array(x) for name, x in self.env.state.items()}
+        start = copied(self.env.state)
         try:
             # what overflows is found where it appears
             with np.errstate(over="ignore", invalid="ignore"):
                 self.rollout()
                 found = self._update()
         except NotFiniteError as bad:
-            self._fail(bad, start)
+            raise failure(bad, self, start, self.rollout.actions) from None
         for group, normaliser in self.rollout.normalisers.items():
             normaliser.merge(self.mirror and self.mirror[group])
         self.watch.lap("update")
@@ -123,45 +125,19 @@ class Ppo:
             return "the gradient of the deviation of actions is not finite"
         return "the gradient is too long for float32, as of rewards that are too large"
 
-    def _fail(self, bad: NotFiniteError, start: dict[str, np.ndarray]) -> NoReturn:
-        """Raise, with what is needed to see it again."""
-        try:
-            policy = self.policy()
-        except LearningError:
-            policy = None
-        error = LearningError(
-            f"after {self.steps} control periods, {bad.problem or 'a number is not finite'}",
-            subject="learning", field="nan", cure="error.snapshot.replay(env) shows it again",
-        )  # fmt: skip
-        actions = self.rollout.actions[: bad.steps].copy()
-        error.snapshot = Snapshot(bad.problem, start, actions, policy, self.env.digest)
-        raise error from None
-
     def policy(self) -> Policy:
         """The policy as it is now."""
-        own = self.rollout.normalisers["actor"]
-        return Policy(
-            layers=tuple(layer.plain(self.model.parameters) for layer in self.model.actor),
-            activation=self.settings.activation,
-            mean=own.shift,
-            scale=own.scale,
-            clip=own.clip,
-            std=np.exp(self.model.log_std()),
-            observation_names=tuple(self.env.observation_names["actor"]),
-            action_names=tuple(self.env.action_names),
-            digest=self.env.digest,
-            environment=dict(self.env.describe()),
-            settings={"learner": self.kind} | self.settings.as_plain(),
-        )
+        layers = [layer.plain(self.model.parameters) for layer in self.model.actor]
+        return policy_of(self, layers, self.rollout.normalisers["actor"], np.exp(self.model.log_std()))
 
     @property
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data and arrays with which it continues to the same bits."""
-        arrays = {"parameters": self.model.parameters, "generator": _generator_words(self.rng)}
+        arrays = {"parameters": self.model.parameters, "generator": generator_words(self.rng)}
         arrays |= {f"adam/{name}": x for name, x in self.adam.state.items()}
         arrays |= {f"rollout/{name}": x for name, x in self.rollout.state.items()}
         about = {"rate": self.rate, "steps": self.steps, "iterations": self.iterations}
-        return about, {name: np.array(x) for name, x in arrays.items()}
+        return about, copied(arrays)
 
     @state.setter
     def state(self, given: tuple[dict[str, Any], dict[str, np.ndarray]]) -> None:
@@ -169,18 +145,5 @@ class Ppo:
         self.model.parameters[:] = arrays["parameters"]
         self.adam.state = part(arrays, "adam")
         self.rollout.state = part(arrays, "rollout")
-        _set_generator(self.rng, arrays["generator"])
+        set_generator(self.rng, arrays["generator"])
         self.rate, self.steps, self.iterations = float(about["rate"]), int(about["steps"]), int(about["iterations"])
-
-
-def _generator_words(rng: np.random.Generator) -> np.ndarray:
-    state: Any = rng.bit_generator.state
-    return np.array([*state["state"]["state"], state["has_uint32"], state["uinteger"]], dtype=np.uint64)
-
-
-def _set_generator(rng: np.random.Generator, words: np.ndarray) -> None:
-    *state, has_uint32, uinteger = words.astype(np.uint64)
-    rng.bit_generator.state = {
-        "bit_generator": "SFC64", "state": {"state": np.array(state, dtype=np.uint64)},
-        "has_uint32": int(has_uint32), "uinteger": int(uinteger),
-    }  # fmt: skip

@@ -15,6 +15,7 @@ from pliant.learn.guard import first_bad, part
 from pliant.learn.interface import Environment
 from pliant.learn.normaliser import Normaliser
 from pliant.learn.settings import PpoSettings
+from pliant.learn.states import NotFiniteError
 from pliant.learn.stopwatch import Stopwatch
 from pliant.learn.surrogate import Samples
 from pliant.learn.tape import padded, zeros
@@ -41,14 +42,6 @@ def noisy_actions(key: Scalars, tick: Scalars, mean: Scalars, std: Scalars, tota
 def _noise(actions: int) -> Kernel:
     shapes = {"key": (KEY_SIZE,), "tick": (2,), "mean": (padded(actions),), "std": (actions,), "total": ()}
     return kernel_from_function(noisy_actions, shapes, precision="float32")
-
-
-class NotFiniteError(Exception):
-    """A number that is not finite: a clause, and how many steps of the rollout were done."""
-
-    def __init__(self, problem: str, steps: int):
-        super().__init__(problem)
-        self.problem, self.steps = problem, steps
 
 
 class Rollout:
